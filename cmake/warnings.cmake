@@ -1,0 +1,27 @@
+# Compiler flags common to all rooms.
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+                    -Wwrite-strings -Wundef)
+add_compile_definitions(_GNU_SOURCE)
+if(RP_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(RP_SANITIZE)
+  # The injected libraries opt out (rp_injected_library): they are loaded into programs that are
+  # not instrumented. Their code is linked into unit tests, where it is.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(RP_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# rp_room(<name> SOURCES ... [LIBS ...]): static library rp_<name> that sees only the public
+# headers and src/; which rooms it may include is checked by tools/check-layers.
+function(rp_room name)
+  cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(rp_${name} STATIC ${A_SOURCES})
+  target_include_directories(rp_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(rp_${name} PUBLIC ${A_LIBS})
+endfunction()

@@ -1,0 +1,120 @@
+/**
+ * @file analysis.h
+ * @brief Plain results computed from traces. Pure functions: same input, same output.
+ */
+#ifndef ROCM_PERF_ANALYSIS_H
+#define ROCM_PERF_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_arch;
+struct rp_store;
+
+/* --- occupancy ------------------------------------------------------------------------------ */
+
+/** What keeps more waves from being resident. */
+enum rp_occupancy_limit {
+    RP_LIMIT_NONE = 0,      /**< the hardware's wave slots are all usable */
+    RP_LIMIT_VGPR,
+    RP_LIMIT_SGPR,
+    RP_LIMIT_LDS,
+    RP_LIMIT_WORKGROUP_SIZE, /**< whole workgroups do not fill the wave slots, or the workgroup cap */
+};
+
+/** Resources of one kernel as a dispatch uses them. */
+struct rp_kernel_resources {
+    uint32_t arch_vgpr;     /**< as stored in rocpd: multiple of the granule on gfx9 */
+    uint32_t accum_vgpr;
+    uint32_t sgpr;
+    uint32_t lds_bytes;     /**< static + dynamic, per workgroup */
+    uint32_t scratch_bytes; /**< per work-item */
+    uint32_t workgroup_size; /**< work-items */
+    uint32_t wave_size;     /**< 0 = the architecture's default */
+};
+
+struct rp_occupancy {
+    bool known;             /**< false: not a launchable combination or unknown architecture */
+    double theoretical;     /**< resident waves / wave slots, 0..1 */
+    uint32_t waves_per_simd; /**< floor(waves_per_cu / SIMDs) */
+    uint32_t waves_per_cu, workgroups_per_cu, max_waves_per_cu;
+    enum rp_occupancy_limit limiter;
+    /* What each resource alone would allow, waves per SIMD (VGPR, SGPR) and workgroups per CU. */
+    uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd, lds_workgroups_per_cu;
+    char reason[128];       /**< one sentence; why unknown, or what the limiter is */
+};
+
+/** Rules: facts/rocm-formats.md 4.4 (LLVM and hardware limits). Never fails. */
+void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,
+                          struct rp_occupancy *ret);
+const char *rp_occupancy_limit_name(enum rp_occupancy_limit limit);
+
+/* --- stability ------------------------------------------------------------------------------ */
+
+enum rp_stability_class { RP_STABLE = 0, RP_MODERATE, RP_UNSTABLE, RP_STABILITY_UNKNOWN };
+
+struct rp_stability {
+    uint32_t runs;
+    double mean_ms, stddev_ms; /**< sample standard deviation; 0 with one run */
+    double cv;                 /**< stddev / mean */
+    enum rp_stability_class classification; /**< stable <= 0.05 < moderate <= 0.10 < unstable;
+                                                 unknown with one run */
+};
+
+void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stability *ret);
+const char *rp_stability_class_name(enum rp_stability_class c);
+
+/* --- kernels -------------------------------------------------------------------------------- */
+
+/** One kernel (by demangled name and resources) over all its dispatches of the base run. */
+struct rp_kernel_summary {
+    const char *name;          /**< demangled; owned by the profile */
+    const char *symbol;        /**< mangled, without .kd */
+    bool runtime_internal;     /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
+    uint64_t calls;
+    uint64_t total_ns, min_ns, max_ns;
+    double share;              /**< of the runtime of its class (user or runtime kernels) */
+    uint64_t grid[3];          /**< work-items, of the most frequent geometry (first on ties) */
+    uint32_t block[3];
+    uint32_t geometries;       /**< distinct (grid, block) pairs */
+    struct rp_kernel_resources resources;
+    struct rp_occupancy occupancy;
+    uint32_t agent;            /**< index into rp_profile.agents */
+};
+
+struct rp_agent_summary {
+    char name[32];             /**< gfx942 */
+    char product[96];
+    const struct rp_arch *arch; /**< NULL: not in our table */
+    uint32_t compute_units;    /**< from the trace if present, else the architecture's */
+    uint32_t wave_size;
+};
+
+struct rp_profile {
+    struct rp_agent_summary *agents; /**< GPUs that ran something */
+    size_t agent_count;
+    struct rp_kernel_summary *kernels; /**< user kernels first by total time, then runtime ones */
+    size_t kernel_count;
+    uint64_t user_ns, runtime_internal_ns; /**< base run: sum of (end - start) */
+    uint64_t dispatches;
+    uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
+    bool complete;             /**< every trace was closed in order */
+    struct rp_stability stability; /**< over all runs, on the sum over all kernels */
+};
+
+/**
+ * Summarises the base run (stores[0 .. base_count-1]: one per process) and takes the runtimes
+ * of all runs for the stability.
+ * @param runtime_ms  Σ(end - start) over all dispatches of each run, base run first
+ */
+int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const double *runtime_ms,
+                       size_t runs, struct rp_profile **ret, struct rp_err *err);
+void rp_profile_free(struct rp_profile *profile);
+
+/** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
+int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
+                        uint64_t *ret_bad, struct rp_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/**
+ * @file store.h
+ * @brief rocpd trace databases: write one, read any.
+ *
+ * A rocpd database is SQLite with the schema that rocprofv3 publishes (3.0.x): tables
+ * `rocpd_<x>_<uuid>` and un-suffixed views. The writer makes schema 3.0.x; the reader finds what a
+ * database has by its columns. All times are nanoseconds of one clock domain. Strings are UTF-8
+ * and owned by whoever the comment names; a reader's strings live until its close.
+ */
+#ifndef ROCM_PERF_STORE_H
+#define ROCM_PERF_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_store_writer;
+struct rp_store;
+
+/* --- rows, shared by writer and reader ---------------------------------------------------- */
+
+/** Ids are the database's own (agent ids from 0 as rocprofv3 does, others from 1). */
+struct rp_row_process {
+    int64_t pid, ppid;
+    int64_t init_ns, fini_ns, start_ns, end_ns; /**< 0 = unknown (stored as NULL) */
+    const char *command;
+    const char *extdata; /**< JSON object text, NULL = "{}" */
+};
+
+struct rp_row_agent {
+    int64_t id;
+    bool is_gpu;
+    int64_t absolute_index, logical_index, type_index;
+    const char *name;         /**< "gfx942" */
+    const char *model_name, *vendor_name, *product_name, *user_name;
+    const char *extdata;
+};
+
+struct rp_row_queue {
+    int64_t id;
+    const char *name;
+    const char *extdata;
+};
+
+struct rp_row_code_object {
+    int64_t id, agent_id;
+    const char *uri;
+    int64_t load_base, load_size_bytes, load_delta;
+    bool storage_known, storage_is_file;
+};
+
+struct rp_row_kernel {
+    int64_t id, code_object_id;
+    const char *kernel_name;   /**< mangled, with .kd */
+    const char *display_name;  /**< demangled */
+    int64_t kernel_object;
+    int64_t kernarg_bytes, kernarg_align_bytes;
+    int64_t group_bytes, private_bytes;
+    int64_t sgpr_count, arch_vgpr_count, accum_vgpr_count;
+    const char *extdata;
+};
+
+struct rp_row_dispatch {
+    int64_t id;
+    int64_t tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
+    int64_t start_ns, end_ns;
+    int64_t private_bytes, group_bytes;
+    int64_t workgroup[3];
+    int64_t grid[3];           /**< work-items */
+};
+
+struct rp_row_copy {
+    int64_t id;
+    int64_t tid;
+    int64_t start_ns, end_ns;
+    const char *name;          /**< "MEMORY_COPY_HOST_TO_DEVICE" ... */
+    int64_t dst_agent_id, src_agent_id;
+    int64_t dst_address, src_address;
+    int64_t bytes;
+    int64_t queue_id, stream_id, correlation_id;
+};
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/** Who wrote the trace; goes to metadata and info_node. */
+struct rp_store_origin {
+    const char *hostname;
+    const char *system_name, *release, *version, *hardware_name; /**< uname fields */
+    const char *machine_id;
+    int64_t node_hash;
+    uint64_t guid_time_ms;     /**< time part of the UUIDv7 that names the tables */
+    uint64_t guid_random[2];   /**< its random part */
+    const char *device;        /**< "hardware" or "software": metadata row rocm_perf_device */
+    bool complete;             /**< false: metadata row rocm_perf_incomplete */
+};
+
+/**
+ * Creates a database under a temporary name in the folder of @p path. Nothing appears at @p path
+ * before rp_store_writer_commit.
+ * @return 0, or RP_ENVIRONMENT (cannot write, disk full)
+ */
+int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
+                         struct rp_store_writer **ret, struct rp_err *err);
+
+int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process *row,
+                         struct rp_err *err);
+int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
+int rp_store_put_agent(struct rp_store_writer *w, const struct rp_row_agent *row,
+                       struct rp_err *err);
+int rp_store_put_queue(struct rp_store_writer *w, const struct rp_row_queue *row,
+                       struct rp_err *err);
+int rp_store_put_stream(struct rp_store_writer *w, const struct rp_row_queue *row,
+                        struct rp_err *err);
+int rp_store_put_code_object(struct rp_store_writer *w, const struct rp_row_code_object *row,
+                             struct rp_err *err);
+int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *row,
+                        struct rp_err *err);
+int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
+                          struct rp_err *err);
+int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row,
+                      struct rp_err *err);
+/** Extra row of rocpd_metadata. */
+int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char *value,
+                          struct rp_err *err);
+
+/** Finishes, syncs and renames into place; the writer is gone afterwards, whatever is returned. */
+int rp_store_writer_commit(struct rp_store_writer *w, struct rp_err *err);
+
+/** Drops what was written. Accepts NULL. */
+void rp_store_writer_abandon(struct rp_store_writer *w);
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/**
+ * Opens a rocpd database read-only and finds its schema by its columns.
+ * @return 0; RP_BAD_INPUT when it is not SQLite, not rocpd (says what it is), or lacks a table
+ *         that every version has
+ */
+int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
+/** Accepts NULL. */
+void rp_store_close(struct rp_store *store);
+
+/** "3.0.0" ... "3.0.5": the oldest version that has all of the columns found. */
+const char *rp_store_schema(const struct rp_store *store);
+/** Value of a metadata tag or NULL. */
+const char *rp_store_metadata(const struct rp_store *store, const char *tag);
+
+/* Arrays are loaded once, sorted by id (dispatches and copies by start, then id), and owned by
+ * the store. */
+int rp_store_processes(struct rp_store *s, const struct rp_row_process **ret, size_t *ret_count,
+                       struct rp_err *err);
+int rp_store_agents(struct rp_store *s, const struct rp_row_agent **ret, size_t *ret_count,
+                    struct rp_err *err);
+int rp_store_queues(struct rp_store *s, const struct rp_row_queue **ret, size_t *ret_count,
+                    struct rp_err *err);
+int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
+                        struct rp_err *err);
+int rp_store_copies(struct rp_store *s, const struct rp_row_copy **ret, size_t *ret_count,
+                    struct rp_err *err);
+
+#endif

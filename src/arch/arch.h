@@ -1,0 +1,76 @@
+/**
+ * @file arch.h
+ * @brief What is known of each GPU architecture: one data file per GPU, each number with its source.
+ *
+ * All numbers are data; rules that use them (occupancy, roofline) live in analysis, the modelled
+ * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
+ * where zero is meaningful say so.
+ */
+#ifndef RP_ARCH_ARCH_H
+#define RP_ARCH_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** How the register counts of a code object relate to the allocated vector registers. */
+enum rp_vgpr_file {
+    RP_VGPR_SEPARATE = 1, /**< arch and accumulation VGPRs are two files (gfx908) or no AGPRs */
+    RP_VGPR_UNIFIED = 2,  /**< one file: allocated = arch + accum (gfx90a, gfx942, gfx950) */
+};
+
+struct rp_arch {
+    const char *name;          /**< "gfx942" */
+    const char *product;       /**< default product: "AMD Instinct MI300X" */
+    const char *family;        /**< "CDNA3", "RDNA2" */
+    uint32_t gfx_target_version; /**< KFD: 90402 for gfx942 */
+    uint32_t wave_size;        /**< default wavefront size: 64 on CDNA, 32 on RDNA */
+
+    /* Shape of the default product. */
+    uint32_t compute_units;
+    uint32_t xcc_count;
+    uint32_t shader_engines;   /**< all of the device */
+    uint32_t simds_per_cu;
+    uint32_t max_waves_per_simd;
+    uint32_t max_waves_per_cu;
+    uint32_t max_workgroups_per_cu; /**< limit on multi-wave workgroups */
+    uint32_t max_workgroup_size;    /**< work-items */
+
+    /* Registers, per SIMD lane. */
+    enum rp_vgpr_file vgpr_file;
+    uint32_t vgprs_per_simd;        /**< per lane of the default wave size */
+    uint32_t vgpr_granule;
+    uint32_t sgprs_per_simd;        /**< 0 = SGPRs never limit (gfx10+) */
+    uint32_t sgpr_granule;
+
+    /* LDS. */
+    uint32_t lds_bytes_per_cu;
+    uint32_t lds_bytes_per_workgroup;
+    uint32_t lds_granule_bytes;
+
+    /* Clocks and memory of the default product. */
+    uint32_t engine_clock_mhz;
+    uint32_t memory_clock_mhz;
+    uint32_t memory_width_bits;
+    uint64_t memory_bytes;
+    double hbm_peak_gbps;           /**< 1e9 bytes per second */
+    double hbm_efficiency;          /**< share of the peak that streaming kernels reach; 0 = unknown */
+    uint32_t hbm_latency_cycles;    /**< engine clocks, load to use, cache miss */
+    uint32_t timestamp_mhz;         /**< rate of the dispatch timestamps */
+
+    /* Identity on the PCI bus and in KFD's topology (used by the software device). */
+    uint32_t pci_vendor_id;
+    uint32_t pci_device_id;
+    uint32_t l1_bytes, l1_line_bytes; /**< vector L1 per CU */
+    uint32_t scalar_l1_bytes, scalar_l1_line_bytes;
+    uint32_t l2_bytes, l2_line_bytes; /**< per XCC */
+    uint64_t mall_bytes;              /**< Infinity Cache, 0 = none */
+    uint32_t lds_banks;
+};
+
+/** Finds by name: "gfx942", also "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-". NULL if unknown. */
+const struct rp_arch *rp_arch_find(const char *name);
+
+/** All known architectures in table order; *ret_count entries. */
+const struct rp_arch *const *rp_arch_all(unsigned *ret_count);
+
+#endif

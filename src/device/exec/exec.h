@@ -1,0 +1,79 @@
+/**
+ * @file exec.h
+ * @brief Execution of one kernel dispatch on the CPU: the only face the driver side (kfd/) sees.
+ *
+ * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
+ * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.
+ * All functions may be called from any thread, but a dispatch from one at a time.
+ */
+#ifndef RP_DEVICE_EXEC_EXEC_H
+#define RP_DEVICE_EXEC_EXEC_H
+
+#include <stdint.h>
+
+#include "wave.h"
+
+struct rp_arch;
+
+/** What the driver side tells the executor about its world. */
+struct rp_exec_host {
+    void *ctx;
+    /**
+     * Host pointer for @p bytes of GPU memory at @p gpu_va, or NULL if any of it is not mapped for
+     * the GPU (write: or not writable). With identity mapping this is a range check and a cast.
+     */
+    void *(*translate)(void *ctx, uint64_t gpu_va, uint64_t bytes, int write);
+    /**
+     * A half-open range around gpu_va in which every byte translates and the translation is
+     * linear (host = gpu_va + delta), so that the executor can cache it; 0 = not mapped. The cache
+     * is dropped when *generation changes.
+     */
+    int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
+                 int64_t *ret_delta);
+    const uint64_t *generation;     /**< bumped by the driver on every map and unmap */
+    void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
+    uint64_t (*clock_ticks)(void *ctx);             /**< 100 MHz device clock for s_memrealtime */
+    uint64_t lds_aperture;     /**< 0x1000000000000: high half compared by FLAT */
+    uint64_t scratch_aperture; /**< 0x2000000000000 */
+};
+
+/** Values taken from an AQL kernel dispatch packet and its queue. */
+struct rp_launch {
+    uint64_t packet_va;          /**< the packet itself (dispatch pointer) */
+    uint64_t queue_va;           /**< amd_queue_t (queue pointer) */
+    uint64_t kernel_object_va;   /**< kernel descriptor, 64 bytes */
+    uint64_t kernarg_va;
+    uint64_t dispatch_id;
+    uint16_t setup_dimensions;
+    uint16_t workgroup_size[3];
+    uint32_t grid_size[3];       /**< work-items */
+    uint32_t private_segment_bytes; /**< per work-item, from the packet */
+    uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
+};
+
+enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };
+
+/**
+ * Prepares a dispatch. Never NULL except when the host is out of memory: a launch that hardware
+ * would refuse becomes a dispatch whose first run returns RP_RUN_FAULT.
+ * @param arch which GPU: wave slots, LDS, register granularity
+ */
+struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
+                                    const struct rp_launch *launch);
+
+/** Executes up to @p budget wave instructions (a little more at most). */
+enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
+
+/** Valid after the first run; final after DONE or FAULT. */
+const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
+
+/** After RP_RUN_FAULT: what happened, where. */
+const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
+
+/** Accepts NULL and unfinished dispatches. */
+void rp_dispatch_free(struct rp_dispatch *d);
+
+/** Forgets decoded instructions in a range (code object unloaded or rewritten). */
+void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
+
+#endif

@@ -1,0 +1,47 @@
+/**
+ * @file lane.h
+ * @brief Lane kernels: the arithmetic of one VALU instruction over all 64 lanes.
+ *
+ * A lane kernel knows nothing of waves, EXEC, modifiers or operand fetch. It computes all 64
+ * lanes; the caller hides the inactive ones. That keeps each body one expression, lets the
+ * compiler vectorise it, and lets one source serve several CPU levels (lane_*.c is compiled once
+ * per level, see lane_level.h). All levels give bit-identical results.
+ *
+ * Register rows: a 32-bit operand is 64 consecutive dwords. A 64-bit operand is two rows, low
+ * dwords first (lo = p[lane], hi = p[64 + lane]); wider operands go on the same way. 16-bit
+ * operands sit in the low half of the dword; 16-bit results are returned zero-extended and the
+ * caller merges them. Destination rows may be the same rows as source rows, never shifted by
+ * other than whole rows, so a lane only ever aliases itself.
+ */
+#ifndef RP_DEVICE_ISA_LANE_H
+#define RP_DEVICE_ISA_LANE_H
+
+#include <stdint.h>
+
+#define RP_LANES 64
+
+struct rp_lane_args {
+    uint32_t *d;          /**< result rows; NULL for compares */
+    const uint32_t *s0;
+    const uint32_t *s1;
+    const uint32_t *s2;   /**< also the old destination for mac/fmac/dot-accumulate forms */
+    uint64_t mask_in;     /**< carry-in, cndmask selector, VCC of div_fmas */
+    uint64_t mask_out;    /**< carry-out or compare result for all 64 lanes */
+    uint32_t mode;        /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
+};
+
+typedef void rp_lane_fn(struct rp_lane_args *args);
+
+/**
+ * Lane kernel of a mnemonic for the best level of this CPU, or NULL when there is none. For
+ * decode-time use only. "v_add_f32" style names, without _e32/_e64.
+ */
+rp_lane_fn *rp_lane_find(const char *mnemonic);
+
+/** CPU levels compiled in; same results, other speed. */
+enum rp_lane_level { RP_LANE_BASE = 0, RP_LANE_V3 = 1, RP_LANE_V4 = 2, RP_LANE_LEVELS };
+
+/** As rp_lane_find, for one level (tests and benchmarks); NULL if this CPU lacks the level. */
+rp_lane_fn *rp_lane_find_level(const char *mnemonic, enum rp_lane_level level);
+
+#endif
