@@ -1,0 +1,43 @@
+/**
+ * @file wave_host.h
+ * @brief What an instruction handler may ask of the executor: its host, its dispatch, a fault.
+ */
+#ifndef RP_DEVICE_EXEC_WAVE_HOST_H
+#define RP_DEVICE_EXEC_WAVE_HOST_H
+
+#include <stdint.h>
+
+#include "exec.h"
+#include "wave.h"
+
+/** The driver side of this wave's dispatch. Never NULL. */
+const struct rp_exec_host *rp_wave_host(const struct rp_wave *w);
+
+/** The launch this wave belongs to. */
+const struct rp_launch *rp_wave_launch(const struct rp_wave *w);
+
+/** Counters of the wave's dispatch (memory traffic; instructions are counted by the run loop). */
+struct rp_counts *rp_wave_counts(struct rp_wave *w);
+
+/** Shader clocks since the start of the dispatch, as modelled for this wave. Monotonic per wave. */
+uint64_t rp_wave_clock_cycles(const struct rp_wave *w);
+
+/** The 100 MHz device clock as this wave sees it. */
+uint64_t rp_wave_clock_ticks(const struct rp_wave *w);
+
+/** s_memtime: shader clocks on the same time line as rp_wave_clock_ticks. */
+uint64_t rp_wave_memtime_cycles(const struct rp_wave *w);
+
+/**
+ * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.
+ * The text becomes "<pc>: <instruction>: <message>".
+ * @return RP_STEP_FAULT, so that handlers can `return rp_wave_fault(...)`
+ */
+int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/** As rp_wave_fault, for MEMORY and LDS faults of one lane (-1: scalar access). */
+int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                          int lane, uint64_t address, const char *what);
+
+#endif
