@@ -37,7 +37,7 @@ struct rp_trace_header {
     uint32_t ppid;
     uint32_t hsa_runtime_version;
     uint32_t reserved0;
-    uint8_t reserved[24];
+    uint8_t reserved[48];
 };
 static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
 
