@@ -1,6 +1,7 @@
 /**
  * @file arch.h
- * @brief What is known of each GPU architecture: one data file per GPU, each number with its source.
+ * @brief What is known of each GPU architecture: one data file per GPU, each number with its
+ * source.
  *
  * All numbers are data; rules that use them (occupancy, roofline) live in analysis, the modelled
  * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
@@ -18,29 +19,46 @@ enum rp_vgpr_file {
     RP_VGPR_UNIFIED = 2,  /**< one file: allocated = arch + accum (gfx90a, gfx942, gfx950) */
 };
 
+/** One product of an architecture, told apart by what the driver says about the device. */
+struct rp_arch_product {
+    const char *name; /**< "AMD Instinct MI300A" */
+    uint32_t pci_device_id;
+    uint32_t compute_units;
+    uint32_t xcc_count;
+    uint32_t shader_engines; /**< all of the device */
+    uint32_t engine_clock_mhz;
+    uint32_t memory_clock_mhz; /**< KFD's mem_clk_max */
+    uint32_t memory_width_bits;
+    uint64_t memory_bytes;
+};
+
 struct rp_arch {
-    const char *name;          /**< "gfx942" */
-    const char *product;       /**< default product: "AMD Instinct MI300X" */
-    const char *family;        /**< "CDNA3", "RDNA2" */
+    const char *name;            /**< "gfx942" */
+    const char *product;         /**< default product: "AMD Instinct MI300X" */
+    const char *family;          /**< "CDNA3", "RDNA2" */
     uint32_t gfx_target_version; /**< KFD: 90402 for gfx942 */
-    uint32_t wave_size;        /**< default wavefront size: 64 on CDNA, 32 on RDNA */
+    uint32_t wave_size;          /**< default wavefront size: 64 on CDNA, 32 on RDNA */
 
     /* Shape of the default product. */
     uint32_t compute_units;
     uint32_t xcc_count;
-    uint32_t shader_engines;   /**< all of the device */
+    uint32_t shader_engines; /**< all of the device */
     uint32_t simds_per_cu;
     uint32_t max_waves_per_simd;
     uint32_t max_waves_per_cu;
     uint32_t max_workgroups_per_cu; /**< limit on multi-wave workgroups */
+    uint32_t cus_per_block;         /**< CUs that the waves of one workgroup share: 1; 2 = a WGP */
     uint32_t max_workgroup_size;    /**< work-items */
 
     /* Registers, per SIMD lane. */
     enum rp_vgpr_file vgpr_file;
-    uint32_t vgprs_per_simd;        /**< per lane of the default wave size */
+    uint32_t vgprs_per_simd; /**< per lane of the default wave size */
     uint32_t vgpr_granule;
-    uint32_t sgprs_per_simd;        /**< 0 = SGPRs never limit (gfx10+) */
+    uint32_t max_vgprs_per_lane; /**< addressable by one wave, accumulation VGPRs included */
+    bool wave_sizes_scale_vgprs; /**< the other wave size (64 on RDNA) has half of both */
+    uint32_t sgprs_per_simd;     /**< 0 = SGPRs never limit (gfx10+) */
     uint32_t sgpr_granule;
+    uint32_t max_sgprs_per_wave; /**< allocated at most, VCC and trap registers included */
 
     /* LDS. */
     uint32_t lds_bytes_per_cu;
@@ -51,11 +69,12 @@ struct rp_arch {
     uint32_t engine_clock_mhz;
     uint32_t memory_clock_mhz;
     uint32_t memory_width_bits;
+    uint32_t memory_transfers_per_clock; /**< peak = width / 8 * clock * this */
     uint64_t memory_bytes;
-    double hbm_peak_gbps;           /**< 1e9 bytes per second */
-    double hbm_efficiency;          /**< share of the peak that streaming kernels reach; 0 = unknown */
-    uint32_t hbm_latency_cycles;    /**< engine clocks, load to use, cache miss */
-    uint32_t timestamp_mhz;         /**< rate of the dispatch timestamps */
+    double hbm_peak_gbps;        /**< 1e9 bytes per second */
+    double hbm_efficiency;       /**< share of the peak that streaming kernels reach; 0 = unknown */
+    uint32_t hbm_latency_cycles; /**< engine clocks, load to use, cache miss */
+    uint32_t timestamp_mhz;      /**< rate of the dispatch timestamps */
 
     /* Identity on the PCI bus and in KFD's topology (used by the software device). */
     uint32_t pci_vendor_id;
@@ -64,11 +83,23 @@ struct rp_arch {
     uint32_t scalar_l1_bytes, scalar_l1_line_bytes;
     uint32_t l2_bytes, l2_line_bytes; /**< per XCC */
     uint64_t mall_bytes;              /**< Infinity Cache, 0 = none */
+    uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
+
+    const struct rp_arch_product *products; /**< first = the default product */
+    uint32_t product_count;
 };
 
 /** Finds by name: "gfx942", also "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-". NULL if unknown. */
 const struct rp_arch *rp_arch_find(const char *name);
+
+/**
+ * Tells the product by the PCI device id; where products share one (or it is 0, unknown), by the
+ * CU count and the memory clock, each ignored when 0. NULL if none fits or nothing is known.
+ */
+const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
+                                                   uint32_t pci_device_id, uint32_t compute_units,
+                                                   uint32_t memory_clock_mhz);
 
 /** All known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);

@@ -1,0 +1,98 @@
+/* gfx90a: CDNA2. One device here is one graphics compute die (GCD); an MI250X shows two.
+ *
+ * Sources: [DS] AMD Instinct MI200 series data sheets, halved per GCD; [LLVM] LLVM's AMDGPU target
+ * description; [IDS] libdrm's amdgpu.ids; [RPC] rocprof-compute's device tables and sysinfo files
+ * of real machines; [WP] AMD CDNA2 white paper.
+ */
+#include "arch/archs.h"
+
+static const struct rp_arch_product products[] = {
+    {
+        .name = "AMD Instinct MI250X",
+        .pci_device_id = 0x7408,    /* [IDS] */
+        .compute_units = 110,       /* [DS] 220 of two GCDs */
+        .xcc_count = 1,             /* one GCD is one device */
+        .shader_engines = 8,        /* [WP] */
+        .engine_clock_mhz = 1700,   /* [DS] */
+        .memory_clock_mhz = 1600,   /* [DS] HBM2e */
+        .memory_width_bits = 4096,  /* [DS] 8192 of two GCDs */
+        .memory_bytes = RP_GIB(64), /* [DS] 128 GB of two GCDs, nominal */
+    },
+    {
+        .name = "AMD Instinct MI250",
+        .pci_device_id = 0x740c, /* [IDS] shared by MI250X / MI250 boards */
+        .compute_units = 104,    /* [DS] 208 of two GCDs, [RPC] */
+        .xcc_count = 1,
+        .shader_engines = 8,      /* [WP] */
+        .engine_clock_mhz = 1700, /* [DS], [RPC] */
+        .memory_clock_mhz = 1600, /* [DS] */
+        .memory_width_bits = 4096,
+        .memory_bytes = RP_GIB(64),
+    },
+    {
+        .name = "AMD Instinct MI210",
+        .pci_device_id = 0x740f, /* [IDS] */
+        .compute_units = 104,    /* [DS] */
+        .xcc_count = 1,
+        .shader_engines = 8,      /* [WP] */
+        .engine_clock_mhz = 1700, /* [DS] */
+        .memory_clock_mhz = 1600, /* [DS] 1.6 TB/s */
+        .memory_width_bits = 4096,
+        .memory_bytes = RP_GIB(64),
+    },
+};
+
+const struct rp_arch rp_arch_gfx90a = {
+    .name = "gfx90a",
+    .product = "AMD Instinct MI250X",
+    .family = "CDNA2",
+    .gfx_target_version = 90010, /* KFD's decimal coding of 9.0.10 */
+    .wave_size = 64,             /* [LLVM] */
+
+    .compute_units = 110,
+    .xcc_count = 1,
+    .shader_engines = 8,
+    .simds_per_cu = 4,           /* [WP] */
+    .max_waves_per_simd = 8,     /* [LLVM] */
+    .max_waves_per_cu = 32,      /* 4 SIMDs of 8 */
+    .max_workgroups_per_cu = 16, /* [LLVM] barrier resources of one CU */
+    .cus_per_block = 1,
+    .max_workgroup_size = 1024, /* [LLVM] */
+
+    .vgpr_file = RP_VGPR_UNIFIED,
+    .vgprs_per_simd = 512,     /* [LLVM] */
+    .vgpr_granule = 8,         /* [LLVM] */
+    .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
+    .sgprs_per_simd = 800,     /* [LLVM] */
+    .sgpr_granule = 16,        /* [LLVM] */
+    .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
+
+    .lds_bytes_per_cu = RP_KIB(64),        /* [DS] */
+    .lds_bytes_per_workgroup = RP_KIB(64), /* [LLVM] */
+    .lds_granule_bytes = 512,              /* [LLVM] 128 dwords */
+
+    .engine_clock_mhz = 1700,
+    .memory_clock_mhz = 1600,
+    .memory_width_bits = 4096,
+    .memory_transfers_per_clock = 2, /* HBM2e: width / 8 * 1600 MHz * 2 */
+    .memory_bytes = RP_GIB(64),
+    .hbm_peak_gbps = 1638.4, /* [DS] 3276.8 of two GCDs, [RPC] */
+    .hbm_efficiency = 0.848, /* [RPC] empirical roofline of a real GCD: 1389 GB/s */
+    .hbm_latency_cycles = 0, /* no trusted measurement */
+    .timestamp_mhz = 0,      /* no trusted source: ask the driver */
+
+    .pci_vendor_id = 0x1002,
+    .pci_device_id = 0x7408,
+    .l1_bytes = RP_KIB(16),        /* [WP] */
+    .l1_line_bytes = 64,           /* [RPC] 64 bytes per clock and per request */
+    .scalar_l1_bytes = RP_KIB(16), /* [WP] shared by two CUs */
+    .scalar_l1_line_bytes = 64,    /* [WP] */
+    .l2_bytes = RP_MIB(8),         /* [WP] per GCD */
+    .l2_line_bytes = 128,          /* [WP] */
+    .mall_bytes = 0,
+    .l2_channels_per_xcc = 32, /* [RPC], [WP] 32 slices per GCD */
+    .lds_banks = 32,           /* CDNA2 ISA manual */
+
+    .products = products,
+    .product_count = RP_COUNT(products),
+};

@@ -1,0 +1,110 @@
+/* gfx942: CDNA3, Instinct MI300X and its relatives.
+ *
+ * Sources, named in the comments below:
+ *   [DS]   AMD Instinct MI300X data sheet
+ *   [KFD]  KFD topology / rocprofv3 agent data read from a real MI300X
+ *   [LLVM] LLVM's AMDGPU target description (subtarget features and occupancy rules)
+ *   [IDS]  libdrm's amdgpu.ids
+ *   [RPC]  rocprof-compute's device tables and its sysinfo files of real machines
+ *   [mt4g] TUM mt4g benchmark report of an MI300X VF at 2100 MHz, 2025-08-08
+ *   [BS]   AMD's acceptance floor for BabelStream on MI300X
+ */
+#include "arch/archs.h"
+
+static const struct rp_arch_product products[] = {
+    {
+        .name = "AMD Instinct MI300X",
+        .pci_device_id = 0x74a1,      /* [IDS], [KFD] 29857 */
+        .compute_units = 304,         /* [DS], [KFD] cu_count */
+        .xcc_count = 8,               /* [KFD] num_xcc */
+        .shader_engines = 32,         /* [KFD] num_shader_banks */
+        .engine_clock_mhz = 2100,     /* [DS], [KFD] max_engine_clk_fcompute */
+        .memory_clock_mhz = 1300,     /* [KFD] mem_clk_max */
+        .memory_width_bits = 8192,    /* [DS], [KFD] width */
+        .memory_bytes = 206141652992, /* [KFD] size_in_bytes; [DS] 192 GB */
+    },
+    {
+        .name = "AMD Instinct MI300A",
+        .pci_device_id = 0x74a0,     /* [IDS] */
+        .compute_units = 228,        /* [DS] of MI300A, [RPC] */
+        .xcc_count = 6,              /* [RPC] */
+        .shader_engines = 24,        /* [RPC] */
+        .engine_clock_mhz = 2100,    /* [RPC] */
+        .memory_clock_mhz = 1300,    /* [RPC]: 5324.8 GB/s */
+        .memory_width_bits = 8192,   /* [DS] of MI300A */
+        .memory_bytes = RP_GIB(128), /* [DS] of MI300A: 128 GB, nominal */
+    },
+    {
+        .name = "AMD Instinct MI325X",
+        .pci_device_id = 0x74a5,     /* [IDS], [KFD] 29861 */
+        .compute_units = 304,        /* [RPC] */
+        .xcc_count = 8,              /* [DS] of MI325X */
+        .shader_engines = 32,        /* as MI300X: same dies */
+        .engine_clock_mhz = 2100,    /* [RPC] */
+        .memory_clock_mhz = 1500,    /* [RPC]: 6144 GB/s; [DS] says 6.0 TB/s */
+        .memory_width_bits = 8192,   /* [DS] of MI325X */
+        .memory_bytes = RP_GIB(256), /* [DS] of MI325X: 256 GB, nominal */
+    },
+    /* Known by name only: virtual functions and cut-down parts, [IDS]. */
+    {.name = "AMD Instinct MI308X", .pci_device_id = 0x74a2},
+    {.name = "AMD Instinct MI308X HF", .pci_device_id = 0x74a8},
+    {.name = "AMD Instinct MI300X HF", .pci_device_id = 0x74a9},
+    {.name = "AMD Instinct MI300X VF", .pci_device_id = 0x74b5},
+    {.name = "AMD Instinct MI308X VF", .pci_device_id = 0x74b6},
+    {.name = "AMD Instinct MI300X HF VF", .pci_device_id = 0x74bd},
+};
+
+const struct rp_arch rp_arch_gfx942 = {
+    .name = "gfx942",
+    .product = "AMD Instinct MI300X",
+    .family = "CDNA3",
+    .gfx_target_version = 90402, /* [KFD] */
+    .wave_size = 64,             /* [KFD] wave_front_size */
+
+    .compute_units = 304,
+    .xcc_count = 8,
+    .shader_engines = 32,
+    .simds_per_cu = 4,           /* [KFD] simd_per_cu; 1216 SIMDs of 304 CUs */
+    .max_waves_per_simd = 8,     /* [KFD], [LLVM] */
+    .max_waves_per_cu = 32,      /* [KFD] max_waves_per_cu */
+    .max_workgroups_per_cu = 16, /* [LLVM] barrier resources of one CU */
+    .cus_per_block = 1,
+    .max_workgroup_size = 1024, /* [KFD] workgroup_max_size */
+
+    .vgpr_file = RP_VGPR_UNIFIED,
+    .vgprs_per_simd = 512,     /* [LLVM] gfx90a and later GFX9 */
+    .vgpr_granule = 8,         /* [LLVM] */
+    .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
+    .sgprs_per_simd = 800,     /* [LLVM] GFX8 and GFX9 */
+    .sgpr_granule = 16,        /* [LLVM] */
+    .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
+
+    .lds_bytes_per_cu = RP_KIB(64),        /* [DS], [KFD] lds_size_in_kb */
+    .lds_bytes_per_workgroup = RP_KIB(64), /* [LLVM] */
+    .lds_granule_bytes = 512,              /* [LLVM] 128 dwords */
+
+    .engine_clock_mhz = 2100,
+    .memory_clock_mhz = 1300,
+    .memory_width_bits = 8192,
+    .memory_transfers_per_clock = 4, /* HBM3: width / 8 * 1300 MHz * 4 = [RPC]'s 5324.8 GB/s */
+    .memory_bytes = 206141652992,
+    .hbm_peak_gbps = 5324.8,   /* [RPC]; [DS] 5.3 TB/s */
+    .hbm_efficiency = 0.784,   /* [BS] Copy 4177.285 GB/s of the peak */
+    .hbm_latency_cycles = 900, /* [mt4g] mean of a pointer chase, p50 876, p95 1115 */
+    .timestamp_mhz = 100,      /* constant clock behind s_memrealtime and signal timestamps */
+
+    .pci_vendor_id = 0x1002, /* [KFD] 4098 */
+    .pci_device_id = 0x74a1,
+    .l1_bytes = RP_KIB(32),        /* [DS], [mt4g] */
+    .l1_line_bytes = 128,          /* [mt4g] */
+    .scalar_l1_bytes = RP_KIB(16), /* CDNA3 white paper: shared by two CUs */
+    .scalar_l1_line_bytes = 64,    /* [mt4g] */
+    .l2_bytes = RP_MIB(4),         /* [DS], [mt4g]: per XCD */
+    .l2_line_bytes = 128,          /* [mt4g] */
+    .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
+    .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
+    .lds_banks = 32,               /* CDNA3 ISA manual: 32 banks of 4 bytes */
+
+    .products = products,
+    .product_count = RP_COUNT(products),
+};

@@ -1,0 +1,87 @@
+/* gfx950: CDNA4, Instinct MI350X and MI355X.
+ *
+ * Sources: [DS] AMD Instinct MI350X / MI355X data sheets; [LLVM] LLVM's AMDGPU target description;
+ * [IDS] libdrm's amdgpu.ids; [RPC] rocprof-compute's device tables and sysinfo files of real
+ * machines; [HW] what hipBLASLt printed on a real MI350X (2200 MHz engine, 1900 MHz memory).
+ */
+#include "arch/archs.h"
+
+static const struct rp_arch_product products[] = {
+    {
+        .name = "AMD Instinct MI350X",
+        .pci_device_id = 0x75a0,     /* [IDS], rocprofv3 agent data 30112 */
+        .compute_units = 256,        /* [DS], [RPC] */
+        .xcc_count = 8,              /* [DS] */
+        .shader_engines = 32,        /* [DS] 4 per XCD */
+        .engine_clock_mhz = 2200,    /* [DS], [RPC], [HW] */
+        .memory_clock_mhz = 1900,    /* [RPC], [HW] */
+        .memory_width_bits = 8192,   /* [DS] */
+        .memory_bytes = RP_GIB(288), /* [DS] 288 GB, nominal */
+    },
+    {
+        .name = "AMD Instinct MI355X",
+        .pci_device_id = 0x75a3, /* [IDS] */
+        .compute_units = 256,    /* [DS] */
+        .xcc_count = 8,
+        .shader_engines = 32,
+        .engine_clock_mhz = 2400, /* [DS] */
+        .memory_clock_mhz = 0,    /* no trusted source; [DS] 8 TB/s */
+        .memory_width_bits = 8192,
+        .memory_bytes = RP_GIB(288), /* [DS], nominal */
+    },
+};
+
+const struct rp_arch rp_arch_gfx950 = {
+    .name = "gfx950",
+    .product = "AMD Instinct MI350X",
+    .family = "CDNA4",
+    .gfx_target_version = 90500, /* KFD's decimal coding of 9.5.0 */
+    .wave_size = 64,             /* [LLVM] */
+
+    .compute_units = 256,
+    .xcc_count = 8,
+    .shader_engines = 32,
+    .simds_per_cu = 4,           /* [DS] */
+    .max_waves_per_simd = 8,     /* [LLVM] */
+    .max_waves_per_cu = 32,      /* 4 SIMDs of 8 */
+    .max_workgroups_per_cu = 16, /* [LLVM] barrier resources of one CU */
+    .cus_per_block = 1,
+    .max_workgroup_size = 1024, /* [LLVM], [HW] */
+
+    .vgpr_file = RP_VGPR_UNIFIED,
+    .vgprs_per_simd = 512,     /* [LLVM] */
+    .vgpr_granule = 8,         /* [LLVM] */
+    .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
+    .sgprs_per_simd = 800,     /* [LLVM] */
+    .sgpr_granule = 16,        /* [LLVM] */
+    .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
+
+    .lds_bytes_per_cu = RP_KIB(160),        /* [DS], [RPC] */
+    .lds_bytes_per_workgroup = RP_KIB(160), /* [LLVM], [HW] */
+    .lds_granule_bytes = 1280,              /* [LLVM] 320 dwords */
+
+    .engine_clock_mhz = 2200,
+    .memory_clock_mhz = 1900,
+    .memory_width_bits = 8192,
+    .memory_transfers_per_clock = 4, /* HBM3E: width / 8 * 1900 MHz * 4 */
+    .memory_bytes = RP_GIB(288),
+    .hbm_peak_gbps = 7782.4, /* [RPC] at 1900 MHz; [DS] rounds up to 8 TB/s */
+    .hbm_efficiency = 0.628, /* [RPC] empirical roofline of a real MI350X: 4886 GB/s */
+    .hbm_latency_cycles = 0, /* no trusted measurement */
+    .timestamp_mhz = 100,    /* as gfx942 */
+
+    .pci_vendor_id = 0x1002,
+    .pci_device_id = 0x75a0,
+    .l1_bytes = RP_KIB(32),        /* [DS] */
+    .l1_line_bytes = 128,          /* [RPC] */
+    .scalar_l1_bytes = RP_KIB(16), /* as gfx942 */
+    .scalar_l1_line_bytes = 64,    /* as gfx942 */
+    .l2_bytes = RP_MIB(4),         /* [DS] per XCD */
+    .l2_line_bytes = 128,          /* [RPC] */
+    .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
+    .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
+    .lds_banks = 0,                /* sources disagree (32 or 64) */
+
+    .products = products,
+    .product_count = RP_COUNT(products),
+};

@@ -1,0 +1,144 @@
+#include "arch/arch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void finds_every_spelling_of_a_name(void **state)
+{
+    static const struct {
+        const char *query, *found;
+    } rows[] = {
+        {"gfx942", "gfx942"},
+        {"gfx942:sramecc+:xnack-", "gfx942"},
+        {"amdgcn-amd-amdhsa--gfx942", "gfx942"},
+        {"amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", "gfx942"},
+        {"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "gfx90a"},
+        {"gfx90a", "gfx90a"},
+        {"gfx950:xnack-", "gfx950"},
+        {"gfx1030", "gfx1030"},
+        {"gfx103", NULL},
+        {"gfx1030x", NULL},
+        {"gfx94", NULL},
+        {"GFX942", NULL},
+        {"amdgcn-amd-amdhsa--", NULL},
+        {":gfx942", NULL},
+        {"", NULL},
+        {NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct rp_arch *arch = rp_arch_find(rows[i].query);
+
+        if (!rows[i].found)
+            assert_null(arch);
+        else
+            assert_string_equal(arch->name, rows[i].found);
+    }
+}
+
+static void every_row_is_listed_and_consistent(void **state)
+{
+    unsigned count = 0;
+    const struct rp_arch *const *all = rp_arch_all(&count);
+
+    (void)state;
+    assert_int_equal(count, 4);
+    for (unsigned i = 0; i < count; i++) {
+        const struct rp_arch *a = all[i];
+        double peak = a->memory_width_bits / 8.0 * a->memory_clock_mhz *
+                      a->memory_transfers_per_clock / 1000.0;
+
+        assert_ptr_equal(rp_arch_find(a->name), a);
+        assert_int_equal(a->max_waves_per_simd * a->simds_per_cu, a->max_waves_per_cu);
+        assert_true(fabs(peak - a->hbm_peak_gbps) < 0.05);
+        assert_true(a->hbm_efficiency >= 0 && a->hbm_efficiency < 1);
+        assert_int_equal(a->vgprs_per_simd % a->vgpr_granule, 0);
+        assert_int_equal(a->lds_bytes_per_cu % a->lds_granule_bytes, 0);
+        assert_true(a->lds_bytes_per_workgroup <= a->lds_bytes_per_cu);
+        assert_int_equal(a->compute_units % a->xcc_count, 0);
+        assert_true(a->cus_per_block == 1 || a->cus_per_block == 2);
+        assert_true(a->product_count >= 1);
+        assert_string_equal(a->products[0].name, a->product);
+        assert_int_equal(a->products[0].pci_device_id, a->pci_device_id);
+        assert_int_equal(a->products[0].compute_units, a->compute_units);
+        assert_int_equal(a->products[0].xcc_count, a->xcc_count);
+        assert_int_equal(a->products[0].shader_engines, a->shader_engines);
+        assert_int_equal(a->products[0].engine_clock_mhz, a->engine_clock_mhz);
+        assert_int_equal(a->products[0].memory_clock_mhz, a->memory_clock_mhz);
+        assert_int_equal(a->products[0].memory_width_bits, a->memory_width_bits);
+        assert_true(a->products[0].memory_bytes == a->memory_bytes);
+    }
+    assert_ptr_equal(rp_arch_all(NULL), all);
+}
+
+static void the_mi300x_is_the_one_the_driver_describes(void **state)
+{
+    const struct rp_arch *a = rp_arch_find("gfx942");
+
+    (void)state;
+    assert_int_equal(a->gfx_target_version, 90402);
+    assert_int_equal(a->compute_units * a->simds_per_cu, 1216); /* simd_count of a real one */
+    assert_int_equal(a->pci_device_id, 29857);
+    assert_int_equal(a->pci_vendor_id, 4098);
+    assert_int_equal(a->vgprs_per_simd * a->wave_size, 32768);
+}
+
+static void tells_products_apart(void **state)
+{
+    static const struct {
+        const char *arch;
+        uint32_t pci, cus, mclk;
+        const char *product;
+    } rows[] = {
+        {"gfx942", 0x74a1, 304, 1300, "AMD Instinct MI300X"},
+        {"gfx942", 0x74a0, 228, 1300, "AMD Instinct MI300A"},
+        {"gfx942", 0x74a5, 0, 0, "AMD Instinct MI325X"},
+        {"gfx942", 0x74a1, 38, 1300, "AMD Instinct MI300X"}, /* one XCD of a partitioned one */
+        {"gfx942", 0x74b5, 304, 1300, "AMD Instinct MI300X VF"},
+        {"gfx942", 0, 304, 1500, "AMD Instinct MI325X"},
+        {"gfx942", 0, 304, 0, "AMD Instinct MI300X"},
+        {"gfx942", 0, 228, 0, "AMD Instinct MI300A"},
+        {"gfx942", 0, 80, 0, NULL},
+        {"gfx942", 0xffff, 304, 1300, NULL},
+        {"gfx942", 0, 0, 0, NULL},
+        {"gfx90a", 0x740f, 104, 1600, "AMD Instinct MI210"},
+        {"gfx90a", 0, 110, 0, "AMD Instinct MI250X"},
+        {"gfx950", 0x75a3, 256, 0, "AMD Instinct MI355X"},
+        {"gfx1030", 0x73bf, 72, 1000, "AMD Radeon RX 6800 XT"},
+        {"gfx1030", 0x73bf, 60, 1000, "AMD Radeon RX 6800"},
+        {"gfx1030", 0x73a3, 60, 1000, "AMD Radeon Pro W6800"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct rp_arch_product *p = rp_arch_product_find(
+            rp_arch_find(rows[i].arch), rows[i].pci, rows[i].cus, rows[i].mclk);
+
+        if (!rows[i].product)
+            assert_null(p);
+        else
+            assert_string_equal(p->name, rows[i].product);
+    }
+    assert_null(rp_arch_product_find(NULL, 0x74a1, 304, 1300));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_every_spelling_of_a_name),
+        cmocka_unit_test(every_row_is_listed_and_consistent),
+        cmocka_unit_test(the_mi300x_is_the_one_the_driver_describes),
+        cmocka_unit_test(tells_products_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
