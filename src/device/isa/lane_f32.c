@@ -1,0 +1,225 @@
+/**
+ * @file lane_f32.c
+ * @brief f32 arithmetic kernels and the three steps of f32 division.
+ */
+#include "lane_level.h"
+#include "lane_num.h"
+
+/* One rounding at every level: a CPU instruction, or libm's fmaf, which is correctly rounded. */
+static inline float rp_fma_f32(float a, float b, float c)
+{
+    return rp_nan3(a, b, rp_nan1(c, __builtin_fmaf(a, b, c)));
+}
+
+static inline int rp_is_nan_f32(uint32_t x)
+{
+    return (x & 0x7fffffffu) > 0x7f800000u;
+}
+
+static inline int rp_is_snan_f32(uint32_t x)
+{
+    return rp_is_nan_f32(x) && !(x & 0x00400000u);
+}
+
+/* Signed integers in the order of the floats, -0 below +0. */
+static inline int32_t rp_order_f32(uint32_t x)
+{
+    return (int32_t)(x ^ ((uint32_t)((int32_t)x >> 31) & 0x7fffffffu));
+}
+
+/* A NaN loses against a number, except that with IEEE set a signalling one wins, quieted. */
+static inline uint32_t rp_pick_f32(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
+{
+    const uint32_t ieee = mode >> 9 & 1;
+    r = rp_is_nan_f32(b) ? a : r;
+    r = rp_is_nan_f32(a) ? b : r;
+    r = rp_is_snan_f32(b) & ieee ? b | 0x00400000u : r;
+    return rp_is_snan_f32(a) & ieee ? a | 0x00400000u : r;
+}
+
+static inline uint32_t rp_min_f32(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pick_f32(a, b, rp_order_f32(a) < rp_order_f32(b) ? a : b, mode);
+}
+
+static inline uint32_t rp_max_f32(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pick_f32(a, b, rp_order_f32(a) > rp_order_f32(b) ? a : b, mode);
+}
+
+/* The comparisons with the maximum are float ones in the document, so -0 equals +0. */
+static inline uint32_t rp_med_f32(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
+{
+    const uint32_t max = rp_max_f32(rp_max_f32(a, b, mode), c, mode);
+    const uint32_t min = rp_min_f32(rp_min_f32(a, b, mode), c, mode);
+    const int any_nan = rp_is_nan_f32(a) | rp_is_nan_f32(b) | rp_is_nan_f32(c);
+    const int max_is_a = rp_f32_of(max) == rp_f32_of(a), max_is_b = rp_f32_of(max) == rp_f32_of(b);
+    const uint32_t x = max_is_a ? b : a, y = max_is_a | max_is_b ? c : b;
+    return any_nan ? min : rp_max_f32(x, y, mode);
+}
+
+/* Below 1 even where the subtraction rounds up to it (tiny negative numbers). */
+static inline float rp_fract_f32(float a)
+{
+    const float r = a - __builtin_floorf(a);
+    return rp_nan1(a, r >= 1.0f ? 0x1.fffffep-1f : r);
+}
+
+/* Denormals are lifted by 2^32, which is exact, before the fields are read. */
+static inline float rp_frexp_mant_f32(uint32_t x)
+{
+    const uint32_t mag = x & 0x7fffffffu;
+    const uint32_t lifted = mag < 0x00800000u ? rp_bits_f32(rp_f32_of(x) * 0x1p32f) : x;
+    const uint32_t mant = (lifted & 0x807fffffu) | 0x3f000000u;
+    const uint32_t quiet = mag > 0x7f800000u ? x | 0x00400000u : x;
+    return rp_f32_of(mag == 0 || mag >= 0x7f800000u ? quiet : mant);
+}
+
+static inline int32_t rp_frexp_exp_f32(uint32_t x)
+{
+    const uint32_t mag = x & 0x7fffffffu;
+    const int denormal = mag < 0x00800000u;
+    const uint32_t lifted = denormal ? rp_bits_f32(rp_f32_of(mag) * 0x1p32f) : mag;
+    const int32_t exp = (int32_t)(lifted >> 23) - 126 - (denormal ? 32 : 0);
+    return mag == 0 || mag >= 0x7f800000u ? 0 : exp;
+}
+
+/* Exact in f64, rounded once on the way back. */
+static inline float rp_ldexp_f32(float a, int32_t n)
+{
+    const int32_t k = rp_min_i32(rp_max_i32(n, -300), 300);
+    const double scale = rp_f64_of((uint64_t)(uint32_t)(k + 1023) << 52);
+    return rp_nan1(a, (float)((double)a * scale));
+}
+
+/* ---- cube map coordinates ----------------------------------------------------------------- */
+
+static inline int rp_cube_is_z(float x, float y, float z)
+{
+    return __builtin_fabsf(z) >= __builtin_fabsf(x) && __builtin_fabsf(z) >= __builtin_fabsf(y);
+}
+
+static inline int rp_cube_is_y(float x, float y)
+{
+    return __builtin_fabsf(y) >= __builtin_fabsf(x);
+}
+
+static inline float rp_cubeid(float x, float y, float z)
+{
+    const float base = rp_cube_is_z(x, y, z) ? 4.0f : rp_cube_is_y(x, y) ? 2.0f : 0.0f;
+    const float axis = rp_cube_is_z(x, y, z) ? z : rp_cube_is_y(x, y) ? y : x;
+    return base + (axis < 0 ? 1.0f : 0.0f);
+}
+
+static inline float rp_cubesc(float x, float y, float z)
+{
+    const float for_z = z < 0 ? -x : x, for_x = x < 0 ? z : -z;
+    return rp_cube_is_z(x, y, z) ? for_z : rp_cube_is_y(x, y) ? x : for_x;
+}
+
+static inline float rp_cubetc(float x, float y, float z)
+{
+    const float for_y = y < 0 ? -z : z;
+    return rp_cube_is_z(x, y, z) ? -y : rp_cube_is_y(x, y) ? for_y : -y;
+}
+
+static inline float rp_cubema(float x, float y, float z)
+{
+    return 2.0f * (rp_cube_is_z(x, y, z) ? z : rp_cube_is_y(x, y) ? y : x);
+}
+
+/* ---- division ----------------------------------------------------------------------------- *
+ * v_div_scale, v_rcp, v_fma..., v_div_fmas, v_div_fixup make a correctly rounded quotient. The
+ * document's pseudo code of the first and third contradict one another (a quotient scaled by 2^64
+ * cannot be mended by 2^32) and its scaling of huge denominators would overflow. Taken instead:
+ * v_div_fmas multiplies by 2^64 when the addend (the quotient so far) is 2 or more, else by 2^-64;
+ * v_div_scale scales down where 1/S1 would be denormal. The tests divide with the compiler's
+ * sequence over all exponents. */
+
+/* q: quotient estimate, den and num: bits of the unscaled denominator and numerator. */
+static inline float rp_div_fixup_f32(uint32_t q, uint32_t den, uint32_t num)
+{
+    const uint32_t sign = (den ^ num) & 0x80000000u;
+    const uint32_t d = den & 0x7fffffffu, n = num & 0x7fffffffu, inf = 0x7f800000u;
+    const int32_t exp_diff = (int32_t)(n >> 23) - (int32_t)(d >> 23);
+    uint32_t r = (q & 0x7fffffffu) | sign;
+    r = rp_is_nan_f32(q) ? inf | sign : r; /* overflow inside the sequence */
+    r = exp_diff < -150 ? sign : r;        /* less than half the smallest denormal */
+    r = d == inf || n == 0 ? sign : r;
+    r = d == 0 || n == inf ? inf | sign : r;
+    r = (d == 0 && n == 0) || (d == inf && n == inf) ? 0xffc00000u : r;
+    r = d > inf ? den | 0x00400000u : r;
+    return rp_f32_of(n > inf ? num | 0x00400000u : r);
+}
+
+#define RP_LANE_F32(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
+#include "lane.def"
+
+/* The scaled result is rounded once. Exact product in f64, sum rounded to odd, then to f32. */
+static inline float rp_scaled_fma_f32(float a, float b, float c)
+{
+    const double p = (double)a * (double)b, s = p + (double)c;
+    const double t = s - p, err = (p - (s - t)) + ((double)c - t);
+    const uint64_t bits = rp_bits_f64(s);
+    const uint64_t toward = (err > 0) == (s > 0) ? 0 : 1; /* magnitude was rounded up */
+    const double odd = err != 0 && !(bits & 1) ? rp_f64_of((bits - toward) | 1) : s;
+    return (float)(odd * (c >= 2.0f || c <= -2.0f ? 0x1p64 : 0x1p-64));
+}
+
+RP_LANE_HEAD(v_div_fmas_f32)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    uint32_t scaled[RP_LANES];
+    rp_lane_expand(args->mask_in, scaled);
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const float a = rp_f32_of(s0[lane]), b = rp_f32_of(s1[lane]), c = rp_f32_of(s2[lane]);
+        const float plain = rp_fma_f32(a, b, c);
+        d[lane] = rp_bits_f32(scaled[lane] && plain == plain && __builtin_fabsf(plain) < HUGE_VALF
+                                  ? rp_scaled_fma_f32(a, b, c)
+                                  : plain);
+    }
+}
+
+/* value: the operand to scale, a copy of den or of num. Returns it scaled; *vcc: mend later. */
+static inline float rp_div_scale_f32(float value, float den, float num, uint32_t *vcc)
+{
+    const uint32_t d = rp_bits_f32(den) & 0x7fffffffu, n = rp_bits_f32(num) & 0x7fffffffu;
+    const int32_t exp_d = (int32_t)(d >> 23), exp_n = (int32_t)(n >> 23);
+    const float abs_d = rp_f32_of(d), abs_q = __builtin_fabsf(num / den);
+    const int rcp_denormal = abs_d > 0x1p126f && abs_d < HUGE_VALF;
+    const int q_denormal = abs_q > 0 && abs_q < 0x1p-126f;
+    const int is_den = value == den, is_num = value == num;
+    double scale = 1.0;
+    *vcc = 0;
+    if (d == 0 || n == 0)
+        return rp_f32_of(0x7fc00000u);
+    if (exp_n - exp_d >= 96) { /* quotient near the largest float */
+        *vcc = ~0u;
+        scale = is_den ? 0x1p64 : 1.0;
+    } else if (exp_d == 0) {
+        scale = 0x1p64;
+    } else if (rcp_denormal && q_denormal) {
+        *vcc = ~0u;
+        scale = is_den ? 0x1p-64 : 1.0;
+    } else if (rcp_denormal) {
+        scale = 0x1p-64;
+    } else if (q_denormal) {
+        *vcc = ~0u;
+        scale = is_num ? 0x1p64 : 1.0;
+    } else if (exp_n <= 23) {
+        scale = 0x1p64;
+    }
+    return rp_nan1(value, (float)((double)value * scale));
+}
+
+RP_LANE_HEAD(v_div_scale_f32)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    uint32_t vcc[RP_LANES];
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        d[lane] = rp_bits_f32(rp_div_scale_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]),
+                                               rp_f32_of(s2[lane]), &vcc[lane]));
+    args->mask_out = rp_lane_collect(vcc);
+}

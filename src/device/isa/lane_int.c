@@ -1,0 +1,323 @@
+/**
+ * @file lane_int.c
+ * @brief Integer and bit kernels: rows of lane.def, carries, selects, wide multiplies, SAD.
+ */
+#include "lane_level.h"
+#include "lane_num.h"
+
+static inline uint32_t rp_u24(uint32_t x)
+{
+    return x & 0xffffffu;
+}
+
+/* Sign-extended, but kept unsigned so that products wrap. */
+static inline uint32_t rp_i24(uint32_t x)
+{
+    return (uint32_t)((int32_t)(x << 8) >> 8);
+}
+
+static inline uint32_t rp_bitrev32(uint32_t x)
+{
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+    x = (x >> 8 & 0x00ff00ffu) | (x & 0x00ff00ffu) << 8;
+    return x >> 16 | x << 16;
+}
+
+static inline uint32_t rp_popcount(uint32_t x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0fu;
+    return x * 0x01010101u >> 24;
+}
+
+/* Zeros above the first one, -1 without ones: count what a smear to the right leaves. */
+static inline uint32_t rp_ffbh(uint32_t x)
+{
+    uint32_t s = x;
+    s |= s >> 1;
+    s |= s >> 2;
+    s |= s >> 4;
+    s |= s >> 8;
+    s |= s >> 16;
+    return x == 0 ? ~0u : 32 - rp_popcount(s);
+}
+
+static inline uint32_t rp_ffbl(uint32_t x)
+{
+    return x == 0 ? ~0u : rp_popcount((x & -x) - 1);
+}
+
+static inline uint32_t rp_lanes_below_lo(unsigned lane)
+{
+    return lane < 32 ? (1u << (lane & 31)) - 1 : ~0u;
+}
+
+static inline uint32_t rp_lanes_below_hi(unsigned lane)
+{
+    return lane < 32 ? 0 : (1u << (lane & 31)) - 1;
+}
+
+static inline int32_t rp_bfe_signed(int32_t x, uint32_t width)
+{
+    const uint32_t drop = (32 - width) & 31; /* width 0 is answered below */
+    return width == 0 ? 0 : (int32_t)((uint32_t)x << drop) >> drop;
+}
+
+/* Selector 0..3 byte of b, 4..7 byte of a, 8..11 sign of bytes 1, 3, 5, 7, 12 zero, above ones. */
+static inline uint32_t rp_perm_byte(uint64_t data, uint32_t sel)
+{
+    const uint32_t sign = (uint32_t)(data >> ((sel & 3) * 16 + 15) & 1) * 0xffu;
+    const uint32_t plain = (uint32_t)(data >> ((sel & 7) * 8)) & 0xffu;
+    const uint32_t special = sel >= 13 ? 0xffu : sel == 12 ? 0 : sign;
+    return sel < 8 ? plain : special;
+}
+
+static inline uint32_t rp_perm(uint32_t a, uint32_t b, uint32_t sel)
+{
+    const uint64_t data = (uint64_t)a << 32 | b;
+    return rp_perm_byte(data, sel & 0xff) | rp_perm_byte(data, sel >> 8 & 0xff) << 8 |
+           rp_perm_byte(data, sel >> 16 & 0xff) << 16 | rp_perm_byte(data, sel >> 24) << 24;
+}
+
+static inline uint32_t rp_absdiff(uint32_t x, uint32_t y)
+{
+    return x > y ? x - y : y - x;
+}
+
+static inline uint32_t rp_byte(uint32_t x, unsigned i)
+{
+    return x >> (8 * i) & 0xffu;
+}
+
+static inline uint32_t rp_sad_u8(uint32_t a, uint32_t b)
+{
+    return rp_absdiff(rp_byte(a, 0), rp_byte(b, 0)) + rp_absdiff(rp_byte(a, 1), rp_byte(b, 1)) +
+           rp_absdiff(rp_byte(a, 2), rp_byte(b, 2)) + rp_absdiff(rp_byte(a, 3), rp_byte(b, 3));
+}
+
+static inline uint32_t rp_sad_u16(uint32_t a, uint32_t b)
+{
+    return rp_absdiff(a & 0xffffu, b & 0xffffu) + rp_absdiff(a >> 16, b >> 16);
+}
+
+/* Masked: a reference byte (of b) that is zero does not count. */
+static inline uint32_t rp_msad_byte(uint32_t a, uint32_t b)
+{
+    return b == 0 ? 0 : rp_absdiff(a, b);
+}
+
+static inline uint32_t rp_msad_u8(uint32_t a, uint32_t b)
+{
+    return rp_msad_byte(rp_byte(a, 0), rp_byte(b, 0)) + rp_msad_byte(rp_byte(a, 1), rp_byte(b, 1)) +
+           rp_msad_byte(rp_byte(a, 2), rp_byte(b, 2)) + rp_msad_byte(rp_byte(a, 3), rp_byte(b, 3));
+}
+
+/* Mean of each byte pair, rounded up where the low bit of c's byte is set. */
+static inline uint32_t rp_lerp_u8(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t r = 0;
+    for (unsigned i = 0; i < 4; i++)
+        r |= (rp_byte(a, i) + rp_byte(b, i) + (c >> (8 * i) & 1)) >> 1 << (8 * i);
+    return r;
+}
+
+static inline uint32_t rp_sext(uint32_t x, unsigned bits)
+{
+    return (uint32_t)((int32_t)(x << (32 - bits)) >> (32 - bits));
+}
+
+static inline uint32_t rp_dot2_i16(uint32_t a, uint32_t b)
+{
+    return rp_sext(a, 16) * rp_sext(b, 16) + rp_sext(a >> 16, 16) * rp_sext(b >> 16, 16);
+}
+
+static inline uint32_t rp_dot2_u16(uint32_t a, uint32_t b)
+{
+    return (a & 0xffffu) * (b & 0xffffu) + (a >> 16) * (b >> 16);
+}
+
+static inline uint32_t rp_dot4_i8(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (unsigned i = 0; i < 32; i += 8)
+        r += rp_sext(a >> i, 8) * rp_sext(b >> i, 8);
+    return r;
+}
+
+static inline uint32_t rp_dot4_u8(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (unsigned i = 0; i < 4; i++)
+        r += rp_byte(a, i) * rp_byte(b, i);
+    return r;
+}
+
+static inline uint32_t rp_dot8_i4(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (unsigned i = 0; i < 32; i += 4)
+        r += rp_sext(a >> i, 4) * rp_sext(b >> i, 4);
+    return r;
+}
+
+static inline uint32_t rp_dot8_u4(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (unsigned i = 0; i < 32; i += 4)
+        r += (a >> i & 15) * (b >> i & 15);
+    return r;
+}
+
+static inline uint32_t rp_sat_u8(int32_t x)
+{
+    return x < 0 ? 0 : x > 255 ? 255u : (uint32_t)x;
+}
+
+static inline uint32_t rp_sat_pk_u8_i16(uint32_t x)
+{
+    return rp_sat_u8((int32_t)(x << 16) >> 16) | rp_sat_u8((int32_t)x >> 16) << 8;
+}
+
+#define RP_LANE_INT(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
+#include "lane.def"
+
+/* ---- carries ------------------------------------------------------------------------------ */
+
+/* x, y: the operands as rows; the carry of each lane goes to mask_out. */
+#define RP_CARRY(name, result, carry)                                                              \
+    RP_LANE_HEAD(name)                                                                             \
+    {                                                                                              \
+        uint32_t *const d = args->d;                                                               \
+        const uint32_t *const s0 = args->s0, *const s1 = args->s1;                                 \
+        uint32_t truth[RP_LANES];                                                                  \
+        RP_LANE_LOOP                                                                               \
+        {                                                                                          \
+            const uint32_t a = s0[lane], b = s1[lane];                                             \
+            truth[lane] = (carry) ? ~0u : 0u;                                                      \
+            d[lane] = (result);                                                                    \
+        }                                                                                          \
+        args->mask_out = rp_lane_collect(truth);                                                   \
+    }
+
+RP_CARRY(v_add_co_u32, a + b, a + b < a)
+RP_CARRY(v_sub_co_u32, a - b, b > a)
+RP_CARRY(v_subrev_co_u32, b - a, a > b)
+
+/* in: 0 or ~0 (that is, minus the carry-in). */
+#define RP_CARRY_IN(name, result, carry)                                                           \
+    RP_LANE_HEAD(name)                                                                             \
+    {                                                                                              \
+        uint32_t *const d = args->d;                                                               \
+        const uint32_t *const s0 = args->s0, *const s1 = args->s1;                                 \
+        uint32_t truth[RP_LANES], carry_in[RP_LANES];                                              \
+        rp_lane_expand(args->mask_in, carry_in);                                                   \
+        RP_LANE_LOOP                                                                               \
+        {                                                                                          \
+            const uint32_t a = s0[lane], b = s1[lane], in = carry_in[lane];                        \
+            truth[lane] = (carry) ? ~0u : 0u;                                                      \
+            d[lane] = (result);                                                                    \
+        }                                                                                          \
+        args->mask_out = rp_lane_collect(truth);                                                   \
+    }
+
+/* a + b + 1 carries when a + b + 1 <= a, without the 1 when a + b < a. */
+RP_CARRY_IN(v_addc_co_u32, a + b - in, in ? a + b + 1 <= a : a + b < a)
+RP_CARRY_IN(v_subb_co_u32, a - b + in, in ? b >= a : b > a)
+RP_CARRY_IN(v_subbrev_co_u32, b - a + in, in ? a >= b : a > b)
+
+/* ---- select ------------------------------------------------------------------------------- */
+
+RP_LANE_HEAD(v_cndmask_b32)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1;
+#if RP_LANE_LEVEL == 2
+    for (unsigned j = 0; j < 4; j++)
+        _mm512_storeu_si512(d + 16 * j, _mm512_mask_blend_epi32(
+                                            (__mmask16)(args->mask_in >> (16 * j)),
+                                            _mm512_loadu_si512(s0 + 16 * j),
+                                            _mm512_loadu_si512(s1 + 16 * j)));
+#else
+    uint32_t take1[RP_LANES];
+    rp_lane_expand(args->mask_in, take1);
+    RP_LANE_LOOP
+    d[lane] = (s0[lane] & ~take1[lane]) | (s1[lane] & take1[lane]);
+#endif
+}
+
+/* ---- wide multiplies ---------------------------------------------------------------------- */
+
+RP_LANE_HEAD(v_mad_u64_u32)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    uint32_t truth[RP_LANES];
+    RP_LANE_LOOP
+    {
+        const uint64_t c = rp_row_u64(s2, lane);
+        const uint64_t sum = (uint64_t)s0[lane] * s1[lane] + c;
+        truth[lane] = sum < c ? ~0u : 0u;
+        RP_ST_u64(d, lane, sum);
+    }
+    args->mask_out = rp_lane_collect(truth);
+}
+
+/* mask_out is bit 64 of the 65-bit signed sum, as the ISA document's pseudo code has it. */
+RP_LANE_HEAD(v_mad_i64_i32)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    uint32_t truth[RP_LANES];
+    RP_LANE_LOOP
+    {
+        const uint64_t c = rp_row_u64(s2, lane);
+        const int64_t product = (int64_t)(int32_t)s0[lane] * (int32_t)s1[lane];
+        const uint64_t sum = (uint64_t)product + c;
+        const uint64_t overflow = ((uint64_t)product ^ sum) & (c ^ sum);
+        truth[lane] = (int64_t)(sum ^ overflow) < 0 ? ~0u : 0u;
+        RP_ST_u64(d, lane, sum);
+    }
+    args->mask_out = rp_lane_collect(truth);
+}
+
+/* ---- four sums of absolute differences over sliding bytes --------------------------------- */
+
+#define RP_QSAD_PK(name, sad)                                                                      \
+    RP_LANE_HEAD(name)                                                                             \
+    {                                                                                              \
+        uint32_t *const d = args->d;                                                               \
+        const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;           \
+        RP_LANE_LOOP                                                                               \
+        {                                                                                          \
+            const uint64_t a = rp_row_u64(s0, lane), c = rp_row_u64(s2, lane);                     \
+            const uint32_t b = s1[lane];                                                           \
+            uint64_t r = 0;                                                                        \
+            for (unsigned i = 0; i < 4; i++) {                                                     \
+                const uint32_t sum = sad((uint32_t)(a >> (8 * i)), b) + (uint32_t)(c >> (16 * i)); \
+                r |= (uint64_t)(sum & 0xffffu) << (16 * i);                                        \
+            }                                                                                      \
+            RP_ST_u64(d, lane, r);                                                                 \
+        }                                                                                          \
+    }
+
+RP_QSAD_PK(v_qsad_pk_u16_u8, rp_sad_u8)
+RP_QSAD_PK(v_mqsad_pk_u16_u8, rp_msad_u8)
+
+RP_LANE_HEAD(v_mqsad_u32_u8)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    RP_LANE_LOOP
+    {
+        const uint64_t a = rp_row_u64(s0, lane);
+        const uint32_t b = s1[lane];
+        uint32_t sum[4];
+        for (unsigned i = 0; i < 4; i++)
+            sum[i] = rp_msad_u8((uint32_t)(a >> (8 * i)), b) + s2[RP_LANES * i + lane];
+        for (unsigned i = 0; i < 4; i++)
+            d[RP_LANES * i + lane] = sum[i];
+    }
+}
