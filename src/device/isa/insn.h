@@ -128,6 +128,8 @@ struct rp_insn {
     uint8_t sdwa_sext;
     uint16_t dpp_ctrl;
     uint8_t row_mask, bank_mask, bound_ctrl;
+    uint16_t vgpr_top;      /**< VGPR rows the operands reach into: highest index + 1; 0 = none */
+    uint16_t agpr_top;      /**< the same for accumulation registers */
     uint32_t flags;
     int32_t offset;         /**< memory offset in bytes; SOPP/SOPK simm16 (sign-extended);
                                  DS: offset0 | offset1 << 8 as encoded for two-address forms */
