@@ -5,16 +5,16 @@
 #ifndef RP_BASE_BUF_H
 #define RP_BASE_BUF_H
 
-#include <stdbool.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Zero-initialise. Owned by the caller; release with rp_buf_free. */
 struct rp_buf {
-    char *data;            /**< NULL until the first write; then terminated */
-    size_t len;            /**< bytes without the terminator */
+    char *data; /**< NULL until the first write; then terminated */
+    size_t len; /**< bytes without the terminator */
     size_t capacity_bytes;
-    bool failed;           /**< an append did not fit in memory: contents are incomplete */
+    bool failed; /**< an append did not fit in memory: contents are incomplete */
 };
 
 void rp_buf_add(struct rp_buf *buf, const void *bytes, size_t len);

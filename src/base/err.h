@@ -18,11 +18,11 @@
 /** Categories. The values are the exit codes of the command line (docs/man). */
 enum rp_code {
     RP_OK = 0,
-    RP_VERDICT = 1,     /**< a negative verdict: a gate failed, not equal */
-    RP_USAGE = 2,       /**< the command line is wrong */
-    RP_BAD_INPUT = 3,   /**< input data cannot be used */
-    RP_ENVIRONMENT = 4, /**< something the machine lacks: ROCm, device, disk space, permission */
-    RP_PROGRAM = 5,     /**< the profiled program failed */
+    RP_VERDICT = 1,       /**< a negative verdict: a gate failed, not equal */
+    RP_USAGE = 2,         /**< the command line is wrong */
+    RP_BAD_INPUT = 3,     /**< input data cannot be used */
+    RP_ENVIRONMENT = 4,   /**< something the machine lacks: ROCm, device, disk space, permission */
+    RP_PROGRAM = 5,       /**< the profiled program failed */
     RP_INTERRUPTED = 130, /**< stopped by SIGINT or SIGTERM */
 };
 

@@ -1,0 +1,188 @@
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+char *rp_format(const char *fmt, ...)
+{
+    rp_autobuf buf = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&buf, fmt, ap);
+    va_end(ap);
+    return rp_buf_steal(&buf);
+}
+
+char *rp_path_join(const char *dir, const char *name)
+{
+    size_t len = strlen(dir);
+
+    return rp_format("%s%s%s", dir, len && dir[len - 1] == '/' ? "" : "/", name);
+}
+
+bool rp_path_exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}
+
+bool rp_path_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int rp_mkdirs(const char *path, struct rp_err *err)
+{
+    rp_autofree char *copy = strdup(path);
+
+    if (!copy)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = '\0';
+        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && rp_path_is_dir(copy)))
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno == EEXIST ? ENOTDIR : errno,
+                                 "cannot create folder %s", copy);
+        if (!slash)
+            return 0;
+        *slash = '/';
+    }
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    remove(path);
+    return 0;
+}
+
+void rp_remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int usable_program(const char *path, const char *name, char **ret_path, struct rp_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return rp_fail_errno(err, RP_USAGE, errno, "program %s", name);
+    if (S_ISDIR(st.st_mode))
+        return rp_fail(err, RP_USAGE, "program %s is a folder", name);
+    if (access(path, X_OK) != 0)
+        return rp_fail(err, RP_USAGE, "program %s may not be executed; chmod +x it?", name);
+    *ret_path = realpath(path, NULL);
+    return *ret_path ? 0 : rp_fail_errno(err, RP_USAGE, errno, "program %s", name);
+}
+
+int rp_find_program(const char *name, char **ret_path, struct rp_err *err)
+{
+    const char *search = getenv("PATH");
+
+    if (!*name)
+        return rp_fail(err, RP_USAGE, "the program's name is empty");
+    if (strchr(name, '/'))
+        return usable_program(name, name, ret_path, err);
+    for (const char *at = search ? search : "/usr/bin:/bin"; *at;) {
+        size_t len = strcspn(at, ":");
+        rp_autofree char *path = rp_format("%.*s/%s", len ? (int)len : 1, len ? at : ".", name);
+
+        if (path && access(path, X_OK) == 0 && !rp_path_is_dir(path))
+            return usable_program(path, name, ret_path, err);
+        at += len + (at[len] == ':');
+    }
+    if (rp_path_exists(name))
+        return rp_fail(err, RP_USAGE, "program %s is not in PATH; did you mean ./%s?", name, name);
+    return rp_fail(err, RP_USAGE, "program %s not found in PATH", name);
+}
+
+int rp_executable_dir(char **ret_dir, struct rp_err *err)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    if (len < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "/proc/self/exe");
+    path[len] = '\0';
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    *ret_dir = strdup(path);
+    return *ret_dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+char *rp_read_text(const char *path, size_t max_bytes)
+{
+    rp_autobuf buf = {0};
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char block[4096];
+    ssize_t got;
+
+    if (fd < 0)
+        return NULL;
+    while ((got = read(fd, block, sizeof block)) > 0) {
+        rp_buf_add(&buf, block, (size_t)got);
+        if (buf.len > max_bytes)
+            return NULL;
+    }
+    return got < 0 ? NULL : rp_buf_steal(&buf);
+}
+
+char *rp_read_line(const char *path)
+{
+    char *text = rp_read_text(path, 1 << 20);
+
+    if (text)
+        text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes) {
+        ssize_t put = write(fd, data, bytes);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        data += put;
+        bytes -= (size_t)put;
+    }
+    return fsync(fd);
+}
+
+int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    rp_autofree char *partial = rp_format("%s.partial.%d", path, (int)getpid());
+    int fd, saved;
+
+    if (!partial)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    if (write_all(fd, data, bytes) != 0 || rename(partial, path) != 0) {
+        saved = errno;
+        close(fd);
+        unlink(partial);
+        return rp_fail_errno(err, RP_ENVIRONMENT, saved, "cannot write %s", path);
+    }
+    close(fd);
+    return 0;
+}

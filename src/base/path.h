@@ -1,0 +1,48 @@
+/**
+ * @file path.h
+ * @brief Paths and small file-system helpers. Returned strings are the caller's to free.
+ */
+#ifndef RP_BASE_PATH_H
+#define RP_BASE_PATH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct rp_err;
+
+/** "dir/name"; NULL when out of memory. */
+char *rp_path_join(const char *dir, const char *name);
+/** printf into fresh memory; NULL when out of memory. */
+char *rp_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+bool rp_path_exists(const char *path);
+bool rp_path_is_dir(const char *path);
+
+/** mkdir -p. @return 0 or RP_ENVIRONMENT naming the folder that failed. */
+int rp_mkdirs(const char *path, struct rp_err *err);
+
+/** Removes a file or a whole tree without following links; a missing path is fine. Best effort. */
+void rp_remove_tree(const char *path);
+
+/**
+ * Finds a program as execvp would: a name with a slash is taken as it is, others are looked up in
+ * $PATH.
+ * @return 0 with an absolute path; RP_USAGE when there is no such file or it may not be executed
+ */
+int rp_find_program(const char *name, char **ret_path, struct rp_err *err);
+
+/** Folder of the running executable. */
+int rp_executable_dir(char **ret_dir, struct rp_err *err);
+
+/** First line of a small text file without its newline; NULL if unreadable. */
+char *rp_read_line(const char *path);
+
+/** Whole file as terminated text; NULL if unreadable or larger than max_bytes. */
+char *rp_read_text(const char *path, size_t max_bytes);
+
+/**
+ * Writes a file so that readers see the old or the new contents, never a part: temporary name in
+ * the same folder, fsync, rename.
+ */
+int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
+
+#endif

@@ -1,0 +1,149 @@
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+/* The one piece of state a signal handler can reach: which child to pass a signal to, and that
+ * one came. Only rp_proc_run touches it, and runs do not nest. */
+static volatile sig_atomic_t interrupted_by;
+static volatile pid_t running_child;
+
+static void forward_signal(int signo)
+{
+    int saved = errno;
+
+    interrupted_by = signo;
+    if (running_child > 0)
+        kill(running_child, signo);
+    errno = saved;
+}
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int apply_env(const struct rp_env_change *change)
+{
+    for (; change && change->name; change++) {
+        const char *old = getenv(change->name);
+        rp_autofree char *joined = NULL;
+
+        if (!change->value) {
+            unsetenv(change->name);
+            continue;
+        }
+        if (change->separator && old && *old)
+            joined = rp_format("%s%s%s", change->value, change->separator, old);
+        if (setenv(change->name, joined ? joined : change->value, 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int exec_failure(struct rp_err *err, const char *path, int errno_value)
+{
+    if (errno_value == ENOEXEC)
+        return rp_fail(err, RP_USAGE, "%s is neither a program nor a script with a #! line", path);
+    if (errno_value == ENOENT)
+        return rp_fail(err, RP_USAGE, "%s cannot be executed: its interpreter or loader is missing",
+                       path);
+    return rp_fail_errno(err, RP_USAGE, errno_value, "cannot execute %s", path);
+}
+
+int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
+{
+    if (apply_env(proc->env) != 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (proc->stdout_fd >= 0)
+        dup2(proc->stdout_fd, STDOUT_FILENO);
+    if (proc->stderr_fd >= 0)
+        dup2(proc->stderr_fd, STDERR_FILENO);
+    execv(proc->path, proc->argv);
+    return exec_failure(err, proc->path, errno);
+}
+
+/* In the child: reports a failing exec through the pipe, which a successful one closes. */
+static void child_main(const struct rp_proc *proc, int report_fd)
+{
+    int code = ENOMEM;
+
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
+        code = errno;
+    (void)!write(report_fd, &code, sizeof code);
+    _exit(127);
+}
+
+static void wait_for(pid_t child, struct rp_proc_end *end)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    end->signaled = WIFSIGNALED(status);
+    end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err)
+{
+    int report[2], exec_errno = 0;
+    int64_t begin_ns = monotonic_ns();
+    ssize_t got;
+    pid_t child;
+
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
+    child = fork();
+    if (child < 0) {
+        close(report[0]);
+        close(report[1]);
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a process");
+    }
+    if (child == 0)
+        child_main(proc, report[1]);
+    running_child = child;
+    close(report[1]);
+    if (interrupted_by) /* came between the fork and the line above */
+        kill(child, interrupted_by);
+    while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    wait_for(child, ret);
+    running_child = 0;
+    ret->wall_ns = monotonic_ns() - begin_ns;
+    if (got == (ssize_t)sizeof exec_errno)
+        return exec_failure(err, proc->path, exec_errno);
+    return 0;
+}
+
+int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err)
+{
+    struct sigaction forward = {.sa_handler = forward_signal}, old_int, old_term;
+    struct rp_proc_end end = {0};
+    int rc;
+
+    interrupted_by = 0;
+    sigaction(SIGINT, &forward, &old_int);
+    sigaction(SIGTERM, &forward, &old_term);
+    rc = run_child(proc, &end, err);
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGTERM, &old_term, NULL);
+    if (rc == 0 && interrupted_by)
+        return rp_fail(err, RP_INTERRUPTED, "interrupted by %s", strsignal(interrupted_by));
+    if (rc == 0)
+        *ret = end;
+    return rc;
+}

@@ -1,0 +1,46 @@
+/**
+ * @file proc.h
+ * @brief Child processes: start one with a changed environment, wait for it, forward signals.
+ */
+#ifndef RP_BASE_PROC_H
+#define RP_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rp_err;
+
+/** Changes on top of the parent's environment. */
+struct rp_env_change {
+    const char *name;
+    const char *value;     /**< NULL removes the variable */
+    const char *separator; /**< not NULL: an existing value is kept behind value and separator */
+};
+
+struct rp_proc {
+    const char *path;                /**< what to execute */
+    char *const *argv;               /**< NULL-terminated */
+    const struct rp_env_change *env; /**< terminated by name == NULL; may be NULL */
+    int stdout_fd;                   /**< -1 = inherit */
+    int stderr_fd;                   /**< -1 = inherit */
+};
+
+struct rp_proc_end {
+    bool signaled;
+    int status;      /**< exit status, or the signal's number */
+    int64_t wall_ns; /**< start to end, monotonic clock */
+};
+
+/**
+ * Starts the program and waits for it. While it runs, SIGINT and SIGTERM reach it (from the
+ * terminal, or forwarded) and do not end this process.
+ * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
+ *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
+ */
+int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err);
+
+/** Replaces this process; returns only on failure, with RP_USAGE. */
+int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err);
+
+#endif

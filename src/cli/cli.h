@@ -1,0 +1,28 @@
+/**
+ * @file cli.h
+ * @brief What the command files share. A command parses its own options, prints its result on
+ *        stdout, and returns an exit code (enum rp_code); messages go to stderr.
+ */
+#ifndef RP_CLI_CLI_H
+#define RP_CLI_CLI_H
+
+#include "base/err.h"
+
+#define RP_CMD(name, function, summary) int rp_cmd_##function(int argc, char **argv);
+#include "cli/cmds.def"
+#undef RP_CMD
+
+/** Prints "rocm-perf: message" and returns err->code. */
+int rp_cli_error(const struct rp_err *err);
+
+/** Prints a usage error for a command and returns RP_USAGE. */
+int rp_cli_usage_error(const char *command, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Prints help text on stdout; @return RP_OK, or RP_ENVIRONMENT when stdout cannot be written. */
+int rp_cli_help(const char *text);
+
+/** Writes a result to stdout and flushes; @return RP_OK or RP_ENVIRONMENT with a message. */
+int rp_cli_result(const char *text);
+
+#endif

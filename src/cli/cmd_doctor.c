@@ -1,0 +1,135 @@
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "collect/environment.h"
+
+static const char help[] =
+    "usage: rocm-perf doctor [--json]\n"
+    "\n"
+    "Shows what this machine offers: ROCm, GPU, rocprofv3, compiler, our own libraries; what is\n"
+    "missing, and the one command that mends it.\n"
+    "\n"
+    "  --json   print JSON (schemas/doctor.schema.json)\n"
+    "  --help   this text\n"
+    "\n"
+    "exit status: 0 programs can be profiled here, 2 usage, 4 something needed is missing\n";
+
+static const char *rocm_kind_name(enum rp_rocm_kind kind)
+{
+    static const char *const names[] = {
+        [RP_ROCM_NONE] = "none", [RP_ROCM_INSTALLED] = "installed", [RP_ROCM_PRIVATE] = "private"};
+
+    return names[kind];
+}
+
+/* The device that `--device auto` takes, or NULL with the reason in err. */
+static const char *auto_device(const struct rp_environment *env, struct rp_err *err)
+{
+    enum rp_device device;
+
+    if (!env->tool_library) {
+        rp_fail(err, RP_ENVIRONMENT,
+                "librocm-perf-tool.so is not beside this program; build or install rocm-perf-lab "
+                "completely");
+        return NULL;
+    }
+    return rp_device_resolve(env, RP_DEVICE_AUTO, &device, err) < 0 ? NULL
+                                                                    : rp_device_label(device);
+}
+
+static json_t *string_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+static char *doctor_json(const struct rp_environment *env, const char *device,
+                         const struct rp_err *err)
+{
+    json_t *root = json_pack(
+        "{s:s, s:o, s:{s:s, s:o, s:o}, s:{s:b, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:b, s:o}",
+        "schema_version", "1.0", "device", string_or_null(device), "rocm", "kind",
+        rocm_kind_name(env->rocm_kind), "path", string_or_null(env->rocm_root), "version",
+        string_or_null(env->rocm_version), "gpu", "usable", !env->gpu_reason, "count",
+        (int)env->gpu_count, "isa", string_or_null(env->gpu_isa), "reason",
+        string_or_null(env->gpu_reason), "compiler", string_or_null(env->compiler), "rocprofv3",
+        string_or_null(env->rocprofv3), "device_library", string_or_null(env->device_library),
+        "tool_library", string_or_null(env->tool_library), "ready", device != NULL, "problem",
+        device ? json_null() : json_string(err->text));
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+
+    json_decref(root);
+    return text;
+}
+
+static void line(struct rp_buf *out, const char *what, bool good, const char *value)
+{
+    rp_buf_printf(out, "  %-15s %-8s %s\n", what, good ? "ok" : "-", value);
+}
+
+static void doctor_text(const struct rp_environment *env, const char *device,
+                        const struct rp_err *err, struct rp_buf *out)
+{
+    rp_autobuf rocm = {0};
+
+    if (env->rocm_kind != RP_ROCM_NONE)
+        rp_buf_printf(&rocm, "%s (%s) in %s", env->rocm_version, rocm_kind_name(env->rocm_kind),
+                      env->rocm_root);
+    rp_buf_puts(out, "rocm-perf doctor\n");
+    line(out, "ROCm 7", rocm.len > 0, rocm.len ? rp_buf_text(&rocm) : "not found");
+    line(out, "GPU", !env->gpu_reason, env->gpu_reason ? env->gpu_reason : env->gpu_isa);
+    line(out, "HIP compiler", env->compiler != NULL, env->compiler ? env->compiler : "not found");
+    line(out, "rocprofv3", env->rocprofv3 != NULL,
+         env->rocprofv3 ? env->rocprofv3 : "not found (the built-in collector does not need it)");
+    line(out, "software device", env->device_library != NULL,
+         env->device_library ? env->device_library : "librocm-perf-device.so not found");
+    line(out, "collector", env->tool_library != NULL,
+         env->tool_library ? env->tool_library : "librocm-perf-tool.so not found");
+    if (!device)
+        rp_buf_printf(out, "\nnot ready: %s\n", err->text);
+    else if (env->gpu_reason)
+        rp_buf_puts(out, "\nready: programs run on the software MI300X; times are modelled, "
+                         "not hardware time\n");
+    else
+        rp_buf_printf(out, "\nready: programs run on the GPU (%s)\n", env->gpu_isa);
+}
+
+int rp_cmd_doctor(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf out = {0};
+    const char *device;
+    bool json = false;
+    int c, code;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (c == 'h')
+            return rp_cli_help(help);
+        if (c != 'j')
+            return rp_cli_usage_error("doctor", "unknown option %s", argv[optind - 1]);
+        json = true;
+    }
+    if (optind < argc)
+        return rp_cli_usage_error("doctor", "unexpected argument %s", argv[optind]);
+    if (rp_environment_detect(&env, &err) < 0)
+        return rp_cli_error(&err);
+    device = auto_device(&env, &err);
+    if (json) {
+        rp_autofree char *text = doctor_json(&env, device, &err);
+        rp_buf_printf(&out, "%s\n", text ? text : "null");
+    } else {
+        doctor_text(&env, device, &err, &out);
+    }
+    code = rp_cli_result(rp_buf_text(&out));
+    return code != RP_OK ? code : device ? RP_OK : RP_ENVIRONMENT;
+}

@@ -1,0 +1,40 @@
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "cli/cli.h"
+#include "collect/environment.h"
+#include "collect/hipcc.h"
+
+static const char help[] =
+    "usage: rocm-perf hipcc ARGS...\n"
+    "\n"
+    "Runs the HIP compiler of the ROCm in use with ARGS; its input, output and exit status pass\n"
+    "through. With the private ROCm that ./setup made, the compiler is told where its own "
+    "headers,\n"
+    "device libraries and loader are, and --offload-arch=gfx942 is the default. Programs compiled\n"
+    "this way start with `rocm-perf run`, or by themselves on a machine with a GPU.\n"
+    "`rocm-perf hipcc --help` prints this; `rocm-perf hipcc -help` shows the compiler's own\n"
+    "options.\n"
+    "\n"
+    "exit status: the compiler's; 4 when there is no compiler\n";
+
+int rp_cmd_hipcc(int argc, char **argv)
+{
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_hipcc_args_free) char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
+
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return rp_cli_help(help);
+    if (rp_environment_detect(&env, &err) < 0 || rp_hipcc_args(&env, argv + 1, &args, &err) < 0)
+        return rp_cli_error(&err);
+    proc.path = args[0];
+    proc.argv = args;
+    rp_proc_exec(&proc, &err);
+    return rp_cli_error(&err);
+}

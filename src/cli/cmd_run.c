@@ -1,0 +1,71 @@
+#include <getopt.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "collect/environment.h"
+#include "collect/launch.h"
+
+static const char help[] =
+    "usage: rocm-perf run [--device auto|gpu|software] [--] PROGRAM [ARGS...]\n"
+    "\n"
+    "Runs a program on the chosen device without tracing. Its arguments, input, output and exit\n"
+    "status pass through unchanged (128 + N when signal N ends it, as a shell does).\n"
+    "\n"
+    "  --device D   auto: the GPU if there is one, else the software MI300X (default)\n"
+    "               gpu: the GPU or an error; software: the software MI300X\n"
+    "  --help       this text\n"
+    "\n"
+    "exit status: the program's; 2 usage, 4 environment when it could not be started\n";
+
+static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
+{
+    static const struct option options[] = {
+        {"device", required_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct rp_err err = RP_ERR_INIT;
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
+        if (c == 'h') {
+            *ret_code = rp_cli_help(help);
+            return -1;
+        }
+        if (c == 'd' && rp_device_parse(optarg, ret_wish, &err) == 0)
+            continue;
+        *ret_code = c == 'd'   ? rp_cli_error(&err)
+                    : c == ':' ? rp_cli_usage_error("run", "%s needs a value", argv[optind - 1])
+                               : rp_cli_usage_error("run", "unknown option %s", argv[optind - 1]);
+        return -1;
+    }
+    if (optind == argc) {
+        *ret_code = rp_cli_usage_error("run", "no program given");
+        return -1;
+    }
+    return 0;
+}
+
+int rp_cmd_run(int argc, char **argv)
+{
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
+    enum rp_device wish = RP_DEVICE_AUTO, device;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
+    int code;
+
+    if (parse(argc, argv, &wish, &code) < 0)
+        return code;
+    if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, wish, &device, &err) < 0 ||
+        rp_launch_plan(&env, device, argv + optind, NULL, NULL, &plan, &err) < 0)
+        return rp_cli_error(&err);
+    proc.path = plan.path;
+    proc.argv = plan.argv;
+    proc.env = plan.env;
+    rp_proc_exec(&proc, &err); /* the program takes this process over: nothing to pass through */
+    return rp_cli_error(&err);
+}

@@ -1,0 +1,90 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+#define RP_CMD(name, function, summary) {name, rp_cmd_##function, summary},
+#include "cli/cmds.def"
+#undef RP_CMD
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int rp_cli_error(const struct rp_err *err)
+{
+    fprintf(stderr, "rocm-perf: %s\n", err->text);
+    return (int)err->code;
+}
+
+int rp_cli_usage_error(const char *command, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "rocm-perf %s: ", command);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "; see rocm-perf %s --help\n", command);
+    return RP_USAGE;
+}
+
+int rp_cli_result(const char *text)
+{
+    if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
+        perror("rocm-perf: cannot write to standard output");
+        return RP_ENVIRONMENT;
+    }
+    return RP_OK;
+}
+
+int rp_cli_help(const char *text)
+{
+    return rp_cli_result(text);
+}
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "usage: rocm-perf COMMAND [options]\n\ncommands:\n");
+    for (unsigned i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(to, "\n`rocm-perf COMMAND --help` and `man rocm-perf-COMMAND` say more.\n"
+                "exit status: 0 ok, 1 negative verdict, 2 usage, 3 bad input data,\n"
+                "  4 environment (no ROCm, no device, disk full), 5 the program failed\n");
+}
+
+static int help_or_version(const char *word, int *ret_code)
+{
+    if (strcmp(word, "--version") == 0) {
+        *ret_code = rp_cli_result("rocm-perf " RP_VERSION "\n");
+        return 1;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_usage(stdout);
+        *ret_code = rp_cli_result("");
+        return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return RP_USAGE;
+    }
+    if (help_or_version(argv[1], &code))
+        return code;
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "rocm-perf: unknown command %s; see rocm-perf --help\n", argv[1]);
+    return RP_USAGE;
+}

@@ -1,0 +1,262 @@
+#include "collect/environment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+#define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
+
+/* --- ROCm ---------------------------------------------------------------------------------- */
+
+static char *first_existing(const char *dir, const char *const *names)
+{
+    for (; *names; names++) {
+        char *path = rp_path_join(dir, *names);
+
+        if (path && access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* An installed ROCm counts when it is version 7 and has the runtime. */
+static bool try_installed(struct rp_environment *env, const char *root)
+{
+    static const char *const compilers[] = {"bin/hipcc", "lib/llvm/bin/clang++", NULL};
+    rp_autofree char *runtime = rp_path_join(root, "lib/libhsa-runtime64.so.1");
+    rp_autofree char *version_file = rp_path_join(root, ".info/version");
+    rp_autofree char *version = NULL;
+
+    if (!runtime || !version_file || !rp_path_exists(runtime))
+        return false;
+    version = rp_read_line(version_file);
+    if (!version || strncmp(version, "7.", 2) != 0)
+        return false;
+    env->rocm_kind = RP_ROCM_INSTALLED;
+    env->rocm_root = strdup(root);
+    env->rocm_version = rp_steal(version);
+    env->compiler = first_existing(root, compilers);
+    return env->rocm_root != NULL;
+}
+
+static char *private_rocm_path(void)
+{
+    const char *cache = getenv("ROCM_PERF_CACHE");
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+
+    if (cache && *cache)
+        return rp_format("%s/rocm", cache);
+    if (xdg && *xdg)
+        return rp_format("%s/rocm-perf-lab/rocm", xdg);
+    return rp_format("%s/.cache/rocm-perf-lab/rocm", home && *home ? home : "/root");
+}
+
+/* Value behind "key " at the start of a line of the stamp that ./setup writes. */
+static char *stamp_value(const char *stamp, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *line = stamp; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, len) == 0 && line[len] == ' ')
+            return strndup(line + len + 1, strcspn(line + len + 1, "\n"));
+    }
+    return NULL;
+}
+
+static bool try_private(struct rp_environment *env, const char *root)
+{
+    rp_autofree char *stamp_path = rp_path_join(root, ".rocm-perf-prefix");
+    rp_autofree char *stamp = stamp_path ? rp_read_text(stamp_path, 1 << 20) : NULL;
+    rp_autofree char *llvm = stamp ? stamp_value(stamp, "llvm") : NULL;
+
+    if (!llvm)
+        return false;
+    env->rocm_kind = RP_ROCM_PRIVATE;
+    env->rocm_root = strdup(root);
+    env->rocm_version = stamp_value(stamp, "rocm");
+    env->compiler = rp_format("%s/usr/lib/llvm-%s/bin/clang++", root, llvm);
+    return env->rocm_root && env->rocm_version && env->compiler;
+}
+
+static void detect_rocm(struct rp_environment *env)
+{
+    const char *wish = getenv("ROCM_PATH");
+
+    env->private_root = private_rocm_path();
+    if (wish && *wish && (try_installed(env, wish) || try_private(env, wish)))
+        return;
+    if (try_installed(env, "/opt/rocm"))
+        return;
+    if (env->private_root)
+        try_private(env, env->private_root);
+}
+
+static void detect_rocprofv3(struct rp_environment *env)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+
+    if (env->rocm_kind == RP_ROCM_INSTALLED) {
+        static const char *const names[] = {"bin/rocprofv3", NULL};
+        env->rocprofv3 = first_existing(env->rocm_root, names);
+    }
+    if (!env->rocprofv3)
+        rp_find_program("rocprofv3", &env->rocprofv3, &ignored);
+}
+
+/* --- GPU ----------------------------------------------------------------------------------- */
+
+static uint64_t node_property(const char *text, const char *key)
+{
+    rp_autofree char *value = stamp_value(text, key);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* gfx_target_version 90402 is gfx942: major 9, minor 4, stepping 2 in hexadecimal digits. */
+static char *isa_name(uint64_t version)
+{
+    return rp_format("gfx%u%x%x", (unsigned)(version / 10000), (unsigned)(version / 100 % 100),
+                     (unsigned)(version % 100));
+}
+
+static void count_gpus(struct rp_environment *env)
+{
+    DIR *dir = opendir(TOPOLOGY);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir))) {
+        rp_autofree char *path = rp_format(TOPOLOGY "/%s/properties", entry->d_name);
+        rp_autofree char *text = path ? rp_read_text(path, 1 << 16) : NULL;
+        uint64_t version = text ? node_property(text, "gfx_target_version") : 0;
+
+        if (!version || !node_property(text, "simd_count"))
+            continue;
+        env->gpu_count++;
+        if (!env->gpu_isa)
+            env->gpu_isa = isa_name(version);
+    }
+    closedir(dir);
+}
+
+static void detect_gpu(struct rp_environment *env)
+{
+    int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT) {
+        env->gpu_reason = strdup("no AMD GPU driver: /dev/kfd does not exist");
+        return;
+    }
+    if (fd < 0) {
+        env->gpu_reason = rp_format("/dev/kfd cannot be opened: %s; is the user in the groups "
+                                    "render and video?",
+                                    strerror(errno));
+        return;
+    }
+    close(fd);
+    count_gpus(env);
+    if (!env->gpu_count)
+        env->gpu_reason = strdup("the AMD GPU driver shows no GPU in " TOPOLOGY);
+}
+
+/* --- our libraries ------------------------------------------------------------------------- */
+
+/* Beside the program in the build folder; in ../lib/rocm-perf-lab after installation. */
+static char *find_library(const char *exe_dir, const char *name)
+{
+    static const char *const places[] = {"lib", "../lib/rocm-perf-lab"};
+
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        rp_autofree char *path = rp_format("%s/%s/%s", exe_dir, places[i], name);
+
+        if (path && access(path, R_OK) == 0)
+            return realpath(path, NULL);
+    }
+    return NULL;
+}
+
+int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
+{
+    struct rp_environment env = {0};
+    rp_autofree char *exe_dir = NULL;
+    int rc = rp_executable_dir(&exe_dir, err);
+
+    if (rc < 0)
+        return rc;
+    detect_rocm(&env);
+    detect_rocprofv3(&env);
+    detect_gpu(&env);
+    env.device_library = find_library(exe_dir, "librocm-perf-device.so");
+    env.tool_library = find_library(exe_dir, "librocm-perf-tool.so");
+    *ret = env;
+    return 0;
+}
+
+void rp_environment_free(struct rp_environment *env)
+{
+    free(env->rocm_root);
+    free(env->rocm_version);
+    free(env->compiler);
+    free(env->rocprofv3);
+    free(env->private_root);
+    free(env->device_library);
+    free(env->tool_library);
+    free(env->gpu_isa);
+    free(env->gpu_reason);
+    memset(env, 0, sizeof *env);
+}
+
+/* --- device -------------------------------------------------------------------------------- */
+
+int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
+{
+    if (strcmp(word, "auto") == 0)
+        *ret = RP_DEVICE_AUTO;
+    else if (strcmp(word, "gpu") == 0)
+        *ret = RP_DEVICE_GPU;
+    else if (strcmp(word, "software") == 0)
+        *ret = RP_DEVICE_SOFTWARE;
+    else
+        return rp_fail(err, RP_USAGE, "--device %s: use auto, gpu or software", word);
+    return 0;
+}
+
+int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enum rp_device *ret,
+                      struct rp_err *err)
+{
+    enum rp_device device = wish;
+
+    if (env->rocm_kind == RP_ROCM_NONE)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run ./setup in the source "
+                       "folder of rocm-perf-lab",
+                       env->private_root);
+    if (device == RP_DEVICE_AUTO)
+        device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
+    if (device == RP_DEVICE_GPU && env->gpu_reason)
+        return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
+                       env->gpu_reason);
+    if (device == RP_DEVICE_SOFTWARE && !env->device_library)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "librocm-perf-device.so is not beside this program; build or install "
+                       "rocm-perf-lab completely");
+    *ret = device;
+    return 0;
+}
+
+const char *rp_device_label(enum rp_device device)
+{
+    return device == RP_DEVICE_SOFTWARE ? "software" : "hardware";
+}

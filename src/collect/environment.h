@@ -1,0 +1,54 @@
+/**
+ * @file environment.h
+ * @brief What this machine offers: ROCm, GPU, rocprofv3, compiler, our own libraries.
+ */
+#ifndef RP_COLLECT_ENVIRONMENT_H
+#define RP_COLLECT_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rp_err;
+
+enum rp_rocm_kind {
+    RP_ROCM_NONE = 0,
+    RP_ROCM_INSTALLED, /**< $ROCM_PATH or /opt/rocm */
+    RP_ROCM_PRIVATE,   /**< unpacked from Debian by ./setup */
+};
+
+/** All strings owned; NULL = not found. Release with rp_environment_free. */
+struct rp_environment {
+    enum rp_rocm_kind rocm_kind;
+    char *rocm_root;
+    char *rocm_version; /**< "7.2.4" */
+    char *compiler;     /**< hipcc of an installed ROCm, clang++ of the private one */
+    char *rocprofv3;
+    char *private_root;   /**< where the private ROCm is or would be */
+    char *device_library; /**< librocm-perf-device.so */
+    char *tool_library;   /**< librocm-perf-tool.so */
+    char *gpu_isa;        /**< "gfx942" of the first GPU that the driver shows */
+    char *gpu_reason;     /**< why there is no usable GPU; NULL when there is one */
+    uint32_t gpu_count;
+};
+
+/** Never fails for what is missing, only when out of memory or /proc is not there. */
+int rp_environment_detect(struct rp_environment *ret, struct rp_err *err);
+void rp_environment_free(struct rp_environment *env);
+
+/** How the user named the device. */
+enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
+
+/** @return 0, or RP_USAGE for a word that is not auto, gpu or software */
+int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err);
+
+/**
+ * Resolves AUTO and checks that the device can be used here.
+ * @return 0 with GPU or SOFTWARE; RP_ENVIRONMENT with the one command that mends it
+ */
+int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enum rp_device *ret,
+                      struct rp_err *err);
+
+/** "hardware" or "software", as it stands in results. */
+const char *rp_device_label(enum rp_device device);
+
+#endif

@@ -1,0 +1,40 @@
+# Shared by setup, demo and check. Sourced, not run.
+
+say() { printf '%s\n' "$*" >&2; }
+die() { printf '%s: %s\n' "${0##*/}" "$1" >&2; exit "${2:-4}"; }
+
+cache_dir() {
+    if [ -n "${ROCM_PERF_CACHE:-}" ]; then printf '%s\n' "$ROCM_PERF_CACHE"
+    elif [ -n "${XDG_CACHE_HOME:-}" ]; then printf '%s/rocm-perf-lab\n' "$XDG_CACHE_HOME"
+    elif [ -n "${HOME:-}" ]; then printf '%s/.cache/rocm-perf-lab\n' "$HOME"
+    else die 'neither ROCM_PERF_CACHE, XDG_CACHE_HOME nor HOME is set; set ROCM_PERF_CACHE to a writable folder' 4
+    fi
+}
+
+# Prints the folder of an installed ROCm 7, if there is one.
+installed_rocm() {
+    local root version
+    for root in ${ROCM_PATH:+"$ROCM_PATH"} /opt/rocm /opt/rocm-7*; do
+        [ -r "$root/.info/version" ] && [ -e "$root/lib/libhsa-runtime64.so.1" ] || continue
+        version=$(cat "$root/.info/version")
+        case $version in 7.*) printf '%s\n' "$root"; return 0 ;; esac
+    done
+    return 1
+}
+
+private_rocm() { printf '%s/rocm\n' "$(cache_dir)"; }
+
+# Folder of the ROCm user space in use; fails when there is none.
+rocm_in_use() {
+    installed_rocm && return 0
+    [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
+}
+
+# build_tree DIR [cmake options]: configures once and builds.
+build_tree() {
+    local dir=$1
+    shift
+    cmake -S . -B "$dir" -G Ninja "$@" >"$dir.log" 2>&1 && ninja -C "$dir" >>"$dir.log" 2>&1 && return 0
+    tail -n 40 "$dir.log" >&2
+    die "the build in $dir failed; the whole log is $dir.log" 4
+}
