@@ -12,6 +12,23 @@
  * operands sit in the low half of the dword; 16-bit results are returned zero-extended and the
  * caller merges them. Destination rows may be the same rows as source rows, never shifted by
  * other than whole rows, so a lane only ever aliases itself.
+ *
+ * What the caller does, before and after:
+ * - s0, s1, s2 are the encoded src0, src1, src2 in that order, also for the ...rev forms, with
+ *   neg, abs, SDWA and DPP already applied. fmac, mac, dot*c, pk_fmac and cvt_pkaccum get the old
+ *   destination as s2. fmamk and fmaak get their operands in assembly order: both are s0*s1+s2
+ *   (so the literal K is s1 of fmamk and s2 of fmaak).
+ * - Packed 16-bit operands (PK16, PKF16): one row; its low half is what op_sel selected for the low
+ *   result (neg_lo applied), its high half what op_sel_hi selected for the high one (neg_hi). The
+ *   dot2/4/8 forms take the same rows.
+ * - Packed f32 (PKF32): two rows, the first selected by op_sel (neg_lo), the second by op_sel_hi
+ *   (neg_hi). v_pk_mov_b32 is no exception in what it gets; it reads only the first row of each
+ *   source: the result is {s0 selected by op_sel[0], s1 selected by op_sel[1]}.
+ * - v_fma_mix*: sources are f32 rows, f16 ones already converted (rp_lane_find("v_cvt_f32_f16")).
+ *   mixlo and mixhi both return the f16 in the low half; the caller places it.
+ * - v_cvt_f32_fp8/bf8 read the low byte of s0, v_cvt_pk_f32_fp8/bf8 the low half. v_cvt_pk_fp8/bf8
+ *   return 16 bits and v_cvt_sr_fp8/bf8 return 8 bits, zero-extended; op_sel says where they go.
+ * - Clamp and omod come after. v_cmpx_* is found under its own name and fills mask_out like v_cmp_*.
  */
 #ifndef RP_DEVICE_ISA_LANE_H
 #define RP_DEVICE_ISA_LANE_H
