@@ -4,8 +4,14 @@
  *
  * A rocpd database is SQLite with the schema that rocprofv3 publishes (3.0.x): tables
  * `rocpd_<x>_<uuid>` and un-suffixed views. The writer makes schema 3.0.x; the reader finds what a
- * database has by its columns. All times are nanoseconds of one clock domain. Strings are UTF-8
- * and owned by whoever the comment names; a reader's strings live until its close.
+ * database has by its columns. All times are nanoseconds of one clock domain.
+ *
+ * Strings are UTF-8. The writer copies what it is given and replaces bytes that are not UTF-8 by
+ * U+FFFD; a NULL string is stored as NULL. The reader's strings live until rp_store_close, are
+ * never NULL ("" for NULL, "{}" for a missing extdata) and are made UTF-8 in the same way.
+ *
+ * A database that was merged from several processes has one guid per process, and the same id may
+ * stand for a different thing under each: rows match when both guid_index and the id match.
  */
 #ifndef ROCM_PERF_STORE_H
 #define ROCM_PERF_STORE_H
@@ -20,12 +26,26 @@ struct rp_store;
 
 /* --- rows, shared by writer and reader ---------------------------------------------------- */
 
-/** Ids are the database's own (agent ids from 0 as rocprofv3 does, others from 1). */
+/*
+ * Ids are the database's own: those of agents, queues and streams from 0 as rocprofv3 does, others
+ * from 1. An id of 0 in a dispatch or copy asks the writer for the next free one. A negative id in
+ * another place means that it is not known (NULL); so does tid 0. guid_index is set by the reader
+ * only, see rp_store_guid.
+ */
+
 struct rp_row_process {
     int64_t pid, ppid;
     int64_t init_ns, fini_ns, start_ns, end_ns; /**< 0 = unknown (stored as NULL) */
     const char *command;
     const char *extdata; /**< JSON object text, NULL = "{}" */
+    const char *environment; /**< JSON object text, NULL = "{}" */
+    uint32_t guid_index;
+};
+
+struct rp_row_thread {
+    int64_t tid;
+    const char *name;    /**< NULL = unknown */
+    uint32_t guid_index;
 };
 
 struct rp_row_agent {
@@ -35,12 +55,16 @@ struct rp_row_agent {
     const char *name;         /**< "gfx942" */
     const char *model_name, *vendor_name, *product_name, *user_name;
     const char *extdata;
+    int64_t device_id;        /**< PCI device id; the schema calls the column uuid */
+    uint32_t guid_index;
 };
 
+/** A queue or a stream. */
 struct rp_row_queue {
     int64_t id;
     const char *name;
     const char *extdata;
+    uint32_t guid_index;
 };
 
 struct rp_row_code_object {
@@ -48,6 +72,8 @@ struct rp_row_code_object {
     const char *uri;
     int64_t load_base, load_size_bytes, load_delta;
     bool storage_known, storage_is_file;
+    const char *extdata;
+    uint32_t guid_index;
 };
 
 struct rp_row_kernel {
@@ -59,15 +85,18 @@ struct rp_row_kernel {
     int64_t group_bytes, private_bytes;
     int64_t sgpr_count, arch_vgpr_count, accum_vgpr_count;
     const char *extdata;
+    uint32_t guid_index;
 };
 
 struct rp_row_dispatch {
     int64_t id;
+    /** correlation_id: of the API call that launched it (event.stack_id); 0 = unknown. */
     int64_t tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
     int64_t start_ns, end_ns;
     int64_t private_bytes, group_bytes;
     int64_t workgroup[3];
     int64_t grid[3];           /**< work-items */
+    uint32_t guid_index;
 };
 
 struct rp_row_copy {
@@ -79,6 +108,7 @@ struct rp_row_copy {
     int64_t dst_address, src_address;
     int64_t bytes;
     int64_t queue_id, stream_id, correlation_id;
+    uint32_t guid_index;
 };
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -97,14 +127,21 @@ struct rp_store_origin {
 
 /**
  * Creates a database under a temporary name in the folder of @p path. Nothing appears at @p path
- * before rp_store_writer_commit.
+ * before rp_store_writer_commit. The same origin and rows in the same order give the same bytes.
  * @return 0, or RP_ENVIRONMENT (cannot write, disk full)
  */
 int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
                          struct rp_store_writer **ret, struct rp_err *err);
 
+/*
+ * The process comes first and may be put again, with the same pid, when more is known of it; the
+ * others come in any order. All return 0; RP_BAD_INPUT when the row cannot be stored (an id used
+ * twice, extdata that is not a JSON object), after which the writer can go on; RP_ENVIRONMENT when
+ * the file cannot be written, after which everything fails until the writer is abandoned.
+ */
 int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process *row,
                          struct rp_err *err);
+/** May be repeated. Threads that dispatches and copies name are added by the commit anyway. */
 int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
 int rp_store_put_agent(struct rp_store_writer *w, const struct rp_row_agent *row,
                        struct rp_err *err);
@@ -120,11 +157,20 @@ int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatc
                           struct rp_err *err);
 int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row,
                       struct rp_err *err);
-/** Extra row of rocpd_metadata. */
+/**
+ * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
+ * @return as above; RP_BAD_INPUT for a tag of the schema itself
+ */
 int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char *value,
                           struct rp_err *err);
 
-/** Finishes, syncs and renames into place; the writer is gone afterwards, whatever is returned. */
+/**
+ * Finishes, syncs and renames into place; the writer is gone afterwards, whatever is returned.
+ * Threads, queues and streams that were referred to but not put are added with rocprofv3's names.
+ * @return 0; RP_BAD_INPUT when there is no process row, or a row refers to an agent, code object
+ *         or kernel that was not put; RP_ENVIRONMENT. On failure the file that was at the path is
+ *         still there.
+ */
 int rp_store_writer_commit(struct rp_store_writer *w, struct rp_err *err);
 
 /** Drops what was written. Accepts NULL. */

@@ -1,0 +1,100 @@
+#include "store/schema.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "store/sqlerr.h"
+
+#include <string.h>
+
+struct column {
+    enum rp_table table;
+    const char *name;
+    const char *type;
+    int refers_to; /**< enum rp_table or -1 */
+};
+
+static const struct column columns[] = {
+#define TABLE(t)
+#define COLUMN(t, c, ty) {.table = RP_TABLE_##t, .name = #c, .type = ty, .refers_to = -1},
+#define REFER(t, c, ty, target)                                                                    \
+    {.table = RP_TABLE_##t, .name = #c, .type = ty, .refers_to = RP_TABLE_##target},
+#include "store/schema.def"
+#undef TABLE
+#undef COLUMN
+#undef REFER
+};
+
+static const struct {
+    const char *name;
+    const char *select;
+} views[] = {
+#define VIEW(n, s) {.name = #n, .select = s},
+#include "store/views.def"
+#undef VIEW
+};
+
+static const char *const table_names[] = {
+#define TABLE(t) [RP_TABLE_##t] = "rocpd_" #t,
+#define COLUMN(t, c, type)
+#define REFER(t, c, type, target)
+#include "store/schema.def"
+#undef TABLE
+#undef COLUMN
+#undef REFER
+};
+
+enum {
+    COLUMN_COUNT = sizeof columns / sizeof columns[0],
+    VIEW_COUNT = sizeof views / sizeof views[0],
+};
+
+const char *rp_table_name(enum rp_table table)
+{
+    return table_names[table];
+}
+
+void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES])
+{
+    size_t i;
+
+    for (i = 0; guid[i] && i < RP_GUID_BYTES - 1; i++)
+        ret[i] = guid[i] == '-' ? '_' : guid[i];
+    ret[i] = '\0';
+}
+
+static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid, const char *suffix)
+{
+    const char *name = rp_table_name(table);
+
+    rp_buf_printf(sql, "CREATE TABLE \"%s_%s\" (\"id\" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+                  name, suffix);
+    if (table != RP_TABLE_metadata)
+        rp_buf_printf(sql, ", \"guid\" TEXT DEFAULT '%s' NOT NULL", guid);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (columns[i].table == table)
+            rp_buf_printf(sql, ", \"%s\" %s", columns[i].name, columns[i].type);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (columns[i].table == table && columns[i].refers_to >= 0)
+            rp_buf_printf(
+                sql, ", FOREIGN KEY (\"%s\") REFERENCES \"%s_%s\" (\"id\") ON UPDATE CASCADE",
+                columns[i].name, rp_table_name((enum rp_table)columns[i].refers_to), suffix);
+    rp_buf_puts(sql, ");\n");
+}
+
+int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err)
+{
+    rp_autobuf sql = {0};
+    char suffix[RP_GUID_BYTES];
+
+    rp_schema_suffix(guid, suffix);
+    for (int t = 0; t < RP_TABLE_COUNT; t++)
+        add_table(&sql, (enum rp_table)t, guid, suffix);
+    for (int t = 0; t < RP_TABLE_COUNT; t++)
+        rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n",
+                      rp_table_name((enum rp_table)t), rp_table_name((enum rp_table)t), suffix);
+    for (size_t v = 0; v < VIEW_COUNT; v++)
+        rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS %s;\n", views[v].name, views[v].select);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_sql_exec(db, rp_buf_text(&sql), err);
+}
