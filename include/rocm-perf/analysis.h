@@ -35,18 +35,30 @@ struct rp_kernel_resources {
     uint32_t wave_size;     /**< 0 = the architecture's default */
 };
 
+#define RP_NO_LIMIT UINT32_MAX
+
+/** "Per CU" means per block of CUs that one workgroup's waves share: one CU on CDNA, a WGP of two
+ *  CUs on RDNA (cus_per_block). With known == false only reason and wave_size are set. */
 struct rp_occupancy {
     bool known;             /**< false: not a launchable combination or unknown architecture */
     double theoretical;     /**< resident waves / wave slots, 0..1 */
     uint32_t waves_per_simd; /**< floor(waves_per_cu / SIMDs) */
+    uint32_t max_waves_per_simd;
     uint32_t waves_per_cu, workgroups_per_cu, max_waves_per_cu;
+    uint32_t cus_per_block;
+    uint32_t wave_size;      /**< lanes of a wave that were reckoned with */
+    uint32_t waves_per_workgroup;
     enum rp_occupancy_limit limiter;
-    /* What each resource alone would allow, waves per SIMD (VGPR, SGPR) and workgroups per CU. */
-    uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd, lds_workgroups_per_cu;
+    /* What each resource alone would allow: waves per SIMD (VGPR, SGPR; at most the wave slots)
+     * and workgroups per CU (slots: wave slots and workgroup cap; LDS: RP_NO_LIMIT without). */
+    uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd;
+    uint32_t slot_workgroups_per_cu, lds_workgroups_per_cu;
     char reason[128];       /**< one sentence; why unknown, or what the limiter is */
 };
 
-/** Rules: facts/rocm-formats.md 4.4 (LLVM and hardware limits). Never fails. */
+/** Rules: LLVM's and the hardware's limits, docs/format/profile.md. Never fails: an unknown
+ *  architecture (NULL) or a launch that cannot exist gives known == false with the reason.
+ *  When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
 void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,
                           struct rp_occupancy *ret);
 const char *rp_occupancy_limit_name(enum rp_occupancy_limit limit);
@@ -68,29 +80,43 @@ const char *rp_stability_class_name(enum rp_stability_class c);
 
 /* --- kernels -------------------------------------------------------------------------------- */
 
-/** One kernel (by demangled name and resources) over all its dispatches of the base run. */
+/**
+ * One kernel over all its dispatches of the base run: same GPU, name, symbol and registers.
+ * A geometry is what one launch chose: grid, block, LDS and scratch bytes. grid, block,
+ * resources and occupancy are those of the most frequent geometry (the first launched on ties).
+ */
 struct rp_kernel_summary {
     const char *name;          /**< demangled; owned by the profile */
     const char *symbol;        /**< mangled, without .kd */
     bool runtime_internal;     /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
     uint64_t calls;
-    uint64_t total_ns, min_ns, max_ns;
+    uint64_t timed_calls;      /**< those with usable times; the times below are theirs */
+    uint64_t total_ns, min_ns, max_ns; /**< all 0 when timed_calls is 0 */
     double share;              /**< of the runtime of its class (user or runtime kernels) */
-    uint64_t grid[3];          /**< work-items, of the most frequent geometry (first on ties) */
+    uint64_t grid[3];          /**< work-items */
     uint32_t block[3];
-    uint32_t geometries;       /**< distinct (grid, block) pairs */
+    uint32_t geometries;       /**< distinct geometries */
     struct rp_kernel_resources resources;
     struct rp_occupancy occupancy;
     uint32_t agent;            /**< index into rp_profile.agents */
+    uint32_t rank;             /**< order of the kernel's identity (name, symbol, registers) */
 };
 
 struct rp_agent_summary {
     char name[32];             /**< gfx942 */
     char product[96];
     const struct rp_arch *arch; /**< NULL: not in our table */
-    uint32_t compute_units;    /**< from the trace if present, else the architecture's */
-    uint32_t wave_size;
+    int64_t trace_id;          /**< the trace's agent id (driver node) */
+    uint32_t compute_units;    /**< from the trace if present, else the architecture's; 0 = unknown */
+    uint32_t wave_size;        /**< likewise */
+    uint32_t xcc_count;        /**< likewise */
+    uint32_t engine_clock_mhz; /**< likewise */
+    uint32_t memory_clock_mhz; /**< likewise */
+    uint64_t memory_bytes;     /**< likewise */
+    bool vgprs_doubled;        /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };
+
+struct rp_profile_memory;
 
 struct rp_profile {
     struct rp_agent_summary *agents; /**< GPUs that ran something */
@@ -98,10 +124,12 @@ struct rp_profile {
     struct rp_kernel_summary *kernels; /**< user kernels first by total time, then runtime ones */
     size_t kernel_count;
     uint64_t user_ns, runtime_internal_ns; /**< base run: sum of (end - start) */
-    uint64_t dispatches;
+    uint64_t dispatches;       /**< all of the base run, unusable ones included */
+    uint64_t unknown_kernels;  /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
     bool complete;             /**< every trace was closed in order */
     struct rp_stability stability; /**< over all runs, on the sum over all kernels */
+    struct rp_profile_memory *memory; /**< owns the strings */
 };
 
 /**

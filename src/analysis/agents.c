@@ -1,0 +1,177 @@
+#include "analysis/parts.h"
+
+#include "arch/arch.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A positive integer of the agent's extra data, 0 when absent or out of range. */
+static uint64_t positive(const json_t *object, const char *key, uint64_t most)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+
+    return value > 0 && (uint64_t)value <= most ? (uint64_t)value : 0;
+}
+
+static uint32_t positive_u32(const json_t *object, const char *key)
+{
+    return (uint32_t)positive(object, key, UINT32_MAX);
+}
+
+/** Memory of the device: its largest bank. */
+static void read_memory_banks(const json_t *extdata, struct rp_agent_summary *agent)
+{
+    const json_t *banks = json_object_get(extdata, "mem_banks");
+
+    for (size_t i = 0; i < json_array_size(banks); i++) {
+        const json_t *bank = json_array_get(banks, i);
+        uint64_t bytes = positive(bank, "size_in_bytes", INT64_MAX);
+
+        if (bytes > agent->memory_bytes)
+            agent->memory_bytes = bytes;
+        if (!agent->memory_clock_mhz)
+            agent->memory_clock_mhz = positive_u32(bank, "mem_clk_max");
+    }
+}
+
+static void fall_back(uint32_t *value, uint32_t product, uint32_t arch)
+{
+    if (*value == 0)
+        *value = product ? product : arch;
+}
+
+/** What the trace does not say comes from the product's, then the architecture's row. */
+static void complete_from_table(struct rp_agent_summary *agent, uint32_t pci_device_id)
+{
+    static const struct rp_arch_product nothing;
+    const struct rp_arch *arch = agent->arch;
+    const struct rp_arch_product *product;
+
+    if (!arch)
+        return;
+    product =
+        rp_arch_product_find(arch, pci_device_id, agent->compute_units, agent->memory_clock_mhz);
+    if (product && agent->product[0] == '\0')
+        snprintf(agent->product, sizeof agent->product, "%s", product->name);
+    if (!product)
+        product = &nothing;
+    fall_back(&agent->compute_units, product->compute_units, arch->compute_units);
+    fall_back(&agent->xcc_count, product->xcc_count, arch->xcc_count);
+    fall_back(&agent->engine_clock_mhz, product->engine_clock_mhz, arch->engine_clock_mhz);
+    fall_back(&agent->memory_clock_mhz, product->memory_clock_mhz, arch->memory_clock_mhz);
+    fall_back(&agent->wave_size, 0, arch->wave_size);
+    if (agent->memory_bytes == 0)
+        agent->memory_bytes = product->memory_bytes ? product->memory_bytes : arch->memory_bytes;
+}
+
+static void describe(const struct rp_row_agent *row, struct rp_agent_summary *agent)
+{
+    json_t *extdata;
+
+    snprintf(agent->name, sizeof agent->name, "%s",
+             row->name && *row->name ? row->name : "unknown");
+    if (row->product_name)
+        snprintf(agent->product, sizeof agent->product, "%s", row->product_name);
+    agent->arch = rp_arch_find(agent->name);
+    extdata = json_loads(row->extdata ? row->extdata : "{}", 0, NULL);
+    agent->compute_units = positive_u32(extdata, "cu_count");
+    agent->wave_size = positive_u32(extdata, "wave_front_size");
+    agent->xcc_count = positive_u32(extdata, "num_xcc");
+    agent->engine_clock_mhz = positive_u32(extdata, "max_engine_clk_fcompute");
+    read_memory_banks(extdata, agent);
+    complete_from_table(agent, positive_u32(extdata, "device_id"));
+    json_decref(extdata);
+}
+
+int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row, int64_t trace_id,
+                     uint32_t *ret_index, struct rp_err *err)
+{
+    struct rp_agent_summary agent = {.name = "unknown", .trace_id = trace_id};
+    struct rp_agent_summary *grown;
+
+    if (row)
+        describe(row, &agent);
+    for (size_t i = 0; i < profile->agent_count; i++) {
+        if (profile->agents[i].trace_id == trace_id &&
+            strcmp(profile->agents[i].name, agent.name) == 0) {
+            *ret_index = (uint32_t)i;
+            return 0;
+        }
+    }
+    grown = realloc(profile->agents, (profile->agent_count + 1) * sizeof *grown);
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    profile->agents = grown;
+    grown[profile->agent_count] = agent;
+    *ret_index = (uint32_t)profile->agent_count++;
+    return 0;
+}
+
+/** An agent on its way to its new place. */
+struct moving {
+    struct rp_agent_summary agent;
+    uint32_t from;
+};
+
+static int by_trace_id(const void *left, const void *right)
+{
+    const struct moving *a = left, *b = right;
+    int order = (a->agent.trace_id > b->agent.trace_id) - (a->agent.trace_id < b->agent.trace_id);
+
+    return order ? order : strcmp(a->agent.name, b->agent.name);
+}
+
+int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)
+{
+    struct rp_profile *profile = build->profile;
+    size_t count = profile->agent_count;
+    rp_autofree struct moving *moving = calloc(count + 1, sizeof *moving);
+    rp_autofree uint32_t *place = calloc(count + 1, sizeof *place);
+
+    if (!moving || !place)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        moving[i] = (struct moving){.agent = profile->agents[i], .from = (uint32_t)i};
+    qsort(moving, count, sizeof *moving, by_trace_id);
+    for (size_t i = 0; i < count; i++) {
+        profile->agents[i] = moving[i].agent;
+        place[moving[i].from] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < build->ref_count; i++)
+        build->refs[i].agent = place[build->refs[i].agent];
+    return 0;
+}
+
+/* rocprofv3 of ROCm 7.0 and 7.1 reads gfx950 descriptors with the rules of older GPUs: VGPR_Count
+ * is half of the unified total and the accumulation count is 0 in every kernel. */
+int rp_profile_mend_gfx950(struct rp_profile_build *build, struct rp_err *err)
+{
+    struct rp_profile *profile = build->profile;
+    size_t count = profile->agent_count;
+    rp_autofree bool *whole = calloc(count + 1, sizeof *whole);
+
+    if (!whole)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < build->ref_count; i++) {
+        const struct rp_dispatch_ref *ref = &build->refs[i];
+        struct rp_agent_summary *agent = &profile->agents[ref->agent];
+        const struct rp_kernel_identity *id = &build->identities[ref->identity];
+
+        if (!agent->arch || strcmp(agent->arch->name, "gfx950") != 0 || ref->counts_are_whole)
+            whole[ref->agent] = true;
+        else if (id->accum_vgpr > 0)
+            whole[ref->agent] = true;
+        else if (id->arch_vgpr > 0)
+            agent->vgprs_doubled = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (whole[i])
+            profile->agents[i].vgprs_doubled = false;
+    }
+    return 0;
+}

@@ -1,0 +1,125 @@
+#include "analysis/parts.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/** Length without a suffix that names the descriptor, not the kernel. */
+static size_t bare_length(const char *name)
+{
+    static const char *const suffixes[] = {" [clone .kd]", ".kd"};
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t cut = strlen(suffixes[i]);
+
+        if (len > cut && strcmp(name + len - cut, suffixes[i]) == 0)
+            return len - cut;
+    }
+    return len;
+}
+
+static uint32_t wave_size_of(const struct rp_row_kernel *row)
+{
+    json_t *extdata = json_loads(row->extdata ? row->extdata : "{}", 0, NULL);
+    uint32_t wave_size = rp_column_u32(json_integer_value(json_object_get(extdata, "wave_size")));
+
+    json_decref(extdata);
+    return wave_size;
+}
+
+int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kernel *row,
+                        int64_t kernel_id, size_t *ret_index, struct rp_err *err)
+{
+    struct rp_profile_memory *memory = build->profile->memory;
+    struct rp_kernel_identity id = {.symbol_known = row != NULL};
+    struct rp_kernel_identity *grown;
+    const char *symbol = row && row->kernel_name ? row->kernel_name : "";
+    const char *name = row && row->display_name && *row->display_name ? row->display_name : symbol;
+    char missing[64];
+
+    if (*name == '\0') {
+        snprintf(missing, sizeof missing, "(unknown kernel %lld)", (long long)kernel_id);
+        name = missing;
+    }
+    id.symbol = rp_profile_keep(memory, symbol, bare_length(symbol));
+    id.name = rp_profile_keep(memory, name, bare_length(name));
+    grown =
+        rp_grow(build->identities, build->identity_count, &build->identity_capacity, sizeof *grown);
+    if (grown)
+        build->identities = grown;
+    if (!id.symbol || !id.name || !grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    id.runtime_internal =
+        starts_with(id.name, "__amd_rocclr_") || starts_with(id.symbol, "__amd_rocclr_");
+    if (row) {
+        id.arch_vgpr = rp_column_u32(row->arch_vgpr_count);
+        id.accum_vgpr = rp_column_u32(row->accum_vgpr_count);
+        id.sgpr = rp_column_u32(row->sgpr_count);
+        id.wave_size = wave_size_of(row);
+    }
+    grown[build->identity_count] = id;
+    *ret_index = build->identity_count++;
+    return 0;
+}
+
+static int order_u32(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_identities(const struct rp_kernel_identity *a,
+                              const struct rp_kernel_identity *b)
+{
+    int order = strcmp(a->name, b->name);
+
+    if (!order)
+        order = strcmp(a->symbol, b->symbol);
+    if (!order)
+        order = order_u32(a->symbol_known, b->symbol_known);
+    if (!order)
+        order = order_u32(a->arch_vgpr, b->arch_vgpr);
+    if (!order)
+        order = order_u32(a->accum_vgpr, b->accum_vgpr);
+    if (!order)
+        order = order_u32(a->sgpr, b->sgpr);
+    if (!order)
+        order = order_u32(a->wave_size, b->wave_size);
+    return order;
+}
+
+static int by_identity(const void *left, const void *right)
+{
+    struct rp_kernel_identity *const *a = left, *const *b = right;
+
+    return compare_identities(*a, *b);
+}
+
+int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err)
+{
+    size_t count = build->identity_count;
+    rp_autofree struct rp_kernel_identity **sorted = calloc(count + 1, sizeof *sorted);
+    uint32_t rank = 0;
+
+    if (!sorted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &build->identities[i];
+    qsort(sorted, count, sizeof *sorted, by_identity);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && compare_identities(sorted[i - 1], sorted[i]) != 0)
+            rank++;
+        sorted[i]->rank = rank;
+    }
+    return 0;
+}

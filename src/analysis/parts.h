@@ -1,0 +1,76 @@
+/**
+ * @file parts.h
+ * @brief The steps of rp_profile_compute: GPUs, kernel identities, grouping.
+ */
+#ifndef RP_ANALYSIS_PARTS_H
+#define RP_ANALYSIS_PARTS_H
+
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/store.h"
+
+/** Strings of one profile. */
+struct rp_profile_memory {
+    char **strings;
+    size_t count, capacity;
+};
+
+/** Copies len bytes; NULL when out of memory. Owned by the memory. */
+const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, size_t len);
+
+/** What makes two kernel symbols the same kernel, whichever process loaded them. */
+struct rp_kernel_identity {
+    const char *name, *symbol; /**< owned by the profile's memory */
+    bool runtime_internal;
+    bool symbol_known; /**< false: the trace has no row for the kernel id */
+    uint32_t arch_vgpr, accum_vgpr, sgpr, wave_size;
+    uint32_t rank; /**< equal for equal kernels, ordered by name; set by the ranking */
+};
+
+/** One dispatch of the base run with everything it refers to. */
+struct rp_dispatch_ref {
+    const struct rp_row_dispatch *row; /**< owned by its store */
+    size_t order;                      /**< over all stores; last resort of every comparison */
+    size_t identity;                   /**< index of the kernel identity */
+    uint32_t agent;                    /**< index into rp_profile.agents */
+    bool counts_are_whole; /**< our own tracer: register counts are right by construction */
+};
+
+/** Working state; the profile under construction is owned by the caller. */
+struct rp_profile_build {
+    struct rp_profile *profile;
+    struct rp_kernel_identity *identities;
+    size_t identity_count, identity_capacity;
+    struct rp_dispatch_ref *refs;
+    size_t ref_count;
+};
+
+/** Grows an array to hold one more; *capacity elements before. NULL: out of memory, old kept. */
+void *rp_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
+
+/**
+ * Index of the GPU in the profile's agents, added when new.
+ * @param row  NULL: the trace has no such agent; then only trace_id is known of it
+ */
+int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row, int64_t trace_id,
+                     uint32_t *ret_index, struct rp_err *err);
+/** Puts the agents in order of trace id and name; renumbers the refs. */
+int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err);
+/** Doubles the vector registers of gfx950 agents whose trace shows the ROCm 7.0/7.1 bug. */
+int rp_profile_mend_gfx950(struct rp_profile_build *build, struct rp_err *err);
+
+/** Adds an identity for a kernel row (NULL: kernel_id is unknown in the trace). */
+int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kernel *row,
+                        int64_t kernel_id, size_t *ret_index, struct rp_err *err);
+/** Gives equal identities equal ranks. */
+int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err);
+
+/** Groups the refs into profile->kernels, with totals, geometries, occupancy and order. */
+int rp_profile_group(struct rp_profile_build *build, struct rp_err *err);
+
+/** end - start; false when a time is missing or end < start. */
+bool rp_dispatch_duration_ns(const struct rp_row_dispatch *row, uint64_t *ret_ns);
+
+/** Clamps a column of unknown origin to what the result holds; negative becomes 0. */
+uint32_t rp_column_u32(int64_t value);
+
+#endif

@@ -1,0 +1,225 @@
+#include "analysis/parts.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+RP_DEFINE_CLEANUP(struct rp_profile, rp_profile_free)
+
+void *rp_grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
+{
+    size_t wanted;
+    void *grown;
+
+    if (count < *capacity)
+        return array;
+    wanted = *capacity ? *capacity * 2 : 16;
+    grown = reallocarray(array, wanted, element_bytes);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}
+
+const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, size_t len)
+{
+    char **grown = rp_grow(memory->strings, memory->count, &memory->capacity, sizeof *grown);
+    char *copy;
+
+    if (!grown)
+        return NULL;
+    memory->strings = grown;
+    copy = strndup(text, len);
+    if (copy)
+        grown[memory->count++] = copy;
+    return copy;
+}
+
+/** Rows of one store and what has been made of them so far. */
+struct loaded {
+    const struct rp_row_agent *agents;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_dispatch *dispatches;
+    size_t agent_count, kernel_count, dispatch_count;
+    /* Index + 1 into profile->agents / build->identities per row, 0 = not needed yet. */
+    size_t *agent_index, *kernel_index;
+    bool built_in;
+};
+
+static void loaded_free(struct loaded *l)
+{
+    free(l->agent_index);
+    free(l->kernel_index);
+}
+
+static int load(struct rp_store *store, struct loaded *ret, struct rp_err *err)
+{
+    int rc = rp_store_agents(store, &ret->agents, &ret->agent_count, err);
+
+    if (rc == 0)
+        rc = rp_store_kernels(store, &ret->kernels, &ret->kernel_count, err);
+    if (rc == 0)
+        rc = rp_store_dispatches(store, &ret->dispatches, &ret->dispatch_count, err);
+    if (rc < 0)
+        return rc;
+    ret->agent_index = calloc(ret->agent_count + 1, sizeof *ret->agent_index);
+    ret->kernel_index = calloc(ret->kernel_count + 1, sizeof *ret->kernel_index);
+    if (!ret->agent_index || !ret->kernel_index)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->built_in = rp_store_metadata(store, "rocm_perf_device") != NULL;
+    return 0;
+}
+
+static int agent_by_id(const void *key, const void *row)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct rp_row_agent *)row)->id;
+
+    return (id > other) - (id < other);
+}
+
+static int kernel_by_id(const void *key, const void *row)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct rp_row_kernel *)row)->id;
+
+    return (id > other) - (id < other);
+}
+
+static int resolve_agent(struct rp_profile_build *build, const struct loaded *l, int64_t id,
+                         uint32_t *ret, struct rp_err *err)
+{
+    const struct rp_row_agent *row =
+        l->agent_count ? bsearch(&id, l->agents, l->agent_count, sizeof *row, agent_by_id) : NULL;
+    size_t *known = row ? &l->agent_index[row - l->agents] : NULL;
+    int rc;
+
+    if (known && *known) {
+        *ret = (uint32_t)(*known - 1);
+        return 0;
+    }
+    rc = rp_profile_agent(build->profile, row, id, ret, err);
+    if (rc == 0 && known)
+        *known = (size_t)*ret + 1;
+    return rc;
+}
+
+static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l, int64_t id,
+                          size_t *ret, struct rp_err *err)
+{
+    const struct rp_row_kernel *row =
+        l->kernel_count ? bsearch(&id, l->kernels, l->kernel_count, sizeof *row, kernel_by_id)
+                        : NULL;
+    size_t *known = row ? &l->kernel_index[row - l->kernels] : NULL;
+    int rc;
+
+    if (known && *known) {
+        *ret = *known - 1;
+        return 0;
+    }
+    if (!row)
+        build->profile->unknown_kernels++;
+    rc = rp_profile_identity(build, row, id, ret, err);
+    if (rc == 0 && known)
+        *known = *ret + 1;
+    return rc;
+}
+
+static int resolve(struct rp_profile_build *build, const struct loaded *l, struct rp_err *err)
+{
+    struct rp_profile *profile = build->profile;
+    struct rp_dispatch_ref *grown =
+        reallocarray(build->refs, build->ref_count + l->dispatch_count + 1, sizeof *grown);
+
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    build->refs = grown;
+    for (size_t i = 0; i < l->dispatch_count; i++) {
+        const struct rp_row_dispatch *row = &l->dispatches[i];
+        struct rp_dispatch_ref *ref = &build->refs[build->ref_count];
+        uint64_t ns;
+        int rc;
+
+        *ref = (struct rp_dispatch_ref){
+            .row = row, .order = build->ref_count, .counts_are_whole = l->built_in};
+        rc = resolve_agent(build, l, row->agent_id, &ref->agent, err);
+        if (rc == 0)
+            rc = resolve_kernel(build, l, row->kernel_id, &ref->identity, err);
+        if (rc < 0)
+            return rc;
+        build->ref_count++;
+        profile->dispatches++;
+        if (!rp_dispatch_duration_ns(row, &ns))
+            profile->repaired_timestamps++;
+    }
+    return 0;
+}
+
+static int analyse(struct rp_profile_build *build, struct rp_err *err)
+{
+    int rc = rp_profile_sort_agents(build, err);
+
+    if (rc == 0)
+        rc = rp_profile_mend_gfx950(build, err);
+    if (rc == 0)
+        rc = rp_profile_rank(build, err);
+    if (rc == 0)
+        rc = rp_profile_group(build, err);
+    return rc;
+}
+
+static int build_from(struct rp_profile_build *build, struct rp_store *const *stores, size_t count,
+                      struct loaded *loaded, struct rp_err *err)
+{
+    build->profile->complete = true;
+    for (size_t i = 0; i < count; i++) {
+        int rc = load(stores[i], &loaded[i], err);
+
+        if (rc == 0)
+            rc = resolve(build, &loaded[i], err);
+        if (rc < 0)
+            return rc;
+        if (rp_store_metadata(stores[i], "rocm_perf_incomplete"))
+            build->profile->complete = false;
+    }
+    return analyse(build, err);
+}
+
+int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const double *runtime_ms,
+                       size_t runs, struct rp_profile **ret, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_rp_profile_free) struct rp_profile *profile = calloc(1, sizeof *profile);
+    struct rp_profile_build build = {.profile = profile};
+    rp_autofree struct loaded *loaded = calloc(base_count + 1, sizeof *loaded);
+    int rc;
+
+    if (!profile || !loaded)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    profile->memory = calloc(1, sizeof *profile->memory);
+    if (!profile->memory)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = build_from(&build, stores, base_count, loaded, err);
+    for (size_t i = 0; i < base_count; i++)
+        loaded_free(&loaded[i]);
+    free(build.identities);
+    free(build.refs);
+    if (rc < 0)
+        return rc;
+    rp_stability_compute(runtime_ms, runs, &profile->stability);
+    *ret = rp_steal(profile);
+    return 0;
+}
+
+void rp_profile_free(struct rp_profile *profile)
+{
+    if (!profile)
+        return;
+    if (profile->memory) {
+        for (size_t i = 0; i < profile->memory->count; i++)
+            free(profile->memory->strings[i]);
+        free(profile->memory->strings);
+    }
+    free(profile->memory);
+    free(profile->agents);
+    free(profile->kernels);
+    free(profile);
+}
