@@ -30,7 +30,7 @@ struct rp_exec_host {
      */
     int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta);
-    const uint64_t *generation;     /**< bumped by the driver on every map and unmap */
+    const uint64_t *generation; /**< bumped by the driver on every map and unmap */
     void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
     uint64_t (*clock_ticks)(void *ctx);             /**< 100 MHz device clock for s_memrealtime */
     uint64_t lds_aperture;     /**< 0x1000000000000: high half compared by FLAT */
@@ -39,14 +39,14 @@ struct rp_exec_host {
 
 /** Values taken from an AQL kernel dispatch packet and its queue. */
 struct rp_launch {
-    uint64_t packet_va;          /**< the packet itself (dispatch pointer) */
-    uint64_t queue_va;           /**< amd_queue_t (queue pointer) */
-    uint64_t kernel_object_va;   /**< kernel descriptor, 64 bytes */
+    uint64_t packet_va;        /**< the packet itself (dispatch pointer) */
+    uint64_t queue_va;         /**< amd_queue_t (queue pointer) */
+    uint64_t kernel_object_va; /**< kernel descriptor, 64 bytes */
     uint64_t kernarg_va;
     uint64_t dispatch_id;
     uint16_t setup_dimensions;
     uint16_t workgroup_size[3];
-    uint32_t grid_size[3];       /**< work-items */
+    uint32_t grid_size[3];          /**< work-items */
     uint32_t private_segment_bytes; /**< per work-item, from the packet */
     uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
 };

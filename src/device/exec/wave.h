@@ -27,28 +27,28 @@ enum rp_fault_kind {
     RP_FAULT_NONE = 0,
     RP_FAULT_UNIMPLEMENTED, /**< known opcode without semantics here, or an unsupported mode */
     RP_FAULT_ILLEGAL_OPCODE,
-    RP_FAULT_MEMORY,        /**< address not mapped for the GPU, or write to read-only */
-    RP_FAULT_LDS,           /**< LDS access outside the allocation that hardware would not forgive */
-    RP_FAULT_TRAP,          /**< s_trap: assert, abort */
-    RP_FAULT_BAD_DISPATCH,  /**< workgroup too large, no code object, bad kernel descriptor */
-    RP_FAULT_NO_MEMORY,     /**< the host could not allocate wave state */
+    RP_FAULT_MEMORY,       /**< address not mapped for the GPU, or write to read-only */
+    RP_FAULT_LDS,          /**< LDS access outside the allocation that hardware would not forgive */
+    RP_FAULT_TRAP,         /**< s_trap: assert, abort */
+    RP_FAULT_BAD_DISPATCH, /**< workgroup too large, no code object, bad kernel descriptor */
+    RP_FAULT_NO_MEMORY,    /**< the host could not allocate wave state */
 };
 
 struct rp_fault {
     enum rp_fault_kind kind;
-    uint64_t pc;        /**< GPU address of the instruction */
-    uint64_t address;   /**< faulting address for MEMORY */
-    int lane;           /**< -1 = not a single lane */
-    char text[200];     /**< reason, with mnemonic and operands where there are any */
+    uint64_t pc;      /**< GPU address of the instruction */
+    uint64_t address; /**< faulting address for MEMORY */
+    int lane;         /**< -1 = not a single lane */
+    char text[200];   /**< reason, with mnemonic and operands where there are any */
 };
 
 /** Work done so far; input of the timing model. Units in the names. */
 struct rp_counts {
     uint64_t waves;
-    uint64_t wave_insts;        /**< all instructions issued, wave granularity */
-    uint64_t issue_cycles;      /**< sum over waves of modelled issue cycles */
-    uint64_t max_wave_cycles;   /**< issue cycles of the longest wave */
-    uint64_t read_bytes;        /**< by active lanes, global memory, scalar loads included */
+    uint64_t wave_insts;      /**< all instructions issued, wave granularity */
+    uint64_t issue_cycles;    /**< sum over waves of modelled issue cycles */
+    uint64_t max_wave_cycles; /**< issue cycles of the longest wave */
+    uint64_t read_bytes;      /**< by active lanes, global memory, scalar loads included */
     uint64_t write_bytes;
     uint64_t lds_bytes;
     uint64_t atomics;
@@ -57,20 +57,22 @@ struct rp_counts {
 struct rp_group;
 
 struct rp_wave {
-    uint64_t pc;              /**< GPU address of the next instruction */
+    uint64_t pc; /**< GPU address of the next instruction */
     uint32_t sgpr[RP_SGPR_COUNT];
-    uint32_t scc;             /**< 0 or 1 */
-    uint32_t mode;            /**< MODE register */
-    uint32_t gpr_idx;         /**< s_set_gpr_idx state: index in [7:0], enables in [15:12], on in 31 */
+    uint32_t scc;     /**< 0 or 1 */
+    uint32_t mode;    /**< MODE register */
+    uint32_t gpr_idx; /**< s_set_gpr_idx state: index in [7:0], enables in [15:12], on in 31 */
     uint32_t (*vgpr)[RP_LANES]; /**< row per VGPR, 64-byte aligned */
     uint32_t (*agpr)[RP_LANES]; /**< accumulation registers; same file at accum_offset */
-    uint32_t vgpr_count;      /**< rows behind vgpr: an index beyond it is a fault at decode/exec */
+    uint32_t vgpr_count; /**< rows behind vgpr: an index beyond it is a fault at decode/exec */
     uint32_t agpr_count;
     struct rp_group *group;
-    uint8_t *scratch;         /**< private segment: lane-major, scratch_lane_bytes per lane */
-    uint32_t scratch_lane_bytes;
+    uint8_t *scratch;            /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
+                                      b % 4, so that one dword of all lanes is one register row */
+    uint32_t scratch_lane_bytes; /**< per lane, multiple of 4 */
+    uint32_t scratch_dirty_bytes; /**< per lane: everything from here on is still zero */
     uint32_t id_in_group;
-    uint64_t cycles;          /**< modelled issue cycles of this wave */
+    uint64_t cycles; /**< modelled issue cycles of this wave */
     bool at_barrier;
     bool ended;
     struct rp_fault fault;
@@ -89,19 +91,25 @@ static inline void rp_sgpr64_set(struct rp_wave *w, unsigned index, uint64_t val
 }
 
 #define RP_EXEC(w) rp_sgpr64((w), RP_SGPR_EXEC_LO)
-#define RP_VCC(w) rp_sgpr64((w), RP_SGPR_VCC_LO)
+#define RP_VCC(w)  rp_sgpr64((w), RP_SGPR_VCC_LO)
 
 struct rp_dispatch;
 
 struct rp_group {
     struct rp_dispatch *dispatch;
-    uint32_t id[3];           /**< workgroup id */
-    uint32_t linear_id;
+    uint32_t id[3]; /**< workgroup id */
+    uint64_t linear_id;
+    uint64_t start_cycles; /**< modelled time of its start, since the dispatch's start */
     uint8_t *lds;
-    uint32_t lds_bytes;
+    uint32_t lds_bytes; /**< allocated, rounded up to the hardware's granule */
     uint32_t wave_count;
     uint32_t waves_ended;
     uint32_t waves_at_barrier;
+    uint32_t cursor;       /**< wave that runs next */
+    uint32_t wave_budget;  /**< what is left of that wave's slice, in instructions */
+    uint32_t idle_turns;   /**< waves in a row that gave up their turn (s_sleep) */
+    uint32_t visits;       /**< slices given to this workgroup so far */
+    uint64_t slice_budget; /**< what is left of the present slice, in instructions */
     struct rp_wave *waves;
 };
 

@@ -30,7 +30,7 @@ uint64_t rp_wave_memtime_cycles(const struct rp_wave *w);
 
 /**
  * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.
- * The text becomes "<pc>: <instruction>: <message>".
+ * The text becomes "<instruction>: <message>"; the address is in rp_fault.pc.
  * @return RP_STEP_FAULT, so that handlers can `return rp_wave_fault(...)`
  */
 int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,

@@ -1,0 +1,133 @@
+#include "code.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 256 };
+
+/* The one context of the executor: decoded code of the process. */
+static struct {
+    pthread_mutex_t lock;
+    struct rp_code_page *bucket[BUCKETS];
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct rp_code_page **bucket_of(uint64_t base_va)
+{
+    return &cache.bucket[base_va / RP_CODE_PAGE_BYTES % BUCKETS];
+}
+
+/* How much code is readable at base_va: the page, and up to 8 bytes of the next one. */
+static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **ret_at,
+                          uint8_t *copy)
+{
+    static const uint32_t sizes[] = {RP_CODE_PAGE_BYTES + 8, RP_CODE_PAGE_BYTES + 4,
+                                     RP_CODE_PAGE_BYTES};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const uint8_t *at = rp_mem_at(mem, base_va, sizes[i], 0);
+        if (at) {
+            *ret_at = at;
+            return sizes[i];
+        }
+    }
+    /* Code that begins or ends inside the page: take what is there, dword by dword. */
+    uint32_t end = 0;
+    memset(copy, 0, RP_CODE_PAGE_BYTES + 8);
+    for (uint32_t offset = 0; offset < RP_CODE_PAGE_BYTES + 8; offset += 4) {
+        const void *at = rp_mem_at(mem, base_va + offset, 4, 0);
+        if (!at)
+            continue;
+        memcpy(copy + offset, at, 4);
+        end = offset + 4;
+    }
+    *ret_at = copy;
+    return end;
+}
+
+static void unlink_page(struct rp_code_page **link)
+{
+    struct rp_code_page *page = *link;
+    *link = page->next;
+    rp_code_page_put(page);
+}
+
+struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_fault_kind *ret_kind)
+{
+    uint64_t base_va = va & ~(uint64_t)(RP_CODE_PAGE_BYTES - 1);
+    uint8_t copy[RP_CODE_PAGE_BYTES + 8];
+    const uint8_t *at;
+    *ret_kind = RP_FAULT_MEMORY;
+    if (!rp_mem_at(mem, va & ~3ull, 4, 0))
+        return NULL;
+    uint32_t bytes = read_code(mem, base_va, &at, copy);
+
+    pthread_mutex_lock(&cache.lock);
+    struct rp_code_page **link = bucket_of(base_va), *page;
+    while (*link && (*link)->base_va != base_va)
+        link = &(*link)->next;
+    page = *link;
+    if (page && (page->valid_bytes != bytes || memcmp(page->bytes, at, bytes))) {
+        unlink_page(link);
+        page = NULL;
+    }
+    if (!page && (page = calloc(1, sizeof *page))) {
+        page->base_va = base_va;
+        page->valid_bytes = bytes;
+        memcpy(page->bytes, at, bytes);
+        page->refs = 1;
+        page->next = *bucket_of(base_va);
+        *bucket_of(base_va) = page;
+    }
+    if (page)
+        __atomic_add_fetch(&page->refs, 1, __ATOMIC_RELAXED);
+    else
+        *ret_kind = RP_FAULT_NO_MEMORY;
+    pthread_mutex_unlock(&cache.lock);
+    return page;
+}
+
+void rp_code_page_put(struct rp_code_page *page)
+{
+    if (page && !__atomic_sub_fetch(&page->refs, 1, __ATOMIC_ACQ_REL))
+        free(page);
+}
+
+void rp_code_decode(struct rp_code_page *page, unsigned index)
+{
+    struct rp_insn in;
+    uint32_t code[3] = {0};
+    size_t bytes = 0;
+    if (page->valid_bytes > index * 4)
+        bytes = page->valid_bytes - index * 4;
+    if (bytes > sizeof code)
+        bytes = sizeof code;
+    memcpy(code, page->bytes + index * 4, bytes);
+    memset(&in, 0, sizeof in);
+    if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
+        in.size_bytes = 4;
+
+    pthread_mutex_lock(&cache.lock);
+    if (!page->insn[index].fn) {
+        rp_insn_fn *fn = in.fn;
+        in.fn = NULL;
+        page->insn[index] = in;
+        __atomic_store_n(&page->insn[index].fn, fn, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&cache.lock);
+}
+
+void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)
+{
+    pthread_mutex_lock(&cache.lock);
+    for (unsigned b = 0; b < BUCKETS; b++) {
+        struct rp_code_page **link = &cache.bucket[b];
+        while (*link) {
+            uint64_t base_va = (*link)->base_va;
+            if (base_va < gpu_va + bytes && gpu_va < base_va + RP_CODE_PAGE_BYTES)
+                unlink_page(link);
+            else
+                link = &(*link)->next;
+        }
+    }
+    pthread_mutex_unlock(&cache.lock);
+}

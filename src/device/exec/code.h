@@ -1,0 +1,42 @@
+/**
+ * @file code.h
+ * @brief Decoded instructions by address, shared by all dispatches of the process.
+ *
+ * The unit is a page of 4 KiB of GPU code. A page remembers the bytes it was decoded from; every
+ * dispatch compares them with memory when it first enters the page, so rewritten code is noticed
+ * even when nobody announced it.
+ */
+#ifndef RP_DEVICE_EXEC_CODE_H
+#define RP_DEVICE_EXEC_CODE_H
+
+#include <stdint.h>
+
+#include "memory.h"
+#include "wave.h"
+
+enum { RP_CODE_PAGE_BYTES = 4096, RP_CODE_PAGE_INSNS = RP_CODE_PAGE_BYTES / 4 };
+
+struct rp_code_page {
+    uint64_t base_va;
+    unsigned refs;             /**< the cache's own and one per dispatch using it; atomic */
+    struct rp_code_page *next; /**< hash chain */
+    uint8_t bytes[RP_CODE_PAGE_BYTES + 8]; /**< as decoded; the last instruction may reach beyond */
+    uint32_t valid_bytes;                  /**< how many of them are mapped */
+    /** One per dword; fn is NULL until decoded, and is written last. */
+    struct rp_insn insn[RP_CODE_PAGE_INSNS];
+};
+
+/**
+ * The page that holds @p va, with a reference for the caller.
+ * @return NULL with *ret_kind MEMORY (code not mapped) or NO_MEMORY
+ */
+struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va,
+                                      enum rp_fault_kind *ret_kind);
+
+/** Accepts NULL. */
+void rp_code_page_put(struct rp_code_page *page);
+
+/** Decodes the instruction of @p page at slot @p index. */
+void rp_code_decode(struct rp_code_page *page, unsigned index);
+
+#endif

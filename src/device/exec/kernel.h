@@ -1,0 +1,72 @@
+/**
+ * @file kernel.h
+ * @brief The kernel descriptor and what follows from it: registers, limits, launch state.
+ *
+ * Layout: LLVM "User Guide for AMDGPU Backend", Kernel Descriptor and Initial Kernel Execution
+ * State, gfx942 columns (code object v5 and v6).
+ */
+#ifndef RP_DEVICE_EXEC_KERNEL_H
+#define RP_DEVICE_EXEC_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory.h"
+#include "wave.h"
+
+struct rp_arch;
+
+enum { RP_KERNEL_DESCRIPTOR_BYTES = 64 };
+
+/** kernel_code_properties */
+enum {
+    RP_KCP_PRIVATE_SEGMENT_BUFFER = 1u << 0,
+    RP_KCP_DISPATCH_PTR = 1u << 1,
+    RP_KCP_QUEUE_PTR = 1u << 2,
+    RP_KCP_KERNARG_SEGMENT_PTR = 1u << 3,
+    RP_KCP_DISPATCH_ID = 1u << 4,
+    RP_KCP_FLAT_SCRATCH_INIT = 1u << 5,
+    RP_KCP_PRIVATE_SEGMENT_SIZE = 1u << 6,
+    RP_KCP_WAVEFRONT_SIZE32 = 1u << 10,
+};
+
+/** A launch checked and resolved: everything waves need to start. */
+struct rp_kernel {
+    uint64_t entry_va;
+    uint32_t mode;         /**< initial MODE register */
+    uint32_t vgpr_rows;    /**< unified allocation: arch + accumulation registers */
+    uint32_t accum_offset; /**< first accumulation register */
+    uint32_t lds_bytes;    /**< per workgroup, rounded to the granule */
+    uint32_t scratch_lane_bytes;
+    uint32_t user_sgpr_count;
+    uint32_t user_sgpr[32];
+    bool workgroup_id[3];
+    bool workgroup_info;
+    uint32_t workgroup_size[3];
+    uint32_t group_items;     /**< work-items of a full workgroup */
+    uint32_t waves_per_group; /**< of a full workgroup */
+    uint32_t groups[3];       /**< workgroups per dimension */
+    uint64_t group_count;
+    uint32_t grid_size[3];
+    uint64_t resident_groups; /**< workgroups the hardware would hold at the same time */
+    uint32_t resident_waves;  /**< waves of those */
+};
+
+/**
+ * Checks a launch and resolves it.
+ * @return 0, or -1 with *ret_fault filled
+ */
+int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
+                      const struct rp_launch *launch, struct rp_kernel *ret,
+                      struct rp_fault *ret_fault);
+
+/** Waves of workgroup @p id: fewer at the edge of a grid that is not a multiple of the group. */
+uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3]);
+
+/**
+ * Puts wave @p w (already attached to its group, register rows in place) into its state at the
+ * kernel's first instruction.
+ */
+void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w);
+
+#endif

@@ -1,0 +1,37 @@
+#include "memory.h"
+
+#include <string.h>
+
+void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host)
+{
+    memset(m, 0, sizeof *m);
+    m->host = host;
+    m->generation = host->generation ? __atomic_load_n(host->generation, __ATOMIC_ACQUIRE) : 0;
+}
+
+void rp_mem_refresh(struct rp_mem *m)
+{
+    if (!m->host->generation)
+        return;
+    uint64_t now = __atomic_load_n(m->host->generation, __ATOMIC_ACQUIRE);
+    if (now == m->generation)
+        return;
+    memset(m->side, 0, sizeof m->side);
+    m->generation = now;
+}
+
+void *rp_mem_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
+{
+    uint64_t begin = 0, end = 0;
+    int64_t delta = 0;
+    if (va + bytes < va)
+        return NULL;
+    if (m->host->range && m->host->range(m->host->ctx, va, (int)write, &begin, &end, &delta) &&
+        begin <= va && va < end) {
+        m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES] = (struct rp_mem_range){
+            .begin = begin, .span_bytes = end - begin, .delta = (uint64_t)delta};
+        if (end - va >= bytes)
+            return (void *)(uintptr_t)(va + (uint64_t)delta);
+    }
+    return m->host->translate(m->host->ctx, va, bytes, (int)write);
+}

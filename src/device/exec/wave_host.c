@@ -1,0 +1,69 @@
+/* The executor's services to instruction handlers. */
+#include "wave_host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "arch/arch.h"
+#include "dispatch.h"
+
+const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
+{
+    return w->group->dispatch->host;
+}
+
+const struct rp_launch *rp_wave_launch(const struct rp_wave *w)
+{
+    return &w->group->dispatch->launch;
+}
+
+struct rp_counts *rp_wave_counts(struct rp_wave *w)
+{
+    return &w->group->dispatch->counts;
+}
+
+uint64_t rp_wave_clock_cycles(const struct rp_wave *w)
+{
+    return w->group->start_cycles + w->cycles;
+}
+
+uint64_t rp_wave_clock_ticks(const struct rp_wave *w)
+{
+    const struct rp_dispatch *d = w->group->dispatch;
+    return d->start_ticks +
+           rp_wave_clock_cycles(w) * d->arch->timestamp_mhz / d->arch->engine_clock_mhz;
+}
+
+uint64_t rp_wave_memtime_cycles(const struct rp_wave *w)
+{
+    const struct rp_dispatch *d = w->group->dispatch;
+    return d->start_ticks * d->arch->engine_clock_mhz / d->arch->timestamp_mhz +
+           rp_wave_clock_cycles(w);
+}
+
+int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                  const char *fmt, ...)
+{
+    char reason[110], text[80];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof reason, fmt, ap);
+    va_end(ap);
+    uint64_t pc = w->pc - in->size_bytes;
+    rp_isa_print(in, pc, text, sizeof text);
+    w->fault = (struct rp_fault){.kind = kind, .pc = pc, .lane = -1};
+    snprintf(w->fault.text, sizeof w->fault.text, "%s: %s", text, reason);
+    return RP_STEP_FAULT;
+}
+
+int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                          int lane, uint64_t address, const char *what)
+{
+    if (lane < 0)
+        rp_wave_fault(w, in, kind, "%s 0x%llx", what, (unsigned long long)address);
+    else
+        rp_wave_fault(w, in, kind, "%s 0x%llx (lane %d)", what, (unsigned long long)address, lane);
+    w->fault.address = address;
+    w->fault.lane = lane;
+    return RP_STEP_FAULT;
+}

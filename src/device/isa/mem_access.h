@@ -1,0 +1,292 @@
+/**
+ * @file mem_access.h
+ * @brief What the memory handlers (mem_*.c) share: elements, lanes, addresses, faults.
+ */
+#ifndef RP_DEVICE_ISA_MEM_ACCESS_H
+#define RP_DEVICE_ISA_MEM_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../exec/dispatch.h"
+#include "../exec/wave_host.h"
+#include "ops.h"
+
+#define RP_INLINE static inline __attribute__((always_inline))
+
+/** What one lane moves. The D16 forms load into, _HI forms also store from, half a register. */
+enum rp_elem {
+    RP_ELEM_U8,
+    RP_ELEM_I8,
+    RP_ELEM_U16,
+    RP_ELEM_I16,
+    RP_ELEM_B32,
+    RP_ELEM_B64,
+    RP_ELEM_B96,
+    RP_ELEM_B128,
+    RP_ELEM_U8_D16,
+    RP_ELEM_U8_D16_HI,
+    RP_ELEM_I8_D16,
+    RP_ELEM_I8_D16_HI,
+    RP_ELEM_B16_D16,
+    RP_ELEM_B16_D16_HI,
+    RP_ELEM_B8 = RP_ELEM_U8, /* stores do not extend */
+    RP_ELEM_B16 = RP_ELEM_U16,
+    RP_ELEM_B8_HI = RP_ELEM_U8_D16_HI,
+    RP_ELEM_B16_HI = RP_ELEM_B16_D16_HI,
+};
+
+/* X(handler suffix, element) for every load and store form of FLAT, DS and MUBUF. */
+#define RP_LOAD_FORMS(X)                                                                           \
+    X(u8, U8)                                                                                      \
+    X(i8, I8)                                                                                      \
+    X(u16, U16)                                                                                    \
+    X(i16, I16)                                                                                    \
+    X(b32, B32)                                                                                    \
+    X(b64, B64)                                                                                    \
+    X(b96, B96)                                                                                    \
+    X(b128, B128)                                                                                  \
+    X(u8_d16, U8_D16)                                                                              \
+    X(u8_d16_hi, U8_D16_HI)                                                                        \
+    X(i8_d16, I8_D16)                                                                              \
+    X(i8_d16_hi, I8_D16_HI)
+#define RP_STORE_FORMS(X)                                                                          \
+    X(b8, B8)                                                                                      \
+    X(b16, B16)                                                                                    \
+    X(b8_hi, B8_HI)                                                                                \
+    X(b16_hi, B16_HI)                                                                              \
+    X(b32, B32)                                                                                    \
+    X(b64, B64)                                                                                    \
+    X(b96, B96)                                                                                    \
+    X(b128, B128)
+
+typedef uint32_t rp_row[RP_LANES];
+
+/** Lane set of an instruction, and how many they are. */
+RP_INLINE unsigned rp_lane_count(uint64_t exec)
+{
+    return exec == ~0ull ? RP_LANES : (unsigned)__builtin_popcountll(exec);
+}
+
+#define RP_FOR_LANES(lane, exec)                                                                   \
+    for (uint64_t left_ = (exec); left_; left_ &= left_ - 1)                                       \
+        for (unsigned lane = (unsigned)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
+
+/** Register rows of a vector operand. */
+RP_INLINE rp_row *rp_rows(struct rp_wave *w, const struct rp_opnd *o)
+{
+    return (o->kind == RP_OPND_AGPR ? w->agpr : w->vgpr) + o->index;
+}
+
+RP_INLINE unsigned rp_elem_bytes(enum rp_elem e)
+{
+    switch (e) {
+    case RP_ELEM_U8:
+    case RP_ELEM_I8:
+    case RP_ELEM_U8_D16:
+    case RP_ELEM_U8_D16_HI:
+    case RP_ELEM_I8_D16:
+    case RP_ELEM_I8_D16_HI:
+        return 1;
+    case RP_ELEM_U16:
+    case RP_ELEM_I16:
+    case RP_ELEM_B16_D16:
+    case RP_ELEM_B16_D16_HI:
+        return 2;
+    case RP_ELEM_B64:
+        return 8;
+    case RP_ELEM_B96:
+        return 12;
+    case RP_ELEM_B128:
+        return 16;
+    default:
+        return 4;
+    }
+}
+
+RP_INLINE uint16_t rp_read16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+RP_INLINE uint32_t rp_read32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+RP_INLINE uint64_t rp_read64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/** Memory at @p p to register rows @p d, one lane. */
+RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void *p)
+{
+    const uint8_t *b = p;
+    uint32_t *r = &d[0][lane];
+    switch (e) {
+    case RP_ELEM_U8:
+        *r = *b;
+        break;
+    case RP_ELEM_I8:
+        *r = (uint32_t)(int32_t)(int8_t)*b;
+        break;
+    case RP_ELEM_U16:
+        *r = rp_read16(p);
+        break;
+    case RP_ELEM_I16:
+        *r = (uint32_t)(int32_t)(int16_t)rp_read16(p);
+        break;
+    case RP_ELEM_U8_D16:
+        *r = (*r & 0xffff0000u) | *b;
+        break;
+    case RP_ELEM_U8_D16_HI:
+        *r = (*r & 0xffffu) | (uint32_t)*b << 16;
+        break;
+    case RP_ELEM_I8_D16:
+        *r = (*r & 0xffff0000u) | (uint16_t)(int16_t)(int8_t)*b;
+        break;
+    case RP_ELEM_I8_D16_HI:
+        *r = (*r & 0xffffu) | (uint32_t)(uint16_t)(int16_t)(int8_t)*b << 16;
+        break;
+    case RP_ELEM_B16_D16:
+        *r = (*r & 0xffff0000u) | rp_read16(p);
+        break;
+    case RP_ELEM_B16_D16_HI:
+        *r = (*r & 0xffffu) | (uint32_t)rp_read16(p) << 16;
+        break;
+    case RP_ELEM_B64: { /* one access, as the hardware's: polled flags must not tear */
+        uint64_t v = rp_read64(p);
+        d[0][lane] = (uint32_t)v;
+        d[1][lane] = (uint32_t)(v >> 32);
+        break;
+    }
+    default:
+        for (unsigned i = 0; i < rp_elem_bytes(e) / 4; i++)
+            d[i][lane] = rp_read32(b + 4 * i);
+        break;
+    }
+}
+
+/** Register rows @p s to memory at @p p, one lane. */
+RP_INLINE void rp_elem_store(enum rp_elem e, rp_row *s, unsigned lane, void *p)
+{
+    uint8_t *b = p;
+    uint32_t v = s[0][lane];
+    switch (e) {
+    case RP_ELEM_B8:
+        *b = (uint8_t)v;
+        break;
+    case RP_ELEM_B8_HI:
+        *b = (uint8_t)(v >> 16);
+        break;
+    case RP_ELEM_B16:
+        memcpy(p, &(uint16_t){(uint16_t)v}, 2);
+        break;
+    case RP_ELEM_B16_HI:
+        memcpy(p, &(uint16_t){(uint16_t)(v >> 16)}, 2);
+        break;
+    case RP_ELEM_B64:
+        memcpy(p, &(uint64_t){v | (uint64_t)s[1][lane] << 32}, 8);
+        break;
+    default:
+        for (unsigned i = 0; i < rp_elem_bytes(e) / 4; i++)
+            memcpy(b + 4 * i, &s[i][lane], 4);
+        break;
+    }
+}
+
+/** Elements of all lanes in @p exec between rows and memory that advances by @p stride bytes. */
+RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, int64_t stride,
+                             uint64_t exec)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    if (exec == ~0ull && stride == (int64_t)bytes) {
+        if (e == RP_ELEM_B32) {
+            memcpy(d[0], lane0, sizeof d[0]);
+            return;
+        }
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            rp_elem_load(e, d, lane, lane0 + lane * bytes);
+        return;
+    }
+    if (exec == ~0ull) {
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            rp_elem_load(e, d, lane, lane0 + (int64_t)lane * stride);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    rp_elem_load(e, d, lane, lane0 + (int64_t)lane * stride);
+}
+
+RP_INLINE void rp_lanes_store(enum rp_elem e, rp_row *s, uint8_t *lane0, int64_t stride,
+                              uint64_t exec)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    if (exec == ~0ull && stride == (int64_t)bytes) {
+        if (e == RP_ELEM_B32) {
+            memcpy(lane0, s[0], sizeof s[0]);
+            return;
+        }
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            rp_elem_store(e, s, lane, lane0 + lane * bytes);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    rp_elem_store(e, s, lane, lane0 + (int64_t)lane * stride);
+}
+
+/**
+ * Whether a 32-bit row goes up by the same step from lane to lane, without wrapping. All lanes
+ * count, active or not: that is cheap to test, and true for what compilers make of thread indices.
+ */
+RP_INLINE bool rp_row_is_affine(const uint32_t *row, int64_t *ret_stride)
+{
+    uint32_t step = row[1] - row[0], expect = row[0], differs = 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        differs |= row[lane] ^ expect;
+        expect += step;
+    }
+    int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
+    *ret_stride = (int32_t)step;
+    return !differs && last >= 0 && last <= UINT32_MAX;
+}
+
+RP_INLINE bool rp_row_is_uniform(const uint32_t *row)
+{
+    uint32_t differs = 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        differs |= row[lane] ^ row[0];
+    return !differs;
+}
+
+/** First and last set lane of a non-empty set. */
+RP_INLINE unsigned rp_first_lane(uint64_t exec)
+{
+    return (unsigned)__builtin_ctzll(exec);
+}
+
+RP_INLINE unsigned rp_last_lane(uint64_t exec)
+{
+    return 63 - (unsigned)__builtin_clzll(exec);
+}
+
+/** Memory view of the wave's dispatch. */
+RP_INLINE struct rp_mem *rp_mem_of(struct rp_wave *w)
+{
+    return &w->group->dispatch->mem;
+}
+
+RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
+{
+    return &w->group->dispatch->counts;
+}
+
+#endif

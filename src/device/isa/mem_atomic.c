@@ -1,0 +1,144 @@
+/* Atomics of FLAT and GLOBAL. */
+#include "mem_atomic.h"
+
+#include "mem_float.h"
+#include "mem_private.h"
+
+/** Applies one operation at @p p; returns the value before. */
+typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2);
+
+#define DEFINE(name, type, value)                                                                  \
+    static uint64_t at_##name(void *p, uint64_t data, uint64_t data2)                              \
+    {                                                                                              \
+        type *word = p, a = (type)data, b = (type)data2, next;                                     \
+        type old = __atomic_load_n(word, __ATOMIC_RELAXED);                                        \
+        do {                                                                                       \
+            (void)b;                                                                               \
+            next = (type)(value);                                                                  \
+        } while (!__atomic_compare_exchange_n(word, &old, next, 0, __ATOMIC_SEQ_CST,               \
+                                              __ATOMIC_RELAXED));                                  \
+        return old;                                                                                \
+    }
+RP_ATOMIC_MEM_OPS(DEFINE)
+RP_ATOMIC_CMPSWAP_OPS(DEFINE)
+RP_ATOMIC_BF16_OPS(DEFINE)
+
+/* Host memory for an atomic of one lane, or NULL after recording the fault. */
+static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
+                       unsigned bytes)
+{
+    if (va % bytes) {
+        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va, "misaligned atomic at");
+        return NULL;
+    }
+    void *p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
+    if (!p)
+        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va,
+                              "atomic at unmapped or read-only address");
+    return p;
+}
+
+/* A lane's atomic in LDS or scratch: nobody else can see it half done. */
+static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
+                        unsigned bytes, enum rp_space space, atomic_fn *fn, uint64_t data[2],
+                        uint64_t *ret_old)
+{
+    uint32_t offset = (uint32_t)va;
+    uint64_t limit = space == RP_SPACE_LDS ? w->group->lds_bytes : w->scratch_lane_bytes;
+    if (offset % bytes || (uint64_t)offset + bytes > limit)
+        return rp_wave_fault_address(w, in, space == RP_SPACE_LDS ? RP_FAULT_LDS : RP_FAULT_MEMORY,
+                                     (int)lane, va,
+                                     "atomic outside LDS or private segment, or misaligned, at");
+    if (space == RP_SPACE_LDS) {
+        *ret_old = fn(w->group->lds + offset, data[0], data[1]);
+        rp_counts_of(w)->lds_bytes += 2ull * bytes;
+        return RP_STEP_NEXT;
+    }
+    uint64_t copy = 0;
+    rp_private_read(w, lane, offset, &copy, bytes);
+    *ret_old = fn(&copy, data[0], data[1]);
+    rp_private_write(w, lane, offset, &copy, bytes);
+    return RP_STEP_NEXT;
+}
+
+static uint64_t row_word(rp_row *rows, unsigned lane, unsigned bytes)
+{
+    return bytes == 4 ? rows[0][lane] : rows[0][lane] | (uint64_t)rows[1][lane] << 32;
+}
+
+static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+{
+    uint64_t exec = RP_EXEC(w), vas[RP_LANES];
+    rp_row *s = rp_rows(w, &in->src[1]);
+    rp_row *s2 = in->src[1].dwords * 4u > bytes ? s + bytes / 4 : s;
+    rp_row *d = in->dst.kind != RP_OPND_NONE ? rp_rows(w, &in->dst) : NULL;
+    rp_flat_addresses(w, in, vas);
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t data[2] = {row_word(s, lane, bytes), row_word(s2, lane, bytes)}, old = 0;
+        enum rp_space space =
+            in->seg == RP_SEG_GLOBAL ? RP_SPACE_GLOBAL : rp_space_of(rp_wave_host(w), vas[lane]);
+        if (space == RP_SPACE_GLOBAL) {
+            void *p = atomic_at(w, in, lane, vas[lane], bytes);
+            if (!p)
+                return RP_STEP_FAULT;
+            old = fn(p, data[0], data[1]);
+        } else if (local_atomic(w, in, lane, vas[lane], bytes, space, fn, data, &old)) {
+            return RP_STEP_FAULT;
+        }
+        if (d) {
+            d[0][lane] = (uint32_t)old;
+            if (bytes == 8)
+                d[1][lane] = (uint32_t)(old >> 32);
+        }
+    }
+    rp_counts_of(w)->atomics += rp_lane_count(exec);
+    return RP_STEP_NEXT;
+}
+
+#define FLAT(name, type, value)                                                                    \
+    int rp_flat_atomic_##name(struct rp_wave *w, const struct rp_insn *in)                         \
+    {                                                                                              \
+        return flat_atomic(w, in, sizeof(type), at_##name);                                        \
+    }
+RP_ATOMIC_MEM_OPS(FLAT)
+RP_ATOMIC_CMPSWAP_OPS(FLAT)
+RP_ATOMIC_BF16_OPS(FLAT)
+
+/* ---- MUBUF ---- */
+
+static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+{
+    uint64_t exec = RP_EXEC(w), vas[RP_LANES], inside;
+    int step = rp_buffer_addresses(w, in, bytes, vas, &inside);
+    if (step)
+        return step;
+    rp_row *s = rp_rows(w, &in->src[1]);
+    rp_row *s2 = in->src[1].dwords * 4u > bytes ? s + bytes / 4 : s;
+    rp_row *d = in->flags & RP_IF_SC0 ? s : NULL; /* MUBUF returns into the data registers */
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t old = 0; /* out of range: nothing is written, zero is returned */
+        if (inside >> lane & 1) {
+            void *p = atomic_at(w, in, lane, vas[lane], bytes);
+            if (!p)
+                return RP_STEP_FAULT;
+            old = fn(p, row_word(s, lane, bytes), row_word(s2, lane, bytes));
+        }
+        if (d) {
+            d[0][lane] = (uint32_t)old;
+            if (bytes == 8)
+                d[1][lane] = (uint32_t)(old >> 32);
+        }
+    }
+    rp_counts_of(w)->atomics += rp_lane_count(exec & inside);
+    return RP_STEP_NEXT;
+}
+
+#define BUFFER(name, type, value)                                                                  \
+    int rp_buffer_atomic_##name(struct rp_wave *w, const struct rp_insn *in)                       \
+    {                                                                                              \
+        return buffer_atomic(w, in, sizeof(type), at_##name);                                      \
+    }
+RP_ATOMIC_MEM_OPS(BUFFER)
+RP_ATOMIC_CMPSWAP_OPS(BUFFER)

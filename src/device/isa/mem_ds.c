@@ -1,0 +1,228 @@
+/*
+ * Local data share: loads, stores, atomics. Accesses outside the allocation read zero and write
+ * nothing, as on hardware; unaligned ones are legal (SH_MEM_CONFIG is set so for compute).
+ */
+#include "mem_access.h"
+#include "mem_atomic.h"
+#include "mem_float.h"
+
+RP_INLINE void count_lds(struct rp_wave *w, uint64_t exec, unsigned bytes)
+{
+    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+}
+
+/* True when every active lane is inside and the address step is fixed: *ret_lane0 is the offset. */
+RP_INLINE bool affine_lds(const struct rp_wave *w, const uint32_t *address, uint32_t offset,
+                          unsigned bytes, uint64_t exec, int64_t *ret_lane0, int64_t *ret_stride)
+{
+    if (!rp_row_is_affine(address, ret_stride))
+        return false;
+    int64_t lane0 = (int64_t)address[0] + offset;
+    int64_t from = lane0 + *ret_stride * (int64_t)rp_first_lane(exec);
+    int64_t to = lane0 + *ret_stride * (int64_t)rp_last_lane(exec);
+    *ret_lane0 = lane0;
+    return from >= 0 && to >= 0 && (from > to ? from : to) + bytes <= w->group->lds_bytes;
+}
+
+RP_INLINE void ds_load(struct rp_wave *w, const uint32_t *address, uint32_t offset, rp_row *d,
+                       enum rp_elem e, uint64_t exec)
+{
+    static const uint8_t zero[16];
+    const unsigned bytes = rp_elem_bytes(e);
+    int64_t lane0, stride;
+    if (affine_lds(w, address, offset, bytes, exec, &lane0, &stride)) {
+        rp_lanes_load(e, d, w->group->lds + lane0, stride, exec);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = (uint64_t)address[lane] + offset;
+        rp_elem_load(e, d, lane, at + bytes <= w->group->lds_bytes ? w->group->lds + at : zero);
+    }
+}
+
+RP_INLINE void ds_store(struct rp_wave *w, const uint32_t *address, uint32_t offset, rp_row *s,
+                        enum rp_elem e, uint64_t exec)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    int64_t lane0, stride;
+    if (affine_lds(w, address, offset, bytes, exec, &lane0, &stride)) {
+        rp_lanes_store(e, s, w->group->lds + lane0, stride, exec);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = (uint64_t)address[lane] + offset;
+        if (at + bytes <= w->group->lds_bytes)
+            rp_elem_store(e, s, lane, w->group->lds + at);
+    }
+}
+
+RP_INLINE int ds_read(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    uint64_t exec = RP_EXEC(w);
+    if (!exec)
+        return RP_STEP_NEXT;
+    count_lds(w, exec, rp_elem_bytes(e));
+    ds_load(w, rp_rows(w, &in->src[0])[0], (uint32_t)in->offset & 0xffff, rp_rows(w, &in->dst), e,
+            exec);
+    return RP_STEP_NEXT;
+}
+
+RP_INLINE int ds_write(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    uint64_t exec = RP_EXEC(w);
+    if (!exec)
+        return RP_STEP_NEXT;
+    count_lds(w, exec, rp_elem_bytes(e));
+    ds_store(w, rp_rows(w, &in->src[0])[0], (uint32_t)in->offset & 0xffff, rp_rows(w, &in->src[1]),
+             e, exec);
+    return RP_STEP_NEXT;
+}
+
+#define READ(name, elem)                                                                           \
+    int rp_ds_read_##name(struct rp_wave *w, const struct rp_insn *in)                             \
+    {                                                                                              \
+        return ds_read(w, in, RP_ELEM_##elem);                                                     \
+    }
+RP_LOAD_FORMS(READ)
+READ(u16_d16, B16_D16)
+READ(u16_d16_hi, B16_D16_HI)
+
+#define WRITE(name, elem)                                                                          \
+    int rp_ds_write_##name(struct rp_wave *w, const struct rp_insn *in)                            \
+    {                                                                                              \
+        return ds_write(w, in, RP_ELEM_##elem);                                                    \
+    }
+RP_STORE_FORMS(WRITE)
+
+/* ---- two addresses per lane: 8-bit offsets in units of the element (or 64 of them) ---- */
+
+RP_INLINE uint32_t pair_offset(const struct rp_insn *in, unsigned which, unsigned unit_bytes)
+{
+    return ((uint32_t)in->offset >> (8 * which) & 0xff) * unit_bytes;
+}
+
+RP_INLINE int ds_read2(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e, unsigned scale)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    rp_row address;
+    if (!exec)
+        return RP_STEP_NEXT;
+    rp_row *d = rp_rows(w, &in->dst);
+    memcpy(address, rp_rows(w, &in->src[0])[0], sizeof address); /* d may cover it */
+    count_lds(w, exec, 2 * bytes);
+    ds_load(w, address, pair_offset(in, 0, bytes * scale), d, e, exec);
+    ds_load(w, address, pair_offset(in, 1, bytes * scale), d + bytes / 4, e, exec);
+    return RP_STEP_NEXT;
+}
+
+RP_INLINE int ds_write2(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e, unsigned scale)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    if (!exec)
+        return RP_STEP_NEXT;
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    count_lds(w, exec, 2 * bytes);
+    ds_store(w, address, pair_offset(in, 0, bytes * scale), rp_rows(w, &in->src[1]), e, exec);
+    ds_store(w, address, pair_offset(in, 1, bytes * scale), rp_rows(w, &in->src[3]), e, exec);
+    return RP_STEP_NEXT;
+}
+
+/* Both words are exchanged before any is written: the two addresses may be the same. */
+RP_INLINE int ds_wrxchg2(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e,
+                         unsigned scale)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    rp_row old[4];
+    if (!exec)
+        return RP_STEP_NEXT;
+    rp_row *d = rp_rows(w, &in->dst);
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    uint32_t at[2] = {pair_offset(in, 0, bytes * scale), pair_offset(in, 1, bytes * scale)};
+    count_lds(w, exec, 4 * bytes);
+    memset(old, 0, sizeof old);
+    for (unsigned i = 0; i < 2; i++)
+        ds_load(w, address, at[i], old + i * (bytes / 4), e, exec);
+    ds_store(w, address, at[0], rp_rows(w, &in->src[1]), e, exec);
+    ds_store(w, address, at[1], rp_rows(w, &in->src[3]), e, exec);
+    RP_FOR_LANES(lane, exec)
+    for (unsigned i = 0; i < 2 * bytes / 4; i++)
+        d[i][lane] = old[i][lane];
+    return RP_STEP_NEXT;
+}
+
+#define PAIRS(name, elem, scale)                                                                   \
+    int rp_ds_read2##name(struct rp_wave *w, const struct rp_insn *in)                             \
+    {                                                                                              \
+        return ds_read2(w, in, RP_ELEM_##elem, scale);                                             \
+    }                                                                                              \
+    int rp_ds_write2##name(struct rp_wave *w, const struct rp_insn *in)                            \
+    {                                                                                              \
+        return ds_write2(w, in, RP_ELEM_##elem, scale);                                            \
+    }                                                                                              \
+    int rp_ds_wrxchg2##name(struct rp_wave *w, const struct rp_insn *in)                           \
+    {                                                                                              \
+        return ds_wrxchg2(w, in, RP_ELEM_##elem, scale);                                           \
+    }
+PAIRS(_b32, B32, 1)
+PAIRS(_b64, B64, 1)
+PAIRS(st64_b32, B32, 64)
+PAIRS(st64_b64, B64, 64)
+
+/* ---- atomics ---- */
+
+typedef uint64_t lds_fn(void *p, uint64_t data, uint64_t data2);
+
+#define DEFINE(name, type, value)                                                                  \
+    static uint64_t lds_##name(void *p, uint64_t data, uint64_t data2)                             \
+    {                                                                                              \
+        type old, next, a = (type)data, b = (type)data2;                                           \
+        (void)b;                                                                                   \
+        memcpy(&old, p, sizeof old);                                                               \
+        next = (type)(value);                                                                      \
+        memcpy(p, &next, sizeof next);                                                             \
+        return old;                                                                                \
+    }
+
+RP_INLINE uint64_t row_word(const rp_row *rows, unsigned lane, unsigned bytes)
+{
+    return bytes == 4 ? rows[0][lane] : rows[0][lane] | (uint64_t)rows[1][lane] << 32;
+}
+
+RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, lds_fn *fn)
+{
+    uint64_t exec = RP_EXEC(w);
+    uint32_t offset = (uint32_t)in->offset & 0xffff;
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    const rp_row *s = rp_rows(w, &in->src[1]);
+    const rp_row *s2 = in->src[3].kind != RP_OPND_NONE ? rp_rows(w, &in->src[3]) : s;
+    rp_row *d = in->dst.kind != RP_OPND_NONE ? rp_rows(w, &in->dst) : NULL;
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = (uint64_t)address[lane] + offset, old = 0;
+        if (at + bytes <= w->group->lds_bytes)
+            old = fn(w->group->lds + at, row_word(s, lane, bytes), row_word(s2, lane, bytes));
+        if (d) {
+            d[0][lane] = (uint32_t)old;
+            if (bytes == 8)
+                d[1][lane] = (uint32_t)(old >> 32);
+        }
+    }
+    count_lds(w, exec, 2 * bytes);
+    rp_counts_of(w)->atomics += rp_lane_count(exec);
+    return RP_STEP_NEXT;
+}
+
+#define ATOMIC(name, type, value)                                                                  \
+    DEFINE(name, type, value)                                                                      \
+    int rp_ds_atomic_##name(struct rp_wave *w, const struct rp_insn *in)                           \
+    {                                                                                              \
+        return ds_atomic(w, in, sizeof(type), lds_##name);                                         \
+    }
+RP_ATOMIC_MEM_OPS(ATOMIC)
+RP_ATOMIC_BF16_OPS(ATOMIC)
+RP_ATOMIC_DS_OPS(ATOMIC)

@@ -1,0 +1,149 @@
+/*
+ * DS instructions that move data between lanes or address memory by lane number: permutes,
+ * swizzle, append/consume, add-TID forms, global wave sync.
+ */
+#include "mem_access.h"
+
+/* Writes the active lanes of a finished row. */
+static void write_active(struct rp_wave *w, const struct rp_insn *in, const uint32_t *row,
+                         uint64_t exec)
+{
+    uint32_t *d = rp_rows(w, &in->dst)[0];
+    RP_FOR_LANES(lane, exec)
+    d[lane] = row[lane];
+}
+
+/* Pull: lane n receives the value of the lane its address names, or 0 if that lane is off. */
+int rp_ds_bpermute_b32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w);
+    const uint32_t *address = rp_rows(w, &in->src[0])[0], *s = rp_rows(w, &in->src[1])[0];
+    uint32_t offset = (uint32_t)in->offset & 0xffff;
+    rp_row masked, out;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        masked[lane] = exec >> lane & 1 ? s[lane] : 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        out[lane] = masked[(address[lane] + offset) / 4 % RP_LANES];
+    write_active(w, in, out, exec);
+    return RP_STEP_NEXT;
+}
+
+/* Push: of several lanes naming one target the highest wins; lanes nobody named receive 0. */
+int rp_ds_permute_b32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w);
+    const uint32_t *address = rp_rows(w, &in->src[0])[0], *s = rp_rows(w, &in->src[1])[0];
+    uint32_t offset = (uint32_t)in->offset & 0xffff;
+    rp_row out = {0};
+    RP_FOR_LANES(lane, exec)
+    out[(address[lane] + offset) / 4 % RP_LANES] = s[lane];
+    write_active(w, in, out, exec);
+    return RP_STEP_NEXT;
+}
+
+/* Source lane of ds_swizzle (ISA guide, DS_SWIZZLE_B32): all modes work within 32 or 4 lanes. */
+static unsigned swizzle_source(unsigned pattern, unsigned lane)
+{
+    unsigned half = lane & 32, n = lane & 31;
+    if (pattern >= 0xc000) { /* rotate: mask [4:0], distance [9:5], direction [10] */
+        unsigned mask = pattern & 31, distance = pattern >> 5 & 31;
+        unsigned turned = pattern >> 10 & 1 ? n - distance : n + distance;
+        return half | ((n & mask) | (turned & 31 & ~mask));
+    }
+    if (pattern & 0x8000) /* quad permute: two bits per lane of four */
+        return (lane & ~3u) | (pattern >> (2 * (lane & 3)) & 3);
+    return half | (((n & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
+}
+
+int rp_ds_swizzle_b32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w);
+    unsigned pattern = (uint32_t)in->offset & 0xffff;
+    const uint32_t *s = rp_rows(w, &in->src[0])[0];
+    rp_row out;
+    if (pattern >= 0xe000)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "ds_swizzle in FFT mode");
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        unsigned source = swizzle_source(pattern, lane);
+        out[lane] = exec >> source & 1 ? s[source] : 0;
+    }
+    write_active(w, in, out, exec);
+    return RP_STEP_NEXT;
+}
+
+/* LDS offset of the forms that take their base from M0 instead of a vector register. */
+static uint64_t m0_offset(const struct rp_wave *w, const struct rp_insn *in)
+{
+    return (uint64_t)(w->sgpr[RP_SGPR_M0] & 0xffff) + ((uint32_t)in->offset & 0xffff);
+}
+
+int rp_ds_read_addtid_b32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w), base = m0_offset(w, in);
+    uint32_t *d = rp_rows(w, &in->dst)[0];
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = base + 4 * lane;
+        d[lane] = at + 4 <= w->group->lds_bytes ? rp_read32(w->group->lds + at) : 0;
+    }
+    rp_counts_of(w)->lds_bytes += 4ull * rp_lane_count(exec);
+    return RP_STEP_NEXT;
+}
+
+int rp_ds_write_addtid_b32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w), base = m0_offset(w, in);
+    const uint32_t *s = rp_rows(w, &in->src[1])[0];
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = base + 4 * lane;
+        if (at + 4 <= w->group->lds_bytes)
+            memcpy(w->group->lds + at, &s[lane], 4);
+    }
+    rp_counts_of(w)->lds_bytes += 4ull * rp_lane_count(exec);
+    return RP_STEP_NEXT;
+}
+
+/* One counter per wave: moved by the number of active lanes, all of which get the old value. */
+static int append(struct rp_wave *w, const struct rp_insn *in, bool consume)
+{
+    uint64_t exec = RP_EXEC(w), at = m0_offset(w, in);
+    uint32_t old = 0, lanes = rp_lane_count(exec);
+    if (!exec)
+        return RP_STEP_NEXT;
+    if (at + 4 <= w->group->lds_bytes) {
+        old = rp_read32(w->group->lds + at);
+        memcpy(w->group->lds + at, &(uint32_t){consume ? old - lanes : old + lanes}, 4);
+    }
+    uint32_t *d = rp_rows(w, &in->dst)[0];
+    RP_FOR_LANES(lane, exec)
+    d[lane] = old;
+    rp_counts_of(w)->lds_bytes += 8;
+    rp_counts_of(w)->atomics++;
+    return RP_STEP_NEXT;
+}
+
+int rp_ds_append(struct rp_wave *w, const struct rp_insn *in)
+{
+    return append(w, in, false);
+}
+
+int rp_ds_consume(struct rp_wave *w, const struct rp_insn *in)
+{
+    return append(w, in, true);
+}
+
+/* A GWS resource has no effect until a barrier or semaphore uses it, and those are refused. */
+int rp_ds_gws_init(struct rp_wave *w, const struct rp_insn *in)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_NEXT;
+}
+
+int rp_ds_nop(struct rp_wave *w, const struct rp_insn *in)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_NEXT;
+}

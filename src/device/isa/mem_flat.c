@@ -1,0 +1,326 @@
+/*
+ * FLAT and GLOBAL loads and stores. Three ways, fastest first: all lanes at a fixed stride inside
+ * one mapped range; any addresses in mapped memory; and, FLAT only, lanes in LDS or scratch.
+ */
+#include "mem_private.h"
+
+void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES])
+{
+    const rp_row *v = rp_rows(w, &in->src[0]);
+    uint64_t offset = (uint64_t)(int64_t)in->offset;
+    if (in->flags & RP_IF_SADDR) {
+        uint64_t base = rp_opnd_u64(w, &in->src[2]) + offset;
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            ret_va[lane] = base + v[0][lane];
+        return;
+    }
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        ret_va[lane] = (v[0][lane] | (uint64_t)v[1][lane] << 32) + offset;
+}
+
+/* True when all lanes are at lane 0's address + lane * stride and none is in an aperture. */
+RP_INLINE bool affine_global(struct rp_wave *w, const struct rp_insn *in, uint64_t *ret_va,
+                             int64_t *ret_stride)
+{
+    const rp_row *v = rp_rows(w, &in->src[0]);
+    if (!rp_row_is_affine(v[0], ret_stride))
+        return false;
+    if (in->flags & RP_IF_SADDR) {
+        *ret_va = rp_opnd_u64(w, &in->src[2]) + v[0][0];
+    } else {
+        if (!rp_row_is_uniform(v[1]))
+            return false;
+        *ret_va = v[0][0] | (uint64_t)v[1][0] << 32;
+    }
+    *ret_va += (uint64_t)(int64_t)in->offset;
+    return in->seg == RP_SEG_GLOBAL || rp_space_of(rp_wave_host(w), *ret_va) == RP_SPACE_GLOBAL;
+}
+
+/* Host pointer for lane 0 (active or not) if everything the active lanes touch is mapped. */
+RP_INLINE uint8_t *map_affine(struct rp_wave *w, uint64_t va, int64_t stride, unsigned bytes,
+                              uint64_t exec, unsigned write)
+{
+    uint64_t from = va + (uint64_t)(stride * (int64_t)rp_first_lane(exec));
+    uint64_t to = va + (uint64_t)(stride * (int64_t)rp_last_lane(exec));
+    uint64_t low = stride < 0 ? to : from, high = stride < 0 ? from : to;
+    uint8_t *p = rp_mem_at(rp_mem_of(w), low, high - low + bytes, write);
+    return p ? (uint8_t *)((uintptr_t)p - (uintptr_t)(low - va)) : NULL;
+}
+
+static int bad_lane(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
+                    enum rp_space space, bool write)
+{
+    static const char *const text[3][2] = {
+        [RP_SPACE_GLOBAL] = {"read of unmapped address", "write to unmapped or read-only address"},
+        [RP_SPACE_LDS] = {"read outside the LDS allocation", "write outside the LDS allocation"},
+        [RP_SPACE_PRIVATE] = {"read outside the private segment",
+                              "write outside the private segment"},
+    };
+    return rp_wave_fault_address(w, in, space == RP_SPACE_LDS ? RP_FAULT_LDS : RP_FAULT_MEMORY,
+                                 (int)lane, va, text[space][write]);
+}
+
+/* One lane at any address. Returns false when the address is bad. */
+RP_INLINE bool load_lane(struct rp_wave *w, enum rp_elem e, rp_row *d, unsigned lane, uint64_t va,
+                         enum rp_space space)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint32_t low = (uint32_t)va;
+    if (space == RP_SPACE_PRIVATE) {
+        uint8_t copy[16];
+        if (!rp_private_fits(w, low, bytes))
+            return false;
+        rp_private_read(w, lane, low, copy, bytes);
+        rp_elem_load(e, d, lane, copy);
+        return true;
+    }
+    const uint8_t *p = NULL;
+    if (space == RP_SPACE_GLOBAL)
+        p = rp_mem_at(rp_mem_of(w), va, bytes, 0);
+    else if ((uint64_t)low + bytes <= w->group->lds_bytes)
+        p = w->group->lds + low;
+    if (!p)
+        return false;
+    rp_elem_load(e, d, lane, p);
+    return true;
+}
+
+RP_INLINE bool store_lane(struct rp_wave *w, enum rp_elem e, rp_row *s, unsigned lane, uint64_t va,
+                          enum rp_space space)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint32_t low = (uint32_t)va;
+    if (space == RP_SPACE_PRIVATE) {
+        uint8_t copy[16];
+        if (!rp_private_fits(w, low, bytes))
+            return false;
+        rp_elem_store(e, s, lane, copy);
+        rp_private_write(w, lane, low, copy, bytes);
+        return true;
+    }
+    uint8_t *p = NULL;
+    if (space == RP_SPACE_GLOBAL)
+        p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
+    else if ((uint64_t)low + bytes <= w->group->lds_bytes)
+        p = w->group->lds + low;
+    if (!p)
+        return false;
+    rp_elem_store(e, s, lane, p);
+    return true;
+}
+
+RP_INLINE enum rp_space space_of_lane(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
+{
+    return in->seg == RP_SEG_GLOBAL ? RP_SPACE_GLOBAL : rp_space_of(rp_wave_host(w), va);
+}
+
+static void count_lane(struct rp_wave *w, enum rp_space space, unsigned bytes, bool write)
+{
+    struct rp_counts *c = rp_counts_of(w);
+    if (space == RP_SPACE_LDS)
+        c->lds_bytes += bytes;
+    else if (write)
+        c->write_bytes += bytes;
+    else
+        c->read_bytes += bytes;
+}
+
+RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w), va;
+    int64_t stride;
+    rp_row *d = rp_rows(w, &in->dst);
+    if (!exec)
+        return RP_STEP_NEXT;
+    if (affine_global(w, in, &va, &stride)) {
+        const uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 0);
+        if (lane0) {
+            rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+            rp_lanes_load(e, d, lane0, stride, exec);
+            return RP_STEP_NEXT;
+        }
+    }
+    uint64_t vas[RP_LANES];
+    rp_flat_addresses(w, in, vas);
+    RP_FOR_LANES(lane, exec)
+    {
+        enum rp_space space = space_of_lane(w, in, vas[lane]);
+        if (!load_lane(w, e, d, lane, vas[lane], space))
+            return bad_lane(w, in, lane, vas[lane], space, false);
+        count_lane(w, space, bytes, false);
+    }
+    return RP_STEP_NEXT;
+}
+
+RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w), va;
+    int64_t stride;
+    rp_row *s = rp_rows(w, &in->src[1]);
+    if (!exec)
+        return RP_STEP_NEXT;
+    if (affine_global(w, in, &va, &stride)) {
+        uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
+        if (lane0) {
+            rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+            rp_lanes_store(e, s, lane0, stride, exec);
+            return RP_STEP_NEXT;
+        }
+    }
+    uint64_t vas[RP_LANES];
+    rp_flat_addresses(w, in, vas);
+    RP_FOR_LANES(lane, exec)
+    {
+        enum rp_space space = space_of_lane(w, in, vas[lane]);
+        if (!store_lane(w, e, s, lane, vas[lane], space))
+            return bad_lane(w, in, lane, vas[lane], space, true);
+        count_lane(w, space, bytes, true);
+    }
+    return RP_STEP_NEXT;
+}
+
+/* ---- SCRATCH: 32-bit offsets into the lane's private segment ---- */
+
+/* Offset of one lane without the vector part. */
+RP_INLINE uint32_t scratch_base(const struct rp_wave *w, const struct rp_insn *in)
+{
+    uint32_t base = (uint32_t)in->offset;
+    if (in->flags & RP_IF_SADDR)
+        base += rp_opnd_u32(w, &in->src[2]);
+    return base;
+}
+
+/* True when all lanes use the same dword-aligned offset: then it is whole rows. */
+RP_INLINE bool scratch_rows(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                            uint32_t *ret_offset)
+{
+    *ret_offset = scratch_base(w, in);
+    if (in->flags & RP_IF_VADDR) {
+        const rp_row *v = rp_rows(w, &in->src[0]);
+        if (!rp_row_is_uniform(v[0]))
+            return false;
+        *ret_offset += v[0][0];
+    }
+    return *ret_offset % 4 == 0 && bytes % 4 == 0 && rp_private_fits(w, *ret_offset, bytes);
+}
+
+RP_INLINE void merge_row(uint32_t *to, const uint32_t *from, uint64_t exec)
+{
+    if (exec == ~0ull) {
+        memcpy(to, from, sizeof(rp_row));
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    to[lane] = from[lane];
+}
+
+RP_INLINE int scratch_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    uint32_t offset;
+    rp_row *d = rp_rows(w, &in->dst);
+    if (!exec)
+        return RP_STEP_NEXT;
+    rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    if (scratch_rows(w, in, bytes, &offset)) {
+        for (unsigned i = 0; i < bytes / 4; i++)
+            merge_row(d[i], (const uint32_t *)(const void *)rp_private_at(w, 0, offset + 4 * i),
+                      exec);
+        return RP_STEP_NEXT;
+    }
+    uint32_t base = scratch_base(w, in);
+    const rp_row *v = in->flags & RP_IF_VADDR ? rp_rows(w, &in->src[0]) : NULL;
+    RP_FOR_LANES(lane, exec)
+    {
+        offset = base + (v ? v[0][lane] : 0);
+        if (!load_lane(w, e, d, lane, offset, RP_SPACE_PRIVATE))
+            return bad_lane(w, in, lane, offset, RP_SPACE_PRIVATE, false);
+    }
+    return RP_STEP_NEXT;
+}
+
+RP_INLINE int scratch_store(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    uint32_t offset;
+    rp_row *s = rp_rows(w, &in->src[1]);
+    if (!exec)
+        return RP_STEP_NEXT;
+    rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    if (scratch_rows(w, in, bytes, &offset)) {
+        rp_private_touch(w, offset + bytes);
+        for (unsigned i = 0; i < bytes / 4; i++)
+            merge_row((uint32_t *)(void *)rp_private_at(w, 0, offset + 4 * i), s[i], exec);
+        return RP_STEP_NEXT;
+    }
+    uint32_t base = scratch_base(w, in);
+    const rp_row *v = in->flags & RP_IF_VADDR ? rp_rows(w, &in->src[0]) : NULL;
+    RP_FOR_LANES(lane, exec)
+    {
+        offset = base + (v ? v[0][lane] : 0);
+        if (!store_lane(w, e, s, lane, offset, RP_SPACE_PRIVATE))
+            return bad_lane(w, in, lane, offset, RP_SPACE_PRIVATE, true);
+    }
+    return RP_STEP_NEXT;
+}
+
+/* ---- handlers ---- */
+
+#define LOAD(name, elem)                                                                           \
+    int rp_flat_load_##name(struct rp_wave *w, const struct rp_insn *in)                           \
+    {                                                                                              \
+        return in->seg == RP_SEG_SCRATCH ? scratch_load(w, in, RP_ELEM_##elem)                     \
+                                         : flat_load(w, in, RP_ELEM_##elem);                       \
+    }
+RP_LOAD_FORMS(LOAD)
+LOAD(b16_d16, B16_D16)
+LOAD(b16_d16_hi, B16_D16_HI)
+
+#define STORE(name, elem)                                                                          \
+    int rp_flat_store_##name(struct rp_wave *w, const struct rp_insn *in)                          \
+    {                                                                                              \
+        return in->seg == RP_SEG_SCRATCH ? scratch_store(w, in, RP_ELEM_##elem)                    \
+                                         : flat_store(w, in, RP_ELEM_##elem);                      \
+    }
+RP_STORE_FORMS(STORE)
+
+/* ---- GLOBAL_LOAD_LDS: memory to LDS without a register ---- */
+
+/*
+ * Lane n writes the dword at M0[15:0] + instruction offset + 4 n of the workgroup's LDS; sub-dword
+ * loads are extended to a dword. (CDNA3 ISA guide, "Memory Buffer Load to LDS".)
+ */
+RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w), vas[RP_LANES];
+    uint32_t base = (w->sgpr[RP_SGPR_M0] & 0xffff) + (uint32_t)in->offset;
+    rp_row value;
+    rp_flat_addresses(w, in, vas);
+    RP_FOR_LANES(lane, exec)
+    {
+        uint64_t at = (uint64_t)base + 4 * lane;
+        if (!load_lane(w, e, &value, lane, vas[lane], RP_SPACE_GLOBAL))
+            return bad_lane(w, in, lane, vas[lane], RP_SPACE_GLOBAL, false);
+        if (at + 4 <= w->group->lds_bytes)
+            memcpy(w->group->lds + at, &value[lane], 4);
+    }
+    rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4;
+    return RP_STEP_NEXT;
+}
+
+#define LOAD_LDS(name, elem)                                                                       \
+    int rp_global_load_lds_##name(struct rp_wave *w, const struct rp_insn *in)                     \
+    {                                                                                              \
+        return load_lds(w, in, RP_ELEM_##elem);                                                    \
+    }
+LOAD_LDS(u8, U8)
+LOAD_LDS(i8, I8)
+LOAD_LDS(u16, U16)
+LOAD_LDS(i16, I16)
+LOAD_LDS(b32, B32)
