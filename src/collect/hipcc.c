@@ -118,17 +118,20 @@ static void add(struct args *args, char *text)
         args->failed = true;
 }
 
+/* -x holds for every file behind it, so it is switched on for HIP sources and off for objects. */
 static void add_user(struct args *args, char *const *user, bool set_language)
 {
-    for (; *user; user++) {
-        bool hip = set_language && is_hip_source(*user);
+    bool hip_on = false;
 
-        if (hip)
-            add(args, strdup("-xhip"));
+    for (; *user; user++) {
+        bool file = (*user)[0] != '-' && set_language;
+
+        if (file && is_hip_source(*user) != hip_on) {
+            hip_on = !hip_on;
+            add(args, strdup(hip_on ? "-xhip" : "-xnone"));
+        }
         /* --genco is hipcc's word for it; clang knows only the other. */
         add(args, strdup(strcmp(*user, "--genco") == 0 ? "--cuda-device-only" : *user));
-        if (hip)
-            add(args, strdup("-xnone"));
         if (takes_value(*user) && user[1])
             add(args, strdup(*++user));
     }

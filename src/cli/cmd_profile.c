@@ -1,0 +1,244 @@
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/profile_session.h"
+#include "rocm-perf/report.h"
+
+enum { DEFAULT_RUNS = 3, MAX_RUNS = 1000 };
+
+static const char help[] =
+    "usage: rocm-perf profile [options] [--] PROGRAM [ARGS...]\n"
+    "\n"
+    "Runs PROGRAM several times, records every kernel dispatch, and prints which kernels ran, how\n"
+    "long, how steadily, and with which registers, LDS and occupancy. The runtime is the sum of\n"
+    "(end - start) over all dispatches of the first run, on the device's own clock.\n"
+    "\n"
+    "  --runs N       how often PROGRAM runs, 1 to 1000 (default 3)\n"
+    "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
+    "                 gpu: the GPU or an error; software: the software MI300X\n"
+    "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
+    "                 (rocpd SQLite). The result before stays until the new one is complete\n"
+    "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
+    "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
+    "  --quiet        print the runtime in milliseconds and nothing else; likewise\n"
+    "  --debug        print the tracer's raw log on stderr, keep it as DIR/tracer.log\n"
+    "  --version      print the version\n"
+    "  --help         this text\n"
+    "\n"
+    "PROGRAM's stdout is shown for the first run only. Results from the software MI300X say so:\n"
+    "their times are modelled, not measured on hardware.\n"
+    "\n"
+    "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
+    "  4 environment (no ROCm, no device, cannot write DIR), 5 PROGRAM failed, 130 interrupted\n";
+
+static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(word, &end, 10);
+    if (errno || end == word || *end || value < 1 || value > MAX_RUNS)
+        return rp_fail(err, RP_USAGE, "--runs %s: use a whole number from 1 to %d", word, MAX_RUNS);
+    *ret = (unsigned)value;
+    return 0;
+}
+
+enum option_key {
+    KEY_RUNS = 256,
+    KEY_DEVICE,
+    KEY_WALL,
+    KEY_JSON,
+    KEY_QUIET,
+    KEY_DEBUG,
+    KEY_VERSION
+};
+
+static int take_option(int key, struct rp_profile_options *options, struct rp_err *err)
+{
+    switch (key) {
+    case KEY_RUNS:
+        return parse_runs(optarg, &options->runs, err);
+    case KEY_DEVICE:
+        return rp_device_parse(optarg, &options->device, err);
+    case KEY_WALL:
+        options->wallclock = true;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case KEY_QUIET:
+        options->quiet = true;
+        return 0;
+    case KEY_DEBUG:
+        options->debug = true;
+        return 0;
+    case 'o':
+        options->out_dir = optarg;
+        return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs a folder");
+    default:
+        return rp_fail(err, RP_USAGE, "unknown option");
+    }
+}
+
+/* @return 0 to go on; 1 when *ret_code is the exit code */
+static int parse(int argc, char **argv, struct rp_profile_options *options, int *ret_code)
+{
+    static const struct option table[] = {
+        {"runs", required_argument, NULL, KEY_RUNS},
+        {"device", required_argument, NULL, KEY_DEVICE},
+        {"no-rocprof", no_argument, NULL, KEY_WALL},
+        {"json", no_argument, NULL, KEY_JSON},
+        {"quiet", no_argument, NULL, KEY_QUIET},
+        {"debug", no_argument, NULL, KEY_DEBUG},
+        {"version", no_argument, NULL, KEY_VERSION},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct rp_err err = RP_ERR_INIT;
+    int key;
+
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, "+:ho:", table, NULL)) != -1) {
+        if (key == 'h' || key == KEY_VERSION) {
+            *ret_code =
+                key == 'h' ? rp_cli_help(help) : rp_cli_result("rocm-perf " RP_VERSION "\n");
+            return 1;
+        }
+        if (take_option(key, options, &err) < 0) {
+            *ret_code = key == ':' || key == '?'
+                            ? rp_cli_usage_error("profile", "%s %s", argv[optind - 1],
+                                                 key == ':' ? "needs a value" : "is no option")
+                            : rp_cli_error(&err);
+            return 1;
+        }
+    }
+    options->argv = argv + optind;
+    if (options->json && options->quiet)
+        *ret_code = rp_cli_usage_error("profile", "--json and --quiet exclude each other");
+    else if (optind == argc)
+        *ret_code = rp_cli_usage_error("profile", "no program given");
+    else
+        return 0;
+    return 1;
+}
+
+static void fill_report(const struct rp_profile_options *options,
+                        const struct rp_profile_session *session, struct rp_profile_report *report)
+{
+    const struct rp_run *base = &session->runs[0];
+    size_t args = 0;
+
+    while (options->argv[args])
+        args++;
+    *report = (struct rp_profile_report){
+        .profile = session->profile,
+        .device = rp_device_label(session->device),
+        .measurement = options->wallclock ? RP_MEASURED_WALL_CLOCK : RP_MEASURED_DISPATCHES,
+        .runtime_ms = options->wallclock ? session->wall_ms : session->runtime_ms,
+        .runs = session->run_count,
+        .provenance =
+            {
+                .command = (const char *const *)options->argv,
+                .command_count = args,
+                .rocm_version = session->env.rocm_version,
+                .tool_version = RP_VERSION,
+                .tracer = options->wallclock ? "wallclock" : "builtin",
+                .tracer_version = options->wallclock ? NULL : RP_VERSION,
+                .trace_schema = session->store_count ? rp_store_schema(session->stores[0]) : NULL,
+                .exit_status = base->end.status,
+                .wall_ms = session->wall_ms,
+                .wall_count = session->run_count,
+            },
+    };
+}
+
+/* Where the traces will be after the commit, and what they say of themselves. */
+static int note_traces(const struct rp_profile_session *session, char **paths,
+                       struct rp_profile_report *report, struct rp_err *err)
+{
+    struct rp_provenance *provenance = &report->provenance;
+
+    for (size_t i = 0; i < session->store_count; i++) {
+        const char *name = strrchr(session->runs[0].db_paths[i], '/') + 1;
+        const char *lost = rp_store_metadata(session->stores[i], "rocm_perf_lost_records");
+
+        paths[i] = rp_path_join(session->dir.path, name);
+        if (!paths[i])
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        provenance->incomplete_traces +=
+            rp_store_metadata(session->stores[i], "rocm_perf_incomplete") != NULL;
+        provenance->lost_records += lost ? strtoull(lost, NULL, 10) : 0;
+    }
+    provenance->traces = (const char *const *)paths;
+    provenance->trace_count = session->store_count;
+    return 0;
+}
+
+static struct rp_term_style terminal_style(void)
+{
+    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        style.width = size.ws_col;
+    return style;
+}
+
+static int print_result(const struct rp_profile_options *options,
+                        const struct rp_profile_report *report, const char *json,
+                        struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    if (options->json)
+        return rp_cli_result(json);
+    if (options->quiet)
+        rp_buf_printf(&text, "%.6f\n", report->runtime_ms[0]);
+    else if (rp_report_profile_term(report, terminal_style(), &text, err) < 0)
+        return rp_cli_error(err);
+    return rp_cli_result(rp_buf_text(&text));
+}
+
+static void free_paths(char ***paths)
+{
+    for (char **path = *paths; path && *path; path++)
+        free(*path);
+    free(*paths);
+}
+
+int rp_cmd_profile(int argc, char **argv)
+{
+    struct rp_profile_options options = {.runs = DEFAULT_RUNS, .out_dir = ".rocpd_profile"};
+    rp_cleanup(rp_profile_session_free) struct rp_profile_session session = {0};
+    rp_cleanup(free_paths) char **paths = NULL;
+    struct rp_profile_report report;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf json = {0};
+    int code;
+
+    if (parse(argc, argv, &options, &code))
+        return code;
+    if (rp_profile_session_run(&options, &session, &err) < 0)
+        return rp_cli_error(&err);
+    fill_report(&options, &session, &report);
+    paths = calloc(session.store_count + 1, sizeof *paths);
+    if (!paths)
+        rp_fail(&err, RP_ENVIRONMENT, "out of memory");
+    if (!paths || note_traces(&session, paths, &report, &err) < 0 ||
+        rp_report_profile_json(&report, &json, &err) < 0 ||
+        rp_profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
+        return rp_cli_error(&err);
+    return print_result(&options, &report, rp_buf_text(&json), &err);
+}

@@ -1,0 +1,257 @@
+#include "cli/profile_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+/* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
+ * repeats would only say it again; their stderr is always shown. */
+static int stdout_for_run(const struct rp_profile_options *options, unsigned number)
+{
+    if (number > 1)
+        return open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
+}
+
+static void show_progress(const struct rp_profile_options *options, unsigned number)
+{
+    if (isatty(STDERR_FILENO) && !options->quiet)
+        fprintf(stderr, "profile: run %u of %u\n", number, options->runs);
+}
+
+/* The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. */
+static void show_log(const struct rp_profile_options *options, const char *dir)
+{
+    rp_autofree char *path = options->debug ? rp_path_join(dir, "tracer.log") : NULL;
+    rp_autofree char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
+
+    if (text)
+        fputs(text, stderr);
+}
+
+static int run_once(const struct rp_profile_options *options, struct rp_profile_session *session,
+                    unsigned number, struct rp_err *err)
+{
+    rp_autofree char *dir =
+        number == 1 ? strdup(session->dir.partial) : rp_path_join(session->dir.partial, "repeats");
+    rp_autofree char *prefix = number == 1 ? strdup("trace") : rp_format("run-%u", number);
+    struct rp_run_request request = {
+        .env = &session->env,
+        .device = session->device,
+        .argv = options->argv,
+        .traced = !options->wallclock,
+        .log = options->debug,
+        .out_dir = dir,
+        .db_prefix = prefix,
+    };
+    int rc;
+
+    if (!dir || !prefix)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_mkdirs(dir, err);
+    if (rc < 0)
+        return rc;
+    show_progress(options, number);
+    request.stdout_fd = stdout_for_run(options, number);
+    rc = rp_run_program(&request, &session->runs[session->run_count], err);
+    if (request.stdout_fd >= 0)
+        close(request.stdout_fd);
+    show_log(options, dir);
+    if (rc == 0)
+        session->run_count++;
+    return rc;
+}
+
+/* --- results of a run ---------------------------------------------------------------------- */
+
+static int open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)
+{
+    struct rp_store **stores = calloc(run->db_count + 1, sizeof *stores);
+
+    if (!stores)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < run->db_count; i++) {
+        int rc = rp_store_open(run->db_paths[i], &stores[i], err);
+        if (rc < 0) {
+            while (i--)
+                rp_store_close(stores[i]);
+            free(stores);
+            return rc;
+        }
+    }
+    *ret = stores;
+    return 0;
+}
+
+static void close_stores(struct rp_store **stores, size_t count)
+{
+    for (size_t i = 0; stores && i < count; i++)
+        rp_store_close(stores[i]);
+    free(stores);
+}
+
+static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_ns,
+                   uint64_t *ret_dispatches, struct rp_err *err)
+{
+    uint64_t total_ns = 0, total = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns, dispatches, bad;
+        int rc = rp_store_runtime_ns(stores[i], &ns, &dispatches, &bad, err);
+        if (rc < 0)
+            return rc;
+        total_ns += ns;
+        total += dispatches;
+    }
+    *ret_ns = total_ns;
+    *ret_dispatches = total;
+    return 0;
+}
+
+static int program_failed(const struct rp_profile_options *options,
+                          struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_run *run = &session->runs[session->run_count - 1];
+    rp_autofree char *how =
+        run->end.signaled
+            ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
+            : rp_format("exited with status %d", run->end.status);
+    bool kept = run->db_count > 0;
+
+    if (!how)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (kept && rp_result_dir_keep_failed(&session->dir, err) < 0)
+        return -(int)err->code;
+    return rp_fail(err, RP_PROGRAM, "%s %s in run %zu of %u%s%s%s", options->argv[0], how,
+                   session->run_count, options->runs,
+                   kept ? "; what it recorded until then is in " : "",
+                   kept ? session->dir.path : "", kept ? "/failed" : "");
+}
+
+static int no_kernel(const struct rp_profile_options *options, enum rp_device device,
+                     struct rp_err *err)
+{
+    return rp_fail(
+        err, RP_BAD_INPUT, "%s launched no kernel on %s, so there is nothing to profile%s",
+        options->argv[0], device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU",
+        options->wallclock ? "" : "; --no-rocprof times the whole process instead");
+}
+
+/* Takes the run's device time; keeps the stores of the base run open for the analysis. */
+static int measure_run(const struct rp_profile_options *options, struct rp_profile_session *session,
+                       struct rp_err *err)
+{
+    size_t at = session->run_count - 1;
+    const struct rp_run *run = &session->runs[at];
+    struct rp_store **stores = NULL;
+    uint64_t ns = 0, dispatches = 0;
+    int rc;
+
+    session->wall_ms[at] = (double)run->end.wall_ns / 1e6;
+    if (run->end.signaled || run->end.status != 0)
+        return program_failed(options, session, err);
+    if (options->wallclock)
+        return 0;
+    rc = open_stores(run, &stores, err);
+    if (rc < 0)
+        return rc;
+    rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
+    session->runtime_ms[at] = (double)ns / 1e6;
+    if (rc == 0 && dispatches == 0)
+        rc = no_kernel(options, session->device, err);
+    if (at == 0 && rc == 0) {
+        session->stores = stores;
+        session->store_count = run->db_count;
+    } else {
+        close_stores(stores, run->db_count);
+    }
+    return rc;
+}
+
+static int run_all(const struct rp_profile_options *options, struct rp_profile_session *session,
+                   struct rp_err *err)
+{
+    session->runs = calloc(options->runs, sizeof *session->runs);
+    session->runtime_ms = calloc(options->runs, sizeof *session->runtime_ms);
+    session->wall_ms = calloc(options->runs, sizeof *session->wall_ms);
+    if (!session->runs || !session->runtime_ms || !session->wall_ms)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned number = 1; number <= options->runs; number++) {
+        int rc = run_once(options, session, number, err);
+        if (rc == 0)
+            rc = measure_run(options, session, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Everything that can be refused before the program runs. */
+static int prepare(const struct rp_profile_options *options, struct rp_profile_session *session,
+                   struct rp_err *err)
+{
+    rp_autofree char *program = NULL;
+    int rc = rp_environment_detect(&session->env, err);
+
+    if (rc == 0)
+        rc = rp_device_resolve(&session->env, options->device, &session->device, err);
+    if (rc == 0)
+        rc = rp_find_program(options->argv[0], &program, err);
+    if (rc == 0)
+        rc = rp_result_dir_open(options->out_dir, &session->dir, err);
+    return rc;
+}
+
+int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
+                           struct rp_err *err)
+{
+    struct rp_profile_session session = {0};
+    int rc = prepare(options, &session, err);
+
+    if (rc == 0)
+        rc = run_all(options, &session, err);
+    if (rc == 0) /* without a trace there are no stores, and the wall clock is what was measured */
+        rc = rp_profile_compute(session.stores, session.store_count,
+                                options->wallclock ? session.wall_ms : session.runtime_ms,
+                                session.run_count, &session.profile, err);
+    if (rc < 0) {
+        rp_profile_session_free(&session);
+        return rc;
+    }
+    *ret = session;
+    return 0;
+}
+
+int rp_profile_session_commit(struct rp_profile_session *session, const char *json,
+                              struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(session->dir.partial, "profile.json");
+    int rc;
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_write_file(path, json, strlen(json), err);
+    return rc < 0 ? rc : rp_result_dir_commit(&session->dir, err);
+}
+
+void rp_profile_session_free(struct rp_profile_session *session)
+{
+    rp_profile_free(session->profile);
+    close_stores(session->stores, session->store_count);
+    for (size_t i = 0; i < session->run_count; i++)
+        rp_run_free(&session->runs[i]);
+    free(session->runs);
+    free(session->runtime_ms);
+    free(session->wall_ms);
+    rp_result_dir_close(&session->dir);
+    rp_environment_free(&session->env);
+    memset(session, 0, sizeof *session);
+}

@@ -1,0 +1,162 @@
+#include "collect/result_dir.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+#define PARTIAL_PREFIX ".partial-"
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), s = strlen(suffix);
+
+    return n >= s && strcmp(name + n - s, suffix) == 0;
+}
+
+/* Names that a result may consist of: nothing else in the folder is ever touched. */
+static bool is_result_name(const char *name)
+{
+    if (strcmp(name, "profile.json") == 0 || strcmp(name, "repeats") == 0 ||
+        strcmp(name, "tracer.log") == 0)
+        return true;
+    if (strncmp(name, "trace_", 6) != 0 || !has_suffix(name, "results.db"))
+        return false;
+    for (name += 6; isdigit((unsigned char)*name) || *name == '_'; name++)
+        ;
+    return strcmp(name, "results.db") == 0;
+}
+
+/* Calls fn for every entry of a folder but "." and "..". */
+static void each_entry(const char *path, void (*fn)(const char *dir, const char *name, void *ctx),
+                       void *ctx)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            fn(path, entry->d_name, ctx);
+    closedir(dir);
+}
+
+static void remove_stale_partial(const char *dir, const char *name, void *ctx)
+{
+    long pid;
+
+    (void)ctx;
+    if (strncmp(name, PARTIAL_PREFIX, strlen(PARTIAL_PREFIX)) != 0)
+        return;
+    pid = strtol(name + strlen(PARTIAL_PREFIX), NULL, 10);
+    if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+        rp_autofree char *path = rp_path_join(dir, name);
+        if (path)
+            rp_remove_tree(path);
+    }
+}
+
+int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_err *err)
+{
+    struct rp_result_dir dir = {0};
+    int rc = rp_mkdirs(path, err);
+
+    if (rc < 0)
+        return rc;
+    dir.path = strdup(path);
+    dir.partial = rp_format("%s/" PARTIAL_PREFIX "%d", path, (int)getpid());
+    if (!dir.path || !dir.partial) {
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    } else {
+        each_entry(path, remove_stale_partial, NULL);
+        rp_remove_tree(dir.partial);
+        rc = rp_mkdirs(dir.partial, err);
+    }
+    if (rc < 0) {
+        rp_result_dir_close(&dir);
+        return rc;
+    }
+    *ret = dir;
+    return 0;
+}
+
+struct move {
+    const struct rp_result_dir *dir;
+    const char *target;
+    int errno_value; /**< of the first move that failed */
+    char failed[256];
+};
+
+static void move_in(const char *from_dir, const char *name, void *ctx)
+{
+    struct move *move = ctx;
+    rp_autofree char *from = rp_path_join(from_dir, name);
+    rp_autofree char *to = rp_path_join(move->target, name);
+
+    if (!from || !to || !is_result_name(name))
+        return;
+    if (rp_path_is_dir(to))
+        rp_remove_tree(to); /* rename does not replace a folder that is not empty */
+    if (rename(from, to) != 0 && !move->errno_value) {
+        move->errno_value = errno;
+        snprintf(move->failed, sizeof move->failed, "%s", to);
+    }
+}
+
+/* A file of the result before that the new one lacks would be taken for a part of the new one. */
+static void remove_if_superseded(const char *dir, const char *name, void *ctx)
+{
+    const char *partial = ctx;
+    rp_autofree char *path = rp_path_join(dir, name);
+    rp_autofree char *fresh = rp_path_join(partial, name);
+
+    if (path && fresh && is_result_name(name) && !rp_path_exists(fresh))
+        rp_remove_tree(path);
+}
+
+int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
+{
+    struct move move = {.dir = dir, .target = dir->path};
+
+    each_entry(dir->path, remove_if_superseded, dir->partial);
+    each_entry(dir->partial, move_in, &move);
+    if (move.errno_value)
+        return rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value, "cannot write %s", move.failed);
+    return 0;
+}
+
+int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
+{
+    rp_autofree char *failed = rp_path_join(dir->path, "failed");
+    struct move move = {.dir = dir, .target = failed};
+    int rc;
+
+    if (!failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_remove_tree(failed);
+    rc = rp_mkdirs(failed, err);
+    if (rc < 0)
+        return rc;
+    each_entry(dir->partial, move_in, &move);
+    return 0;
+}
+
+void rp_result_dir_close(struct rp_result_dir *dir)
+{
+    if (dir->partial)
+        rp_remove_tree(dir->partial);
+    free(dir->partial);
+    free(dir->path);
+    memset(dir, 0, sizeof *dir);
+}

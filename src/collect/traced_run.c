@@ -1,0 +1,181 @@
+#include "collect/traced_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "capture/records.h"
+#include "collect/builtin.h"
+#include "collect/launch.h"
+
+struct record_file {
+    char *path;
+    uint64_t init_ns;
+    uint32_t pid;
+};
+
+/* Order of processes: by start on the device clock, then by pid; never by directory order. */
+static int by_start(const void *a, const void *b)
+{
+    const struct record_file *x = a, *y = b;
+
+    if (x->init_ns != y->init_ns)
+        return x->init_ns < y->init_ns ? -1 : 1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void read_start(struct record_file *file)
+{
+    struct rp_trace_header header;
+    rp_autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && read(fd, &header, sizeof header) == (ssize_t)sizeof header) {
+        file->init_ns = header.init_ns;
+        file->pid = header.pid;
+    }
+}
+
+static void free_files(struct record_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(files[i].path);
+    free(files);
+}
+
+static int list_records(const char *dir, struct record_file **ret, size_t *ret_count,
+                        struct rp_err *err)
+{
+    rp_autofree char *pattern = rp_format("%s/*.rptrace", dir);
+    struct record_file *files;
+    glob_t found = {0};
+    size_t count;
+
+    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    count = found.gl_pathc;
+    files = calloc(count + 1, sizeof *files);
+    for (size_t i = 0; files && i < count; i++) {
+        files[i].path = strdup(found.gl_pathv[i]);
+        if (files[i].path)
+            read_start(&files[i]);
+    }
+    globfree(&found);
+    if (!files)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    qsort(files, count, sizeof *files, by_start);
+    *ret = files;
+    *ret_count = count;
+    return 0;
+}
+
+static char *join_command(char *const *argv)
+{
+    rp_autobuf line = {0};
+
+    for (size_t i = 0; argv[i]; i++)
+        rp_buf_printf(&line, "%s%s", i ? " " : "", argv[i]);
+    return rp_buf_steal(&line);
+}
+
+static int convert(const struct rp_run_request *request, const struct record_file *files,
+                   size_t count, struct rp_run *run, struct rp_err *err)
+{
+    rp_autofree char *command = join_command(request->argv);
+    struct utsname host;
+    int rc = 0;
+
+    uname(&host);
+    run->db_paths = calloc(count + 1, sizeof *run->db_paths);
+    if (!command || !run->db_paths)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct rp_builtin_options options = {
+            .command = command, .hostname = host.nodename, .host = &host};
+        char *path =
+            i ? rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, i + 1)
+              : rp_format("%s/%s_results.db", request->out_dir, request->db_prefix);
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        run->db_paths[run->db_count++] = path;
+        rc = rp_builtin_trace_to_rocpd(files[i].path, path, &options, err);
+    }
+    return rc;
+}
+
+static int collect_records(const struct rp_run_request *request, const char *record_dir,
+                           struct rp_run *run, struct rp_err *err)
+{
+    struct record_file *files = NULL;
+    size_t count = 0;
+    int rc = list_records(record_dir, &files, &count, err);
+
+    if (rc == 0)
+        rc = convert(request, files, count, run, err);
+    free_files(files, count);
+    return rc;
+}
+
+static int start(const struct rp_run_request *request, const char *record_dir, struct rp_run *run,
+                 struct rp_err *err)
+{
+    rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
+    rp_autofree char *log = request->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
+    struct rp_proc proc = {.stdout_fd = request->stdout_fd, .stderr_fd = -1};
+    int rc =
+        rp_launch_plan(request->env, request->device, request->argv, record_dir, log, &plan, err);
+
+    if (rc < 0)
+        return rc;
+    proc.path = plan.path;
+    proc.argv = plan.argv;
+    proc.env = plan.env;
+    return rp_proc_run(&proc, &run->end, err);
+}
+
+int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err)
+{
+    struct rp_run run = {0};
+    rp_autofree char *record_dir = NULL;
+    rp_autofree char *absolute = NULL;
+    int rc = 0;
+
+    if (request->traced) {
+        record_dir = rp_format("%s/records", request->out_dir);
+        if (!record_dir)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_mkdirs(record_dir, err);
+        if (rc < 0)
+            return rc;
+        absolute = realpath(record_dir, NULL); /* the program may change its folder */
+        if (!absolute)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", record_dir);
+    }
+    rc = start(request, absolute, &run, err);
+    if (rc == 0 && request->traced)
+        rc = collect_records(request, absolute, &run, err);
+    if (record_dir)
+        rp_remove_tree(record_dir);
+    if (rc < 0) {
+        rp_run_free(&run);
+        return rc;
+    }
+    *ret = run;
+    return 0;
+}
+
+void rp_run_free(struct rp_run *run)
+{
+    for (size_t i = 0; i < run->db_count; i++)
+        free(run->db_paths[i]);
+    free(run->db_paths);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,2 @@
+# exit 2
+mkdir folder; rocm-perf profile ./folder

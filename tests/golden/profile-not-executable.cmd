@@ -1,0 +1,2 @@
+# exit 2
+echo data >file; rocm-perf profile ./file
