@@ -1,0 +1,185 @@
+#include "fault.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "signal.h"
+
+/* ---- kernel names ------------------------------------------------------------------------- */
+
+/* The loader puts a code object's segments into GPU memory as they are in the file, so the ELF
+ * header, the dynamic table, the symbols and the kernel descriptor are all there. */
+
+enum {
+    IMAGE_PAGE = 4096,
+    IMAGE_SEARCH_BYTES = 64 << 20, /* how far below its descriptor a code object may begin */
+    SYMBOL_LIMIT = 1 << 20,
+    NAME_LIMIT = 4096,
+};
+
+struct image {
+    const struct rp_exec_host *host;
+    uint64_t base;
+    uint64_t symbols_va, strings_va;
+    uint32_t symbol_count;
+};
+
+static const void *at(const struct rp_exec_host *host, uint64_t va, uint64_t bytes)
+{
+    return host->translate(host->ctx, va, bytes, 0);
+}
+
+static uint64_t find_image(const struct rp_exec_host *host, uint64_t inside_va)
+{
+    uint64_t va = inside_va & ~(uint64_t)(IMAGE_PAGE - 1);
+    for (uint64_t back = 0; back < IMAGE_SEARCH_BYTES && va; back += IMAGE_PAGE, va -= IMAGE_PAGE) {
+        const Elf64_Ehdr *header = at(host, va, sizeof *header);
+        if (!header)
+            return 0;
+        if (memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_machine == EM_AMDGPU)
+            return va;
+    }
+    return 0;
+}
+
+/** Dynamic table addresses are relative to the image in a shared object. */
+static int read_dynamic(struct image *image, uint64_t dynamic_va, uint64_t bytes)
+{
+    uint64_t hash_va = 0;
+    for (uint64_t i = 0; i < bytes / sizeof(Elf64_Dyn); i++) {
+        const Elf64_Dyn *entry = at(image->host, dynamic_va + i * sizeof *entry, sizeof *entry);
+        if (!entry || entry->d_tag == DT_NULL)
+            break;
+        uint64_t va = image->base + entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SYMTAB)
+            image->symbols_va = va;
+        else if (entry->d_tag == DT_STRTAB)
+            image->strings_va = va;
+        else if (entry->d_tag == DT_HASH)
+            hash_va = va;
+    }
+    const uint32_t *hash = hash_va ? at(image->host, hash_va, 8) : NULL;
+    if (!hash || !image->symbols_va || !image->strings_va)
+        return -ENOENT;
+    image->symbol_count = hash[1] < SYMBOL_LIMIT ? hash[1] : SYMBOL_LIMIT; /* nchain */
+    return 0;
+}
+
+static int open_image(struct image *image, uint64_t inside_va)
+{
+    image->base = find_image(image->host, inside_va);
+    const Elf64_Ehdr *header = image->base ? at(image->host, image->base, sizeof *header) : NULL;
+    if (!header || header->e_phentsize != sizeof(Elf64_Phdr))
+        return -ENOENT;
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        uint64_t va = image->base + header->e_phoff + i * sizeof(Elf64_Phdr);
+        const Elf64_Phdr *segment = at(image->host, va, sizeof *segment);
+        if (segment && segment->p_type == PT_DYNAMIC)
+            return read_dynamic(image, image->base + segment->p_vaddr, segment->p_memsz);
+    }
+    return -ENOENT;
+}
+
+/** Copies the string at @p va without its ".kd". */
+static int copy_name(const struct rp_exec_host *host, uint64_t va, char *name, size_t room)
+{
+    size_t used = 0;
+    for (uint64_t i = 0; i < NAME_LIMIT; i++) {
+        const char *c = at(host, va + i, 1);
+        if (!c)
+            return -ENOENT;
+        if (*c == '\0')
+            break;
+        if (used + 1 < room)
+            name[used++] = *c;
+    }
+    name[used] = '\0';
+    if (used > 3 && strcmp(name + used - 3, ".kd") == 0)
+        name[used - 3] = '\0';
+    return used ? 0 : -ENOENT;
+}
+
+int rp_fault_kernel_name(const struct rp_exec_host *host, uint64_t descriptor_va, char *name,
+                         size_t room)
+{
+    struct image image = {.host = host};
+    if (open_image(&image, descriptor_va) == 0) {
+        for (uint32_t i = 1; i < image.symbol_count; i++) {
+            const Elf64_Sym *symbol =
+                at(host, image.symbols_va + i * sizeof(Elf64_Sym), sizeof *symbol);
+            if (!symbol)
+                break;
+            if (image.base + symbol->st_value == descriptor_va &&
+                copy_name(host, image.strings_va + symbol->st_name, name, room) == 0)
+                return 0;
+        }
+    }
+    snprintf(name, room, "0x%" PRIx64, descriptor_va);
+    return -ENOENT;
+}
+
+/* ---- reporting ---------------------------------------------------------------------------- */
+
+static const struct {
+    uint32_t error;
+    const char *what;
+} kinds[] = {
+    [RP_FAULT_NONE] = {RP_QUEUE_ERR_CODE, "stopped"},
+    [RP_FAULT_UNIMPLEMENTED] = {RP_QUEUE_ERR_ILLEGAL_INSTRUCTION, "instruction not implemented"},
+    [RP_FAULT_ILLEGAL_OPCODE] = {RP_QUEUE_ERR_ILLEGAL_INSTRUCTION, "illegal instruction"},
+    [RP_FAULT_MEMORY] = {RP_QUEUE_ERR_MEMORY, "memory access fault"},
+    [RP_FAULT_LDS] = {RP_QUEUE_ERR_MEMORY, "LDS access fault"},
+    [RP_FAULT_TRAP] = {RP_QUEUE_ERR_TRAP, "trap"},
+    [RP_FAULT_BAD_DISPATCH] = {RP_QUEUE_ERR_CODE, "dispatch refused"},
+    [RP_FAULT_NO_MEMORY] = {RP_QUEUE_ERR_GROUP_MEMORY, "out of host memory"},
+};
+
+static void stop_queue(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)
+{
+    queue->faulted = true;
+    if (rp_signal_store(cp, queue->shared->inactive_signal_va, error) < 0)
+        rp_log("queue %u: no inactive signal to report error 0x%x", queue->id, error);
+}
+
+/** One write, so that lines of several queues or processes never mix. */
+static void print_line(const struct rp_cp *cp, char *line, int used, size_t room)
+{
+    if (used < 0)
+        return;
+    size_t bytes = (size_t)used < room - 1 ? (size_t)used : room - 1;
+    line[bytes - 1] = '\n';
+    rp_log("%.*s", (int)bytes - 1, line);
+    if (write(cp->report_fd, line, bytes) < 0) {
+        /* nowhere left to say it */
+    }
+}
+
+void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
+                     const struct rp_fault *fault)
+{
+    char name[512], where[64] = "", lane[32] = "", line[1024];
+    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    if (fault->pc)
+        snprintf(where, sizeof where, ", pc 0x%" PRIx64, fault->pc);
+    if (fault->lane >= 0)
+        snprintf(lane, sizeof lane, ", lane %d", fault->lane);
+    int used = snprintf(line, sizeof line, "rocm-perf-device: kernel %s: %s: %s%s%s\n", name,
+                        kinds[fault->kind].what, fault->text, where, lane);
+    print_line(cp, line, used, sizeof line);
+    stop_queue(cp, queue, kinds[fault->kind].error);
+}
+
+void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
+                     const char *why)
+{
+    char line[256];
+    int used = snprintf(line, sizeof line, "rocm-perf-device: queue %u, packet %" PRIu64 ": %s\n",
+                        queue->id, queue->read_index, why);
+    print_line(cp, line, used, sizeof line);
+    stop_queue(cp, queue, error);
+}

@@ -1,0 +1,28 @@
+/**
+ * @file fault.h
+ * @brief Turns a dispatch that cannot go on into what the runtime sees of it, and one line.
+ */
+#ifndef RP_DEVICE_KFD_FAULT_H
+#define RP_DEVICE_KFD_FAULT_H
+
+#include "packet.h"
+
+/**
+ * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, and the
+ * error code in the queue's inactive signal. The queue stops.
+ */
+void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
+                     const struct rp_fault *fault);
+
+/** The same for a packet that the processor refuses. @p why is a complete phrase. */
+void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
+                     const char *why);
+
+/**
+ * Name of the kernel whose descriptor is at @p descriptor_va, from the symbol table of the code
+ * object around it in GPU memory. @return 0, or -ENOENT with @p name = the address in hex
+ */
+int rp_fault_kernel_name(const struct rp_exec_host *host, uint64_t descriptor_va, char *name,
+                         size_t room);
+
+#endif

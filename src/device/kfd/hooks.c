@@ -1,0 +1,371 @@
+/**
+ * @file hooks.c
+ * @brief The libc functions that the library stands in front of.
+ *
+ * Each looks at its path or descriptor, answers for the software device, and passes everything
+ * else on unchanged. Nothing runs before a hooked function is called, so a shell or another child
+ * that merely inherits the preload is not touched. errno changes only as the function says.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioctl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "export.h"
+#include "log.h"
+#include "vfs.h"
+
+/** The next definition of @p name in the process. Looked up once; keeps errno. */
+#define NEXT(name)                                                                                 \
+    __extension__({                                                                                \
+        static __typeof__(name) *next_;                                                            \
+        __typeof__(name) *found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED);                      \
+        if (!found_) {                                                                             \
+            int errno_ = errno;                                                                    \
+            found_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                  \
+            __atomic_store_n(&next_, found_, __ATOMIC_RELAXED);                                    \
+            errno = errno_;                                                                        \
+        }                                                                                          \
+        found_;                                                                                    \
+    })
+
+static int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/** 0, or -1 with errno from a negative code. */
+static int result(int rc)
+{
+    return rc < 0 ? fail(-rc) : rc;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/** Returns whether the path is ours; then *ret_fd is what open() returns. */
+static bool open_ours(const char *path, int flags, int *ret_fd)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    if (node.kind == RP_VFS_NONE)
+        return false;
+    int rc;
+    if (node.kind == RP_VFS_DEVICE)
+        rc = rp_device_open(flags & O_CLOEXEC);
+    else if (node.kind == RP_VFS_FILE)
+        rc = (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(&node, flags & O_CLOEXEC) : -EACCES;
+    else
+        rc = node.kind == RP_VFS_DIR ? -ENOTSUP : -ENOENT;
+    rp_log("open %s: %d", path, rc);
+    *ret_fd = result(rc);
+    return true;
+}
+
+/** The mode argument exists only with these flags. */
+static mode_t mode_argument(int flags, va_list args)
+{
+    return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
+}
+
+#define OPEN_HOOK(name)                                                                            \
+    RP_EXPORT int name(const char *path, int flags, ...)                                           \
+    {                                                                                              \
+        int fd;                                                                                    \
+        va_list args;                                                                              \
+        va_start(args, flags);                                                                     \
+        mode_t mode = mode_argument(flags, args);                                                  \
+        va_end(args);                                                                              \
+        return open_ours(path, flags, &fd) ? fd : NEXT(name)(path, flags, mode);                   \
+    }
+OPEN_HOOK(open)
+OPEN_HOOK(open64)
+
+#define OPENAT_HOOK(name)                                                                          \
+    RP_EXPORT int name(int dir, const char *path, int flags, ...)                                  \
+    {                                                                                              \
+        int fd;                                                                                    \
+        va_list args;                                                                              \
+        va_start(args, flags);                                                                     \
+        mode_t mode = mode_argument(flags, args);                                                  \
+        va_end(args);                                                                              \
+        return open_ours(path, flags, &fd) ? fd : NEXT(name)(dir, path, flags, mode);              \
+    }
+OPENAT_HOOK(openat)
+OPENAT_HOOK(openat64)
+
+/* What open() becomes in programs built with _FORTIFY_SOURCE. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+RP_EXPORT int __open_2(const char *path, int flags)
+{
+    int fd;
+    return open_ours(path, flags, &fd) ? fd : NEXT(__open_2)(path, flags);
+}
+
+RP_EXPORT int __open64_2(const char *path, int flags)
+{
+    int fd;
+    return open_ours(path, flags, &fd) ? fd : NEXT(__open64_2)(path, flags);
+}
+
+static FILE *stream(int fd, const char *mode)
+{
+    FILE *file = fd < 0 ? NULL : fdopen(fd, mode);
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
+#define FOPEN_HOOK(name)                                                                           \
+    RP_EXPORT FILE *name(const char *path, const char *mode)                                       \
+    {                                                                                              \
+        int fd, flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;                  \
+        if (strchr(mode, 'e'))                                                                     \
+            flags |= O_CLOEXEC;                                                                    \
+        return open_ours(path, flags, &fd) ? stream(fd, mode) : NEXT(name)(path, mode);            \
+    }
+FOPEN_HOOK(fopen)
+FOPEN_HOOK(fopen64)
+
+/* ---- asking about paths ------------------------------------------------------------------- */
+
+static int access_ours(const struct rp_vfs_node *node, int mode)
+{
+    if (node->kind == RP_VFS_ABSENT)
+        return fail(ENOENT);
+    return mode & W_OK && node->kind != RP_VFS_DEVICE ? fail(EACCES) : 0;
+}
+
+RP_EXPORT int access(const char *path, int mode)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    return node.kind == RP_VFS_NONE ? NEXT(access)(path, mode) : access_ours(&node, mode);
+}
+
+RP_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    return node.kind == RP_VFS_NONE ? NEXT(faccessat)(dir, path, mode, flags)
+                                    : access_ours(&node, mode);
+}
+
+RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t room)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    if (node.kind == RP_VFS_NONE)
+        return NEXT(readlink)(path, out, room);
+    return fail(node.kind == RP_VFS_ABSENT ? ENOENT : EINVAL); /* nothing of ours is a link */
+}
+
+static int stat_ours(const struct rp_vfs_node *node, void *out)
+{
+    if (node->kind == RP_VFS_ABSENT)
+        return fail(ENOENT);
+    rp_vfs_stat(node, out);
+    return 0;
+}
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout on x86-64");
+
+#define STAT_HOOK(name, type)                                                                      \
+    RP_EXPORT int name(const char *restrict path, struct type *restrict out)                       \
+    {                                                                                              \
+        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
+        return node.kind == RP_VFS_NONE ? NEXT(name)(path, out) : stat_ours(&node, out);           \
+    }
+STAT_HOOK(stat, stat)
+STAT_HOOK(stat64, stat64)
+STAT_HOOK(lstat, stat)
+STAT_HOOK(lstat64, stat64)
+
+#define FSTATAT_HOOK(name, type)                                                                   \
+    RP_EXPORT int name(int dir, const char *restrict path, struct type *restrict out, int flags)   \
+    {                                                                                              \
+        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
+        return node.kind == RP_VFS_NONE ? NEXT(name)(dir, path, out, flags)                        \
+                                        : stat_ours(&node, out);                                   \
+    }
+FSTATAT_HOOK(fstatat, stat)
+FSTATAT_HOOK(fstatat64, stat64)
+
+/* How stat() looks in programs linked against glibc before 2.33. */
+#define XSTAT_HOOK(name, type)                                                                     \
+    int name(int version, const char *path, struct type *out);                                     \
+    RP_EXPORT int name(int version, const char *path, struct type *out)                            \
+    {                                                                                              \
+        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
+        return node.kind == RP_VFS_NONE ? NEXT(name)(version, path, out) : stat_ours(&node, out);  \
+    }
+XSTAT_HOOK(__xstat, stat)
+XSTAT_HOOK(__xstat64, stat64)
+XSTAT_HOOK(__lxstat, stat)
+XSTAT_HOOK(__lxstat64, stat64)
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+/** An open directory of the generated tree, in the place of a DIR. */
+struct tree_dir {
+    char tree_path[128];
+    unsigned next;
+    struct dirent entry;
+};
+
+static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on x86-64");
+
+/* Which DIR pointers are ours. Few are open at a time; the count keeps readdir() cheap. */
+enum { OPEN_DIRS = 32 };
+static struct tree_dir *open_dirs[OPEN_DIRS];
+static unsigned open_dir_count;
+
+static struct tree_dir **find_dir(const void *dir)
+{
+    if (__atomic_load_n(&open_dir_count, __ATOMIC_ACQUIRE) == 0)
+        return NULL;
+    for (unsigned i = 0; i < OPEN_DIRS; i++)
+        if (dir && __atomic_load_n(&open_dirs[i], __ATOMIC_ACQUIRE) == dir)
+            return &open_dirs[i];
+    return NULL;
+}
+
+static DIR *open_tree_dir(const struct rp_vfs_node *node)
+{
+    struct tree_dir *dir = calloc(1, sizeof *dir);
+    if (!dir)
+        return NULL;
+    memcpy(dir->tree_path, node->tree_path, sizeof dir->tree_path);
+    __atomic_add_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
+    for (unsigned i = 0; i < OPEN_DIRS; i++) {
+        struct tree_dir *expected = NULL;
+        if (__atomic_compare_exchange_n(&open_dirs[i], &expected, dir, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return (DIR *)dir;
+    }
+    __atomic_sub_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
+    free(dir);
+    errno = EMFILE;
+    return NULL;
+}
+
+RP_EXPORT DIR *opendir(const char *path)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    if (node.kind == RP_VFS_NONE)
+        return NEXT(opendir)(path);
+    if (node.kind == RP_VFS_DIR)
+        return open_tree_dir(&node);
+    errno = node.kind == RP_VFS_ABSENT ? ENOENT : ENOTDIR;
+    return NULL;
+}
+
+static struct dirent *read_tree_dir(struct tree_dir *dir)
+{
+    static const char *const dots[] = {".", ".."};
+    enum rp_topology_kind kind = RP_TOPOLOGY_DIR;
+    unsigned index = dir->next;
+    if (index < 2)
+        snprintf(dir->entry.d_name, sizeof dir->entry.d_name, "%s", dots[index]);
+    else
+        kind = rp_topology_entry(dir->tree_path, index - 2, dir->entry.d_name,
+                                 sizeof dir->entry.d_name);
+    if (kind == RP_TOPOLOGY_NONE)
+        return NULL;
+    dir->next++;
+    dir->entry.d_ino = index + 1;
+    dir->entry.d_off = dir->next;
+    dir->entry.d_reclen = sizeof dir->entry;
+    dir->entry.d_type = kind == RP_TOPOLOGY_DIR ? DT_DIR : DT_REG;
+    return &dir->entry;
+}
+
+RP_EXPORT struct dirent *readdir(DIR *dir)
+{
+    struct tree_dir **slot = find_dir(dir);
+    return slot ? read_tree_dir(*slot) : NEXT(readdir)(dir);
+}
+
+RP_EXPORT struct dirent64 *readdir64(DIR *dir)
+{
+    struct tree_dir **slot = find_dir(dir);
+    return slot ? (struct dirent64 *)read_tree_dir(*slot) : NEXT(readdir64)(dir);
+}
+
+RP_EXPORT void rewinddir(DIR *dir)
+{
+    struct tree_dir **slot = find_dir(dir);
+    if (slot)
+        (*slot)->next = 0;
+    else
+        NEXT(rewinddir)(dir);
+}
+
+RP_EXPORT int dirfd(DIR *dir)
+{
+    return find_dir(dir) ? fail(ENOTSUP) : NEXT(dirfd)(dir);
+}
+
+RP_EXPORT int closedir(DIR *dir)
+{
+    struct tree_dir **slot = find_dir(dir);
+    if (!slot)
+        return NEXT(closedir)(dir);
+    free(*slot);
+    __atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+    __atomic_sub_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
+    return 0;
+}
+
+/* ---- the device --------------------------------------------------------------------------- */
+
+/** The descriptor is a device file of a process that this one was forked from. */
+static bool is_foreign_store(int fd)
+{
+    char link[40], target[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = syscall(SYS_readlink, link, target, sizeof target - 1);
+    if (n < 0)
+        return false;
+    target[n] = '\0';
+    return strncmp(target, "/memfd:rocm-perf-device", 23) == 0;
+}
+
+RP_EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+    va_list args;
+    va_start(args, request);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    /* Terminal calls of the same letter carry no direction bits. */
+    if (_IOC_TYPE(request) == RP_KFD_IOCTL_TYPE && _IOC_DIR(request) != _IOC_NONE) {
+        int errno_before = errno;
+        struct rp_device *device = rp_device_get();
+        if (device && rp_device_owns(device, fd)) {
+            int rc = rp_kfd_ioctl(device, request, argument);
+            errno = errno_before;
+            return result(rc);
+        }
+        if (is_foreign_store(fd))
+            return fail(EBADF);
+        errno = errno_before;
+    }
+    return NEXT(ioctl)(fd, request, argument);
+}
+
+RP_EXPORT int munmap(void *address, size_t bytes)
+{
+    struct rp_device *device = rp_device_get();
+    if (device)
+        rp_memory_host_unmapped(&device->memory, (uintptr_t)address, bytes);
+    return NEXT(munmap)(address, bytes);
+}

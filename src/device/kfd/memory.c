@@ -1,0 +1,508 @@
+#include "memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device/exec/exec.h"
+#include "topology.h"
+
+/* Sparse: it only has to be larger than everything that can be modelled at once. */
+#define STORE_BYTES (1ull << 40)
+
+int rp_memory_open(struct rp_memory *memory, uint64_t vram_bytes, uint64_t gtt_bytes)
+{
+    *memory = (struct rp_memory){.vram_limit_bytes = vram_bytes, .gtt_limit_bytes = gtt_bytes};
+    pthread_mutex_init(&memory->lock, NULL);
+    return rp_store_open(&memory->store, STORE_BYTES, RP_MEMORY_RESERVED_BYTES);
+}
+
+/** Makes room for one more element and clears the new ones. */
+static int grow(void **array, size_t *capacity, size_t element_bytes)
+{
+    size_t larger = *capacity ? *capacity * 2 : 32;
+    void *grown = realloc(*array, larger * element_bytes);
+    if (!grown)
+        return -ENOMEM;
+    memset((char *)grown + *capacity * element_bytes, 0, (larger - *capacity) * element_bytes);
+    *array = grown;
+    *capacity = larger;
+    return 0;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------ */
+
+static void account(struct rp_memory *memory, const struct rp_buffer *buffer, int sign)
+{
+    uint64_t bytes = sign < 0 ? 0 - buffer->bytes : buffer->bytes;
+    if (buffer->flags & RP_KFD_MEM_VRAM)
+        memory->vram_used_bytes += bytes;
+    else if (buffer->flags & RP_KFD_MEM_GTT)
+        memory->gtt_used_bytes += bytes;
+}
+
+static bool fits(const struct rp_memory *memory, uint32_t flags, uint64_t bytes)
+{
+    if (flags & RP_KFD_MEM_VRAM)
+        return bytes <= memory->vram_limit_bytes - memory->vram_used_bytes;
+    if (flags & RP_KFD_MEM_GTT)
+        return bytes <= memory->gtt_limit_bytes - memory->gtt_used_bytes;
+    return true;
+}
+
+/** Finds the storage for a new buffer. */
+static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t user_address)
+{
+    switch (buffer->flags & RP_KFD_MEM_KINDS) {
+    case RP_KFD_MEM_VRAM:
+    case RP_KFD_MEM_GTT:
+        if (!fits(memory, buffer->flags, buffer->bytes))
+            return -ENOMEM;
+        int rc = rp_store_alloc(&memory->store, buffer->bytes, &buffer->offset);
+        if (rc < 0)
+            return rc;
+        break;
+    case RP_KFD_MEM_USERPTR:
+        if (user_address == 0)
+            return -EINVAL;
+        buffer->host = (uint8_t *)(uintptr_t)user_address;
+        return 0;
+    case RP_KFD_MEM_DOORBELL:
+        if (buffer->bytes > RP_MEMORY_DOORBELL_BYTES)
+            return -EINVAL;
+        buffer->offset = RP_MEMORY_DOORBELL_OFFSET;
+        break;
+    case RP_KFD_MEM_MMIO:
+        if (buffer->bytes > RP_MEMORY_MMIO_BYTES)
+            return -EINVAL;
+        buffer->offset = RP_MEMORY_MMIO_OFFSET;
+        break;
+    default:
+        return -EINVAL;
+    }
+    buffer->host = memory->store.window + buffer->offset;
+    return 0;
+}
+
+static int buffer_new(struct rp_memory *memory, const struct rp_kfd_alloc *args,
+                      struct rp_buffer **ret_buffer)
+{
+    size_t slot = 0;
+    while (slot < memory->buffer_capacity && memory->buffers[slot])
+        slot++;
+    if (slot == memory->buffer_capacity &&
+        grow((void **)&memory->buffers, &memory->buffer_capacity, sizeof *memory->buffers) < 0)
+        return -ENOMEM;
+    struct rp_buffer *buffer = malloc(sizeof *buffer);
+    if (!buffer)
+        return -ENOMEM;
+    *buffer = (struct rp_buffer){
+        .id = (uint32_t)slot + 1, .refs = 1, .flags = args->flags, .bytes = args->bytes};
+    int rc = back(memory, buffer, args->mmap_offset);
+    if (rc < 0) {
+        free(buffer);
+        return rc;
+    }
+    account(memory, buffer, +1);
+    memory->buffers[slot] = buffer;
+    *ret_buffer = buffer;
+    return 0;
+}
+
+static void unref(struct rp_memory *memory, struct rp_buffer *buffer)
+{
+    if (--buffer->refs > 0)
+        return;
+    if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
+        rp_store_free(&memory->store, buffer->offset, buffer->bytes);
+    account(memory, buffer, -1);
+    memory->buffers[buffer->id - 1] = NULL;
+    free(buffer);
+}
+
+void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer)
+{
+    pthread_mutex_lock(&memory->lock);
+    unref(memory, buffer);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+/* ---- mappings ----------------------------------------------------------------------------- */
+
+/** A buffer's mapping takes the place of leftovers of the program's own pages. */
+static int map_range(struct rp_memory *memory, const struct rp_vm_range *range)
+{
+    int rc = rp_vm_map(&memory->vm, range);
+    while (rc == -EEXIST) {
+        const struct rp_vm_range *old = rp_vm_next(&memory->vm, range->begin);
+        if (!old || !old->shared)
+            return -EEXIST;
+        uint64_t begin = old->begin > range->begin ? old->begin : range->begin;
+        uint64_t end = old->end < range->end ? old->end : range->end;
+        if (rp_vm_unmap(&memory->vm, begin, end) < 0)
+            return -ENOMEM;
+        rc = rp_vm_map(&memory->vm, range);
+    }
+    return rc;
+}
+
+static struct rp_memory_handle *lookup(struct rp_memory *memory, uint64_t handle)
+{
+    uint64_t slot = (handle & UINT32_MAX) - 1;
+    if (handle >> 32 != RP_TOPOLOGY_GPU_ID || slot >= memory->handle_capacity ||
+        !memory->handles[slot].buffer)
+        return NULL;
+    return &memory->handles[slot];
+}
+
+static int handle_new(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t va,
+                      uint64_t *ret_handle)
+{
+    size_t slot = 0;
+    while (slot < memory->handle_capacity && memory->handles[slot].buffer)
+        slot++;
+    if (slot == memory->handle_capacity &&
+        grow((void **)&memory->handles, &memory->handle_capacity, sizeof *memory->handles) < 0)
+        return -ENOMEM;
+    memory->handles[slot] = (struct rp_memory_handle){.buffer = buffer, .va = va};
+    *ret_handle = (uint64_t)RP_TOPOLOGY_GPU_ID << 32 | (slot + 1);
+    return 0;
+}
+
+static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handle)
+{
+    if (!handle->mapped)
+        return 0;
+    int rc = rp_vm_unmap(&memory->vm, handle->va, handle->va + handle->buffer->bytes);
+    if (rc == 0)
+        handle->mapped = false;
+    return rc;
+}
+
+/* ---- dmabuf descriptors ------------------------------------------------------------------- */
+
+/** Lets go of buffers whose last descriptor was closed. */
+static void reap_dmabufs(struct rp_memory *memory)
+{
+    for (size_t i = 0; i < memory->dmabuf_count;) {
+        struct rp_dmabuf *dmabuf = &memory->dmabufs[i];
+        struct pollfd probe = {.fd = dmabuf->read_end, .events = POLLIN};
+        if (poll(&probe, 1, 0) <= 0 || !(probe.revents & (POLLHUP | POLLNVAL))) {
+            i++;
+            continue;
+        }
+        if (!(probe.revents & POLLNVAL)) /* else somebody closed our descriptor */
+            close(dmabuf->read_end);
+        unref(memory, dmabuf->buffer);
+        memory->dmabufs[i] = memory->dmabufs[--memory->dmabuf_count];
+    }
+}
+
+static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int fd_flags,
+                         int *ret_fd)
+{
+    if (memory->dmabuf_count == memory->dmabuf_capacity &&
+        grow((void **)&memory->dmabufs, &memory->dmabuf_capacity, sizeof *memory->dmabufs) < 0)
+        return -ENOMEM;
+    int ends[2];
+    struct stat st;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    if (!(fd_flags & O_CLOEXEC))
+        fcntl(ends[1], F_SETFD, 0);
+    fstat(ends[0], &st);
+    buffer->refs++;
+    memory->dmabufs[memory->dmabuf_count++] = (struct rp_dmabuf){
+        .read_end = ends[0], .dev = st.st_dev, .ino = st.st_ino, .buffer = buffer};
+    *ret_fd = ends[1];
+    return 0;
+}
+
+static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return NULL;
+    for (size_t i = 0; i < memory->dmabuf_count; i++)
+        if (memory->dmabufs[i].ino == st.st_ino && memory->dmabufs[i].dev == st.st_dev)
+            return memory->dmabufs[i].buffer;
+    return NULL;
+}
+
+int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd)
+{
+    pthread_mutex_lock(&memory->lock);
+    reap_dmabufs(memory);
+    struct rp_memory_handle *h = lookup(memory, handle);
+    int rc = h ? export_buffer(memory, h->buffer, fd_flags, ret_fd) : -EINVAL;
+    pthread_mutex_unlock(&memory->lock);
+    return rc;
+}
+
+int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+{
+    pthread_mutex_lock(&memory->lock);
+    struct rp_buffer *buffer = find_dmabuf(memory, fd);
+    if (buffer) {
+        buffer->refs++;
+        *ret_buffer = buffer;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return buffer ? 0 : -EINVAL;
+}
+
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer)
+{
+    pthread_mutex_lock(&memory->lock);
+    struct rp_buffer *buffer =
+        id > 0 && id <= memory->buffer_capacity ? memory->buffers[id - 1] : NULL;
+    if (buffer) {
+        buffer->refs++;
+        *ret_buffer = buffer;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return buffer ? 0 : -ENOENT;
+}
+
+int rp_memory_import(struct rp_memory *memory, int fd, uint64_t va, uint64_t *ret_handle)
+{
+    pthread_mutex_lock(&memory->lock);
+    struct rp_buffer *buffer = find_dmabuf(memory, fd);
+    int rc = buffer ? handle_new(memory, buffer, va, ret_handle) : -EINVAL;
+    if (rc == 0)
+        buffer->refs++;
+    pthread_mutex_unlock(&memory->lock);
+    return rc;
+}
+
+/* ---- the driver's calls ------------------------------------------------------------------- */
+
+static int alloc_locked(struct rp_memory *memory, struct rp_kfd_alloc *args)
+{
+    struct rp_buffer *buffer;
+    reap_dmabufs(memory);
+    int rc = buffer_new(memory, args, &buffer);
+    if (rc < 0)
+        return rc;
+    rc = handle_new(memory, buffer, args->va, &args->handle);
+    if (rc < 0) {
+        unref(memory, buffer);
+        return rc;
+    }
+    if (!(args->flags & RP_KFD_MEM_USERPTR))
+        args->mmap_offset = buffer->offset;
+    return 0;
+}
+
+int rp_memory_alloc(struct rp_memory *memory, struct rp_kfd_alloc *args)
+{
+    if (args->bytes == 0 || args->va + args->bytes < args->va)
+        return -EINVAL;
+    pthread_mutex_lock(&memory->lock);
+    int rc = alloc_locked(memory, args);
+    pthread_mutex_unlock(&memory->lock);
+    return rc;
+}
+
+/* Decoded instructions are dropped after the lock is released: the executor calls back into this
+ * file while it holds its own. */
+
+int rp_memory_free(struct rp_memory *memory, uint64_t handle)
+{
+    uint64_t va = 0, bytes = 0;
+    pthread_mutex_lock(&memory->lock);
+    struct rp_memory_handle *h = lookup(memory, handle);
+    int rc = h ? unmap_handle(memory, h) : -EINVAL;
+    if (rc == 0) {
+        va = h->va;
+        bytes = h->buffer->bytes;
+        unref(memory, h->buffer);
+        h->buffer = NULL;
+    }
+    reap_dmabufs(memory);
+    pthread_mutex_unlock(&memory->lock);
+    if (va)
+        rp_exec_invalidate_code(va, bytes);
+    return rc;
+}
+
+static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle)
+{
+    if (handle->mapped)
+        return 0;
+    if (handle->va == 0)
+        return -EINVAL; /* physical memory only: it is mapped through libdrm */
+    const struct rp_buffer *buffer = handle->buffer;
+    struct rp_vm_range range = {
+        .begin = handle->va,
+        .end = handle->va + buffer->bytes,
+        .delta = (int64_t)((uint64_t)(uintptr_t)buffer->host - handle->va),
+        .writable = (buffer->flags & RP_KFD_MEM_WRITABLE) != 0,
+        .shared = (uint64_t)(uintptr_t)buffer->host == handle->va,
+    };
+    memory->shared_ranges += range.shared;
+    int rc = map_range(memory, &range);
+    if (rc == 0)
+        handle->mapped = true;
+    return rc;
+}
+
+int rp_memory_map(struct rp_memory *memory, uint64_t handle)
+{
+    pthread_mutex_lock(&memory->lock);
+    struct rp_memory_handle *h = lookup(memory, handle);
+    int rc = h ? map_handle(memory, h) : -EINVAL;
+    pthread_mutex_unlock(&memory->lock);
+    return rc;
+}
+
+int rp_memory_unmap(struct rp_memory *memory, uint64_t handle)
+{
+    uint64_t va = 0, bytes = 0;
+    pthread_mutex_lock(&memory->lock);
+    struct rp_memory_handle *h = lookup(memory, handle);
+    int rc = h ? unmap_handle(memory, h) : -EINVAL;
+    if (rc == 0) {
+        va = h->va;
+        bytes = h->buffer->bytes;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    if (va)
+        rp_exec_invalidate_code(va, bytes);
+    return rc;
+}
+
+uint64_t rp_memory_available_vram(struct rp_memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes;
+    pthread_mutex_unlock(&memory->lock);
+    return bytes;
+}
+
+int rp_memory_buffer_map(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t offset,
+                         uint64_t bytes, uint64_t va, bool writable, bool replace)
+{
+    if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return -EINVAL;
+    struct rp_vm_range range = {
+        .begin = va,
+        .end = va + bytes,
+        .delta = (int64_t)((uint64_t)(uintptr_t)buffer->host + offset - va),
+        .writable = writable,
+    };
+    pthread_mutex_lock(&memory->lock);
+    int rc = replace ? rp_vm_unmap(&memory->vm, va, va + bytes) : 0;
+    if (rc == 0)
+        rc = map_range(memory, &range);
+    pthread_mutex_unlock(&memory->lock);
+    if (replace)
+        rp_exec_invalidate_code(va, bytes);
+    return rc;
+}
+
+int rp_memory_va_unmap(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    pthread_mutex_lock(&memory->lock);
+    int rc = rp_vm_unmap(&memory->vm, va, va + bytes);
+    pthread_mutex_unlock(&memory->lock);
+    rp_exec_invalidate_code(va, bytes);
+    return rc;
+}
+
+/* ---- the program's own pages -------------------------------------------------------------- */
+
+static int share_locked(struct rp_memory *memory, uint64_t va, uint64_t end)
+{
+    while (va < end) {
+        const struct rp_vm_range *next = rp_vm_next(&memory->vm, va);
+        if (next && next->begin <= va) {
+            va = next->end;
+            continue;
+        }
+        struct rp_vm_range shared = {.begin = va,
+                                     .end = next && next->begin < end ? next->begin : end,
+                                     .writable = true,
+                                     .shared = true};
+        int rc = rp_vm_map(&memory->vm, &shared);
+        if (rc < 0)
+            return rc;
+        memory->shared_ranges++;
+        va = shared.end;
+    }
+    return 0;
+}
+
+int rp_memory_share(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    if (bytes == 0 || va + bytes < va || va % RP_STORE_PAGE)
+        return -EINVAL;
+    pthread_mutex_lock(&memory->lock);
+    int rc = share_locked(memory, va, va + bytes);
+    pthread_mutex_unlock(&memory->lock);
+    return rc;
+}
+
+void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    uint64_t end = va + bytes;
+    const struct rp_vm_range *range;
+    while (va < end && (range = rp_vm_next(&memory->vm, va)) && range->begin < end) {
+        uint64_t stop = range->end < end ? range->end : end;
+        if (range->shared && rp_vm_unmap(&memory->vm, va, stop) < 0)
+            break;
+        va = stop;
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+/* ---- what kernels see --------------------------------------------------------------------- */
+
+int rp_memory_is_mapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    return rp_memory_translate(memory, va, bytes, 0) != NULL;
+}
+
+void *rp_memory_translate(struct rp_memory *memory, uint64_t va, uint64_t bytes, int write)
+{
+    pthread_mutex_lock(&memory->lock);
+    void *host = rp_vm_translate(&memory->vm, va, bytes, write != 0);
+    pthread_mutex_unlock(&memory->lock);
+    return host;
+}
+
+int rp_memory_range(struct rp_memory *memory, uint64_t va, int write, uint64_t *ret_begin,
+                    uint64_t *ret_end, int64_t *ret_delta)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm, va);
+    int found = range && (!write || range->writable);
+    if (found) {
+        *ret_begin = range->begin;
+        *ret_end = range->end;
+        *ret_delta = range->delta;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return found;
+}
+
+void rp_memory_close(struct rp_memory *memory)
+{
+    for (size_t i = 0; i < memory->dmabuf_count; i++)
+        close(memory->dmabufs[i].read_end);
+    for (size_t i = 0; i < memory->buffer_capacity; i++)
+        free(memory->buffers[i]);
+    free(memory->buffers);
+    free(memory->handles);
+    free(memory->dmabufs);
+    rp_vm_release(&memory->vm);
+    rp_store_close(&memory->store);
+    pthread_mutex_destroy(&memory->lock);
+}

@@ -1,0 +1,108 @@
+/**
+ * @file memory.h
+ * @brief Device memory as the driver manages it: buffers, handles on them, mappings, sharing.
+ *
+ * A buffer is storage (an extent of the store, or the program's own pages). A handle is what
+ * /dev/kfd gives out: a buffer with the GPU address it is meant for. Buffers also live as long
+ * as a dmabuf descriptor or a libdrm import refers to them. All functions lock; -errno on failure.
+ */
+#ifndef RP_DEVICE_KFD_MEMORY_H
+#define RP_DEVICE_KFD_MEMORY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "store.h"
+#include "vm.h"
+
+enum {
+    RP_MEMORY_DOORBELL_OFFSET = 0x10000, /**< in the store; two pages of 8-byte doorbells */
+    RP_MEMORY_DOORBELL_BYTES = 0x2000,
+    RP_MEMORY_MMIO_OFFSET = 0x20000,
+    RP_MEMORY_MMIO_BYTES = 0x1000,
+    RP_MEMORY_RESERVED_BYTES = 2 << 20,
+};
+
+struct rp_buffer {
+    uint32_t id, refs;
+    uint32_t flags;     /**< RP_KFD_MEM_* */
+    uint64_t bytes;
+    uint64_t offset;    /**< in the store, unless userptr */
+    uint8_t *host;      /**< first byte in this process */
+    struct rp_drm_bo_metadata metadata;
+};
+
+struct rp_memory_handle {
+    struct rp_buffer *buffer; /**< NULL = free slot */
+    uint64_t va;
+    bool mapped;
+};
+
+struct rp_dmabuf {
+    int read_end; /**< we keep it: hung up when the last descriptor given out is closed */
+    dev_t dev;
+    ino_t ino;
+    struct rp_buffer *buffer;
+};
+
+struct rp_memory {
+    pthread_mutex_t lock;
+    struct rp_store store;
+    struct rp_vm vm;
+    uint64_t vram_limit_bytes, vram_used_bytes;
+    uint64_t gtt_limit_bytes, gtt_used_bytes;
+    struct rp_buffer **buffers; /**< index = id - 1 */
+    size_t buffer_capacity;
+    struct rp_memory_handle *handles; /**< index = low half of the handle - 1 */
+    size_t handle_capacity;
+    struct rp_dmabuf *dmabufs;
+    size_t dmabuf_count, dmabuf_capacity;
+    uint64_t shared_ranges; /**< how many shared mappings were ever made: 0 = unmap needs no look */
+};
+
+int rp_memory_open(struct rp_memory *memory, uint64_t vram_bytes, uint64_t gtt_bytes);
+
+/** ALLOC_MEMORY_OF_GPU: fills handle and mmap_offset. -ENOMEM when the modelled memory is full. */
+int rp_memory_alloc(struct rp_memory *memory, struct rp_kfd_alloc *args);
+int rp_memory_free(struct rp_memory *memory, uint64_t handle);
+int rp_memory_map(struct rp_memory *memory, uint64_t handle);
+int rp_memory_unmap(struct rp_memory *memory, uint64_t handle);
+
+uint64_t rp_memory_available_vram(struct rp_memory *memory);
+
+/** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
+int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
+
+/** A new reference to the buffer behind a dmabuf descriptor of this process. */
+int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer);
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer);
+void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer);
+
+/** IMPORT_DMABUF: a second handle on the same buffer. */
+int rp_memory_import(struct rp_memory *memory, int fd, uint64_t va, uint64_t *ret_handle);
+
+/** Maps part of a buffer at @p va (libdrm's view); @p replace drops what was there. */
+int rp_memory_buffer_map(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t offset,
+                         uint64_t bytes, uint64_t va, bool writable, bool replace);
+int rp_memory_va_unmap(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+
+/** Lets the GPU see the program's own pages at their own address (SVM); holes only. */
+int rp_memory_share(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+
+/** 1 when every byte of the range is mapped for the GPU. */
+int rp_memory_is_mapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+
+/** The program unmapped pages of its own: shared mappings of them end. */
+void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+
+/* For struct rp_exec_host. */
+void *rp_memory_translate(struct rp_memory *memory, uint64_t va, uint64_t bytes, int write);
+int rp_memory_range(struct rp_memory *memory, uint64_t va, int write, uint64_t *ret_begin,
+                    uint64_t *ret_end, int64_t *ret_delta);
+
+void rp_memory_close(struct rp_memory *memory);
+
+#endif

@@ -1,0 +1,64 @@
+/**
+ * @file packet.h
+ * @brief The packet processor: consumes one AQL queue's packets in order.
+ *
+ * A queue runs one packet at a time; several queues are interleaved by the caller (queue.c). All
+ * memory is reached through struct rp_exec_host, so a test can give it any memory.
+ */
+#ifndef RP_DEVICE_KFD_PACKET_H
+#define RP_DEVICE_KFD_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "clock.h"
+#include "device/exec/exec.h"
+#include "event.h"
+
+/** What the packet processor works with; one per device. */
+struct rp_cp {
+    const struct rp_exec_host *host;
+    const struct rp_arch *arch;
+    struct rp_clock *clock;
+    struct rp_events *events;
+    int report_fd; /**< where a fault's line goes: 2 */
+};
+
+struct rp_cp_queue {
+    uint32_t id;
+    uint64_t queue_va;           /**< amd_queue_t */
+    struct rp_amd_queue *shared; /**< the same, in this process */
+    uint8_t *ring;
+    uint64_t ring_va;
+    uint32_t ring_packets;   /**< power of two */
+    bool enabled;            /**< percentage > 0 */
+    bool faulted;            /**< reported; nothing more is consumed */
+    uint64_t read_index;     /**< next packet */
+    uint64_t end_ticks;      /**< when the previous packet ended */
+    bool begun;              /**< the packet at read_index was looked at, seen_ticks is valid */
+    uint64_t seen_ticks;     /**< device time when that happened */
+    uint64_t start_ticks;    /**< of the running dispatch */
+    struct rp_dispatch *dispatch;
+};
+
+enum rp_cp_step {
+    RP_CP_IDLE,     /**< nothing to do: empty, disabled or faulted */
+    RP_CP_PROGRESS, /**< consumed a packet or executed instructions */
+    RP_CP_WAITING,  /**< a barrier packet waits for its signals */
+};
+
+/**
+ * Binds a queue to its memory. @p queue must be zeroed.
+ * @return 0, -EINVAL (sizes, pointers that do not belong to one amd_queue_t), -EFAULT (not mapped)
+ */
+int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t ring_va,
+                     uint32_t ring_bytes, uint64_t read_pointer_va, uint64_t write_pointer_va);
+
+/** Does a bounded piece of work: at most @p budget wave instructions. */
+enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget);
+
+/** Frees the dispatch in flight. */
+void rp_cp_queue_release(struct rp_cp_queue *queue);
+
+#endif

@@ -1,0 +1,201 @@
+#include "queue.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "memory.h"
+
+/* Wave instructions per turn: some milliseconds, so that a queue never waits long for its turn. */
+enum { SLICE_WAVE_INSTS = 1 << 17 };
+
+enum {
+    SPIN_NS = 100 * 1000,      /* yield only */
+    MIN_SLEEP_NS = 20 * 1000,  /* then sleep an eighth of the time idled so far */
+    MAX_SLEEP_NS = 1000 * 1000,
+};
+
+void rp_queues_init(struct rp_queues *queues, const struct rp_cp *cp)
+{
+    *queues = (struct rp_queues){.cp = cp};
+    pthread_mutex_init(&queues->lock, NULL);
+}
+
+/* ---- the server --------------------------------------------------------------------------- */
+
+static int64_t host_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void let_callers_in(struct rp_queues *queues)
+{
+    while (__atomic_load_n(&queues->callers, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_unlock(&queues->lock);
+        sched_yield();
+        pthread_mutex_lock(&queues->lock);
+    }
+}
+
+/** Gives every queue one turn. Returns whether any made progress. */
+static bool serve_all(struct rp_queues *queues)
+{
+    bool progress = false;
+    pthread_mutex_lock(&queues->lock);
+    for (uint32_t id = 0; id < queues->used; id++) {
+        let_callers_in(queues);
+        struct rp_cp_queue *queue = queues->slots[id];
+        if (queue && rp_cp_step(queues->cp, queue, SLICE_WAVE_INSTS) == RP_CP_PROGRESS)
+            progress = true;
+    }
+    pthread_mutex_unlock(&queues->lock);
+    return progress;
+}
+
+static bool pause_after(struct rp_queues *queues, int64_t idle_ns)
+{
+    if (idle_ns < SPIN_NS) {
+        sched_yield();
+        return false;
+    }
+    int64_t sleep_ns = idle_ns / 8;
+    if (sleep_ns < MIN_SLEEP_NS)
+        sleep_ns = MIN_SLEEP_NS;
+    if (sleep_ns > MAX_SLEEP_NS)
+        sleep_ns = MAX_SLEEP_NS;
+    struct timespec timeout = {.tv_nsec = sleep_ns};
+    __atomic_store_n(&queues->asleep, 1, __ATOMIC_SEQ_CST);
+    long rc = syscall(SYS_futex, &queues->asleep, FUTEX_WAIT_PRIVATE, 1, &timeout, NULL, 0);
+    bool kicked = rc == 0 || errno == EAGAIN;
+    __atomic_store_n(&queues->asleep, 0, __ATOMIC_SEQ_CST);
+    return kicked;
+}
+
+static void *serve(void *arg)
+{
+    struct rp_queues *queues = arg;
+    prctl(PR_SET_NAME, "rp-device");
+    prctl(PR_SET_TIMERSLACK, 1000); /* of this thread: short sleeps stay short */
+    int64_t idle_since = host_ns();
+    for (;;) {
+        if (serve_all(queues)) {
+            idle_since = host_ns();
+            continue;
+        }
+        if (pause_after(queues, host_ns() - idle_since))
+            idle_since = host_ns();
+    }
+    return NULL;
+}
+
+void rp_queues_kick(struct rp_queues *queues)
+{
+    if (__atomic_exchange_n(&queues->asleep, 0, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &queues->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/** Detached, and deaf to the program's signals. */
+static int start_server(struct rp_queues *queues)
+{
+    if (queues->running)
+        return 0;
+    sigset_t all, old;
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int rc = pthread_create(&thread, &attr, serve, queues);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    queues->running = rc == 0;
+    return -rc;
+}
+
+/* ---- the driver's calls ------------------------------------------------------------------- */
+
+static void enter(struct rp_queues *queues)
+{
+    __atomic_add_fetch(&queues->callers, 1, __ATOMIC_ACQ_REL);
+    pthread_mutex_lock(&queues->lock);
+    __atomic_sub_fetch(&queues->callers, 1, __ATOMIC_ACQ_REL);
+}
+
+static void leave(struct rp_queues *queues)
+{
+    pthread_mutex_unlock(&queues->lock);
+    rp_queues_kick(queues);
+}
+
+static int create_locked(struct rp_queues *queues, struct rp_kfd_create_queue *args)
+{
+    uint32_t id = 0;
+    while (id < RP_QUEUE_LIMIT && queues->slots[id])
+        id++;
+    if (id == RP_QUEUE_LIMIT)
+        return -ENOSPC;
+    struct rp_cp_queue *queue = calloc(1, sizeof *queue);
+    if (!queue)
+        return -ENOMEM;
+    queue->id = id;
+    queue->enabled = args->percentage > 0;
+    int rc = rp_cp_queue_init(queues->cp, queue, args->ring_base, args->ring_bytes,
+                              args->read_pointer, args->write_pointer);
+    if (rc == 0)
+        rc = start_server(queues);
+    if (rc < 0) {
+        free(queue);
+        return rc;
+    }
+    queues->slots[id] = queue;
+    if (id >= queues->used)
+        queues->used = id + 1;
+    args->queue_id = id;
+    args->doorbell_offset = RP_MEMORY_DOORBELL_OFFSET + id * sizeof(uint64_t);
+    return 0;
+}
+
+int rp_queues_create(struct rp_queues *queues, struct rp_kfd_create_queue *args)
+{
+    if (args->type != RP_KFD_QUEUE_COMPUTE_AQL) {
+        rp_log("create queue: type %u is refused, only AQL compute queues exist", args->type);
+        return -EINVAL;
+    }
+    enter(queues);
+    int rc = create_locked(queues, args);
+    leave(queues);
+    return rc;
+}
+
+int rp_queues_destroy(struct rp_queues *queues, uint32_t id)
+{
+    enter(queues);
+    struct rp_cp_queue *queue = id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
+    if (queue) {
+        queues->slots[id] = NULL;
+        rp_cp_queue_release(queue);
+        free(queue);
+    }
+    leave(queues);
+    return queue ? 0 : -EINVAL;
+}
+
+int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
+{
+    enter(queues);
+    struct rp_cp_queue *queue = id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
+    if (queue)
+        queue->enabled = percentage > 0;
+    leave(queues);
+    return queue ? 0 : -EINVAL;
+}

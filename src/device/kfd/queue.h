@@ -1,0 +1,42 @@
+/**
+ * @file queue.h
+ * @brief All queues of the process and the thread that serves them, round robin.
+ *
+ * The runtime rings a doorbell with a plain store, which nobody can wait for: the thread looks at
+ * the queues' write indices, at once while there is work, then ever more seldom (at most 1 ms
+ * apart). Every driver call that may wait for the device kicks it.
+ */
+#ifndef RP_DEVICE_KFD_QUEUE_H
+#define RP_DEVICE_KFD_QUEUE_H
+
+#include <pthread.h>
+
+#include "packet.h"
+
+enum { RP_QUEUE_LIMIT = 1024 }; /* 8-byte doorbells in the process's two doorbell pages */
+
+struct rp_queues {
+    pthread_mutex_t lock;
+    const struct rp_cp *cp;
+    struct rp_cp_queue *slots[RP_QUEUE_LIMIT]; /**< index = queue id */
+    uint32_t used;                             /**< slots below this were ever in use */
+    bool running;                              /**< the thread exists */
+    uint32_t callers; /**< threads that want the lock: the server lets them in */
+    uint32_t asleep;  /**< futex word: 1 while the server sleeps */
+};
+
+void rp_queues_init(struct rp_queues *queues, const struct rp_cp *cp);
+
+/** CREATE_QUEUE: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM, -ENOSPC. */
+int rp_queues_create(struct rp_queues *queues, struct rp_kfd_create_queue *args);
+
+/** Returns when the queue's dispatch has been stopped and its memory is no longer used. */
+int rp_queues_destroy(struct rp_queues *queues, uint32_t id);
+
+/** Percentage 0 suspends the queue. */
+int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage);
+
+/** Wakes the server if it sleeps. */
+void rp_queues_kick(struct rp_queues *queues);
+
+#endif

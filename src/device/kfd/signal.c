@@ -1,0 +1,58 @@
+#include "signal.h"
+
+#include <errno.h>
+
+struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
+{
+    if (va % sizeof(uint64_t))
+        return NULL;
+    return host->translate(host->ctx, va, sizeof(struct rp_amd_signal), 1);
+}
+
+static void notify(const struct rp_cp *cp, const struct rp_amd_signal *signal)
+{
+    if (signal->mailbox_va == 0)
+        return;
+    uint64_t *mailbox = cp->host->translate(cp->host->ctx, signal->mailbox_va, sizeof *mailbox, 1);
+    if (mailbox)
+        __atomic_store_n(mailbox, signal->event_id, __ATOMIC_RELEASE);
+    rp_events_set(cp->events, signal->event_id);
+}
+
+int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks,
+                       uint64_t end_ticks)
+{
+    if (va == 0)
+        return 0;
+    struct rp_amd_signal *signal = rp_signal_at(cp->host, va);
+    if (!signal)
+        return -EFAULT;
+    signal->start_ticks = start_ticks;
+    signal->end_ticks = end_ticks;
+    /* The waiter may free the signal as soon as the value has changed: copy what comes after. */
+    struct rp_amd_signal after = *signal;
+    __atomic_sub_fetch(&signal->value, 1, __ATOMIC_SEQ_CST);
+    notify(cp, &after);
+    return 0;
+}
+
+int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value)
+{
+    struct rp_amd_signal *signal = va ? rp_signal_at(cp->host, va) : NULL;
+    if (!signal)
+        return -EFAULT;
+    struct rp_amd_signal after = *signal;
+    __atomic_store_n(&signal->value, value, __ATOMIC_SEQ_CST);
+    notify(cp, &after);
+    return 0;
+}
+
+void rp_signal_interrupt(struct rp_events *events, uint32_t m0)
+{
+    /* The message carries the low 8 bits of the event id (the device library masks them so); the
+     * driver looks the full id up in the event page. Setting every candidate is a spurious wake
+     * at worst: waiters look at their signal's value. */
+    uint32_t low = m0 & 0xff;
+    for (uint32_t id = low ? low : 256; id < RP_KFD_EVENT_LIMIT; id += 256)
+        rp_events_set(events, id);
+}

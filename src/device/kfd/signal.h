@@ -1,0 +1,26 @@
+/**
+ * @file signal.h
+ * @brief Stores to HSA signals the way the hardware makes them.
+ */
+#ifndef RP_DEVICE_KFD_SIGNAL_H
+#define RP_DEVICE_KFD_SIGNAL_H
+
+#include "packet.h"
+
+/** The signal at @p va in this process, or NULL if it is not mapped for writing. */
+struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va);
+
+/**
+ * End of a packet: timestamps, then the value goes down by one, then mailbox and event.
+ * @return 0, or -EFAULT when the signal is not mapped; va 0 = no signal, 0
+ */
+int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks,
+                       uint64_t end_ticks);
+
+/** Stores @p value (queue errors) and wakes the waiters. 0 or -EFAULT. */
+int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
+
+/** s_sendmsg: wakes the event whose low bits are in @p m0. */
+void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
+
+#endif

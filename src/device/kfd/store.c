@@ -1,0 +1,125 @@
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Large buffers start on a boundary where the kernel can use large pages. */
+enum { BIG = 2 << 20 };
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes)
+{
+    *store = (struct rp_store){.fd = -1, .bytes = bytes};
+    store->free = malloc(16 * sizeof *store->free);
+    if (!store->free)
+        return -ENOMEM;
+    store->free_capacity = 16;
+    store->free[store->free_count++] = (struct rp_store_extent){reserved_bytes, bytes};
+    store->fd = memfd_create("rocm-perf-device", MFD_CLOEXEC);
+    if (store->fd < 0 || ftruncate(store->fd, (off_t)bytes) < 0)
+        goto fail;
+    store->window =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, store->fd, 0);
+    if (store->window == MAP_FAILED) {
+        store->window = NULL;
+        goto fail;
+    }
+    /* A forked child has no device, and a core dump need not carry the modelled memory. */
+    madvise(store->window, bytes, MADV_DONTFORK);
+    madvise(store->window, bytes, MADV_DONTDUMP);
+    return 0;
+fail:;
+    int rc = -errno;
+    rp_store_close(store);
+    return rc;
+}
+
+static int reserve_extent(struct rp_store *store)
+{
+    if (store->free_count < store->free_capacity)
+        return 0;
+    size_t capacity = store->free_capacity * 2;
+    struct rp_store_extent *grown = realloc(store->free, capacity * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    store->free = grown;
+    store->free_capacity = capacity;
+    return 0;
+}
+
+static void insert(struct rp_store *store, size_t at, struct rp_store_extent extent)
+{
+    memmove(&store->free[at + 1], &store->free[at], (store->free_count - at) * sizeof extent);
+    store->free[at] = extent;
+    store->free_count++;
+}
+
+static void erase(struct rp_store *store, size_t at)
+{
+    store->free_count--;
+    memmove(&store->free[at], &store->free[at + 1],
+            (store->free_count - at) * sizeof *store->free);
+}
+
+int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
+{
+    if (bytes == 0 || bytes > store->bytes)
+        return -EINVAL;
+    bytes = round_up(bytes, RP_STORE_PAGE);
+    uint64_t align = bytes >= BIG ? BIG : RP_STORE_PAGE;
+    if (reserve_extent(store) < 0) /* for this alloc's split, or for a later free */
+        return -ENOMEM;
+    for (size_t i = 0; i < store->free_count; i++) {
+        struct rp_store_extent *hole = &store->free[i];
+        uint64_t begin = round_up(hole->begin, align);
+        if (begin > hole->end || hole->end - begin < bytes)
+            continue;
+        struct rp_store_extent tail = {begin + bytes, hole->end};
+        hole->end = begin;
+        if (tail.begin < tail.end)
+            insert(store, i + 1, tail);
+        if (store->free[i].begin == store->free[i].end)
+            erase(store, i);
+        *ret_offset = begin;
+        return 0;
+    }
+    return -ENOMEM;
+}
+
+void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes)
+{
+    bytes = round_up(bytes, RP_STORE_PAGE);
+    madvise(store->window + offset, bytes, MADV_REMOVE); /* punches the hole, needs no fd */
+    size_t at = 0;
+    while (at < store->free_count && store->free[at].begin < offset)
+        at++;
+    int joins_left = at > 0 && store->free[at - 1].end == offset;
+    int joins_right = at < store->free_count && store->free[at].begin == offset + bytes;
+    if (joins_left && joins_right) {
+        store->free[at - 1].end = store->free[at].end;
+        erase(store, at);
+    } else if (joins_left) {
+        store->free[at - 1].end = offset + bytes;
+    } else if (joins_right) {
+        store->free[at].begin = offset;
+    } else if (reserve_extent(store) == 0) {
+        insert(store, at, (struct rp_store_extent){offset, offset + bytes});
+    } /* else: the extent is lost to later allocations, its pages are already given back */
+}
+
+void rp_store_close(struct rp_store *store)
+{
+    if (store->window)
+        munmap(store->window, store->bytes);
+    if (store->fd >= 0)
+        close(store->fd);
+    free(store->free);
+    *store = (struct rp_store){.fd = -1};
+}

@@ -1,0 +1,40 @@
+/**
+ * @file store.h
+ * @brief Where the modelled memories keep their bytes: one sparse file without a name.
+ *
+ * The file is mapped once, whole, into this process: that window is what kernels see. The
+ * runtimes map parts of the same file where they want them (the device files they open are this
+ * file). Extents are given out first fit; a freed extent gives its pages back and reads as zero.
+ */
+#ifndef RP_DEVICE_KFD_STORE_H
+#define RP_DEVICE_KFD_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RP_STORE_PAGE = 4096 };
+
+struct rp_store_extent {
+    uint64_t begin, end;
+};
+
+struct rp_store {
+    int fd;
+    uint8_t *window;
+    uint64_t bytes;
+    struct rp_store_extent *free; /**< sorted, never touching */
+    size_t free_count, free_capacity;
+};
+
+/** @p reserved_bytes at the start are never given out. Returns 0 or -errno. */
+int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes);
+
+/** @p bytes are rounded up to pages. Returns 0, -EINVAL or -ENOMEM. */
+int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset);
+
+/** Gives back what rp_store_alloc gave, same size. */
+void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes);
+
+void rp_store_close(struct rp_store *store);
+
+#endif

@@ -1,0 +1,16 @@
+/**
+ * @file svm.h
+ * @brief Shared virtual memory: the program's own pages become visible to the GPU.
+ *
+ * Pages do not migrate: CPU and GPU see the same ones, so the location attributes are accepted
+ * and change nothing.
+ */
+#ifndef RP_DEVICE_KFD_SVM_H
+#define RP_DEVICE_KFD_SVM_H
+
+#include "memory.h"
+
+/** The SVM ioctl; @p bytes is the size of the argument. 0 or -errno. */
+int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes);
+
+#endif
