@@ -2,6 +2,7 @@
  * @file lane_cvt.c
  * @brief Conversions: saturating to integers (NaN gives 0), nearest even to floats.
  */
+#include "lane_f16.h"
 #include "lane_level.h"
 #include "lane_num.h"
 
@@ -58,6 +59,98 @@ static inline float rp_f32_of_u32(uint32_t x)
 static inline uint32_t rp_sat_i16(int32_t x)
 {
     return (uint32_t)rp_min_i32(rp_max_i32(x, INT16_MIN), INT16_MAX);
+}
+
+static inline uint32_t rp_sat_u16_f32(float x)
+{
+    const float clamped = x > 0 ? (x < 65535.0f ? x : 65535.0f) : 0.0f; /* NaN to 0 */
+    return (uint32_t)(int32_t)clamped;
+}
+
+static inline uint64_t rp_pair(float lo, float hi)
+{
+    return (uint64_t)rp_bits_f32(hi) << 32 | rp_bits_f32(lo);
+}
+
+/* ---- fp8 and bf8 of this GPU ("FNUZ"): no infinity, no -0, one NaN (0x80) ------------------ *
+ * fp8 is 1-4-3 with bias 8, bf8 is 1-5-2 with bias 16. */
+
+static inline float rp_f32_of_fnuz(uint32_t v, unsigned mant_bits, uint32_t bias)
+{
+    const uint32_t mag = v & 0x7fu;
+    const uint32_t normal = (mag << (23 - mant_bits)) + ((127 - bias) << 23);
+    const float step = rp_f32_of((128 - bias - mant_bits) << 23); /* of the denormals */
+    const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * step);
+    const uint32_t value = (mag >> mant_bits ? normal : denormal) | (v & 0x80u) << 24;
+    return rp_f32_of(v == 0x80u ? 0x7fc00000u : value);
+}
+
+static inline float rp_f32_of_fp8(uint32_t v)
+{
+    return rp_f32_of_fnuz(v, 3, 8);
+}
+
+static inline float rp_f32_of_bf8(uint32_t v)
+{
+    return rp_f32_of_fnuz(v, 2, 16);
+}
+
+/* r: magnitude after rounding. Too large is NaN, or the largest value with MODE.FP16_OVFL (23). */
+static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
+{
+    const int finite = (bits & 0x7fffffffu) < 0x7f800000u;
+    const uint32_t large = (mode >> 23 & 1) && finite ? 0x7fu : 0xffffu;
+    const uint32_t mag = finite && r <= 0x7fu ? r : large;
+    return mag > 0x7fu ? 0x80u : mag == 0 ? 0 : mag | (bits >> 24 & 0x80u);
+}
+
+/* Nearest even. */
+static inline uint32_t rp_fnuz_of_f32(uint32_t bits, unsigned mant_bits, uint32_t bias,
+                                      uint32_t mode)
+{
+    const uint32_t x = bits & 0x7fffffffu, drop = 23 - mant_bits, half = 1u << (drop - 1);
+    const uint32_t normal = (x - ((127 - bias) << 23) + half - 1 + (x >> drop & 1)) >> drop;
+    /* f32 numbers near this one are as far apart as the denormals: adding it rounds to them. */
+    const uint32_t grid = (128 - bias - mant_bits + 23) << 23;
+    const uint32_t denormal = rp_bits_f32(rp_f32_of(x) + rp_f32_of(grid)) - grid;
+    return rp_fnuz_finish(x < (128 - bias) << 23 ? denormal : normal, bits, mode);
+}
+
+/* Stochastic: the dropped bits plus as many random bits from the top of S1, then cut off. The
+ * document shows this for normal results (its wrap of the mantissa without carry is taken for a
+ * slip); for denormal results, which drop more bits, more random bits are taken likewise. */
+static inline uint32_t rp_fnuz_of_f32_random(uint32_t bits, uint32_t random, unsigned mant_bits,
+                                             uint32_t bias, uint32_t mode)
+{
+    const uint32_t x = bits & 0x7fffffffu, drop = 23 - mant_bits, min_normal = (128 - bias) << 23;
+    const uint32_t normal =
+        (uint32_t)((uint64_t)x - ((127 - bias) << 23) + (random >> (32 - drop))) >> drop;
+    const uint32_t exp = x >> 23 ? x >> 23 : 1, more = 128 - bias - exp;
+    const uint64_t sig = (x & 0x7fffffu) | (x >> 23 ? 0x800000u : 0);
+    const uint32_t total = drop + more < 32 ? drop + more : 32;
+    /* Below 2^-32 of a step even the largest random number does not carry. */
+    const uint64_t denormal = drop + more > 32 ? 0 : (sig + (random >> (32 - total))) >> total;
+    return rp_fnuz_finish(x < min_normal ? (uint32_t)denormal : normal, bits, mode);
+}
+
+static inline uint32_t rp_fp8_of_f32(uint32_t bits, uint32_t mode)
+{
+    return rp_fnuz_of_f32(bits, 3, 8, mode);
+}
+
+static inline uint32_t rp_bf8_of_f32(uint32_t bits, uint32_t mode)
+{
+    return rp_fnuz_of_f32(bits, 2, 16, mode);
+}
+
+static inline uint32_t rp_fp8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
+{
+    return rp_fnuz_of_f32_random(bits, random, 3, 8, mode);
+}
+
+static inline uint32_t rp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
+{
+    return rp_fnuz_of_f32_random(bits, random, 2, 16, mode);
 }
 
 #define RP_LANE_CVT(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)

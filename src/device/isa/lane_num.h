@@ -47,6 +47,35 @@
 #define RP_SHAPE_i16_i16_i16_i16(n, ...) RP_LANE_ROW3(n, i16, i16, i16, i16, __VA_ARGS__)
 #define RP_SHAPE_f32_f32_f32_f32(n, ...) RP_LANE_ROW3(n, f32, f32, f32, f32, __VA_ARGS__)
 #define RP_SHAPE_f32_u32_u32_u32(n, ...) RP_LANE_ROW3(n, f32, u32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64(n, ...)         RP_LANE_ROW1(n, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_f64_u64(n, ...)         RP_LANE_ROW1(n, f64, u64, __VA_ARGS__)
+#define RP_SHAPE_i32_u64(n, ...)         RP_LANE_ROW1(n, i32, u64, __VA_ARGS__)
+#define RP_SHAPE_f16_f16(n, ...)         RP_LANE_ROW1(n, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_f16(n, ...)         RP_LANE_ROW1(n, h16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16(n, ...)         RP_LANE_ROW1(n, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f32(n, ...)         RP_LANE_ROW1(n, h16, f32, __VA_ARGS__)
+#define RP_SHAPE_i16_f16(n, ...)         RP_LANE_ROW1(n, i16, f16, __VA_ARGS__)
+#define RP_SHAPE_u16_f16(n, ...)         RP_LANE_ROW1(n, u16, f16, __VA_ARGS__)
+#define RP_SHAPE_f16_i16(n, ...)         RP_LANE_ROW1(n, f16, i16, __VA_ARGS__)
+#define RP_SHAPE_f16_u16(n, ...)         RP_LANE_ROW1(n, f16, u16, __VA_ARGS__)
+#define RP_SHAPE_f32_f16(n, ...)         RP_LANE_ROW1(n, f32, f16, __VA_ARGS__)
+#define RP_SHAPE_u64_u32(n, ...)         RP_LANE_ROW1(n, u64, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_f64(n, ...)     RP_LANE_ROW2(n, f64, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_u64_u64_u64(n, ...)     RP_LANE_ROW2(n, u64, u64, u64, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_i32(n, ...)     RP_LANE_ROW2(n, f64, f64, i32, __VA_ARGS__)
+#define RP_SHAPE_f64_u64_u32(n, ...)     RP_LANE_ROW2(n, f64, u64, u32, __VA_ARGS__)
+#define RP_SHAPE_f16_f16_f16(n, ...)     RP_LANE_ROW2(n, f16, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16_h16(n, ...)     RP_LANE_ROW2(n, h16, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f16_i16(n, ...)     RP_LANE_ROW2(n, h16, f16, i16, __VA_ARGS__)
+#define RP_SHAPE_u16_h16(n, ...)         RP_LANE_ROW1(n, u16, h16, __VA_ARGS__)
+#define RP_SHAPE_u32_f32_f32(n, ...)     RP_LANE_ROW2(n, u32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_u16_u32_u32(n, ...)     RP_LANE_ROW2(n, u16, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_f64_f64(n, ...) RP_LANE_ROW3(n, f64, f64, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_f64_u64_u64_u64(n, ...) RP_LANE_ROW3(n, f64, u64, u64, u64, __VA_ARGS__)
+#define RP_SHAPE_h16_f16_f16_f16(n, ...) RP_LANE_ROW3(n, h16, f16, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16_h16_h16(n, ...) RP_LANE_ROW3(n, h16, h16, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f32_f32_f32(n, ...) RP_LANE_ROW3(n, h16, f32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_u32_u32_f32(n, ...) RP_LANE_ROW3(n, f32, u32, u32, f32, __VA_ARGS__)
 #define RP_SHAPE_mask_u32_u32(n, ...)    RP_LANE_ROWM(n, u32, u32, __VA_ARGS__)
 #define RP_SHAPE_mask_i32_i32(n, ...)    RP_LANE_ROWM(n, i32, i32, __VA_ARGS__)
 #define RP_SHAPE_mask_u64_u64(n, ...)    RP_LANE_ROWM(n, u64, u64, __VA_ARGS__)
@@ -77,6 +106,17 @@ static inline uint32_t rp_min_u32(uint32_t x, uint32_t y)
 static inline uint32_t rp_max_u32(uint32_t x, uint32_t y)
 {
     return x > y ? x : y;
+}
+
+/* One rounding at every level: a CPU instruction, or libm's fmaf, which is correctly rounded. */
+static inline float rp_fma_f32(float a, float b, float c)
+{
+    return rp_nan3(a, b, rp_nan1(c, __builtin_fmaf(a, b, c)));
+}
+
+static inline double rp_fma_f64(double a, double b, double c)
+{
+    return rp_nan3_f64(a, b, rp_nan1_f64(c, __builtin_fma(a, b, c)));
 }
 
 static inline int32_t rp_med_i32(int32_t x, int32_t y, int32_t z)

@@ -1,0 +1,160 @@
+/**
+ * @file lane_h16.c
+ * @brief f16, packed 16-bit and mixed-precision kernels.
+ */
+#include "lane_f16.h"
+#include "lane_level.h"
+#include "lane_num.h"
+
+/* Signed integers in the order of the f16 values, -0 below +0. */
+static inline int32_t rp_order_h16(uint32_t x)
+{
+    const int32_t s = (int32_t)(x << 16) >> 16;
+    return s ^ ((s >> 31) & 0x7fff);
+}
+
+/* As for f32: a NaN loses, except that with IEEE set a signalling one wins, quieted. */
+static inline uint32_t rp_pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
+{
+    const uint32_t mag_a = a & 0x7fffu, mag_b = b & 0x7fffu, span = mode & 0x200u ? 0x1ffu : 0;
+    r = mag_b > 0x7c00u ? a : r;
+    r = mag_a > 0x7c00u ? b : r;
+    r = mag_b - 0x7c01u < span ? b | 0x0200u : r;
+    return mag_a - 0x7c01u < span ? a | 0x0200u : r;
+}
+
+static inline uint32_t rp_min_h16(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pick_h16(a, b, rp_order_h16(a) < rp_order_h16(b) ? a : b, mode);
+}
+
+static inline uint32_t rp_max_h16(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pick_h16(a, b, rp_order_h16(a) > rp_order_h16(b) ? a : b, mode);
+}
+
+static inline uint32_t rp_med_h16(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
+{
+    const uint32_t max = rp_max_h16(rp_max_h16(a, b, mode), c, mode);
+    const uint32_t min = rp_min_h16(rp_min_h16(a, b, mode), c, mode);
+    const int any_nan = ((a & 0x7fffu) > 0x7c00u) | ((b & 0x7fffu) > 0x7c00u) |
+                        ((c & 0x7fffu) > 0x7c00u);
+    const int max_is_a = rp_f32_of_h16(max) == rp_f32_of_h16(a);
+    const int max_is_b = rp_f32_of_h16(max) == rp_f32_of_h16(b);
+    const uint32_t x = max_is_a ? b : a, y = max_is_a | max_is_b ? c : b;
+    return any_nan ? min : rp_max_h16(x, y, mode);
+}
+
+static inline uint32_t rp_add_h16(uint32_t x, uint32_t y)
+{
+    const float a = rp_f32_of_h16(x), b = rp_f32_of_h16(y);
+    return rp_h16_of_f32(rp_nan1(a, a + b));
+}
+
+static inline uint32_t rp_mul_h16(uint32_t x, uint32_t y)
+{
+    const float a = rp_f32_of_h16(x), b = rp_f32_of_h16(y);
+    return rp_h16_of_f32(rp_nan1(a, a * b));
+}
+
+/* The product is exact in f64, and the sum rounded there cannot land on an f16 midpoint that it was
+ * not on: products have 22 bits, so whatever f64 loses is far below an f16 half step. */
+static inline uint32_t rp_fma_h16(float a, float b, float c)
+{
+    const double r = (double)a * (double)b + (double)c;
+    const uint32_t h = rp_h16_of_f64(r);
+    const float nan = rp_nan3(a, b, rp_nan1(c, 0.0f));
+    return nan != nan ? rp_h16_of_f32(nan) : h;
+}
+
+/* Below 1: in f16 the subtraction rounds up to 1 for tiny negative numbers. */
+static inline uint32_t rp_fract_h16(float a)
+{
+    const uint32_t h = rp_h16_of_f32(rp_nan1(a, a - __builtin_floorf(a)));
+    return h == 0x3c00u ? 0x3bffu : h;
+}
+
+static inline uint32_t rp_frexp_mant_h16(uint32_t x)
+{
+    const uint32_t mag = x & 0x7fffu;
+    const uint32_t bits = rp_bits_f32(rp_f32_of_h16(mag)); /* denormals are normal there */
+    const uint32_t mant = (x & 0x8000u) | 0x3800u | (bits >> 13 & 0x3ffu);
+    const uint32_t quiet = mag > 0x7c00u ? x | 0x0200u : x;
+    return mag == 0 || mag >= 0x7c00u ? quiet : mant;
+}
+
+static inline uint32_t rp_frexp_exp_h16(uint32_t x)
+{
+    const uint32_t mag = x & 0x7fffu;
+    const uint32_t exp = (rp_bits_f32(rp_f32_of_h16(mag)) >> 23) - 126;
+    return mag == 0 || mag >= 0x7c00u ? 0 : exp;
+}
+
+static inline uint32_t rp_ldexp_h16(float a, int32_t n)
+{
+    const int32_t k = rp_min_i32(rp_max_i32(n, -100), 100);
+    const double scale = rp_f64_of((uint64_t)(uint32_t)(k + 1023) << 52);
+    const uint32_t h = rp_h16_of_f64((double)a * scale);
+    return a != a ? rp_h16_of_f32(a) : h;
+}
+
+static inline uint32_t rp_div_fixup_h16(uint32_t q, uint32_t den, uint32_t num)
+{
+    const uint32_t sign = (den ^ num) & 0x8000u, d = den & 0x7fffu, n = num & 0x7fffu;
+    const uint32_t inf = 0x7c00u;
+    uint32_t r = (q & 0x7fffu) | sign;
+    r = d == inf || n == 0 ? sign : r;
+    r = d == 0 || n == inf ? inf | sign : r;
+    r = (d == 0 && n == 0) || (d == inf && n == inf) ? 0xfe00u : r;
+    r = d > inf ? den | 0x0200u : r;
+    return n > inf ? num | 0x0200u : r;
+}
+
+/* In the document's order: the addend, plus the low product, plus the high one, each sum rounded;
+ * the products are exact. */
+static inline float rp_dot2_h16(uint32_t x, uint32_t y, float c)
+{
+    const float a0 = rp_f32_of_h16(x & 0xffffu), b0 = rp_f32_of_h16(y & 0xffffu);
+    const float a1 = rp_f32_of_h16(x >> 16), b1 = rp_f32_of_h16(y >> 16);
+    const float p0 = rp_nan1(a0, a0 * b0), p1 = rp_nan1(a1, a1 * b1);
+    const float t = rp_nan1(c, c + p0);
+    return rp_nan1(t, t + p1);
+}
+
+/* ---- halves ------------------------------------------------------------------------------- */
+
+static inline uint32_t rp_lo(uint32_t x)
+{
+    return x & 0xffffu;
+}
+
+static inline uint32_t rp_hi(uint32_t x)
+{
+    return x >> 16;
+}
+
+static inline int32_t rp_slo(uint32_t x)
+{
+    return (int32_t)(x << 16) >> 16;
+}
+
+static inline int32_t rp_shi(uint32_t x)
+{
+    return (int32_t)x >> 16;
+}
+
+static inline uint32_t rp_pk(uint32_t lo, uint32_t hi)
+{
+    return (lo & 0xffffu) | hi << 16;
+}
+
+static inline uint32_t rp_pk_fma_h16(uint32_t a, uint32_t b, uint32_t c)
+{
+    return rp_pk(
+        rp_fma_h16(rp_f32_of_h16(rp_lo(a)), rp_f32_of_h16(rp_lo(b)), rp_f32_of_h16(rp_lo(c))),
+        rp_fma_h16(rp_f32_of_h16(rp_hi(a)), rp_f32_of_h16(rp_hi(b)), rp_f32_of_h16(rp_hi(c))));
+}
+
+#define RP_LANE_H16(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
+#define RP_LANE_PK(shape, name, ...)  RP_SHAPE_##shape(name, __VA_ARGS__)
+#include "lane.def"
