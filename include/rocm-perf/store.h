@@ -179,9 +179,10 @@ void rp_store_writer_abandon(struct rp_store_writer *w);
 /* --- reading ------------------------------------------------------------------------------- */
 
 /**
- * Opens a rocpd database read-only and finds its schema by its columns.
- * @return 0; RP_BAD_INPUT when it is not SQLite, not rocpd (says what it is), or lacks a table
- *         that every version has
+ * Opens a rocpd database read-only and finds its schema by its columns. Leaves nothing behind in
+ * its folder.
+ * @return 0; RP_BAD_INPUT when it is not SQLite, not rocpd (says what it is), damaged, or lacks a
+ *         table that every version has; RP_ENVIRONMENT when it cannot be read
  */
 int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
 /** Accepts NULL. */
@@ -189,22 +190,45 @@ void rp_store_close(struct rp_store *store);
 
 /** "3.0.0" ... "3.0.5": the oldest version that has all of the columns found. */
 const char *rp_store_schema(const struct rp_store *store);
-/** Value of a metadata tag or NULL. */
+/** Value of a metadata tag (the first, in a merged database) or NULL. */
 const char *rp_store_metadata(const struct rp_store *store, const char *tag);
 
-/* Arrays are loaded once, sorted by id (dispatches and copies by start, then id), and owned by
- * the store. */
+/** How many processes were merged into the database; grows when rows with a new guid are loaded. */
+uint32_t rp_store_guid_count(const struct rp_store *store);
+/** The guid that a row's guid_index stands for, NULL when there is none. */
+const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index);
+
+/*
+ * Arrays are loaded once, sorted by guid_index and id (dispatches and copies by start, then
+ * guid_index, then id), and owned by the store. A table that not every version has and that is
+ * missing gives no rows.
+ * Return 0; RP_BAD_INPUT when the database is damaged, lacks a column that is needed, or holds a
+ * text where a number belongs; RP_ENVIRONMENT when memory or the disk fails.
+ */
 int rp_store_processes(struct rp_store *s, const struct rp_row_process **ret, size_t *ret_count,
                        struct rp_err *err);
+int rp_store_threads(struct rp_store *s, const struct rp_row_thread **ret, size_t *ret_count,
+                     struct rp_err *err);
 int rp_store_agents(struct rp_store *s, const struct rp_row_agent **ret, size_t *ret_count,
                     struct rp_err *err);
 int rp_store_queues(struct rp_store *s, const struct rp_row_queue **ret, size_t *ret_count,
                     struct rp_err *err);
+int rp_store_streams(struct rp_store *s, const struct rp_row_queue **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_code_objects(struct rp_store *s, const struct rp_row_code_object **ret,
+                          size_t *ret_count, struct rp_err *err);
 int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
                      struct rp_err *err);
 int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
                         struct rp_err *err);
 int rp_store_copies(struct rp_store *s, const struct rp_row_copy **ret, size_t *ret_count,
                     struct rp_err *err);
+
+/** The agent or kernel that a row with this guid_index refers to; NULL when it does not exist or
+ *  rp_store_agents, rp_store_kernels has not been called yet. */
+const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
+                                               int64_t id);
+const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
+                                                 int64_t id);
 
 #endif

@@ -1,0 +1,216 @@
+#include "store/probe.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "store/sqlerr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The header is in the SQLite file format description, section 1.3; numbers are big endian. */
+enum {
+    HEADER_BYTES = 100,
+    AT_PAGE_SIZE = 16,
+    AT_READ_VERSION = 19,
+    AT_CHANGES = 24,
+    AT_PAGE_COUNT = 28,
+    AT_VALID_FOR = 92,
+    VERSION_WAL = 2,
+};
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    const char *what;
+} other_files[] = {
+    {"\x1f\x8b", 2, "a gzip file"},
+    {"\x28\xb5\x2f\xfd", 4, "a Zstandard file"},
+    {"\x7f"
+     "ELF",
+     4, "an ELF file"},
+    {"PK\x03\x04", 4, "a zip file"},
+    {"{", 1, "JSON"},
+    {"[", 1, "JSON"},
+    {"\"", 1, "text, perhaps CSV"},
+};
+
+static uint32_t be32(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static int not_sqlite(const unsigned char *head, size_t len, struct rp_err *err)
+{
+    for (size_t i = 0; i < sizeof other_files / sizeof other_files[0]; i++)
+        if (len >= other_files[i].len &&
+            memcmp(head, other_files[i].bytes, other_files[i].len) == 0)
+            return rp_fail(err, RP_BAD_INPUT, "it is not an SQLite database (it looks like %s)",
+                           other_files[i].what);
+    return rp_fail(err, RP_BAD_INPUT, "it is not an SQLite database");
+}
+
+static bool log_has_data(const char *path)
+{
+    rp_autobuf name = {0};
+    struct stat st;
+
+    rp_buf_printf(&name, "%s-wal", path);
+    return !name.failed && stat(name.data, &st) == 0 && st.st_size > 0;
+}
+
+static int check_header(const unsigned char *head, size_t len, struct rp_probe *probe,
+                        struct rp_err *err)
+{
+    uint32_t page_bytes;
+    uint64_t whole_bytes;
+
+    if (len < 16 || memcmp(head, "SQLite format 3", 16) != 0)
+        return not_sqlite(head, len, err);
+    if (len < HEADER_BYTES)
+        return rp_fail(err, RP_BAD_INPUT, "it is truncated: %zu bytes, less than a header", len);
+    page_bytes = (uint32_t)head[AT_PAGE_SIZE] << 8 | head[AT_PAGE_SIZE + 1];
+    page_bytes = page_bytes == 1 ? 65536 : page_bytes;
+    whole_bytes = (uint64_t)be32(head + AT_PAGE_COUNT) * page_bytes;
+    probe->wal = head[AT_READ_VERSION] == VERSION_WAL;
+    /* The page count counts only if the last writer kept it (the two counters agree); with data
+     * in the log the file itself may still be short. */
+    if (be32(head + AT_CHANGES) == be32(head + AT_VALID_FOR) && !probe->wal_has_data &&
+        probe->size_bytes < whole_bytes)
+        return rp_fail(err, RP_BAD_INPUT, "it is truncated: %" PRIu64 " of %" PRIu64 " bytes",
+                       probe->size_bytes, whole_bytes);
+    return 0;
+}
+
+int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct rp_probe probe = {0};
+    unsigned char head[HEADER_BYTES];
+    struct stat st;
+    ssize_t len;
+    int result;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return rp_fail_errno(err,
+                             errno == ENOENT || errno == ENOTDIR ? RP_BAD_INPUT : RP_ENVIRONMENT,
+                             errno, "cannot open it");
+    if (S_ISDIR(st.st_mode))
+        return rp_fail(err, RP_BAD_INPUT, "it is a directory");
+    if (!S_ISREG(st.st_mode))
+        return rp_fail(err, RP_BAD_INPUT, "it is not a regular file");
+    if (st.st_size == 0)
+        return rp_fail(err, RP_BAD_INPUT, "it is empty (0 bytes)");
+    len = pread(fd, head, sizeof head, 0);
+    if (len < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read it");
+    probe.size_bytes = (uint64_t)st.st_size;
+    probe.wal_has_data = log_has_data(path);
+    result = check_header(head, (size_t)len, &probe, err);
+    if (result == 0)
+        *ret = probe;
+    return result;
+}
+
+/* file: URI of a path; everything that is not plainly harmless is escaped. */
+static void add_uri(struct rp_buf *uri, const char *path)
+{
+    rp_buf_puts(uri, path[0] == '/' ? "file://" : "file:./");
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     strchr("/._-", c);
+        rp_buf_printf(uri, plain ? "%c" : "%%%02X", c);
+    }
+}
+
+static void confine(sqlite3 *db, const struct rp_probe *probe)
+{
+    uint64_t longest = probe->size_bytes + 4096;
+
+    /* The database is input: nothing in its schema may act, and no value is longer than the file.
+     */
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, longest < INT_MAX ? (int)longest : INT_MAX);
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_busy_timeout(db, 2000);
+}
+
+int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret, struct rp_err *err)
+{
+    rp_autobuf name = {0};
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    sqlite3 *db = NULL;
+    int result;
+
+    add_uri(&name, path);
+    /* Opening a database in WAL mode makes log files beside it, which a folder may not allow and a
+     * reader should not do. Without a log the file is complete and can be read as it is. */
+    if (probe->wal && !probe->wal_has_data)
+        rp_buf_puts(&name, "?immutable=1");
+    if (name.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result = sqlite3_open_v2(name.data, &db, flags, NULL);
+    if (result == SQLITE_OK) {
+        sqlite3_extended_result_codes(db, 1);
+        confine(db, probe);
+        result = sqlite3_exec(db, "PRAGMA cell_size_check = ON; SELECT count(*) FROM sqlite_master",
+                              NULL, NULL, NULL);
+    }
+    if (result == SQLITE_OK) {
+        *ret = db;
+        return 0;
+    }
+    if (probe->wal_has_data && (result & 0xff) != SQLITE_CORRUPT &&
+        (result & 0xff) != SQLITE_NOTADB)
+        rp_fail(err, RP_ENVIRONMENT,
+                "its write-ahead log (%s-wal) cannot be used here (%s); copy both files to a "
+                "writable folder",
+                path, sqlite3_errstr(result));
+    else if (result == SQLITE_READONLY_ROLLBACK)
+        rp_fail(err, RP_BAD_INPUT, "its writer was interrupted: %s-journal must be rolled back",
+                path);
+    else
+        rp_sql_fail(db, result, err);
+    sqlite3_close(db);
+    return rp_wrap(err, "cannot read it");
+}
+
+static const struct {
+    const char *pattern; /* of a table name, LIKE with \ as escape */
+    const char *what;
+} other_databases[] = {
+    {"compute\\_%", "an analysis database of rocprof-compute"},
+    {"rocpd\\_kernelapi", "an RPD trace (rocpd 2), an older format of the same suffix"},
+    {"rocpd\\_api", "an RPD trace (rocpd 2), an older format of the same suffix"},
+    {"rocpd\\_op", "an RPD trace (rocpd 2), an older format of the same suffix"},
+    {"CUPTI\\_ACTIVITY\\_%", "a trace of Nsight Systems"},
+};
+
+int rp_probe_other(sqlite3 *db, struct rp_err *err)
+{
+    static const char sql[] = "SELECT count(*) FROM sqlite_master"
+                              " WHERE type IN ('table', 'view') AND name LIKE ?1 ESCAPE '\\'";
+    rp_autostmt *stmt = NULL;
+    int result = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (result != SQLITE_OK)
+        return rp_sql_fail(db, result, err);
+    for (size_t i = 0; i < sizeof other_databases / sizeof other_databases[0]; i++) {
+        sqlite3_bind_text(stmt, 1, other_databases[i].pattern, -1, SQLITE_STATIC);
+        if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0)
+            return rp_fail(err, RP_BAD_INPUT, "it is not a rocpd trace but %s",
+                           other_databases[i].what);
+        sqlite3_reset(stmt);
+    }
+    sqlite3_bind_text(stmt, 1, "%", -1, SQLITE_STATIC);
+    if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0)
+        return rp_fail(err, RP_BAD_INPUT, "it is an SQLite database, but without rocpd tables");
+    return rp_fail(err, RP_BAD_INPUT, "it is an SQLite database without tables");
+}

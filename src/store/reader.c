@@ -1,0 +1,123 @@
+#include "store/reader.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "rocm-perf/store.h"
+#include "store/probe.h"
+
+#include <string.h>
+
+static int open_and_find(struct rp_store *s, struct rp_err *err)
+{
+    struct rp_probe probe;
+    int result = rp_probe_file(s->path, &probe, err);
+
+    if (result == 0)
+        result = rp_probe_open(s->path, &probe, &s->db, err);
+    if (result < 0)
+        return result;
+    s->size_bytes = probe.size_bytes;
+    /* Rows may repeat a text through views, but not without end. */
+    s->text.limit_bytes = 8 * probe.size_bytes + ((uint64_t)16 << 20);
+    result = rp_relations_find(s, err);
+    return result < 0 ? result : rp_load_metadata(s, err);
+}
+
+int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err)
+{
+    struct rp_store *s = calloc(1, sizeof *s);
+    int result;
+
+    if (s)
+        s->path = strdup(path);
+    if (!s || !s->path) {
+        rp_store_close(s);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    result = open_and_find(s, err);
+    if (result < 0)
+        result = rp_wrap(err, "read trace %s", path);
+    else /* the processes number the guids; this one wraps its own errors */
+        result = rp_load_rows(s, RP_ROWS_process, err);
+    if (result < 0)
+        rp_store_close(s);
+    else
+        *ret = s;
+    return result;
+}
+
+void rp_store_close(struct rp_store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close(store->db);
+    for (int t = 0; t < RP_TABLE_COUNT; t++)
+        rp_relations_free(&store->tables[t]);
+    for (int r = 0; r < RP_ROWS_COUNT; r++)
+        free(store->rows[r].rows);
+    free(store->strings.rows);
+    free(store->events.rows);
+    free(store->metadata);
+    rp_text_free(&store->text);
+    free(store->path);
+    free(store);
+}
+
+const char *rp_store_schema(const struct rp_store *store)
+{
+    return store->schema;
+}
+
+const char *rp_store_metadata(const struct rp_store *store, const char *tag)
+{
+    for (size_t i = 0; i < store->metadata_count; i++)
+        if (strcmp(store->metadata[2 * i], tag) == 0)
+            return store->metadata[2 * i + 1];
+    return NULL;
+}
+
+uint32_t rp_store_guid_count(const struct rp_store *store)
+{
+    return store->guid_count;
+}
+
+const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index)
+{
+    return guid_index < store->guid_count ? store->guids[guid_index] : NULL;
+}
+
+/* rp_store_<plural>: loads once and lends the array. */
+#define DEFINE_ROWS(plural, rows_name, row)                                                        \
+    int rp_store_##plural(struct rp_store *s, const struct row **ret, size_t *ret_count,           \
+                          struct rp_err *err)                                                      \
+    {                                                                                              \
+        int result = rp_load_rows(s, RP_ROWS_##rows_name, err);                                    \
+                                                                                                   \
+        if (result < 0)                                                                            \
+            return result;                                                                         \
+        *ret = s->rows[RP_ROWS_##rows_name].rows;                                                  \
+        *ret_count = s->rows[RP_ROWS_##rows_name].count;                                           \
+        return 0;                                                                                  \
+    }
+
+DEFINE_ROWS(processes, process, rp_row_process)
+DEFINE_ROWS(threads, thread, rp_row_thread)
+DEFINE_ROWS(agents, agent, rp_row_agent)
+DEFINE_ROWS(queues, queue, rp_row_queue)
+DEFINE_ROWS(streams, stream, rp_row_queue)
+DEFINE_ROWS(code_objects, code_object, rp_row_code_object)
+DEFINE_ROWS(kernels, kernel, rp_row_kernel)
+DEFINE_ROWS(dispatches, dispatch, rp_row_dispatch)
+DEFINE_ROWS(copies, copy, rp_row_copy)
+
+const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
+                                               int64_t id)
+{
+    return rp_find_row(s, RP_ROWS_agent, guid_index, id);
+}
+
+const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
+                                                 int64_t id)
+{
+    return rp_find_row(s, RP_ROWS_kernel, guid_index, id);
+}

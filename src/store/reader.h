@@ -1,0 +1,83 @@
+/**
+ * @file reader.h
+ * @brief What the parts of the reader share: relations.c finds tables, load.c reads rows,
+ *        reader.c is the public face.
+ */
+#ifndef RP_STORE_READER_H
+#define RP_STORE_READER_H
+
+#include "store/spec.h"
+#include "store/text.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RP_MAX_GUIDS = 4096 }; /**< processes in one merged database */
+
+/** Where the rows of a table are: the un-suffixed view or table, else the suffixed tables. */
+struct rp_relations {
+    char **names;
+    size_t count;
+    bool suffixed;
+};
+
+/** A row of rocpd_string or rocpd_event, found by (guid, id). */
+struct rp_keyed {
+    int64_t id;
+    union {
+        const char *text;
+        int64_t number;
+    } value;
+    uint32_t guid_index;
+};
+
+struct rp_lookup {
+    struct rp_keyed *rows; /**< sorted by guid_index, id */
+    size_t count;
+    bool loaded;
+};
+
+struct rp_rowset {
+    void *rows;
+    size_t count;
+    bool loaded;
+};
+
+struct rp_store {
+    sqlite3 *db;
+    char *path;
+    uint64_t size_bytes;
+    uint64_t steps_left; /**< of the statement that runs now, in units of RP_STEP_OPS */
+    struct rp_relations tables[RP_TABLE_COUNT];
+    const char *schema;
+    struct rp_text text;
+    const char *guids[RP_MAX_GUIDS];
+    uint32_t guid_count;
+    struct rp_lookup strings, events;
+    struct rp_rowset rows[RP_ROWS_COUNT];
+    const char **metadata; /**< tag, value, tag, value, ... */
+    size_t metadata_count; /**< pairs */
+};
+
+/* --- relations.c --- */
+
+/** Finds the tables and the schema; fails when one that every version has is missing. */
+int rp_relations_find(struct rp_store *s, struct rp_err *err);
+void rp_relations_free(struct rp_relations *r);
+/** Whether the first relation of the table has the column. */
+bool rp_relations_have(struct rp_store *s, enum rp_table table, const char *column);
+/** Columns of a relation as a prepared statement without rows; NULL when it does not work. */
+sqlite3_stmt *rp_relation_columns(sqlite3 *db, const char *relation);
+
+/* --- load.c --- */
+
+/** Loads the rows once. */
+int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err);
+int rp_load_metadata(struct rp_store *s, struct rp_err *err);
+/** Row with that id in a set that is sorted by (guid_index, id), or NULL. */
+const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,
+                        int64_t id);
+
+#endif

@@ -1,0 +1,66 @@
+#include "store/text.h"
+
+#include "base/buf.h"
+#include "store/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rp_text_chunk {
+    struct rp_text_chunk *next;
+    size_t used, capacity;
+    char bytes[];
+};
+
+enum { CHUNK_BYTES = 64 * 1024 };
+
+static struct rp_text_chunk *room_for(struct rp_text *text, size_t bytes)
+{
+    struct rp_text_chunk *chunk = text->chunks;
+    size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+
+    if (chunk && chunk->capacity - chunk->used >= bytes)
+        return chunk;
+    if (text->used_bytes + bytes > text->limit_bytes)
+        return NULL;
+    chunk = malloc(sizeof *chunk + capacity);
+    if (!chunk)
+        return NULL;
+    *chunk = (struct rp_text_chunk){.next = text->chunks, .capacity = capacity};
+    text->chunks = chunk;
+    text->used_bytes += capacity;
+    return chunk;
+}
+
+const char *rp_text_add(struct rp_text *text, const char *bytes, size_t len)
+{
+    rp_autobuf mended = {0};
+    struct rp_text_chunk *chunk;
+    char *copy;
+
+    len = strnlen(bytes, len);
+    if (!rp_utf8_valid(bytes, len)) {
+        rp_utf8_mend(&mended, bytes, len);
+        if (mended.failed)
+            return NULL;
+        bytes = rp_buf_text(&mended);
+        len = mended.len;
+    }
+    chunk = room_for(text, len + 1);
+    if (!chunk)
+        return NULL;
+    copy = chunk->bytes + chunk->used;
+    memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    chunk->used += len + 1;
+    return copy;
+}
+
+void rp_text_free(struct rp_text *text)
+{
+    while (text->chunks) {
+        struct rp_text_chunk *next = text->chunks->next;
+        free(text->chunks);
+        text->chunks = next;
+    }
+}
