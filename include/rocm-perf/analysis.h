@@ -88,6 +88,7 @@ const char *rp_stability_class_name(enum rp_stability_class c);
 struct rp_kernel_summary {
     const char *name;          /**< demangled; owned by the profile */
     const char *symbol;        /**< mangled, without .kd */
+    bool symbol_known;         /**< false: the trace lacks the symbol, registers are not known */
     bool runtime_internal;     /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
     uint64_t calls;
     uint64_t timed_calls;      /**< those with usable times; the times below are theirs */
@@ -113,6 +114,8 @@ struct rp_agent_summary {
     uint32_t engine_clock_mhz; /**< likewise */
     uint32_t memory_clock_mhz; /**< likewise */
     uint64_t memory_bytes;     /**< likewise */
+    const char *family;        /**< "CDNA3"; static; NULL: not in our table */
+    uint32_t simds_per_cu, max_waves_per_simd, lds_bytes_per_cu; /**< 0: not in our table */
     bool vgprs_doubled;        /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };
 

@@ -54,6 +54,10 @@ static void complete_from_table(struct rp_agent_summary *agent, uint32_t pci_dev
 
     if (!arch)
         return;
+    agent->family = arch->family;
+    agent->simds_per_cu = arch->simds_per_cu;
+    agent->max_waves_per_simd = arch->max_waves_per_simd;
+    agent->lds_bytes_per_cu = arch->lds_bytes_per_cu;
     product =
         rp_arch_product_find(arch, pci_device_id, agent->compute_units, agent->memory_clock_mhz);
     if (product && agent->product[0] == '\0')

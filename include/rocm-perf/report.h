@@ -1,0 +1,82 @@
+/**
+ * @file report.h
+ * @brief Turns results into text: JSON for programs, tables for people.
+ *
+ * Writers append to a struct rp_buf and look at nothing but their input: the same input gives the
+ * same bytes (no clock, no environment, no locale). What each JSON key means is in
+ * docs/format/profile.md, its shape in schemas/profile.schema.json.
+ */
+#ifndef ROCM_PERF_REPORT_H
+#define ROCM_PERF_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+struct rp_err;
+struct rp_profile;
+
+/** What was timed. */
+enum rp_measurement {
+    RP_MEASURED_DISPATCHES = 0, /**< kernel dispatches of a trace */
+    RP_MEASURED_WALL_CLOCK,     /**< the whole process, no trace (--no-rocprof) */
+};
+
+/** Where the numbers come from. Strings are borrowed; NULL = unknown, printed as null. */
+struct rp_provenance {
+    const char *const *command; /**< argv of the profiled program */
+    size_t command_count;
+    const char *rocm_version; /**< "7.2.4" */
+    const char *tool_version; /**< of rocm-perf */
+    const char *tracer;       /**< "rocprofv3", "builtin" or "wallclock" */
+    const char *tracer_version;
+    const char *trace_schema;   /**< "3.0.0"; NULL without a trace */
+    uint64_t incomplete_traces; /**< traces of the base run that were not closed in order */
+    uint64_t lost_records;      /**< that the tracer could not write */
+    int exit_status;            /**< of the program in the base run: 0..255; signals as 128 + n */
+
+    /* The only parts that differ between two runs that behaved the same. */
+    const char *const *traces; /**< database paths of the base run, one per process */
+    size_t trace_count;
+    const double *wall_ms; /**< wall clock of every run under the tracer, or NULL */
+    size_t wall_count;
+};
+
+struct rp_profile_report {
+    const struct rp_profile *profile; /**< RP_MEASURED_WALL_CLOCK: no kernels, stability of the
+                                           wall-clock times */
+    const char *device;               /**< "hardware" or "software" */
+    enum rp_measurement measurement;
+    const double *runtime_ms; /**< what stability was computed from, base run first */
+    size_t runs;
+    struct rp_provenance provenance;
+};
+
+/** profile.json. Fails (RP_ENVIRONMENT) only for want of memory; then buf holds part of it. */
+int rp_report_profile_json(const struct rp_profile_report *report, struct rp_buf *buf,
+                           struct rp_err *err);
+
+struct rp_term_style {
+    bool colour;    /**< ANSI colours */
+    unsigned width; /**< columns of the terminal; 0 = 80. At least 60 are used */
+};
+
+/** The table for people. Names are shown printable and cut to fit. As rp_report_profile_json. */
+int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err);
+
+/** One row of src/report/formats.def. */
+struct rp_report_format {
+    const char *name; /**< "json" */
+    const char *summary;
+    int (*write)(const struct rp_profile_report *report, struct rp_term_style style,
+                 struct rp_buf *buf, struct rp_err *err);
+};
+
+/** NULL if there is no such format. */
+const struct rp_report_format *rp_report_format_find(const char *name);
+/** All formats in table order. */
+const struct rp_report_format *rp_report_formats(unsigned *ret_count);
+
+#endif

@@ -1,0 +1,324 @@
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/report.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/text.h"
+
+#include <jansson.h>
+
+#include <math.h>
+
+/* Values: each gives a new reference, or NULL when memory ran out; put() notices. */
+
+static json_t *text(const char *s)
+{
+    rp_autobuf clean = {0};
+
+    if (!s)
+        return json_null();
+    rp_text_utf8(&clean, s);
+    return clean.failed ? NULL : json_stringn(rp_buf_text(&clean), clean.len);
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(rp_text_round6(value)) : json_null();
+}
+
+static json_t *milliseconds(uint64_t ns)
+{
+    return real((double)ns / 1e6);
+}
+
+static json_t *count(uint64_t n)
+{
+    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+/** 0 means unknown in the tables of the hardware. */
+static json_t *known_count(uint64_t n)
+{
+    return n ? count(n) : json_null();
+}
+
+static void put(json_t *object, const char *key, json_t *value, bool *ok)
+{
+    if (json_object_set_new(object, key, value) < 0)
+        *ok = false;
+}
+
+static void append(json_t *array, json_t *value, bool *ok)
+{
+    if (json_array_append_new(array, value) < 0)
+        *ok = false;
+}
+
+static json_t *texts(const char *const *items, size_t n, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        append(array, text(items[i]), ok);
+    return array;
+}
+
+static json_t *reals(const double *items, size_t n, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; items && i < n; i++)
+        append(array, real(items[i]), ok);
+    return array;
+}
+
+static json_t *grid(const struct rp_kernel_summary *k, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < 3; i++)
+        append(array, count(k->grid[i]), ok);
+    return array;
+}
+
+static json_t *block(const struct rp_kernel_summary *k, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < 3; i++)
+        append(array, count(k->block[i]), ok);
+    return array;
+}
+
+/* Parts. */
+
+static json_t *gpu(const struct rp_agent_summary *agent, bool *ok)
+{
+    json_t *o = json_object();
+
+    put(o, "architecture", text(agent->name), ok);
+    put(o, "product", text(agent->product[0] ? agent->product : NULL), ok);
+    put(o, "family", text(agent->family), ok);
+    put(o, "wave_size", known_count(agent->wave_size), ok);
+    put(o, "compute_units", known_count(agent->compute_units), ok);
+    put(o, "xcc_count", known_count(agent->xcc_count), ok);
+    put(o, "engine_clock_mhz", known_count(agent->engine_clock_mhz), ok);
+    put(o, "memory_clock_mhz", known_count(agent->memory_clock_mhz), ok);
+    put(o, "memory_bytes", known_count(agent->memory_bytes), ok);
+    put(o, "simds_per_cu", known_count(agent->simds_per_cu), ok);
+    put(o, "max_waves_per_simd", known_count(agent->max_waves_per_simd), ok);
+    put(o, "lds_bytes_per_cu", known_count(agent->lds_bytes_per_cu), ok);
+    return o;
+}
+
+static json_t *resources(const struct rp_kernel_summary *k, bool *ok)
+{
+    const struct rp_kernel_resources *r = &k->resources;
+    json_t *o = json_object();
+
+    put(o, "vgpr_per_thread", k->symbol_known ? count(r->arch_vgpr) : json_null(), ok);
+    put(o, "agpr_per_thread", k->symbol_known ? count(r->accum_vgpr) : json_null(), ok);
+    put(o, "sgpr_per_wave", k->symbol_known ? count(r->sgpr) : json_null(), ok);
+    put(o, "lds_bytes", count(r->lds_bytes), ok);
+    put(o, "scratch_bytes", count(r->scratch_bytes), ok);
+    return o;
+}
+
+static json_t *limit(uint32_t n)
+{
+    return n == RP_NO_LIMIT ? json_null() : count(n);
+}
+
+static json_t *occupancy(const struct rp_kernel_summary *k, bool *ok)
+{
+    const struct rp_occupancy *occ = &k->occupancy;
+    bool known = occ->known;
+    json_t *o = json_object();
+
+#define IF_KNOWN(value) (known ? (value) : json_null())
+    put(o, "theoretical", IF_KNOWN(real(occ->theoretical)), ok);
+    put(o, "limiter", IF_KNOWN(text(rp_occupancy_limit_name(occ->limiter))), ok);
+    put(o, "reason", text(occ->reason), ok);
+    put(o, "threads_per_block", known_count(k->resources.workgroup_size), ok);
+    put(o, "wave_size", known_count(occ->wave_size), ok);
+    put(o, "waves_per_block", IF_KNOWN(count(occ->waves_per_workgroup)), ok);
+    put(o, "scope", IF_KNOWN(text(occ->cus_per_block > 1 ? "wgp" : "cu")), ok);
+    put(o, "waves_per_simd", IF_KNOWN(count(occ->waves_per_simd)), ok);
+    put(o, "max_waves_per_simd", IF_KNOWN(count(occ->max_waves_per_simd)), ok);
+    put(o, "waves", IF_KNOWN(count(occ->waves_per_cu)), ok);
+    put(o, "max_waves", IF_KNOWN(count(occ->max_waves_per_cu)), ok);
+    put(o, "blocks", IF_KNOWN(count(occ->workgroups_per_cu)), ok);
+    put(o, "vgpr_waves_per_simd", IF_KNOWN(count(occ->vgpr_waves_per_simd)), ok);
+    put(o, "sgpr_waves_per_simd", IF_KNOWN(count(occ->sgpr_waves_per_simd)), ok);
+    put(o, "slot_blocks", IF_KNOWN(count(occ->slot_workgroups_per_cu)), ok);
+    put(o, "lds_blocks", IF_KNOWN(limit(occ->lds_workgroups_per_cu)), ok);
+#undef IF_KNOWN
+    return o;
+}
+
+static json_t *kernel_row(const struct rp_kernel_summary *k, bool *ok)
+{
+    bool timed = k->timed_calls > 0;
+    json_t *o = json_object();
+
+    put(o, "name", text(k->name), ok);
+    put(o, "symbol", text(k->symbol && *k->symbol ? k->symbol : NULL), ok);
+    put(o, "runtime_internal", json_boolean(k->runtime_internal), ok);
+    put(o, "gpu", count(k->agent), ok);
+    put(o, "calls", count(k->calls), ok);
+    put(o, "timed_calls", count(k->timed_calls), ok);
+    put(o, "total_ms", milliseconds(k->total_ns), ok);
+    put(o, "mean_ms",
+        timed ? real((double)k->total_ns / (double)k->timed_calls / 1e6) : json_null(), ok);
+    put(o, "min_ms", timed ? milliseconds(k->min_ns) : json_null(), ok);
+    put(o, "max_ms", timed ? milliseconds(k->max_ns) : json_null(), ok);
+    put(o, "share", real(k->share), ok);
+    put(o, "grid", grid(k, ok), ok);
+    put(o, "block", block(k, ok), ok);
+    put(o, "geometries", count(k->geometries), ok);
+    put(o, "resources", resources(k, ok), ok);
+    put(o, "occupancy", occupancy(k, ok), ok);
+    return o;
+}
+
+static json_t *stability(const struct rp_profile_report *r, bool *ok)
+{
+    const struct rp_stability *s = &r->profile->stability;
+    bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
+    json_t *o = json_object();
+
+    put(o, "quantity", text(wall ? "wall_ms" : "runtime_ms"), ok);
+    put(o, "runs", count(s->runs), ok);
+    put(o, "mean_ms", real(s->mean_ms), ok);
+    put(o, "stddev_ms", real(s->stddev_ms), ok);
+    put(o, "cv", real(s->cv), ok);
+    put(o, "classification", text(rp_stability_class_name(s->classification)), ok);
+    put(o, "runs_ms", reals(r->runtime_ms, r->runs, ok), ok);
+    return o;
+}
+
+static json_t *corrections(const struct rp_profile *p, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < p->agent_count; i++) {
+        if (p->agents[i].vgprs_doubled) {
+            append(array, text("gfx950_vgpr_doubled"), ok);
+            break;
+        }
+    }
+    return array;
+}
+
+static json_t *provenance(const struct rp_profile_report *r, bool *ok)
+{
+    const struct rp_provenance *from = &r->provenance;
+    const struct rp_profile *p = r->profile;
+    json_t *o = json_object(), *varies = json_object();
+
+    put(o, "command", texts(from->command, from->command_count, ok), ok);
+    put(o, "exit_status", json_integer(from->exit_status), ok);
+    put(o, "rocm_version", text(from->rocm_version), ok);
+    put(o, "tool_version", text(from->tool_version), ok);
+    put(o, "tracer", text(from->tracer), ok);
+    put(o, "tracer_version", text(from->tracer_version), ok);
+    put(o, "trace_schema", text(from->trace_schema), ok);
+    put(o, "complete", json_boolean(p->complete && !from->incomplete_traces), ok);
+    put(o, "incomplete_traces", count(from->incomplete_traces), ok);
+    put(o, "lost_records", count(from->lost_records), ok);
+    put(o, "dispatches", count(p->dispatches), ok);
+    put(o, "repaired_timestamps", count(p->repaired_timestamps), ok);
+    put(o, "unknown_kernels", count(p->unknown_kernels), ok);
+    put(o, "corrections", corrections(p, ok), ok);
+    put(varies, "traces", texts(from->traces, from->trace_count, ok), ok);
+    put(varies, "wall_ms", reals(from->wall_ms, from->wall_count, ok), ok);
+    put(o, "varies", varies, ok);
+    return o;
+}
+
+/** The user kernel that took most time; NULL if no user kernel ran. */
+static const struct rp_kernel_summary *dominant(const struct rp_profile *p)
+{
+    return p->kernel_count && !p->kernels[0].runtime_internal ? &p->kernels[0] : NULL;
+}
+
+static json_t *kernel_head(const struct rp_kernel_summary *k, bool *ok)
+{
+    json_t *o = json_object();
+
+    put(o, "name", text(k->name), ok);
+    put(o, "grid", grid(k, ok), ok);
+    put(o, "block", block(k, ok), ok);
+    return o;
+}
+
+static void put_times(json_t *root, const struct rp_profile_report *r, bool *ok)
+{
+    const struct rp_profile *p = r->profile;
+
+    if (r->measurement == RP_MEASURED_WALL_CLOCK) {
+        put(root, "measurement", text("wallclock"), ok);
+        put(root, "runtime_ms", json_null(), ok);
+        put(root, "runtime_reason",
+            text("only the wall clock of the whole process was taken, no dispatch was traced"), ok);
+        put(root, "user_ms", json_null(), ok);
+        put(root, "runtime_internal_ms", json_null(), ok);
+        put(root, "wall_ms", r->runs ? real(r->runtime_ms[0]) : json_null(), ok);
+        return;
+    }
+    put(root, "measurement", text("dispatches"), ok);
+    put(root, "runtime_ms", milliseconds(p->user_ns + p->runtime_internal_ns), ok);
+    put(root, "runtime_reason", json_null(), ok);
+    put(root, "user_ms", milliseconds(p->user_ns), ok);
+    put(root, "runtime_internal_ms", milliseconds(p->runtime_internal_ns), ok);
+    put(root, "wall_ms", json_null(), ok);
+}
+
+static json_t *profile(const struct rp_profile_report *r, bool *ok)
+{
+    const struct rp_profile *p = r->profile;
+    const struct rp_kernel_summary *top = dominant(p);
+    json_t *root = json_object(), *kernels = json_array(), *gpus = json_array();
+
+    put(root, "schema_version", text("1.0"), ok);
+    put(root, "device", text(r->device), ok);
+    put_times(root, r, ok);
+    put(root, "kernel", top ? kernel_head(top, ok) : json_null(), ok);
+    put(root, "gpu", p->agent_count ? gpu(&p->agents[top ? top->agent : 0], ok) : json_null(), ok);
+    put(root, "resources", top ? resources(top, ok) : json_null(), ok);
+    put(root, "occupancy", top ? occupancy(top, ok) : json_null(), ok);
+    put(root, "stability", stability(r, ok), ok);
+    put(root, "roofline", json_null(), ok);
+    put(root, "roofline_reason", text("no hardware counters were collected"), ok);
+    for (size_t i = 0; i < p->kernel_count; i++)
+        append(kernels, kernel_row(&p->kernels[i], ok), ok);
+    put(root, "kernels", kernels, ok);
+    for (size_t i = 0; i < p->agent_count; i++)
+        append(gpus, gpu(&p->agents[i], ok), ok);
+    put(root, "gpus", gpus, ok);
+    put(root, "provenance", provenance(r, ok), ok);
+    return root;
+}
+
+static int add_to_buf(const char *bytes, size_t len, void *buf)
+{
+    rp_buf_add(buf, bytes, len);
+    return ((struct rp_buf *)buf)->failed ? -1 : 0;
+}
+
+int rp_report_profile_json(const struct rp_profile_report *report, struct rp_buf *buf,
+                           struct rp_err *err)
+{
+    bool ok = true;
+    json_t *root = profile(report, &ok);
+    /* 15 significant digits print a number of six decimals as it was rounded, in any locale. */
+    size_t flags = JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
+
+    if (ok && json_dump_callback(root, add_to_buf, buf, flags) < 0)
+        ok = false;
+    json_decref(root);
+    rp_buf_puts(buf, "\n");
+    if (!ok || buf->failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the profile");
+    return 0;
+}

@@ -1,0 +1,327 @@
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/report.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    DEFAULT_WIDTH = 80,
+    LEAST_WIDTH = 60,
+    MOST_KERNELS = 20, /* shown; profile.json has them all */
+    INDENT = 6,
+};
+
+enum ink { PLAIN, BOLD, DIM, RED, YELLOW, GREEN };
+
+/** Where the report goes and what it may use. */
+struct page {
+    struct rp_buf *out;
+    bool colour;
+    unsigned width;
+};
+
+static void ink(const struct page *page, enum ink ink)
+{
+    static const char *const codes[] = {
+        [PLAIN] = "\033[0m", [BOLD] = "\033[1m",    [DIM] = "\033[2m",
+        [RED] = "\033[31m",  [YELLOW] = "\033[33m", [GREEN] = "\033[32m",
+    };
+
+    if (page->colour)
+        rp_buf_puts(page->out, codes[ink]);
+}
+
+/** One line, cut in its middle if it is wider than the page. */
+static void put_line(const struct page *page, enum ink how, unsigned indent, const char *text)
+{
+    rp_buf_printf(page->out, "%*s", (int)indent, "");
+    if (how != PLAIN)
+        ink(page, how);
+    rp_text_printable(page->out, text, page->width - indent);
+    if (how != PLAIN)
+        ink(page, PLAIN);
+    rp_buf_puts(page->out, "\n");
+}
+
+static void __attribute__((format(printf, 4, 5)))
+line(const struct page *page, enum ink how, unsigned indent, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (text.failed)
+        page->out->failed = true;
+    put_line(page, how, indent, rp_buf_text(&text));
+}
+
+/** A number as text that lives until the end of the statement's block. */
+struct number {
+    char text[32];
+};
+
+static struct number fixed(double value, unsigned decimals)
+{
+    rp_autobuf buf = {0};
+    struct number n = {""};
+
+    rp_text_fixed(&buf, value, decimals);
+    strncpy(n.text, rp_buf_text(&buf), sizeof n.text - 1);
+    return n;
+}
+
+static struct number ms(uint64_t ns)
+{
+    return fixed((double)ns / 1e6, 6);
+}
+
+static struct number percent(double share)
+{
+    return fixed(share * 100, 1);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* Head: what ran, on what, how long, how steadily. */
+
+static void put_command(const struct page *page, const struct rp_provenance *from)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "rocm-perf profile:");
+    for (size_t i = 0; i < from->command_count; i++)
+        rp_buf_printf(&text, " %s", from->command[i]);
+    if (text.failed)
+        page->out->failed = true;
+    put_line(page, BOLD, 0, rp_buf_text(&text));
+}
+
+static void put_device(const struct page *page, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+    bool software = strcmp(r->device, "software") == 0;
+    bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
+
+    if (software && wall)
+        put_line(page, YELLOW, 0,
+                 "SOFTWARE DEVICE: wall clock of the emulation (software device), not hardware "
+                 "time");
+    else if (software)
+        put_line(page, YELLOW, 0,
+                 "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+    else
+        put_line(page, GREEN, 0,
+                 wall ? "HARDWARE: wall clock of the whole process"
+                      : "HARDWARE: time stamped by the GPU");
+    for (size_t i = 0; i < p->agent_count; i++) {
+        const struct rp_agent_summary *a = &p->agents[i];
+
+        line(page, PLAIN, 0, "GPU %zu         %s%s%s, %u CUs, wave%u%s", i, a->product,
+             a->product[0] ? ", " : "", a->name, a->compute_units, a->wave_size,
+             a->vgprs_doubled ? ", register counts of this trace doubled (tracer bug)" : "");
+    }
+}
+
+static void count_class(const struct rp_profile *p, bool internal, size_t *ret_kernels,
+                        uint64_t *ret_calls)
+{
+    *ret_kernels = 0;
+    *ret_calls = 0;
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        if (p->kernels[i].runtime_internal == internal) {
+            ++*ret_kernels;
+            *ret_calls += p->kernels[i].calls;
+        }
+    }
+}
+
+static void put_class_total(const struct page *page, const struct rp_profile *p, bool internal)
+{
+    uint64_t calls;
+    size_t kernels;
+
+    count_class(p, internal, &kernels, &calls);
+    line(page, PLAIN, 0, "%-13s %s ms in %llu launch%s of %zu kernel%s",
+         internal ? "HIP runtime" : "Program",
+         ms(internal ? p->runtime_internal_ns : p->user_ns).text, (unsigned long long)calls,
+         calls == 1 ? "" : "es", kernels, plural(kernels));
+}
+
+static void put_stability(const struct page *page, const struct rp_stability *s)
+{
+    enum ink how = s->classification == RP_UNSTABLE   ? RED
+                   : s->classification == RP_MODERATE ? YELLOW
+                                                      : PLAIN;
+
+    line(page, how, 0, "Stability     %s: %u run%s, mean %s ms, stddev %s ms, CV %s %%",
+         rp_stability_class_name(s->classification), s->runs, plural(s->runs),
+         fixed(s->mean_ms, 6).text, fixed(s->stddev_ms, 6).text, percent(s->cv).text);
+}
+
+static void put_head(const struct page *page, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+
+    put_device(page, r);
+    put_command(page, &r->provenance);
+    if (r->measurement == RP_MEASURED_WALL_CLOCK) {
+        line(page, BOLD, 0, "Wall clock    %s ms, whole process; no dispatch was traced",
+             r->runs ? fixed(r->runtime_ms[0], 6).text : "?");
+    } else {
+        line(page, BOLD, 0, "Runtime       %s ms, all dispatches",
+             ms(p->user_ns + p->runtime_internal_ns).text);
+        put_class_total(page, p, false);
+        put_class_total(page, p, true);
+    }
+    put_stability(page, &p->stability);
+}
+
+/* Kernels. */
+
+static const char *limiter_words(enum rp_occupancy_limit limit)
+{
+    switch (limit) {
+    case RP_LIMIT_NONE:
+        return "not limited";
+    case RP_LIMIT_VGPR:
+        return "limited by VGPRs";
+    case RP_LIMIT_SGPR:
+        return "limited by SGPRs";
+    case RP_LIMIT_LDS:
+        return "limited by LDS";
+    case RP_LIMIT_WORKGROUP_SIZE:
+        return "limited by workgroup size";
+    }
+    return "limited";
+}
+
+static void put_occupancy(const struct page *page, const struct rp_occupancy *o)
+{
+    if (!o->known) {
+        line(page, PLAIN, INDENT, "occupancy unknown: %s", o->reason);
+        return;
+    }
+    line(page, PLAIN, INDENT, "occupancy %s %%, %u of %u waves per SIMD, %s",
+         percent(o->theoretical).text, o->waves_per_simd, o->max_waves_per_simd,
+         limiter_words(o->limiter));
+    line(page, DIM, INDENT + 2, "%s", o->reason);
+}
+
+static void put_resources(const struct page *page, const struct rp_kernel_summary *k)
+{
+    const struct rp_kernel_resources *r = &k->resources;
+
+    if (k->symbol_known)
+        line(page, PLAIN, INDENT, "VGPR %u, AGPR %u, SGPR %u, LDS %u bytes, scratch %u bytes",
+             r->arch_vgpr, r->accum_vgpr, r->sgpr, r->lds_bytes, r->scratch_bytes);
+    else
+        line(page, PLAIN, INDENT, "registers unknown, LDS %u bytes, scratch %u bytes", r->lds_bytes,
+             r->scratch_bytes);
+}
+
+static void put_times(const struct page *page, const char *label, const struct rp_kernel_summary *k)
+{
+    double mean = k->timed_calls ? (double)k->total_ns / (double)k->timed_calls / 1e6 : 0;
+
+    line(page, PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label, (unsigned long long)k->calls,
+         ms(k->total_ns).text, fixed(mean, 6).text, ms(k->max_ns).text, percent(k->share).text);
+}
+
+static void put_kernel(const struct page *page, const struct rp_profile *p, size_t index)
+{
+    const struct rp_kernel_summary *k = &p->kernels[index];
+    struct number label = fixed((double)index + 1, 0);
+
+    put_times(page, label.text, k);
+    put_line(page, BOLD, INDENT, k->name);
+    line(page, PLAIN, INDENT, "grid %llu x %llu x %llu work-items, block %u x %u x %u",
+         (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
+         (unsigned long long)k->grid[2], k->block[0], k->block[1], k->block[2]);
+    if (k->geometries > 1)
+        line(page, PLAIN, INDENT, "the most frequent of %u launch geometries", k->geometries);
+    put_resources(page, k);
+    put_occupancy(page, &k->occupancy);
+    if (p->agent_count > 1)
+        line(page, PLAIN, INDENT, "on GPU %u", k->agent);
+}
+
+static void put_table_head(const struct page *page, const char *title)
+{
+    rp_buf_puts(page->out, "\n");
+    put_line(page, BOLD, 0, title);
+    line(page, DIM, 0, "%4s %8s %14s %13s %13s  %6s", "#", "calls", "total ms", "mean ms", "max ms",
+         "share%");
+}
+
+static void put_kernels(const struct page *page, const struct rp_profile *p)
+{
+    size_t user, runtime;
+    uint64_t calls;
+
+    count_class(p, false, &user, &calls);
+    count_class(p, true, &runtime, &calls);
+    if (user)
+        put_table_head(page, "Kernels of the program");
+    else
+        line(page, YELLOW, 0, "The program launched no kernel of its own.");
+    for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
+        put_kernel(page, p, i);
+    if (user > MOST_KERNELS)
+        line(page, PLAIN, INDENT, "and %zu more: profile.json has them all", user - MOST_KERNELS);
+    if (runtime)
+        put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)");
+    for (size_t i = user; i < user + runtime; i++) {
+        put_times(page, "", &p->kernels[i]);
+        put_line(page, PLAIN, INDENT, p->kernels[i].name);
+    }
+}
+
+/* Tail: what to be careful about. */
+
+static void put_warnings(const struct page *page, const struct rp_profile_report *r)
+{
+    const struct rp_provenance *from = &r->provenance;
+    const struct rp_profile *p = r->profile;
+    const struct {
+        unsigned long long n;
+        const char *what;
+    } warnings[] = {
+        {p->repaired_timestamps, "dispatches without a usable time: listed, not timed"},
+        {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
+        {from->incomplete_traces, "traces not closed in order: the end of the run is missing"},
+        {from->lost_records, "records the tracer could not write"},
+        {(unsigned long long)from->exit_status, "was the program's exit status"},
+    };
+
+    for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
+        if (warnings[i].n)
+            line(page, YELLOW, 0, "warning: %llu %s", warnings[i].n, warnings[i].what);
+    }
+}
+
+int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err)
+{
+    struct page page = {
+        .out = buf,
+        .colour = style.colour,
+        .width = style.width ? style.width : DEFAULT_WIDTH,
+    };
+
+    if (page.width < LEAST_WIDTH)
+        page.width = LEAST_WIDTH;
+    put_head(&page, report);
+    if (report->measurement == RP_MEASURED_DISPATCHES)
+        put_kernels(&page, report->profile);
+    put_warnings(&page, report);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
+}

@@ -1,0 +1,172 @@
+#include "report/text.h"
+
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const uint32_t replacement = 0xfffd;
+
+/** Reads one code point and moves on; a byte that begins none gives the replacement. */
+static uint32_t next_point(const unsigned char **at)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = *at;
+    uint32_t point = *p;
+    unsigned len = point < 0x80 ? 1 : point >= 0xf0 ? 4 : point >= 0xe0 ? 3 : 2;
+
+    *at = p + 1;
+    if (len == 1)
+        return point;
+    if (point < 0xc0 || point > 0xf4)
+        return replacement;
+    point &= 0xffu >> (len + 1);
+    for (unsigned i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) /* also stops at the terminator */
+            return replacement;
+        point = point << 6 | (p[i] & 0x3f);
+    }
+    if (point < least[len] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+        return replacement;
+    *at = p + len;
+    return point;
+}
+
+static void put_point(struct rp_buf *buf, uint32_t point)
+{
+    unsigned char bytes[4];
+    size_t len;
+
+    if (point < 0x80) {
+        bytes[0] = (unsigned char)point;
+        len = 1;
+    } else if (point < 0x800) {
+        bytes[0] = (unsigned char)(0xc0 | point >> 6);
+        len = 2;
+    } else if (point < 0x10000) {
+        bytes[0] = (unsigned char)(0xe0 | point >> 12);
+        len = 3;
+    } else {
+        bytes[0] = (unsigned char)(0xf0 | point >> 18);
+        len = 4;
+    }
+    for (size_t i = 1; i < len; i++)
+        bytes[i] = (unsigned char)(0x80 | (point >> 6 * (len - 1 - i) & 0x3f));
+    rp_buf_add(buf, bytes, len);
+}
+
+void rp_text_utf8(struct rp_buf *buf, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    while (*at)
+        put_point(buf, next_point(&at));
+}
+
+struct range {
+    uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t point, const struct range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+/** Controls, and the marks that reorder or hide text. */
+static bool is_unprintable(uint32_t point)
+{
+    static const struct range ranges[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+        {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    };
+
+    return in_ranges(point, ranges, sizeof ranges / sizeof ranges[0]);
+}
+
+/** East Asian wide characters and pictographs, to the block. */
+static bool is_wide(uint32_t point)
+{
+    static const struct range ranges[] = {
+        {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+        {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
+    };
+
+    return in_ranges(point, ranges, sizeof ranges / sizeof ranges[0]);
+}
+
+static unsigned cells_of(uint32_t point)
+{
+    return !is_unprintable(point) && is_wide(point) ? 2 : 1;
+}
+
+size_t rp_text_cells(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t cells = 0;
+
+    while (*at)
+        cells += cells_of(next_point(&at));
+    return cells;
+}
+
+void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
+{
+    static const char gap[] = "...";
+    const unsigned char *at = (const unsigned char *)text;
+    size_t all = rp_text_cells(text), done = 0;
+    size_t room = max_cells > sizeof gap - 1 ? max_cells - (sizeof gap - 1) : 0;
+    /* The head tells the family of a kernel, the tail its template arguments: keep both. */
+    size_t tail = all > max_cells ? room / 3 : 0;
+    size_t head = all > max_cells ? room - tail : all;
+    bool cut = false;
+
+    while (*at) {
+        uint32_t point = next_point(&at);
+        unsigned cells = cells_of(point);
+
+        if (done + cells <= head || done >= all - tail) {
+            put_point(buf, is_unprintable(point) ? '?' : point);
+        } else if (!cut) {
+            cut = true;
+            rp_buf_add(buf, gap, max_cells < sizeof gap - 1 ? max_cells : sizeof gap - 1);
+        }
+        done += cells;
+    }
+}
+
+void rp_text_fixed(struct rp_buf *buf, double value, unsigned decimals)
+{
+    static const double scale[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    unsigned long long whole, units;
+    double scaled;
+
+    if (decimals > 9)
+        decimals = 9;
+    scaled = round(fabs(value) * scale[decimals]);
+    if (!isfinite(value) || scaled >= 1e18) {
+        rp_buf_puts(buf, isnan(value) ? "?" : value < 0 ? "-huge" : "huge");
+        return;
+    }
+    units = (unsigned long long)scaled;
+    whole = units / (unsigned long long)scale[decimals];
+    if (value < 0 && units)
+        rp_buf_puts(buf, "-");
+    if (decimals)
+        rp_buf_printf(buf, "%llu.%0*llu", whole, (int)decimals,
+                      units - whole * (unsigned long long)scale[decimals]);
+    else
+        rp_buf_printf(buf, "%llu", whole);
+}
+
+double rp_text_round6(double value)
+{
+    double rounded = round(value * 1e6) / 1e6;
+
+    return isfinite(rounded) ? rounded : value;
+}

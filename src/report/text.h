@@ -1,0 +1,31 @@
+/**
+ * @file text.h
+ * @brief Text of unknown origin made safe, numbers printed the same everywhere.
+ */
+#ifndef RP_REPORT_TEXT_H
+#define RP_REPORT_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+
+/** Appends text as valid UTF-8; each byte that is none becomes U+FFFD. */
+void rp_text_utf8(struct rp_buf *buf, const char *text);
+
+/**
+ * Appends text for a terminal: valid UTF-8, what would control the terminal or turn the writing
+ * direction becomes '?'. Longer than max_cells, the middle is replaced by "...".
+ */
+void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);
+
+/** Terminal cells that rp_text_printable needs for the whole text. */
+size_t rp_text_cells(const char *text);
+
+/** Appends value with a point and fixed decimals (at most 9), whatever the locale. */
+void rp_text_fixed(struct rp_buf *buf, double value, unsigned decimals);
+
+/** Nearest value with six decimals: what every real number of a report is cut to. */
+double rp_text_round6(double value);
+
+#endif
