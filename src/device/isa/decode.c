@@ -101,10 +101,11 @@ static struct rp_opnd make_vector(struct dec *d, bool acc, unsigned index, unsig
     return make_reg(d, acc ? RP_OPND_AGPR : RP_OPND_VGPR, index, type);
 }
 
-static struct rp_opnd make_const(unsigned type, uint64_t imm)
+static struct rp_opnd make_const(unsigned type, unsigned enc, uint64_t imm)
 {
     return (struct rp_opnd){.kind = RP_OPND_CONST,
                             .dwords = (uint8_t)rp_type_dwords(type),
+                            .index = (uint8_t)enc,
                             .type = (uint8_t)type,
                             .imm = imm};
 }
@@ -162,11 +163,11 @@ static struct rp_opnd scalar_source(struct dec *d, unsigned enc, unsigned type, 
     if (enc < SRC_INT_0)
         return make_sgpr(d, enc, type);
     if (enc <= SRC_INT_MINUS_16)
-        return make_const(type, inline_int(enc, type));
+        return make_const(type, enc, inline_int(enc, type));
     if (enc >= SRC_FLOAT_FIRST && enc <= SRC_FLOAT_LAST)
-        return make_const(type, inline_float(enc, type));
+        return make_const(type, enc, inline_float(enc, type));
     if (enc == SRC_LITERAL && may_literal)
-        return make_const(type, literal(next_dword(d), type));
+        return make_const(type, enc, literal(next_dword(d), type));
     if ((enc >= SRC_APERTURE_FIRST && enc <= SRC_APERTURE_LAST) ||
         (enc >= SRC_VCCZ && enc <= SRC_LDS_DIRECT))
         return (struct rp_opnd){.kind = RP_OPND_SPECIAL,
@@ -195,7 +196,8 @@ static void decode_sop2(struct dec *d, uint32_t w)
     d->in->src[0] = scalar_source(d, bits(w, 0, 8), d->row->src[0], true);
     /* Two literal operands share one literal dword. */
     if (bits(w, 0, 8) == SRC_LITERAL && bits(w, 8, 8) == SRC_LITERAL)
-        d->in->src[1] = make_const(d->row->src[1], literal(d->in->raw[1], d->row->src[1]));
+        d->in->src[1] =
+            make_const(d->row->src[1], SRC_LITERAL, literal(d->in->raw[1], d->row->src[1]));
     else
         d->in->src[1] = scalar_source(d, bits(w, 8, 8), d->row->src[1], true);
 }
@@ -214,10 +216,11 @@ static void decode_sopc(struct dec *d, uint32_t w)
         return;
     d->in->src[0] = scalar_source(d, bits(w, 0, 8), d->row->src[0], true);
     if (d->in->op == RP_OP_s_set_gpr_idx_on) {
-        d->in->src[1] = make_const(RP_T_B32, bits(w, 8, 8)); /* an enable mask, not a register */
+        d->in->src[1] = make_const(RP_T_B32, 0, bits(w, 8, 8)); /* an enable mask, not a register */
         d->bad |= bits(w, 8, 8) > 15;
     } else if (bits(w, 0, 8) == SRC_LITERAL && bits(w, 8, 8) == SRC_LITERAL) {
-        d->in->src[1] = make_const(d->row->src[1], literal(d->in->raw[1], d->row->src[1]));
+        d->in->src[1] =
+            make_const(d->row->src[1], SRC_LITERAL, literal(d->in->raw[1], d->row->src[1]));
     } else {
         d->in->src[1] = scalar_source(d, bits(w, 8, 8), d->row->src[1], true);
     }
@@ -232,10 +235,10 @@ static void decode_sopk(struct dec *d, uint32_t w)
     unsigned sdst = bits(w, 16, 7);
     in->offset = sign_extend(w, 16);
     struct rp_opnd imm =
-        make_const(RP_T_I32, row->src[1] == RP_T_U32 ? bits(w, 0, 16) : (uint32_t)in->offset);
+        make_const(RP_T_I32, 0, row->src[1] == RP_T_U32 ? bits(w, 0, 16) : (uint32_t)in->offset);
     in->dst = make_sgpr(d, sdst, row->dst);
     if (in->op == RP_OP_s_setreg_imm32_b32) {
-        in->src[0] = make_const(RP_T_B32, next_dword(d));
+        in->src[0] = make_const(RP_T_B32, SRC_LITERAL, next_dword(d));
     } else if (row->src[1] != RP_T_NONE) {
         in->src[0] = make_sgpr(d, sdst, row->src[0]);
         in->src[1] = imm;
@@ -379,10 +382,10 @@ static void decode_vop2(struct dec *d, uint32_t w)
         unsigned enc = bits(w, 0, 9);
         uint32_t k = next_dword(d);
         d->bad |= enc == SRC_SDWA || enc == SRC_DPP;
-        in->src[0] = enc == SRC_LITERAL ? make_const(row->src[0], k)
+        in->src[0] = enc == SRC_LITERAL ? make_const(row->src[0], SRC_LITERAL, k)
                                         : vector_source(d, enc, row->src[0], false);
         in->src[k_last ? 1 : 2] = make_vgpr(d, bits(w, 9, 8), row->src[1]);
-        in->src[k_last ? 2 : 1] = make_const(row->src[2], k);
+        in->src[k_last ? 2 : 1] = make_const(row->src[2], SRC_LITERAL, k);
         break;
     }
     default:

@@ -52,7 +52,7 @@ enum rp_opnd_kind {
 struct rp_opnd {
     uint8_t kind;     /**< enum rp_opnd_kind */
     uint8_t dwords;   /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
-    uint8_t index;    /**< first register */
+    uint8_t index;    /**< first register; CONST: source encoding it came from (255 literal) or 0 */
     uint8_t type;     /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
     uint64_t imm;     /**< value of a CONST */
 };

@@ -1,0 +1,266 @@
+/*
+ * Program control: branches, calls, messages, barriers, hardware registers, VGPR index mode.
+ * On entry wave->pc is the address behind the instruction.
+ */
+#include "../exec/wave_host.h"
+#include "ops.h"
+
+#define HANDLER(name) int name(struct rp_wave *w, const struct rp_insn *in)
+
+/* ---- jumps ---- */
+
+/* Branch offsets count dwords from the next instruction. */
+static int branch_if(struct rp_wave *w, const struct rp_insn *in, bool taken)
+{
+    if (taken)
+        w->pc += (uint64_t)((int64_t)in->offset * 4);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_branch)
+{
+    return branch_if(w, in, true);
+}
+
+HANDLER(rp_s_cbranch_scc0)
+{
+    return branch_if(w, in, !w->scc);
+}
+
+HANDLER(rp_s_cbranch_scc1)
+{
+    return branch_if(w, in, w->scc);
+}
+
+HANDLER(rp_s_cbranch_vccz)
+{
+    return branch_if(w, in, RP_VCC(w) == 0);
+}
+
+HANDLER(rp_s_cbranch_vccnz)
+{
+    return branch_if(w, in, RP_VCC(w) != 0);
+}
+
+HANDLER(rp_s_cbranch_execz)
+{
+    return branch_if(w, in, RP_EXEC(w) == 0);
+}
+
+HANDLER(rp_s_cbranch_execnz)
+{
+    return branch_if(w, in, RP_EXEC(w) != 0);
+}
+
+HANDLER(rp_s_getpc_b64)
+{
+    rp_sgpr64_set(w, in->dst.index, w->pc);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_setpc_b64)
+{
+    w->pc = rp_opnd_u64(w, &in->src[0]) & ~3ull;
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_swappc_b64)
+{
+    const uint64_t target = rp_opnd_u64(w, &in->src[0]) & ~3ull; /* read first: may be dst */
+    rp_sgpr64_set(w, in->dst.index, w->pc);
+    w->pc = target;
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_call_b64)
+{
+    rp_sgpr64_set(w, in->dst.index, w->pc);
+    return branch_if(w, in, true);
+}
+
+/* ---- scheduling ---- */
+
+/* Also s_waitcnt, priorities, trace and cache hints: memory completes in order here, and what is
+ * left has no effect a program can see. */
+HANDLER(rp_s_nop)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_endpgm)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_END;
+}
+
+HANDLER(rp_s_barrier)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_BARRIER;
+}
+
+HANDLER(rp_s_sleep)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_YIELD;
+}
+
+/* Halt bit 0 clear is a no-op; set stops the wave until a debugger resumes it, which nobody can. */
+HANDLER(rp_s_sethalt)
+{
+    if (in->offset & 1)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "halting a wave is not supported");
+    return RP_STEP_NEXT;
+}
+
+/* Trap ids of the AMDGPU ABI: 2 is llvm.trap (abort, assert), 3 llvm.debugtrap. */
+HANDLER(rp_s_trap)
+{
+    return rp_wave_fault(w, in, RP_FAULT_TRAP, "trap %u", (unsigned)in->offset & 0xff);
+}
+
+/* Message ids of the ISA guide: 1 interrupt, 4 save wave. */
+HANDLER(rp_s_sendmsg)
+{
+    enum { MSG_INTERRUPT = 1 };
+    if ((in->offset & 15) != MSG_INTERRUPT)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "only MSG_INTERRUPT is supported");
+    const struct rp_exec_host *host = rp_wave_host(w);
+    if (host->send_interrupt)
+        host->send_interrupt(host->ctx, w->sgpr[RP_SGPR_M0]);
+    return RP_STEP_NEXT;
+}
+
+/* ---- VGPR index mode: index in M0[7:0], enables in M0[15:12]; gpr_idx bit 31 is "on" ---- */
+
+static void set_gpr_idx(struct rp_wave *w, uint32_t index, uint32_t enables, uint32_t on)
+{
+    uint32_t *m0 = &w->sgpr[RP_SGPR_M0];
+    *m0 = (*m0 & ~0xf0ffu) | (index & 0xff) | (enables & 15) << 12;
+    w->gpr_idx = on ? (1u << 31 | (*m0 & 0xf0ffu)) : 0;
+}
+
+HANDLER(rp_s_set_gpr_idx_on)
+{
+    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), (uint32_t)in->src[1].imm, 1);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_set_gpr_idx_idx)
+{
+    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), w->sgpr[RP_SGPR_M0] >> 12, w->gpr_idx >> 31);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_set_gpr_idx_mode)
+{
+    set_gpr_idx(w, w->sgpr[RP_SGPR_M0], (uint32_t)in->offset, w->gpr_idx >> 31);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_set_gpr_idx_off)
+{
+    (void)in;
+    w->gpr_idx = 0;
+    return RP_STEP_NEXT;
+}
+
+/* ---- hardware registers ---- */
+
+/* Ids and layouts: CDNA3 ISA guide, "hardware registers" and "state registers". */
+enum {
+    HWREG_MODE = 1,
+    HWREG_STATUS = 2,
+    HWREG_TRAPSTS = 3,
+    HWREG_HW_ID = 4,
+    HWREG_GPR_ALLOC = 5,
+    HWREG_LDS_ALLOC = 6,
+    HWREG_IB_STS = 7,
+    HWREG_SH_MEM_BASES = 15,
+    HWREG_XCC_ID = 20,
+};
+
+enum {
+    MODE_GPR_IDX_EN = 1u << 27,
+    /* round to nearest even, denormals kept, DX10_CLAMP, IEEE: all that lane kernels compute */
+    MODE_SUPPORTED = 0x3f0,
+    XCC_COUNT = 8, /* MI300X: eight accelerator dies, workgroups dealt out in turn */
+};
+
+static uint32_t status_register(const struct rp_wave *w)
+{
+    return w->scc | (uint32_t)(RP_EXEC(w) == 0) << 9 | (uint32_t)(RP_VCC(w) == 0) << 10 |
+           (uint32_t)(w->group->wave_count > 1) << 11 /* IN_TG */ | 1u << 16 /* VALID */;
+}
+
+/* Register values; false when this machine has no model of it. */
+static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
+{
+    const struct rp_exec_host *host;
+    switch (id) {
+    case HWREG_MODE:
+        *ret = (w->mode & ~(uint32_t)MODE_GPR_IDX_EN) | (w->gpr_idx >> 31 ? MODE_GPR_IDX_EN : 0);
+        return true;
+    case HWREG_STATUS:
+        *ret = status_register(w);
+        return true;
+    case HWREG_TRAPSTS:
+    case HWREG_IB_STS: /* every counter has drained */
+        *ret = 0;
+        return true;
+    case HWREG_HW_ID: /* wave slot [3:0], SIMD [5:4] */
+        *ret = (w->id_in_group / 4 & 15) | (w->id_in_group & 3) << 4;
+        return true;
+    case HWREG_SH_MEM_BASES: /* bits 63:48 of the two apertures */
+        host = rp_wave_host(w);
+        *ret = (uint32_t)(host->scratch_aperture >> 48) | (uint32_t)(host->lds_aperture >> 48)
+                                                              << 16;
+        return true;
+    case HWREG_XCC_ID:
+        *ret = (uint32_t)(w->group->linear_id % XCC_COUNT);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t field_mask(unsigned width)
+{
+    return width >= 32 ? ~0u : (1u << width) - 1;
+}
+
+HANDLER(rp_s_getreg_b32)
+{
+    const unsigned id = in->offset & 63, low = in->offset >> 6 & 31;
+    const unsigned width = (in->offset >> 11 & 31) + 1;
+    uint32_t value;
+    if (!read_hwreg(w, id, &value))
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "hardware register %u is not modelled",
+                             id);
+    w->sgpr[in->dst.index] = value >> low & field_mask(width);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_setreg_b32)
+{
+    const unsigned id = in->offset & 63, low = in->offset >> 6 & 31;
+    const uint32_t mask = field_mask((in->offset >> 11 & 31) + 1) << low;
+    if (id != HWREG_MODE)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
+                             "hardware register %u cannot be written", id);
+    const uint32_t value = (w->mode & ~mask) | ((rp_opnd_u32(w, &in->src[0]) << low) & mask);
+    if ((value & ~(uint32_t)MODE_GPR_IDX_EN) != MODE_SUPPORTED)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
+                             "MODE 0x%x is not supported: only round to nearest even with "
+                             "denormals, IEEE and DX10_CLAMP (0x%x)",
+                             value, (unsigned)MODE_SUPPORTED);
+    w->mode = MODE_SUPPORTED;
+    if (mask & MODE_GPR_IDX_EN)
+        w->gpr_idx = value & MODE_GPR_IDX_EN ? (1u << 31 | (w->sgpr[RP_SGPR_M0] & 0xf0ffu)) : 0;
+    return RP_STEP_NEXT;
+}

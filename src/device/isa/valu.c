@@ -1,0 +1,214 @@
+/*
+ * Vector ALU around lane kernels: the short ways. An instruction without modifiers runs here with
+ * nothing but a register check, the fetch of its rows and the kernel; all others go to rp_valu in
+ * valu_mod.c.
+ */
+#include "valu.h"
+
+const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
+                                struct rp_rows *rows)
+{
+    if (o->kind == RP_OPND_SGPR) {
+        for (unsigned i = 0; i < o->dwords; i++)
+            rp_row_fill(rows->row[i], w->sgpr[o->index + i]);
+        return rows->row[0];
+    }
+    const uint64_t value = rp_opnd_u64(w, o);
+    rp_row_fill(rows->row[0], (uint32_t)value);
+    if (o->dwords > 1)
+        rp_row_fill(rows->row[1], (uint32_t)(value >> 32));
+    for (unsigned i = 2; i < o->dwords; i++)
+        rp_row_fill(rows->row[i], 0);
+    return rows->row[0];
+}
+
+int rp_fault_register(struct rp_wave *w, const struct rp_insn *in)
+{
+    return rp_wave_fault(w, in, RP_FAULT_ILLEGAL_OPCODE,
+                         "a vector register beyond the %u allocated ones",
+                         w->vgpr_count + w->agpr_count);
+}
+
+/* Things that need the long way whatever the instruction: index mode, missing registers. */
+static inline bool is_plain(const struct rp_wave *w, const struct rp_insn *in)
+{
+    return __builtin_expect(!w->gpr_idx && in->vgpr_top <= w->vgpr_count, 1);
+}
+
+/* d = f(sources), no masks. @p n sources, @p rows result rows: constants at every use. */
+static inline __attribute__((always_inline)) int arith(struct rp_wave *w, const struct rp_insn *in,
+                                                       unsigned n, unsigned rows)
+{
+    if (!is_plain(w, in))
+        return rp_valu(w, in);
+    const uint64_t exec = RP_EXEC(w);
+    if (exec == 0)
+        return RP_STEP_NEXT;
+    struct rp_rows b[3];
+    struct rp_lane_args a;
+    a.mode = w->mode;
+    a.s0 = rp_fetch(w, &in->src[0], &b[0]);
+    if (n > 1)
+        a.s1 = rp_fetch(w, &in->src[1], &b[1]);
+    if (n > 2)
+        a.s2 = rp_fetch(w, &in->src[2], &b[2]);
+    uint32_t *dst = w->vgpr[in->dst.index];
+    if (__builtin_expect(exec == ~0ull, 1)) {
+        a.d = dst;
+        in->lane(&a);
+        return RP_STEP_NEXT;
+    }
+    struct rp_rows result;
+    a.d = result.row[0];
+    in->lane(&a);
+    for (unsigned i = 0; i < rows; i++)
+        rp_row_blend(dst + i * RP_LANES, result.row[i], exec);
+    return RP_STEP_NEXT;
+}
+
+#define ARITH(n, rows)                                                                             \
+    static int arith_##n##_##rows(struct rp_wave *w, const struct rp_insn *in)                     \
+    {                                                                                              \
+        return arith(w, in, n, rows);                                                              \
+    }
+ARITH(1, 1)
+ARITH(2, 1)
+ARITH(3, 1)
+ARITH(1, 2)
+ARITH(2, 2)
+ARITH(3, 2)
+
+/* Arithmetic with a lane mask going in or out: carries, selects, division helpers. */
+static int arith_masked(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (!is_plain(w, in))
+        return rp_valu(w, in);
+    const uint64_t exec = RP_EXEC(w);
+    struct rp_rows b[3], result;
+    struct rp_lane_args a = {.mode = w->mode, .d = w->vgpr[in->dst.index]};
+    a.s0 = rp_fetch(w, &in->src[0], &b[0]);
+    a.s1 = rp_fetch(w, &in->src[1], &b[1]);
+    if (in->src[2].kind != RP_OPND_NONE)
+        a.s2 = rp_fetch(w, &in->src[2], &b[2]);
+    if (in->src[3].kind != RP_OPND_NONE)
+        a.mask_in = rp_opnd_u64(w, &in->src[3]);
+    if (exec != ~0ull)
+        a.d = result.row[0];
+    in->lane(&a);
+    if (exec != ~0ull)
+        for (unsigned i = 0; i < in->dst.dwords; i++)
+            rp_row_blend(w->vgpr[in->dst.index + i], result.row[i], exec);
+    if (in->sdst.kind != RP_OPND_NONE)
+        rp_sgpr64_set(w, in->sdst.index, a.mask_out & exec);
+    return RP_STEP_NEXT;
+}
+
+/* Compares write 0 for inactive lanes. */
+static int compare(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (!is_plain(w, in))
+        return rp_valu_cmp(w, in);
+    struct rp_rows b[2];
+    struct rp_lane_args a;
+    a.mode = w->mode;
+    a.s0 = rp_fetch(w, &in->src[0], &b[0]);
+    a.s1 = rp_fetch(w, &in->src[1], &b[1]);
+    in->lane(&a);
+    rp_sgpr64_set(w, in->sdst.index, a.mask_out & RP_EXEC(w));
+    return RP_STEP_NEXT;
+}
+
+/* ---- choosing a handler at decode time ---- */
+
+static bool is_float(unsigned type)
+{
+    return type == RP_T_F16 || type == RP_T_F32 || type == RP_T_F64 || type == RP_T_PKF16 ||
+           type == RP_T_PKF32;
+}
+
+/*
+ * 16-bit results of the gfx9 VOP3 opcodes go to the half op_sel names and keep the other half; the
+ * older opcodes (VOP1, VOP2 and the "legacy" forms) clear the upper half.
+ */
+static bool keeps_other_half(const struct rp_insn *in)
+{
+    if (rp_op_rows[in->op].fmt != RP_FMT_VOP3 || !rp_type_is_16bit(in->dst.type))
+        return false;
+    switch (in->op) {
+    case RP_OP_v_mad_legacy_f16:
+    case RP_OP_v_mad_legacy_u16:
+    case RP_OP_v_mad_legacy_i16:
+    case RP_OP_v_fma_legacy_f16:
+    case RP_OP_v_div_fixup_legacy_f16:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Modifier combinations whose result this file would have to guess. */
+static bool is_unsupported(const struct rp_insn *in)
+{
+    const bool compares = in->dst.kind == RP_OPND_NONE;
+    /* Hardware ignores OMOD when denormals are kept, as they always are here; no compiler
+     * emits it then. */
+    if (in->omod != 0)
+        return true;
+    if (in->flags & RP_IF_CLAMP && !compares && !is_float(in->dst.type) &&
+        !rp_saturating_lane(in->op))
+        return true;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned type = in->src[i].type;
+        const bool packed = type == RP_T_PK16 || type == RP_T_PKF16;
+        if (packed && in->fmt != RP_FMT_VOP3P && ((in->neg | in->abs) >> i & 1))
+            return true;
+    }
+    return false;
+}
+
+static void choose_lane(struct rp_insn *in)
+{
+    if (in->flags & RP_IF_CLAMP && in->dst.kind != RP_OPND_NONE && !is_float(in->dst.type))
+        in->lane = rp_saturating_lane(in->op);
+    else
+        in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+    if (!in->lane)
+        in->fn = rp_fault_unimplemented;
+}
+
+static void choose_short_way(struct rp_insn *in)
+{
+    static rp_insn_fn *const table[3][2] = {
+        {arith_1_1, arith_1_2}, {arith_2_1, arith_2_2}, {arith_3_1, arith_3_2}};
+    unsigned n = 0;
+    while (n < 3 && in->src[n].kind != RP_OPND_NONE)
+        n++;
+    if (in->fn == rp_valu_cmp) {
+        in->fn = compare;
+        return;
+    }
+    if (in->fn != rp_valu || n == 0 || in->dst.dwords > 2)
+        return;
+    if (in->sdst.kind != RP_OPND_NONE || in->src[3].kind != RP_OPND_NONE)
+        in->fn = arith_masked;
+    else
+        in->fn = table[n - 1][in->dst.dwords - 1];
+}
+
+void rp_valu_bind(struct rp_insn *in)
+{
+    if (in->fn != rp_valu && in->fn != rp_valu_cmp && in->fn != rp_valu_cmpx)
+        return;
+    if (keeps_other_half(in))
+        in->flags |= RP_IF_DSTMOD;
+    if (is_unsupported(in)) {
+        in->fn = rp_fault_operand;
+        return;
+    }
+    if (in->op == RP_OP_v_pk_mov_b32)
+        return; /* moves only: valu_mod.c */
+    choose_lane(in);
+    const uint32_t modified = RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA;
+    if (in->lane && !(in->flags & modified))
+        choose_short_way(in);
+}

@@ -1,0 +1,98 @@
+/**
+ * @file valu.h
+ * @brief What the VALU files share: register rows, broadcast, masked store, index mode.
+ */
+#ifndef RP_DEVICE_ISA_VALU_H
+#define RP_DEVICE_ISA_VALU_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "../exec/wave_host.h"
+#include "ops.h"
+
+enum { RP_OPND_ROWS_MAX = 4 }; /* widest VALU operand outside MFMA: 128 bits */
+
+/** One operand's rows, for values that are not register rows as they stand. */
+struct rp_rows {
+    uint32_t row[RP_OPND_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+};
+
+__attribute__((target("avx512f"))) static inline void rp_fill_avx512(uint32_t *row, uint32_t v)
+{
+    const __m512i x = _mm512_set1_epi32((int)v);
+    for (unsigned i = 0; i < RP_LANES; i += 16)
+        _mm512_store_si512(row + i, x);
+}
+
+/** All lanes of an aligned row = v. */
+static inline void rp_row_fill(uint32_t *row, uint32_t v)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        rp_fill_avx512(row, v);
+        return;
+    }
+    const __m128i x = _mm_set1_epi32((int)v);
+    for (unsigned i = 0; i < RP_LANES; i += 4)
+        _mm_store_si128((__m128i *)(row + i), x);
+}
+
+__attribute__((target("avx512f"))) static inline void
+rp_blend_avx512(uint32_t *dst, const uint32_t *src, uint64_t mask)
+{
+    for (unsigned i = 0; i < RP_LANES; i += 16)
+        _mm512_mask_store_epi32(dst + i, (__mmask16)(mask >> i), _mm512_load_si512(src + i));
+}
+
+/** dst[lane] = src[lane] where the mask has a bit; both rows aligned. */
+static inline void rp_row_blend(uint32_t *dst, const uint32_t *src, uint64_t mask)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        rp_blend_avx512(dst, src, mask);
+        return;
+    }
+    const __m128i bit = _mm_set_epi32(8, 4, 2, 1);
+    for (unsigned i = 0; i < RP_LANES; i += 4) {
+        const __m128i m = _mm_set1_epi32((int)(mask >> i & 15));
+        const __m128i keep = _mm_cmpeq_epi32(_mm_and_si128(m, bit), _mm_setzero_si128());
+        const __m128i old = _mm_load_si128((const __m128i *)(dst + i));
+        const __m128i new = _mm_load_si128((const __m128i *)(src + i));
+        _mm_store_si128((__m128i *)(dst + i),
+                        _mm_or_si128(_mm_and_si128(keep, old), _mm_andnot_si128(keep, new)));
+    }
+}
+
+/** Broadcasts a scalar operand into @p rows. */
+const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
+                                struct rp_rows *rows);
+
+/** Rows of a source without modifiers; @p rows is used when it is not in vector registers. */
+static inline const uint32_t *rp_fetch(const struct rp_wave *w, const struct rp_opnd *o,
+                                       struct rp_rows *rows)
+{
+    if (__builtin_expect(o->kind == RP_OPND_VGPR, 1))
+        return w->vgpr[o->index];
+    if (o->kind == RP_OPND_AGPR)
+        return w->agpr[o->index];
+    return rp_fetch_scalar(w, o, rows);
+}
+
+/** True when every vector register the instruction names exists. */
+static inline bool rp_registers_exist(const struct rp_wave *w, const struct rp_insn *in)
+{
+    return in->vgpr_top <= w->vgpr_count && in->agpr_top <= w->agpr_count;
+}
+
+int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
+
+/**
+ * In VGPR index mode, the instruction with its register numbers moved by M0; else @p in itself.
+ * @return NULL when a moved register does not exist
+ */
+const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
+                                       struct rp_insn *moved);
+
+/** Lane kernels with saturation, for the integer forms of CLAMP; NULL if there is none. */
+rp_lane_fn *rp_saturating_lane(unsigned op);
+
+#endif

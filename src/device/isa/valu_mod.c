@@ -1,0 +1,413 @@
+/*
+ * Vector ALU, the long way: source modifiers, SDWA, DPP, packed operand selection, destination
+ * modifiers, partial registers, VGPR index mode.
+ *
+ * The order is that of the hardware: DPP moves lanes of src0; SDWA or op_sel picks a part; abs,
+ * then neg; the operation; clamp; placement in the destination; EXEC.
+ */
+#include "valu.h"
+
+/* ---- VGPR index mode ---- */
+
+/* Enables in M0[15:12]: src0, src1, src2, dst. A tied accumulator moves with its destination. */
+const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
+                                       struct rp_insn *moved)
+{
+    if (!(w->gpr_idx >> 31))
+        return in;
+    const uint32_t m0 = w->sgpr[RP_SGPR_M0], index = m0 & 0xff, enables = m0 >> 12 & 15;
+    const bool tied = rp_op_rows[in->op].fmt == RP_FMT_VOP2 && in->src[2].kind == RP_OPND_VGPR &&
+                      in->src[2].index == in->dst.index;
+    *moved = *in;
+    struct rp_opnd *const operands[4] = {&moved->src[0], &moved->src[1], &moved->src[2],
+                                         &moved->dst};
+    const uint32_t limit = w->vgpr_count < 256 ? w->vgpr_count : 256;
+    moved->vgpr_top = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        struct rp_opnd *o = operands[i];
+        if (o->kind != RP_OPND_VGPR)
+            continue;
+        const unsigned slot = i == 2 && tied ? 3 : i;
+        const unsigned first = o->index + (enables >> slot & 1 ? index : 0);
+        if (first + o->dwords > limit)
+            return NULL;
+        o->index = (uint8_t)first;
+    }
+    return moved;
+}
+
+/* ---- DPP ---- */
+
+/* Source lane of @p lane, or -1 when the pattern has none. Control codes: CDNA3 ISA guide, DPP. */
+static int dpp_lane(unsigned ctrl, int lane)
+{
+    const int row = lane & ~15, pos = lane & 15, n = (int)(ctrl & 15);
+    if (ctrl < 0x100) /* quad_perm */
+        return (lane & ~3) | (int)(ctrl >> (2 * (lane & 3)) & 3);
+    switch (ctrl >> 4) {
+    case 0x10: /* row_shl */
+        return pos + n < 16 ? lane + n : -1;
+    case 0x11: /* row_shr */
+        return pos >= n ? lane - n : -1;
+    case 0x12: /* row_ror */
+        return row | ((pos - n) & 15);
+    case 0x15: /* row_newbcast */
+        return row | n;
+    }
+    switch (ctrl) {
+    case 0x130: /* wave_shl:1 */
+        return lane < 63 ? lane + 1 : -1;
+    case 0x134: /* wave_rol:1 */
+        return (lane + 1) & 63;
+    case 0x138: /* wave_shr:1 */
+        return lane - 1;
+    case 0x13c: /* wave_ror:1 */
+        return (lane - 1) & 63;
+    case 0x140: /* row_mirror */
+        return row | (15 - pos);
+    case 0x141: /* row_half_mirror */
+        return (lane & ~7) | (7 - (lane & 7));
+    case 0x142: /* row_bcast:15, the last lane of each row to the next row */
+        return row - 1;
+    case 0x143: /* row_bcast:31, lane 31 to the upper half */
+        return lane >= 32 ? 31 : -1;
+    }
+    return -1;
+}
+
+static bool dpp_ctrl_exists(unsigned ctrl)
+{
+    if (ctrl < 0x100)
+        return true;
+    if (ctrl >> 4 == 0x10 || ctrl >> 4 == 0x11 || ctrl >> 4 == 0x12)
+        return (ctrl & 15) != 0;
+    if (ctrl >> 4 == 0x15)
+        return true;
+    return ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c ||
+           (ctrl >= 0x140 && ctrl <= 0x143);
+}
+
+/*
+ * Lanes of src0 moved as dpp_ctrl says. A lane whose source is outside or switched off reads 0
+ * under bound_ctrl and is not written otherwise; row_mask and bank_mask switch lanes off.
+ * @param active  in: EXEC; out: lanes to be written
+ */
+static const uint32_t *apply_dpp(const struct rp_insn *in, const uint32_t *src, unsigned rows,
+                                 struct rp_rows *out, uint64_t *active)
+{
+    const uint64_t exec = *active;
+    for (int lane = 0; lane < RP_LANES; lane++) {
+        const int from = dpp_lane(in->dpp_ctrl, lane);
+        const bool valid = from >= 0 && (exec >> from & 1);
+        const bool enabled =
+            (in->row_mask >> (lane >> 4) & 1) && (in->bank_mask >> (lane >> 2 & 3) & 1);
+        if (!enabled || (!valid && !in->bound_ctrl))
+            *active &= ~(1ull << lane);
+        for (unsigned r = 0; r < rows; r++)
+            out->row[r][lane] = valid ? src[r * RP_LANES + (unsigned)from] : 0;
+    }
+    return out->row[0];
+}
+
+/* ---- sources ---- */
+
+static uint32_t sdwa_part(uint32_t v, unsigned sel, bool sext)
+{
+    if (sel < 4) {
+        v = v >> (8 * sel) & 0xff;
+        return sext ? (uint32_t)(int32_t)(int8_t)v : v;
+    }
+    if (sel < 6) {
+        v = v >> (16 * (sel - 4)) & 0xffff;
+        return sext ? (uint32_t)(int32_t)(int16_t)v : v;
+    }
+    return v;
+}
+
+/* The sign bit of a type: which row, which bit. */
+static uint32_t sign_bit(unsigned type, unsigned *ret_row)
+{
+    *ret_row = rp_type_dwords(type) == 2 && type != RP_T_PKF32 ? 1 : 0;
+    return rp_type_is_16bit(type) ? 0x8000u : 0x80000000u;
+}
+
+/* VOP3P sources: halves picked by op_sel and op_sel_hi, then neg_lo and neg_hi (in->abs). */
+static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const uint32_t *src,
+                                     struct rp_rows *out)
+{
+    const unsigned type = in->src[i].type;
+    const bool lo_sel = in->op_sel >> i & 1, hi_sel = in->op_sel_hi >> i & 1;
+    const bool neg_lo = in->neg >> i & 1, neg_hi = in->abs >> i & 1;
+    if (type == RP_T_PKF32) {
+        const uint32_t flip_lo = neg_lo ? 0x80000000u : 0, flip_hi = neg_hi ? 0x80000000u : 0;
+        struct rp_rows old; /* src may be out itself */
+        memcpy(old.row, src, 2 * sizeof old.row[0]);
+        for (unsigned lane = 0; lane < RP_LANES; lane++) {
+            out->row[0][lane] = old.row[lo_sel][lane] ^ flip_lo;
+            out->row[1][lane] = old.row[hi_sel][lane] ^ flip_hi;
+        }
+        return out->row[0];
+    }
+    if (type == RP_T_PK16 || type == RP_T_PKF16) {
+        const bool f = type == RP_T_PKF16;
+        const uint32_t flip = (f && neg_lo ? 0x8000u : 0) | (f && neg_hi ? 0x80000000u : 0);
+        for (unsigned lane = 0; lane < RP_LANES; lane++) {
+            const uint32_t v = src[lane];
+            const uint32_t lo = v >> (lo_sel ? 16 : 0) & 0xffff;
+            const uint32_t hi = v >> (hi_sel ? 16 : 0) & 0xffff;
+            out->row[0][lane] = (lo | hi << 16) ^ flip;
+        }
+        return out->row[0];
+    }
+    if (type != RP_T_F32 || !neg_lo)
+        return src;
+    for (unsigned lane = 0; lane < RP_LANES; lane++) /* the f32 accumulator of dot2 */
+        out->row[0][lane] = src[lane] ^ 0x80000000u;
+    return out->row[0];
+}
+
+static const uint32_t *modified_source(const struct rp_insn *in, unsigned i, const uint32_t *src,
+                                       struct rp_rows *out)
+{
+    const struct rp_opnd *o = &in->src[i];
+    const bool sdwa = in->flags & RP_IF_SDWA && i < 2;
+    const bool half = in->fmt == RP_FMT_VOP3 && (in->op_sel >> i & 1) && o->type != RP_T_B8 &&
+                      rp_type_is_16bit(o->type);
+    const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
+    if (!sdwa && !half && !neg && !abs)
+        return src;
+    unsigned sign_row;
+    const uint32_t sign = sign_bit(o->type, &sign_row);
+    if (src != out->row[0])
+        memcpy(out->row, src, o->dwords * sizeof out->row[0]);
+    for (unsigned lane = 0; lane < RP_LANES && (sdwa || half); lane++) {
+        uint32_t *v = &out->row[0][lane];
+        *v = sdwa ? sdwa_part(*v, in->src_sel[i], in->sdwa_sext >> i & 1) : *v >> 16;
+    }
+    for (unsigned lane = 0; lane < RP_LANES && (neg || abs); lane++) {
+        uint32_t *v = &out->row[sign_row][lane];
+        *v = (abs ? *v & ~sign : *v) ^ (neg ? sign : 0);
+    }
+    return out->row[0];
+}
+
+/* All sources, ready for the lane kernel; narrows @p active under DPP. */
+static void fetch_sources(const struct rp_wave *w, const struct rp_insn *in, struct rp_rows b[3],
+                          const uint32_t *s[3], uint64_t *active)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        if (in->src[i].kind == RP_OPND_NONE)
+            continue;
+        s[i] = rp_fetch(w, &in->src[i], &b[i]);
+        if (i == 0 && in->flags & RP_IF_DPP)
+            s[i] = apply_dpp(in, s[i], in->src[i].dwords, &b[i], active);
+        s[i] = in->fmt == RP_FMT_VOP3P ? packed_source(in, i, s[i], &b[i])
+                                       : modified_source(in, i, s[i], &b[i]);
+    }
+}
+
+/* ---- results ---- */
+
+static uint32_t clamp_f32(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    f = f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f; /* NaN to 0: DX10_CLAMP */
+    memcpy(&bits, &f, sizeof f);
+    return bits;
+}
+
+static uint64_t clamp_f64(uint64_t bits)
+{
+    double f;
+    memcpy(&f, &bits, sizeof f);
+    f = f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
+    memcpy(&bits, &f, sizeof f);
+    return bits;
+}
+
+/* f16 bit patterns order like integers: negative or NaN to 0, above 1.0 (0x3c00) to 1.0. */
+static uint32_t clamp_f16(uint32_t half)
+{
+    half &= 0xffff;
+    if (half & 0x8000 || half > 0x7c00)
+        return 0;
+    return half > 0x3c00 ? 0x3c00 : half;
+}
+
+static void clamp_result(unsigned type, struct rp_rows *r)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        uint32_t *lo = &r->row[0][lane], *hi = &r->row[1][lane];
+        switch (type) {
+        case RP_T_F32:
+            *lo = clamp_f32(*lo);
+            break;
+        case RP_T_PKF32:
+            *lo = clamp_f32(*lo);
+            *hi = clamp_f32(*hi);
+            break;
+        case RP_T_F16:
+            *lo = clamp_f16(*lo);
+            break;
+        case RP_T_PKF16:
+            *lo = clamp_f16(*lo) | clamp_f16(*lo >> 16) << 16;
+            break;
+        case RP_T_F64: {
+            const uint64_t v = clamp_f64((uint64_t)*hi << 32 | *lo);
+            *lo = (uint32_t)v;
+            *hi = (uint32_t)(v >> 32);
+            break;
+        }
+        default: /* integers saturate in their lane kernel */
+            return;
+        }
+    }
+}
+
+/* @p v into the selected part of a register that holds @p old. */
+static uint32_t sdwa_place(uint32_t v, uint32_t old, unsigned sel, unsigned unused)
+{
+    if (sel > 5)
+        return v;
+    const unsigned width = sel < 4 ? 8 : 16, shift = sel < 4 ? 8 * sel : 16 * (sel - 4);
+    const uint32_t mask = ((1u << width) - 1) << shift, part = v << shift & mask;
+    if (unused == 2) /* preserve */
+        return (old & ~mask) | part;
+    if (unused == 1 && shift + width < 32) /* sign-extend above, zero below */
+        return (uint32_t)((int32_t)(part << (32 - width - shift)) >> (32 - width - shift));
+    return part;
+}
+
+/* Where a value narrower than a register goes in it. */
+static void place_result(const struct rp_insn *in, const uint32_t *old, struct rp_rows *r)
+{
+    const bool sdwa = in->flags & RP_IF_SDWA, byte = in->dst.type == RP_T_B8;
+    const bool native = rp_op_rows[in->op].fmt == RP_FMT_VOP3 && in->flags & RP_IF_DSTMOD;
+    if (!sdwa && !(native && rp_type_is_16bit(in->dst.type)))
+        return;
+    unsigned sel = in->dst_sel, unused = in->dst_unused;
+    if (!sdwa) {
+        sel = byte ? in->op_sel >> 2 & 3u : 4u + (in->op_sel >> 3 & 1u);
+        unused = 2;
+    }
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        r->row[0][lane] = sdwa_place(r->row[0][lane], old[lane], sel, unused);
+}
+
+/* d.lo is a half of src0, d.hi a half of src1; op_sel bit i names the half. */
+static void pk_mov(const struct rp_insn *in, const uint32_t *const s[2], struct rp_rows *r)
+{
+    memcpy(r->row[0], s[0] + (in->op_sel & 1 ? RP_LANES : 0), sizeof r->row[0]);
+    memcpy(r->row[1], s[1] + (in->op_sel & 2 ? RP_LANES : 0), sizeof r->row[1]);
+}
+
+static int execute(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_rows b[3], result;
+    const uint32_t *s[3] = {NULL, NULL, NULL};
+    uint64_t active = RP_EXEC(w);
+    struct rp_lane_args a = {.mode = w->mode, .d = result.row[0]};
+    if (in->op == RP_OP_v_pk_mov_b32) {
+        for (unsigned i = 0; i < 2; i++)
+            s[i] = rp_fetch(w, &in->src[i], &b[i]);
+        pk_mov(in, s, &result);
+    } else {
+        fetch_sources(w, in, b, s, &active);
+        a.s0 = s[0];
+        a.s1 = s[1];
+        a.s2 = s[2];
+        if (in->src[3].kind != RP_OPND_NONE)
+            a.mask_in = rp_opnd_u64(w, &in->src[3]);
+        if (in->dst.kind == RP_OPND_NONE)
+            a.d = NULL;
+        in->lane(&a);
+    }
+    if (in->dst.kind != RP_OPND_NONE) {
+        uint32_t *dst = w->vgpr[in->dst.index];
+        if (in->flags & RP_IF_CLAMP)
+            clamp_result(in->dst.type, &result);
+        place_result(in, dst, &result);
+        for (unsigned i = 0; i < in->dst.dwords; i++)
+            rp_row_blend(dst + i * RP_LANES, result.row[i], active);
+    }
+    if (in->sdst.kind != RP_OPND_NONE)
+        rp_sgpr64_set(w, in->sdst.index, a.mask_out & active);
+    return RP_STEP_NEXT;
+}
+
+int rp_valu(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_insn moved;
+    const struct rp_insn *used = rp_apply_gpr_idx(w, in, &moved);
+    if (!used || !rp_registers_exist(w, used))
+        return rp_fault_register(w, in);
+    if (in->flags & RP_IF_DPP && !dpp_ctrl_exists(in->dpp_ctrl))
+        return rp_fault_operand(w, in);
+    return execute(w, used);
+}
+
+int rp_valu_cmp(struct rp_wave *w, const struct rp_insn *in)
+{
+    return rp_valu(w, in);
+}
+
+/* v_cmpx writes its mask and EXEC. */
+int rp_valu_cmpx(struct rp_wave *w, const struct rp_insn *in)
+{
+    const int step = rp_valu(w, in);
+    if (step == RP_STEP_NEXT)
+        rp_sgpr64_set(w, RP_SGPR_EXEC_LO, rp_sgpr64(w, in->sdst.index));
+    return step;
+}
+
+/* ---- v_fma_mix: each source is f32, or the f16 half op_sel names where op_sel_hi is set ---- */
+
+int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
+{
+    rp_lane_fn *fma = rp_lane_find("v_fma_f32"), *widen = rp_lane_find("v_cvt_f32_f16");
+    rp_lane_fn *narrow = rp_lane_find("v_cvt_f16_f32");
+    const bool to_f16 = in->op != RP_OP_v_fma_mix_f32, high = in->op == RP_OP_v_fma_mixhi_f16;
+    if (!fma || !widen || !narrow || (to_f16 && in->flags & RP_IF_CLAMP))
+        return rp_fault_unimplemented(w, in);
+    struct rp_insn moved;
+    const struct rp_insn *used = rp_apply_gpr_idx(w, in, &moved);
+    if (!used || !rp_registers_exist(w, used))
+        return rp_fault_register(w, in);
+    struct rp_rows b[3], result;
+    struct rp_lane_args a = {.mode = w->mode};
+    for (unsigned i = 0; i < 3; i++) {
+        memcpy(b[i].row[1], rp_fetch(w, &used->src[i], &b[i]), sizeof b[i].row[1]);
+        const bool f16 = in->op_sel_hi >> i & 1, neg = in->neg >> i & 1, abs = in->abs >> i & 1;
+        if (f16 && in->op_sel >> i & 1)
+            for (unsigned lane = 0; lane < RP_LANES; lane++)
+                b[i].row[1][lane] >>= 16;
+        a.s0 = b[i].row[1];
+        a.d = b[i].row[0];
+        if (f16)
+            widen(&a);
+        else
+            memcpy(b[i].row[0], b[i].row[1], sizeof b[i].row[0]);
+        for (unsigned lane = 0; lane < RP_LANES; lane++) {
+            uint32_t *v = &b[i].row[0][lane];
+            *v = (abs ? *v & 0x7fffffffu : *v) ^ (neg ? 0x80000000u : 0);
+        }
+    }
+    a = (struct rp_lane_args){.mode = w->mode,
+                              .s0 = b[0].row[0],
+                              .s1 = b[1].row[0],
+                              .s2 = b[2].row[0],
+                              .d = result.row[0]};
+    fma(&a);
+    uint32_t *dst = w->vgpr[used->dst.index];
+    if (in->flags & RP_IF_CLAMP)
+        clamp_result(RP_T_F32, &result);
+    if (to_f16) {
+        a.s0 = result.row[0];
+        narrow(&a);
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            result.row[0][lane] = sdwa_place(result.row[0][lane], dst[lane], high ? 5 : 4, 2);
+    }
+    rp_row_blend(dst, result.row[0], RP_EXEC(w));
+    return RP_STEP_NEXT;
+}
