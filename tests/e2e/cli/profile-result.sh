@@ -1,0 +1,35 @@
+# The three outputs of profile agree with each other, with the schema and with the trace.
+. "$(dirname "$0")/../lib.sh"
+example vector_add
+expect 0 rocm-perf profile --device software ./vector_add
+says out 'vector_add: PASS'
+[ "$(grep -c 'vector_add: PASS' out)" = 1 ] || fail "the program's output appears more than once"
+says out 'software'
+[ -f .rocpd_profile/profile.json ] || fail 'no profile.json'
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" \
+    .rocpd_profile/profile.json
+[ "$(json device .rocpd_profile/profile.json)" = software ] || fail device
+[ "$(json stability.runs .rocpd_profile/profile.json)" = 3 ] || fail runs
+[ "$(json stability.cv .rocpd_profile/profile.json)" = 0.0 ] || fail 'modelled times differ between runs'
+json kernel.name .rocpd_profile/profile.json | grep -q vector_add || fail 'dominant kernel'
+
+# The runtime is the sum over the base trace, by the trace's own rows.
+sum=$(sqlite3 .rocpd_profile/trace_results.db 'select printf("%.6f", sum("end" - start) / 1e6) from rocpd_kernel_dispatch')
+[ "$(printf '%.6f' "$(json runtime_ms .rocpd_profile/profile.json)")" = "$sum" ] ||
+    fail "runtime_ms is $(json runtime_ms .rocpd_profile/profile.json), the trace says $sum"
+sqlite3 .rocpd_profile/trace_results.db 'select name from kernels' | grep -q vector_add || fail 'view kernels'
+
+cp .rocpd_profile/profile.json first.json
+expect 0 rocm-perf profile --device software --json ./vector_add
+says err 'vector_add: PASS'
+cmp out .rocpd_profile/profile.json || fail '--json prints something else than profile.json'
+python3 - first.json out <<'EOF' || fail 'two runs differ in more than the documented fields'
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:])
+for profile in (a, b):
+    for field in ("wall_ms",):
+        profile["provenance"].pop(field, None)
+sys.exit(a != b)
+EOF
+expect 0 rocm-perf profile --device software --quiet --runs 1 ./vector_add
+[ "$(cat out)" = "$sum" ] || fail "--quiet prints $(cat out) instead of $sum"

@@ -1,0 +1,45 @@
+# Shared by the end-to-end scripts. Sourced with BUILD set.
+set -eu
+: "${BUILD:?the build folder}"
+SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+SCRATCH=$(mktemp -d)
+trap 'chmod -R u+w "$SCRATCH" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
+export PATH="$BUILD:$PATH" LC_ALL=C
+cd "$SCRATCH"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect STATUS COMMAND...: runs it, keeps stdout and stderr in out and err.
+expect() {
+    local wanted=$1 got=0
+    shift
+    "$@" >out 2>err </dev/null || got=$?
+    [ "$got" = "$wanted" ] || { cat out err >&2; fail "exit status $got instead of $wanted: $*"; }
+}
+
+# says FILE TEXT: the file contains the text.
+says() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "$1 does not say: $2"; }; }
+
+# example NAME: compiles examples/NAME.hip (or a test program) once per build folder.
+example() {
+    local source=$SOURCE/examples/$1.hip out=$BUILD/tests/programs/$1
+    [ -f "$source" ] || source=$SOURCE/tests/e2e/programs/$1.hip
+    mkdir -p "$BUILD/tests/programs"
+    (
+        flock 9
+        [ "$out" -nt "$source" ] || rocm-perf hipcc "$source" -I "$SOURCE/examples" -o "$out.new" >&2 &&
+            { [ ! -e "$out.new" ] || mv "$out.new" "$out"; }
+    ) 9>"$out.lock" || fail "cannot compile $source"
+    cp "$out" "$SCRATCH/$1"
+}
+
+# json KEY FILE: value of a dotted key.
+json() {
+    python3 - "$1" "$2" <<'EOF'
+import json, sys
+value = json.load(open(sys.argv[2]))
+for key in sys.argv[1].split("."):
+    value = value[int(key)] if key.isdigit() else value[key]
+print(json.dumps(value) if isinstance(value, (dict, list, bool)) or value is None else value)
+EOF
+}
