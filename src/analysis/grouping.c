@@ -187,7 +187,8 @@ int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
     struct rp_dispatch_ref *refs = build->refs;
     size_t capacity = 0;
 
-    qsort_r(refs, build->ref_count, sizeof *refs, by_kernel_and_geometry, build->identities);
+    if (build->ref_count) /* without any the array is NULL */
+        qsort_r(refs, build->ref_count, sizeof *refs, by_kernel_and_geometry, build->identities);
     for (size_t first = 0, next; first < build->ref_count; first = next) {
         struct rp_kernel_summary *grown =
             rp_grow(profile->kernels, profile->kernel_count, &capacity, sizeof *grown);

@@ -1,0 +1,497 @@
+/* Databases are made with the store's writer and read back, as a traced program leaves them. */
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define VADD_EXTDATA                                                                               \
+    "{\"cu_count\":304,\"wave_front_size\":64,\"num_xcc\":8,\"device_id\":29857,"                  \
+    "\"max_engine_clk_fcompute\":2100,\"mem_banks\":[{\"size_in_bytes\":1000,"                     \
+    "\"mem_clk_max\":1300},{\"size_in_bytes\":206141652992}]}"
+
+/** Databases under construction and open ones; a folder that goes away with the test. */
+struct lab {
+    char dir[64];
+    char *path[4];
+    struct rp_store *stores[4];
+    size_t count;
+    struct rp_store_writer *writer;
+    struct rp_err err;
+};
+
+static int lab_setup(void **state)
+{
+    struct lab *lab = calloc(1, sizeof *lab);
+
+    assert_non_null(lab);
+    strcpy(lab->dir, "/tmp/rp_profile_XXXXXX");
+    assert_non_null(mkdtemp(lab->dir));
+    *state = lab;
+    return 0;
+}
+
+static int lab_teardown(void **state)
+{
+    struct lab *lab = *state;
+
+    rp_store_writer_abandon(lab->writer);
+    for (size_t i = 0; i < lab->count; i++) {
+        rp_store_close(lab->stores[i]);
+        unlink(lab->path[i]);
+        free(lab->path[i]);
+    }
+    rmdir(lab->dir);
+    free(lab);
+    return 0;
+}
+
+static void ok(struct lab *lab, int rc)
+{
+    if (rc < 0)
+        print_message("%s\n", lab->err.text);
+    assert_int_equal(rc, 0);
+}
+
+/** @param device  NULL: as rocprofv3 writes it, without our metadata */
+static void begin(struct lab *lab, const char *device, bool complete)
+{
+    const struct rp_store_origin origin = {
+        .hostname = "test",
+        .system_name = "Linux",
+        .release = "6",
+        .version = "1",
+        .hardware_name = "x86_64",
+        .machine_id = "0",
+        .guid_time_ms = 1000 + lab->count,
+        .guid_random = {1, lab->count},
+        .device = device,
+        .complete = complete,
+    };
+    const struct rp_row_process process = {.pid = 100 + (int64_t)lab->count, .command = "app"};
+    const struct rp_row_queue queue = {.id = 1, .name = "Queue 0"};
+    const struct rp_row_queue stream = {.id = 1, .name = "Stream 0"};
+    char *path;
+
+    path = rp_path_join(lab->dir, "0.db");
+    assert_non_null(path);
+    path[strlen(path) - 4] += (char)lab->count;
+    lab->path[lab->count] = path;
+    ok(lab, rp_store_writer_open(lab->path[lab->count], &origin, &lab->writer, &lab->err));
+    ok(lab, rp_store_put_process(lab->writer, &process, &lab->err));
+    ok(lab, rp_store_put_thread(lab->writer, process.pid, &lab->err));
+    ok(lab, rp_store_put_queue(lab->writer, &queue, &lab->err));
+    ok(lab, rp_store_put_stream(lab->writer, &stream, &lab->err));
+}
+
+static void put_agent(struct lab *lab, int64_t id, const char *name, const char *product,
+                      const char *extdata)
+{
+    const struct rp_row_agent agent = {
+        .id = id,
+        .is_gpu = true,
+        .absolute_index = id,
+        .logical_index = id,
+        .type_index = id,
+        .name = name,
+        .product_name = product,
+        .extdata = extdata,
+    };
+    const struct rp_row_code_object object = {.id = id + 1, .agent_id = id, .uri = "memory://1"};
+
+    ok(lab, rp_store_put_agent(lab->writer, &agent, &lab->err));
+    ok(lab, rp_store_put_code_object(lab->writer, &object, &lab->err));
+}
+
+static void put_kernel(struct lab *lab, int64_t id, int64_t agent, const char *symbol,
+                       const char *name, int64_t vgpr, int64_t agpr)
+{
+    const struct rp_row_kernel kernel = {
+        .id = id,
+        .code_object_id = agent + 1,
+        .kernel_name = symbol,
+        .display_name = name,
+        .kernel_object = 0x1000 * id,
+        .arch_vgpr_count = vgpr,
+        .accum_vgpr_count = agpr,
+        .sgpr_count = 16,
+    };
+
+    ok(lab, rp_store_put_kernel(lab->writer, &kernel, &lab->err));
+}
+
+struct launch {
+    int64_t id, agent, kernel, start, end, grid, block, lds;
+};
+
+static void put_dispatch(struct lab *lab, struct launch l)
+{
+    const struct rp_row_dispatch row = {
+        .id = l.id,
+        .tid = 100 + (int64_t)lab->count,
+        .agent_id = l.agent,
+        .kernel_id = l.kernel,
+        .dispatch_id = l.id,
+        .queue_id = 1,
+        .stream_id = 1,
+        .correlation_id = l.id,
+        .start_ns = l.start,
+        .end_ns = l.end,
+        .group_bytes = l.lds,
+        .workgroup = {l.block, 1, 1},
+        .grid = {l.grid, 1, 1},
+    };
+
+    ok(lab, rp_store_put_dispatch(lab->writer, &row, &lab->err));
+}
+
+static void finish(struct lab *lab)
+{
+    struct rp_store_writer *writer = lab->writer;
+
+    lab->writer = NULL;
+    ok(lab, rp_store_writer_commit(writer, &lab->err));
+    ok(lab, rp_store_open(lab->path[lab->count], &lab->stores[lab->count], &lab->err));
+    lab->count++;
+}
+
+static struct rp_profile *compute(struct lab *lab)
+{
+    static const double runs_ms[] = {1.0, 1.0, 1.0};
+    struct rp_profile *profile = NULL;
+
+    ok(lab, rp_profile_compute(lab->stores, lab->count, runs_ms, 3, &profile, &lab->err));
+    assert_non_null(profile);
+    return profile;
+}
+
+static void sums_up_a_run_with_a_runtime_kernel(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+    const struct rp_kernel_summary *k;
+    uint64_t ns, dispatches, bad;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "_Z4vaddPf.kd", "vadd(float*)", 12, 4);
+    put_kernel(lab, 2, 1, "_Z4saxpPf.kd", "saxpy(float*) [clone .kd]", 72, 0);
+    put_kernel(lab, 3, 1, "__amd_rocclr_copyBuffer.kd", "__amd_rocclr_copyBuffer", 8, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 2000, 2300, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){3, 1, 2, 3000, 5000, 8192, 128, 1024});
+    put_dispatch(lab, (struct launch){4, 1, 3, 6000, 6100, 512, 512, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->kernel_count, 3);
+    assert_int_equal(p->dispatches, 4);
+    assert_true(p->complete);
+    assert_int_equal(p->user_ns, 2800);
+    assert_int_equal(p->runtime_internal_ns, 100);
+
+    k = &p->kernels[0];
+    assert_string_equal(k->name, "saxpy(float*)");
+    assert_string_equal(k->symbol, "_Z4saxpPf");
+    assert_int_equal(k->calls, 1);
+    assert_int_equal(k->resources.lds_bytes, 1024);
+    assert_int_equal(k->occupancy.vgpr_waves_per_simd, 7);
+    assert_int_equal(k->occupancy.limiter, RP_LIMIT_VGPR);
+
+    k = &p->kernels[1];
+    assert_string_equal(k->name, "vadd(float*)");
+    assert_int_equal(k->calls, 2);
+    assert_int_equal(k->timed_calls, 2);
+    assert_int_equal(k->total_ns, 800);
+    assert_int_equal(k->min_ns, 300);
+    assert_int_equal(k->max_ns, 500);
+    assert_true(fabs(k->share - 800.0 / 2800) < 1e-12);
+    assert_int_equal(k->grid[0], 4096);
+    assert_int_equal(k->block[0], 256);
+    assert_int_equal(k->geometries, 1);
+    assert_true(k->occupancy.known && k->occupancy.theoretical == 1.0);
+
+    k = &p->kernels[2];
+    assert_true(k->runtime_internal);
+    assert_true(k->share == 1.0);
+
+    assert_int_equal(p->stability.runs, 3);
+    assert_int_equal(p->stability.classification, RP_STABLE);
+    ok(lab, rp_store_runtime_ns(lab->stores[0], &ns, &dispatches, &bad, &lab->err));
+    assert_int_equal(ns, 2900);
+    assert_int_equal(dispatches, 4);
+    assert_int_equal(bad, 0);
+    rp_profile_free(p);
+}
+
+static void describes_the_gpu_from_the_trace(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_agent(lab, 2, "gfx942", "MI300A here", "{\"cu_count\":228,\"device_id\":29856}");
+    put_agent(lab, 3, "gfx999", "", "{\"cu_count\":[304]}");
+    put_agent(lab, 4, "gfx1030", NULL, "{\"cu_count\":-5,\"wave_front_size\":\"x\"}");
+    put_agent(lab, 5, "gfx90a", "", "{\"cu_count\":104}"); /* runs nothing */
+    for (int64_t i = 1; i <= 4; i++) {
+        put_kernel(lab, i, i, "k.kd", "k", 8, 0);
+        put_dispatch(lab, (struct launch){i, i, i, 10 * i, 10 * i + 5, 64, 64, 0});
+    }
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->agent_count, 4);
+
+    assert_string_equal(p->agents[0].product, "AMD Instinct MI300X");
+    assert_int_equal(p->agents[0].compute_units, 304);
+    assert_int_equal(p->agents[0].wave_size, 64);
+    assert_int_equal(p->agents[0].memory_clock_mhz, 1300);
+    assert_true(p->agents[0].memory_bytes == 206141652992);
+
+    assert_string_equal(p->agents[1].product, "MI300A here");
+    assert_int_equal(p->agents[1].compute_units, 228);
+    assert_int_equal(p->agents[1].xcc_count, 6); /* of the product, not of the MI300X */
+
+    assert_string_equal(p->agents[2].name, "gfx999");
+    assert_null(p->agents[2].arch);
+    assert_int_equal(p->agents[2].compute_units, 0);
+
+    assert_string_equal(p->agents[3].product, "");
+    assert_int_equal(p->agents[3].compute_units, 80);
+    assert_int_equal(p->agents[3].wave_size, 32);
+
+    /* One kernel on four GPUs is four rows; equal times and names: in the order of the GPUs. */
+    assert_int_equal(p->kernel_count, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(p->kernels[i].agent, i);
+    assert_false(p->kernels[2].occupancy.known);
+    assert_int_equal(p->kernels[3].occupancy.wave_size, 32);
+    rp_profile_free(p);
+}
+
+static void counts_unusable_times_and_leaves_them_out(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+    uint64_t ns, dispatches, bad;
+
+    begin(lab, "software", false);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+    put_kernel(lab, 2, 1, "b.kd", "b", 8, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1400, 64, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 5000, 4000, 64, 64, 0}); /* ends before start */
+    put_dispatch(lab, (struct launch){3, 1, 2, 0, 100, 64, 64, 0});     /* no start */
+    put_dispatch(lab, (struct launch){4, 1, 1, 2000, 2000, 64, 64, 0}); /* zero is a time */
+    finish(lab);
+    p = compute(lab);
+    assert_false(p->complete);
+    assert_int_equal(p->dispatches, 4);
+    assert_int_equal(p->repaired_timestamps, 2);
+    assert_int_equal(p->user_ns, 400);
+    assert_string_equal(p->kernels[0].name, "a");
+    assert_int_equal(p->kernels[0].calls, 3);
+    assert_int_equal(p->kernels[0].timed_calls, 2);
+    assert_int_equal(p->kernels[0].min_ns, 0);
+    assert_int_equal(p->kernels[1].calls, 1);
+    assert_int_equal(p->kernels[1].timed_calls, 0);
+    assert_int_equal(p->kernels[1].total_ns, 0);
+    ok(lab, rp_store_runtime_ns(lab->stores[0], &ns, &dispatches, &bad, &lab->err));
+    assert_int_equal(ns, 400);
+    assert_int_equal(bad, 2);
+    rp_profile_free(p);
+}
+
+static void shows_the_most_frequent_geometry(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+    put_kernel(lab, 2, 1, "tie.kd", "tie", 8, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 100, 109, 64, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 200, 209, 1024, 256, 4096});
+    put_dispatch(lab, (struct launch){3, 1, 1, 300, 309, 512, 64, 0});
+    put_dispatch(lab, (struct launch){4, 1, 1, 400, 409, 1024, 256, 4096});
+    put_dispatch(lab, (struct launch){5, 1, 1, 500, 509, 1024, 256, 0});
+    /* The bigger grid came first and is named although it sorts last. */
+    put_dispatch(lab, (struct launch){6, 1, 2, 600, 601, 2048, 64, 0});
+    put_dispatch(lab, (struct launch){7, 1, 2, 700, 701, 128, 64, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->kernels[0].geometries, 4);
+    assert_int_equal(p->kernels[0].grid[0], 1024);
+    assert_int_equal(p->kernels[0].block[0], 256);
+    assert_int_equal(p->kernels[0].resources.lds_bytes, 4096);
+    assert_int_equal(p->kernels[1].geometries, 2);
+    assert_int_equal(p->kernels[1].grid[0], 2048);
+    rp_profile_free(p);
+}
+
+/* Two processes number their kernels differently; the same kernel is one row, a kernel of the same
+ * name with other registers (another build) is another. */
+static void joins_the_processes_of_a_run(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 100, 200, 64, 64, 0});
+    finish(lab);
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 16, 0);
+    put_kernel(lab, 2, 1, "a.kd", "a", 8, 0);
+    put_dispatch(lab, (struct launch){1, 1, 2, 100, 150, 64, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 160, 170, 64, 64, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->agent_count, 1);
+    assert_int_equal(p->kernel_count, 2);
+    assert_int_equal(p->kernels[0].resources.arch_vgpr, 8);
+    assert_int_equal(p->kernels[0].calls, 2);
+    assert_int_equal(p->kernels[0].total_ns, 150);
+    assert_int_equal(p->kernels[1].resources.arch_vgpr, 16);
+    assert_int_equal(p->user_ns, 160);
+    rp_profile_free(p);
+}
+
+static void orders_equal_times_by_name(void **state)
+{
+    struct lab *lab = *state;
+    static const char *const names[] = {"delta", "alpha", "charlie", "bravo"};
+    static const char *const expected[] = {"alpha", "bravo", "charlie", "delta"};
+    struct rp_profile *p;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    for (int64_t i = 0; i < 4; i++) {
+        put_kernel(lab, i + 1, 1, names[i], names[i], 8, 0);
+        put_dispatch(lab, (struct launch){i + 1, 1, i + 1, 100 * i + 1, 100 * i + 11, 64, 64, 0});
+    }
+    finish(lab);
+    p = compute(lab);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(p->kernels[i].name, expected[i]);
+    rp_profile_free(p);
+}
+
+static void first_gfx950(struct lab *lab, const char *device, int64_t agpr)
+{
+    begin(lab, device, true);
+    put_agent(lab, 1, "gfx950", "", "{}");
+    put_kernel(lab, 1, 1, "a.kd", "a", 124, agpr);
+    put_kernel(lab, 2, 1, "b.kd", "b", 20, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 100, 200, 256, 256, 0});
+    put_dispatch(lab, (struct launch){2, 1, 2, 300, 310, 256, 256, 0});
+    finish(lab);
+}
+
+static void mends_the_halved_registers_of_gfx950(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    first_gfx950(lab, NULL, 0);
+    p = compute(lab);
+    assert_true(p->agents[0].vgprs_doubled);
+    assert_int_equal(p->kernels[0].resources.arch_vgpr, 248);
+    assert_int_equal(p->kernels[0].occupancy.waves_per_simd, 2);
+    assert_int_equal(p->kernels[1].resources.arch_vgpr, 40);
+    rp_profile_free(p);
+}
+
+static void leaves_sound_gfx950_registers_alone(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    first_gfx950(lab, NULL, 4); /* one kernel shows AGPRs: this tracer knows gfx950 */
+    p = compute(lab);
+    assert_false(p->agents[0].vgprs_doubled);
+    assert_int_equal(p->kernels[0].resources.arch_vgpr, 124);
+    rp_profile_free(p);
+}
+
+static void trusts_its_own_gfx950_traces(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    first_gfx950(lab, "hardware", 0);
+    p = compute(lab);
+    assert_false(p->agents[0].vgprs_doubled);
+    assert_int_equal(p->kernels[0].resources.arch_vgpr, 124);
+    rp_profile_free(p);
+}
+
+static void a_run_without_traces_has_no_kernels(void **state)
+{
+    static const double wall_ms[] = {10, 20};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(NULL, 0, wall_ms, 2, &p, &err), 0);
+    assert_int_equal(p->kernel_count, 0);
+    assert_int_equal(p->agent_count, 0);
+    assert_true(p->complete);
+    assert_true(p->stability.mean_ms == 15);
+    assert_int_equal(p->stability.classification, RP_UNSTABLE);
+    rp_profile_free(p);
+    rp_profile_free(NULL);
+}
+
+static void refuses_times_that_add_up_to_nonsense(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p = NULL;
+    uint64_t ns, dispatches, bad;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+    for (int64_t i = 1; i <= 3; i++)
+        put_dispatch(lab, (struct launch){i, 1, 1, 1, INT64_MAX, 64, 64, 0});
+    finish(lab);
+    assert_int_equal(rp_profile_compute(lab->stores, 1, NULL, 0, &p, &lab->err),
+                     -(int)RP_BAD_INPUT);
+    assert_null(p);
+    assert_int_equal(rp_store_runtime_ns(lab->stores[0], &ns, &dispatches, &bad, &lab->err),
+                     -(int)RP_BAD_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define LAB_TEST(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
+        LAB_TEST(sums_up_a_run_with_a_runtime_kernel),
+        LAB_TEST(describes_the_gpu_from_the_trace),
+        LAB_TEST(counts_unusable_times_and_leaves_them_out),
+        LAB_TEST(shows_the_most_frequent_geometry),
+        LAB_TEST(joins_the_processes_of_a_run),
+        LAB_TEST(orders_equal_times_by_name),
+        LAB_TEST(mends_the_halved_registers_of_gfx950),
+        LAB_TEST(leaves_sound_gfx950_registers_alone),
+        LAB_TEST(trusts_its_own_gfx950_traces),
+        LAB_TEST(refuses_times_that_add_up_to_nonsense),
+        cmocka_unit_test(a_run_without_traces_has_no_kernels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
