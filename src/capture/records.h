@@ -20,6 +20,7 @@
 enum rp_trace_flag {
     RP_TRACE_CLOSED = 1u << 0,     /**< the tool was unloaded in order */
     RP_TRACE_SOFTWARE = 1u << 1,   /**< the software device answered: times are modelled */
+    RP_TRACE_UNTRACED_QUEUE = 1u << 2, /**< a queue could not be intercepted: work is missing */
 };
 
 struct rp_trace_header {
@@ -110,10 +111,10 @@ struct rp_rec_kernel {
     uint32_t display_name_id; /**< demangled when the runtime tells, else 0 */
     uint32_t kernarg_bytes, kernarg_align_bytes;
     uint32_t group_bytes, private_bytes;
-    uint32_t sgpr_count;       /**< as rocpd reports it, facts/rocm-formats.md 4.4 */
+    uint32_t sgpr_count;       /**< as rocpd reports it, facts/rocm-formats.md 4.4; 0 = unknown */
     uint32_t arch_vgpr_count;
     uint32_t accum_vgpr_count;
-    uint32_t max_workgroup_size;
+    uint32_t max_workgroup_size; /**< 0 = unknown */
     uint32_t wave_size;
     uint32_t reserved;
 };

@@ -1,0 +1,199 @@
+/**
+ * @file code.c
+ * @brief Code objects and kernels, recorded when an executable is frozen: before its first launch.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/kd.h"
+#include "tool/tool.h"
+
+enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable */
+
+struct loaded {
+    uint32_t id;
+    rp_hsa_agent agent;
+    uint64_t base, bytes;
+};
+
+/** What one freeze found. */
+struct freeze {
+    struct rp_tool *tool;
+    rp_hsa_executable executable;
+    struct loaded objects[MAX_OBJECTS];
+    size_t count;
+};
+
+static char *object_uri(const struct rp_tool *tool, rp_hsa_code_object object)
+{
+    uint32_t length = 0;
+    char *uri;
+
+    if (tool->loader.code_object_get_info(object, RP_LOADER_INFO_URI_LENGTH, &length) !=
+        RP_HSA_SUCCESS)
+        return NULL;
+    uri = calloc(1, (size_t)length + 1);
+    if (uri && tool->loader.code_object_get_info(object, RP_LOADER_INFO_URI, uri) != RP_HSA_SUCCESS)
+        uri[0] = '\0';
+    return uri;
+}
+
+static rp_hsa_status visit_object(rp_hsa_executable executable, rp_hsa_code_object object,
+                                  void *data)
+{
+    struct freeze *freeze = data;
+    struct rp_tool *tool = freeze->tool;
+    struct rp_record record = {.kind = RP_REC_CODE_OBJECT};
+    struct rp_rec_code_object *rec = &record.u.code_object;
+    uint32_t storage = 0;
+    char *uri;
+
+    (void)executable;
+    if (freeze->count == MAX_OBJECTS)
+        return RP_HSA_SUCCESS;
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_AGENT, &rec->agent);
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_LOAD_BASE, &rec->load_base);
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_LOAD_SIZE, &rec->load_bytes);
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_LOAD_DELTA, &rec->load_delta);
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_STORAGE_TYPE, &storage);
+    rec->storage = storage == RP_LOADER_STORAGE_FILE;
+    uri = object_uri(tool, object);
+    rec->uri_id = rp_trace_string(&tool->trace, uri);
+    rec->id = ++tool->code_object_count;
+    rp_trace_append(&tool->trace, &record);
+    rp_tool_log(tool, "code object=%u base=%" PRIx64 " bytes=%" PRIu64 " uri=%s", rec->id,
+                rec->load_base, rec->load_bytes, uri ? uri : "");
+    free(uri);
+
+    freeze->objects[freeze->count++] = (struct loaded){
+        .id = rec->id, .agent = rec->agent, .base = rec->load_base, .bytes = rec->load_bytes};
+    return RP_HSA_SUCCESS;
+}
+
+/* The descriptor lies in device memory, which the host may not be able to read; the loader keeps a
+ * copy that it can. */
+static void read_registers(const struct rp_tool *tool, rp_hsa_agent agent, uint64_t kernel_object,
+                           struct rp_rec_kernel *rec)
+{
+    struct rp_kd_registers registers;
+    const void *descriptor = NULL;
+    char gfx[64];
+
+    rp_agent_name(tool, agent, gfx);
+    if (tool->loader.query_host_address((const void *)(uintptr_t)kernel_object, &descriptor) !=
+            RP_HSA_SUCCESS ||
+        !descriptor || rp_kd_registers(gfx, descriptor, &registers) < 0)
+        return;
+    rec->sgpr_count = registers.sgpr_count;
+    rec->arch_vgpr_count = registers.arch_vgpr_count;
+    rec->accum_vgpr_count = registers.accum_vgpr_count;
+    rec->wave_size = registers.wave_size;
+}
+
+static uint32_t symbol_u32(const struct rp_tool *tool, rp_hsa_symbol symbol, uint32_t what)
+{
+    uint32_t value = 0;
+
+    if (tool->hsa.hsa_executable_symbol_get_info(symbol, what, &value) != RP_HSA_SUCCESS)
+        return 0;
+    return value;
+}
+
+static uint32_t symbol_name(struct rp_tool *tool, rp_hsa_symbol symbol)
+{
+    uint32_t length = symbol_u32(tool, symbol, RP_HSA_SYMBOL_NAME_LENGTH), id = 0;
+    char *name = calloc(1, (size_t)length + 1);
+
+    if (!name)
+        return 0;
+    if (tool->hsa.hsa_executable_symbol_get_info(symbol, RP_HSA_SYMBOL_NAME, name) ==
+        RP_HSA_SUCCESS)
+        id = rp_trace_string(&tool->trace, name);
+    free(name);
+    return id;
+}
+
+static uint32_t object_of(const struct freeze *freeze, uint64_t address)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (address - freeze->objects[i].base < freeze->objects[i].bytes)
+            return freeze->objects[i].id;
+    return 0;
+}
+
+static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent agent,
+                                  rp_hsa_symbol symbol, void *data)
+{
+    struct freeze *freeze = data;
+    struct rp_tool *tool = freeze->tool;
+    struct rp_record record = {.kind = RP_REC_KERNEL};
+    struct rp_rec_kernel *rec = &record.u.kernel;
+
+    (void)executable;
+    if (symbol_u32(tool, symbol, RP_HSA_SYMBOL_TYPE) != RP_HSA_SYMBOL_KIND_KERNEL)
+        return RP_HSA_SUCCESS;
+    if (tool->hsa.hsa_executable_symbol_get_info(symbol, RP_HSA_SYMBOL_KERNEL_OBJECT,
+                                                 &rec->kernel_object) != RP_HSA_SUCCESS ||
+        !rec->kernel_object)
+        return RP_HSA_SUCCESS;
+    rec->id = ++tool->kernel_count;
+    rec->code_object_id = object_of(freeze, rec->kernel_object);
+    rec->name_id = symbol_name(tool, symbol);
+    rec->kernarg_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_BYTES);
+    rec->kernarg_align_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_ALIGN);
+    rec->group_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_GROUP_BYTES);
+    rec->private_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_PRIVATE_BYTES);
+    read_registers(tool, agent, rec->kernel_object, rec);
+    rp_trace_append(&tool->trace, &record);
+    /* Only now can a dispatch refer to it: a reader finds the kernel before its dispatches. */
+    if (rp_kernel_map_put(&tool->kernels, rec->kernel_object, rec->id) < 0)
+        rp_trace_count_lost(&tool->trace);
+    rp_tool_log(tool, "kernel=%u object=%" PRIx64 " vgpr=%u agpr=%u sgpr=%u", rec->id,
+                rec->kernel_object, rec->arch_vgpr_count, rec->accum_vgpr_count, rec->sgpr_count);
+    return RP_HSA_SUCCESS;
+}
+
+static bool agent_seen_before(const struct freeze *freeze, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (freeze->objects[i].agent == freeze->objects[index].agent)
+            return true;
+    return false;
+}
+
+static void record_executable(struct rp_tool *tool, rp_hsa_executable executable)
+{
+    struct freeze freeze = {.tool = tool, .executable = executable};
+
+    rp_agents_record(tool);
+    pthread_mutex_lock(&tool->code_lock);
+    if (!tool->loader_known)
+        tool->loader_known = tool->hsa.hsa_system_get_major_extension_table(
+                                 RP_HSA_EXTENSION_AMD_LOADER, 1, sizeof(tool->loader),
+                                 &tool->loader) == RP_HSA_SUCCESS;
+    if (tool->loader_known) {
+        tool->loader.iterate_code_objects(executable, visit_object, &freeze);
+        for (size_t i = 0; i < freeze.count; i++)
+            if (!agent_seen_before(&freeze, i))
+                tool->hsa.hsa_executable_iterate_agent_symbols(executable, freeze.objects[i].agent,
+                                                               visit_symbol, &freeze);
+    } else {
+        rp_trace_count_lost(&tool->trace);
+    }
+    pthread_mutex_unlock(&tool->code_lock);
+}
+
+static rp_hsa_status hook_executable_freeze(rp_hsa_executable executable, const char *options)
+{
+    rp_hsa_status status = rp_the_tool.hsa.hsa_executable_freeze(executable, options);
+
+    if (status == RP_HSA_SUCCESS && rp_tool_active(&rp_the_tool))
+        record_executable(&rp_the_tool, executable);
+    return status;
+}
+
+void rp_code_hook(const struct rp_hsa_tables *tables)
+{
+    RP_TOOL_REPLACE(tables->core, hsa_executable_freeze, hook_executable_freeze);
+}

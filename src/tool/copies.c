@@ -1,0 +1,123 @@
+/**
+ * @file copies.c
+ * @brief Asynchronous copies: same way as WATCH, the program's completion signal is left alone.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+/* Publishes an entry before the copy is handed over, because it may complete at once. NULL: not
+ * recorded, and counted. */
+static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *copy)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_pending *entry = NULL;
+    const struct rp_amd_signal *raw = (const struct rp_amd_signal *)signal;
+
+    if (!rp_tool_active(tool) || !signal)
+        return NULL;
+    pthread_mutex_lock(&tool->harvest.copies_lock);
+    /* A signal that several operations share would mix their times. */
+    if (tool->hsa.hsa_signal_load_relaxed(signal) == 1 && !rp_harvest_busy(tool, signal))
+        entry = rp_line_next(&tool->harvest.copies);
+    if (entry) {
+        entry->way = RP_PENDING_COPY;
+        entry->signal = signal;
+        entry->start0 = raw->start_ts;
+        entry->end0 = raw->end_ts;
+        entry->rec.copy = *copy;
+        entry->rec.copy.tid = rp_tool_tid();
+        entry->rec.copy.correlation_id =
+            __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+        rp_harvest_publish(tool, &tool->harvest.copies, entry);
+    } else {
+        rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", copy->bytes);
+        rp_trace_count_lost(&tool->trace);
+    }
+    pthread_mutex_unlock(&tool->harvest.copies_lock);
+    return entry;
+}
+
+static rp_hsa_status end_copy(rp_hsa_status status, struct rp_pending *entry)
+{
+    if (status != RP_HSA_SUCCESS && entry)
+        rp_harvest_withdraw(&rp_the_tool, entry);
+    return status;
+}
+
+static struct rp_rec_copy describe(const void *dst, rp_hsa_agent dst_agent, const void *src,
+                                   rp_hsa_agent src_agent, uint64_t bytes)
+{
+    return (struct rp_rec_copy){.bytes = bytes,
+                                .dst_agent = dst_agent,
+                                .src_agent = src_agent,
+                                .dst_address = (uint64_t)(uintptr_t)dst,
+                                .src_address = (uint64_t)(uintptr_t)src};
+}
+
+static rp_hsa_status hook_async_copy(void *dst, rp_hsa_agent dst_agent, const void *src,
+                                     rp_hsa_agent src_agent, size_t bytes, uint32_t dep_count,
+                                     const rp_hsa_signal *deps, rp_hsa_signal completion)
+{
+    const struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    struct rp_pending *entry = begin_copy(completion, &copy);
+
+    return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, bytes,
+                                                              dep_count, deps, completion),
+                    entry);
+}
+
+static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent, const void *src,
+                                               rp_hsa_agent src_agent, size_t bytes,
+                                               uint32_t dep_count, const rp_hsa_signal *deps,
+                                               rp_hsa_signal completion, uint32_t engine,
+                                               bool force_sdma)
+{
+    struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    struct rp_pending *entry;
+
+    copy.engine = engine;
+    entry = begin_copy(completion, &copy);
+    return end_copy(
+        rp_the_tool.hsa.hsa_amd_memory_async_copy_on_engine(
+            dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion, engine, force_sdma),
+        entry);
+}
+
+static rp_hsa_status
+hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 *dst_offset,
+                     const struct rp_hsa_pitched *src, const struct rp_hsa_dim3 *src_offset,
+                     const struct rp_hsa_dim3 *range, rp_hsa_agent copy_agent, uint32_t direction,
+                     uint32_t dep_count, const rp_hsa_signal *deps, rp_hsa_signal completion)
+{
+    struct rp_pending *entry = NULL;
+
+    if (dst && src && range) {
+        /* Only the copying agent is named; agent 0 stands for the host, as the direction says. */
+        const struct rp_rec_copy copy =
+            describe(dst->base, direction == RP_HSA_DEVICE_TO_HOST ? 0 : copy_agent, src->base,
+                     direction == RP_HSA_HOST_TO_DEVICE ? 0 : copy_agent,
+                     (uint64_t)range->x * range->y * range->z);
+
+        entry = begin_copy(completion, &copy);
+    }
+    return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset,
+                                                                   range, copy_agent, direction,
+                                                                   dep_count, deps, completion),
+                    entry);
+}
+
+static rp_hsa_status hook_async_copy_enable(bool enable)
+{
+    return rp_the_tool.hsa.hsa_amd_profiling_async_copy_enable(enable ||
+                                                               rp_tool_active(&rp_the_tool));
+}
+
+void rp_copies_hook(const struct rp_hsa_tables *tables)
+{
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy, hook_async_copy);
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy_on_engine, hook_async_copy_on_engine);
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy_rect, hook_async_copy_rect);
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_profiling_async_copy_enable, hook_async_copy_enable);
+}

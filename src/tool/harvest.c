@@ -1,0 +1,368 @@
+/**
+ * @file harvest.c
+ * @brief Collects the times of what completed and writes the records.
+ */
+#include "tool/harvest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tool/tool.h"
+
+enum {
+    MISSES_PER_LINE = 16, /* queues finish nearly in order: stop looking after so many */
+    SCAN_PER_LINE = 1024, /* ... and never look further than this behind the oldest */
+    BATCH_PER_LINE = 64,  /* entries finished per hold of the lock, which program threads need */
+};
+
+static struct rp_amd_signal *raw_signal(rp_hsa_signal signal)
+{
+    return (struct rp_amd_signal *)signal;
+}
+
+/* --- signals that entries wait for --------------------------------------------------------- */
+
+static uint32_t bucket_of(rp_hsa_signal signal)
+{
+    return (uint32_t)((signal >> 6) * 0x9e3779b97f4a7c15u >> 32) % RP_HARVEST_BUCKETS;
+}
+
+static pthread_mutex_t *stripe_of(struct rp_harvest *h, uint32_t bucket)
+{
+    return &h->stripes[bucket % RP_HARVEST_STRIPES];
+}
+
+static void watch(struct rp_harvest *h, struct rp_pending *entry)
+{
+    uint32_t bucket = bucket_of(entry->signal);
+
+    pthread_mutex_lock(stripe_of(h, bucket));
+    entry->hash_next = h->buckets[bucket];
+    __atomic_store_n(&h->buckets[bucket], entry, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(stripe_of(h, bucket));
+}
+
+static void unwatch(struct rp_harvest *h, struct rp_pending *entry)
+{
+    uint32_t bucket = bucket_of(entry->signal);
+
+    pthread_mutex_lock(stripe_of(h, bucket));
+    for (struct rp_pending **at = &h->buckets[bucket]; *at; at = &(*at)->hash_next) {
+        if (*at == entry) {
+            __atomic_store_n(at, entry->hash_next, __ATOMIC_RELEASE);
+            break;
+        }
+    }
+    pthread_mutex_unlock(stripe_of(h, bucket));
+}
+
+/* The entry stays valid for the caller only if it holds harvest.lock. */
+static struct rp_pending *watched(struct rp_harvest *h, rp_hsa_signal signal)
+{
+    uint32_t bucket = bucket_of(signal);
+    struct rp_pending *entry;
+
+    if (!__atomic_load_n(&h->buckets[bucket], __ATOMIC_ACQUIRE))
+        return NULL;
+    pthread_mutex_lock(stripe_of(h, bucket));
+    for (entry = h->buckets[bucket]; entry && entry->signal != signal; entry = entry->hash_next)
+        ;
+    pthread_mutex_unlock(stripe_of(h, bucket));
+    return entry;
+}
+
+/* --- finishing one entry, under harvest.lock ----------------------------------------------- */
+
+static void settle(struct rp_tool *tool, struct rp_pending *entry)
+{
+    uint64_t *pending = entry->way == RP_PENDING_COPY ? &tool->harvest.pending_copies
+                                                      : &tool->harvest.pending_dispatches;
+
+    if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
+        unwatch(&tool->harvest, entry);
+    entry->done = true;
+    __atomic_fetch_sub(pending, 1, __ATOMIC_RELEASE);
+}
+
+static bool times_written(const struct rp_pending *entry)
+{
+    const struct rp_amd_signal *raw = raw_signal(entry->signal);
+    uint64_t start = __atomic_load_n(&raw->start_ts, __ATOMIC_RELAXED);
+    uint64_t end = __atomic_load_n(&raw->end_ts, __ATOMIC_RELAXED);
+
+    return end != 0 && (start != entry->start0 || end != entry->end0);
+}
+
+static void finish_dispatch(struct rp_tool *tool, struct rp_pending *entry)
+{
+    struct rp_record record = {.kind = RP_REC_DISPATCH, .u.dispatch = entry->rec.dispatch};
+    struct rp_rec_dispatch *d = &record.u.dispatch;
+    struct rp_hsa_times times = {0};
+
+    if (!times_written(entry) ||
+        tool->hsa.hsa_amd_profiling_get_dispatch_time(d->agent, entry->signal, &times) !=
+            RP_HSA_SUCCESS ||
+        times.start == 0 || times.end < times.start) {
+        rp_tool_log(tool, "lost dispatch=%" PRIu64 " start=%" PRIu64 " end=%" PRIu64,
+                    d->dispatch_id, times.start, times.end);
+        rp_tool_lose_dispatches(tool, 1);
+        return;
+    }
+    d->start_ns = rp_tool_to_ns(tool, times.start);
+    d->end_ns = rp_tool_to_ns(tool, times.end);
+    rp_trace_append(&tool->trace, &record);
+    rp_tool_log(tool,
+                "dispatch=%" PRIu64 " queue=%u kernel=%u way=%d start=%" PRIu64 " end=%" PRIu64
+                " grid=%u,%u,%u workgroup=%u,%u,%u",
+                d->dispatch_id, d->queue_index, d->kernel_id, (int)entry->way, d->start_ns,
+                d->end_ns, d->grid[0], d->grid[1], d->grid[2], d->workgroup[0], d->workgroup[1],
+                d->workgroup[2]);
+}
+
+static void finish_copy(struct rp_tool *tool, struct rp_pending *entry)
+{
+    struct rp_record record = {.kind = RP_REC_COPY, .u.copy = entry->rec.copy};
+    struct rp_rec_copy *c = &record.u.copy;
+    struct rp_hsa_times times = {0};
+
+    if (tool->hsa.hsa_amd_profiling_get_async_copy_time(entry->signal, &times) != RP_HSA_SUCCESS ||
+        times.start == 0 || times.end < times.start) {
+        rp_tool_log(tool, "lost copy bytes=%" PRIu64, c->bytes);
+        rp_trace_count_lost(&tool->trace);
+        return;
+    }
+    c->start_ns = rp_tool_to_ns(tool, times.start);
+    c->end_ns = rp_tool_to_ns(tool, times.end);
+    rp_trace_append(&tool->trace, &record);
+    rp_tool_log(tool, "copy bytes=%" PRIu64 " start=%" PRIu64 " end=%" PRIu64, c->bytes,
+                c->start_ns, c->end_ns);
+}
+
+static void finish(struct rp_tool *tool, struct rp_pending *entry)
+{
+    if (entry->way == RP_PENDING_COPY)
+        finish_copy(tool, entry);
+    else
+        finish_dispatch(tool, entry);
+    settle(tool, entry);
+    if (entry->way == RP_PENDING_OWN)
+        rp_signal_pool_give(&tool->quiet_signals, entry->signal);
+}
+
+static bool complete(struct rp_tool *tool, const struct rp_pending *entry)
+{
+    return tool->hsa.hsa_signal_load_scacquire(entry->signal) < 1;
+}
+
+void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry)
+{
+    const struct rp_amd_signal *from = raw_signal(entry->signal);
+    struct rp_amd_signal *to = raw_signal(entry->program);
+    rp_hsa_signal own = entry->signal, program = entry->program;
+    struct rp_pending *direct;
+
+    pthread_mutex_lock(&tool->harvest.lock);
+    /* The program's signal is about to get this entry's times: save those that are in it. */
+    direct = watched(&tool->harvest, program);
+    if (direct && complete(tool, direct))
+        finish(tool, direct);
+    __atomic_store_n(&to->start_ts, from->start_ts, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->end_ts, from->end_ts, __ATOMIC_RELAXED);
+    finish(tool, entry);
+    pthread_mutex_unlock(&tool->harvest.lock);
+
+    rp_signal_pool_give(&tool->waking_signals, own);
+    tool->hsa.hsa_signal_subtract_screlease(program, 1);
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+static void drop_done(struct rp_line *line)
+{
+    for (;;) {
+        struct rp_line_chunk *chunk = line->head, *next, *unused;
+        uint32_t filled = __atomic_load_n(&chunk->filled, __ATOMIC_ACQUIRE);
+
+        while (line->head_index < filled && chunk->entries[line->head_index].done)
+            line->head_index++;
+        next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+        if (line->head_index < RP_LINE_CHUNK || !next)
+            return;
+        line->head = next;
+        line->head_index = 0;
+        unused = __atomic_exchange_n(&line->spare, chunk, __ATOMIC_ACQ_REL);
+        free(unused);
+    }
+}
+
+/* Finishes complete entries; true when it stopped only because the batch was full. */
+static bool harvest_line(struct rp_tool *tool, struct rp_line *line)
+{
+    struct rp_line_chunk *chunk = line->head;
+    uint32_t i = line->head_index;
+    unsigned misses = 0, finished = 0;
+    bool more = false;
+
+    for (unsigned scanned = 0; scanned < SCAN_PER_LINE && misses < MISSES_PER_LINE; scanned++) {
+        struct rp_pending *entry;
+
+        if (i == RP_LINE_CHUNK) {
+            chunk = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+            i = 0;
+        }
+        if (!chunk || i >= __atomic_load_n(&chunk->filled, __ATOMIC_ACQUIRE))
+            break;
+        entry = &chunk->entries[i++];
+        if (entry->done || entry->way == RP_PENDING_FORWARD)
+            continue;
+        if (!complete(tool, entry)) {
+            misses++;
+            continue;
+        }
+        if (finished == BATCH_PER_LINE) {
+            more = true;
+            break;
+        }
+        finish(tool, entry);
+        finished++;
+    }
+    drop_done(line);
+    return more;
+}
+
+static uint64_t pending(const struct rp_harvest *h)
+{
+    return __atomic_load_n(&h->pending_dispatches, __ATOMIC_ACQUIRE) +
+           __atomic_load_n(&h->pending_copies, __ATOMIC_ACQUIRE);
+}
+
+void rp_harvest_observed(struct rp_tool *tool)
+{
+    struct rp_harvest *h = &tool->harvest;
+    bool more = true;
+    int saved_errno = errno;
+
+    while (more && pending(h) > 0) {
+        pthread_mutex_lock(&h->lock);
+        more = harvest_line(tool, &h->copies);
+        for (struct rp_queue *queue = tool->queues; queue; queue = rp_queue_next(queue))
+            more = harvest_line(tool, rp_queue_line(queue)) || more;
+        pthread_mutex_unlock(&h->lock);
+    }
+    errno = saved_errno;
+}
+
+void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pending *entry)
+{
+    struct rp_harvest *h = &tool->harvest;
+    struct rp_line_chunk *chunk = line->tail;
+    uint64_t *count = entry->way == RP_PENDING_COPY ? &h->pending_copies : &h->pending_dispatches;
+
+    __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+    if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
+        watch(h, entry);
+    __atomic_store_n(&chunk->filled, chunk->filled + 1, __ATOMIC_RELEASE);
+    /* Sequentially consistent with the thread's "idle = 1, then look at the counts". */
+    if (__atomic_load_n(&h->idle, __ATOMIC_SEQ_CST) &&
+        __atomic_exchange_n(&h->idle, 0, __ATOMIC_SEQ_CST))
+        sem_post(&h->wake);
+}
+
+bool rp_harvest_busy(struct rp_tool *tool, rp_hsa_signal signal)
+{
+    struct rp_harvest *h = &tool->harvest;
+    struct rp_pending *entry;
+    bool busy = false;
+
+    if (!watched(h, signal))
+        return false;
+    pthread_mutex_lock(&h->lock);
+    entry = watched(h, signal);
+    if (entry) {
+        /* New times under an old value: it completed, and the program reset the value without our
+         * seeing it (through a pointer to the value, say). Nothing has overwritten the times yet.
+         */
+        busy = !complete(tool, entry) && !times_written(entry);
+        if (!busy)
+            finish(tool, entry);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return busy;
+}
+
+void rp_harvest_before_change(struct rp_tool *tool, rp_hsa_signal signal)
+{
+    struct rp_harvest *h = &tool->harvest;
+    struct rp_pending *entry;
+    int saved_errno;
+
+    if (!watched(h, signal))
+        return;
+    saved_errno = errno;
+    pthread_mutex_lock(&h->lock);
+    entry = watched(h, signal);
+    if (entry && complete(tool, entry))
+        finish(tool, entry);
+    pthread_mutex_unlock(&h->lock);
+    errno = saved_errno;
+}
+
+static void give_up(struct rp_tool *tool, struct rp_pending *entry)
+{
+    if (entry->way == RP_PENDING_COPY)
+        rp_trace_count_lost(&tool->trace);
+    else
+        rp_tool_lose_dispatches(tool, 1);
+    settle(tool, entry);
+}
+
+void rp_harvest_before_destroy(struct rp_tool *tool, rp_hsa_signal signal)
+{
+    struct rp_harvest *h = &tool->harvest;
+    struct rp_pending *entry;
+
+    if (!watched(h, signal))
+        return;
+    pthread_mutex_lock(&h->lock);
+    while ((entry = watched(h, signal))) {
+        if (complete(tool, entry))
+            finish(tool, entry);
+        else
+            give_up(tool, entry);
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry)
+{
+    pthread_mutex_lock(&tool->harvest.lock);
+    if (!entry->done)
+        settle(tool, entry);
+    pthread_mutex_unlock(&tool->harvest.lock);
+}
+
+void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line)
+{
+    pthread_mutex_lock(&tool->harvest.lock);
+    while (harvest_line(tool, line))
+        ;
+    for (struct rp_line_chunk *chunk = line->head; chunk; chunk = chunk->next)
+        for (uint32_t i = chunk == line->head ? line->head_index : 0; i < chunk->filled; i++)
+            if (!chunk->entries[i].done)
+                give_up(tool, &chunk->entries[i]);
+    drop_done(line);
+    pthread_mutex_unlock(&tool->harvest.lock);
+}
+
+void rp_harvest_init(struct rp_harvest *h)
+{
+    memset(h, 0, sizeof(*h));
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_mutex_init(&h->copies_lock, NULL);
+    for (size_t i = 0; i < RP_HARVEST_STRIPES; i++)
+        pthread_mutex_init(&h->stripes[i], NULL);
+    sem_init(&h->wake, 0, 0);
+}

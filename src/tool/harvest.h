@@ -1,0 +1,125 @@
+/**
+ * @file harvest.h
+ * @brief What has been submitted but not yet recorded, and how its times are collected.
+ *
+ * The program's own completion signals stay in its packets, so that nothing the program or another
+ * queue waits for passes through the host: no added latency, no reordering, and hipEvent times are
+ * the ones the device wrote. Three ways exist:
+ *
+ *   OWN      the packet had no signal: it gets one of ours, without interrupt.
+ *   WATCH    the packet has the program's signal: it is left alone. Its times stay readable until
+ *            the program uses the signal again, which it cannot do without first changing the value
+ *            or destroying it; those functions are hooked (signals.c) and harvest first.
+ *   FORWARD  the same signal is awaited by more than one packet (its value is not 1, or an earlier
+ *            packet with it is pending), so its times would be overwritten. The packet gets a
+ *            signal of ours with an interrupt; ROCr's event thread copies times and subtracts 1
+ *            from the program's signal. rocprofiler does this for every packet; HIP never needs it.
+ *
+ * Harvesting happens in a thread of the tool, and also in the program's threads when they are about
+ * to learn that something completed (a wait or load that returns a completed value): whatever a
+ * program can know to be complete is in the file before it can act on it, even by _exit().
+ */
+#ifndef RP_TOOL_HARVEST_H
+#define RP_TOOL_HARVEST_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/records.h"
+#include "tool/hsa_abi.h"
+
+struct rp_tool;
+
+enum rp_pending_way { RP_PENDING_OWN, RP_PENDING_WATCH, RP_PENDING_FORWARD, RP_PENDING_COPY };
+
+struct rp_pending {
+    rp_hsa_signal signal;  /**< completes and carries the times */
+    rp_hsa_signal program; /**< FORWARD: the program's signal */
+    uint64_t start0, end0; /**< raw times in the signal at submission: unchanged = never written */
+    struct rp_pending *hash_next;
+    enum rp_pending_way way;
+    bool done; /**< under harvest.lock */
+    union {
+        struct rp_rec_dispatch dispatch;
+        struct rp_rec_copy copy;
+    } rec;
+};
+
+enum { RP_LINE_CHUNK = 128 };
+
+struct rp_line_chunk {
+    struct rp_line_chunk *next; /**< atomic */
+    uint32_t filled;            /**< atomic: entries the consumer may read */
+    struct rp_pending entries[RP_LINE_CHUNK];
+};
+
+/**
+ * Entries in order of submission. One producer (the queue's lock, or copies_lock), one consumer
+ * (harvest.lock). Entries stay where they are until all of their chunk are done.
+ */
+struct rp_line {
+    struct rp_line_chunk *tail;  /**< producer */
+    struct rp_line_chunk *head;  /**< consumer */
+    uint32_t head_index;         /**< consumer */
+    struct rp_line_chunk *spare; /**< atomic: emptied by the consumer for the producer */
+};
+
+enum { RP_HARVEST_BUCKETS = 4096, RP_HARVEST_STRIPES = 64 };
+
+struct rp_harvest {
+    pthread_mutex_t lock;
+    uint64_t pending_dispatches;                    /**< atomic */
+    uint64_t pending_copies;                        /**< atomic */
+    struct rp_pending *buckets[RP_HARVEST_BUCKETS]; /**< WATCH and COPY by signal */
+    pthread_mutex_t stripes[RP_HARVEST_STRIPES];
+    struct rp_line copies;
+    pthread_mutex_t copies_lock; /**< producers of copies */
+    pthread_t thread;
+    bool thread_running;
+    uint32_t stop; /**< atomic */
+    uint32_t idle; /**< atomic: the thread sleeps on wake */
+    sem_t wake;
+};
+
+void rp_harvest_init(struct rp_harvest *harvest);
+void rp_harvest_free(struct rp_harvest *harvest);
+
+/** First chunk of a line; -1 when out of memory. */
+int rp_line_init(struct rp_line *line);
+void rp_line_free(struct rp_line *line);
+/** Producer: a zeroed entry to fill, or NULL when out of memory. It does not exist until published.
+ */
+struct rp_pending *rp_line_next(struct rp_line *line);
+
+/** Producer: the entry is filled; from here on it can be harvested. */
+void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pending *entry);
+
+/** Whether @p signal still belongs to an unfinished entry; a finished one is harvested. */
+bool rp_harvest_busy(struct rp_tool *tool, rp_hsa_signal signal);
+
+/** The program is about to change @p signal: takes its times if they are there. */
+void rp_harvest_before_change(struct rp_tool *tool, rp_hsa_signal signal);
+/** The program is about to destroy @p signal: it must not be looked at afterwards. */
+void rp_harvest_before_destroy(struct rp_tool *tool, rp_hsa_signal signal);
+/** The program saw a completed signal: records everything complete. */
+void rp_harvest_observed(struct rp_tool *tool);
+
+/** The runtime refused what was published last on the line of copies. */
+void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry);
+/** The packet processor finished a FORWARD entry. */
+void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry);
+
+/** Gives up what is left of a line; counts it as lost. Takes harvest.lock. */
+void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line);
+
+/** Waits until nothing is pending, or nothing moved for @p patience_ms. */
+void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms);
+/** Bounded wait for one line. */
+void rp_harvest_drain_line(struct rp_tool *tool, struct rp_line *line, unsigned patience_ms);
+
+void rp_harvest_start(struct rp_tool *tool);
+void rp_harvest_stop(struct rp_tool *tool);
+
+#endif

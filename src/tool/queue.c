@@ -1,0 +1,325 @@
+/**
+ * @file queue.c
+ * @brief Queues of the program: created as intercept queues, their packets watched.
+ *
+ * The packet callback runs under the queue's lock. It must hand over all packets with one call of
+ * the writer (a second call could overtake packets that ROCr has put aside because the hardware
+ * queue was full), and it never adds or removes any.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+enum {
+    FIRST_BUFFER_PACKETS = 64,
+    DESTROY_PATIENCE_MS = 1000, /* a queue destroyed with kernels still running on it */
+};
+
+struct rp_queue {
+    struct rp_queue *next;
+    struct rp_hsa_queue *handle;
+    rp_hsa_agent agent;
+    uint32_t index;
+    struct rp_line line;
+    struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
+    uint64_t buffer_packets;
+    rp_hsa_queue_error on_error; /* the program's */
+    void *on_error_data;
+};
+
+struct rp_queue *rp_queue_next(const struct rp_queue *queue)
+{
+    return queue->next;
+}
+
+struct rp_line *rp_queue_line(struct rp_queue *queue)
+{
+    return &queue->line;
+}
+
+/* --- packets ------------------------------------------------------------------------------- */
+
+static bool is_dispatch(const struct rp_hsa_packet *packet)
+{
+    return (packet->header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH;
+}
+
+static void describe(struct rp_queue *queue, const struct rp_hsa_packet *packet,
+                     struct rp_rec_dispatch *d)
+{
+    struct rp_tool *tool = &rp_the_tool;
+
+    d->dispatch_id = __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
+    d->correlation_id = __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+    d->kernel_id = rp_kernel_map_get(&tool->kernels, packet->kernel_object);
+    d->queue_index = queue->index;
+    d->agent = queue->agent;
+    d->submit_ns = rp_tool_now_ns(tool);
+    d->tid = rp_tool_tid();
+    d->private_bytes = packet->private_bytes;
+    d->group_bytes = packet->group_bytes;
+    memcpy(d->grid, packet->grid, sizeof(d->grid));
+    memcpy(d->workgroup, packet->workgroup, sizeof(d->workgroup));
+    d->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
+}
+
+static bool on_forwarded(int64_t value, void *data)
+{
+    (void)value;
+    if (rp_tool_active(&rp_the_tool))
+        rp_harvest_forwarded(&rp_the_tool, data);
+    return false; /* once */
+}
+
+/* Chooses how the entry completes (harvest.h) and puts our signal into the packet if one is
+ * needed. False: no signal to be had, the packet is untouched. */
+static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    rp_hsa_signal program = packet->completion;
+    const struct rp_amd_signal *raw;
+
+    if (!program) {
+        entry->way = RP_PENDING_OWN;
+        entry->signal = rp_signal_pool_take(&tool->quiet_signals);
+    } else if (tool->hsa.hsa_signal_load_relaxed(program) == 1 && !rp_harvest_busy(tool, program)) {
+        entry->way = RP_PENDING_WATCH;
+        entry->signal = program;
+    } else {
+        entry->way = RP_PENDING_FORWARD;
+        entry->program = program;
+        entry->signal = rp_signal_pool_take(&tool->waking_signals);
+        if (entry->signal &&
+            tool->hsa.hsa_amd_signal_async_handler(entry->signal, RP_HSA_CONDITION_LT, 1,
+                                                   on_forwarded, entry) != RP_HSA_SUCCESS) {
+            rp_signal_pool_give(&tool->waking_signals, entry->signal);
+            entry->signal = 0;
+        }
+    }
+    if (!entry->signal)
+        return false;
+    raw = (const struct rp_amd_signal *)entry->signal;
+    entry->start0 = __atomic_load_n(&raw->start_ts, __ATOMIC_RELAXED);
+    entry->end0 = __atomic_load_n(&raw->end_ts, __ATOMIC_RELAXED);
+    packet->completion = entry->signal;
+    return true;
+}
+
+static void track(struct rp_queue *queue, struct rp_hsa_packet *packet)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_pending *entry = rp_line_next(&queue->line);
+
+    if (!entry || !choose_way(entry, packet)) {
+        rp_tool_lose_dispatches(tool, 1);
+        return;
+    }
+    describe(queue, packet, &entry->rec.dispatch);
+    rp_harvest_publish(tool, &queue->line, entry);
+}
+
+static bool make_room(struct rp_queue *queue, uint64_t count)
+{
+    struct rp_hsa_packet *bigger;
+
+    if (count <= queue->buffer_packets)
+        return true;
+    bigger = realloc(queue->buffer, count * sizeof(*bigger));
+    if (!bigger)
+        return false;
+    queue->buffer = bigger;
+    queue->buffer_packets = count;
+    return true;
+}
+
+static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
+                       rp_hsa_packet_writer writer)
+{
+    struct rp_queue *queue = data;
+    const struct rp_hsa_packet *in = packets;
+    uint64_t dispatches = 0;
+    int saved_errno = errno;
+
+    (void)user_index;
+    for (uint64_t i = 0; i < count; i++)
+        dispatches += is_dispatch(&in[i]);
+    if (dispatches == 0 || !rp_tool_active(&rp_the_tool)) {
+        writer(packets, count);
+        return;
+    }
+    if (!make_room(queue, count)) {
+        rp_tool_lose_dispatches(&rp_the_tool, dispatches);
+        writer(packets, count);
+        return;
+    }
+    memcpy(queue->buffer, packets, count * sizeof(*in));
+    for (uint64_t i = 0; i < count; i++)
+        if (is_dispatch(&queue->buffer[i]))
+            track(queue, &queue->buffer[i]);
+    writer(queue->buffer, count);
+    errno = saved_errno;
+}
+
+/* --- creation and destruction -------------------------------------------------------------- */
+
+/* The runtime reports errors of the queue beneath; the program knows only the one it was given. */
+static void on_queue_error(rp_hsa_status status, struct rp_hsa_queue *source, void *data)
+{
+    struct rp_queue *queue = data;
+
+    if (queue->on_error)
+        queue->on_error(status, queue->handle ? queue->handle : source, queue->on_error_data);
+}
+
+static void record_queue(struct rp_tool *tool, const struct rp_queue *queue, uint32_t kind)
+{
+    struct rp_record record = {
+        .kind = kind,
+        .u.queue = {.agent = queue->agent,
+                    .queue_id = queue->handle->id,
+                    .index = queue->index,
+                    .size_packets = queue->handle->size_packets,
+                    .created_ns = rp_tool_now_ns(tool)},
+    };
+
+    rp_trace_append(&tool->trace, &record);
+    rp_tool_log(tool, "%s queue=%u id=%" PRIu64 " agent=%" PRIx64,
+                kind == RP_REC_QUEUE ? "create" : "destroy", queue->index, queue->handle->id,
+                queue->agent);
+}
+
+static void free_queue(struct rp_queue *queue)
+{
+    if (!queue)
+        return;
+    rp_line_free(&queue->line);
+    free(queue->buffer);
+    free(queue);
+}
+
+static struct rp_queue *new_queue(rp_hsa_agent agent, rp_hsa_queue_error on_error, void *data)
+{
+    struct rp_queue *queue = calloc(1, sizeof(*queue));
+
+    if (!queue)
+        return NULL;
+    queue->agent = agent;
+    queue->on_error = on_error;
+    queue->on_error_data = data;
+    queue->buffer = malloc(FIRST_BUFFER_PACKETS * sizeof(*queue->buffer));
+    queue->buffer_packets = FIRST_BUFFER_PACKETS;
+    if (!queue->buffer || rp_line_init(&queue->line) < 0) {
+        free_queue(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+static void adopt(struct rp_tool *tool, struct rp_queue *queue)
+{
+    pthread_mutex_lock(&tool->harvest.lock);
+    queue->index = tool->queue_count++;
+    queue->next = tool->queues;
+    tool->queues = queue;
+    rp_harvest_start(tool);
+    pthread_mutex_unlock(&tool->harvest.lock);
+    record_queue(tool, queue, RP_REC_QUEUE);
+}
+
+static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32_t type,
+                                       rp_hsa_queue_error on_error, void *data,
+                                       uint32_t private_bytes, uint32_t group_bytes,
+                                       struct rp_hsa_queue **ret)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    const struct rp_hsa *hsa = &tool->hsa;
+    struct rp_queue *queue = NULL;
+
+    if (rp_tool_active(tool) && ret)
+        queue = new_queue(agent, on_error, data);
+    if (!queue)
+        goto plain;
+    rp_agents_record(tool);
+    if (hsa->hsa_amd_queue_intercept_create(agent, size, type, on_queue_error, queue, private_bytes,
+                                            group_bytes, ret) != RP_HSA_SUCCESS)
+        goto plain;
+    queue->handle = *ret;
+    if (hsa->hsa_amd_profiling_set_profiler_enabled(*ret, 1) != RP_HSA_SUCCESS ||
+        hsa->hsa_amd_queue_intercept_register(*ret, on_packets, queue) != RP_HSA_SUCCESS) {
+        hsa->hsa_queue_destroy(*ret);
+        goto plain;
+    }
+    adopt(tool, queue);
+    return RP_HSA_SUCCESS;
+
+plain:
+    /* Better an untraced queue than a failing program; the trace says that something is missing. */
+    free_queue(queue);
+    if (rp_tool_active(tool)) {
+        rp_trace_set_flag(&tool->trace, RP_TRACE_UNTRACED_QUEUE);
+        rp_tool_log(tool, "queue of agent %" PRIx64 " is not traced", agent);
+    }
+    return hsa->hsa_queue_create(agent, size, type, on_error, data, private_bytes, group_bytes,
+                                 ret);
+}
+
+static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_queue *queue, **at;
+    rp_hsa_status status;
+
+    if (!rp_tool_active(tool))
+        return tool->hsa.hsa_queue_destroy(handle);
+    pthread_mutex_lock(&tool->harvest.lock);
+    for (queue = tool->queues; queue && queue->handle != handle; queue = queue->next)
+        ;
+    pthread_mutex_unlock(&tool->harvest.lock);
+    if (!queue)
+        return tool->hsa.hsa_queue_destroy(handle);
+
+    rp_harvest_drain_line(tool, &queue->line, DESTROY_PATIENCE_MS);
+    record_queue(tool, queue, RP_REC_QUEUE_END);
+    status = tool->hsa.hsa_queue_destroy(handle);
+    if (status != RP_HSA_SUCCESS)
+        return status; /* it lives on */
+    rp_harvest_abandon(tool, &queue->line);
+    pthread_mutex_lock(&tool->harvest.lock);
+    for (at = &tool->queues; *at && *at != queue; at = &(*at)->next)
+        ;
+    if (*at)
+        *at = queue->next;
+    pthread_mutex_unlock(&tool->harvest.lock);
+    free_queue(queue);
+    return status;
+}
+
+/* Without profiling there would be no times; HIP never turns it off, other programs may. */
+static rp_hsa_status hook_set_profiler_enabled(struct rp_hsa_queue *queue, int enable)
+{
+    return rp_the_tool.hsa.hsa_amd_profiling_set_profiler_enabled(
+        queue, enable || rp_tool_active(&rp_the_tool));
+}
+
+void rp_queues_free(struct rp_tool *tool)
+{
+    while (tool->queues) {
+        struct rp_queue *queue = tool->queues;
+
+        rp_harvest_abandon(tool, &queue->line);
+        pthread_mutex_lock(&tool->harvest.lock);
+        tool->queues = queue->next;
+        pthread_mutex_unlock(&tool->harvest.lock);
+        /* The runtime may still call back for it while it shuts down: the memory stays. */
+    }
+}
+
+void rp_queue_hook(const struct rp_hsa_tables *tables)
+{
+    RP_TOOL_REPLACE(tables->core, hsa_queue_create, hook_queue_create);
+    RP_TOOL_REPLACE(tables->core, hsa_queue_destroy, hook_queue_destroy);
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_profiling_set_profiler_enabled, hook_set_profiler_enabled);
+}

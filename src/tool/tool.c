@@ -1,0 +1,292 @@
+/**
+ * @file tool.c
+ * @brief librocm-perf-tool.so: loaded by ROCr through HSA_TOOLS_LIB, records what the GPU does.
+ *
+ * ROCM_PERF_TRACE_DIR names the folder of the record file; without it the tool does nothing.
+ * ROCM_PERF_TOOL_DEBUG names a file for a raw log.
+ *
+ * Orderly ends are OnUnload (hsa_shut_down) and exit(); whichever comes sets RP_TRACE_CLOSED. After
+ * exit() began, the program's last clean-up may still run kernels: they are recorded too, so the
+ * file stays open until OnUnload or the end of the process. After fork() the child is not traced:
+ * file, thread and signals belong to the parent. A child that executes a new program loads its own
+ * tool.
+ */
+#include "tool/tool.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RP_EXPORT __attribute__((visibility("default")))
+
+enum {
+    NS_PER_S = 1000000000,
+    DRAIN_PATIENCE_MS =
+        2000, /* an ending program waits so long for kernels that make no progress */
+};
+
+struct rp_tool rp_the_tool = {.log_fd = -1};
+
+RP_EXPORT bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
+                      const char *const *failed_tool_names);
+RP_EXPORT void OnUnload(void);
+
+/* ROCr sorts tools by it: after those that replace packets, so that we see what is really run. */
+RP_EXPORT extern const uint32_t HSA_AMD_TOOL_PRIORITY;
+const uint32_t HSA_AMD_TOOL_PRIORITY = 100;
+
+/* --- clocks and small things --------------------------------------------------------------- */
+
+uint64_t rp_tool_to_ns(const struct rp_tool *tool, uint64_t timestamp)
+{
+    uint64_t hz = tool->timestamp_hz;
+
+    if (hz == NS_PER_S)
+        return timestamp;
+    return timestamp / hz * NS_PER_S + timestamp % hz * NS_PER_S / hz;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t hsa_now_ns(const struct rp_tool *tool)
+{
+    uint64_t now = 0;
+
+    tool->hsa.hsa_system_get_info(RP_HSA_SYSTEM_TIMESTAMP, &now);
+    return rp_tool_to_ns(tool, now);
+}
+
+/* A kernel clock that agrees with the runtime's is read without a call into the runtime. */
+static void find_clock(struct rp_tool *tool)
+{
+    static const clockid_t candidates[] = {CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW};
+
+    tool->timestamp_hz = 0;
+    tool->hsa.hsa_system_get_info(RP_HSA_SYSTEM_TIMESTAMP_FREQUENCY, &tool->timestamp_hz);
+    if (tool->timestamp_hz == 0)
+        tool->timestamp_hz = NS_PER_S;
+    tool->clock_known = false;
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        uint64_t before = clock_ns(candidates[i]);
+        uint64_t runtime = hsa_now_ns(tool);
+
+        if (before <= runtime && runtime <= clock_ns(candidates[i])) {
+            tool->clock = candidates[i];
+            tool->clock_known = true;
+            return;
+        }
+    }
+}
+
+uint64_t rp_tool_now_ns(struct rp_tool *tool)
+{
+    return tool->clock_known ? clock_ns(tool->clock) : hsa_now_ns(tool);
+}
+
+uint32_t rp_tool_tid(void)
+{
+    static __thread uint32_t tid;
+
+    if (tid == 0)
+        tid = (uint32_t)syscall(SYS_gettid);
+    return tid;
+}
+
+void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count)
+{
+    uint64_t lost = __atomic_add_fetch(&tool->lost_dispatches, count, __ATOMIC_RELAXED);
+
+    rp_trace_set_lost_dispatches(&tool->trace, lost);
+}
+
+void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    int length, saved_errno = errno;
+
+    if (tool->log_fd < 0)
+        return;
+    va_start(ap, fmt);
+    length = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+    va_end(ap);
+    if (length < 0)
+        return;
+    if ((size_t)length > sizeof(line) - 2)
+        length = (int)sizeof(line) - 2;
+    line[length++] = '\n';
+    /* One write per line: lines of several threads do not mix. A log that fails is only a log. */
+    if (write(tool->log_fd, line, (size_t)length) < 0)
+        errno = saved_errno;
+    errno = saved_errno;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static void after_fork_in_child(void)
+{
+    __atomic_store_n(&rp_the_tool.state, RP_TOOL_OFF, __ATOMIC_RELEASE);
+}
+
+static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime_version)
+{
+    struct rp_trace_header header = {
+        .magic = {'R', 'P', 'T', 'R', 'A', 'C', 'E', '1'},
+        .version = RP_TRACE_VERSION,
+        .header_bytes = sizeof(struct rp_trace_header),
+        .record_bytes = sizeof(struct rp_record),
+        .init_ns = hsa_now_ns(tool),
+        .pid = (uint32_t)getpid(),
+        .ppid = (uint32_t)getppid(),
+        .hsa_runtime_version = (uint32_t)runtime_version,
+    };
+    char *path;
+    int status;
+
+    if (dlsym(RTLD_DEFAULT, "rocm_perf_device_abi"))
+        header.flags |= RP_TRACE_SOFTWARE;
+    if (asprintf(&path, "%s/%u.%" PRIu64 ".rptrace", folder, header.pid, header.init_ns) < 0)
+        return -ENOMEM;
+    status = rp_trace_open(&tool->trace, path, &header);
+    rp_tool_log(tool, "trace %s: %s", path, status < 0 ? strerror(-status) : "open");
+    free(path);
+    return status;
+}
+
+static void open_log(struct rp_tool *tool)
+{
+    const char *path = secure_getenv("ROCM_PERF_TOOL_DEBUG");
+
+    tool->log_fd = -1;
+    if (path && *path)
+        tool->log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+/* Everything that completed is recorded, and what did not is counted. */
+static void settle(struct rp_tool *tool)
+{
+    rp_harvest_stop(tool);
+    rp_harvest_drain(tool, DRAIN_PATIENCE_MS);
+    rp_trace_set_lost_dispatches(
+        &tool->trace, __atomic_load_n(&tool->lost_dispatches, __ATOMIC_RELAXED) +
+                          __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_ACQUIRE));
+    rp_trace_set_fini(&tool->trace, rp_tool_now_ns(tool));
+    rp_trace_set_flag(&tool->trace, RP_TRACE_CLOSED);
+}
+
+static void at_exit(void)
+{
+    if (!rp_tool_active(&rp_the_tool))
+        return;
+    settle(&rp_the_tool);
+    rp_tool_log(&rp_the_tool, "exit");
+}
+
+static void register_once(void)
+{
+    static bool registered;
+
+    if (registered)
+        return;
+    registered = true;
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    atexit(at_exit);
+}
+
+static void reset(struct rp_tool *tool)
+{
+    tool->loader_known = tool->agents_recorded = false;
+    rp_line_free(
+        &tool->harvest.copies); /* of an earlier life: OnUnload leaves it to late threads */
+    tool->queues = NULL;
+    tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
+    tool->dispatch_count = tool->correlation_count = tool->lost_dispatches = 0;
+    pthread_mutex_init(&tool->code_lock, NULL);
+    rp_signal_pool_init(&tool->quiet_signals, &tool->hsa, RP_HSA_SIGNAL_GPU_ONLY);
+    rp_signal_pool_init(&tool->waking_signals, &tool->hsa, 0);
+    rp_harvest_init(&tool->harvest);
+}
+
+static bool start(struct rp_tool *tool, const struct rp_hsa_tables *tables,
+                  uint64_t runtime_version)
+{
+    const char *folder = secure_getenv("ROCM_PERF_TRACE_DIR");
+
+    if (!folder || !*folder)
+        return false;
+    open_log(tool);
+    if (!rp_hsa_bind(&tool->hsa, tables)) {
+        rp_tool_log(tool, "the runtime's tables lack what is needed: nothing is recorded");
+        return false;
+    }
+    reset(tool);
+    if (rp_line_init(&tool->harvest.copies) < 0)
+        return false;
+    find_clock(tool);
+    if (open_trace(tool, folder, runtime_version) < 0) {
+        rp_line_free(&tool->harvest.copies);
+        return false;
+    }
+    register_once();
+    return true;
+}
+
+bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
+            const char *const *failed_tool_names)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    const struct rp_hsa_tables *tables = table;
+    int saved_errno = errno;
+
+    (void)failed_tool_count;
+    (void)failed_tool_names;
+    /* Loaded a second time (listed twice): the first one stays in charge. */
+    if (!rp_tool_active(tool) && start(tool, tables, runtime_version)) {
+        rp_agents_record(tool);
+        tool->hsa.hsa_amd_profiling_async_copy_enable(true);
+        rp_queue_hook(tables);
+        rp_signals_hook(tables);
+        rp_copies_hook(tables);
+        rp_code_hook(tables);
+        __atomic_store_n(&tool->state, RP_TOOL_ON, __ATOMIC_RELEASE);
+    }
+    errno = saved_errno;
+    return true; /* false would make ROCr complain; the program runs without us as well */
+}
+
+void OnUnload(void)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    int saved_errno = errno;
+
+    if (!rp_tool_active(tool))
+        return;
+    rp_harvest_stop(tool);
+    rp_harvest_drain(tool, DRAIN_PATIENCE_MS);
+    __atomic_store_n(&tool->state, RP_TOOL_OFF, __ATOMIC_RELEASE);
+    rp_queues_free(tool);
+    rp_harvest_abandon(tool, &tool->harvest.copies);
+    settle(tool);
+    rp_trace_close(&tool->trace);
+    rp_signal_pool_free(&tool->quiet_signals);
+    rp_signal_pool_free(&tool->waking_signals);
+    rp_kernel_map_free(&tool->kernels);
+    rp_tool_log(tool, "unload");
+    if (tool->log_fd >= 0)
+        close(tool->log_fd);
+    tool->log_fd = -1;
+    errno = saved_errno;
+}

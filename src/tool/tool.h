@@ -1,0 +1,108 @@
+/**
+ * @file tool.h
+ * @brief The one context of librocm-perf-tool.so, and what its files offer each other.
+ *
+ * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
+ *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
+ * lock
+ */
+#ifndef RP_TOOL_TOOL_H
+#define RP_TOOL_TOOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "tool/harvest.h"
+#include "tool/hsa_abi.h"
+#include "tool/kernel_map.h"
+#include "tool/signal_pool.h"
+#include "tool/trace_write.h"
+
+enum rp_tool_state {
+    RP_TOOL_OFF = 0, /**< not loaded, unloaded, or in a forked child: every hook is a plain call */
+    RP_TOOL_ON = 1,
+};
+
+struct rp_tool {
+    uint32_t state; /**< atomic, enum rp_tool_state */
+    struct rp_hsa hsa;
+    struct rp_hsa_loader loader;
+    bool loader_known;
+    struct rp_trace trace;
+    int log_fd; /**< raw log, -1 = none */
+
+    uint64_t timestamp_hz;
+    clockid_t clock; /**< host clock in the domain of HSA timestamps */
+    bool clock_known;
+
+    struct rp_harvest harvest;
+    struct rp_signal_pool quiet_signals;  /**< no interrupt: for packets that had no signal */
+    struct rp_signal_pool waking_signals; /**< with interrupt: forwarded to the program's signal */
+
+    struct rp_queue *queues; /**< under harvest.lock */
+    uint32_t queue_count;
+    uint64_t dispatch_count;    /**< atomic */
+    uint64_t correlation_count; /**< atomic */
+    uint64_t lost_dispatches;   /**< atomic: certainly lost, not counting those still pending */
+
+    pthread_mutex_t code_lock; /**< agents and code objects */
+    bool agents_recorded;
+    uint32_t code_object_count;
+    uint32_t kernel_count;
+    struct rp_kernel_map kernels;
+};
+
+extern struct rp_tool rp_the_tool;
+
+static inline bool rp_tool_active(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->state, __ATOMIC_ACQUIRE) == RP_TOOL_ON;
+}
+
+/* tool.c */
+
+/** Host time in the domain of the dispatch times. */
+uint64_t rp_tool_now_ns(struct rp_tool *tool);
+/** HSA timestamp to nanoseconds. */
+uint64_t rp_tool_to_ns(const struct rp_tool *tool, uint64_t timestamp);
+/** One line of the raw log; does nothing without ROCM_PERF_TOOL_DEBUG. */
+void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count);
+uint32_t rp_tool_tid(void);
+
+/** Replaces one entry of a table; the name gives the index. */
+#define RP_TOOL_REPLACE(table, name, hook)                                                         \
+    do {                                                                                           \
+        __typeof__(rp_the_tool.hsa.name) checked_ = (hook);                                        \
+        if (rp_the_tool.hsa.name)                                                                  \
+            (table)->fn[RP_SLOT_##name] = (void *)checked_;                                        \
+    } while (0)
+
+enum rp_hsa_slot {
+#define RP_HSA(table, index, need, ret, name, args) RP_SLOT_##name = (index),
+#include "hsa.def"
+};
+
+/* queue.c */
+struct rp_queue;
+struct rp_queue *rp_queue_next(const struct rp_queue *queue);
+struct rp_line *rp_queue_line(struct rp_queue *queue);
+/** What is still pending everywhere is lost: the program ends. */
+void rp_queues_free(struct rp_tool *tool);
+
+/* Each file puts its hooks into the tables. */
+void rp_queue_hook(const struct rp_hsa_tables *tables);
+void rp_signals_hook(const struct rp_hsa_tables *tables);
+void rp_copies_hook(const struct rp_hsa_tables *tables);
+void rp_code_hook(const struct rp_hsa_tables *tables);
+
+/** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
+bool rp_agents_record(struct rp_tool *tool);
+/** Name of an agent, "" when it has none. */
+void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
+
+#endif
