@@ -223,32 +223,50 @@ RP_LANE_HEAD(v_div_scale_f32)
     args->mask_out = rp_lane_collect(vcc);
 }
 
-/* ---- packed: the two rows of a pair lie behind one another -------------------------------- */
+/* ---- packed: two rows; both are read before either is written, as they may overlap --------- */
 
-#define RP_PAIR_LOOP _Pragma("GCC ivdep") for (unsigned i = 0; i < 2 * RP_LANES; i++)
-
-RP_LANE_HEAD(v_pk_add_f32)
+static inline float rp_add_f32(float a, float b)
 {
-    uint32_t *const d = args->d;
-    const uint32_t *const s0 = args->s0, *const s1 = args->s1;
-    RP_PAIR_LOOP
-    d[i] = rp_bits_f32(rp_nan1(rp_f32_of(s0[i]), rp_f32_of(s0[i]) + rp_f32_of(s1[i])));
+    return rp_nan1(a, a + b);
 }
 
-RP_LANE_HEAD(v_pk_mul_f32)
+static inline float rp_mul_f32(float a, float b)
 {
-    uint32_t *const d = args->d;
-    const uint32_t *const s0 = args->s0, *const s1 = args->s1;
-    RP_PAIR_LOOP
-    d[i] = rp_bits_f32(rp_nan1(rp_f32_of(s0[i]), rp_f32_of(s0[i]) * rp_f32_of(s1[i])));
+    return rp_nan1(a, a * b);
 }
+
+#define RP_PAIR_ROW(name, f)                                                                       \
+    RP_LANE_HEAD(name)                                                                             \
+    {                                                                                              \
+        uint32_t *const d = args->d;                                                               \
+        const uint32_t *const s0 = args->s0, *const s1 = args->s1;                                 \
+        RP_LANE_LOOP                                                                               \
+        {                                                                                          \
+            const unsigned next = RP_LANES + lane;                                                 \
+            const float lo = f(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]));                          \
+            const float hi = f(rp_f32_of(s0[next]), rp_f32_of(s1[next]));                          \
+            d[lane] = rp_bits_f32(lo);                                                             \
+            d[next] = rp_bits_f32(hi);                                                             \
+        }                                                                                          \
+    }
+
+RP_PAIR_ROW(v_pk_add_f32, rp_add_f32)
+RP_PAIR_ROW(v_pk_mul_f32, rp_mul_f32)
 
 RP_LANE_HEAD(v_pk_fma_f32)
 {
     uint32_t *const d = args->d;
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
-    RP_PAIR_LOOP
-    d[i] = rp_bits_f32(rp_fma_f32(rp_f32_of(s0[i]), rp_f32_of(s1[i]), rp_f32_of(s2[i])));
+    RP_LANE_LOOP
+    {
+        const unsigned next = RP_LANES + lane;
+        const float lo =
+            rp_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
+        const float hi =
+            rp_fma_f32(rp_f32_of(s0[next]), rp_f32_of(s1[next]), rp_f32_of(s2[next]));
+        d[lane] = rp_bits_f32(lo);
+        d[next] = rp_bits_f32(hi);
+    }
 }
 
 RP_LANE_HEAD(v_pk_mov_b32)

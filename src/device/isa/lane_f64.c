@@ -134,12 +134,13 @@ static double rp_fma_down_f64(double a, double b, double c)
     const double err = (t - s) + (t_err + p_err);
     if (__builtin_fabs(s) >= 0x1p-894)
         return s * 0x1p-128; /* stays normal: exact */
-    /* Grid of 2^-946, which becomes the 2^-1074 of the denormals. */
-    const double big = 0x1.8p-894, rounded = (s + big) - big, rest = s - rounded;
+    /* Magnitude plus 2^-894 is spaced by 2^-946, which becomes the 2^-1074 of the denormals. */
+    const double mag = __builtin_fabs(s), mag_err = s < 0 ? -err : err;
+    const double rounded = (mag + 0x1p-894) - 0x1p-894, rest = mag - rounded;
     double grid = rounded;
-    if (rest == 0x1p-947 && err > 0)
+    if (rest == 0x1p-947 && mag_err > 0)
         grid = rounded + 0x1p-946;
-    else if (rest == -0x1p-947 && err < 0)
+    else if (rest == -0x1p-947 && mag_err < 0)
         grid = rounded - 0x1p-946;
     return __builtin_copysign(grid * 0x1p-128, s);
 }

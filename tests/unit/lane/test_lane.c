@@ -1,0 +1,387 @@
+/**
+ * @file test_lane.c
+ * @brief Every row of lane.def against the oracle, at every level, in place and out of place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device/isa/lane.h"
+#include "oracle.h"
+
+enum { MAX_ROWS_PER_OPERAND = 4, MODE_USUAL = 0x3f0, MODE_OTHER = 0x8000f0 };
+
+struct row {
+    const char *shape, *name;
+};
+
+static const struct row rows[] = {
+#define ROW(shape, name, ...) {#shape, #name},
+#define RP_LANE_INT(...)   ROW(__VA_ARGS__)
+#define RP_LANE_F32(...)   ROW(__VA_ARGS__)
+#define RP_LANE_F64(...)   ROW(__VA_ARGS__)
+#define RP_LANE_H16(...)   ROW(__VA_ARGS__)
+#define RP_LANE_CMP(...)   ROW(__VA_ARGS__)
+#define RP_LANE_CVT(...)   ROW(__VA_ARGS__)
+#define RP_LANE_TRANS(...) ROW(__VA_ARGS__)
+#define RP_LANE_PK(...)    ROW(__VA_ARGS__)
+#define RP_LANE_BODY(...)  ROW(__VA_ARGS__, )
+#include "device/isa/lane.def"
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+struct shape {
+    unsigned dst_bits; /* 0 for a compare */
+    unsigned srcs, src_bits[3];
+};
+
+static struct shape shape_of(const char *text)
+{
+    struct shape s = {0};
+    char copy[64], *save = NULL;
+    snprintf(copy, sizeof copy, "%s", text);
+    const char *token = strtok_r(copy, "_", &save);
+    s.dst_bits = strcmp(token, "mask") == 0 ? 0 : (unsigned)atoi(token + 1);
+    while ((token = strtok_r(NULL, "_", &save)) != NULL)
+        s.src_bits[s.srcs++] = (unsigned)atoi(token + 1);
+    return s;
+}
+
+static unsigned dwords(unsigned bits)
+{
+    return bits <= 32 ? 1 : bits / 32;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------- */
+
+static const uint64_t values16[] = {
+    0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x83ff, 0x0400, 0x8400, 0x3c00, 0xbc00, 0x3800,
+    0x3e00, 0x4100, 0x4248, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe12, 0x7c01, 0xfd55,
+    0x000f, 0x0010, 0x0011, 0x7fff, 0xffff, 0x5555, 0x1234, 0x3bff, 0xb801, 0x6400,
+};
+static const uint64_t values32[] = {
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000,
+    0x80800000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000001, 0x3fc00000, 0x40200000,
+    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
+    0xffa55555, 0x0000001f, 0x00000020, 0x00000021, 0x7fffffff, 0xffffffff, 0x55555555,
+    0x12345678, 0x4f000000, 0xcf000000, 0x4f800000, 0x4effffff, 0x33800000, 0x33000000,
+    0x0c0b0d0a, 0x01ff80fe, 0x7f000000, 0x0b800000, 0x43700000, 0x43780000, 0x47610000,
+    0x477fe000, 0x477ff000, 0x38800000, 0x3f7fffff, 0xb3ffffff, 0x42c80000, 0xc3160000,
+};
+static const uint64_t values64[] = {
+    0x0000000000000000, 0x8000000000000000, 0x0000000000000001, 0x800fffffffffffff,
+    0x0010000000000000, 0x8010000000000000, 0x3ff0000000000000, 0xbff0000000000000,
+    0x3fe0000000000000, 0xbfe0000000000001, 0x3ff8000000000000, 0x4004000000000000,
+    0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000,
+    0x7ff8000000000000, 0xfff8000012345678, 0x7ff0000000000001, 0xfff4000000000000,
+    0x7fffffffffffffff, 0xffffffffffffffff, 0x41dfffffffc00000, 0xc1e0000000000000,
+    0xc1e0000000200000, 0x41efffffffe00000, 0x41f0000000000000, 0x41e0000000000000,
+    0x0123456789abcdef, 0x7ff00000ffffffff, 0x3ca0000000000000, 0x3c90000000000000,
+    0x7fe0000000000000, 0x0340000000000000, 0x47efffffefffffff, 0x47effffff0000000,
+    0x36a0000000000000, 0x3690000000000001, 0x4350000000000001, 0x7b00000000000000,
+};
+
+static uint64_t rng_state = 0x9e3779b97f4a7c15u;
+
+static uint64_t random64(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return rng_state * 0x2545f4914f6cdd1du;
+}
+
+static uint64_t value(unsigned bits, size_t index)
+{
+    if (bits == 16) /* junk above: kernels read the low half only */
+        return values16[index % (sizeof values16 / 8)] | (index % 3 ? 0xa5a50000u : 0);
+    if (bits == 32)
+        return values32[index % (sizeof values32 / 8)];
+    return values64[index % (sizeof values64 / 8)];
+}
+
+static size_t value_count(unsigned bits)
+{
+    return bits == 16 ? sizeof values16 / 8 : bits == 32 ? sizeof values32 / 8
+                                                         : sizeof values64 / 8;
+}
+
+/* A listed value, random bits, or a listed value with some bits changed. */
+static uint64_t any_value(unsigned bits)
+{
+    const uint64_t r = random64();
+    const uint64_t v = r % 4 == 0 ? random64() : value(bits, r >> 8);
+    const uint64_t w = r % 4 == 1 ? v ^ (random64() & random64() & random64()) : v;
+    return bits > 32 ? w : (uint32_t)w;
+}
+
+struct batch {
+    uint32_t src[3][MAX_ROWS_PER_OPERAND * RP_LANES];
+    uint64_t carry;
+    uint32_t mode;
+};
+
+static void put(struct batch *b, unsigned src, unsigned lane, unsigned bits, uint64_t lo,
+                uint64_t hi)
+{
+    const uint64_t part[2] = {lo, hi};
+    for (unsigned i = 0; i < dwords(bits); i++)
+        b->src[src][i * RP_LANES + lane] = (uint32_t)(part[i / 2] >> (i % 2 * 32));
+}
+
+static void fill_random(struct batch *b, const struct shape *s)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        for (unsigned i = 0; i < s->srcs; i++)
+            put(b, i, lane, s->src_bits[i], any_value(s->src_bits[i]), any_value(64));
+    b->carry = random64();
+    b->mode = MODE_USUAL;
+}
+
+/* Edge batch number n of a shape: all combinations of listed values, for three sources with a
+ * stride through the third. Returns 0 when there is none left. */
+static int fill_edges(struct batch *b, const struct shape *s, size_t n)
+{
+    const size_t n0 = value_count(s->src_bits[0]);
+    const size_t n1 = s->srcs > 1 ? value_count(s->src_bits[1]) : 1;
+    const size_t n2 = s->srcs > 2 ? value_count(s->src_bits[2]) : 1, total = n0 * n1 * n2;
+    const size_t step = s->srcs > 2 ? 7 : 1; /* prime to the counts: still meets every pair */
+    if (n * RP_LANES * step >= total)
+        return 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const size_t k = (n * RP_LANES + lane) * step % total;
+        const size_t index[3] = {k % n0, k / n0 % n1, k / n0 / n1};
+        for (unsigned i = 0; i < s->srcs; i++) {
+            const uint64_t v = value(s->src_bits[i], index[i]);
+            put(b, i, lane, s->src_bits[i], v, value(64, index[i] + lane));
+        }
+    }
+    b->carry = n % 2 ? 0xa5a5f00f12345678u : ~0xa5a5f00f12345678u;
+    b->mode = MODE_USUAL;
+    return 1;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+struct results {
+    uint32_t d[(MAX_ROWS_PER_OPERAND + 1) * RP_LANES];
+    uint64_t mask;
+};
+
+static void run(rp_lane_fn *fn, const struct batch *b, struct results *r)
+{
+    struct rp_lane_args args = {.d = r->d,
+                                .s0 = b->src[0],
+                                .s1 = b->src[1],
+                                .s2 = b->src[2],
+                                .mask_in = b->carry,
+                                .mode = b->mode};
+    memset(r->d, 0xcc, sizeof r->d);
+    fn(&args);
+    r->mask = args.mask_out;
+}
+
+static uint64_t get(const uint32_t *rows_of, unsigned lane, unsigned bits, unsigned from)
+{
+    uint64_t v = rows_of[from * RP_LANES + lane];
+    if (dwords(bits) > from + 1)
+        v |= (uint64_t)rows_of[(from + 1) * RP_LANES + lane] << 32;
+    return v;
+}
+
+static lane_oracle_fn *find_oracle(const char *name)
+{
+    for (size_t i = 0; i < lane_oracle_int_count; i++)
+        if (strcmp(lane_oracle_int[i].mnemonic, name) == 0)
+            return lane_oracle_int[i].fn;
+    for (size_t i = 0; i < lane_oracle_float_count; i++)
+        if (strcmp(lane_oracle_float[i].mnemonic, name) == 0)
+            return lane_oracle_float[i].fn;
+    return NULL;
+}
+
+static void expect(const struct row *row, const struct shape *s, const struct lane_in *in,
+                   struct lane_out *out)
+{
+    lane_oracle_fn *oracle = find_oracle(row->name);
+    memset(out, 0, sizeof *out);
+    out->mask = -1;
+    if (s->dst_bits == 0)
+        out->mask = lane_oracle_compare(row->name, in);
+    else
+        oracle(in, out);
+}
+
+/* Returns how many lanes differ from the oracle, printing the first few. */
+static unsigned check_batch(const struct row *row, const struct shape *s, const struct batch *b)
+{
+    struct results r;
+    unsigned wrong = 0;
+    run(rp_lane_find_level(row->name, RP_LANE_BASE), b, &r);
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const struct lane_in in = {.a = get(b->src[0], lane, s->src_bits[0], 0),
+                                   .b = s->srcs > 1 ? get(b->src[1], lane, s->src_bits[1], 0) : 0,
+                                   .c = s->srcs > 2 ? get(b->src[2], lane, s->src_bits[2], 0) : 0,
+                                   .c_high = get(b->src[2], lane, 128, 2),
+                                   .lane = lane,
+                                   .carry_in = (int)(b->carry >> lane & 1),
+                                   .mode = b->mode};
+        struct lane_out want;
+        expect(row, s, &in, &want);
+        const uint64_t d = get(r.d, lane, s->dst_bits, 0), d_high = get(r.d, lane, 128, 2);
+        const int mask = (int)(r.mask >> lane & 1);
+        const int bad = (s->dst_bits != 0 && d != want.d) ||
+                        (s->dst_bits == 128 && d_high != want.d_high) ||
+                        (want.mask >= 0 && mask != want.mask);
+        if (bad && wrong++ < 3)
+            print_error("%s lane %u mode %#x carry %d: %#llx %#llx %#llx -> %#llx mask %d, "
+                        "expected %#llx mask %d\n",
+                        row->name, lane, (unsigned)in.mode, in.carry_in, (unsigned long long)in.a,
+                        (unsigned long long)in.b, (unsigned long long)in.c, (unsigned long long)d,
+                        mask, (unsigned long long)want.d, want.mask);
+    }
+    /* Nothing behind the result rows is written. */
+    for (unsigned i = s->dst_bits ? dwords(s->dst_bits) * RP_LANES : 0;
+         i < sizeof r.d / sizeof r.d[0]; i++)
+        if (r.d[i] != 0xcccccccc) {
+            print_error("%s writes beyond its result\n", row->name);
+            return wrong + 1;
+        }
+    return wrong;
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void every_row_has_an_oracle(void **state)
+{
+    (void)state;
+    unsigned missing = 0;
+    const struct lane_in in = {0};
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct shape s = shape_of(rows[i].shape);
+        const int has = s.dst_bits ? find_oracle(rows[i].name) != NULL
+                                   : lane_oracle_compare(rows[i].name, &in) >= 0;
+        if (!has && ++missing)
+            print_error("%s has no oracle\n", rows[i].name);
+    }
+    assert_int_equal(missing, 0);
+}
+
+static void edges_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    unsigned wrong_rows = 0;
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct shape s = shape_of(rows[i].shape);
+        struct batch b = {0};
+        unsigned wrong = 0;
+        for (size_t n = 0; wrong < 3 && fill_edges(&b, &s, n); n++) {
+            wrong += check_batch(&rows[i], &s, &b);
+            if (n % 4 == 0) {
+                b.mode = MODE_OTHER;
+                wrong += check_batch(&rows[i], &s, &b);
+            }
+        }
+        for (unsigned n = 0; wrong < 3 && n < 8; n++) {
+            fill_random(&b, &s);
+            wrong += check_batch(&rows[i], &s, &b);
+        }
+        wrong_rows += wrong != 0;
+    }
+    assert_int_equal(wrong_rows, 0);
+}
+
+static void levels_agree(void **state)
+{
+    (void)state;
+    unsigned differ = 0;
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct shape s = shape_of(rows[i].shape);
+        for (unsigned n = 0; n < 64; n++) {
+            struct batch b = {0};
+            struct results base, other;
+            fill_random(&b, &s);
+            run(rp_lane_find_level(rows[i].name, RP_LANE_BASE), &b, &base);
+            for (int level = RP_LANE_V3; level < RP_LANE_LEVELS; level++) {
+                rp_lane_fn *fn = rp_lane_find_level(rows[i].name, (enum rp_lane_level)level);
+                if (fn == NULL)
+                    continue; /* this CPU lacks the level */
+                run(fn, &b, &other);
+                if (memcmp(base.d, other.d, sizeof base.d) != 0 || base.mask != other.mask) {
+                    print_error("%s differs at level %d\n", rows[i].name, level);
+                    differ++;
+                    n = 64;
+                }
+            }
+        }
+    }
+    assert_int_equal(differ, 0);
+}
+
+/* The destination may be a source, also one row further on. */
+static void results_may_overwrite_sources(void **state)
+{
+    (void)state;
+    unsigned differ = 0;
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct shape s = shape_of(rows[i].shape);
+        struct batch b = {0};
+        struct results apart;
+        rp_lane_fn *fn = rp_lane_find(rows[i].name);
+        assert_non_null(fn);
+        fill_random(&b, &s);
+        run(fn, &b, &apart);
+        for (unsigned which = 0; which < 2 * s.srcs && s.dst_bits; which++) {
+            uint32_t file[(MAX_ROWS_PER_OPERAND + 4) * RP_LANES];
+            const unsigned src = which / 2, shift = which % 2;
+            memcpy(file, b.src[src], sizeof b.src[src]);
+            struct rp_lane_args args = {.d = file + shift * RP_LANES,
+                                        .s0 = src == 0 ? file : b.src[0],
+                                        .s1 = src == 1 ? file : b.src[1],
+                                        .s2 = src == 2 ? file : b.src[2],
+                                        .mask_in = b.carry,
+                                        .mode = b.mode};
+            fn(&args);
+            if (memcmp(args.d, apart.d, dwords(s.dst_bits) * RP_LANES * 4) != 0) {
+                print_error("%s differs in place of source %u + %u\n", rows[i].name, src, shift);
+                differ++;
+            }
+        }
+    }
+    assert_int_equal(differ, 0);
+}
+
+static void kernels_are_found_by_mnemonic(void **state)
+{
+    (void)state;
+    assert_null(rp_lane_find("v_add_f32_e32"));
+    assert_null(rp_lane_find("v_readlane_b32"));
+    assert_null(rp_lane_find(""));
+    assert_null(rp_lane_find("v_cmpx_"));
+    assert_non_null(rp_lane_find("v_cmpx_lt_f64"));
+    assert_true(rp_lane_find("v_cmpx_class_f16") == rp_lane_find("v_cmp_class_f16"));
+    for (unsigned i = 0; i < ROWS; i++)
+        for (unsigned j = 0; j < i; j++)
+            if (strcmp(rows[i].name, rows[j].name) == 0)
+                fail_msg("%s is there twice", rows[i].name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_has_an_oracle),
+        cmocka_unit_test(edges_agree_with_the_oracle),
+        cmocka_unit_test(levels_agree),
+        cmocka_unit_test(results_may_overwrite_sources),
+        cmocka_unit_test(kernels_are_found_by_mnemonic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
