@@ -1,0 +1,299 @@
+#include "unit/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/elf_needs.h"
+#include "collect/environment.h"
+#include "collect/hipcc.h"
+#include "collect/launch.h"
+#include "collect/result_dir.h"
+
+struct scratch {
+    char dir[64];
+};
+
+static int make_scratch(void **state)
+{
+    struct scratch *scratch = calloc(1, sizeof *scratch);
+
+    strcpy(scratch->dir, "/tmp/rp-test-XXXXXX");
+    *state = scratch;
+    return mkdtemp(scratch->dir) ? 0 : -1;
+}
+
+static int drop_scratch(void **state)
+{
+    struct scratch *scratch = *state;
+
+    rp_remove_tree(scratch->dir);
+    free(scratch);
+    return 0;
+}
+
+static void put(const struct scratch *scratch, const char *name, const char *text)
+{
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *path = rp_path_join(scratch->dir, name);
+    rp_autofree char *dir = strdup(path);
+
+    *strrchr(dir, '/') = '\0';
+    assert_int_equal(rp_mkdirs(dir, &err), 0);
+    assert_int_equal(rp_write_file(path, text, strlen(text), &err), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static bool has(const struct scratch *scratch, const char *name)
+{
+    rp_autofree char *path = rp_path_join(scratch->dir, name);
+
+    return rp_path_exists(path);
+}
+
+/* --- environment --------------------------------------------------------------------------- */
+
+static void an_installed_rocm_is_taken(void **state)
+{
+    struct scratch *scratch = *state;
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    put(scratch, "rocm/.info/version", "7.1.0-42\n");
+    put(scratch, "rocm/lib/libhsa-runtime64.so.1", "");
+    put(scratch, "rocm/bin/hipcc", "");
+    put(scratch, "rocm/bin/rocprofv3", "");
+    {
+        rp_autofree char *root = rp_path_join(scratch->dir, "rocm");
+        setenv("ROCM_PATH", root, 1);
+    }
+    assert_int_equal(rp_environment_detect(&env, &err), 0);
+    assert_int_equal(env.rocm_kind, RP_ROCM_INSTALLED);
+    assert_string_equal(env.rocm_version, "7.1.0-42");
+    assert_non_null(strstr(env.compiler, "bin/hipcc"));
+    assert_non_null(strstr(env.rocprofv3, "bin/rocprofv3"));
+    unsetenv("ROCM_PATH");
+}
+
+static void another_major_version_is_not(void **state)
+{
+    struct scratch *scratch = *state;
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *root = rp_path_join(scratch->dir, "rocm");
+
+    put(scratch, "rocm/.info/version", "6.4.1\n");
+    put(scratch, "rocm/lib/libhsa-runtime64.so.1", "");
+    setenv("ROCM_PATH", root, 1);
+    assert_int_equal(rp_environment_detect(&env, &err), 0);
+    assert_true(!env.rocm_root || strcmp(env.rocm_root, root) != 0);
+    unsetenv("ROCM_PATH");
+}
+
+static void devices_are_resolved(void **state)
+{
+    struct rp_environment env = {.rocm_kind = RP_ROCM_PRIVATE,
+                                 .private_root = (char *)"/cache/rocm",
+                                 .device_library = (char *)"/x.so"};
+    struct rp_err err = RP_ERR_INIT;
+    enum rp_device device;
+
+    (void)state;
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), 0);
+    assert_int_equal(device, RP_DEVICE_GPU);
+    env.gpu_reason = (char *)"no driver";
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), 0);
+    assert_int_equal(device, RP_DEVICE_SOFTWARE);
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_GPU, &device, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "--device software"));
+    env.device_library = NULL;
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    env.rocm_kind = RP_ROCM_NONE;
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "./setup"));
+    assert_int_equal(rp_device_parse("cuda", &device, &err), -RP_USAGE);
+}
+
+/* --- hipcc --------------------------------------------------------------------------------- */
+
+/* Arguments as one line, with the prefix's own paths cut. */
+static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
+{
+    struct rp_environment env = {
+        .rocm_kind = kind,
+        .rocm_root = (char *)"/R",
+        .compiler =
+            (char *)(kind == RP_ROCM_PRIVATE ? "/R/usr/lib/llvm-22/bin/clang++" : "/R/bin/hipcc"),
+        .gpu_reason = (char *)"none",
+    };
+    rp_cleanup(rp_hipcc_args_free) char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf line = {0};
+
+    assert_int_equal(rp_hipcc_args(&env, (char *const *)user, &args, &err), 0);
+    for (char **arg = args; *arg; arg++)
+        if (!strstr(*arg, "/R/") && !strstr(*arg, "=/R"))
+            rp_buf_printf(&line, "%s%s", line.len ? " " : "", *arg);
+    return rp_buf_steal(&line);
+}
+
+#define LINE(kind, expected, ...)                                                                  \
+    do {                                                                                           \
+        const char *const user[] = {__VA_ARGS__, NULL};                                            \
+        rp_autofree char *seen = compile_line(kind, user);                                         \
+        assert_string_equal(seen, expected);                                                       \
+    } while (0)
+
+#define LINKS " --hip-link -Wl,--disable-new-dtags"
+
+static void hipcc_sets_language_and_defaults(void **state)
+{
+    (void)state;
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xhip a.hip -o a" LINKS, "a.hip", "-o", "a");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -xhip a.cu b.cpp -xnone c.o -O1 -o d.cpp" LINKS,
+         "a.cu", "b.cpp", "c.o", "-O1", "-o", "d.cpp");
+    LINE(RP_ROCM_PRIVATE, "-O3 --offload-arch=gfx90a -c -xhip a.hip", "--offload-arch=gfx90a", "-c",
+         "a.hip");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 --cuda-device-only -xhip a.hip", "--genco",
+         "a.hip");
+    LINE(RP_ROCM_PRIVATE, "a.o b.o -o app" LINKS, "a.o", "b.o", "-o", "app");
+    LINE(RP_ROCM_PRIVATE, "--version", "--version");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -I x.cpp -xhip y.cpp" LINKS, "-I", "x.cpp",
+         "y.cpp");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -x c++ y.cpp" LINKS, "-x", "c++", "y.cpp");
+    LINE(RP_ROCM_INSTALLED, "--offload-arch=gfx942 a.hip", "a.hip");
+}
+
+static void no_compiler_is_an_error(void **state)
+{
+    struct rp_environment env = {0};
+    char *user[] = {NULL};
+    char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_hipcc_args(&env, user, &args, &err), -RP_ENVIRONMENT);
+    assert_null(args);
+}
+
+/* --- programs ------------------------------------------------------------------------------ */
+
+static void elf_files_tell_their_needs(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rp_elf_needs needs;
+    rp_autofree char *path = rp_path_join(scratch->dir, "cut");
+
+    rp_elf_needs("/proc/self/exe", "/lib64", &needs);
+    assert_true(needs.is_elf);
+    assert_false(needs.needs_rocm);
+    assert_true(needs.interp_is_in);
+    rp_elf_needs("/proc/self/exe", "/elsewhere", &needs);
+    assert_false(needs.interp_is_in);
+    rp_elf_needs("/etc/passwd", "/", &needs);
+    assert_false(needs.is_elf);
+    put(scratch, "cut", "\177ELF\2\1\1");
+    rp_elf_needs(path, "/", &needs);
+    assert_false(needs.needs_rocm);
+}
+
+static void plans_carry_device_and_collector(void **state)
+{
+    struct rp_environment env = {.rocm_kind = RP_ROCM_INSTALLED,
+                                 .device_library = (char *)"/d.so",
+                                 .tool_library = (char *)"/t.so"};
+    rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0}, gpu = {0};
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)"true", NULL};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_SOFTWARE, argv, "/tmp", NULL, &plan, &err), 0);
+    assert_string_equal(plan.env[0].name, "LD_PRELOAD");
+    assert_string_equal(plan.env[1].name, "HSA_TOOLS_LIB");
+    assert_string_equal(plan.argv[0], "sh");
+    assert_string_equal(plan.argv[2], "true");
+    assert_null(plan.argv[3]);
+    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_GPU, argv, NULL, NULL, &gpu, &err), 0);
+    assert_null(gpu.env[0].name);
+    env.tool_library = NULL;
+    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_GPU, argv, "/tmp", NULL, &gpu, &err),
+                     -RP_ENVIRONMENT);
+}
+
+/* --- result folder ------------------------------------------------------------------------- */
+
+static void results_are_replaced_and_foreign_files_kept(void **state)
+{
+    struct scratch *scratch = *state;
+    rp_cleanup(rp_result_dir_close) struct rp_result_dir dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *fresh = NULL;
+
+    put(scratch, "profile.json", "old");
+    put(scratch, "trace_results.db", "old");
+    put(scratch, "trace_2_results.db", "old");
+    put(scratch, "repeats/run-2_results.db", "old");
+    put(scratch, "trace_of_mine_results.db", "mine");
+    put(scratch, "notes.txt", "mine");
+    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), 0);
+    assert_true(has(scratch, "profile.json"));
+    fresh = rp_path_join(dir.partial, "trace_results.db");
+    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    assert_int_equal(rp_result_dir_commit(&dir, &err), 0);
+    {
+        rp_autofree char *path = rp_path_join(scratch->dir, "trace_results.db");
+        rp_autofree char *text = rp_read_text(path, 10);
+        assert_string_equal(text, "new");
+    }
+    assert_false(has(scratch, "profile.json"));
+    assert_false(has(scratch, "trace_2_results.db"));
+    assert_false(has(scratch, "repeats"));
+    assert_true(has(scratch, "trace_of_mine_results.db"));
+    assert_true(has(scratch, "notes.txt"));
+}
+
+static void an_abandoned_result_changes_nothing(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rp_result_dir dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *fresh = NULL;
+
+    put(scratch, "profile.json", "old");
+    put(scratch, ".partial-999999999/profile.json", "of a process that is gone");
+    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), 0);
+    assert_false(has(scratch, ".partial-999999999"));
+    fresh = rp_path_join(dir.partial, "profile.json");
+    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    rp_result_dir_close(&dir);
+    {
+        rp_autofree char *path = rp_path_join(scratch->dir, "profile.json");
+        rp_autofree char *text = rp_read_text(path, 10);
+        assert_string_equal(text, "old");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_installed_rocm_is_taken, make_scratch, drop_scratch),
+        cmocka_unit_test_setup_teardown(another_major_version_is_not, make_scratch, drop_scratch),
+        cmocka_unit_test(devices_are_resolved),
+        cmocka_unit_test(hipcc_sets_language_and_defaults),
+        cmocka_unit_test(no_compiler_is_an_error),
+        cmocka_unit_test_setup_teardown(elf_files_tell_their_needs, make_scratch, drop_scratch),
+        cmocka_unit_test(plans_carry_device_and_collector),
+        cmocka_unit_test_setup_teardown(results_are_replaced_and_foreign_files_kept, make_scratch,
+                                        drop_scratch),
+        cmocka_unit_test_setup_teardown(an_abandoned_result_changes_nothing, make_scratch,
+                                        drop_scratch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
