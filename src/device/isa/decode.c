@@ -86,8 +86,12 @@ static struct rp_opnd make_reg(struct dec *d, enum rp_opnd_kind kind, unsigned i
                             .type = (uint8_t)type};
 }
 
+/* Scalar groups are aligned; hardware ignores the low bits of a misaligned number. */
 static struct rp_opnd make_sgpr(struct dec *d, unsigned index, unsigned type)
 {
+    const unsigned n = rp_type_dwords(type);
+    if (n > 1)
+        index &= n == 2 ? ~1u : ~3u;
     return make_reg(d, RP_OPND_SGPR, index, type);
 }
 
@@ -112,7 +116,7 @@ static struct rp_opnd make_const(unsigned type, unsigned enc, uint64_t imm)
 
 /*
  * Inline floats. 16-bit float operands get the f16 pattern, 64-bit operands the f64 pattern, all
- * others (16-bit integers too) the f32 pattern.
+ * others the f32 pattern (for 16-bit integers see is_doubtful_const).
  */
 static uint64_t inline_float(unsigned enc, unsigned type)
 {
@@ -278,6 +282,36 @@ static void decode_scalar(struct dec *d, uint32_t w)
 
 /* ---- vector ALU ---- */
 
+/* Opcodes with op_sel: those gfx9 added with a 16-bit operand, not the "legacy" ones. */
+static bool has_op_sel(const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    switch (in->op) {
+    case RP_OP_v_mad_legacy_f16:
+    case RP_OP_v_mad_legacy_u16:
+    case RP_OP_v_mad_legacy_i16:
+    case RP_OP_v_fma_legacy_f16:
+    case RP_OP_v_div_fixup_legacy_f16:
+        return false;
+    default:
+        return row->fmt == RP_FMT_VOP3 &&
+               (rp_type_is_16bit(row->dst) || rp_type_is_16bit(row->src[0]));
+    }
+}
+
+/* neg and abs mean something for floats, and for the halves of a select. */
+static unsigned float_sources(const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    unsigned mask = in->op == RP_OP_v_cndmask_b32 ? 3 : 0;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned t = row->src[i];
+        if (t == RP_T_F16 || t == RP_T_F32 || t == RP_T_F64 || t == RP_T_PKF16 || t == RP_T_PKF32)
+            mask |= 1u << i;
+    }
+    return mask;
+}
+
 /* Second dword of an SDWA instruction; @p src1 is the VGPR field of the first. */
 static void decode_sdwa(struct dec *d, unsigned src1, bool compare)
 {
@@ -289,8 +323,8 @@ static void decode_sdwa(struct dec *d, unsigned src1, bool compare)
         unsigned enc = i == 0 ? bits(w, 0, 8) : src1;
         in->src_sel[i] = (uint8_t)bits(b, 0, 3);
         in->sdwa_sext |= (uint8_t)(bits(b, 3, 1) << i);
-        in->neg |= (uint8_t)(bits(b, 4, 1) << i);
-        in->abs |= (uint8_t)(bits(b, 5, 1) << i);
+        in->neg |= (uint8_t)((bits(b, 4, 1) << i) & float_sources(in));
+        in->abs |= (uint8_t)((bits(b, 5, 1) << i) & float_sources(in));
         d->bad |= d->row->src[i] != RP_T_NONE && in->src_sel[i] > 6;
         in->src[i] = bits(b, 7, 1) ? scalar_source(d, enc, d->row->src[i], false)
                                    : make_vgpr(d, enc, d->row->src[i]);
@@ -316,8 +350,8 @@ static void decode_dpp(struct dec *d, unsigned src1)
     in->src[1] = make_vgpr(d, src1, d->row->src[1]);
     in->dpp_ctrl = (uint16_t)bits(w, 8, 9);
     in->bound_ctrl = (uint8_t)bits(w, 19, 1);
-    in->neg = (uint8_t)(bits(w, 20, 1) | bits(w, 22, 1) << 1);
-    in->abs = (uint8_t)(bits(w, 21, 1) | bits(w, 23, 1) << 1);
+    in->neg = (uint8_t)((bits(w, 20, 1) | bits(w, 22, 1) << 1) & float_sources(in));
+    in->abs = (uint8_t)((bits(w, 21, 1) | bits(w, 23, 1) << 1) & float_sources(in));
     in->bank_mask = (uint8_t)bits(w, 24, 4);
     in->row_mask = (uint8_t)bits(w, 28, 4);
 }
@@ -396,29 +430,20 @@ static void decode_vop2(struct dec *d, uint32_t w)
     }
 }
 
-/* True when the operand's value has a selectable half (op_sel) in VOP3. */
-static bool has_half_select(const struct rp_opnd *o)
-{
-    return o->type == RP_T_B16 || o->type == RP_T_U16 || o->type == RP_T_I16 ||
-           o->type == RP_T_F16 || o->type == RP_T_BF16;
-}
-
 static void vop3_modifiers(struct dec *d, uint32_t w0, uint32_t w1, bool b_form)
 {
     struct rp_insn *in = d->in;
-    in->neg = (uint8_t)bits(w1, 29, 3);
+    const unsigned floats = float_sources(in);
+    in->neg = (uint8_t)(bits(w1, 29, 3) & floats);
     in->omod = (uint8_t)bits(w1, 27, 2);
     if (bits(w0, 15, 1))
         in->flags |= RP_IF_CLAMP | RP_IF_DSTMOD;
     if (!b_form) {
-        in->abs = (uint8_t)bits(w0, 8, 3);
-        in->op_sel = (uint8_t)bits(w0, 11, 4);
+        in->abs = (uint8_t)(bits(w0, 8, 3) & floats);
+        in->op_sel = has_op_sel(in) ? (uint8_t)bits(w0, 11, 4) : 0;
     }
-    if (in->neg | in->abs)
+    if (in->neg | in->abs | (in->op_sel & 7))
         in->flags |= RP_IF_SRCMOD;
-    for (unsigned i = 0; i < 3; i++)
-        if (in->op_sel >> i & 1 && has_half_select(&in->src[i]))
-            in->flags |= RP_IF_SRCMOD;
     if (in->omod != 0 || in->op_sel & 8)
         in->flags |= RP_IF_DSTMOD;
 }
@@ -706,6 +731,18 @@ static void note_registers(struct rp_insn *in, const struct rp_opnd *o)
         in->agpr_top = top;
 }
 
+/*
+ * What an inline float is for a 16-bit integer operand is told differently by different sources
+ * (f16 or f32 pattern); no compiler emits one.
+ */
+static bool is_doubtful_const(const struct rp_opnd *o)
+{
+    const bool int16 =
+        o->type == RP_T_U16 || o->type == RP_T_I16 || o->type == RP_T_B16 || o->type == RP_T_PK16;
+    return o->kind == RP_OPND_CONST && int16 && o->index >= SRC_FLOAT_FIRST &&
+           o->index <= SRC_FLOAT_LAST;
+}
+
 /* pops_exiting_wave_id and LDS direct access are for graphics. */
 static bool special_is_supported(unsigned enc)
 {
@@ -722,7 +759,8 @@ static void finish(struct dec *d)
     note_registers(in, &in->dst);
     for (unsigned i = 0; i < 4; i++) {
         note_registers(in, &in->src[i]);
-        if (in->src[i].kind == RP_OPND_SPECIAL && !special_is_supported(in->src[i].index))
+        if ((in->src[i].kind == RP_OPND_SPECIAL && !special_is_supported(in->src[i].index)) ||
+            is_doubtful_const(&in->src[i]))
             in->fn = rp_fault_operand;
     }
     if (in->fn == d->row->fn)

@@ -69,17 +69,41 @@ static void put_sgpr(struct out *o, unsigned index, unsigned n)
         put(o, "%s[%u:%u]", file, i, i + n - 1);
 }
 
+/* Would the assembler have encoded this 32-bit literal inline? Then it prints as lit(). */
+static bool could_be_inline(uint32_t v)
+{
+    static const uint32_t floats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                      0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+    if ((int32_t)v >= -16 && (int32_t)v <= 64)
+        return true;
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)
+        if (v == floats[i])
+            return true;
+    return false;
+}
+
+/* @p long_k: print 32 bits even for a 16-bit operand */
+static void put_literal(struct out *o, const struct rp_opnd *c, bool long_k)
+{
+    uint32_t v = (uint32_t)(c->type == RP_T_F64 ? c->imm >> 32 : c->imm);
+    if (rp_type_is_16bit(c->type) && c->type != RP_T_B8 && !long_k)
+        v &= 0xffff;
+    put(o, c->dwords == 1 && could_be_inline(v) ? "lit(0x%x)" : "0x%x", v);
+}
+
 static void put_const(struct out *o, const struct rp_opnd *c)
 {
     static const char *const floats[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
                                          "-2.0", "4.0",  "-4.0", "0.15915494"};
+    static const uint16_t halves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                      0xc000, 0x4400, 0xc400, 0x3118};
     unsigned enc = c->index;
-    if (enc == 255 && c->type == RP_T_F64)
-        put(o, "0x%x", (unsigned)(c->imm >> 32));
-    else if (enc == 255)
-        put(o, "0x%x", (unsigned)c->imm);
+    if (enc == 255)
+        put_literal(o, c, false);
     else if (enc == 248 && c->dwords == 2 && c->type != RP_T_PKF32)
         put(o, "0.15915494309189532");
+    else if (enc >= 240 && (c->type == RP_T_U16 || c->type == RP_T_I16 || c->type == RP_T_B16))
+        put(o, "0x%x", halves[enc - 240]);
     else if (enc >= 240)
         put(o, "%s", floats[enc - 240]);
     else if (enc >= 128)
@@ -139,6 +163,10 @@ static void put_source(struct out *o, const struct rp_insn *in, unsigned i)
     bool neg = in->neg >> i & 1, abs = in->abs >> i & 1, sext = in->sdwa_sext >> i & 1;
     bool word = neg && !abs && r->kind == RP_OPND_CONST; /* neg(1) is not -1 */
     separate(o);
+    if (i > 0 && r->kind == RP_OPND_CONST && r->index == 255 && in->fmt == RP_FMT_VOP2) {
+        put_literal(o, r, true); /* the K of madmk and madak keeps its unused half */
+        return;
+    }
     put(o, "%s%s%s", sext ? "sext(" : "", word ? "neg(" : neg ? "-" : "", abs ? "|" : "");
     put_opnd(o, r);
     put(o, "%s%s%s", abs ? "|" : "", word ? ")" : "", sext ? ")" : "");
@@ -247,7 +275,10 @@ static void print_sopp(struct out *o, const struct rp_insn *in)
             put(o, " sendmsg(%u, %u, %u)", imm & 15, imm >> 4 & 7, imm >> 8 & 3);
         return;
     case RP_OP_s_set_gpr_idx_mode:
-        put_gpr_idx(o, imm);
+        if (imm > 15)
+            put(o, " 0x%x", imm);
+        else
+            put_gpr_idx(o, imm);
         return;
     case RP_OP_s_endpgm:
     case RP_OP_s_endpgm_saved:
@@ -259,6 +290,16 @@ static void print_sopp(struct out *o, const struct rp_insn *in)
     case RP_OP_s_set_gpr_idx_off:
         if (imm != 0)
             put(o, " %u", imm);
+        return;
+    case RP_OP_s_nop:
+    case RP_OP_s_setkill:
+    case RP_OP_s_sethalt:
+    case RP_OP_s_sleep:
+    case RP_OP_s_setprio:
+    case RP_OP_s_trap:
+    case RP_OP_s_incperflevel:
+    case RP_OP_s_decperflevel:
+        put(o, imm > 64 ? " 0x%x" : " %u", imm);
         return;
     default:
         put(o, " %u", imm);
@@ -337,13 +378,20 @@ static void put_clamp_omod(struct out *o, const struct rp_insn *in)
     put(o, "%s%s", in->flags & RP_IF_CLAMP ? " clamp" : "", omod[in->omod & 3]);
 }
 
+/* The SDWA forms of these select a source byte only. */
+static bool converts_fp8(const struct rp_insn *in)
+{
+    return in->op == RP_OP_v_cvt_f32_fp8 || in->op == RP_OP_v_cvt_f32_bf8 ||
+           in->op == RP_OP_v_cvt_pk_f32_fp8 || in->op == RP_OP_v_cvt_pk_f32_bf8;
+}
+
 static void put_sdwa(struct out *o, const struct rp_insn *in)
 {
     static const char *const sel[8] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
                                        "WORD_0", "WORD_1", "DWORD",  "?"};
     static const char *const unused[4] = {"PAD", "SEXT", "PRESERVE", "?"};
     put_clamp_omod(o, in);
-    if (in->dst.kind != RP_OPND_NONE)
+    if (in->dst.kind != RP_OPND_NONE && !converts_fp8(in))
         put(o, " dst_sel:%s dst_unused:UNUSED_%s", sel[in->dst_sel & 7],
             unused[in->dst_unused & 3]);
     for (unsigned i = 0; i < 2; i++)
@@ -353,12 +401,12 @@ static void put_sdwa(struct out *o, const struct rp_insn *in)
 
 static void put_dpp(struct out *o, const struct rp_insn *in)
 {
-    static const char *const row_shifts[] = {"", "row_shl", "row_shr", "row_ror"};
+    static const char *const row_shifts[] = {"row_shl", "row_shr", "row_ror"};
     unsigned c = in->dpp_ctrl, n = c & 15;
     if (c < 0x100)
         put(o, " quad_perm:[%u,%u,%u,%u]", c & 3, c >> 2 & 3, c >> 4 & 3, c >> 6 & 3);
     else if (c < 0x130)
-        put(o, " %s:%u", row_shifts[(c >> 4) & 3 ? ((c >> 4) & 3) : 1], n);
+        put(o, " %s:%u", row_shifts[(c >> 4) - 0x10], n);
     else if (c >= 0x150 && c < 0x160)
         put(o, " row_newbcast:%u", n);
     else
@@ -412,7 +460,8 @@ static void print_vop(struct out *o, const struct rp_insn *in)
         return;
     }
     if (in->op_sel != 0) {
-        unsigned n = source_count(in);
+        /* The byte select of v_cvt_sr_* uses two of four bits. */
+        unsigned n = in->dst.type == RP_T_B8 ? 3 : source_count(in);
         put_array(o, "op_sel", (in->op_sel & ((1u << n) - 1)) | (in->op_sel >> 3 & 1u) << n, n + 1);
     }
     put_clamp_omod(o, in);
@@ -433,6 +482,8 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
 {
     unsigned n = source_count(in), all = (1u << n) - 1;
     bool mix = is_mix(in), packed = !mix && (in->raw[0] >> 16 & 0x7f) < 0x3e;
+    bool selects = in->src[0].type == RP_T_PK16 || in->src[0].type == RP_T_PKF16 ||
+                   in->src[0].type == RP_T_PKF32;
     put_next(o, &in->dst);
     for (unsigned i = 0; i < n; i++) {
         if (mix)
@@ -440,9 +491,9 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
         else
             put_next(o, &in->src[i]);
     }
-    if (in->op_sel & all)
+    if ((mix || selects) && in->op_sel & all)
         put_array(o, "op_sel", in->op_sel, n);
-    if (mix ? (in->op_sel_hi & all) != 0 : packed && (in->op_sel_hi & all) != all)
+    if (mix ? (in->op_sel_hi & all) != 0 : selects && (in->op_sel_hi & all) != all)
         put_array(o, "op_sel_hi", in->op_sel_hi, n);
     if (packed && in->neg & all)
         put_array(o, "neg_lo", in->neg, n);
@@ -478,7 +529,7 @@ static void print_smem(struct out *o, const struct rp_insn *in)
     put_next(o, &in->src[2]);
     if (in->flags & RP_IF_SOFFSET_EN) {
         put_next(o, &in->src[1]);
-        if (in->offset)
+        if (in->raw[0] >> 17 & 1) /* IMM */
             put(o, " offset:%s0x%x", in->offset < 0 ? "-" : "",
                 (unsigned)(in->offset < 0 ? -in->offset : in->offset));
     } else {
@@ -529,7 +580,7 @@ static void put_swizzle(struct out *o, unsigned imm)
                ((32 - and_mask) & (31 - and_mask)) == 0 && or_mask < 32 - and_mask) {
         put(o, " offset:swizzle(BROADCAST,%u,%u)", 32 - and_mask, or_mask);
     } else {
-        put(o, " offset:swizzle(BITMASK_PERM, \"");
+        put(o, " offset:swizzle(BITMASK_PERM,\"");
         for (unsigned i = 5; i-- > 0;) {
             unsigned a = and_mask >> i & 1, r = or_mask >> i & 1, x = xor_mask >> i & 1;
             unsigned p0 = (((0 & a) | r) ^ x), p1 = (((1 & a) | r) ^ x);
