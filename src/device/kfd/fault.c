@@ -142,6 +142,8 @@ static const struct {
 static void stop_queue(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)
 {
     queue->faulted = true;
+    rp_log("queue %u: error 0x%x to the signal at 0x%" PRIx64, queue->id, error,
+           queue->shared->inactive_signal_va);
     if (rp_signal_store(cp, queue->shared->inactive_signal_va, error) < 0)
         rp_log("queue %u: no inactive signal to report error 0x%x", queue->id, error);
 }

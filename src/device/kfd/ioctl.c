@@ -224,6 +224,7 @@ static int do_destroy_queue(struct rp_device *device, struct rp_kfd_queue_id *ar
 
 static int do_update_queue(struct rp_device *device, struct rp_kfd_update_queue *args)
 {
+    rp_log("update queue %u: %u percent", args->queue_id, args->percentage);
     return rp_queues_update(&device->queues, args->queue_id, args->percentage);
 }
 
