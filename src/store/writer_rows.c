@@ -173,18 +173,20 @@ static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, co
     return rp_writer_step(w, w->insert_string, "string", id, err);
 }
 
-static int bind_ref(struct rp_store_writer *w, const struct rp_column *column, sqlite3_stmt *stmt,
-                    int at, int64_t id, struct rp_err *err)
+static void bind_ref(sqlite3_stmt *stmt, int at, int64_t id)
 {
-    if (id < 0) {
+    if (id < 0)
         sqlite3_bind_null(stmt, at);
-        return 0;
-    }
-    sqlite3_bind_int64(stmt, at, id);
-    if (rp_idset_need(&w->ids[column->refers_to], id))
-        return 0;
-    w->spoilt = true;
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    else
+        sqlite3_bind_int64(stmt, at, id);
+}
+
+/* rocprofv3's views drop rows without a thread: the unknown one is thread 0 and has a row too. */
+static int64_t ref_of(const struct rp_column *column, const void *row)
+{
+    int64_t id = *(const int64_t *)(const void *)((const char *)row + column->offset);
+
+    return column->kind == RP_KIND_THREAD && id < 0 ? 0 : id;
 }
 
 static void bind_storage(sqlite3_stmt *stmt, int at, const void *row)
@@ -219,10 +221,9 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
             sqlite3_bind_null(stmt, at);
         return 0;
     case RP_KIND_REF:
-        return bind_ref(w, column, stmt, at, *number, err);
     case RP_KIND_THREAD:
-        /* rocprofv3's views drop rows without a thread: the unknown one has a row too. */
-        return bind_ref(w, column, stmt, at, *number < 0 ? 0 : *number, err);
+        bind_ref(stmt, at, ref_of(column, row));
+        return 0;
     case RP_KIND_TEXT:
         rp_writer_bind_text(stmt, at, *text);
         return 0;
@@ -307,6 +308,25 @@ static int bind_row(struct rp_store_writer *w, enum rp_rows rows, const void *ro
     return 0;
 }
 
+/* What a stored row refers to must be there at the commit. */
+static bool note_ids(struct rp_store_writer *w, enum rp_rows rows, const void *row, int64_t id)
+{
+    const struct rp_spec *spec = &rp_specs[rows];
+
+    if (id > w->next_id[rows])
+        w->next_id[rows] = id;
+    for (size_t i = 0; i < spec->column_count; i++) {
+        const struct rp_column *column = &spec->columns[i];
+        if (column->kind != RP_KIND_REF && column->kind != RP_KIND_THREAD)
+            continue;
+        if (ref_of(column, row) >= 0 &&
+            !rp_idset_need(&w->ids[column->refers_to], ref_of(column, row)))
+            return false;
+    }
+    /* Nothing refers to dispatches and copies: their ids need not be remembered. */
+    return spec->numbered || rows == RP_ROWS_process || rp_idset_put(&w->ids[spec->table], id);
+}
+
 static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, struct rp_err *err)
 {
     const struct rp_spec *spec = &rp_specs[rows];
@@ -324,16 +344,11 @@ static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, st
         result = rp_writer_step(w, w->insert[rows], spec->what, id, err);
     if (result == 0 && spec->category)
         result = put_event(w, spec, correlation_id, err);
-    if (result < 0)
-        return result;
-    if (id > w->next_id[rows])
-        w->next_id[rows] = id;
-    /* Nothing refers to dispatches and copies: their ids need not be remembered. */
-    if (!spec->numbered && rows != RP_ROWS_process && !rp_idset_put(&w->ids[spec->table], id)) {
+    if (result == 0 && !note_ids(w, rows, row, id)) {
         w->spoilt = true;
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    return 0;
+    return result;
 }
 
 int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process *row,

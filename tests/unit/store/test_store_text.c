@@ -1,0 +1,124 @@
+/* The small parts: UTF-8, string table, id sets, bounded text. */
+#include "kit.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store/idset.h"
+#include "store/names.h"
+#include "store/text.h"
+#include "store/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BAD "\xef\xbf\xbd"
+
+static void test_utf8(void **state)
+{
+    static const struct {
+        const char *text, *mended;
+    } cases[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80"},
+        {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+        {"a\xff"
+         "b",
+         "a" BAD "b"},
+        {"\x80", BAD},
+        {"\xc3", BAD},                         /* cut short */
+        {"\xe2\x82", BAD BAD},                 /* cut short */
+        {"\xc0\xaf", BAD BAD},                 /* longer than needed */
+        {"\xe0\x9f\xbf", BAD BAD BAD},         /* longer than needed */
+        {"\xf0\x8f\xbf\xbf", BAD BAD BAD BAD}, /* longer than needed */
+        {"\xed\xa0\x80", BAD BAD BAD},         /* surrogate */
+        {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* beyond U+10FFFF */
+        {"\xf8\x88\x80\x80\x80", BAD BAD BAD BAD BAD},
+        {"\xc3\xc3\xa9", BAD "\xc3\xa9"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rp_autobuf out = {0};
+        size_t len = strlen(cases[i].text);
+        rp_utf8_mend(&out, cases[i].text, len);
+        assert_string_equal(rp_buf_text(&out), cases[i].mended);
+        assert_int_equal(rp_utf8_valid(cases[i].text, len),
+                         strcmp(cases[i].text, cases[i].mended) == 0);
+        assert_true(rp_utf8_valid(rp_buf_text(&out), out.len));
+    }
+}
+
+static void test_names(void **state)
+{
+    struct rp_names names = {0};
+    char text[32];
+    bool is_new;
+
+    (void)state;
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 1000; i++) {
+            snprintf(text, sizeof text, "name %d", i);
+            assert_int_equal(rp_names_id(&names, text, &is_new), i + 1);
+            assert_int_equal(is_new, round == 0);
+        }
+    assert_int_equal(rp_names_id(&names, "", &is_new), 1001);
+    assert_true(is_new);
+    rp_names_free(&names);
+    rp_names_free(&names);
+}
+
+static void test_idset(void **state)
+{
+    struct rp_idset set = {0};
+    rp_autofree int64_t *missing = NULL;
+    size_t count;
+
+    (void)state;
+    assert_false(rp_idset_has(&set, 5));
+    for (int64_t i = 0; i < 500; i++)
+        assert_true(rp_idset_need(&set, i * 0x100000001));
+    for (int64_t i = 0; i < 500; i++)
+        if (i % 100 != 7)
+            assert_true(rp_idset_put(&set, i * 0x100000001));
+    assert_true(rp_idset_put(&set, INT64_MAX));
+    assert_true(rp_idset_has(&set, INT64_MAX));
+    assert_false(rp_idset_has(&set, 7 * 0x100000001));
+    missing = rp_idset_missing(&set, &count);
+    assert_int_equal(count, 5);
+    for (int64_t i = 0; i < 5; i++)
+        assert_int_equal(missing[i], (100 * i + 7) * 0x100000001);
+    rp_idset_free(&set);
+}
+
+static void test_text(void **state)
+{
+    struct rp_text text = {.limit_bytes = 1 << 20};
+    rp_autofree char *big = calloc(1, 300000);
+    const char *first;
+
+    (void)state;
+    first = rp_text_add(&text, "one", 3);
+    assert_string_equal(rp_text_add(&text, "cut\0off", 7), "cut");
+    assert_string_equal(rp_text_add(&text, "x\xff", 2), "x" BAD);
+    memset(big, 'a', 300000);
+    assert_non_null(rp_text_add(&text, big, 300000));
+    assert_non_null(rp_text_add(&text, big, 300000));
+    assert_non_null(rp_text_add(&text, big, 300000));
+    assert_null(rp_text_add(&text, big, 300000));
+    assert_string_equal(first, "one");
+    rp_text_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_idset),
+        cmocka_unit_test(test_text),
+    };
+
+    return cmocka_run_group_tests_name("store text", tests, NULL, NULL);
+}
