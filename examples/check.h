@@ -25,6 +25,12 @@ inline int report(const char *what, bool ok, double largest_error = 0)
 // A small deterministic generator, so that every run has the same input.
 struct Random {
     unsigned state = 12345;
-    unsigned next() { return state = state * 1664525u + 1013904223u; }
-    float unit() { return static_cast<float>(next() >> 8) * (1.0f / 16777216.0f); }
+    unsigned next()
+    {
+        return state = state * 1664525u + 1013904223u;
+    }
+    float unit()
+    {
+        return static_cast<float>(next() >> 8) * (1.0f / 16777216.0f);
+    }
 };

@@ -17,22 +17,23 @@ struct rp_store;
 
 /** What keeps more waves from being resident. */
 enum rp_occupancy_limit {
-    RP_LIMIT_NONE = 0,      /**< the hardware's wave slots are all usable */
+    RP_LIMIT_NONE = 0, /**< the hardware's wave slots are all usable */
     RP_LIMIT_VGPR,
     RP_LIMIT_SGPR,
     RP_LIMIT_LDS,
-    RP_LIMIT_WORKGROUP_SIZE, /**< whole workgroups do not fill the wave slots, or the workgroup cap */
+    RP_LIMIT_WORKGROUP_SIZE, /**< whole workgroups do not fill the wave slots, or the workgroup cap
+                              */
 };
 
 /** Resources of one kernel as a dispatch uses them. */
 struct rp_kernel_resources {
-    uint32_t arch_vgpr;     /**< as stored in rocpd: multiple of the granule on gfx9 */
+    uint32_t arch_vgpr; /**< as stored in rocpd: multiple of the granule on gfx9 */
     uint32_t accum_vgpr;
     uint32_t sgpr;
-    uint32_t lds_bytes;     /**< static + dynamic, per workgroup */
-    uint32_t scratch_bytes; /**< per work-item */
+    uint32_t lds_bytes;      /**< static + dynamic, per workgroup */
+    uint32_t scratch_bytes;  /**< per work-item */
     uint32_t workgroup_size; /**< work-items */
-    uint32_t wave_size;     /**< 0 = the architecture's default */
+    uint32_t wave_size;      /**< 0 = the architecture's default */
 };
 
 #define RP_NO_LIMIT UINT32_MAX
@@ -40,20 +41,20 @@ struct rp_kernel_resources {
 /** "Per CU" means per block of CUs that one workgroup's waves share: one CU on CDNA, a WGP of two
  *  CUs on RDNA (cus_per_block). With known == false only reason and wave_size are set. */
 struct rp_occupancy {
-    bool known;             /**< false: not a launchable combination or unknown architecture */
-    double theoretical;     /**< resident waves / wave slots, 0..1 */
+    bool known;              /**< false: not a launchable combination or unknown architecture */
+    double theoretical;      /**< resident waves / wave slots, 0..1 */
     uint32_t waves_per_simd; /**< floor(waves_per_cu / SIMDs) */
     uint32_t max_waves_per_simd;
     uint32_t waves_per_cu, workgroups_per_cu, max_waves_per_cu;
     uint32_t cus_per_block;
-    uint32_t wave_size;      /**< lanes of a wave that were reckoned with */
+    uint32_t wave_size; /**< lanes of a wave that were reckoned with */
     uint32_t waves_per_workgroup;
     enum rp_occupancy_limit limiter;
     /* What each resource alone would allow: waves per SIMD (VGPR, SGPR; at most the wave slots)
      * and workgroups per CU (slots: wave slots and workgroup cap; LDS: RP_NO_LIMIT without). */
     uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd;
     uint32_t slot_workgroups_per_cu, lds_workgroups_per_cu;
-    char reason[128];       /**< one sentence; why unknown, or what the limiter is */
+    char reason[128]; /**< one sentence; why unknown, or what the limiter is */
 };
 
 /** Rules: LLVM's and the hardware's limits, docs/format/profile.md. Never fails: an unknown
@@ -69,8 +70,8 @@ enum rp_stability_class { RP_STABLE = 0, RP_MODERATE, RP_UNSTABLE, RP_STABILITY_
 
 struct rp_stability {
     uint32_t runs;
-    double mean_ms, stddev_ms; /**< sample standard deviation; 0 with one run */
-    double cv;                 /**< stddev / mean */
+    double mean_ms, stddev_ms;              /**< sample standard deviation; 0 with one run */
+    double cv;                              /**< stddev / mean */
     enum rp_stability_class classification; /**< stable <= 0.05 < moderate <= 0.10 < unstable;
                                                  unknown with one run */
 };
@@ -86,37 +87,37 @@ const char *rp_stability_class_name(enum rp_stability_class c);
  * resources and occupancy are those of the most frequent geometry (the first launched on ties).
  */
 struct rp_kernel_summary {
-    const char *name;          /**< demangled; owned by the profile */
-    const char *symbol;        /**< mangled, without .kd */
-    bool symbol_known;         /**< false: the trace lacks the symbol, registers are not known */
-    bool runtime_internal;     /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
+    const char *name;      /**< demangled; owned by the profile */
+    const char *symbol;    /**< mangled, without .kd */
+    bool symbol_known;     /**< false: the trace lacks the symbol, registers are not known */
+    bool runtime_internal; /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
     uint64_t calls;
-    uint64_t timed_calls;      /**< those with usable times; the times below are theirs */
+    uint64_t timed_calls;              /**< those with usable times; the times below are theirs */
     uint64_t total_ns, min_ns, max_ns; /**< all 0 when timed_calls is 0 */
-    double share;              /**< of the runtime of its class (user or runtime kernels) */
-    uint64_t grid[3];          /**< work-items */
+    double share;                      /**< of the runtime of its class (user or runtime kernels) */
+    uint64_t grid[3];                  /**< work-items */
     uint32_t block[3];
-    uint32_t geometries;       /**< distinct geometries */
+    uint32_t geometries; /**< distinct geometries */
     struct rp_kernel_resources resources;
     struct rp_occupancy occupancy;
-    uint32_t agent;            /**< index into rp_profile.agents */
-    uint32_t rank;             /**< order of the kernel's identity (name, symbol, registers) */
+    uint32_t agent; /**< index into rp_profile.agents */
+    uint32_t rank;  /**< order of the kernel's identity (name, symbol, registers) */
 };
 
 struct rp_agent_summary {
-    char name[32];             /**< gfx942 */
+    char name[32]; /**< gfx942 */
     char product[96];
     const struct rp_arch *arch; /**< NULL: not in our table */
-    int64_t trace_id;          /**< the trace's agent id (driver node) */
-    uint32_t compute_units;    /**< from the trace if present, else the architecture's; 0 = unknown */
-    uint32_t wave_size;        /**< likewise */
-    uint32_t xcc_count;        /**< likewise */
+    int64_t trace_id;           /**< the trace's agent id (driver node) */
+    uint32_t compute_units; /**< from the trace if present, else the architecture's; 0 = unknown */
+    uint32_t wave_size;     /**< likewise */
+    uint32_t xcc_count;     /**< likewise */
     uint32_t engine_clock_mhz; /**< likewise */
     uint32_t memory_clock_mhz; /**< likewise */
     uint64_t memory_bytes;     /**< likewise */
     const char *family;        /**< "CDNA3"; static; NULL: not in our table */
     uint32_t simds_per_cu, max_waves_per_simd, lds_bytes_per_cu; /**< 0: not in our table */
-    bool vgprs_doubled;        /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
+    bool vgprs_doubled; /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };
 
 struct rp_profile_memory;
@@ -127,11 +128,11 @@ struct rp_profile {
     struct rp_kernel_summary *kernels; /**< user kernels first by total time, then runtime ones */
     size_t kernel_count;
     uint64_t user_ns, runtime_internal_ns; /**< base run: sum of (end - start) */
-    uint64_t dispatches;       /**< all of the base run, unusable ones included */
-    uint64_t unknown_kernels;  /**< dispatches whose kernel row is missing: listed by their id */
+    uint64_t dispatches;                   /**< all of the base run, unusable ones included */
+    uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
-    bool complete;             /**< every trace was closed in order */
-    struct rp_stability stability; /**< over all runs, on the sum over all kernels */
+    bool complete;                /**< every trace was closed in order */
+    struct rp_stability stability;    /**< over all runs, on the sum over all kernels */
     struct rp_profile_memory *memory; /**< owns the strings */
 };
 

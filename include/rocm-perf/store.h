@@ -37,14 +37,14 @@ struct rp_row_process {
     int64_t pid, ppid;
     int64_t init_ns, fini_ns, start_ns, end_ns; /**< 0 = unknown (stored as NULL) */
     const char *command;
-    const char *extdata; /**< JSON object text, NULL = "{}" */
+    const char *extdata;     /**< JSON object text, NULL = "{}" */
     const char *environment; /**< JSON object text, NULL = "{}" */
     uint32_t guid_index;
 };
 
 struct rp_row_thread {
     int64_t tid;
-    const char *name;    /**< NULL = unknown */
+    const char *name; /**< NULL = unknown */
     uint32_t guid_index;
 };
 
@@ -52,10 +52,10 @@ struct rp_row_agent {
     int64_t id;
     bool is_gpu;
     int64_t absolute_index, logical_index, type_index;
-    const char *name;         /**< "gfx942" */
+    const char *name; /**< "gfx942" */
     const char *model_name, *vendor_name, *product_name, *user_name;
     const char *extdata;
-    int64_t device_id;        /**< PCI device id; the schema calls the column uuid */
+    int64_t device_id; /**< PCI device id; the schema calls the column uuid */
     uint32_t guid_index;
 };
 
@@ -78,8 +78,8 @@ struct rp_row_code_object {
 
 struct rp_row_kernel {
     int64_t id, code_object_id;
-    const char *kernel_name;   /**< mangled, with .kd */
-    const char *display_name;  /**< demangled */
+    const char *kernel_name;  /**< mangled, with .kd */
+    const char *display_name; /**< demangled */
     int64_t kernel_object;
     int64_t kernarg_bytes, kernarg_align_bytes;
     int64_t group_bytes, private_bytes;
@@ -95,7 +95,7 @@ struct rp_row_dispatch {
     int64_t start_ns, end_ns;
     int64_t private_bytes, group_bytes;
     int64_t workgroup[3];
-    int64_t grid[3];           /**< work-items */
+    int64_t grid[3]; /**< work-items */
     uint32_t guid_index;
 };
 
@@ -103,7 +103,7 @@ struct rp_row_copy {
     int64_t id;
     int64_t tid;
     int64_t start_ns, end_ns;
-    const char *name;          /**< "MEMORY_COPY_HOST_TO_DEVICE" ... */
+    const char *name; /**< "MEMORY_COPY_HOST_TO_DEVICE" ... */
     int64_t dst_agent_id, src_agent_id;
     int64_t dst_address, src_address;
     int64_t bytes;
@@ -119,10 +119,10 @@ struct rp_store_origin {
     const char *system_name, *release, *version, *hardware_name; /**< uname fields */
     const char *machine_id;
     int64_t node_hash;
-    uint64_t guid_time_ms;     /**< time part of the UUIDv7 that names the tables */
-    uint64_t guid_random[2];   /**< its random part */
-    const char *device;        /**< "hardware" or "software": metadata row rocm_perf_device */
-    bool complete;             /**< false: metadata row rocm_perf_incomplete */
+    uint64_t guid_time_ms;   /**< time part of the UUIDv7 that names the tables */
+    uint64_t guid_random[2]; /**< its random part */
+    const char *device;      /**< "hardware" or "software": metadata row rocm_perf_device */
+    bool complete;           /**< false: metadata row rocm_perf_incomplete */
 };
 
 /**
@@ -155,8 +155,7 @@ int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *r
                         struct rp_err *err);
 int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
                           struct rp_err *err);
-int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row,
-                      struct rp_err *err);
+int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err);
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself

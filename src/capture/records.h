@@ -18,22 +18,22 @@
 #define RP_TRACE_VERSION 1u
 
 enum rp_trace_flag {
-    RP_TRACE_CLOSED = 1u << 0,     /**< the tool was unloaded in order */
-    RP_TRACE_SOFTWARE = 1u << 1,   /**< the software device answered: times are modelled */
+    RP_TRACE_CLOSED = 1u << 0,         /**< the tool was unloaded in order */
+    RP_TRACE_SOFTWARE = 1u << 1,       /**< the software device answered: times are modelled */
     RP_TRACE_UNTRACED_QUEUE = 1u << 2, /**< a queue could not be intercepted: work is missing */
 };
 
 struct rp_trace_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_bytes;         /**< sizeof this struct; records begin there */
-    uint32_t record_bytes;         /**< sizeof(struct rp_record) */
-    uint32_t flags;                /**< enum rp_trace_flag, written atomically */
-    uint64_t committed_records;    /**< release-stored by the writer */
-    uint64_t lost_records;         /**< could not be written (disk full, out of memory) */
-    uint64_t lost_dispatches;      /**< dispatches whose times were never obtained */
-    uint64_t init_ns;              /**< HSA clock when the tool was loaded */
-    uint64_t fini_ns;              /**< ... unloaded; 0 while open */
+    uint32_t header_bytes;      /**< sizeof this struct; records begin there */
+    uint32_t record_bytes;      /**< sizeof(struct rp_record) */
+    uint32_t flags;             /**< enum rp_trace_flag, written atomically */
+    uint64_t committed_records; /**< release-stored by the writer */
+    uint64_t lost_records;      /**< could not be written (disk full, out of memory) */
+    uint64_t lost_dispatches;   /**< dispatches whose times were never obtained */
+    uint64_t init_ns;           /**< HSA clock when the tool was loaded */
+    uint64_t fini_ns;           /**< ... unloaded; 0 while open */
     uint32_t pid;
     uint32_t ppid;
     uint32_t hsa_runtime_version;
@@ -44,11 +44,11 @@ static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of th
 
 enum rp_record_kind {
     RP_REC_NONE = 0,
-    RP_REC_STRING = 1,   /**< up to 104 bytes of a string; continued by part number */
+    RP_REC_STRING = 1, /**< up to 104 bytes of a string; continued by part number */
     RP_REC_AGENT = 2,
     RP_REC_QUEUE = 3,
     RP_REC_CODE_OBJECT = 4,
-    RP_REC_KERNEL = 5,   /**< kernel symbol */
+    RP_REC_KERNEL = 5, /**< kernel symbol */
     RP_REC_DISPATCH = 6,
     RP_REC_COPY = 7,
     RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
@@ -59,18 +59,18 @@ enum rp_record_kind {
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
 struct rp_rec_string {
     uint32_t id;
-    uint16_t part;       /**< 0, 1, 2 ... in order, written back to back by one thread */
-    uint16_t bytes;      /**< used bytes of text in this part */
+    uint16_t part;  /**< 0, 1, 2 ... in order, written back to back by one thread */
+    uint16_t bytes; /**< used bytes of text in this part */
     uint32_t total_bytes;
     uint32_t reserved;
     char text[104];
 };
 
 struct rp_rec_agent {
-    uint64_t handle;     /**< hsa_agent_t.handle */
-    uint32_t type;       /**< 0 CPU, 1 GPU */
-    uint32_t node_id;    /**< driver node: absolute index */
-    uint32_t name_id;    /**< "gfx942" */
+    uint64_t handle;  /**< hsa_agent_t.handle */
+    uint32_t type;    /**< 0 CPU, 1 GPU */
+    uint32_t node_id; /**< driver node: absolute index */
+    uint32_t name_id; /**< "gfx942" */
     uint32_t product_name_id;
     uint32_t vendor_name_id;
     uint32_t uuid_id;
@@ -88,30 +88,30 @@ struct rp_rec_agent_prop {
 
 struct rp_rec_queue {
     uint64_t agent;
-    uint64_t queue_id;   /**< hsa_queue_t.id */
-    uint32_t index;      /**< 0, 1, ... in order of creation; used by dispatches */
+    uint64_t queue_id; /**< hsa_queue_t.id */
+    uint32_t index;    /**< 0, 1, ... in order of creation; used by dispatches */
     uint32_t size_packets;
     uint64_t created_ns;
 };
 
 struct rp_rec_code_object {
-    uint32_t id;         /**< 1, 2, ... */
+    uint32_t id; /**< 1, 2, ... */
     uint32_t uri_id;
     uint64_t agent;
     uint64_t load_base, load_bytes;
     int64_t load_delta;
-    uint64_t storage;    /**< 0 memory, 1 file */
+    uint64_t storage; /**< 0 memory, 1 file */
 };
 
 struct rp_rec_kernel {
-    uint32_t id;         /**< 1, 2, ... */
+    uint32_t id; /**< 1, 2, ... */
     uint32_t code_object_id;
-    uint64_t kernel_object; /**< address in AQL packets */
-    uint32_t name_id;    /**< mangled, with ".kd" */
+    uint64_t kernel_object;   /**< address in AQL packets */
+    uint32_t name_id;         /**< mangled, with ".kd" */
     uint32_t display_name_id; /**< demangled when the runtime tells, else 0 */
     uint32_t kernarg_bytes, kernarg_align_bytes;
     uint32_t group_bytes, private_bytes;
-    uint32_t sgpr_count;       /**< as rocpd reports it, facts/rocm-formats.md 4.4; 0 = unknown */
+    uint32_t sgpr_count; /**< as rocpd reports it, facts/rocm-formats.md 4.4; 0 = unknown */
     uint32_t arch_vgpr_count;
     uint32_t accum_vgpr_count;
     uint32_t max_workgroup_size; /**< 0 = unknown */
@@ -120,16 +120,16 @@ struct rp_rec_kernel {
 };
 
 struct rp_rec_dispatch {
-    uint64_t dispatch_id;   /**< 1, 2, ... in order of submission in this process */
+    uint64_t dispatch_id; /**< 1, 2, ... in order of submission in this process */
     uint64_t correlation_id;
-    uint32_t kernel_id;     /**< 0 = unknown kernel object */
+    uint32_t kernel_id; /**< 0 = unknown kernel object */
     uint32_t queue_index;
     uint64_t agent;
     uint64_t start_ns, end_ns;
-    uint64_t submit_ns;     /**< host clock at submission */
+    uint64_t submit_ns; /**< host clock at submission */
     uint32_t tid;
     uint32_t private_bytes, group_bytes; /**< of this dispatch */
-    uint32_t grid[3];       /**< work-items */
+    uint32_t grid[3];                    /**< work-items */
     uint16_t workgroup[3];
     uint16_t barrier_bit;
 };
@@ -141,11 +141,11 @@ struct rp_rec_copy {
     uint64_t dst_address, src_address;
     uint64_t correlation_id;
     uint32_t tid;
-    uint32_t engine;        /**< reserved: SDMA engine when known */
+    uint32_t engine; /**< reserved: SDMA engine when known */
 };
 
 struct rp_record {
-    uint32_t kind;          /**< enum rp_record_kind */
+    uint32_t kind; /**< enum rp_record_kind */
     uint32_t reserved;
     union {
         struct rp_rec_string string;

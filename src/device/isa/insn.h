@@ -50,25 +50,41 @@ enum rp_opnd_kind {
 };
 
 struct rp_opnd {
-    uint8_t kind;     /**< enum rp_opnd_kind */
-    uint8_t dwords;   /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
-    uint8_t index;    /**< first register; CONST: source encoding it came from (255 literal) or 0 */
-    uint8_t type;     /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
-    uint64_t imm;     /**< value of a CONST */
+    uint8_t kind;   /**< enum rp_opnd_kind */
+    uint8_t dwords; /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
+    uint8_t index;  /**< first register; CONST: source encoding it came from (255 literal) or 0 */
+    uint8_t type;   /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
+    uint64_t imm;   /**< value of a CONST */
 };
 
 /** Operand types. Size is in the name; B is untyped bits. */
 enum rp_type {
     RP_T_NONE = 0,
-    RP_T_B8, RP_T_U8, RP_T_I8,
-    RP_T_B16, RP_T_U16, RP_T_I16, RP_T_F16, RP_T_BF16,
-    RP_T_B32, RP_T_U32, RP_T_I32, RP_T_F32,
-    RP_T_B64, RP_T_U64, RP_T_I64, RP_T_F64,
+    RP_T_B8,
+    RP_T_U8,
+    RP_T_I8,
+    RP_T_B16,
+    RP_T_U16,
+    RP_T_I16,
+    RP_T_F16,
+    RP_T_BF16,
+    RP_T_B32,
+    RP_T_U32,
+    RP_T_I32,
+    RP_T_F32,
+    RP_T_B64,
+    RP_T_U64,
+    RP_T_I64,
+    RP_T_F64,
     RP_T_PK16,  /**< two 16-bit integers */
     RP_T_PKF16, /**< two f16 */
     RP_T_PKF32, /**< two f32 in a register pair */
-    RP_T_B96, RP_T_B128, RP_T_B256, RP_T_B512, RP_T_B1024,
-    RP_T_MASK,  /**< 64-bit lane mask in an SGPR pair (carry, compare result, select) */
+    RP_T_B96,
+    RP_T_B128,
+    RP_T_B256,
+    RP_T_B512,
+    RP_T_B1024,
+    RP_T_MASK, /**< 64-bit lane mask in an SGPR pair (carry, compare result, select) */
     RP_T_MAX,
 };
 
@@ -78,19 +94,20 @@ enum rp_seg { RP_SEG_FLAT = 0, RP_SEG_SCRATCH = 1, RP_SEG_GLOBAL = 2 };
 /** rp_insn.flags */
 enum {
     RP_IF_CLAMP = 1u << 0,
-    RP_IF_SC0 = 1u << 1,      /**< glc: for atomics, return the value before */
+    RP_IF_SC0 = 1u << 1, /**< glc: for atomics, return the value before */
     RP_IF_SC1 = 1u << 2,
     RP_IF_NT = 1u << 3,
-    RP_IF_SADDR = 1u << 4,    /**< GLOBAL/SCRATCH: src[2] holds the scalar address operand */
-    RP_IF_VADDR = 1u << 5,    /**< SCRATCH/MUBUF: src[0] holds a vector address/offset */
+    RP_IF_SADDR = 1u << 4, /**< GLOBAL/SCRATCH: src[2] holds the scalar address operand */
+    RP_IF_VADDR = 1u << 5, /**< SCRATCH/MUBUF: src[0] holds a vector address/offset */
     RP_IF_GDS = 1u << 6,
-    RP_IF_LDS = 1u << 7,      /**< MUBUF/GLOBAL load to LDS */
+    RP_IF_LDS = 1u << 7, /**< MUBUF/GLOBAL load to LDS */
     RP_IF_OFFEN = 1u << 8,
     RP_IF_IDXEN = 1u << 9,
     RP_IF_DPP = 1u << 10,
     RP_IF_SDWA = 1u << 11,
-    RP_IF_SRCMOD = 1u << 12,  /**< any of neg/abs/op_sel/DPP/SDWA needs the slow source path */
-    RP_IF_DSTMOD = 1u << 13,  /**< any of clamp/omod/dst_sel/op_sel-on-dst needs the slow dest path */
+    RP_IF_SRCMOD = 1u << 12, /**< any of neg/abs/op_sel/DPP/SDWA needs the slow source path */
+    RP_IF_DSTMOD =
+        1u << 13, /**< any of clamp/omod/dst_sel/op_sel-on-dst needs the slow dest path */
     RP_IF_SOFFSET_EN = 1u << 14, /**< SMEM: scalar offset register in src[1] */
     RP_IF_ENDS_BLOCK = 1u << 15, /**< branch, barrier, endpgm, sleep, trap, setpc ... */
 };
@@ -111,34 +128,34 @@ enum rp_step {
 typedef int rp_insn_fn(struct rp_wave *wave, const struct rp_insn *in);
 
 struct rp_insn {
-    rp_insn_fn *fn;         /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
-    rp_lane_fn *lane;       /**< VALU lane kernel, or NULL */
-    uint16_t op;            /**< row in the opcode table (enum rp_op); 0 = undecodable */
-    uint8_t fmt;            /**< enum rp_fmt */
-    uint8_t size_bytes;     /**< 4, 8 or 12 */
-    uint8_t cost_class;     /**< enum rp_cost (timing/cost.h) */
-    uint8_t seg;            /**< enum rp_seg */
-    uint8_t neg;            /**< bit i: negate src[i]; VOP3P: neg_lo */
-    uint8_t abs;            /**< bit i: |src[i]|; VOP3P: neg_hi */
-    uint8_t op_sel;         /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
-    uint8_t op_sel_hi;      /**< VOP3P */
-    uint8_t omod;           /**< 0 none, 1 *2, 2 *4, 3 /2 */
+    rp_insn_fn *fn;   /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
+    rp_lane_fn *lane; /**< VALU lane kernel, or NULL */
+    uint16_t op;      /**< row in the opcode table (enum rp_op); 0 = undecodable */
+    uint8_t fmt;      /**< enum rp_fmt */
+    uint8_t size_bytes; /**< 4, 8 or 12 */
+    uint8_t cost_class; /**< enum rp_cost (timing/cost.h) */
+    uint8_t seg;        /**< enum rp_seg */
+    uint8_t neg;        /**< bit i: negate src[i]; VOP3P: neg_lo */
+    uint8_t abs;        /**< bit i: |src[i]|; VOP3P: neg_hi */
+    uint8_t op_sel;     /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
+    uint8_t op_sel_hi;  /**< VOP3P */
+    uint8_t omod;       /**< 0 none, 1 *2, 2 *4, 3 /2 */
     uint8_t cbsz, abid, blgp;
     uint8_t dst_sel, dst_unused, src_sel[2]; /**< SDWA; src sext in sdwa_sext bit i */
     uint8_t sdwa_sext;
     uint16_t dpp_ctrl;
     uint8_t row_mask, bank_mask, bound_ctrl;
-    uint16_t vgpr_top;      /**< VGPR rows the operands reach into: highest index + 1; 0 = none */
-    uint16_t agpr_top;      /**< the same for accumulation registers */
+    uint16_t vgpr_top; /**< VGPR rows the operands reach into: highest index + 1; 0 = none */
+    uint16_t agpr_top; /**< the same for accumulation registers */
     uint32_t flags;
-    int32_t offset;         /**< memory offset in bytes; SOPP/SOPK simm16 (sign-extended);
-                                 DS: offset0 | offset1 << 8 as encoded for two-address forms */
-    struct rp_opnd dst;     /**< result (data to store/atomic is src[1]) */
-    struct rp_opnd sdst;    /**< second result: carry or compare mask; VOPC and VOP2 carry: VCC */
-    struct rp_opnd src[4];  /**< src[3]: MASK input (VCC or SGPR pair) of addc, cndmask, div_fmas;
-                                 memory: src[0] vector address, src[1] data, src[2] scalar base or
-                                 resource, src[3] soffset or second data (DS) */
-    uint32_t raw[3];        /**< the encoding, for messages */
+    int32_t offset;        /**< memory offset in bytes; SOPP/SOPK simm16 (sign-extended);
+                                DS: offset0 | offset1 << 8 as encoded for two-address forms */
+    struct rp_opnd dst;    /**< result (data to store/atomic is src[1]) */
+    struct rp_opnd sdst;   /**< second result: carry or compare mask; VOPC and VOP2 carry: VCC */
+    struct rp_opnd src[4]; /**< src[3]: MASK input (VCC or SGPR pair) of addc, cndmask, div_fmas;
+                                memory: src[0] vector address, src[1] data, src[2] scalar base or
+                                resource, src[3] soffset or second data (DS) */
+    uint32_t raw[3];       /**< the encoding, for messages */
 };
 
 /**

@@ -28,7 +28,8 @@
  *   mixlo and mixhi both return the f16 in the low half; the caller places it.
  * - v_cvt_f32_fp8/bf8 read the low byte of s0, v_cvt_pk_f32_fp8/bf8 the low half. v_cvt_pk_fp8/bf8
  *   return 16 bits and v_cvt_sr_fp8/bf8 return 8 bits, zero-extended; op_sel says where they go.
- * - Clamp and omod come after. v_cmpx_* is found under its own name and fills mask_out like v_cmp_*.
+ * - Clamp and omod come after. v_cmpx_* is found under its own name and fills mask_out like
+ * v_cmp_*.
  */
 #ifndef RP_DEVICE_ISA_LANE_H
 #define RP_DEVICE_ISA_LANE_H
@@ -38,13 +39,13 @@
 #define RP_LANES 64
 
 struct rp_lane_args {
-    uint32_t *d;          /**< result rows; NULL for compares */
+    uint32_t *d; /**< result rows; NULL for compares */
     const uint32_t *s0;
     const uint32_t *s1;
-    const uint32_t *s2;   /**< also the old destination for mac/fmac/dot-accumulate forms */
-    uint64_t mask_in;     /**< carry-in, cndmask selector, VCC of div_fmas */
-    uint64_t mask_out;    /**< carry-out or compare result for all 64 lanes */
-    uint32_t mode;        /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
+    const uint32_t *s2; /**< also the old destination for mac/fmac/dot-accumulate forms */
+    uint64_t mask_in;   /**< carry-in, cndmask selector, VCC of div_fmas */
+    uint64_t mask_out;  /**< carry-out or compare result for all 64 lanes */
+    uint32_t mode;      /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
 };
 
 typedef void rp_lane_fn(struct rp_lane_args *args);
