@@ -42,13 +42,15 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
                         int64_t kernel_id, size_t *ret_index, struct rp_err *err)
 {
     struct rp_profile_memory *memory = build->profile->memory;
-    struct rp_kernel_identity id = {.symbol_known = row != NULL};
+    struct rp_kernel_identity id = {0};
     struct rp_kernel_identity *grown;
     const char *symbol = row && row->kernel_name ? row->kernel_name : "";
     const char *name = row && row->display_name && *row->display_name ? row->display_name : symbol;
     char missing[64];
 
-    if (*name == '\0') {
+    /* A nameless row only keeps the trace's references whole: it says nothing of the kernel. */
+    id.symbol_known = *name != '\0';
+    if (!id.symbol_known) {
         snprintf(missing, sizeof missing, "(unknown kernel %lld)", (long long)kernel_id);
         name = missing;
     }
@@ -62,7 +64,7 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     id.runtime_internal =
         starts_with(id.name, "__amd_rocclr_") || starts_with(id.symbol, "__amd_rocclr_");
-    if (row) {
+    if (id.symbol_known) {
         id.arch_vgpr = rp_column_u32(row->arch_vgpr_count);
         id.accum_vgpr = rp_column_u32(row->accum_vgpr_count);
         id.sgpr = rp_column_u32(row->sgpr_count);

@@ -116,8 +116,6 @@ static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l
         *ret = *known - 1;
         return 0;
     }
-    if (!row)
-        build->profile->unknown_kernels++;
     rc = rp_profile_identity(build, row, id, ret, err);
     if (rc == 0 && known)
         *known = *ret + 1;
@@ -148,6 +146,8 @@ static int resolve(struct rp_profile_build *build, const struct loaded *l, struc
             return rc;
         build->ref_count++;
         profile->dispatches++;
+        if (!build->identities[ref->identity].symbol_known)
+            profile->unknown_kernels++;
         if (!rp_dispatch_duration_ns(row, &ns))
             profile->repaired_timestamps++;
     }

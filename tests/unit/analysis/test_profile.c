@@ -391,6 +391,31 @@ static void orders_equal_times_by_name(void **state)
     rp_profile_free(p);
 }
 
+static void keeps_the_time_of_kernels_without_name(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+    put_kernel(lab, 7, 1, "", "", 0, 0);
+    put_dispatch(lab, (struct launch){1, 1, 1, 100, 200, 64, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 7, 300, 700, 64, 64, 512});
+    put_dispatch(lab, (struct launch){3, 1, 7, 800, 900, 64, 64, 512});
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->unknown_kernels, 2);
+    assert_int_equal(p->user_ns, 600);
+    assert_string_equal(p->kernels[0].name, "(unknown kernel 7)");
+    assert_false(p->kernels[0].symbol_known);
+    assert_false(p->kernels[0].occupancy.known);
+    assert_int_equal(p->kernels[0].calls, 2);
+    assert_int_equal(p->kernels[0].resources.lds_bytes, 512);
+    assert_true(p->kernels[1].symbol_known);
+    rp_profile_free(p);
+}
+
 static void first_gfx950(struct lab *lab, const char *device, int64_t agpr)
 {
     begin(lab, device, true);
@@ -486,6 +511,7 @@ int main(void)
         LAB_TEST(shows_the_most_frequent_geometry),
         LAB_TEST(joins_the_processes_of_a_run),
         LAB_TEST(orders_equal_times_by_name),
+        LAB_TEST(keeps_the_time_of_kernels_without_name),
         LAB_TEST(mends_the_halved_registers_of_gfx950),
         LAB_TEST(leaves_sound_gfx950_registers_alone),
         LAB_TEST(trusts_its_own_gfx950_traces),

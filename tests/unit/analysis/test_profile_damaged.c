@@ -1,0 +1,161 @@
+/* Rows that no sound writer makes: the store is replaced by arrays. */
+#include "base/err.h"
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** Stands in for the store's own struct: these definitions win over its library at link time. */
+struct rp_store {
+    const struct rp_row_agent *agents;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_dispatch *dispatches;
+    size_t agent_count, kernel_count, dispatch_count;
+    bool fails;
+};
+
+int rp_store_agents(struct rp_store *s, const struct rp_row_agent **ret, size_t *ret_count,
+                    struct rp_err *err)
+{
+    (void)err;
+    *ret = s->agents;
+    *ret_count = s->agent_count;
+    return 0;
+}
+
+int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
+                     struct rp_err *err)
+{
+    (void)err;
+    *ret = s->kernels;
+    *ret_count = s->kernel_count;
+    return 0;
+}
+
+int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
+                        struct rp_err *err)
+{
+    if (s->fails)
+        return rp_fail(err, RP_BAD_INPUT, "table rocpd_kernel_dispatch is missing");
+    *ret = s->dispatches;
+    *ret_count = s->dispatch_count;
+    return 0;
+}
+
+const char *rp_store_metadata(const struct rp_store *store, const char *tag)
+{
+    (void)store;
+    (void)tag;
+    return NULL;
+}
+
+static void dispatches_without_kernel_and_agent_rows_are_kept(void **state)
+{
+    const struct rp_row_dispatch rows[] = {
+        {.id = 1, .agent_id = 9, .kernel_id = 4, .start_ns = 10, .end_ns = 30},
+        {.id = 2, .agent_id = 9, .kernel_id = 4, .start_ns = 40, .end_ns = 45},
+        {.id = 3, .agent_id = 3, .kernel_id = 0, .start_ns = 50, .end_ns = 51},
+    };
+    struct rp_store store = {.dispatches = rows, .dispatch_count = 3};
+    struct rp_store *stores[] = {&store};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(stores, 1, NULL, 0, &p, &err), 0);
+    assert_int_equal(p->agent_count, 2);
+    assert_string_equal(p->agents[0].name, "unknown");
+    assert_int_equal(p->agents[0].trace_id, 3);
+    assert_int_equal(p->unknown_kernels, 3);
+    assert_int_equal(p->kernel_count, 2);
+    assert_string_equal(p->kernels[0].name, "(unknown kernel 4)");
+    assert_int_equal(p->kernels[0].calls, 2);
+    assert_int_equal(p->kernels[0].total_ns, 25);
+    assert_false(p->kernels[0].occupancy.known);
+    assert_non_null(strstr(p->kernels[0].occupancy.reason, "symbol"));
+    rp_profile_free(p);
+}
+
+static void absurd_columns_are_clamped(void **state)
+{
+    const struct rp_row_agent agents[] = {{.id = 1, .name = "gfx942"}};
+    const struct rp_row_kernel kernels[] = {
+        {
+            .id = 1,
+            .kernel_name = "k",
+            .arch_vgpr_count = -1,
+            .accum_vgpr_count = INT64_MAX,
+            .sgpr_count = INT64_MIN,
+        },
+    };
+    const struct rp_row_dispatch rows[] = {
+        {
+            .id = 1,
+            .agent_id = 1,
+            .kernel_id = 1,
+            .start_ns = 1,
+            .end_ns = 2,
+            .group_bytes = INT64_MAX,
+            .private_bytes = INT64_MIN,
+            .workgroup = {INT64_MAX, INT64_MAX, -7},
+            .grid = {-1, INT64_MAX, 0},
+        },
+        {.id = 2, .agent_id = 1, .kernel_id = 1, .start_ns = INT64_MIN, .end_ns = INT64_MAX},
+        {.id = 3, .agent_id = 1, .kernel_id = 1, .start_ns = INT64_MAX, .end_ns = INT64_MIN},
+    };
+    struct rp_store store = {
+        .agents = agents,
+        .agent_count = 1,
+        .kernels = kernels,
+        .kernel_count = 1,
+        .dispatches = rows,
+        .dispatch_count = 3,
+    };
+    struct rp_store *stores[] = {&store};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    const struct rp_kernel_summary *k;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(stores, 1, NULL, 0, &p, &err), 0);
+    assert_int_equal(p->kernel_count, 1);
+    assert_int_equal(p->repaired_timestamps, 2);
+    k = &p->kernels[0];
+    assert_int_equal(k->calls, 3);
+    assert_int_equal(k->total_ns, 1);
+    assert_int_equal(k->resources.arch_vgpr, 0);
+    assert_true(k->resources.accum_vgpr == UINT32_MAX);
+    assert_int_equal(k->resources.sgpr, 0);
+    assert_false(k->occupancy.known);
+    rp_profile_free(p);
+}
+
+static void a_store_that_fails_is_passed_on(void **state)
+{
+    struct rp_store store = {.fails = true};
+    struct rp_store *stores[] = {&store};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(stores, 1, NULL, 0, &p, &err), -(int)RP_BAD_INPUT);
+    assert_null(p);
+    assert_string_equal(err.text, "table rocpd_kernel_dispatch is missing");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dispatches_without_kernel_and_agent_rows_are_kept),
+        cmocka_unit_test(absurd_columns_are_clamped),
+        cmocka_unit_test(a_store_that_fails_is_passed_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
