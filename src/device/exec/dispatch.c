@@ -92,6 +92,7 @@ static bool choose(struct rp_dispatch *d)
     unsigned doublings = g->visits < SLICE_DOUBLINGS ? g->visits : SLICE_DOUBLINGS;
     g->visits++;
     g->idle_turns = 0;
+    g->waiting = false;
     g->slice_budget = (uint64_t)FIRST_SLICE << doublings;
     return true;
 }
@@ -101,6 +102,7 @@ static enum rp_run_state run_current(struct rp_dispatch *d, uint64_t *budget)
     struct rp_slot *slot = d->current;
     switch (rp_group_run(d, &slot->group, budget)) {
     case RP_GROUP_ENDED:
+        d->idle_visits = 0;
         d->current = NULL;
         d->resident--;
         d->round_finished_one = true;
@@ -114,11 +116,19 @@ static enum rp_run_state run_current(struct rp_dispatch *d, uint64_t *budget)
     case RP_GROUP_MORE:
         if (!slot->group.slice_budget) {
             d->current = NULL;
+            d->idle_visits = slot->group.waiting ? d->idle_visits + 1 : 0;
             enqueue(d, slot);
         }
         break;
     }
     return d->state;
+}
+
+/* Nobody resident can go on and nobody else can start: only the outside can change that. */
+static bool all_wait(const struct rp_dispatch *d)
+{
+    return d->idle_visits > d->resident &&
+           (d->next_group == d->kernel.group_count || d->resident == d->kernel.resident_groups);
 }
 
 enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
@@ -129,7 +139,8 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
         d->started = true;
         d->start_ticks = d->host->clock_ticks ? d->host->clock_ticks(d->host->ctx) : 0;
     }
-    while (d->state == RP_RUN_MORE && budget) {
+    d->idle_visits = 0;
+    while (d->state == RP_RUN_MORE && budget && !all_wait(d)) {
         rp_mem_refresh(&d->mem);
         if (!d->current && !choose(d))
             return no_memory(d);

@@ -48,6 +48,7 @@ struct rp_dispatch {
     uint64_t resident_target; /**< how many the scheduler presently wants */
     uint64_t round_left;      /**< visits until the present round is over */
     bool round_finished_one;  /**< some workgroup ended in this round */
+    uint64_t idle_visits;     /**< slices in a row that ended because every wave was waiting */
     uint64_t retired_cycles;  /**< issue cycles of finished workgroups' waves */
     struct rp_slot *current;
     struct rp_slot *queue_head, *queue_tail; /**< resident, waiting for their next slice */

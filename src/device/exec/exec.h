@@ -61,7 +61,10 @@ enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch);
 
-/** Executes up to @p budget wave instructions (a little more at most). */
+/**
+ * Executes up to @p budget wave instructions (a little more at most). Returns MORE earlier when
+ * every workgroup waits (s_sleep, polling one address) for something outside the dispatch.
+ */
 enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
 
 /** Valid after the first run; final after DONE or FAULT. */

@@ -272,6 +272,8 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
     w->agpr = w->vgpr + k->accum_offset;
     w->agpr_count = k->vgpr_rows - w->vgpr_count;
     w->cycles = 0;
+    w->poll_va = 0;
+    w->poll_count = 0;
     w->at_barrier = false;
     w->ended = false;
     w->fault = (struct rp_fault){0};

@@ -75,7 +75,9 @@ static int run_wave(struct rp_dispatch *d, struct rp_wave *w, uint32_t *budget)
                 goto out;
             }
             w->pc += in->size_bytes;
-            cycles += rp_cost_cycles[in->cost_class];
+            unsigned cost = rp_cost_cycles[in->cost_class];
+            cycles += cost;
+            w->cycles += cost;
             left--;
             step = fn(w, in);
             if (__builtin_expect(step != RP_STEP_NEXT, 0))
@@ -85,7 +87,6 @@ static int run_wave(struct rp_dispatch *d, struct rp_wave *w, uint32_t *budget)
 out:
     d->counts.wave_insts += *budget - left;
     d->counts.issue_cycles += cycles;
-    w->cycles += cycles;
     *budget = left;
     return step;
 }
@@ -103,6 +104,12 @@ static void next_wave(struct rp_group *g)
 {
     g->cursor = g->cursor + 1 == g->wave_count ? 0 : g->cursor + 1;
     g->wave_budget = 0;
+}
+
+static void end_idle_slice(struct rp_group *g)
+{
+    g->slice_budget = 0;
+    g->waiting = true;
 }
 
 /* What a wave's turn means for its workgroup. */
@@ -165,7 +172,7 @@ enum rp_group_state rp_group_run(struct rp_dispatch *d, struct rp_group *g, uint
             return state;
         /* Every wave that could run went to sleep in turn: let other workgroups change that. */
         if (g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier)
-            g->slice_budget = 0;
+            end_idle_slice(g);
     }
     return RP_GROUP_MORE;
 }

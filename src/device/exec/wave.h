@@ -72,7 +72,9 @@ struct rp_wave {
     uint32_t scratch_lane_bytes; /**< per lane, multiple of 4 */
     uint32_t scratch_dirty_bytes; /**< per lane: everything from here on is still zero */
     uint32_t id_in_group;
-    uint64_t cycles; /**< modelled issue cycles of this wave */
+    uint64_t cycles;     /**< modelled clocks of this wave: issue and sleep */
+    uint64_t poll_va;    /**< address of the latest load, and how often in a row it was the */
+    uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
     bool at_barrier;
     bool ended;
     struct rp_fault fault;
@@ -107,7 +109,8 @@ struct rp_group {
     uint32_t waves_at_barrier;
     uint32_t cursor;       /**< wave that runs next */
     uint32_t wave_budget;  /**< what is left of that wave's slice, in instructions */
-    uint32_t idle_turns;   /**< waves in a row that gave up their turn (s_sleep) */
+    uint32_t idle_turns;   /**< waves in a row that gave up their turn (s_sleep, polling) */
+    bool waiting;          /**< its slice ended because all of them did */
     uint32_t visits;       /**< slices given to this workgroup so far */
     uint64_t slice_budget; /**< what is left of the present slice, in instructions */
     struct rp_wave *waves;

@@ -267,6 +267,23 @@ RP_INLINE bool rp_row_is_uniform(const uint32_t *row)
     return !differs;
 }
 
+/* Loads of one address in a row after which a wave is taken to wait for somebody else. */
+enum { RP_POLL_LIMIT = 16 };
+
+/** Notes a load; tells a polling wave to let others run, so that what it waits for can happen. */
+RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
+{
+    if (va != w->poll_va) {
+        w->poll_va = va;
+        w->poll_count = 0;
+        return RP_STEP_NEXT;
+    }
+    if (++w->poll_count < RP_POLL_LIMIT)
+        return RP_STEP_NEXT;
+    w->poll_count = 0;
+    return RP_STEP_YIELD;
+}
+
 /** First and last set lane of a non-empty set. */
 RP_INLINE unsigned rp_first_lane(uint64_t exec)
 {

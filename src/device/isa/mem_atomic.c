@@ -93,7 +93,7 @@ static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned byt
         }
     }
     rp_counts_of(w)->atomics += rp_lane_count(exec);
-    return RP_STEP_NEXT;
+    return exec ? rp_note_poll(w, vas[rp_first_lane(exec)]) : RP_STEP_NEXT;
 }
 
 #define FLAT(name, type, value)                                                                    \

@@ -138,7 +138,7 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
         if (lane0) {
             rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
             rp_lanes_load(e, d, lane0, stride, exec);
-            return RP_STEP_NEXT;
+            return rp_note_poll(w, va);
         }
     }
     uint64_t vas[RP_LANES];
@@ -150,7 +150,7 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
             return bad_lane(w, in, lane, vas[lane], space, false);
         count_lane(w, space, bytes, false);
     }
-    return RP_STEP_NEXT;
+    return rp_note_poll(w, vas[rp_first_lane(exec)]);
 }
 
 RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
@@ -161,6 +161,7 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
     rp_row *s = rp_rows(w, &in->src[1]);
     if (!exec)
         return RP_STEP_NEXT;
+    w->poll_va = 0;
     if (affine_global(w, in, &va, &stride)) {
         uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
         if (lane0) {

@@ -103,10 +103,10 @@ HANDLER(rp_s_barrier)
     return RP_STEP_BARRIER;
 }
 
+/* Sleeps about 64 clocks per unit of the 7-bit operand (ISA guide, S_SLEEP). */
 HANDLER(rp_s_sleep)
 {
-    (void)w;
-    (void)in;
+    w->cycles += 64u * ((unsigned)in->offset & 0x7f);
     return RP_STEP_YIELD;
 }
 

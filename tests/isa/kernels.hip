@@ -1,0 +1,336 @@
+// Test kernels, compiled for gfx942 when the tests are built. Plain HIP as a user writes it.
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void vadd(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        c[i] = a[i] + b[i];
+}
+
+extern "C" __global__ void saxpy(float alpha, const float *x, float *y, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        y[i] = alpha * x[i] + y[i];
+}
+
+// Sum of each block's 256 elements by a tree in LDS.
+extern "C" __global__ void reduce_lds(const int *in, int *out, int n)
+{
+    __shared__ int part[256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    part[t] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (int s = 128; s > 0; s >>= 1) {
+        if (t < s)
+            part[t] += part[t + s];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = part[0];
+}
+
+// Sum of all elements: shuffles within waves, LDS between them, one atomic per block.
+extern "C" __global__ void reduce_shfl(const int *in, int *total, int n)
+{
+    __shared__ int part[16];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, v = i < n ? in[i] : 0;
+    for (int d = 32; d > 0; d >>= 1)
+        v += __shfl_down(v, d);
+    if (threadIdx.x % 64 == 0)
+        part[threadIdx.x / 64] = v;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int sum = 0;
+        for (unsigned w = 0; w < blockDim.x / 64; w++)
+            sum += part[w];
+        atomicAdd(total, sum);
+    }
+}
+
+extern "C" __global__ void sgemm16(const float *a, const float *b, float *c, int n)
+{
+    __shared__ float ta[16][16], tb[16][16];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
+    float sum = 0;
+    for (int k0 = 0; k0 < n; k0 += 16) {
+        ta[y][x] = a[row * n + k0 + x];
+        tb[y][x] = b[(k0 + y) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 16; k++)
+            sum += ta[y][k] * tb[k][x];
+        __syncthreads();
+    }
+    c[row * n + col] = sum;
+}
+
+// One block of 256 per row.
+extern "C" __global__ void softmax(const float *in, float *out, int n)
+{
+    __shared__ float part[256];
+    const float *row = in + blockIdx.x * n;
+    int t = threadIdx.x;
+    float m = -INFINITY;
+    for (int i = t; i < n; i += 256)
+        m = fmaxf(m, row[i]);
+    part[t] = m;
+    __syncthreads();
+    for (int s = 128; s > 0; s >>= 1) {
+        if (t < s)
+            part[t] = fmaxf(part[t], part[t + s]);
+        __syncthreads();
+    }
+    m = part[0];
+    __syncthreads();
+    float sum = 0;
+    for (int i = t; i < n; i += 256)
+        sum += expf(row[i] - m);
+    part[t] = sum;
+    __syncthreads();
+    for (int s = 128; s > 0; s >>= 1) {
+        if (t < s)
+            part[t] += part[t + s];
+        __syncthreads();
+    }
+    for (int i = t; i < n; i += 256)
+        out[blockIdx.x * n + i] = expf(row[i] - m) / part[0];
+}
+
+extern "C" __global__ void histogram(const unsigned char *in, unsigned *bins, int n)
+{
+    __shared__ unsigned local[256];
+    local[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&local[in[i]], 1u);
+    __syncthreads();
+    atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+}
+
+extern "C" __global__ void transpose(const float *in, float *out, int width, int height)
+{
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < width && y + j < height)
+            tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * width + x];
+    __syncthreads();
+    x = blockIdx.y * 32 + threadIdx.x;
+    y = blockIdx.x * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < height && y + j < width)
+            out[(y + j) * height + x] = tile[threadIdx.x][threadIdx.y + j];
+}
+
+// Indexed by data: the array has to live in scratch.
+extern "C" __global__ void scratch(const int *in, int *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    volatile int a[37];
+    for (int k = 0; k < 37; k++)
+        a[k] = i * k;
+    a[in[i] % 37] += 1000;
+    int sum = 0;
+    for (int k = 0; k < 37; k++)
+        sum += a[(k + in[i]) % 37] ^ k;
+    out[i] = sum;
+}
+
+// A generic pointer that is private, LDS or global depending on data.
+static __device__ __attribute__((noinline)) int bump(int *p, int by)
+{
+    *p += by;
+    return *p * 3;
+}
+
+extern "C" __global__ void flat(int *g, int *out, int n)
+{
+    __shared__ int shared[64];
+    int own = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    shared[threadIdx.x] = 100 + threadIdx.x;
+    __syncthreads();
+    if (i >= n)
+        return;
+    int *p = i % 3 == 0 ? &own : i % 3 == 1 ? &shared[threadIdx.x] : &g[i];
+    int r = bump(p, 5);
+    out[i] = r + own * 7 + shared[threadIdx.x] * 11;
+}
+
+extern "C" __global__ void divide(const int *a, const int *b, int *q, int *r, unsigned *uq, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        q[i] = a[i] / b[i];
+        r[i] = a[i] % b[i];
+        uq[i] = (unsigned)a[i] / (unsigned)b[i];
+    }
+}
+
+extern "C" __global__ void divide64(const long *a, const long *b, long *q, long *r, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        q[i] = a[i] / b[i];
+        r[i] = a[i] % b[i];
+    }
+}
+
+// Every block waits for its neighbour on one side: decoupled look-back, and the same reversed.
+extern "C" __global__ void lookback(int *flag, int reverse)
+{
+    if (threadIdx.x)
+        return;
+    int me = reverse ? (int)(gridDim.x - 1 - blockIdx.x) : (int)blockIdx.x;
+    int before = 0;
+    if (me > 0)
+        while (!(before = __hip_atomic_load(&flag[me - 1], __ATOMIC_ACQUIRE,
+                                            __HIP_MEMORY_SCOPE_AGENT)))
+            ;
+    __hip_atomic_store(&flag[me], before + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// Waves of one block waiting for one another, sleeping between looks.
+extern "C" __global__ void chain(int *out)
+{
+    __shared__ volatile int turn;
+    int wave = threadIdx.x / 64, waves = blockDim.x / 64;
+    if (threadIdx.x == 0)
+        turn = 0;
+    __syncthreads();
+    while (turn != waves - 1 - wave)
+        __builtin_amdgcn_s_sleep(1);
+    if (threadIdx.x % 64 == 0) {
+        out[waves - 1 - wave] = wave;
+        turn = turn + 1;
+    }
+}
+
+extern "C" __global__ void narrow(const signed char *a, const unsigned short *b, short *c,
+                                  unsigned char *d, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = (short)(a[i] * 3 + b[i]);
+        d[i] = (unsigned char)(b[i] >> 4);
+    }
+}
+
+extern "C" __global__ void wide(const double4 *a, double4 *b, const int3 *c, int3 *d, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        double4 v = a[i];
+        b[i] = make_double4(v.w, v.z, v.y, v.x);
+        int3 u = c[i];
+        d[i] = make_int3(u.z, u.x, u.y);
+    }
+}
+
+extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, float *f, double *d)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&i[0], t);
+    atomicSub(&i[1], t);
+    atomicMin(&i[2], -t);
+    atomicMax(&i[3], t);
+    atomicAnd(&u[0], ~(1u << (t % 32)));
+    atomicOr(&u[1], 1u << (t % 32));
+    atomicXor(&u[2], (unsigned)t);
+    atomicInc(&u[3], 9u);
+    atomicDec(&u[4], 9u);
+    atomicAdd(&l[0], (unsigned long long)t << 32);
+    atomicMax(&l[1], (unsigned long long)t << 20);
+    atomicAdd(&f[0], 0.25f);
+    atomicAdd(&d[0], 0.125);
+    unsigned long long seen = l[2], old;
+    do {
+        old = seen;
+        seen = atomicCAS(&l[2], old, old + 3);
+    } while (seen != old);
+    u[8 + t] = atomicExch(&u[5], (unsigned)t + 1);
+}
+
+extern "C" __global__ void lds_atomics(int *out)
+{
+    __shared__ int s[4];
+    __shared__ float f;
+    __shared__ unsigned long long l;
+    if (threadIdx.x == 0) {
+        s[0] = s[1] = s[2] = s[3] = 0;
+        f = 0;
+        l = 0;
+    }
+    __syncthreads();
+    int old = atomicAdd(&s[0], 1);
+    atomicMax(&s[1], (int)threadIdx.x);
+    atomicOr(&s[2], 1 << (threadIdx.x % 31));
+    atomicAdd(&s[3], old);
+    atomicAdd(&f, 1.0f);
+    atomicAdd(&l, (unsigned long long)threadIdx.x << 33);
+    __syncthreads();
+    if (threadIdx.x < 4)
+        out[threadIdx.x] = s[threadIdx.x];
+    if (threadIdx.x == 4)
+        out[4] = (int)f;
+    if (threadIdx.x == 5)
+        out[5] = (int)(l >> 33);
+}
+
+extern "C" __global__ void clocks(unsigned long long *out)
+{
+    unsigned long long a = wall_clock64(), c = clock64();
+    while (wall_clock64() < a + 100)
+        ;
+    out[2 * threadIdx.x] = wall_clock64() - a;
+    out[2 * threadIdx.x + 1] = clock64() - c;
+}
+
+extern "C" __global__ void ids(unsigned *out)
+{
+    unsigned n = gridDim.x * blockDim.x, m = gridDim.y * blockDim.y;
+    unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    unsigned z = blockIdx.z * blockDim.z + threadIdx.z;
+    out[(z * m + y) * n + x] = x | y << 10 | z << 20;
+}
+
+static __device__ __attribute__((noinline)) int fib(int n)
+{
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+extern "C" __global__ void recursion(int *out)
+{
+    out[threadIdx.x] = fib(threadIdx.x % 10);
+}
+
+extern "C" __global__ void trap(int *out, int n)
+{
+    if (out[threadIdx.x] == n)
+        __builtin_trap();
+    out[threadIdx.x] = 1;
+}
+
+typedef float float4v __attribute__((ext_vector_type(4)));
+typedef _Float16 half4v __attribute__((ext_vector_type(4)));
+
+extern "C" __global__ void matrix(const half4v *a, const half4v *b, float4v *c)
+{
+    float4v zero = {0, 0, 0, 0};
+    c[threadIdx.x] = __builtin_amdgcn_mfma_f32_16x16x16f16(a[threadIdx.x], b[threadIdx.x], zero,
+                                                            0, 0, 0);
+}
+
+// Many independent FMAs: issue-bound.
+extern "C" __global__ void fma_chain(float *out, float x, int n)
+{
+    float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
+    for (int i = 0; i < n; i++) {
+        a = a * x + 0.5f;
+        b = b * x + 0.25f;
+        c = c * x + 0.125f;
+        d = d * x + 1.0f;
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
+}

@@ -1,0 +1,209 @@
+/* What must stop a dispatch, and what the message says. The host process never crashes. */
+#include "kernels_test.h"
+
+#include <sys/mman.h>
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" does not contain \"%s\"", text, part);
+}
+
+static void unmapped_read(void **state)
+{
+    struct fixture *f = *state;
+    float *a = sim_alloc(&f->sim, 100 * 4), *b = sim_alloc(&f->sim, 256 * 4),
+          *c = sim_alloc(&f->sim, 256 * 4);
+    struct {
+        float *a, *b, *c;
+        int n;
+    } args = {a, b, c, 256};
+    assert_int_equal(launch(f, "vadd", 1, 256, &args, sizeof args), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+    assert_int_equal(f->sim.fault.lane, 100 - 64);
+    assert_true(f->sim.fault.address == (uint64_t)(uintptr_t)(a + 100));
+    assert_contains(f->sim.fault.text, "global_load_dword");
+    uint64_t pc = f->sim.fault.pc;
+    assert_true(pc >= (uint64_t)(uintptr_t)f->code.image &&
+                pc < (uint64_t)(uintptr_t)f->code.image + f->code.image_bytes);
+}
+
+static void null_write(void **state)
+{
+    struct fixture *f = *state;
+    float *a = sim_alloc(&f->sim, 64 * 4);
+    struct {
+        float *a, *b, *c;
+        int n;
+    } args = {a, a, NULL, 64};
+    assert_int_equal(launch(f, "vadd", 1, 64, &args, sizeof args), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+    assert_true(f->sim.fault.address == 0);
+    assert_contains(f->sim.fault.text, "global_store_dword");
+}
+
+static void read_only_write(void **state)
+{
+    struct fixture *f = *state;
+    float *a = sim_alloc(&f->sim, 64 * 4), *c = sim_alloc(&f->sim, 64 * 4);
+    sim_protect(&f->sim, c);
+    struct {
+        float *a, *b, *c;
+        int n;
+    } args = {a, a, c, 64};
+    assert_int_equal(launch(f, "vadd", 1, 64, &args, sizeof args), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+    assert_contains(f->sim.fault.text, "read-only");
+}
+
+static void scratch_overflow(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *out = sim_alloc(&f->sim, 64 * 4);
+    struct sim_launch l = {.grid = {64, 1, 1}, .block = {64, 1, 1}, .args = &out, .args_bytes = 8};
+    enum rp_run_state s = sim_run(&f->sim, sim_kernel(&f->code, "recursion"), &l);
+    assert_int_equal(s, RP_RUN_FAULT); /* the descriptor alone has no room for the recursion */
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+    assert_contains(f->sim.fault.text, "private segment");
+}
+
+static void trap(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *out = sim_alloc(&f->sim, 64 * 4);
+    struct {
+        void *out;
+        int n;
+    } args = {out, 5};
+    run_ok(f, "trap", 1, 64, &args, sizeof args);
+    out[17] = 5;
+    assert_int_equal(launch(f, "trap", 1, 64, &args, sizeof args), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_TRAP);
+    assert_contains(f->sim.fault.text, "s_trap");
+}
+
+/* ---- hand-made kernels ---- */
+
+struct descriptor {
+    uint32_t lds, private_bytes, kernarg, reserved0;
+    int64_t entry;
+    uint8_t reserved1[20];
+    uint32_t rsrc3, rsrc1, rsrc2;
+    uint16_t properties, preload;
+    uint32_t reserved2;
+};
+
+/* A kernel with the given code and 16 vector registers, 8 of them accumulation registers. */
+static uint64_t make_kernel(struct fixture *f, const uint32_t *code, size_t dwords)
+{
+    uint8_t *p = sim_alloc(&f->sim, 256 + dwords * 4);
+    struct descriptor d = {.entry = 256, .rsrc1 = 1 | 0xf0 << 12, .rsrc3 = 1};
+    memcpy(p, &d, sizeof d);
+    memcpy(p + 256, code, dwords * 4);
+    return (uint64_t)(uintptr_t)p;
+}
+
+static enum rp_run_state run_code(struct fixture *f, const uint32_t *code, size_t dwords)
+{
+    struct sim_launch l = {.grid = {64, 1, 1}, .block = {64, 1, 1}};
+    return sim_run(&f->sim, make_kernel(f, code, dwords), &l);
+}
+
+enum { S_ENDPGM = 0xbf810000u };
+
+static void illegal_opcode(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {0xbf800000, 0xf0000000, 0, S_ENDPGM}; /* s_nop 0; an image opcode */
+    assert_int_equal(run_code(f, code, 4), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_ILLEGAL_OPCODE);
+}
+
+static void unimplemented_opcode(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {0xd93a0000, 0, S_ENDPGM}; /* ds_gws_barrier v0 gds */
+    assert_int_equal(run_code(f, code, 3), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_UNIMPLEMENTED);
+    assert_contains(f->sim.fault.text, "ds_gws_barrier");
+}
+
+static void register_beyond_allocation(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {0x7e100280, S_ENDPGM}; /* v_mov_b32 v8, 0 */
+    assert_int_equal(run_code(f, code, 2), RP_RUN_FAULT);
+    assert_contains(f->sim.fault.text, "register");
+}
+
+static void running_off_the_code(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {0xbf800000}; /* s_nop 0 and nothing behind it */
+    assert_int_equal(run_code(f, code, 1), RP_RUN_FAULT);
+    assert_true(f->sim.fault.kind == RP_FAULT_MEMORY ||
+                f->sim.fault.kind == RP_FAULT_ILLEGAL_OPCODE);
+}
+
+static void code_rewritten_in_place(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {S_ENDPGM, S_ENDPGM};
+    uint64_t kernel = make_kernel(f, code, 2);
+    struct sim_launch l = {.grid = {64, 1, 1}, .block = {64, 1, 1}};
+    assert_int_equal(sim_run(&f->sim, kernel, &l), RP_RUN_DONE);
+    *(uint32_t *)(uintptr_t)(kernel + 256) = 0xbf920002; /* s_trap 2 */
+    assert_int_equal(sim_run(&f->sim, kernel, &l), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_TRAP);
+}
+
+/* ---- dispatches hardware refuses ---- */
+
+static void bad_dispatch(struct fixture *f, uint64_t kernel, const struct sim_launch *l,
+                         const char *text)
+{
+    assert_int_equal(sim_run(&f->sim, kernel, l), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_BAD_DISPATCH);
+    assert_contains(f->sim.fault.text, text);
+}
+
+static void impossible_dispatches(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t kernel = sim_kernel(&f->code, "vadd");
+    bad_dispatch(f, kernel, &(struct sim_launch){.grid = {2048}, .block = {1025}}, "1024");
+    bad_dispatch(f, kernel,
+                 &(struct sim_launch){.grid = {64}, .block = {64}, .dynamic_lds_bytes = 65537},
+                 "65536");
+    void *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct rp_launch l = {.kernel_object_va = (uint64_t)(uintptr_t)nothing,
+                          .setup_dimensions = 1,
+                          .workgroup_size = {64},
+                          .grid_size = {64}};
+    struct rp_dispatch *d = rp_dispatch_new(&f->sim.host, f->sim.arch, &l);
+    assert_non_null(d);
+    assert_int_equal(rp_dispatch_run(d, 1), RP_RUN_FAULT);
+    assert_int_equal(rp_dispatch_fault(d)->kind, RP_FAULT_BAD_DISPATCH);
+    rp_dispatch_free(d);
+    munmap(nothing, 4096);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(unmapped_read),
+        TEST(null_write),
+        TEST(read_only_write),
+        TEST(scratch_overflow),
+        TEST(trap),
+        TEST(illegal_opcode),
+        TEST(unimplemented_opcode),
+        TEST(register_beyond_allocation),
+        TEST(running_off_the_code),
+        TEST(code_rewritten_in_place),
+        TEST(impossible_dispatches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
