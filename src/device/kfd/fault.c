@@ -168,7 +168,7 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
     rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
     if (fault->pc)
         snprintf(where, sizeof where, ", pc 0x%" PRIx64, fault->pc);
-    if (fault->lane >= 0)
+    if (fault->lane >= 0 && !strstr(fault->text, "(lane "))
         snprintf(lane, sizeof lane, ", lane %d", fault->lane);
     int used = snprintf(line, sizeof line, "rocm-perf-device: kernel %s: %s: %s%s%s\n", name,
                         kinds[fault->kind].what, fault->text, where, lane);

@@ -183,6 +183,7 @@ static int do_create_event(struct rp_device *device, struct rp_kfd_create_event 
     if (rc < 0)
         return rc;
     args->slot = args->trigger_data = args->event_id;
+    args->page_offset = RP_MEMORY_EVENT_PAGE_OFFSET; /* not 0: signals get a mailbox */
     return 0;
 }
 

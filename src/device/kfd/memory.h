@@ -23,6 +23,7 @@ enum {
     RP_MEMORY_DOORBELL_BYTES = 0x2000,
     RP_MEMORY_MMIO_OFFSET = 0x20000,
     RP_MEMORY_MMIO_BYTES = 0x1000,
+    RP_MEMORY_EVENT_PAGE_OFFSET = 0x30000, /**< for a runtime that brings no event page of its own */
     RP_MEMORY_RESERVED_BYTES = 2 << 20,
 };
 

@@ -151,7 +151,7 @@ static void gpu_properties(struct text *t)
     line(t, "domain", 0);
     line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR);
     line(t, "hive_id", 0);
-    line(t, "num_sdma_engines", 0); /* ROCr then copies with blit kernels */
+    line(t, "num_sdma_engines", 2); /* ROCr divides by it; queues on them are refused (queue.c) */
     line(t, "num_sdma_xgmi_engines", 0);
     line(t, "num_sdma_queues_per_engine", 0);
     line(t, "num_cp_queues", 24);
