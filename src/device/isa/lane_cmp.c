@@ -18,8 +18,8 @@ static inline uint32_t rp_class_bit(int nan, int quiet, int inf, int normal, int
 static inline uint32_t rp_class_f32(uint32_t x)
 {
     const uint32_t m = x & 0x7fffffffu;
-    return rp_class_bit(m > 0x7f800000u, (m & 0x00400000u) != 0, m == 0x7f800000u,
-                        m >= 0x00800000u, m == 0, x >> 31 != 0);
+    return rp_class_bit(m > 0x7f800000u, (m & 0x00400000u) != 0, m == 0x7f800000u, m >= 0x00800000u,
+                        m == 0, x >> 31 != 0);
 }
 
 static inline uint32_t rp_class_f16(uint32_t x)
@@ -32,9 +32,32 @@ static inline uint32_t rp_class_f16(uint32_t x)
 static inline uint32_t rp_class_f64(uint64_t x)
 {
     const uint64_t m = x & 0x7fffffffffffffffu, inf = 0x7ff0000000000000u;
-    return rp_class_bit(m > inf, (m & 0x0008000000000000u) != 0, m == inf,
-                        m >= 0x0010000000000000u, m == 0, x >> 63 != 0);
+    return rp_class_bit(m > inf, (m & 0x0008000000000000u) != 0, m == inf, m >= 0x0010000000000000u,
+                        m == 0, x >> 63 != 0);
 }
 
+struct rp_wide {
+    uint32_t lo, hi;
+};
+
+static inline struct rp_wide rp_row_wide(const uint32_t *p, unsigned lane)
+{
+    return (struct rp_wide){.lo = p[lane], .hi = p[RP_LANES + lane]};
+}
+
+#define RP_C_w64        struct rp_wide
+#define RP_LD_w64(p, l) rp_row_wide(p, l)
+
+static inline int rp_less_u64(struct rp_wide a, struct rp_wide b)
+{
+    return (a.hi < b.hi) | ((a.hi == b.hi) & (a.lo < b.lo));
+}
+
+static inline int rp_less_i64(struct rp_wide a, struct rp_wide b)
+{
+    return ((int32_t)a.hi < (int32_t)b.hi) | ((a.hi == b.hi) & (a.lo < b.lo));
+}
+
+#define RP_SHAPE_mask_w64_w64(n, ...) RP_LANE_ROWM(n, w64, w64, __VA_ARGS__)
 #define RP_LANE_CMP(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
 #include "lane.def"

@@ -27,20 +27,20 @@ static inline uint32_t rp_pick_f32(uint32_t a, uint32_t b, uint32_t r, uint32_t 
 {
     const uint32_t mag_a = a & 0x7fffffffu, mag_b = b & 0x7fffffffu, inf = 0x7f800000u;
     const uint32_t span = rp_snan_span_f32(mode);
-    r = mag_b > inf ? a : r;
-    r = mag_a > inf ? b : r;
-    r = mag_b - 0x7f800001u < span ? b | 0x00400000u : r;
-    return mag_a - 0x7f800001u < span ? a | 0x00400000u : r;
+    r = rp_sel32(mag_b > inf, a, r);
+    r = rp_sel32(mag_a > inf, b, r);
+    r = rp_sel32(mag_b - 0x7f800001u < span, b | 0x00400000u, r);
+    return rp_sel32(mag_a - 0x7f800001u < span, a | 0x00400000u, r);
 }
 
 static inline uint32_t rp_min_f32(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_f32(a, b, rp_order_f32(a) < rp_order_f32(b) ? a : b, mode);
+    return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) < rp_order_f32(b), a, b), mode);
 }
 
 static inline uint32_t rp_max_f32(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_f32(a, b, rp_order_f32(a) > rp_order_f32(b) ? a : b, mode);
+    return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b), mode);
 }
 
 /* The comparisons with the maximum are float ones in the document, so -0 equals +0. */
@@ -50,8 +50,8 @@ static inline uint32_t rp_med_f32(uint32_t a, uint32_t b, uint32_t c, uint32_t m
     const uint32_t min = rp_min_f32(rp_min_f32(a, b, mode), c, mode);
     const int any_nan = rp_is_nan_f32(a) | rp_is_nan_f32(b) | rp_is_nan_f32(c);
     const int max_is_a = rp_f32_of(max) == rp_f32_of(a), max_is_b = rp_f32_of(max) == rp_f32_of(b);
-    const uint32_t x = max_is_a ? b : a, y = max_is_a | max_is_b ? c : b;
-    return any_nan ? min : rp_max_f32(x, y, mode);
+    const uint32_t x = rp_sel32(max_is_a, b, a), y = rp_sel32(max_is_a | max_is_b, c, b);
+    return rp_sel32(any_nan, min, rp_max_f32(x, y, mode));
 }
 
 /* Below 1 even where the subtraction rounds up to it (tiny negative numbers). */
@@ -184,32 +184,23 @@ static inline float rp_div_scale_f32(float value, float den, float num, uint32_t
 {
     const uint32_t d = rp_bits_f32(den) & 0x7fffffffu, n = rp_bits_f32(num) & 0x7fffffffu;
     const int32_t exp_d = (int32_t)(d >> 23), exp_n = (int32_t)(n >> 23), diff = exp_n - exp_d;
-    const int rcp_denormal = exp_d >= 253 && exp_d < 255, q_denormal = diff <= -126;
-    const int is_den = value == den, is_num = value == num;
-    int mend = 0;
-    double scale = 1.0;
-    if (d == 0 || n == 0) {
-        *vcc = ~0u;
-        return rp_f32_of(0x7fc00000u);
-    }
-    if (diff >= 96) { /* quotient near the largest float */
-        mend = 1;
-        scale = is_den ? 0x1p64 : 1.0;
-    } else if (exp_d == 0) {
-        scale = 0x1p64;
-    } else if (rcp_denormal && q_denormal) {
-        mend = 1;
-        scale = is_den ? 0x1p-64 : 1.0;
-    } else if (rcp_denormal) {
-        scale = 0x1p-64;
-    } else if (q_denormal) {
-        mend = 1;
-        scale = is_num ? 0x1p64 : 1.0;
-    } else if (exp_n <= 23) {
-        scale = 0x1p64;
-    }
-    *vcc = mend ? ~0u : 0;
-    return rp_nan1(value, (float)((double)value * scale));
+    const int zero = (d == 0) | (n == 0);
+    const int q_large = diff >= 96,
+              q_small = diff <= -126; /* near the largest, the smallest float */
+    const int rcp_small = (exp_d >= 253) & (exp_d < 255);
+    const uint32_t up = (127 + 64) << 23, same = 127 << 23, down = (127 - 64) << 23;
+    const uint32_t den_up = rp_sel32(value == den, up, same),
+                   num_up = rp_sel32(value == num, up, same);
+    const uint32_t den_down = rp_sel32(value == den, down, same);
+    /* In falling priority from the bottom line up. */
+    uint32_t scale = rp_sel32(exp_n <= 23, up, same);
+    scale = rp_sel32(q_small, num_up, scale);
+    scale = rp_sel32(rcp_small, rp_sel32(q_small, den_down, down), scale);
+    scale = rp_sel32(exp_d == 0, up, scale);
+    scale = rp_sel32(q_large, den_up, scale);
+    *vcc = -(uint32_t)(zero | q_large | (q_small & (exp_d != 0)));
+    const float r = rp_nan1(value, value * rp_f32_of(scale));
+    return rp_f32_of(rp_sel32(zero, 0x7fc00000u, rp_bits_f32(r)));
 }
 
 RP_LANE_HEAD(v_div_scale_f32)
@@ -217,9 +208,9 @@ RP_LANE_HEAD(v_div_scale_f32)
     uint32_t *const d = args->d;
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
     uint32_t vcc[RP_LANES];
-    for (unsigned lane = 0; lane < RP_LANES; lane++)
-        d[lane] = rp_bits_f32(rp_div_scale_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]),
-                                               rp_f32_of(s2[lane]), &vcc[lane]));
+    RP_LANE_LOOP
+    d[lane] = rp_bits_f32(rp_div_scale_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]),
+                                           rp_f32_of(s2[lane]), &vcc[lane]));
     args->mask_out = rp_lane_collect(vcc);
 }
 
@@ -260,10 +251,8 @@ RP_LANE_HEAD(v_pk_fma_f32)
     RP_LANE_LOOP
     {
         const unsigned next = RP_LANES + lane;
-        const float lo =
-            rp_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
-        const float hi =
-            rp_fma_f32(rp_f32_of(s0[next]), rp_f32_of(s1[next]), rp_f32_of(s2[next]));
+        const float lo = rp_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
+        const float hi = rp_fma_f32(rp_f32_of(s0[next]), rp_f32_of(s1[next]), rp_f32_of(s2[next]));
         d[lane] = rp_bits_f32(lo);
         d[next] = rp_bits_f32(hi);
     }

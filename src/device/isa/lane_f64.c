@@ -22,20 +22,20 @@ static inline uint64_t rp_pick_f64(uint64_t a, uint64_t b, uint64_t r, uint32_t 
 {
     const uint64_t mag_a = a & RP_MAG64, mag_b = b & RP_MAG64;
     const uint64_t span = mode & 0x200u ? RP_QUIET64 - 1 : 0;
-    r = mag_b > RP_INF64 ? a : r;
-    r = mag_a > RP_INF64 ? b : r;
-    r = mag_b - (RP_INF64 + 1) < span ? b | RP_QUIET64 : r;
-    return mag_a - (RP_INF64 + 1) < span ? a | RP_QUIET64 : r;
+    r = rp_sel64(mag_b > RP_INF64, a, r);
+    r = rp_sel64(mag_a > RP_INF64, b, r);
+    r = rp_sel64(mag_b - (RP_INF64 + 1) < span, b | RP_QUIET64, r);
+    return rp_sel64(mag_a - (RP_INF64 + 1) < span, a | RP_QUIET64, r);
 }
 
 static inline uint64_t rp_min_f64(uint64_t a, uint64_t b, uint32_t mode)
 {
-    return rp_pick_f64(a, b, rp_order_f64(a) < rp_order_f64(b) ? a : b, mode);
+    return rp_pick_f64(a, b, rp_sel64(rp_order_f64(a) < rp_order_f64(b), a, b), mode);
 }
 
 static inline uint64_t rp_max_f64(uint64_t a, uint64_t b, uint32_t mode)
 {
-    return rp_pick_f64(a, b, rp_order_f64(a) > rp_order_f64(b) ? a : b, mode);
+    return rp_pick_f64(a, b, rp_sel64(rp_order_f64(a) > rp_order_f64(b), a, b), mode);
 }
 
 static inline double rp_fract_f64(double a)

@@ -17,32 +17,32 @@ static inline int32_t rp_order_h16(uint32_t x)
 static inline uint32_t rp_pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
 {
     const uint32_t mag_a = a & 0x7fffu, mag_b = b & 0x7fffu, span = mode & 0x200u ? 0x1ffu : 0;
-    r = mag_b > 0x7c00u ? a : r;
-    r = mag_a > 0x7c00u ? b : r;
-    r = mag_b - 0x7c01u < span ? b | 0x0200u : r;
-    return mag_a - 0x7c01u < span ? a | 0x0200u : r;
+    r = rp_sel32(mag_b > 0x7c00u, a, r);
+    r = rp_sel32(mag_a > 0x7c00u, b, r);
+    r = rp_sel32(mag_b - 0x7c01u < span, b | 0x0200u, r);
+    return rp_sel32(mag_a - 0x7c01u < span, a | 0x0200u, r);
 }
 
 static inline uint32_t rp_min_h16(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_h16(a, b, rp_order_h16(a) < rp_order_h16(b) ? a : b, mode);
+    return rp_pick_h16(a, b, rp_sel32(rp_order_h16(a) < rp_order_h16(b), a, b), mode);
 }
 
 static inline uint32_t rp_max_h16(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_h16(a, b, rp_order_h16(a) > rp_order_h16(b) ? a : b, mode);
+    return rp_pick_h16(a, b, rp_sel32(rp_order_h16(a) > rp_order_h16(b), a, b), mode);
 }
 
 static inline uint32_t rp_med_h16(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
 {
     const uint32_t max = rp_max_h16(rp_max_h16(a, b, mode), c, mode);
     const uint32_t min = rp_min_h16(rp_min_h16(a, b, mode), c, mode);
-    const int any_nan = ((a & 0x7fffu) > 0x7c00u) | ((b & 0x7fffu) > 0x7c00u) |
-                        ((c & 0x7fffu) > 0x7c00u);
+    const int any_nan =
+        ((a & 0x7fffu) > 0x7c00u) | ((b & 0x7fffu) > 0x7c00u) | ((c & 0x7fffu) > 0x7c00u);
     const int max_is_a = rp_f32_of_h16(max) == rp_f32_of_h16(a);
     const int max_is_b = rp_f32_of_h16(max) == rp_f32_of_h16(b);
-    const uint32_t x = max_is_a ? b : a, y = max_is_a | max_is_b ? c : b;
-    return any_nan ? min : rp_max_h16(x, y, mode);
+    const uint32_t x = rp_sel32(max_is_a, b, a), y = rp_sel32(max_is_a | max_is_b, c, b);
+    return rp_sel32(any_nan, min, rp_max_h16(x, y, mode));
 }
 
 static inline uint32_t rp_add_h16(uint32_t x, uint32_t y)

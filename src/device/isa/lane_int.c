@@ -30,7 +30,8 @@ static inline uint32_t rp_popcount(uint32_t x)
     x -= x >> 1 & 0x55555555u;
     x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
     x = (x + (x >> 4)) & 0x0f0f0f0fu;
-    return x * 0x01010101u >> 24;
+    x += x >> 8; /* no multiply: compilers know that form and replace it by a scalar popcnt */
+    return (x + (x >> 16)) & 0x3fu;
 }
 
 /* Zeros above the first one, -1 without ones: count what a smear to the right leaves. */
@@ -217,16 +218,20 @@ RP_CARRY(v_subrev_co_u32, b - a, a > b)
         RP_LANE_LOOP                                                                               \
         {                                                                                          \
             const uint32_t a = s0[lane], b = s1[lane], in = carry_in[lane];                        \
-            truth[lane] = (carry) ? ~0u : 0u;                                                      \
+            truth[lane] = (carry);                                                                 \
             d[lane] = (result);                                                                    \
         }                                                                                          \
         args->mask_out = rp_lane_collect(truth);                                                   \
     }
 
-/* a + b + 1 carries when a + b + 1 <= a, without the 1 when a + b < a. */
-RP_CARRY_IN(v_addc_co_u32, a + b - in, in ? a + b + 1 <= a : a + b < a)
-RP_CARRY_IN(v_subb_co_u32, a - b + in, in ? b >= a : b > a)
-RP_CARRY_IN(v_subbrev_co_u32, b - a + in, in ? a >= b : a > b)
+static inline uint32_t rp_all_if(int cond)
+{
+    return -(uint32_t)(cond != 0);
+}
+
+RP_CARRY_IN(v_addc_co_u32, a + b - in, rp_all_if(a + b < a) | (rp_all_if(a + b == ~0u) & in))
+RP_CARRY_IN(v_subb_co_u32, a - b + in, rp_all_if(b > a) | (rp_all_if(b == a) & in))
+RP_CARRY_IN(v_subbrev_co_u32, b - a + in, rp_all_if(a > b) | (rp_all_if(a == b) & in))
 
 /* ---- select ------------------------------------------------------------------------------- */
 
@@ -236,16 +241,33 @@ RP_LANE_HEAD(v_cndmask_b32)
     const uint32_t *const s0 = args->s0, *const s1 = args->s1;
 #if RP_LANE_LEVEL == 2
     for (unsigned j = 0; j < 4; j++)
-        _mm512_storeu_si512(d + 16 * j, _mm512_mask_blend_epi32(
-                                            (__mmask16)(args->mask_in >> (16 * j)),
-                                            _mm512_loadu_si512(s0 + 16 * j),
-                                            _mm512_loadu_si512(s1 + 16 * j)));
+        _mm512_storeu_si512(d + 16 * j,
+                            _mm512_mask_blend_epi32((__mmask16)(args->mask_in >> (16 * j)),
+                                                    _mm512_loadu_si512(s0 + 16 * j),
+                                                    _mm512_loadu_si512(s1 + 16 * j)));
 #else
     uint32_t take1[RP_LANES];
     rp_lane_expand(args->mask_in, take1);
     RP_LANE_LOOP
     d[lane] = (s0[lane] & ~take1[lane]) | (s1[lane] & take1[lane]);
 #endif
+}
+
+/* ---- 64-bit shift and add in 32-bit steps: twice as many lanes per CPU register ------------ */
+
+RP_LANE_HEAD(v_lshl_add_u64)
+{
+    uint32_t *const d = args->d;
+    const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    RP_LANE_LOOP
+    {
+        const uint32_t by = s1[lane] & 7, a_lo = s0[lane], a_hi = s0[RP_LANES + lane];
+        const uint32_t lo = a_lo << by, hi = a_hi << by | a_lo >> 1 >> (31 - by);
+        const uint32_t sum = lo + s2[lane];
+        const uint32_t sum_hi = hi + s2[RP_LANES + lane] + (sum < lo ? 1 : 0);
+        d[lane] = sum;
+        d[RP_LANES + lane] = sum_hi;
+    }
 }
 
 /* ---- wide multiplies ---------------------------------------------------------------------- */

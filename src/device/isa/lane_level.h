@@ -68,32 +68,45 @@ static inline uint64_t rp_row_u64(const uint32_t *p, unsigned lane)
     return (uint64_t)p[RP_LANES + lane] << 32 | p[lane];
 }
 
+/* x where cond holds, else y. With masks, so that the vectoriser never sees a branch. */
+static inline uint32_t rp_sel32(int cond, uint32_t x, uint32_t y)
+{
+    const uint32_t m = -(uint32_t)(cond != 0);
+    return (x & m) | (y & ~m);
+}
+
+static inline uint64_t rp_sel64(int cond, uint64_t x, uint64_t y)
+{
+    const uint64_t m = -(uint64_t)(cond != 0);
+    return (x & m) | (y & ~m);
+}
+
 /* ---- row types: C type, load, store ------------------------------------------------------- */
 
-#define RP_C_u32          uint32_t
-#define RP_C_i32          int32_t
-#define RP_C_f32          float
-#define RP_C_u16          uint32_t /* zero-extended */
-#define RP_C_i16          int32_t  /* sign-extended */
-#define RP_C_h16          uint32_t /* the bits of an f16 */
-#define RP_C_u64          uint64_t
-#define RP_C_i64          int64_t
-#define RP_C_f64          double
-#define RP_LD_u32(p, l)   ((p)[l])
-#define RP_LD_i32(p, l)   ((int32_t)(p)[l])
-#define RP_LD_f32(p, l)   rp_f32_of((p)[l])
-#define RP_LD_u16(p, l)   ((p)[l] & 0xffffu)
-#define RP_LD_i16(p, l)   ((int32_t)((p)[l] << 16) >> 16)
-#define RP_LD_h16(p, l)   ((p)[l] & 0xffffu)
-#define RP_LD_u64(p, l)   rp_row_u64(p, l)
-#define RP_LD_i64(p, l)   ((int64_t)rp_row_u64(p, l))
-#define RP_LD_f64(p, l)   rp_f64_of(rp_row_u64(p, l))
+#define RP_C_u32           uint32_t
+#define RP_C_i32           int32_t
+#define RP_C_f32           float
+#define RP_C_u16           uint32_t /* zero-extended */
+#define RP_C_i16           int32_t  /* sign-extended */
+#define RP_C_h16           uint32_t /* the bits of an f16 */
+#define RP_C_u64           uint64_t
+#define RP_C_i64           int64_t
+#define RP_C_f64           double
+#define RP_LD_u32(p, l)    ((p)[l])
+#define RP_LD_i32(p, l)    ((int32_t)(p)[l])
+#define RP_LD_f32(p, l)    rp_f32_of((p)[l])
+#define RP_LD_u16(p, l)    ((p)[l] & 0xffffu)
+#define RP_LD_i16(p, l)    ((int32_t)((p)[l] << 16) >> 16)
+#define RP_LD_h16(p, l)    ((p)[l] & 0xffffu)
+#define RP_LD_u64(p, l)    rp_row_u64(p, l)
+#define RP_LD_i64(p, l)    ((int64_t)rp_row_u64(p, l))
+#define RP_LD_f64(p, l)    rp_f64_of(rp_row_u64(p, l))
 #define RP_ST_u32(p, l, v) ((p)[l] = (uint32_t)(v))
 #define RP_ST_i32(p, l, v) ((p)[l] = (uint32_t)(v))
 #define RP_ST_f32(p, l, v) ((p)[l] = rp_bits_f32(v))
-#define RP_ST_u16(p, l, v) ((p)[l] = (uint32_t)(v) & 0xffffu)
-#define RP_ST_i16(p, l, v) ((p)[l] = (uint32_t)(v) & 0xffffu)
-#define RP_ST_h16(p, l, v) ((p)[l] = (uint32_t)(v) & 0xffffu)
+#define RP_ST_u16(p, l, v) ((p)[l] = (uint32_t)(v)&0xffffu)
+#define RP_ST_i16(p, l, v) ((p)[l] = (uint32_t)(v)&0xffffu)
+#define RP_ST_h16(p, l, v) ((p)[l] = (uint32_t)(v)&0xffffu)
 #define RP_ST_u64(p, l, v)                                                                         \
     do {                                                                                           \
         const uint64_t wide_ = (uint64_t)(v);                                                      \

@@ -78,8 +78,6 @@
 #define RP_SHAPE_f32_u32_u32_f32(n, ...) RP_LANE_ROW3(n, f32, u32, u32, f32, __VA_ARGS__)
 #define RP_SHAPE_mask_u32_u32(n, ...)    RP_LANE_ROWM(n, u32, u32, __VA_ARGS__)
 #define RP_SHAPE_mask_i32_i32(n, ...)    RP_LANE_ROWM(n, i32, i32, __VA_ARGS__)
-#define RP_SHAPE_mask_u64_u64(n, ...)    RP_LANE_ROWM(n, u64, u64, __VA_ARGS__)
-#define RP_SHAPE_mask_i64_i64(n, ...)    RP_LANE_ROWM(n, i64, i64, __VA_ARGS__)
 #define RP_SHAPE_mask_u16_u16(n, ...)    RP_LANE_ROWM(n, u16, u16, __VA_ARGS__)
 #define RP_SHAPE_mask_i16_i16(n, ...)    RP_LANE_ROWM(n, i16, i16, __VA_ARGS__)
 #define RP_SHAPE_mask_f32_f32(n, ...)    RP_LANE_ROWM(n, f32, f32, __VA_ARGS__)

@@ -18,6 +18,17 @@
 /* Adding and subtracting this rounds a small f64 to an integer, to nearest even. */
 #define RP_ROUND_MAGIC 0x1.8p52
 
+/* x where cond holds, else +0. */
+static inline double rp_keep(int cond, double x)
+{
+    return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), 0));
+}
+
+static inline double rp_choose(int cond, double x, double y)
+{
+    return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), rp_bits_f64(y)));
+}
+
 /* 2^x for |x| clamped to 1000: x = n + r, |r| <= 1/2; Taylor series of e^(r ln 2) to degree 13,
  * whose remainder is below 2^-57. */
 static inline double rp_exp2(double x)
@@ -73,7 +84,7 @@ static inline double rp_log2(double x)
 /* x in turns. f = x - nearest integer is exact; q counts the quarter turns in it. */
 static inline double rp_turns(double x, double *ret_q)
 {
-    const double big = x >= 0x1p51 || x <= -0x1p51 ? 0.0 : x; /* integers from 2^24 on */
+    const double big = rp_keep(__builtin_fabs(x) < 0x1p51, x); /* f32: integers from 2^24 on */
     const double f = big - ((big + RP_ROUND_MAGIC) - RP_ROUND_MAGIC);
     const double q = (4.0 * f + RP_ROUND_MAGIC) - RP_ROUND_MAGIC;
     *ret_q = q;
@@ -109,24 +120,24 @@ static inline double rp_cos_poly(double y)
 }
 
 /* The document gives sin(2 pi x) for all x; infinities are invalid. Zeros keep their sign, other
- * multiples of half a turn give +0. */
+ * multiples of half a turn give +0. q is -2, -1, 0, 1 or 2. */
 static inline double rp_sin_turns(double x)
 {
     double q;
     const double y = rp_turns(x, &q), s = rp_sin_poly(y), c = rp_cos_poly(y);
-    const double odd = q > 0 ? c : -c, even = q == 0 ? s : -s; /* q: -2 -1 0 1 2 */
-    const double r = (q == 1.0 || q == -1.0 ? odd : even) + 0.0;
-    const double finite = x == 0 ? x : r;
-    return x - x == 0 ? finite : rp_f64_of(0xfff8000000000000u);
+    const double odd = rp_choose(q > 0, c, -c), even = rp_choose(q == 0, s, -s);
+    const double r = rp_choose(q * q == 1.0, odd, even) + 0.0;
+    const double finite = rp_choose(x == 0, x, r);
+    return rp_choose(x - x == 0, finite, rp_f64_of(0xfff8000000000000u));
 }
 
 static inline double rp_cos_turns(double x)
 {
     double q;
     const double y = rp_turns(x, &q), s = rp_sin_poly(y), c = rp_cos_poly(y);
-    const double odd = q > 0 ? -s : s, even = q == 0 ? c : -c;
-    const double r = (q == 1.0 || q == -1.0 ? odd : even) + 0.0;
-    return x - x == 0 ? r : rp_f64_of(0xfff8000000000000u);
+    const double odd = rp_choose(q > 0, -s, s), even = rp_choose(q == 0, c, -c);
+    const double r = rp_choose(q * q == 1.0, odd, even) + 0.0;
+    return rp_choose(x - x == 0, r, rp_f64_of(0xfff8000000000000u));
 }
 
 static inline uint32_t rp_h16_nan(float a, double r)

@@ -68,8 +68,8 @@ static uint64_t extreme(struct fmt f, uint64_t a, uint64_t b, int want_max, uint
         return a;
     const __float128 x = fmt_value(f, a), y = fmt_value(f, b);
     if (x == 0 && y == 0)
-        return with_sign(f, a, want_max ? sign_of(f, a) && sign_of(f, b)
-                                        : sign_of(f, a) || sign_of(f, b));
+        return with_sign(
+            f, a, want_max ? sign_of(f, a) && sign_of(f, b) : sign_of(f, a) || sign_of(f, b));
     return (x < y) == !want_max ? a : b;
 }
 
@@ -197,8 +197,8 @@ static uint64_t rtz16(uint64_t a)
 static __float128 fnuz_value(unsigned v, int mant_bits, int bias)
 {
     const int e = (int)(v & 0x7f) >> mant_bits, m = (int)(v & ((1u << mant_bits) - 1));
-    const __float128 mag = e ? scaled((1 << mant_bits) + m, e - bias - mant_bits)
-                             : scaled(m, 1 - bias - mant_bits);
+    const __float128 mag =
+        e ? scaled((1 << mant_bits) + m, e - bias - mant_bits) : scaled(m, 1 - bias - mant_bits);
     return v & 0x80 ? -mag : mag;
 }
 
@@ -217,7 +217,8 @@ static unsigned fnuz_special(uint64_t a, uint32_t mode, int finite)
 static unsigned fnuz_encode(uint64_t a, uint32_t mode, int mant_bits, int bias)
 {
     const __float128 v = fmt_value(fmt_f32, a), mag = v < 0 ? -v : v;
-    const __float128 top = fnuz_value(0x7f, mant_bits, bias), below = fnuz_value(0x7e, mant_bits, bias);
+    const __float128 top = fnuz_value(0x7f, mant_bits, bias),
+                     below = fnuz_value(0x7e, mant_bits, bias);
     if (!(v - v == 0))
         return fnuz_special(a, mode, 0);
     if (mag >= top + (top - below) / 2) /* the tie would go to the next, even, code */
@@ -341,8 +342,8 @@ static uint64_t fixup(struct fmt f, uint64_t q, uint64_t den, uint64_t num)
     if (den_inf || n == 0)
         return with_sign(f, 0, negative);
     const int bits = (1 << f.exp_bits) - 1;
-    const int diff = (int)(num >> f.mant_bits & (uint64_t)bits) -
-                     (int)(den >> f.mant_bits & (uint64_t)bits);
+    const int diff =
+        (int)(num >> f.mant_bits & (uint64_t)bits) - (int)(den >> f.mant_bits & (uint64_t)bits);
     if ((f.mant_bits == 23 && diff < -150) || (f.mant_bits == 52 && diff < -1075))
         return with_sign(f, 0, negative);
     if (f.mant_bits > 10 && fmt_is_nan(f, q))
@@ -484,8 +485,9 @@ static uint64_t cube(const struct lane_in *in, int what)
     if (what == 'm')
         return result1(fmt_f32, 2 * fmt_value(fmt_f32, v[axis]), v[axis]);
     if (what == 's')
-        return axis == 2 ? v[0] ^ (negative ? flip : 0)
-                         : axis == 1 ? v[0] : v[2] ^ (negative ? 0 : flip);
+        return axis == 2   ? v[0] ^ (negative ? flip : 0)
+               : axis == 1 ? v[0]
+                           : v[2] ^ (negative ? 0 : flip);
     return axis == 1 ? v[2] ^ (negative ? flip : 0) : v[1] ^ flip;
 }
 
@@ -606,9 +608,10 @@ static int holds(const char *op, char relation)
     static const struct {
         const char *op, *set;
     } table[] = {
-        {"f", ""},      {"lt", "<"},   {"eq", "="},   {"le", "<="},  {"gt", ">"},   {"lg", "<>"},
-        {"ne", "<>"},   {"ge", ">="},  {"o", "<=>"},  {"u", "u"},    {"nge", "u<"}, {"nlg", "u="},
-        {"ngt", "u<="}, {"nle", "u>"}, {"neq", "u<>"}, {"nlt", "u>="}, {"tru", "<=>u"}, {"t", "<=>u"},
+        {"f", ""},      {"lt", "<"},     {"eq", "="},    {"le", "<="},  {"gt", ">"},
+        {"lg", "<>"},   {"ne", "<>"},    {"ge", ">="},   {"o", "<=>"},  {"u", "u"},
+        {"nge", "u<"},  {"nlg", "u="},   {"ngt", "u<="}, {"nle", "u>"}, {"neq", "u<>"},
+        {"nlt", "u>="}, {"tru", "<=>u"}, {"t", "<=>u"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(table[i].op, op) == 0)

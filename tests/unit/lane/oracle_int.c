@@ -259,8 +259,7 @@ ORACLE_CARRY(v_mad_u64_u32, sum(product(in->a, in->b, 32, 0, 64), in->c, 0, 64))
 
 static void o_v_mad_i64_i32(const struct lane_in *in, struct lane_out *out)
 {
-    const __int128 exact =
-        (__int128)widen(in->a, 32) * widen(in->b, 32) + (__int128)(int64_t)in->c;
+    const __int128 exact = (__int128)widen(in->a, 32) * widen(in->b, 32) + (__int128)(int64_t)in->c;
     out->d = (uint64_t)exact;
     out->mask = (int)(exact >> 64 & 1);
 }
@@ -277,14 +276,10 @@ static void o_v_mqsad_u32_u8(const struct lane_in *in, struct lane_out *out)
 const struct lane_oracle lane_oracle_int[] = {
 #define ORACLE(name, ...) {#name, o_##name},
 #include "oracle_int.def"
-    {"v_add_co_u32", o_v_add_co_u32},
-    {"v_sub_co_u32", o_v_sub_co_u32},
-    {"v_subrev_co_u32", o_v_subrev_co_u32},
-    {"v_addc_co_u32", o_v_addc_co_u32},
-    {"v_subb_co_u32", o_v_subb_co_u32},
-    {"v_subbrev_co_u32", o_v_subbrev_co_u32},
-    {"v_mad_u64_u32", o_v_mad_u64_u32},
-    {"v_mad_i64_i32", o_v_mad_i64_i32},
+    {"v_add_co_u32", o_v_add_co_u32},       {"v_sub_co_u32", o_v_sub_co_u32},
+    {"v_subrev_co_u32", o_v_subrev_co_u32}, {"v_addc_co_u32", o_v_addc_co_u32},
+    {"v_subb_co_u32", o_v_subb_co_u32},     {"v_subbrev_co_u32", o_v_subbrev_co_u32},
+    {"v_mad_u64_u32", o_v_mad_u64_u32},     {"v_mad_i64_i32", o_v_mad_i64_i32},
     {"v_mqsad_u32_u8", o_v_mqsad_u32_u8},
 };
 const size_t lane_oracle_int_count = sizeof lane_oracle_int / sizeof lane_oracle_int[0];

@@ -23,15 +23,15 @@ struct row {
 
 static const struct row rows[] = {
 #define ROW(shape, name, ...) {#shape, #name},
-#define RP_LANE_INT(...)   ROW(__VA_ARGS__)
-#define RP_LANE_F32(...)   ROW(__VA_ARGS__)
-#define RP_LANE_F64(...)   ROW(__VA_ARGS__)
-#define RP_LANE_H16(...)   ROW(__VA_ARGS__)
-#define RP_LANE_CMP(...)   ROW(__VA_ARGS__)
-#define RP_LANE_CVT(...)   ROW(__VA_ARGS__)
-#define RP_LANE_TRANS(...) ROW(__VA_ARGS__)
-#define RP_LANE_PK(...)    ROW(__VA_ARGS__)
-#define RP_LANE_BODY(...)  ROW(__VA_ARGS__, )
+#define RP_LANE_INT(...)      ROW(__VA_ARGS__)
+#define RP_LANE_F32(...)      ROW(__VA_ARGS__)
+#define RP_LANE_F64(...)      ROW(__VA_ARGS__)
+#define RP_LANE_H16(...)      ROW(__VA_ARGS__)
+#define RP_LANE_CMP(...)      ROW(__VA_ARGS__)
+#define RP_LANE_CVT(...)      ROW(__VA_ARGS__)
+#define RP_LANE_TRANS(...)    ROW(__VA_ARGS__)
+#define RP_LANE_PK(...)       ROW(__VA_ARGS__)
+#define RP_LANE_BODY(...)     ROW(__VA_ARGS__, )
 #include "device/isa/lane.def"
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -110,8 +110,9 @@ static uint64_t value(unsigned bits, size_t index)
 
 static size_t value_count(unsigned bits)
 {
-    return bits == 16 ? sizeof values16 / 8 : bits == 32 ? sizeof values32 / 8
-                                                         : sizeof values64 / 8;
+    return bits == 16   ? sizeof values16 / 8
+           : bits == 32 ? sizeof values32 / 8
+                        : sizeof values64 / 8;
 }
 
 /* A listed value, random bits, or a listed value with some bits changed. */
