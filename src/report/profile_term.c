@@ -10,7 +10,7 @@
 
 enum {
     DEFAULT_WIDTH = 80,
-    LEAST_WIDTH = 60,
+    LEAST_WIDTH = 70,  /* the line about the software device is never cut */
     MOST_KERNELS = 20, /* shown; profile.json has them all */
     INDENT = 6,
 };
@@ -105,6 +105,21 @@ static void put_command(const struct page *page, const struct rp_provenance *fro
     put_line(page, BOLD, 0, rp_buf_text(&text));
 }
 
+static void put_gpu(const struct page *page, size_t index, const struct rp_agent_summary *agent)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "GPU %-9zu %s%s%s", index, agent->product, agent->product[0] ? ", " : "",
+                  agent->name);
+    if (agent->compute_units)
+        rp_buf_printf(&text, ", %u CUs", agent->compute_units);
+    if (agent->wave_size)
+        rp_buf_printf(&text, ", wave%u", agent->wave_size);
+    if (text.failed)
+        page->out->failed = true;
+    put_line(page, PLAIN, 0, rp_buf_text(&text));
+}
+
 static void put_device(const struct page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
@@ -113,8 +128,7 @@ static void put_device(const struct page *page, const struct rp_profile_report *
 
     if (software && wall)
         put_line(page, YELLOW, 0,
-                 "SOFTWARE DEVICE: wall clock of the emulation (software device), not hardware "
-                 "time");
+                 "SOFTWARE DEVICE: wall clock of the emulation, not hardware time");
     else if (software)
         put_line(page, YELLOW, 0,
                  "SOFTWARE DEVICE: modelled time (software device), not hardware time");
@@ -122,13 +136,8 @@ static void put_device(const struct page *page, const struct rp_profile_report *
         put_line(page, GREEN, 0,
                  wall ? "HARDWARE: wall clock of the whole process"
                       : "HARDWARE: time stamped by the GPU");
-    for (size_t i = 0; i < p->agent_count; i++) {
-        const struct rp_agent_summary *a = &p->agents[i];
-
-        line(page, PLAIN, 0, "GPU %zu         %s%s%s, %u CUs, wave%u%s", i, a->product,
-             a->product[0] ? ", " : "", a->name, a->compute_units, a->wave_size,
-             a->vgprs_doubled ? ", register counts of this trace doubled (tracer bug)" : "");
-    }
+    for (size_t i = 0; i < p->agent_count; i++)
+        put_gpu(page, i, &p->agents[i]);
 }
 
 static void count_class(const struct rp_profile *p, bool internal, size_t *ret_kernels,
@@ -150,6 +159,8 @@ static void put_class_total(const struct page *page, const struct rp_profile *p,
     size_t kernels;
 
     count_class(p, internal, &kernels, &calls);
+    if (!kernels)
+        return;
     line(page, PLAIN, 0, "%-13s %s ms in %llu launch%s of %zu kernel%s",
          internal ? "HIP runtime" : "Program",
          ms(internal ? p->runtime_internal_ns : p->user_ns).text, (unsigned long long)calls,
@@ -287,24 +298,35 @@ static void put_kernels(const struct page *page, const struct rp_profile *p)
 
 /* Tail: what to be careful about. */
 
+static unsigned long long count_mended(const struct rp_profile *p)
+{
+    unsigned long long mended = 0;
+
+    for (size_t i = 0; i < p->agent_count; i++)
+        mended += p->agents[i].vgprs_doubled;
+    return mended;
+}
+
 static void put_warnings(const struct page *page, const struct rp_profile_report *r)
 {
     const struct rp_provenance *from = &r->provenance;
     const struct rp_profile *p = r->profile;
+    unsigned long long mended = count_mended(p);
     const struct {
         unsigned long long n;
         const char *what;
     } warnings[] = {
-        {p->repaired_timestamps, "dispatches without a usable time: listed, not timed"},
+        {p->repaired_timestamps, "dispatches without a usable time (listed, not timed)"},
         {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
-        {from->incomplete_traces, "traces not closed in order: the end of the run is missing"},
+        {from->incomplete_traces, "traces not closed in order (the end of the run may be missing)"},
         {from->lost_records, "records the tracer could not write"},
-        {(unsigned long long)from->exit_status, "was the program's exit status"},
+        {mended, "GPUs whose tracer reports half of the VGPRs (mended)"},
+        {(unsigned long long)from->exit_status, "exit status of the program"},
     };
 
     for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
         if (warnings[i].n)
-            line(page, YELLOW, 0, "warning: %llu %s", warnings[i].n, warnings[i].what);
+            line(page, YELLOW, 0, "warning: %s: %llu", warnings[i].what, warnings[i].n);
     }
 }
 

@@ -1,0 +1,20 @@
+/**
+ * @file samples.h
+ * @brief Made-up profiles that reach every form a report can take.
+ */
+#ifndef RP_TESTS_REPORT_SAMPLES_H
+#define RP_TESTS_REPORT_SAMPLES_H
+
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/report.h"
+
+struct sample {
+    const char *name; /**< also the file name of its JSON */
+    struct rp_profile_report report;
+};
+
+/** All samples; static, the same at every call. */
+const struct sample *samples(size_t *ret_count);
+const struct rp_profile_report *sample(const char *name);
+
+#endif

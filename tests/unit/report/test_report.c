@@ -1,0 +1,354 @@
+#include "report/samples.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/text.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *json_text(const char *name)
+{
+    struct rp_buf buf = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_report_profile_json(sample(name), &buf, &err), 0);
+    return rp_buf_steal(&buf);
+}
+
+static json_t *json_of(const char *name)
+{
+    char *text = json_text(name);
+    json_error_t error;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+    if (!root)
+        print_message("%s: %s\n%s\n", name, error.text, text);
+    assert_non_null(root);
+    free(text);
+    return root;
+}
+
+static const json_t *at(const json_t *root, const char *a, const char *b)
+{
+    const json_t *value = json_object_get(root, a);
+
+    value = b ? json_object_get(value, b) : value;
+    assert_non_null(value);
+    return value;
+}
+
+static void assert_real(const json_t *value, double expected)
+{
+    assert_true(json_is_real(value));
+    assert_true(fabs(json_real_value(value) - expected) < 1e-9);
+}
+
+static void json_carries_the_contract(void **state)
+{
+    json_t *root = json_of("one");
+
+    (void)state;
+    assert_string_equal(json_string_value(at(root, "schema_version", NULL)), "1.0");
+    assert_string_equal(json_string_value(at(root, "device", NULL)), "software");
+    assert_real(at(root, "runtime_ms", NULL), 0.0034);
+    assert_real(at(root, "user_ms", NULL), 0.003);
+    assert_real(at(root, "runtime_internal_ms", NULL), 0.0004);
+    assert_string_equal(json_string_value(at(root, "kernel", "name")),
+                        "vadd(float const*, float const*, float*, int)");
+    assert_int_equal(json_integer_value(json_array_get(at(root, "kernel", "grid"), 0)), 1024);
+    assert_int_equal(json_integer_value(json_array_get(at(root, "kernel", "block"), 0)), 256);
+    assert_string_equal(json_string_value(at(root, "gpu", "architecture")), "gfx942");
+    assert_int_equal(json_integer_value(at(root, "gpu", "wave_size")), 64);
+    assert_int_equal(json_integer_value(at(root, "gpu", "compute_units")), 304);
+    assert_int_equal(json_integer_value(at(root, "stability", "runs")), 3);
+    assert_real(at(root, "stability", "mean_ms"), 0.0034);
+    assert_real(at(root, "stability", "cv"), 0);
+    assert_string_equal(json_string_value(at(root, "stability", "classification")), "stable");
+    assert_int_equal(json_integer_value(at(root, "resources", "vgpr_per_thread")), 12);
+    assert_int_equal(json_integer_value(at(root, "resources", "agpr_per_thread")), 4);
+    assert_int_equal(json_integer_value(at(root, "resources", "sgpr_per_wave")), 16);
+    assert_int_equal(json_integer_value(at(root, "resources", "lds_bytes")), 1024);
+    assert_real(at(root, "occupancy", "theoretical"), 1);
+    assert_int_equal(json_integer_value(at(root, "occupancy", "threads_per_block")), 256);
+    assert_string_equal(json_string_value(at(root, "occupancy", "limiter")), "none");
+    assert_true(json_is_null(at(root, "roofline", NULL)));
+    assert_int_equal(json_array_size(at(root, "kernels", NULL)), 2);
+    assert_true(json_is_true(
+        json_object_get(json_array_get(at(root, "kernels", NULL), 1), "runtime_internal")));
+    json_decref(root);
+}
+
+static void json_says_null_where_nothing_is_known(void **state)
+{
+    json_t *root = json_of("unknown_arch"), *row;
+
+    (void)state;
+    assert_true(json_is_null(at(root, "gpu", "compute_units")));
+    assert_true(json_is_null(at(root, "gpu", "product")));
+    assert_true(json_is_null(at(root, "occupancy", "theoretical")));
+    assert_true(json_is_null(at(root, "occupancy", "waves_per_simd")));
+    assert_true(json_is_string(at(root, "occupancy", "reason")));
+    assert_true(json_is_false(at(root, "provenance", "complete")));
+    row = json_array_get(at(root, "kernels", NULL), 1);
+    assert_true(json_is_null(json_object_get(row, "mean_ms")));
+    assert_true(json_is_null(json_object_get(row, "symbol")));
+    assert_true(json_is_null(at(row, "resources", "vgpr_per_thread")));
+    json_decref(root);
+    root = json_of("empty");
+    assert_true(json_is_null(at(root, "kernel", NULL)));
+    assert_true(json_is_null(at(root, "gpu", NULL)));
+    json_decref(root);
+    root = json_of("runtime_only");
+    assert_true(json_is_null(at(root, "kernel", NULL)));
+    assert_true(json_is_object(at(root, "gpu", NULL)));
+    json_decref(root);
+}
+
+static void json_of_the_wall_clock_claims_no_runtime(void **state)
+{
+    json_t *root = json_of("wallclock");
+
+    (void)state;
+    assert_string_equal(json_string_value(at(root, "measurement", NULL)), "wallclock");
+    assert_true(json_is_null(at(root, "runtime_ms", NULL)));
+    assert_true(json_is_string(at(root, "runtime_reason", NULL)));
+    assert_real(at(root, "wall_ms", NULL), 181.25);
+    assert_string_equal(json_string_value(at(root, "stability", "quantity")), "wall_ms");
+    assert_real(at(root, "stability", "mean_ms"), 183.625);
+    json_decref(root);
+}
+
+static void json_keeps_hostile_names_whole(void **state)
+{
+    json_t *root = json_of("hostile");
+
+    (void)state;
+    assert_string_equal(json_string_value(at(root, "kernel", "name")),
+                        "quote\" back\\slash \x1b[2J\x07 new\nline\ttab");
+    json_decref(root);
+}
+
+static void json_is_the_same_every_time(void **state)
+{
+    size_t count;
+    const struct sample *all = samples(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        char *first = json_text(all[i].name), *second;
+
+        second = json_text(all[i].name);
+        assert_string_equal(first, second);
+        assert_int_equal(first[strlen(first) - 1], '\n');
+        free(first);
+        free(second);
+    }
+}
+
+/* "a" : before "b" : at every level, so that diff is useful. */
+static void check_sorted(const json_t *value)
+{
+    const char *last = "", *key;
+    json_t *child;
+    size_t i;
+
+    if (json_is_object(value)) {
+        json_object_foreach((json_t *)value, key, child)
+        {
+            assert_true(strcmp(last, key) < 0);
+            last = key;
+            check_sorted(child);
+        }
+    }
+    json_array_foreach(value, i, child) check_sorted(child);
+}
+
+static void json_keys_are_sorted(void **state)
+{
+    json_t *root = json_of("many");
+
+    (void)state;
+    check_sorted(root);
+    json_decref(root);
+}
+
+static char *term_text(const char *name, struct rp_term_style style)
+{
+    struct rp_buf buf = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_report_profile_term(sample(name), style, &buf, &err), 0);
+    return rp_buf_steal(&buf);
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        print_message("missing: %s\nin:\n%s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+static void term_tells_the_device_first(void **state)
+{
+    char *text = term_text("one", (struct rp_term_style){0});
+    char *first = strndup(text, strcspn(text, "\n"));
+
+    (void)state;
+    assert_contains(first, "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+    free(first);
+    free(text);
+    text = term_text("many", (struct rp_term_style){0});
+    assert_int_equal(strncmp(text, "HARDWARE", 8), 0);
+    assert_null(strstr(text, "software"));
+    free(text);
+    text = term_text("wallclock", (struct rp_term_style){.width = 20});
+    assert_contains(text, "SOFTWARE DEVICE: wall clock of the emulation, not hardware time\n");
+    assert_contains(text, "181.250000 ms, whole process");
+    assert_null(strstr(text, "Kernels"));
+    free(text);
+}
+
+static void term_tells_what_ran_how_long_and_how_well(void **state)
+{
+    static const char *const parts[] = {
+        "AMD Instinct MI300X, gfx942, 304 CUs, wave64",
+        "rocm-perf profile: ./vadd 1024 --check",
+        "Runtime       0.003400 ms, all dispatches",
+        "Program       0.003000 ms in 2 launches of 1 kernel\n",
+        "HIP runtime   0.000400 ms in 2 launches of 1 kernel\n",
+        "Stability     stable: 3 runs, mean 0.003400 ms, stddev 0.000000 ms, CV 0.0 %",
+        "vadd(float const*, float const*, float*, int)\n",
+        "grid 1024 x 1 x 1 work-items, block 256 x 1 x 1",
+        "VGPR 12, AGPR 4, SGPR 16, LDS 1024 bytes, scratch 0 bytes",
+        "occupancy 100.0 %, 8 of 8 waves per SIMD, not limited",
+        "Kernels of the HIP runtime",
+        "__amd_rocclr_copyBuffer\n",
+    };
+    char *text = term_text("one", (struct rp_term_style){0});
+
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_contains(text, parts[i]);
+    assert_null(strstr(text, "warning"));
+    free(text);
+}
+
+static void term_warns(void **state)
+{
+    char *text = term_text("unknown_arch", (struct rp_term_style){0});
+
+    (void)state;
+    assert_contains(text, "occupancy unknown: the architecture is not in the table");
+    assert_contains(text, "registers unknown");
+    assert_contains(text, "warning: dispatches without a usable time (listed, not timed): 2\n");
+    assert_contains(text,
+                    "warning: traces not closed in order (the end of the run may be missing): 1\n");
+    assert_contains(text, "warning: exit status of the program: 139\n");
+    assert_contains(text, "GPU 0         gfx1250\n");
+    assert_contains(text, "warning: records the tracer could not write: 5\n");
+    free(text);
+}
+
+/* Every line of every sample fits the width; nothing but colour codes when asked controls it. */
+static void term_fits_its_width(void **state)
+{
+    static const unsigned widths[] = {0, 40, 60, 80, 100, 200};
+    size_t count;
+    const struct sample *all = samples(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+            char *text = term_text(all[i].name, (struct rp_term_style){.width = widths[w]});
+            unsigned limit = widths[w] == 0 ? 80 : widths[w] < 70 ? 70 : widths[w];
+            char *save = NULL;
+
+            assert_null(strchr(text, '\x1b'));
+            for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+                assert_true(rp_text_cells(line) <= limit);
+            free(text);
+        }
+    }
+}
+
+static void term_colours_only_if_told(void **state)
+{
+    char *plain = term_text("one", (struct rp_term_style){.width = 80});
+    char *coloured = term_text("one", (struct rp_term_style){.width = 80, .colour = true});
+    char *to = coloured;
+
+    (void)state;
+    assert_non_null(strchr(coloured, '\x1b'));
+    for (const char *from = coloured; *from; from++) {
+        if (*from == '\x1b')
+            from = strchr(from, 'm');
+        else
+            *to++ = *from;
+    }
+    *to = '\0';
+    assert_string_equal(plain, coloured);
+    free(plain);
+    free(coloured);
+}
+
+static void term_does_not_flood(void **state)
+{
+    char *text = term_text("many", (struct rp_term_style){0});
+
+    (void)state;
+    assert_contains(text, "and 30 more: profile.json has them all");
+    assert_contains(text, "...");
+    assert_contains(text, "limited by VGPRs");
+    free(text);
+}
+
+static void formats_are_found_by_name(void **state)
+{
+    struct rp_buf buf = {0};
+    struct rp_err err = RP_ERR_INIT;
+    unsigned count = 0;
+    char *json = json_text("one");
+
+    (void)state;
+    assert_non_null(rp_report_formats(&count));
+    assert_int_equal(count, 2);
+    assert_null(rp_report_format_find("xml"));
+    assert_non_null(rp_report_format_find("term"));
+    assert_int_equal(
+        rp_report_format_find("json")->write(sample("one"), (struct rp_term_style){0}, &buf, &err),
+        0);
+    assert_string_equal(rp_buf_text(&buf), json);
+    rp_buf_free(&buf);
+    free(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_carries_the_contract),
+        cmocka_unit_test(json_says_null_where_nothing_is_known),
+        cmocka_unit_test(json_of_the_wall_clock_claims_no_runtime),
+        cmocka_unit_test(json_keeps_hostile_names_whole),
+        cmocka_unit_test(json_is_the_same_every_time),
+        cmocka_unit_test(json_keys_are_sorted),
+        cmocka_unit_test(term_tells_the_device_first),
+        cmocka_unit_test(term_tells_what_ran_how_long_and_how_well),
+        cmocka_unit_test(term_warns),
+        cmocka_unit_test(term_fits_its_width),
+        cmocka_unit_test(term_colours_only_if_told),
+        cmocka_unit_test(term_does_not_flood),
+        cmocka_unit_test(formats_are_found_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+#include "report/text.h"
+
+#include "base/buf.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define BAD          "\xef\xbf\xbd" /* U+FFFD */
+
+static void invalid_bytes_become_replacements(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"b\xc3\xa4r", "b\xc3\xa4r"},
+        {"\xe4\xb8\xad\xf0\x9f\x9a\x80", "\xe4\xb8\xad\xf0\x9f\x9a\x80"},
+        {"\xff", BAD},
+        {"\x80", BAD},
+        {"\xe4\xb8", BAD BAD}, /* cut off by the end */
+        {"\xe4"
+         "a",
+         BAD "a"},                             /* cut off by a letter */
+        {"\xc0\xaf", BAD BAD},                 /* overlong '/' */
+        {"\xe0\x80\xaf", BAD BAD BAD},         /* overlong in three */
+        {"\xed\xa0\x80", BAD BAD BAD},         /* surrogate */
+        {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* beyond U+10FFFF */
+        {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+        {"\xf0\x9f\x9a", BAD BAD BAD},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_utf8(&buf, rows[i].in);
+        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+    }
+}
+
+static void nothing_controls_the_terminal(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"a\x1b[31mb", "a?[31mb"},
+        {"a\nb\tc\r", "a?b?c?"},
+        {"\x7f", "?"},
+        {"\xc2\x9b"
+         "31m",
+         "?31m"}, /* C1 control */
+        {"\xe2\x80\xae"
+         "x",
+         "?x"},                /* right-to-left override */
+        {"\xe2\x80\x8b", "?"}, /* zero width */
+        {"\xc3\xa4", "\xc3\xa4"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_printable(&buf, rows[i].in, 100);
+        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+    }
+}
+
+static void long_text_keeps_head_and_tail(void **state)
+{
+    static const struct {
+        unsigned cells;
+        const char *out;
+    } rows[] = {
+        {26, "abcdefghijklmnopqrstuvwxyz"},
+        {27, "abcdefghijklmnopqrstuvwxyz"},
+        {12, "abcdef...xyz"},
+        {4, "a..."},
+        {3, "..."},
+        {1, "."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_printable(&buf, "abcdefghijklmnopqrstuvwxyz", rows[i].cells);
+        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+    }
+}
+
+/* Wide characters take two cells; whatever is cut, no line is wider than asked for. */
+static void never_wider_than_asked(void **state)
+{
+    static const char *const texts[] = {
+        "\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87 plain \xe4\xb8\xad\xe6\x96\x87",
+        "a\xe4\xb8\xad"
+        "b\xe6\x96\x87"
+        "c\xf0\x9f\x9a\x80"
+        "d\xff\xff\xff",
+        "short",
+    };
+
+    (void)state;
+    assert_int_equal(rp_text_cells("\xe4\xb8\xad"), 2);
+    for (size_t t = 0; t < COUNT(texts); t++) {
+        for (unsigned cells = 1; cells < 40; cells++) {
+            rp_autobuf buf = {0};
+
+            rp_text_printable(&buf, texts[t], cells);
+            assert_true(rp_text_cells(rp_buf_text(&buf)) <= cells);
+        }
+    }
+}
+
+static void numbers_have_fixed_decimals(void **state)
+{
+    static const struct {
+        double value;
+        unsigned decimals;
+        const char *out;
+    } rows[] = {
+        {0, 6, "0.000000"},         {0.0034, 6, "0.003400"},
+        {1.9999996, 6, "2.000000"}, {1234567.25, 1, "1234567.3"},
+        {-0.5, 1, "-0.5"},          {-0.0000001, 3, "0.000"},
+        {99.95, 0, "100"},          {0.5, 12, "0.500000000"},
+        {1e30, 2, "huge"},          {-1e30, 2, "-huge"},
+        {DBL_MAX, 9, "huge"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_fixed(&buf, rows[i].value, rows[i].decimals);
+        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_fixed(&buf, i ? (double)NAN : (double)INFINITY, 2);
+        assert_string_equal(rp_buf_text(&buf), i ? "?" : "huge");
+    }
+    assert_true(rp_text_round6(0.12345678) == 0.123457);
+    assert_true(rp_text_round6(DBL_MAX) == DBL_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(invalid_bytes_become_replacements),
+        cmocka_unit_test(nothing_controls_the_terminal),
+        cmocka_unit_test(long_text_keeps_head_and_tail),
+        cmocka_unit_test(never_wider_than_asked),
+        cmocka_unit_test(numbers_have_fixed_decimals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
