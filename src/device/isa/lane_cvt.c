@@ -125,11 +125,13 @@ static inline uint32_t rp_fnuz_of_f32_random(uint32_t bits, uint32_t random, uns
     const uint32_t x = bits & 0x7fffffffu, drop = 23 - mant_bits, min_normal = (128 - bias) << 23;
     const uint32_t normal =
         (uint32_t)((uint64_t)x - ((127 - bias) << 23) + (random >> (32 - drop))) >> drop;
-    const uint32_t exp = x >> 23 ? x >> 23 : 1, more = 128 - bias - exp;
+    const uint32_t exp = x >> 23 ? x >> 23 : 1, first = 128 - bias;
+    const uint32_t more = exp < first ? first - exp : 0,
+                   total = drop + more < 56 ? drop + more : 56;
     const uint64_t sig = (x & 0x7fffffu) | (x >> 23 ? 0x800000u : 0);
-    const uint32_t total = drop + more < 32 ? drop + more : 32;
-    /* Below 2^-32 of a step even the largest random number does not carry. */
-    const uint64_t denormal = drop + more > 32 ? 0 : (sig + (random >> (32 - total))) >> total;
+    const uint64_t add = total < 32 ? random >> (32 - total) : (uint64_t)random << (total - 32);
+    /* From 57 dropped bits on even the largest random number does not carry. */
+    const uint64_t denormal = drop + more > 56 ? 0 : (sig + add) >> total;
     return rp_fnuz_finish(x < min_normal ? (uint32_t)denormal : normal, bits, mode);
 }
 

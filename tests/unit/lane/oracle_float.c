@@ -250,12 +250,11 @@ static unsigned fnuz_random(uint64_t a, uint64_t random, uint32_t mode, int mant
     /* f32 spacing of a in units of the step tells how many bits are dropped. */
     const int raw = (int)(a >> 23 & 0xff) ? (int)(a >> 23 & 0xff) : 1;
     const int drop = (e - bias - mant_bits) - (raw - 127 - 23);
-    if (drop <= 32) {
-        const __float128 part = (mag - fnuz_value(code, mant_bits, bias)) / step;
-        const __float128 add = scaled((__float128)(random >> (32 - drop)), -drop);
-        if (part + add >= 1)
-            code++;
-    }
+    const __float128 part = (mag - fnuz_value(code, mant_bits, bias)) / step;
+    const __float128 add = drop < 32 ? scaled((__float128)(random >> (32 - drop)), -drop)
+                                     : scaled((__float128)random, -32);
+    if (part + add >= 1)
+        code++;
     if (code > 0x7f)
         return fnuz_special(a, mode, 1);
     return code == 0 ? 0 : code | (a >> 31 ? 0x80u : 0);
