@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -199,6 +200,27 @@ STAT_HOOK(lstat64, stat64)
     }
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
+
+RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask,
+                    struct statx *restrict out)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path);
+    struct stat st;
+    if (node.kind == RP_VFS_NONE)
+        return NEXT(statx)(dir, path, flags, mask, out);
+    if (stat_ours(&node, &st) < 0)
+        return -1;
+    *out = (struct statx){
+        .stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_SIZE,
+        .stx_blksize = (uint32_t)st.st_blksize,
+        .stx_nlink = (uint32_t)st.st_nlink,
+        .stx_mode = (uint16_t)st.st_mode,
+        .stx_size = (uint64_t)st.st_size,
+        .stx_rdev_major = major(st.st_rdev),
+        .stx_rdev_minor = minor(st.st_rdev),
+    };
+    return 0;
+}
 
 /* How stat() looks in programs linked against glibc before 2.33. */
 #define XSTAT_HOOK(name, type)                                                                     \
