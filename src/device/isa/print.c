@@ -241,9 +241,16 @@ static void print_sopk(struct out *o, const struct rp_insn *in)
         put_hwreg(o, imm);
         return;
     case RP_OP_s_setreg_b32:
-    case RP_OP_s_setreg_imm32_b32:
         put_hwreg(o, imm);
         put_next(o, &in->src[0]);
+        return;
+    case RP_OP_s_setreg_imm32_b32:
+        put_hwreg(o, imm);
+        separate(o);
+        if ((int32_t)in->raw[1] >= -16 && (int32_t)in->raw[1] <= 64)
+            put(o, "%d", (int)in->raw[1]);
+        else
+            put(o, "0x%x", (unsigned)in->raw[1]);
         return;
     case RP_OP_s_call_b64:
         put_next(o, &in->dst);
@@ -520,7 +527,10 @@ static void put_cache_bits(struct out *o, const struct rp_insn *in)
 
 static void print_smem(struct out *o, const struct rp_insn *in)
 {
-    if (in->src[0].kind != RP_OPND_NONE) /* stores and atomics: the data register */
+    if (in->op == RP_OP_s_atc_probe) {
+        separate(o);
+        put(o, "%u", in->raw[0] >> 6 & 0x7f);   /* what to probe for, not a register */
+    } else if (in->src[0].kind != RP_OPND_NONE) /* stores and atomics: the data register */
         put_next(o, &in->src[0]);
     else
         put_next(o, &in->dst);
@@ -565,6 +575,10 @@ static void put_swizzle(struct out *o, unsigned imm)
     if ((imm & 0xff00) == 0x8000) {
         put(o, " offset:swizzle(QUAD_PERM,%u,%u,%u,%u)", imm & 3, imm >> 2 & 3, imm >> 4 & 3,
             imm >> 6 & 3);
+        return;
+    }
+    if ((imm & 0xe000) == 0xc000) {
+        put(o, " offset:swizzle(ROTATE,%u,%u)", imm >> 10 & 1, imm >> 5 & 31);
         return;
     }
     if (imm & 0x8000) {
