@@ -1,0 +1,112 @@
+/*
+ * How fast the executor of the software MI300X is on this machine: wave instructions per second
+ * and core, for kernels that stand for what programs do. A benchmark, not a test: it prints.
+ *
+ * usage: device-speed <kernels.co of tests/isa> [repetitions]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "device/timing/model.h"
+#include "hsaco.h"
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+struct bench {
+    const char *name;
+    const char *kernel;
+    struct sim_launch launch;
+    uint8_t args[64];
+};
+
+/* Best of several runs: the machine may be busy with something else. */
+static int measure(struct sim *s, const struct sim_code *code, struct bench *b, int repetitions)
+{
+    double best_s = 1e30;
+    uint64_t kd = sim_kernel(code, b->kernel);
+    b->launch.args = b->args;
+    for (int i = 0; i < repetitions; i++) {
+        double start_s = now_s();
+        if (sim_run(s, kd, &b->launch) != RP_RUN_DONE) {
+            fprintf(stderr, "device-speed: %s: %s\n", b->name, s->fault.text);
+            return -1;
+        }
+        double took_s = now_s() - start_s;
+        if (took_s < best_s)
+            best_s = took_s;
+    }
+    printf("%-12s %12llu wave instructions  %8.2f ms  %7.1f M/s  %6.2f GB/s  modelled %6.2f us\n",
+           b->name, (unsigned long long)s->counts.wave_insts, best_s * 1e3,
+           (double)s->counts.wave_insts / best_s * 1e-6,
+           (double)(s->counts.read_bytes + s->counts.write_bytes) / best_s * 1e-9,
+           (double)rp_timing_dispatch_ticks(s->arch, &s->counts) / s->arch->timestamp_mhz);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct sim s;
+    struct sim_code code;
+    enum { N = 1 << 20, MATRIX = 256 };
+    int repetitions = argc > 2 ? atoi(argv[2]) : 5;
+    sim_init(&s);
+    if (argc < 2 || sim_load(&s, argv[1], &code)) {
+        fprintf(stderr, "usage: device-speed <kernels.co> [repetitions]\n");
+        return 2;
+    }
+    float *a = sim_alloc(&s, N * 4), *b = sim_alloc(&s, N * 4), *c = sim_alloc(&s, N * 4);
+    for (int i = 0; i < N; i++) {
+        a[i] = (float)(i % 1000) * 1e-3f;
+        b[i] = 1.0f;
+    }
+    const struct {
+        float *a, *b, *c;
+        int n;
+    } three = {a, b, c, N}, square = {a, b, c, MATRIX};
+    const struct {
+        float *a, *c;
+        int n;
+    } two = {a, c, N}, rows = {a, c, 1024}, bytes = {a, c, N * 4};
+    const struct {
+        float *c;
+        float x;
+        int n;
+    } chain = {c, 0.999f, 2000};
+
+    struct bench benches[] = {
+        {"compute",
+         "fma_chain",
+         {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
+         {0}},
+        {"stream", "vadd", {.grid = {N}, .block = {256}, .args_bytes = sizeof three}, {0}},
+        {"sgemm",
+         "sgemm16",
+         {.grid = {MATRIX, MATRIX}, .block = {16, 16}, .args_bytes = sizeof square},
+         {0}},
+        {"softmax",
+         "softmax",
+         {.grid = {512 * 256}, .block = {256}, .args_bytes = sizeof rows},
+         {0}},
+        {"reduce", "reduce_shfl", {.grid = {N}, .block = {256}, .args_bytes = sizeof two}, {0}},
+        {"histogram",
+         "histogram",
+         {.grid = {256 * 256}, .block = {256}, .args_bytes = sizeof bytes},
+         {0}},
+    };
+    const void *args[] = {&chain, &three, &square, &rows, &two, &bytes};
+    int status = 0;
+    for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++) {
+        memcpy(benches[i].args, args[i], benches[i].launch.args_bytes);
+        status |= measure(&s, &code, &benches[i], repetitions);
+    }
+    sim_free(&s);
+    return status ? 1 : 0;
+}
