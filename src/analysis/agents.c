@@ -1,26 +1,17 @@
+#include "analysis/extdata.h"
 #include "analysis/parts.h"
 
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
-#include <jansson.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** A positive integer of the agent's extra data, 0 when absent or out of range. */
-static uint64_t positive(const json_t *object, const char *key, uint64_t most)
-{
-    json_int_t value = json_integer_value(json_object_get(object, key));
-
-    return value > 0 && (uint64_t)value <= most ? (uint64_t)value : 0;
-}
-
 static uint32_t positive_u32(const json_t *object, const char *key)
 {
-    return (uint32_t)positive(object, key, UINT32_MAX);
+    return (uint32_t)rp_extdata_positive(object, key, UINT32_MAX);
 }
 
 /** Memory of the device: its largest bank. */
@@ -30,7 +21,7 @@ static void read_memory_banks(const json_t *extdata, struct rp_agent_summary *ag
 
     for (size_t i = 0; i < json_array_size(banks); i++) {
         const json_t *bank = json_array_get(banks, i);
-        uint64_t bytes = positive(bank, "size_in_bytes", INT64_MAX);
+        uint64_t bytes = rp_extdata_positive(bank, "size_in_bytes", INT64_MAX);
 
         if (bytes > agent->memory_bytes)
             agent->memory_bytes = bytes;
@@ -73,16 +64,20 @@ static void complete_from_table(struct rp_agent_summary *agent, uint32_t pci_dev
         agent->memory_bytes = product->memory_bytes ? product->memory_bytes : arch->memory_bytes;
 }
 
-static void describe(const struct rp_row_agent *row, struct rp_agent_summary *agent)
+static int describe(const struct rp_row_agent *row, struct rp_agent_summary *agent,
+                    struct rp_err *err)
 {
     json_t *extdata;
+    int rc = rp_extdata_load(row->extdata, &extdata, err);
+
+    if (rc < 0)
+        return rc;
 
     snprintf(agent->name, sizeof agent->name, "%s",
              row->name && *row->name ? row->name : "unknown");
     if (row->product_name)
         snprintf(agent->product, sizeof agent->product, "%s", row->product_name);
     agent->arch = rp_arch_find(agent->name);
-    extdata = json_loads(row->extdata ? row->extdata : "{}", 0, NULL);
     agent->compute_units = positive_u32(extdata, "cu_count");
     agent->wave_size = positive_u32(extdata, "wave_front_size");
     agent->xcc_count = positive_u32(extdata, "num_xcc");
@@ -90,6 +85,7 @@ static void describe(const struct rp_row_agent *row, struct rp_agent_summary *ag
     read_memory_banks(extdata, agent);
     complete_from_table(agent, positive_u32(extdata, "device_id"));
     json_decref(extdata);
+    return 0;
 }
 
 int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row, int64_t trace_id,
@@ -98,8 +94,8 @@ int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row,
     struct rp_agent_summary agent = {.name = "unknown", .trace_id = trace_id};
     struct rp_agent_summary *grown;
 
-    if (row)
-        describe(row, &agent);
+    if (row && describe(row, &agent, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     for (size_t i = 0; i < profile->agent_count; i++) {
         if (profile->agents[i].trace_id == trace_id &&
             strcmp(profile->agents[i].name, agent.name) == 0) {

@@ -1,9 +1,8 @@
+#include "analysis/extdata.h"
 #include "analysis/parts.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
-
-#include <jansson.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +28,17 @@ static size_t bare_length(const char *name)
     return len;
 }
 
-static uint32_t wave_size_of(const struct rp_row_kernel *row)
+/** The columns of 3.0.x have no wave size; a tracer that knows it says so in the extra data. */
+static int read_wave_size(const struct rp_row_kernel *row, uint32_t *ret, struct rp_err *err)
 {
-    json_t *extdata = json_loads(row->extdata ? row->extdata : "{}", 0, NULL);
-    uint32_t wave_size = rp_column_u32(json_integer_value(json_object_get(extdata, "wave_size")));
+    json_t *extdata;
+    int rc = rp_extdata_load(row->extdata, &extdata, err);
 
+    if (rc < 0)
+        return rc;
+    *ret = (uint32_t)rp_extdata_positive(extdata, "wave_size", UINT32_MAX);
     json_decref(extdata);
-    return wave_size;
+    return 0;
 }
 
 int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kernel *row,
@@ -68,7 +71,8 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
         id.arch_vgpr = rp_column_u32(row->arch_vgpr_count);
         id.accum_vgpr = rp_column_u32(row->accum_vgpr_count);
         id.sgpr = rp_column_u32(row->sgpr_count);
-        id.wave_size = wave_size_of(row);
+        if (read_wave_size(row, &id.wave_size, err) < 0)
+            return -(int)RP_ENVIRONMENT;
     }
     grown[build->identity_count] = id;
     *ret_index = build->identity_count++;

@@ -61,29 +61,14 @@ line(const struct page *page, enum ink how, unsigned indent, const char *fmt, ..
     put_line(page, how, indent, rp_buf_text(&text));
 }
 
-/** A number as text that lives until the end of the statement's block. */
-struct number {
-    char text[32];
-};
-
-static struct number fixed(double value, unsigned decimals)
+static struct rp_text_number ms(uint64_t ns)
 {
-    rp_autobuf buf = {0};
-    struct number n = {""};
-
-    rp_text_fixed(&buf, value, decimals);
-    strncpy(n.text, rp_buf_text(&buf), sizeof n.text - 1);
-    return n;
+    return rp_text_fixed((double)ns / 1e6, 6);
 }
 
-static struct number ms(uint64_t ns)
+static struct rp_text_number percent(double share)
 {
-    return fixed((double)ns / 1e6, 6);
-}
-
-static struct number percent(double share)
-{
-    return fixed(share * 100, 1);
+    return rp_text_fixed(share * 100, 1);
 }
 
 static const char *plural(uint64_t n)
@@ -175,7 +160,8 @@ static void put_stability(const struct page *page, const struct rp_stability *s)
 
     line(page, how, 0, "Stability     %s: %u run%s, mean %s ms, stddev %s ms, CV %s %%",
          rp_stability_class_name(s->classification), s->runs, plural(s->runs),
-         fixed(s->mean_ms, 6).text, fixed(s->stddev_ms, 6).text, percent(s->cv).text);
+         rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text,
+         percent(s->cv).text);
 }
 
 static void put_head(const struct page *page, const struct rp_profile_report *r)
@@ -186,7 +172,7 @@ static void put_head(const struct page *page, const struct rp_profile_report *r)
     put_command(page, &r->provenance);
     if (r->measurement == RP_MEASURED_WALL_CLOCK) {
         line(page, BOLD, 0, "Wall clock    %s ms, whole process; no dispatch was traced",
-             r->runs ? fixed(r->runtime_ms[0], 6).text : "?");
+             r->runs ? rp_text_fixed(r->runtime_ms[0], 6).text : "?");
     } else {
         line(page, BOLD, 0, "Runtime       %s ms, all dispatches",
              ms(p->user_ns + p->runtime_internal_ns).text);
@@ -244,13 +230,14 @@ static void put_times(const struct page *page, const char *label, const struct r
     double mean = k->timed_calls ? (double)k->total_ns / (double)k->timed_calls / 1e6 : 0;
 
     line(page, PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label, (unsigned long long)k->calls,
-         ms(k->total_ns).text, fixed(mean, 6).text, ms(k->max_ns).text, percent(k->share).text);
+         ms(k->total_ns).text, rp_text_fixed(mean, 6).text, ms(k->max_ns).text,
+         percent(k->share).text);
 }
 
 static void put_kernel(const struct page *page, const struct rp_profile *p, size_t index)
 {
     const struct rp_kernel_summary *k = &p->kernels[index];
-    struct number label = fixed((double)index + 1, 0);
+    struct rp_text_number label = rp_text_fixed((double)index + 1, 0);
 
     put_times(page, label.text, k);
     put_line(page, BOLD, INDENT, k->name);

@@ -2,8 +2,10 @@
 
 #include "base/buf.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint32_t replacement = 0xfffd;
@@ -140,28 +142,33 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
     }
 }
 
-void rp_text_fixed(struct rp_buf *buf, double value, unsigned decimals)
+struct rp_text_number rp_text_fixed(double value, unsigned decimals)
 {
-    static const double scale[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-    unsigned long long whole, units;
+    static const uint64_t scale[] = {1,      10,      100,      1000,      10000,
+                                     100000, 1000000, 10000000, 100000000, 1000000000};
+    struct rp_text_number number = {"?"};
+    uint64_t units;
     double scaled;
 
     if (decimals > 9)
         decimals = 9;
-    scaled = round(fabs(value) * scale[decimals]);
-    if (!isfinite(value) || scaled >= 1e18) {
-        rp_buf_puts(buf, isnan(value) ? "?" : value < 0 ? "-huge" : "huge");
-        return;
+    scaled = round(fabs(value) * (double)scale[decimals]);
+    if (isnan(scaled))
+        return number;
+    if (scaled >= 1e18) {
+        snprintf(number.text, sizeof number.text, "%shuge", value < 0 ? "-" : "");
+        return number;
     }
-    units = (unsigned long long)scaled;
-    whole = units / (unsigned long long)scale[decimals];
-    if (value < 0 && units)
-        rp_buf_puts(buf, "-");
-    if (decimals)
-        rp_buf_printf(buf, "%llu.%0*llu", whole, (int)decimals,
-                      units - whole * (unsigned long long)scale[decimals]);
-    else
-        rp_buf_printf(buf, "%llu", whole);
+    units = (uint64_t)scaled;
+    snprintf(number.text, sizeof number.text, "%s%" PRIu64, value < 0 && units ? "-" : "",
+             units / scale[decimals]);
+    if (decimals) {
+        size_t used = strlen(number.text);
+
+        snprintf(number.text + used, sizeof number.text - used, ".%0*" PRIu64, (int)decimals,
+                 units % scale[decimals]);
+    }
+    return number;
 }
 
 double rp_text_round6(double value)

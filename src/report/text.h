@@ -22,8 +22,13 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
-/** Appends value with a point and fixed decimals (at most 9), whatever the locale. */
-void rp_text_fixed(struct rp_buf *buf, double value, unsigned decimals);
+/** A number as text, by value. */
+struct rp_text_number {
+    char text[32];
+};
+
+/** Prints with a point and fixed decimals (at most 9), whatever the locale; "?" for no number. */
+struct rp_text_number rp_text_fixed(double value, unsigned decimals);
 
 /** Nearest value with six decimals: what every real number of a report is cut to. */
 double rp_text_round6(double value);

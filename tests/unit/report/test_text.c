@@ -138,17 +138,10 @@ static void numbers_have_fixed_decimals(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        rp_autobuf buf = {0};
-
-        rp_text_fixed(&buf, rows[i].value, rows[i].decimals);
-        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+        assert_string_equal(rp_text_fixed(rows[i].value, rows[i].decimals).text, rows[i].out);
     }
-    for (size_t i = 0; i < 2; i++) {
-        rp_autobuf buf = {0};
-
-        rp_text_fixed(&buf, i ? (double)NAN : (double)INFINITY, 2);
-        assert_string_equal(rp_buf_text(&buf), i ? "?" : "huge");
-    }
+    assert_string_equal(rp_text_fixed(INFINITY, 2).text, "huge");
+    assert_string_equal(rp_text_fixed(NAN, 2).text, "?");
     assert_true(rp_text_round6(0.12345678) == 0.123457);
     assert_true(rp_text_round6(DBL_MAX) == DBL_MAX);
 }

@@ -1,0 +1,216 @@
+/* Every allocation of the way from rows to report fails once: each failure is reported, nothing
+ * leaks (the sanitizer build looks), and what is written without a failure is the same as ever. */
+#include "report/samples.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "rocm-perf/store.h"
+
+#include <jansson.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** Allocations until the one that fails; negative: none does. */
+static long countdown = -1;
+static bool failed;
+
+static bool fails_now(void)
+{
+    if (countdown < 0 || countdown-- > 0)
+        return false;
+    failed = true;
+    return true;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_reallocarray(void *old, size_t count, size_t bytes);
+char *__real_strndup(const char *text, size_t most);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes);
+char *__wrap_strndup(const char *text, size_t most);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails_now() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes)
+{
+    return fails_now() ? NULL : __real_reallocarray(old, count, bytes);
+}
+
+char *__wrap_strndup(const char *text, size_t most)
+{
+    return fails_now() ? NULL : __real_strndup(text, most);
+}
+
+/* The library's own allocations are not ours to wrap at link time. */
+static void *json_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+/* A store of arrays in place of a database. */
+struct rp_store {
+    int unused;
+};
+
+static const struct rp_row_agent agents[] = {
+    {.id = 1, .name = "gfx942", .extdata = "{\"cu_count\": 304}"},
+    {.id = 2, .name = "gfx90a"},
+};
+static const struct rp_row_kernel kernels[] = {
+    {.id = 1, .kernel_name = "a.kd", .display_name = "a", .extdata = "{}", .arch_vgpr_count = 8},
+    {.id = 2, .kernel_name = "b.kd", .display_name = "b", .arch_vgpr_count = 8},
+};
+static const struct rp_row_dispatch dispatches[] = {
+    {.id = 1, .agent_id = 1, .kernel_id = 1, .start_ns = 1, .end_ns = 9, .workgroup = {64, 1, 1}},
+    {.id = 2, .agent_id = 2, .kernel_id = 2, .start_ns = 2, .end_ns = 5, .workgroup = {64, 1, 1}},
+    {.id = 3, .agent_id = 2, .kernel_id = 3, .start_ns = 6, .end_ns = 7, .workgroup = {64, 1, 1}},
+};
+
+int rp_store_agents(struct rp_store *s, const struct rp_row_agent **ret, size_t *ret_count,
+                    struct rp_err *err)
+{
+    (void)s;
+    (void)err;
+    *ret = agents;
+    *ret_count = sizeof agents / sizeof agents[0];
+    return 0;
+}
+
+int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
+                     struct rp_err *err)
+{
+    (void)s;
+    (void)err;
+    *ret = kernels;
+    *ret_count = sizeof kernels / sizeof kernels[0];
+    return 0;
+}
+
+int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
+                        struct rp_err *err)
+{
+    (void)s;
+    (void)err;
+    *ret = dispatches;
+    *ret_count = sizeof dispatches / sizeof dispatches[0];
+    return 0;
+}
+
+const char *rp_store_metadata(const struct rp_store *store, const char *tag)
+{
+    (void)store;
+    (void)tag;
+    return NULL;
+}
+
+/* One step under test: appends its result to out. */
+typedef int step(struct rp_buf *out, struct rp_err *err);
+
+static int step_profile(struct rp_buf *out, struct rp_err *err)
+{
+    struct rp_store store = {0};
+    struct rp_store *stores[] = {&store, &store};
+    struct rp_profile *p = NULL;
+    int rc = rp_profile_compute(stores, 2, NULL, 0, &p, err);
+
+    if (rc < 0) {
+        assert_null(p);
+        return rc;
+    }
+    countdown = -1; /* what follows is not under test */
+    rp_buf_printf(out, "%zu kernels, %zu agents", p->kernel_count, p->agent_count);
+    rp_profile_free(p);
+    return 0;
+}
+
+static int step_json(struct rp_buf *out, struct rp_err *err)
+{
+    return rp_report_profile_json(sample("hostile"), out, err);
+}
+
+static int step_term(struct rp_buf *out, struct rp_err *err)
+{
+    return rp_report_profile_term(sample("unknown_arch"), (struct rp_term_style){.colour = true},
+                                  out, err);
+}
+
+/** Fails each allocation in turn; @return how many there are. */
+static long survive(step *run)
+{
+    rp_autobuf whole = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(run(&whole, &err), 0);
+    for (long n = 0;; n++) {
+        rp_autobuf out = {0};
+        int rc;
+
+        failed = false;
+        countdown = n;
+        rc = run(&out, &err);
+        countdown = -1;
+        if (!failed) { /* fewer allocations than n */
+            assert_int_equal(rc, 0);
+            assert_string_equal(rp_buf_text(&out), rp_buf_text(&whole));
+            return n;
+        }
+        assert_int_equal(rc, -(int)RP_ENVIRONMENT);
+        assert_non_null(strstr(err.text, "out of memory"));
+    }
+}
+
+static void profile_reports_every_failed_allocation(void **state)
+{
+    (void)state;
+    json_set_alloc_funcs(__real_malloc, free); /* optional detail: see analysis/extdata.c */
+    assert_true(survive(step_profile) > 20);
+}
+
+static void json_reports_every_failed_allocation(void **state)
+{
+    (void)state;
+    json_set_alloc_funcs(json_malloc, free);
+    assert_true(survive(step_json) > 200);
+    json_set_alloc_funcs(__real_malloc, free);
+}
+
+static void term_reports_every_failed_allocation(void **state)
+{
+    (void)state;
+    assert_true(survive(step_term) > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profile_reports_every_failed_allocation),
+        cmocka_unit_test(json_reports_every_failed_allocation),
+        cmocka_unit_test(term_reports_every_failed_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
