@@ -51,9 +51,10 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
     const char *name = row && row->display_name && *row->display_name ? row->display_name : symbol;
     char missing[64];
 
-    /* A nameless row only keeps the trace's references whole: it says nothing of the kernel. */
-    id.symbol_known = *name != '\0';
-    if (!id.symbol_known) {
+    /* Counts are what the hardware allocates, never all zero: a row without any only keeps the
+     * trace's references whole and says nothing of the kernel. */
+    id.symbol_known = row && (row->arch_vgpr_count || row->accum_vgpr_count || row->sgpr_count);
+    if (*name == '\0') {
         snprintf(missing, sizeof missing, "(unknown kernel %lld)", (long long)kernel_id);
         name = missing;
     }

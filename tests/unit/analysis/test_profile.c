@@ -125,7 +125,7 @@ static void put_kernel(struct lab *lab, int64_t id, int64_t agent, const char *s
         .kernel_object = 0x1000 * id,
         .arch_vgpr_count = vgpr,
         .accum_vgpr_count = agpr,
-        .sgpr_count = 16,
+        .sgpr_count = vgpr ? 16 : 0, /* no registers: a row that stands for an unknown kernel */
     };
 
     ok(lab, rp_store_put_kernel(lab->writer, &kernel, &lab->err));
