@@ -64,13 +64,27 @@ static bool takes_value(const char *arg)
     return is_one_of(arg, options);
 }
 
-/* Files that hipcc compiles as HIP whatever their name says. */
-static bool is_hip_source(const char *arg)
+/*
+ * The language that hipcc gives a file, or NULL: C++ sources are HIP whatever their name says, and
+ * C stays C, which clang++ would take for C++.
+ */
+static const char *language_of(const char *arg)
 {
-    static const char *const endings[] = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", NULL};
+    static const char *const hip[] = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", NULL};
     const char *dot = strrchr(arg, '.');
 
-    return arg[0] != '-' && dot && is_one_of(dot, endings);
+    if (arg[0] == '-' || !dot)
+        return NULL;
+    if (strcmp(dot, ".c") == 0)
+        return "c";
+    return is_one_of(dot, hip) ? "hip" : NULL;
+}
+
+static bool is_hip_source(const char *arg)
+{
+    const char *language = language_of(arg);
+
+    return language && strcmp(language, "hip") == 0;
 }
 
 static void note_option(struct wish *wish, const char *arg)
@@ -118,17 +132,18 @@ static void add(struct args *args, char *text)
         args->failed = true;
 }
 
-/* -x holds for every file behind it, so it is switched on for HIP sources and off for objects. */
+/* -x holds for every file behind it, so it is given where the language changes. */
 static void add_user(struct args *args, char *const *user, bool set_language)
 {
-    bool hip_on = false;
+    const char *current = "none";
 
     for (; *user; user++) {
         bool file = (*user)[0] != '-' && set_language;
+        const char *language = file ? language_of(*user) : NULL;
 
-        if (file && is_hip_source(*user) != hip_on) {
-            hip_on = !hip_on;
-            add(args, strdup(hip_on ? "-xhip" : "-xnone"));
+        if (file && strcmp(language ? language : "none", current) != 0) {
+            current = language ? language : "none";
+            add(args, rp_format("-x%s", current));
         }
         /* --genco is hipcc's word for it; clang knows only the other. */
         add(args, strdup(strcmp(*user, "--genco") == 0 ? "--cuda-device-only" : *user));
