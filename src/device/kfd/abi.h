@@ -235,7 +235,11 @@ struct rp_drm_bo_info {
     struct rp_drm_bo_metadata metadata;
 };
 
-enum rp_drm_handle_type { RP_DRM_HANDLE_KMS = 1, RP_DRM_HANDLE_DMABUF = 2, RP_DRM_HANDLE_KMS_NOIMPORT = 3 };
+enum rp_drm_handle_type {
+    RP_DRM_HANDLE_KMS = 1,
+    RP_DRM_HANDLE_DMABUF = 2,
+    RP_DRM_HANDLE_KMS_NOIMPORT = 3
+};
 
 enum { RP_DRM_VA_MAP = 1, RP_DRM_VA_UNMAP = 2, RP_DRM_VA_CLEAR = 3, RP_DRM_VA_REPLACE = 4 };
 enum { RP_DRM_PAGE_READABLE = 1 << 1, RP_DRM_PAGE_WRITEABLE = 1 << 2 };
@@ -289,7 +293,8 @@ union rp_aql_packet {
 static_assert(sizeof(union rp_aql_packet) == RP_AQL_PACKET_BYTES, "AQL packet");
 static_assert(offsetof(union rp_aql_packet, dispatch.completion) == 56, "dispatch packet");
 static_assert(offsetof(union rp_aql_packet, barrier.completion) == 56, "barrier packet");
-static_assert(offsetof(union rp_aql_packet, barrier_value.completion) == 56, "barrier-value packet");
+static_assert(offsetof(union rp_aql_packet, barrier_value.completion) == 56,
+              "barrier-value packet");
 static_assert(offsetof(union rp_aql_packet, pm4.completion) == 56, "PM4-IB packet");
 
 struct rp_amd_signal {

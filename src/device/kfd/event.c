@@ -80,7 +80,8 @@ int rp_events_reset(struct rp_events *events, uint32_t id)
     return event ? 0 : -EINVAL;
 }
 
-unsigned rp_events_memory_fault(struct rp_events *events, const struct rp_kfd_memory_exception *what)
+unsigned rp_events_memory_fault(struct rp_events *events,
+                                const struct rp_kfd_memory_exception *what)
 {
     unsigned count = 0;
     pthread_mutex_lock(&events->lock);
@@ -187,8 +188,8 @@ int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uin
         if (timeout_ms == UINT32_MAX)
             pthread_cond_wait(&events->changed, &events->lock);
         else
-            timed_out = pthread_cond_timedwait(&events->changed, &events->lock, &deadline) ==
-                        ETIMEDOUT;
+            timed_out =
+                pthread_cond_timedwait(&events->changed, &events->lock, &deadline) == ETIMEDOUT;
     }
     pthread_mutex_unlock(&events->lock);
     if (rc == 0)

@@ -36,7 +36,8 @@ int rp_events_set(struct rp_events *events, uint32_t id);
 int rp_events_reset(struct rp_events *events, uint32_t id);
 
 /** Reports a memory exception on every MEMORY event; returns how many there were. */
-unsigned rp_events_memory_fault(struct rp_events *events, const struct rp_kfd_memory_exception *what);
+unsigned rp_events_memory_fault(struct rp_events *events,
+                                const struct rp_kfd_memory_exception *what);
 
 /**
  * Waits for one (or all) of the events. @p timeout_ms: 0 polls, UINT32_MAX never ends.

@@ -178,8 +178,7 @@ static int do_get_dmabuf_info(struct rp_device *device, struct rp_kfd_dmabuf_inf
 
 static int do_create_event(struct rp_device *device, struct rp_kfd_create_event *args)
 {
-    int rc =
-        rp_events_create(&device->events, args->type, args->auto_reset != 0, &args->event_id);
+    int rc = rp_events_create(&device->events, args->type, args->auto_reset != 0, &args->event_id);
     if (rc < 0)
         return rc;
     args->slot = args->trigger_data = args->event_id;

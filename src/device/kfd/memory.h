@@ -23,16 +23,17 @@ enum {
     RP_MEMORY_DOORBELL_BYTES = 0x2000,
     RP_MEMORY_MMIO_OFFSET = 0x20000,
     RP_MEMORY_MMIO_BYTES = 0x1000,
-    RP_MEMORY_EVENT_PAGE_OFFSET = 0x30000, /**< for a runtime that brings no event page of its own */
+    RP_MEMORY_EVENT_PAGE_OFFSET =
+        0x30000, /**< for a runtime that brings no event page of its own */
     RP_MEMORY_RESERVED_BYTES = 2 << 20,
 };
 
 struct rp_buffer {
     uint32_t id, refs;
-    uint32_t flags;     /**< RP_KFD_MEM_* */
+    uint32_t flags; /**< RP_KFD_MEM_* */
     uint64_t bytes;
-    uint64_t offset;    /**< in the store, unless userptr */
-    uint8_t *host;      /**< first byte in this process */
+    uint64_t offset; /**< in the store, unless userptr */
+    uint8_t *host;   /**< first byte in this process */
     struct rp_drm_bo_metadata metadata;
 };
 

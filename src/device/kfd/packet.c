@@ -205,10 +205,9 @@ static enum rp_cp_step pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
     const uint32_t *jump = packet->pm4.jump;
     uint64_t va = (uint64_t)(jump[2] & 0xffff) << 32 | (jump[1] & ~3u);
     uint32_t count = jump[3] & 0xfffff, opcode = jump[0] >> 8 & 0xff;
-    const uint32_t *dwords =
-        opcode == PM4_INDIRECT_BUFFER && count
-            ? cp->host->translate(cp->host->ctx, va, (uint64_t)count * 4, 0)
-            : NULL;
+    const uint32_t *dwords = opcode == PM4_INDIRECT_BUFFER && count
+                                 ? cp->host->translate(cp->host->ctx, va, (uint64_t)count * 4, 0)
+                                 : NULL;
     if (!dwords || walk_pm4(dwords, count, &opcode) < 0) {
         char why[80];
         snprintf(why, sizeof why, "PM4 command 0x%02x is not supported", opcode);

@@ -17,8 +17,8 @@
 enum { SLICE_WAVE_INSTS = 1 << 17 };
 
 enum {
-    SPIN_NS = 100 * 1000,      /* yield only */
-    MIN_SLEEP_NS = 20 * 1000,  /* then sleep an eighth of the time idled so far */
+    SPIN_NS = 100 * 1000,     /* yield only */
+    MIN_SLEEP_NS = 20 * 1000, /* then sleep an eighth of the time idled so far */
     MAX_SLEEP_NS = 1000 * 1000,
 };
 

@@ -64,8 +64,7 @@ static void insert(struct rp_store *store, size_t at, struct rp_store_extent ext
 static void erase(struct rp_store *store, size_t at)
 {
     store->free_count--;
-    memmove(&store->free[at], &store->free[at + 1],
-            (store->free_count - at) * sizeof *store->free);
+    memmove(&store->free[at], &store->free[at + 1], (store->free_count - at) * sizeof *store->free);
 }
 
 int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)

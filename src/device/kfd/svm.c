@@ -84,7 +84,7 @@ int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes)
     if (bytes < sizeof *args ||
         args->count > (bytes - sizeof *args) / sizeof(struct svm_attribute) || args->bytes == 0)
         return -EINVAL;
-    int rc = args->op == SVM_SET ? set(memory, args)
+    int rc = args->op == SVM_SET   ? set(memory, args)
              : args->op == SVM_GET ? get(memory, args)
                                    : -EINVAL;
     rp_log("svm op %u, 0x%llx, %llu bytes, %u attributes: %d", args->op,

@@ -1,0 +1,63 @@
+#include "fake_exec.h"
+
+#include <stdlib.h>
+
+#include "device/timing/model.h"
+
+struct fake_exec fake_exec;
+
+struct rp_dispatch {
+    unsigned turns_left;
+    struct rp_counts counts;
+};
+
+struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
+                                    const struct rp_launch *launch)
+{
+    (void)host, (void)arch;
+    struct rp_dispatch *d = calloc(1, sizeof *d);
+    if (d)
+        d->turns_left = fake_exec.turns;
+    fake_exec.launch = *launch;
+    fake_exec.launched++;
+    return d;
+}
+
+enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
+{
+    (void)budget;
+    if (d->turns_left > 1) {
+        d->turns_left--;
+        return RP_RUN_MORE;
+    }
+    return fake_exec.fault.kind == RP_FAULT_NONE ? RP_RUN_DONE : RP_RUN_FAULT;
+}
+
+const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
+{
+    return &d->counts;
+}
+
+const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d)
+{
+    (void)d;
+    return &fake_exec.fault;
+}
+
+void rp_dispatch_free(struct rp_dispatch *d)
+{
+    fake_exec.freed += d != NULL;
+    free(d);
+}
+
+void rp_exec_invalidate_code(uint64_t va, uint64_t bytes)
+{
+    (void)va, (void)bytes;
+    fake_exec.invalidated++;
+}
+
+uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *counts)
+{
+    (void)arch, (void)counts;
+    return fake_exec.ticks;
+}

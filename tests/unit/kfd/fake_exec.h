@@ -1,0 +1,21 @@
+/**
+ * @file fake_exec.h
+ * @brief An executor that does what a test says, in place of the real one.
+ */
+#ifndef TESTS_UNIT_KFD_FAKE_EXEC_H
+#define TESTS_UNIT_KFD_FAKE_EXEC_H
+
+#include "device/exec/exec.h"
+
+struct fake_exec {
+    unsigned turns;          /**< how many runs a dispatch takes */
+    uint64_t ticks;          /**< modelled duration of every dispatch */
+    struct rp_fault fault;   /**< kind other than NONE: the last run faults */
+    struct rp_launch launch; /**< the last one */
+    unsigned launched, freed;
+    unsigned invalidated;
+};
+
+extern struct fake_exec fake_exec;
+
+#endif

@@ -1,0 +1,371 @@
+/* The packet processor over plain memory (GPU address = host address) and a scripted executor. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/kfd/packet.h"
+#include "fake_exec.h"
+
+enum { PACKETS = 8, SIGNALS = 8 };
+
+struct bench {
+    union rp_aql_packet ring[PACKETS] __attribute__((aligned(64)));
+    struct rp_amd_signal signals[SIGNALS] __attribute__((aligned(64)));
+    struct rp_amd_signal inactive __attribute__((aligned(64)));
+    struct rp_amd_queue shared __attribute__((aligned(64)));
+    uint32_t commands[16];
+    struct rp_exec_host host;
+    struct rp_clock clock;
+    struct rp_events events;
+    struct rp_cp cp;
+    struct rp_cp_queue queue;
+    int report[2]; /* pipe that catches the fault lines */
+};
+
+static uint64_t va(const void *p)
+{
+    return (uintptr_t)p;
+}
+
+/* Only the bench is GPU memory. */
+static void *translate(void *ctx, uint64_t gpu_va, uint64_t bytes, int write)
+{
+    (void)write;
+    uint64_t begin = va(ctx), end = begin + sizeof(struct bench);
+    return gpu_va >= begin && gpu_va + bytes <= end ? (void *)(uintptr_t)gpu_va : NULL;
+}
+
+static int set_up(void **state)
+{
+    struct bench *b = aligned_alloc(64, (sizeof *b + 63) / 64 * 64);
+    if (!b)
+        return -1;
+    memset(b, 0, sizeof *b);
+    fake_exec = (struct fake_exec){.turns = 1, .ticks = 100};
+    rp_events_init(&b->events);
+    b->clock.ticks = 1000;
+    b->host = (struct rp_exec_host){.ctx = b, .translate = translate};
+    if (pipe(b->report) < 0)
+        return -1;
+    b->cp = (struct rp_cp){
+        .host = &b->host, .clock = &b->clock, .events = &b->events, .report_fd = b->report[1]};
+    for (int i = 0; i < PACKETS; i++)
+        b->ring[i].header = RP_AQL_INVALID;
+    for (int i = 0; i < SIGNALS; i++)
+        b->signals[i].value = 1;
+    b->shared.inactive_signal_va = va(&b->inactive);
+    b->queue.enabled = true;
+    *state = b;
+    return rp_cp_queue_init(&b->cp, &b->queue, va(b->ring), sizeof b->ring,
+                            va(&b->shared.read_dispatch_id), va(&b->shared.write_dispatch_id));
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    rp_cp_queue_release(&b->queue);
+    close(b->report[0]);
+    close(b->report[1]);
+    free(b);
+    return 0;
+}
+
+/* As a producer does it: the body first, the header last. */
+static union rp_aql_packet *reserve(struct bench *b)
+{
+    union rp_aql_packet *packet = &b->ring[b->shared.write_dispatch_id++ % PACKETS];
+    memset((char *)packet + 2, 0, sizeof *packet - 2);
+    return packet;
+}
+
+static void submit_dispatch(struct bench *b, struct rp_amd_signal *completion)
+{
+    union rp_aql_packet *p = reserve(b);
+    p->dispatch.setup = 1;
+    p->dispatch.workgroup_size[0] = 64;
+    p->dispatch.grid_size[0] = 640;
+    p->dispatch.kernel_object = 0x5000;
+    p->dispatch.completion = completion ? va(completion) : 0;
+    p->header = RP_AQL_DISPATCH | 1 << 8;
+}
+
+static void submit_barrier(struct bench *b, enum rp_aql_type type, struct rp_amd_signal *first,
+                           struct rp_amd_signal *second, struct rp_amd_signal *completion)
+{
+    union rp_aql_packet *p = reserve(b);
+    p->barrier.dependency[0] = first ? va(first) : 0;
+    p->barrier.dependency[4] = second ? va(second) : 0;
+    p->barrier.completion = va(completion);
+    p->header = (uint16_t)type;
+}
+
+static enum rp_cp_step step(struct bench *b)
+{
+    return rp_cp_step(&b->cp, &b->queue, 1000);
+}
+
+/* Steps until there is no progress; returns the last step. */
+static enum rp_cp_step drain(struct bench *b)
+{
+    enum rp_cp_step last;
+    for (int i = 0; i < 1000; i++)
+        if ((last = step(b)) != RP_CP_PROGRESS)
+            return last;
+    fail_msg("no end");
+    return RP_CP_IDLE;
+}
+
+static void read_report(struct bench *b, char *text, size_t room)
+{
+    close(b->report[1]);
+    b->report[1] = dup(STDERR_FILENO);
+    ssize_t n = read(b->report[0], text, room - 1);
+    assert_true(n > 0);
+    text[n] = '\0';
+}
+
+static void dispatch_completes(void **state)
+{
+    struct bench *b = *state;
+    fake_exec.turns = 3;
+    submit_dispatch(b, &b->signals[0]);
+    assert_int_equal(step(b), RP_CP_PROGRESS);
+    assert_int_equal(b->signals[0].value, 1);
+    assert_int_equal(b->shared.read_dispatch_id, 0); /* the packet stays while its kernel runs */
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+    assert_int_equal(b->signals[0].start_ticks, 1000);
+    assert_int_equal(b->signals[0].end_ticks, 1100);
+    assert_int_equal(b->shared.read_dispatch_id, 1);
+    assert_int_equal(b->ring[0].header, RP_AQL_INVALID);
+    assert_int_equal(rp_clock_now(&b->clock), 1100);
+    assert_int_equal(fake_exec.launch.kernel_object_va, 0x5000);
+    assert_int_equal(fake_exec.launch.grid_size[0], 640);
+    assert_int_equal(fake_exec.launch.packet_va, va(&b->ring[0]));
+    assert_int_equal(fake_exec.launch.queue_va, va(&b->shared));
+    assert_int_equal(fake_exec.freed, 1);
+}
+
+static void packets_follow_each_other(void **state)
+{
+    struct bench *b = *state;
+    for (int round = 0; round < 5; round++) { /* more packets than the ring has slots */
+        for (int i = 0; i < 4; i++) {
+            b->signals[i].value = 1;
+            submit_dispatch(b, &b->signals[i]);
+        }
+        assert_int_equal(drain(b), RP_CP_IDLE);
+        for (int i = 1; i < 4; i++)
+            assert_int_equal(b->signals[i].start_ticks, b->signals[i - 1].end_ticks);
+    }
+    assert_int_equal(fake_exec.launched, 20);
+    assert_int_equal(b->shared.read_dispatch_id, 20);
+}
+
+static void reserved_slot_waits_for_its_header(void **state)
+{
+    struct bench *b = *state;
+    union rp_aql_packet *first = reserve(b);
+    submit_dispatch(b, &b->signals[1]); /* a later packet does not overtake */
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[1].value, 1);
+    first->dispatch.completion = va(&b->signals[0]);
+    first->header = RP_AQL_DISPATCH;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+    assert_int_equal(b->signals[1].value, 0);
+}
+
+static void completion_wakes_its_event(void **state)
+{
+    struct bench *b = *state;
+    uint32_t id, result;
+    uint64_t mailbox_inside_bench = va(&b->commands[0]);
+    assert_int_equal(rp_events_create(&b->events, RP_KFD_EVENT_SIGNAL, true, &id), 0);
+    b->signals[0].event_id = id;
+    b->signals[0].mailbox_va = mailbox_inside_bench;
+    submit_dispatch(b, &b->signals[0]);
+    drain(b);
+    assert_int_equal(b->commands[0], id);
+    struct rp_kfd_event_data data = {.event_id = id};
+    assert_int_equal(rp_events_wait(&b->events, &data, 1, true, 0, &result), 0);
+    assert_int_equal(result, RP_KFD_WAIT_COMPLETE);
+}
+
+static void barrier_and_waits_for_all(void **state)
+{
+    struct bench *b = *state;
+    submit_barrier(b, RP_AQL_BARRIER_AND, &b->signals[1], &b->signals[2], &b->signals[0]);
+    assert_int_equal(drain(b), RP_CP_WAITING);
+    b->signals[1].value = 0;
+    assert_int_equal(drain(b), RP_CP_WAITING);
+    rp_clock_advance(&b->clock, 9000);
+    b->signals[2].end_ticks = 5000;
+    b->signals[2].value = 0;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+    assert_int_equal(b->signals[0].start_ticks, 5000); /* the end of what it waited for */
+    assert_int_equal(b->signals[0].end_ticks, 5000);
+}
+
+static void barrier_or_waits_for_one(void **state)
+{
+    struct bench *b = *state;
+    submit_barrier(b, RP_AQL_BARRIER_OR, &b->signals[1], &b->signals[2], &b->signals[0]);
+    assert_int_equal(drain(b), RP_CP_WAITING);
+    b->signals[2].value = 0;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+    submit_barrier(b, RP_AQL_BARRIER_OR, NULL, NULL, &b->signals[3]); /* nothing to wait for */
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[3].value, 0);
+}
+
+static void barrier_value_compares(void **state)
+{
+    static const struct {
+        uint32_t condition;
+        int64_t waits, opens;
+    } cases[] = {{0, 6, 5}, {1, 5, 6}, {2, 5, 4}, {3, 4, 5}}; /* eq, ne, lt, gte against 5 */
+    struct bench *b = *state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        union rp_aql_packet *p = reserve(b);
+        b->signals[0].value = 1;
+        b->signals[1].value = 0x7000 | cases[i].waits; /* the mask takes the rest away */
+        p->barrier_value.format = RP_AQL_VENDOR_BARRIER_VALUE;
+        p->barrier_value.signal = va(&b->signals[1]);
+        p->barrier_value.value = 5;
+        p->barrier_value.mask = 0xff;
+        p->barrier_value.condition = cases[i].condition;
+        p->barrier_value.completion = va(&b->signals[0]);
+        p->header = RP_AQL_VENDOR;
+        assert_int_equal(drain(b), RP_CP_WAITING);
+        b->signals[1].value = cases[i].opens;
+        assert_int_equal(drain(b), RP_CP_IDLE);
+        assert_int_equal(b->signals[0].value, 0);
+    }
+}
+
+static void submit_pm4(struct bench *b, unsigned opcode)
+{
+    union rp_aql_packet *p = reserve(b);
+    b->commands[4] = 3u << 30 | 5u << 16 | opcode << 8; /* seven dwords */
+    uint64_t at = va(&b->commands[4]);
+    p->pm4.format = RP_AQL_VENDOR_PM4_IB;
+    p->pm4.jump[0] = 3u << 30 | 2u << 16 | 0x3fu << 8;
+    p->pm4.jump[1] = (uint32_t)at;
+    p->pm4.jump[2] = (uint32_t)(at >> 32);
+    p->pm4.jump[3] = 7;
+    p->pm4.completion = va(&b->signals[0]);
+    p->header = RP_AQL_VENDOR;
+}
+
+static void pm4_acquire_drops_code(void **state)
+{
+    struct bench *b = *state;
+    submit_pm4(b, 0x58);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+    assert_int_equal(fake_exec.invalidated, 1);
+}
+
+static void pm4_other_is_refused(void **state)
+{
+    struct bench *b = *state;
+    char text[256];
+    submit_pm4(b, 0x37);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 1);
+    assert_int_equal(b->inactive.value, RP_QUEUE_ERR_VENDOR_PACKET);
+    read_report(b, text, sizeof text);
+    assert_non_null(strstr(text, "PM4 command 0x37 is not supported"));
+}
+
+static void fault_stops_the_queue(void **state)
+{
+    struct bench *b = *state;
+    char text[512];
+    fake_exec.fault = (struct rp_fault){
+        .kind = RP_FAULT_UNIMPLEMENTED, .pc = 0x1234, .lane = 5, .text = "v_frob_b32 v0, v1"};
+    submit_dispatch(b, &b->signals[0]);
+    submit_dispatch(b, &b->signals[1]);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 1); /* no result is ever claimed */
+    assert_int_equal(b->signals[1].value, 1);
+    assert_int_equal(fake_exec.launched, 1);
+    assert_int_equal(fake_exec.freed, 1);
+    assert_int_equal(b->inactive.value, RP_QUEUE_ERR_ILLEGAL_INSTRUCTION);
+    read_report(b, text, sizeof text);
+    assert_string_equal(text, "rocm-perf-device: kernel 0x5000: instruction not implemented: "
+                              "v_frob_b32 v0, v1, pc 0x1234, lane 5\n");
+}
+
+static void agent_dispatch_is_refused(void **state)
+{
+    struct bench *b = *state;
+    char text[256];
+    reserve(b)->header = RP_AQL_AGENT;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->inactive.value, RP_QUEUE_ERR_PACKET);
+    read_report(b, text, sizeof text);
+    assert_non_null(strstr(text, "AQL packet type 4 is not supported"));
+}
+
+static void bad_signal_is_refused(void **state)
+{
+    struct bench *b = *state;
+    struct rp_amd_signal elsewhere = {.value = 1};
+    submit_dispatch(b, &elsewhere);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(elsewhere.value, 1);
+    assert_int_equal(b->inactive.value, RP_QUEUE_ERR_PACKET);
+}
+
+static void disabled_queue_rests(void **state)
+{
+    struct bench *b = *state;
+    b->queue.enabled = false;
+    submit_dispatch(b, &b->signals[0]);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(fake_exec.launched, 0);
+    b->queue.enabled = true;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
+}
+
+static void bad_queues_are_refused(void **state)
+{
+    struct bench *b = *state;
+    struct rp_cp_queue q = {0};
+    uint64_t rptr = va(&b->shared.read_dispatch_id), wptr = va(&b->shared.write_dispatch_id);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 0, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 3 * 64, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 65, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 64, rptr, wptr + 8), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(dispatch_completes),
+        TEST(packets_follow_each_other),
+        TEST(reserved_slot_waits_for_its_header),
+        TEST(completion_wakes_its_event),
+        TEST(barrier_and_waits_for_all),
+        TEST(barrier_or_waits_for_one),
+        TEST(barrier_value_compares),
+        TEST(pm4_acquire_drops_code),
+        TEST(pm4_other_is_refused),
+        TEST(fault_stops_the_queue),
+        TEST(agent_dispatch_is_refused),
+        TEST(bad_signal_is_refused),
+        TEST(disabled_queue_rests),
+        TEST(bad_queues_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
