@@ -85,14 +85,15 @@ static inline float rp_f32_of_fnuz(uint32_t v, unsigned mant_bits, uint32_t bias
     return rp_f32_of(v == 0x80u ? 0x7fc00000u : value);
 }
 
+/* The low byte of v. */
 static inline float rp_f32_of_fp8(uint32_t v)
 {
-    return rp_f32_of_fnuz(v, 3, 8);
+    return rp_f32_of_fnuz(v & 0xffu, 3, 8);
 }
 
 static inline float rp_f32_of_bf8(uint32_t v)
 {
-    return rp_f32_of_fnuz(v, 2, 16);
+    return rp_f32_of_fnuz(v & 0xffu, 2, 16);
 }
 
 /* r: magnitude after rounding. Too large is NaN, or the largest value with MODE.FP16_OVFL (23). */

@@ -2,6 +2,7 @@
  * @file lane_find.c
  * @brief From mnemonic and CPU level to lane kernel.
  */
+#include <cpuid.h>
 #include <string.h>
 
 #include "lane.h"
@@ -42,6 +43,15 @@ static const struct rp_lane_row rp_lane_rows[] = {
 #undef RP_ROW
 };
 
+/* The parts of x86-64-v3 that __builtin_cpu_supports does not know under every compiler. */
+static int has_f16c_movbe_lzcnt(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_F16C) || !(ecx & bit_MOVBE))
+        return 0;
+    return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & bit_LZCNT);
+}
+
 static int level_supported(enum rp_lane_level level)
 {
     switch (level) {
@@ -49,7 +59,8 @@ static int level_supported(enum rp_lane_level level)
         return 1;
     case RP_LANE_V3:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+               has_f16c_movbe_lzcnt();
     case RP_LANE_V4:
         return level_supported(RP_LANE_V3) && __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&

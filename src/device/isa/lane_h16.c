@@ -155,6 +155,29 @@ static inline uint32_t rp_pk_fma_h16(uint32_t a, uint32_t b, uint32_t c)
         rp_fma_h16(rp_f32_of_h16(rp_hi(a)), rp_f32_of_h16(rp_hi(b)), rp_f32_of_h16(rp_hi(c))));
 }
 
+static inline uint32_t rp_pk_mad(uint32_t a, uint32_t b, uint32_t c)
+{
+    return rp_pk(rp_lo(a) * rp_lo(b) + rp_lo(c), rp_hi(a) * rp_hi(b) + rp_hi(c));
+}
+
+static inline uint32_t rp_pk_min_h16(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pk(rp_min_h16(rp_lo(a), rp_lo(b), mode), rp_min_h16(rp_hi(a), rp_hi(b), mode));
+}
+
+static inline uint32_t rp_pk_max_h16(uint32_t a, uint32_t b, uint32_t mode)
+{
+    return rp_pk(rp_max_h16(rp_lo(a), rp_lo(b), mode), rp_max_h16(rp_hi(a), rp_hi(b), mode));
+}
+
+static inline int32_t rp_shift_right(int32_t x, int32_t by)
+{
+    return x >> (by & 15);
+}
+
+/* f of both halves of x and y, taken with lo and hi. */
+#define RP_BOTH(lo, hi, f, x, y) rp_pk((uint32_t)f(lo(x), lo(y)), (uint32_t)f(hi(x), hi(y)))
+
 #define RP_LANE_H16(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
 #define RP_LANE_PK(shape, name, ...)  RP_SHAPE_##shape(name, __VA_ARGS__)
 #include "lane.def"

@@ -1,0 +1,188 @@
+/**
+ * @file lane_mem.c
+ * @brief Lane loops of memory instructions; see mem_lanes.h.
+ */
+#include "lane_level.h"
+#include "mem_lanes.h"
+
+extern const struct rp_mem_lanes RP_LANE_SYM(mem_lanes);
+
+static bool affine(const uint32_t *row, int64_t *ret_stride)
+{
+    uint32_t step = row[1] - row[0], expect = row[0], differs = 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        differs |= row[lane] ^ expect;
+        expect += step;
+    }
+    int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
+    *ret_stride = (int32_t)step;
+    return !differs && last >= 0 && last <= UINT32_MAX;
+}
+
+static bool uniform(const uint32_t *row)
+{
+    uint32_t differs = 0;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        differs |= row[lane] ^ row[0];
+    return !differs;
+}
+
+static void bounds(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high)
+{
+    uint32_t low = row[__builtin_ctzll(exec)], high = low;
+    if (exec == ~0ull) {
+        for (unsigned lane = 0; lane < RP_LANES; lane++) {
+            low = row[lane] < low ? row[lane] : low;
+            high = row[lane] > high ? row[lane] : high;
+        }
+    } else {
+        for (uint64_t left = exec; left; left &= left - 1) {
+            uint32_t value = row[__builtin_ctzll(left)];
+            low = value < low ? value : low;
+            high = value > high ? value : high;
+        }
+    }
+    *ret_low = low;
+    *ret_high = high;
+}
+
+#if RP_LANE_LEVEL == 2
+
+/* Sixteen lanes at a time with masked gathers and scatters. A pair of dwords is one 64-bit access,
+ * so that what another thread writes in one piece is read in one piece. */
+
+static inline void load16(uint32_t *d, const uint8_t *base, __m512i at, __mmask16 active,
+                          __mmask16 inside)
+{
+    __m512i value = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), inside, at, base, 1);
+    _mm512_mask_storeu_epi32(d, active, value);
+}
+
+static inline void load_pair8(uint32_t *low, uint32_t *high, const uint8_t *base, __m256i at,
+                              __mmask8 active, __mmask8 inside)
+{
+    __m512i value = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), inside, at, base, 1);
+    _mm256_mask_storeu_epi32(low, active, _mm512_cvtepi64_epi32(value));
+    _mm256_mask_storeu_epi32(high, active, _mm512_cvtepi64_epi32(_mm512_srli_epi64(value, 32)));
+}
+
+static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
+                        unsigned dwords)
+{
+    const __m512i zero = _mm512_set1_epi32((int)s->zero), last = _mm512_set1_epi32((int)s->last);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        __mmask16 active = (__mmask16)(exec >> lane);
+        __m512i at = _mm512_sub_epi32(_mm512_loadu_si512(s->index + lane), zero);
+        __mmask16 inside = _mm512_mask_cmple_epu32_mask(active, at, last);
+        for (unsigned i = 0; i + 1 < dwords; i += 2) {
+            load_pair8(d[i] + lane, d[i + 1] + lane, s->base + 4 * i, _mm512_castsi512_si256(at),
+                       (__mmask8)active, (__mmask8)inside);
+            load_pair8(d[i] + lane + 8, d[i + 1] + lane + 8, s->base + 4 * i,
+                       _mm512_extracti64x4_epi64(at, 1), (__mmask8)(active >> 8),
+                       (__mmask8)(inside >> 8));
+        }
+        if (dwords % 2)
+            load16(d[dwords - 1] + lane, s->base + 4 * (dwords - 1), at, active, inside);
+    }
+}
+
+static inline void store_pair8(const uint32_t *low, const uint32_t *high, uint8_t *base,
+                               __m256i at, __mmask8 inside)
+{
+    __m512i lo = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)low));
+    __m512i hi = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)high));
+    _mm512_mask_i32scatter_epi64(base, inside, at, _mm512_or_si512(lo, _mm512_slli_epi64(hi, 32)),
+                                 1);
+}
+
+static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
+                         unsigned dwords)
+{
+    const __m512i zero = _mm512_set1_epi32((int)s->zero), last = _mm512_set1_epi32((int)s->last);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        __m512i at = _mm512_sub_epi32(_mm512_loadu_si512(s->index + lane), zero);
+        __mmask16 inside = _mm512_mask_cmple_epu32_mask((__mmask16)(exec >> lane), at, last);
+        for (unsigned i = 0; i + 1 < dwords; i += 2) {
+            store_pair8(d[i] + lane, d[i + 1] + lane, s->base + 4 * i, _mm512_castsi512_si256(at),
+                        (__mmask8)inside);
+            store_pair8(d[i] + lane + 8, d[i + 1] + lane + 8, s->base + 4 * i,
+                        _mm512_extracti64x4_epi64(at, 1), (__mmask8)(inside >> 8));
+        }
+        if (dwords % 2)
+            _mm512_mask_i32scatter_epi32(s->base + 4 * (dwords - 1), inside, at,
+                                         _mm512_loadu_si512(d[dwords - 1] + lane), 1);
+    }
+}
+
+#else
+
+static inline void load_lane(uint32_t (*d)[RP_LANES], const struct rp_spread *s, unsigned lane,
+                             unsigned dwords)
+{
+    static const uint8_t nothing[16];
+    uint32_t at = s->index[lane] - s->zero;
+    const uint8_t *p = at <= s->last ? s->base + at : nothing;
+    unsigned i = 0;
+    for (; i + 1 < dwords; i += 2) {
+        uint64_t pair;
+        memcpy(&pair, p + 4 * i, sizeof pair);
+        d[i][lane] = (uint32_t)pair;
+        d[i + 1][lane] = (uint32_t)(pair >> 32);
+    }
+    if (i < dwords)
+        memcpy(&d[i][lane], p + 4 * i, 4);
+}
+
+static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
+                        unsigned dwords)
+{
+    if (exec == ~0ull) {
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            load_lane(d, s, lane, dwords);
+        return;
+    }
+    for (uint64_t left = exec; left; left &= left - 1)
+        load_lane(d, s, (unsigned)__builtin_ctzll(left), dwords);
+}
+
+static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
+                         unsigned dwords)
+{
+    for (uint64_t left = exec; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(left), i = 0;
+        uint32_t at = s->index[lane] - s->zero;
+        if (at > s->last)
+            continue;
+        for (; i + 1 < dwords; i += 2) {
+            uint64_t pair = d[i][lane] | (uint64_t)d[i + 1][lane] << 32;
+            memcpy(s->base + at + 4 * i, &pair, sizeof pair);
+        }
+        if (i < dwords)
+            memcpy(s->base + at + 4 * i, &d[i][lane], 4);
+    }
+}
+
+#endif
+
+#define WIDTH(dwords)                                                                              \
+    static void load_##dwords(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec)   \
+    {                                                                                              \
+        load(d, s, exec, dwords);                                                                  \
+    }                                                                                              \
+    static void store_##dwords(const uint32_t (*d)[RP_LANES], const struct rp_spread *s,           \
+                               uint64_t exec)                                                      \
+    {                                                                                              \
+        store(d, s, exec, dwords);                                                                 \
+    }
+WIDTH(1)
+WIDTH(2)
+WIDTH(3)
+WIDTH(4)
+
+const struct rp_mem_lanes RP_LANE_SYM(mem_lanes) = {
+    .affine = affine,
+    .uniform = uniform,
+    .bounds = bounds,
+    .load = {NULL, load_1, load_2, load_3, load_4},
+    .store = {NULL, store_1, store_2, store_3, store_4},
+};
