@@ -2,7 +2,8 @@
  *
  * Sources: [DS] AMD Instinct MI200 series data sheets, halved per GCD; [LLVM] LLVM's AMDGPU target
  * description; [IDS] libdrm's amdgpu.ids; [RPC] rocprof-compute's device tables and sysinfo files
- * of real machines; [WP] AMD CDNA2 white paper.
+ * of real machines; [WP] AMD CDNA2 white paper;
+ * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation.
  */
 #include "arch/archs.h"
 
@@ -60,10 +61,10 @@ const struct rp_arch rp_arch_gfx90a = {
     .max_workgroup_size = 1024, /* [LLVM] */
 
     .vgpr_file = RP_VGPR_UNIFIED,
-    .vgprs_per_simd = 512,     /* [LLVM] */
+    .vgprs_per_simd = 512,     /* [LLVM], [SPEC] 512 KiB per CU */
     .vgpr_granule = 8,         /* [LLVM] */
     .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
-    .sgprs_per_simd = 800,     /* [LLVM] */
+    .sgprs_per_simd = 800,     /* [LLVM], [SPEC] 12.5 KiB per CU */
     .sgpr_granule = 16,        /* [LLVM] */
     .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
 
@@ -83,9 +84,9 @@ const struct rp_arch rp_arch_gfx90a = {
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x7408,
-    .l1_bytes = RP_KIB(16),        /* [WP] */
+    .l1_bytes = RP_KIB(16),        /* [SPEC], [WP] */
     .l1_line_bytes = 64,           /* [RPC] 64 bytes per clock and per request */
-    .scalar_l1_bytes = RP_KIB(16), /* [WP] shared by two CUs */
+    .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */
     .scalar_l1_line_bytes = 64,    /* [WP] */
     .l2_bytes = RP_MIB(8),         /* [WP] per GCD */
     .l2_line_bytes = 128,          /* [WP] */

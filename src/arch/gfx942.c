@@ -6,6 +6,7 @@
  *   [LLVM] LLVM's AMDGPU target description (subtarget features and occupancy rules)
  *   [IDS]  libdrm's amdgpu.ids
  *   [RPC]  rocprof-compute's device tables and its sysinfo files of real machines
+ *   [SPEC] table of GPU hardware specifications in AMD's ROCm documentation
  *   [mt4g] TUM mt4g benchmark report of an MI300X VF at 2100 MHz, 2025-08-08
  *   [BS]   AMD's acceptance floor for BabelStream on MI300X
  */
@@ -72,10 +73,10 @@ const struct rp_arch rp_arch_gfx942 = {
     .max_workgroup_size = 1024, /* [KFD] workgroup_max_size */
 
     .vgpr_file = RP_VGPR_UNIFIED,
-    .vgprs_per_simd = 512,     /* [LLVM] gfx90a and later GFX9 */
+    .vgprs_per_simd = 512,     /* [LLVM], [SPEC] 512 KiB per CU; gfx90a and later GFX9 */
     .vgpr_granule = 8,         /* [LLVM] */
     .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
-    .sgprs_per_simd = 800,     /* [LLVM] GFX8 and GFX9 */
+    .sgprs_per_simd = 800,     /* [LLVM], [SPEC] 12.5 KiB per CU; GFX8 and GFX9 */
     .sgpr_granule = 16,        /* [LLVM] */
     .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
 
@@ -95,9 +96,9 @@ const struct rp_arch rp_arch_gfx942 = {
 
     .pci_vendor_id = 0x1002, /* [KFD] 4098 */
     .pci_device_id = 0x74a1,
-    .l1_bytes = RP_KIB(32),        /* [DS], [mt4g] */
+    .l1_bytes = RP_KIB(32),        /* [SPEC], [DS], [mt4g] */
     .l1_line_bytes = 128,          /* [mt4g] */
-    .scalar_l1_bytes = RP_KIB(16), /* CDNA3 white paper: shared by two CUs */
+    .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */
     .scalar_l1_line_bytes = 64,    /* [mt4g] */
     .l2_bytes = RP_MIB(4),         /* [DS], [mt4g]: per XCD */
     .l2_line_bytes = 128,          /* [mt4g] */

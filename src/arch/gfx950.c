@@ -2,7 +2,8 @@
  *
  * Sources: [DS] AMD Instinct MI350X / MI355X data sheets; [LLVM] LLVM's AMDGPU target description;
  * [IDS] libdrm's amdgpu.ids; [RPC] rocprof-compute's device tables and sysinfo files of real
- * machines; [HW] what hipBLASLt printed on a real MI350X (2200 MHz engine, 1900 MHz memory).
+ * machines; [HW] what hipBLASLt printed on a real MI350X (2200 MHz engine, 1900 MHz memory);
+ * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation.
  */
 #include "arch/archs.h"
 
@@ -49,10 +50,10 @@ const struct rp_arch rp_arch_gfx950 = {
     .max_workgroup_size = 1024, /* [LLVM], [HW] */
 
     .vgpr_file = RP_VGPR_UNIFIED,
-    .vgprs_per_simd = 512,     /* [LLVM] */
+    .vgprs_per_simd = 512,     /* [LLVM], [SPEC] 512 KiB per CU */
     .vgpr_granule = 8,         /* [LLVM] */
     .max_vgprs_per_lane = 512, /* [LLVM] 256 arch + 256 accumulation */
-    .sgprs_per_simd = 800,     /* [LLVM] */
+    .sgprs_per_simd = 800,     /* [LLVM], [SPEC] 12.5 KiB per CU */
     .sgpr_granule = 16,        /* [LLVM] */
     .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
 
@@ -72,9 +73,9 @@ const struct rp_arch rp_arch_gfx950 = {
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x75a0,
-    .l1_bytes = RP_KIB(32),        /* [DS] */
+    .l1_bytes = RP_KIB(32),        /* [SPEC], [DS] */
     .l1_line_bytes = 128,          /* [RPC] */
-    .scalar_l1_bytes = RP_KIB(16), /* as gfx942 */
+    .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */
     .scalar_l1_line_bytes = 64,    /* as gfx942 */
     .l2_bytes = RP_MIB(4),         /* [DS] per XCD */
     .l2_line_bytes = 128,          /* [RPC] */
