@@ -9,6 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The conversions of the lane kernels; which CPU level they are built for makes no difference. */
+#ifndef RP_LANE_LEVEL
+#define RP_LANE_LEVEL 0
+#endif
+#include "lane_f16.h"
+
 #define RP_MEM_FLOAT(bits, type)                                                                   \
     static inline type rp_f##bits##_from(uint##bits##_t word)                                      \
     {                                                                                              \
@@ -57,13 +63,7 @@ RP_MEM_FLOAT(64, double)
  * likewise for bfloat (24 >= 2*8+2). */
 static inline uint16_t rp_f16_add(uint16_t a, uint16_t b)
 {
-    _Float16 x, y, sum;
-    uint16_t word;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    sum = (_Float16)((float)x + (float)y);
-    memcpy(&word, &sum, sizeof word);
-    return word;
+    return (uint16_t)rp_h16_of_f32(rp_f32_of_h16(a) + rp_f32_of_h16(b));
 }
 
 static inline uint16_t rp_bf16_add(uint16_t a, uint16_t b)
