@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
 
 /*
  * One pass of SELECT over the relations of a table. Columns are found by name, so that neither
@@ -97,30 +96,25 @@ struct pass {
 
 typedef int row_fn(struct pass *pass, uint32_t guid, void *ctx, struct rp_err *err);
 
-static int column_at(sqlite3_stmt *stmt, const char *name)
-{
-    for (int i = 0; i < sqlite3_column_count(stmt); i++)
-        if (strcasecmp(sqlite3_column_name(stmt, i), name) == 0)
-            return i;
-    return -1;
-}
-
 /* SELECT of exactly the wanted columns that exist. */
 static int prepare_pass(struct pass *pass, const char *relation, struct rp_err *err)
 {
-    rp_autostmt *all = rp_relation_columns(pass->store->db, relation);
+    rp_autostmt *all = NULL;
     rp_autobuf sql = {0};
-    int next = 0, result;
+    int next = 0, result = rp_relation_columns(pass->store->db, relation, &all, err);
 
+    if (result < 0)
+        return result;
     if (!all)
-        return rp_sql_fail(pass->store->db, sqlite3_extended_errcode(pass->store->db), err);
+        return rp_fail(err, RP_BAD_INPUT, "table %s cannot be read: %s", rp_table_name(pass->table),
+                       sqlite3_errmsg(pass->store->db));
     rp_buf_puts(&sql, "SELECT ");
     for (size_t i = 0; i < pass->column_count; i++) {
-        pass->at[i] = column_at(all, pass->columns[i]) < 0 ? -1 : next;
+        pass->at[i] = rp_column_at(all, pass->columns[i]) < 0 ? -1 : next;
         if (pass->at[i] >= 0)
             rp_buf_printf(&sql, "%s\"%s\"", next++ ? ", " : "", pass->columns[i]);
     }
-    pass->guid_at = column_at(all, "guid") < 0 ? -1 : next;
+    pass->guid_at = rp_column_at(all, "guid") < 0 ? -1 : next;
     if (pass->guid_at >= 0)
         rp_buf_printf(&sql, "%s\"guid\"", next++ ? ", " : "");
     rp_buf_printf(&sql, "%s FROM \"%s\"", next ? "" : "1", relation);

@@ -66,10 +66,13 @@ struct rp_store {
 /** Finds the tables and the schema; fails when one that every version has is missing. */
 int rp_relations_find(struct rp_store *s, struct rp_err *err);
 void rp_relations_free(struct rp_relations *r);
-/** Whether the first relation of the table has the column. */
-bool rp_relations_have(struct rp_store *s, enum rp_table table, const char *column);
-/** Columns of a relation as a prepared statement without rows; NULL when it does not work. */
-sqlite3_stmt *rp_relation_columns(sqlite3 *db, const char *relation);
+/**
+ * Columns of a relation as a prepared statement without rows; NULL when it does not work, such as
+ * a view whose table is gone.
+ */
+int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, struct rp_err *err);
+/** Result column of that name, in any letter case, or -1. */
+int rp_column_at(sqlite3_stmt *stmt, const char *name);
 
 /* --- load.c --- */
 

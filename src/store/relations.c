@@ -40,34 +40,48 @@ void rp_relations_free(struct rp_relations *r)
     *r = (struct rp_relations){0};
 }
 
-sqlite3_stmt *rp_relation_columns(sqlite3 *db, const char *relation)
+int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, struct rp_err *err)
 {
     rp_autobuf sql = {0};
-    sqlite3_stmt *stmt = NULL;
+    int result;
 
     /* Names are rp_table_name with a suffix of digits and underscores: nothing to escape. */
     rp_buf_printf(&sql, "SELECT * FROM \"%s\" LIMIT 0", relation);
-    if (sql.failed || sqlite3_prepare_v2(db, sql.data, -1, &stmt, NULL) != SQLITE_OK)
-        return NULL;
-    return stmt;
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = NULL;
+    result = sqlite3_prepare_v2(db, sql.data, -1, ret, NULL);
+    return result == SQLITE_OK || result == SQLITE_ERROR ? 0 : rp_sql_fail(db, result, err);
 }
 
-static bool works(sqlite3 *db, const char *relation)
+static int check_works(sqlite3 *db, const char *relation, bool *ret, struct rp_err *err)
 {
-    rp_autostmt *stmt = rp_relation_columns(db, relation);
+    rp_autostmt *stmt = NULL;
+    int result = rp_relation_columns(db, relation, &stmt, err);
 
-    return stmt != NULL;
+    *ret = stmt != NULL;
+    return result;
 }
 
-bool rp_relations_have(struct rp_store *s, enum rp_table table, const char *column)
+int rp_column_at(sqlite3_stmt *stmt, const char *name)
+{
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        const char *column = sqlite3_column_name(stmt, i);
+        if (column && strcasecmp(column, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static int check_column(struct rp_store *s, enum rp_table table, const char *column, bool *ret,
+                        struct rp_err *err)
 {
     const struct rp_relations *r = &s->tables[table];
-    rp_autostmt *stmt = r->count ? rp_relation_columns(s->db, r->names[0]) : NULL;
+    rp_autostmt *stmt = NULL;
+    int result = r->count ? rp_relation_columns(s->db, r->names[0], &stmt, err) : 0;
 
-    for (int i = 0; stmt && i < sqlite3_column_count(stmt); i++)
-        if (strcasecmp(sqlite3_column_name(stmt, i), column) == 0)
-            return true;
-    return false;
+    *ret = stmt && rp_column_at(stmt, column) >= 0;
+    return result;
 }
 
 /* Sorts one name of the schema to its table: the un-suffixed one goes to plain. */
@@ -108,16 +122,20 @@ static int choose(struct rp_store *s, enum rp_table table, bool plain, struct rp
 {
     struct rp_relations *r = &s->tables[table];
     const char *name = rp_table_name(table);
+    int result = 0;
 
     r->suffixed = true;
-    if (!plain || !works(s->db, name))
-        return 0;
+    if (plain)
+        result = check_works(s->db, name, &plain, err);
+    if (result < 0 || !plain)
+        return result;
     rp_relations_free(r);
     return add_name(r, name) < 0 ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
-/* The oldest version that has everything found. 3.0.1 only widened a check and cannot be told. */
-static const char *detect(struct rp_store *s)
+/* The oldest version that has everything found. 3.0.1 only widened a check and cannot be told;
+ * 3.0.4 added a table that is not in our list. */
+static int detect(struct rp_store *s, struct rp_err *err)
 {
     static const struct {
         const char *version;
@@ -125,19 +143,47 @@ static const char *detect(struct rp_store *s)
         const char *column;
     } signs[] = {
         {"3.0.5", RP_TABLE_pmc_event, "shader_array"},
+        {"3.0.4", RP_TABLE_COUNT, NULL},
         {"3.0.3", RP_TABLE_pmc_event, "sample_id"},
         {"3.0.3", RP_TABLE_info_pmc, "spm_support"},
         {"3.0.2", RP_TABLE_kernel_dispatch, "graph_exec_id"},
     };
+    bool found = false;
+    int result = 0;
 
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        /* 3.0.4 added a table that is not in our list, between the first sign and the second. */
-        if (i == 1 && works(s->db, "rocpd_hip_event"))
-            return "3.0.4";
-        if (rp_relations_have(s, signs[i].table, signs[i].column))
-            return signs[i].version;
+    s->schema = "3.0.0";
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0] && !found && result == 0; i++) {
+        if (signs[i].column)
+            result = check_column(s, signs[i].table, signs[i].column, &found, err);
+        else
+            result = check_works(s->db, "rocpd_hip_event", &found, err);
+        if (found)
+            s->schema = signs[i].version;
     }
-    return "3.0.0";
+    return result;
+}
+
+static int refuse_draft(struct rp_store *s, struct rp_err *err)
+{
+    bool has_track, has_agent;
+    int result = check_column(s, RP_TABLE_kernel_dispatch, "track_id", &has_track, err);
+
+    if (result == 0)
+        result = check_column(s, RP_TABLE_kernel_dispatch, "agent_id", &has_agent, err);
+    if (result == 0 && has_track && !has_agent)
+        result = rp_fail(err, RP_BAD_INPUT, "schema 4.1 draft is not supported yet");
+    return result;
+}
+
+static int require_tables(const struct rp_store *s, struct rp_err *err)
+{
+    if (s->tables[RP_TABLE_string].count == 0)
+        return rp_fail(err, RP_BAD_INPUT, "table rocpd_string is missing");
+    for (int r = 0; r < RP_ROWS_COUNT; r++)
+        if (rp_specs[r].required && s->tables[rp_specs[r].table].count == 0)
+            return rp_fail(err, RP_BAD_INPUT, "table %s is missing",
+                           rp_table_name(rp_specs[r].table));
+    return 0;
 }
 
 int rp_relations_find(struct rp_store *s, struct rp_err *err)
@@ -156,15 +202,8 @@ int rp_relations_find(struct rp_store *s, struct rp_err *err)
         return result;
     if (!found)
         return rp_probe_other(s->db, err);
-    if (rp_relations_have(s, RP_TABLE_kernel_dispatch, "track_id") &&
-        !rp_relations_have(s, RP_TABLE_kernel_dispatch, "agent_id"))
-        return rp_fail(err, RP_BAD_INPUT, "schema 4.1 draft is not supported yet");
-    if (s->tables[RP_TABLE_string].count == 0)
-        return rp_fail(err, RP_BAD_INPUT, "table rocpd_string is missing");
-    for (int r = 0; r < RP_ROWS_COUNT; r++)
-        if (rp_specs[r].required && s->tables[rp_specs[r].table].count == 0)
-            return rp_fail(err, RP_BAD_INPUT, "table %s is missing",
-                           rp_table_name(rp_specs[r].table));
-    s->schema = detect(s);
-    return 0;
+    result = refuse_draft(s, err);
+    if (result == 0)
+        result = require_tables(s, err);
+    return result < 0 ? result : detect(s, err);
 }

@@ -5,10 +5,22 @@
 #include <errno.h>
 #include <string.h>
 
-int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err)
+/* SQLite keeps the system's error of some statements; that of a COMMIT only the file knows. */
+static int system_error(sqlite3 *db)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
 
+    if (db && !sys)
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &sys);
+    return sys;
+}
+
+int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err)
+{
+    int sys = system_error(db);
+
+    if (result == SQLITE_IOERR_NOMEM)
+        result = SQLITE_NOMEM;
     switch (result & 0xff) {
     case SQLITE_NOMEM:
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

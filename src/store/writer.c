@@ -71,24 +71,28 @@ static int create_temp(struct rp_store_writer *w, struct rp_err *err)
 static int put_node(struct rp_store_writer *w, const struct rp_store_origin *origin,
                     struct rp_err *err)
 {
+    const char *const texts[] = {origin->machine_id ? origin->machine_id : "",
+                                 origin->system_name,
+                                 origin->hostname,
+                                 origin->release,
+                                 origin->version,
+                                 origin->hardware_name};
     sqlite3_stmt *stmt = w->insert_node;
 
     sqlite3_bind_int64(stmt, 1, RP_STORE_NODE_ID);
     sqlite3_bind_int64(stmt, 2, origin->node_hash);
-    rp_writer_bind_text(stmt, 3, origin->machine_id ? origin->machine_id : "");
-    rp_writer_bind_text(stmt, 4, origin->system_name);
-    rp_writer_bind_text(stmt, 5, origin->hostname);
-    rp_writer_bind_text(stmt, 6, origin->release);
-    rp_writer_bind_text(stmt, 7, origin->version);
-    rp_writer_bind_text(stmt, 8, origin->hardware_name);
+    for (int i = 0; i < (int)(sizeof texts / sizeof texts[0]); i++)
+        if (rp_writer_bind_text(w, stmt, i + 3, texts[i], err) < 0)
+            return -(int)RP_ENVIRONMENT;
     return rp_writer_step(w, stmt, "node", RP_STORE_NODE_ID, err);
 }
 
 static int add_metadata(struct rp_store_writer *w, const char *tag, const char *value,
                         struct rp_err *err)
 {
-    rp_writer_bind_text(w->insert_metadata, 1, tag);
-    rp_writer_bind_text(w->insert_metadata, 2, value);
+    if (rp_writer_bind_text(w, w->insert_metadata, 1, tag, err) < 0 ||
+        rp_writer_bind_text(w, w->insert_metadata, 2, value, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     return rp_writer_step(w, w->insert_metadata, "metadata", 0, err);
 }
 
@@ -121,6 +125,7 @@ static int begin(struct rp_store_writer *w, const struct rp_store_origin *origin
     result = sqlite3_open_v2(w->temp_path, &w->db, SQLITE_OPEN_READWRITE, NULL);
     if (result != SQLITE_OK)
         return rp_sql_fail(w->db, result, err);
+    sqlite3_extended_result_codes(w->db, 1);
     format_guid(origin, w->guid);
     result = rp_sql_exec(w->db, pragmas, err);
     if (result == 0)

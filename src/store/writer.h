@@ -39,8 +39,9 @@ void rp_writer_finalize(struct rp_store_writer *w);
 /** Runs a bound INSERT; @p what and @p id say of what in messages. */
 int rp_writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const char *what, int64_t id,
                    struct rp_err *err);
-/** Binds text, made UTF-8; NULL is NULL. */
-void rp_writer_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+/** Binds text, made UTF-8; NULL is NULL. The text must last until the statement has run. */
+int rp_writer_bind_text(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, const char *text,
+                        struct rp_err *err);
 
 /** Adds the threads, queues and streams that rows refer to; fails for other missing rows. */
 int rp_writer_complete(struct rp_store_writer *w, struct rp_err *err);

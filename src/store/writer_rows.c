@@ -51,6 +51,9 @@ static int prepare_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp_
                           err);
 }
 
+static const char json_check[] =
+    "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END";
+
 int rp_writer_prepare(struct rp_store_writer *w, struct rp_err *err)
 {
     int result = 0;
@@ -73,8 +76,7 @@ int rp_writer_prepare(struct rp_store_writer *w, struct rp_err *err)
                                 " hardware_name",
                                 8, &w->insert_node, err);
     if (result == 0)
-        result =
-            prepare(w, "SELECT json_valid(?1) AND json_type(?1) = 'object'", &w->check_json, err);
+        result = prepare(w, json_check, &w->check_json, err);
     return result;
 }
 
@@ -113,20 +115,25 @@ int rp_writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const char *wh
 
 /* --- values ------------------------------------------------------------------------------- */
 
-void rp_writer_bind_text(sqlite3_stmt *stmt, int at, const char *text)
+int rp_writer_bind_text(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, const char *text,
+                        struct rp_err *err)
 {
     size_t len = text ? strlen(text) : 0;
     rp_autobuf mended = {0};
+    int result;
 
     if (!text) {
-        sqlite3_bind_null(stmt, at);
+        result = sqlite3_bind_null(stmt, at);
     } else if (rp_utf8_valid(text, len)) {
-        sqlite3_bind_text64(stmt, at, text, len, SQLITE_STATIC, SQLITE_UTF8);
+        result = sqlite3_bind_text64(stmt, at, text, len, SQLITE_STATIC, SQLITE_UTF8);
     } else {
         rp_utf8_mend(&mended, text, len);
-        sqlite3_bind_text64(stmt, at, rp_buf_text(&mended), mended.len, SQLITE_TRANSIENT,
-                            SQLITE_UTF8);
+        if (mended.failed)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result =
+            sqlite3_bind_text64(stmt, at, mended.data, mended.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     }
+    return result == SQLITE_OK ? 0 : rp_sql_fail(w->db, result, err);
 }
 
 /* The views use json_extract, which fails a whole query for one bad text. */
@@ -134,18 +141,22 @@ static int bind_json(struct rp_store_writer *w, const struct rp_spec *spec, sqli
                      int at, const char *text, struct rp_err *err)
 {
     bool valid;
+    int result;
 
     if (!text) {
         sqlite3_bind_text(stmt, at, "{}", 2, SQLITE_STATIC);
         return 0;
     }
-    rp_writer_bind_text(w->check_json, 1, text);
-    valid = sqlite3_step(w->check_json) == SQLITE_ROW && sqlite3_column_int(w->check_json, 0);
+    if (rp_writer_bind_text(w, w->check_json, 1, text, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    result = sqlite3_step(w->check_json);
+    valid = result == SQLITE_ROW && sqlite3_column_int(w->check_json, 0);
     sqlite3_reset(w->check_json);
+    if (result != SQLITE_ROW)
+        return rp_sql_fail(w->db, result, err);
     if (!valid)
         return rp_fail(err, RP_BAD_INPUT, "%s: extdata is not a JSON object", spec->what);
-    rp_writer_bind_text(stmt, at, text);
-    return 0;
+    return rp_writer_bind_text(w, stmt, at, text, err);
 }
 
 static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, const char *text,
@@ -169,7 +180,7 @@ static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, co
     if (!is_new)
         return 0;
     sqlite3_bind_int64(w->insert_string, 1, id);
-    sqlite3_bind_text(w->insert_string, 2, text, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(w->insert_string, 2, text, -1, SQLITE_STATIC);
     return rp_writer_step(w, w->insert_string, "string", id, err);
 }
 
@@ -225,8 +236,7 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         bind_ref(stmt, at, ref_of(column, row));
         return 0;
     case RP_KIND_TEXT:
-        rp_writer_bind_text(stmt, at, *text);
-        return 0;
+        return rp_writer_bind_text(w, stmt, at, *text, err);
     case RP_KIND_JSON:
         return bind_json(w, spec, stmt, at, *text, err);
     case RP_KIND_STRING:

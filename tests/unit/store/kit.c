@@ -135,6 +135,7 @@ static sqlite3 *open_db(const char *path)
     if (sqlite3_open(path, &db) != SQLITE_OK)
         fail_msg("%s: %s", path, sqlite3_errmsg(db));
     sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 1, NULL);
+    sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     return db;
 }
 
