@@ -11,7 +11,7 @@
 
 #include "tool/tool.h"
 
-enum { MAX_PROPERTIES = 192, MAX_MEM_BANKS = 8, KEY_BYTES = 48 };
+enum { MAX_PROPERTIES = 192, MAX_MEM_BANKS = 8, KEY_BYTES = 64 };
 
 struct property {
     char key[KEY_BYTES];
@@ -55,13 +55,13 @@ static void put(struct properties *all, const char *key, uint64_t value)
 /* Lines "name decimal". The prefix goes before each name ("mem_banks.0."). */
 static bool read_file(struct properties *all, const char *path, const char *prefix)
 {
-    char name[KEY_BYTES / 2 + 1], key[KEY_BYTES];
+    char name[41], key[KEY_BYTES];
     uint64_t value;
     FILE *file = fopen(path, "re");
 
     if (!file)
         return false;
-    while (fscanf(file, "%24s %" SCNu64, name, &value) == 2) {
+    while (fscanf(file, "%40s %" SCNu64, name, &value) == 2) {
         snprintf(key, sizeof(key), "%s%s", prefix, name);
         put(all, key, value);
     }

@@ -304,7 +304,7 @@ static rp_hsa_status hook_set_profiler_enabled(struct rp_hsa_queue *queue, int e
         queue, enable || rp_tool_active(&rp_the_tool));
 }
 
-void rp_queues_free(struct rp_tool *tool)
+void rp_queues_retire(struct rp_tool *tool)
 {
     while (tool->queues) {
         struct rp_queue *queue = tool->queues;
@@ -312,8 +312,9 @@ void rp_queues_free(struct rp_tool *tool)
         rp_harvest_abandon(tool, &queue->line);
         pthread_mutex_lock(&tool->harvest.lock);
         tool->queues = queue->next;
+        queue->next = tool->retired;
+        tool->retired = queue;
         pthread_mutex_unlock(&tool->harvest.lock);
-        /* The runtime may still call back for it while it shuts down: the memory stays. */
     }
 }
 

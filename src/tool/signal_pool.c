@@ -86,8 +86,12 @@ void rp_signal_pool_free(struct rp_signal_pool *pool)
     pthread_mutex_lock(&pool->lock);
     for (size_t i = 0; i < pool->free_count; i++)
         pool->hsa->hsa_signal_destroy(pool->free_signals[i]);
-    free(pool->free_signals);
-    pool->free_signals = NULL;
-    pool->made = pool->free_count = pool->capacity = 0;
+    pool->made -= pool->free_count;
+    pool->free_count = 0;
+    if (pool->made == 0) { /* else the array waits for those that are in use */
+        free(pool->free_signals);
+        pool->free_signals = NULL;
+        pool->capacity = 0;
+    }
     pthread_mutex_unlock(&pool->lock);
 }

@@ -175,11 +175,19 @@ static void open_log(struct rp_tool *tool)
         tool->log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
+/* A hanging kernel is waited for once, though a program may end in three steps: exit(), the last
+ * hsa_shut_down, OnUnload. */
+static void drain(struct rp_tool *tool)
+{
+    rp_harvest_stop(tool);
+    rp_harvest_drain(tool, tool->drained ? 0 : DRAIN_PATIENCE_MS);
+    tool->drained = true;
+}
+
 /* Everything that completed is recorded, and what did not is counted. */
 static void settle(struct rp_tool *tool)
 {
-    rp_harvest_stop(tool);
-    rp_harvest_drain(tool, DRAIN_PATIENCE_MS);
+    drain(tool);
     rp_trace_set_lost_dispatches(
         &tool->trace, __atomic_load_n(&tool->lost_dispatches, __ATOMIC_RELAXED) +
                           __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_ACQUIRE));
@@ -187,11 +195,37 @@ static void settle(struct rp_tool *tool)
     rp_trace_set_flag(&tool->trace, RP_TRACE_CLOSED);
 }
 
+/* The runtime is about to go: signals can be destroyed for the last time. Should the program go on
+ * launching, the pools fill again. */
+static void before_end(struct rp_tool *tool)
+{
+    settle(tool);
+    rp_signal_pool_free(&tool->quiet_signals);
+    rp_signal_pool_free(&tool->waking_signals);
+}
+
+static rp_hsa_status hook_init(void)
+{
+    rp_hsa_status status = rp_the_tool.hsa.hsa_init();
+
+    if (status == RP_HSA_SUCCESS)
+        __atomic_add_fetch(&rp_the_tool.init_count, 1, __ATOMIC_ACQ_REL);
+    return status;
+}
+
+static rp_hsa_status hook_shut_down(void)
+{
+    if (__atomic_sub_fetch(&rp_the_tool.init_count, 1, __ATOMIC_ACQ_REL) == 0 &&
+        rp_tool_active(&rp_the_tool))
+        before_end(&rp_the_tool);
+    return rp_the_tool.hsa.hsa_shut_down();
+}
+
 static void at_exit(void)
 {
     if (!rp_tool_active(&rp_the_tool))
         return;
-    settle(&rp_the_tool);
+    before_end(&rp_the_tool);
     rp_tool_log(&rp_the_tool, "exit");
 }
 
@@ -208,13 +242,16 @@ static void register_once(void)
 
 static void reset(struct rp_tool *tool)
 {
-    tool->loader_known = tool->agents_recorded = false;
+    tool->loader_known = tool->agents_recorded = tool->drained = false;
     rp_line_free(
         &tool->harvest.copies); /* of an earlier life: OnUnload leaves it to late threads */
     tool->queues = NULL;
+    tool->init_count = 1; /* the hsa_init that loads us */
     tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
     tool->dispatch_count = tool->correlation_count = tool->lost_dispatches = 0;
     pthread_mutex_init(&tool->code_lock, NULL);
+    free(tool->quiet_signals.free_signals);
+    free(tool->waking_signals.free_signals);
     rp_signal_pool_init(&tool->quiet_signals, &tool->hsa, RP_HSA_SIGNAL_GPU_ONLY);
     rp_signal_pool_init(&tool->waking_signals, &tool->hsa, 0);
     rp_harvest_init(&tool->harvest);
@@ -257,6 +294,8 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
     if (!rp_tool_active(tool) && start(tool, tables, runtime_version)) {
         rp_agents_record(tool);
         tool->hsa.hsa_amd_profiling_async_copy_enable(true);
+        RP_TOOL_REPLACE(tables->core, hsa_init, hook_init);
+        RP_TOOL_REPLACE(tables->core, hsa_shut_down, hook_shut_down);
         rp_queue_hook(tables);
         rp_signals_hook(tables);
         rp_copies_hook(tables);
@@ -274,15 +313,12 @@ void OnUnload(void)
 
     if (!rp_tool_active(tool))
         return;
-    rp_harvest_stop(tool);
-    rp_harvest_drain(tool, DRAIN_PATIENCE_MS);
+    drain(tool);
     __atomic_store_n(&tool->state, RP_TOOL_OFF, __ATOMIC_RELEASE);
-    rp_queues_free(tool);
+    rp_queues_retire(tool);
     rp_harvest_abandon(tool, &tool->harvest.copies);
     settle(tool);
     rp_trace_close(&tool->trace);
-    rp_signal_pool_free(&tool->quiet_signals);
-    rp_signal_pool_free(&tool->waking_signals);
     rp_kernel_map_free(&tool->kernels);
     rp_tool_log(tool, "unload");
     if (tool->log_fd >= 0)

@@ -34,6 +34,9 @@ struct rp_tool {
     struct rp_trace trace;
     int log_fd; /**< raw log, -1 = none */
 
+    bool drained;       /**< the end has begun, and was waited for */
+    int32_t init_count; /**< atomic: hsa_init calls not yet undone */
+
     uint64_t timestamp_hz;
     clockid_t clock; /**< host clock in the domain of HSA timestamps */
     bool clock_known;
@@ -42,7 +45,8 @@ struct rp_tool {
     struct rp_signal_pool quiet_signals;  /**< no interrupt: for packets that had no signal */
     struct rp_signal_pool waking_signals; /**< with interrupt: forwarded to the program's signal */
 
-    struct rp_queue *queues; /**< under harvest.lock */
+    struct rp_queue *queues;  /**< under harvest.lock */
+    struct rp_queue *retired; /**< existed at OnUnload: late callbacks may still use them */
     uint32_t queue_count;
     uint64_t dispatch_count;    /**< atomic */
     uint64_t correlation_count; /**< atomic */
@@ -91,8 +95,8 @@ enum rp_hsa_slot {
 struct rp_queue;
 struct rp_queue *rp_queue_next(const struct rp_queue *queue);
 struct rp_line *rp_queue_line(struct rp_queue *queue);
-/** What is still pending everywhere is lost: the program ends. */
-void rp_queues_free(struct rp_tool *tool);
+/** The runtime ends: what is still pending on any queue is lost. */
+void rp_queues_retire(struct rp_tool *tool);
 
 /* Each file puts its hooks into the tables. */
 void rp_queue_hook(const struct rp_hsa_tables *tables);

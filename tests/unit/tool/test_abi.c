@@ -1,0 +1,57 @@
+/**
+ * @file test_abi.c
+ * @brief Compiles check_abi.cpp with the ROCm headers in use: our copy of the ABI must agree.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* The ROCm compiler if it is there (clang of the prefix, or of an installed ROCm), else c++. */
+static int find_compiler(const char *rocm, char *ret, size_t size)
+{
+    static const char *const places[] = {"%s/usr/lib/llvm-22/bin/clang++", "%s/llvm/bin/clang++",
+                                         "%s/usr/bin/c++", NULL};
+
+    for (size_t i = 0; places[i]; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(ret, size, places[i], rocm);
+#pragma GCC diagnostic pop
+        if (access(ret, X_OK) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static void headers_agree(void **state)
+{
+    const char *rocm = getenv("ROCM_PERF_ROCM");
+    char compiler[512], include[512], command[2400];
+
+    (void)state;
+    if (!rocm || !*rocm)
+        fail_msg("ROCM_PERF_ROCM is not set: it must name the ROCm user space");
+    snprintf(include, sizeof(include), "%s/usr/include/hsa", rocm);
+    if (access(include, R_OK) != 0)
+        snprintf(include, sizeof(include), "%s/include/hsa", rocm);
+    if (access(include, R_OK) != 0 || find_compiler(rocm, compiler, sizeof(compiler)) != 0)
+        fail_msg("%s has no HSA headers or no compiler", rocm);
+    /* The prefix is also the sysroot: its compiler finds its own C++ headers there. */
+    snprintf(command, sizeof(command),
+             "'%s' --sysroot='%s' -std=c++17 -fsyntax-only -w -I'%s' -I'%s' '%s'", compiler,
+             access("/opt/rocm", F_OK) == 0 ? "" : rocm, RP_TEST_INCLUDE, include, RP_TEST_SOURCE);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(headers_agree)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

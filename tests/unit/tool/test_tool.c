@@ -1,0 +1,742 @@
+/**
+ * @file test_tool.c
+ * @brief The collector against a fake runtime: what it records, and what it must leave alone.
+ */
+#include <glob.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "capture/trace_read.h"
+#include "fake_hsa.h"
+
+bool OnLoad(void *table, uint64_t version, uint64_t failed, const char *const *names);
+void OnUnload(void);
+
+static char folder[64];
+
+#define CORE(slot, name) FAKE_CALL(core, slot, name)
+#define AMD(slot, name)  FAKE_CALL(amd, slot, name)
+
+/* --- the trace ----------------------------------------------------------------------------- */
+
+static struct rp_trace_file *read_trace(void)
+{
+    struct rp_trace_file *file = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    char pattern[96];
+    glob_t found;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.rptrace", folder);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    if (rp_trace_file_open(found.gl_pathv[0], &file, &err) < 0)
+        fail_msg("%s", err.text);
+    globfree(&found);
+    return file;
+}
+
+/* The n-th record of a kind, or NULL. */
+static const struct rp_record *nth(const struct rp_trace_file *file, uint32_t kind, size_t n)
+{
+    size_t count;
+    const struct rp_record *records = rp_trace_file_records(file, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (records[i].kind == kind && n-- == 0)
+            return &records[i];
+    return NULL;
+}
+
+static size_t count_kind(const struct rp_trace_file *file, uint32_t kind)
+{
+    size_t n = 0;
+
+    while (nth(file, kind, n))
+        n++;
+    return n;
+}
+
+static size_t recorded(uint32_t kind)
+{
+    struct rp_trace_file *file = read_trace();
+    size_t n = count_kind(file, kind);
+
+    rp_trace_file_close(file);
+    return n;
+}
+
+static struct rp_trace_header header_now(void)
+{
+    struct rp_trace_file *file = read_trace();
+    struct rp_trace_header header = *rp_trace_file_header(file);
+
+    rp_trace_file_close(file);
+    return header;
+}
+
+/* --- the program --------------------------------------------------------------------------- */
+
+static struct fake_queue *create_queue(void)
+{
+    struct rp_hsa_queue *queue = NULL;
+
+    assert_int_equal(
+        CORE(7, hsa_queue_create)(FAKE_GPU, 1024, 0, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue),
+        RP_HSA_SUCCESS);
+    return (struct fake_queue *)queue;
+}
+
+static void destroy_queue(struct fake_queue *queue)
+{
+    assert_int_equal(CORE(9, hsa_queue_destroy)(&queue->handle), RP_HSA_SUCCESS);
+}
+
+static void submit_one(struct fake_queue *queue, rp_hsa_signal signal)
+{
+    const struct rp_hsa_packet packet = fake_dispatch(fake_kernel_object(0), signal);
+
+    fake_submit(queue, &packet, 1);
+}
+
+/* Any wait that returns tells the tool to look. */
+static void wait_something(void)
+{
+    rp_hsa_signal signal = fake_signal(0);
+
+    CORE(44, hsa_signal_wait_scacquire)(signal, RP_HSA_CONDITION_LT, 1, UINT64_MAX, 0);
+    CORE(38, hsa_signal_destroy)(signal);
+}
+
+static int load(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/rp-test-tool-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    setenv("ROCM_PERF_TRACE_DIR", folder, 1);
+    fake_reset();
+    assert_true(OnLoad(&fake.root, 3, 0, NULL));
+    return 0;
+}
+
+static int unload(void **state)
+{
+    char command[96];
+
+    (void)state;
+    CORE(1, hsa_shut_down)();
+    OnUnload();
+    assert_int_equal(fake.queues_alive, 0);
+    fake_free();
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+static void without_folder_it_is_inert(void **state)
+{
+    void *before[128];
+
+    (void)state;
+    unsetenv("ROCM_PERF_TRACE_DIR");
+    fake_reset();
+    memcpy(before, fake.core->fn, sizeof(before));
+    assert_true(OnLoad(&fake.root, 3, 0, NULL));
+    assert_memory_equal(before, fake.core->fn, sizeof(before));
+    assert_int_equal(fake.signals_alive, 0);
+    OnUnload();
+    fake_free();
+}
+
+static void with_a_short_table_it_is_inert(void **state)
+{
+    void *before[128];
+
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/rp-test-tool-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    setenv("ROCM_PERF_TRACE_DIR", folder, 1);
+    fake_reset();
+    fake.core->version.minor_id = 16 + 123 * sizeof(void *); /* one entry short */
+    memcpy(before, fake.core->fn, sizeof(before));
+    assert_true(OnLoad(&fake.root, 3, 0, NULL));
+    assert_memory_equal(before, fake.core->fn, sizeof(before));
+    OnUnload();
+    fake_free();
+    assert_int_equal(rmdir(folder), 0); /* nothing was created */
+}
+
+static void agents_are_recorded(void **state)
+{
+    struct rp_trace_file *file = read_trace();
+    const struct rp_rec_agent *gpu = &nth(file, RP_REC_AGENT, 1)->u.agent;
+    const struct rp_record *prop;
+    uint64_t simds = 0;
+
+    (void)state;
+    assert_int_equal(count_kind(file, RP_REC_AGENT), 2);
+    assert_int_equal(gpu->handle, FAKE_GPU);
+    assert_int_equal(gpu->type, 1);
+    assert_int_equal(gpu->node_id, 90001);
+    assert_int_equal(gpu->logical_index, 1);
+    assert_int_equal(gpu->type_index, 0);
+    assert_string_equal(rp_trace_file_string(file, gpu->name_id), "gfx942");
+    for (size_t i = 0; (prop = nth(file, RP_REC_AGENT_PROP, i)); i++)
+        if (strcmp(rp_trace_file_string(file, prop->u.agent_prop.key_id), "simd_count") == 0)
+            simds = prop->u.agent_prop.value;
+    assert_int_equal(simds, 304 * 4);
+    rp_trace_file_close(file);
+}
+
+static void kernels_are_recorded(void **state)
+{
+    struct rp_trace_file *file;
+    const struct rp_rec_kernel *kernel;
+    const struct rp_rec_code_object *object;
+
+    (void)state;
+    fake.refuse_freeze = true;
+    assert_int_not_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    assert_int_equal(recorded(RP_REC_KERNEL), 0);
+    fake.refuse_freeze = false;
+    assert_int_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    file = read_trace();
+    object = &nth(file, RP_REC_CODE_OBJECT, 0)->u.code_object;
+    assert_int_equal(object->id, 1);
+    assert_int_equal(object->load_delta, -64);
+    assert_string_equal(rp_trace_file_string(file, object->uri_id),
+                        "memory://1#offset=0x10&size=32");
+    kernel = &nth(file, RP_REC_KERNEL, 0)->u.kernel;
+    assert_string_equal(rp_trace_file_string(file, kernel->name_id), "_Z3addPf.kd");
+    assert_int_equal(kernel->code_object_id, 1);
+    assert_int_equal(kernel->kernarg_bytes, 288);
+    assert_int_equal(kernel->arch_vgpr_count, 12);
+    assert_int_equal(kernel->accum_vgpr_count, 4);
+    assert_int_equal(kernel->sgpr_count, 32);
+    kernel = &nth(file, RP_REC_KERNEL, 1)->u.kernel;
+    assert_int_equal(kernel->arch_vgpr_count, 128);
+    assert_int_equal(kernel->accum_vgpr_count, 384);
+    assert_int_equal(kernel->sgpr_count, 112);
+    rp_trace_file_close(file);
+}
+
+static void packet_without_signal(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    struct rp_trace_file *file;
+    const struct rp_rec_dispatch *d;
+
+    (void)state;
+    CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL);
+    submit_one(queue, 0);
+    assert_int_equal(queue->count, 1);
+    assert_int_not_equal(queue->packets[0].completion, 0);
+    fake_execute(queue, 1);
+    wait_something(); /* from here on it must be in the file, whatever happens */
+    file = read_trace();
+    d = &nth(file, RP_REC_DISPATCH, 0)->u.dispatch;
+    assert_int_equal(d->dispatch_id, 1);
+    assert_int_equal(d->kernel_id, 1);
+    assert_int_equal(d->agent, FAKE_GPU);
+    assert_int_equal(d->start_ns, 1010);
+    assert_int_equal(d->end_ns, 1020);
+    assert_int_equal(d->grid[0], 640);
+    assert_int_equal(d->grid[2], 3);
+    assert_int_equal(d->workgroup[1], 2);
+    assert_int_equal(d->group_bytes, 1024);
+    assert_int_equal(d->private_bytes, 16);
+    assert_int_equal(d->barrier_bit, 1);
+    assert_int_equal(d->tid, gettid());
+    assert_false(rp_trace_file_complete(file)); /* not unloaded yet */
+    rp_trace_file_close(file);
+    destroy_queue(queue);
+}
+
+static void programs_signal_stays(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal signal = fake_signal(1);
+    struct rp_trace_file *file;
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        submit_one(queue, signal);
+        assert_int_equal(queue->packets[0].completion, signal);
+        fake_execute(queue, 1);
+        assert_int_equal(((struct rp_amd_signal *)signal)->value, 0);
+        /* The program reuses the signal at once: its times must have been taken. */
+        if (i == 0)
+            CORE(41, hsa_signal_store_relaxed)(signal, 1);
+        else if (i == 1)
+            CORE(57, hsa_signal_exchange_relaxed)(signal, 1);
+        else
+            CORE(38, hsa_signal_destroy)(signal);
+    }
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_DISPATCH), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(nth(file, RP_REC_DISPATCH, i)->u.dispatch.start_ns, 1010 + 20 * i);
+    assert_int_equal(rp_trace_file_header(file)->lost_dispatches, 0);
+    rp_trace_file_close(file);
+    destroy_queue(queue);
+}
+
+static void value_reset_behind_our_back(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal signal = fake_signal(1);
+
+    (void)state;
+    submit_one(queue, signal);
+    fake_execute(queue, 1);
+    ((struct rp_amd_signal *)signal)->value = 1; /* through hsa_amd_signal_value_pointer */
+    submit_one(queue, signal);
+    assert_int_equal(queue->packets[0].completion, signal);
+    fake_execute(queue, 1);
+    CORE(38, hsa_signal_destroy)(signal);
+    assert_int_equal(recorded(RP_REC_DISPATCH), 2);
+    destroy_queue(queue);
+}
+
+static void shared_signal_is_forwarded(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal signal = fake_signal(2);
+    struct rp_amd_signal *raw = (struct rp_amd_signal *)signal;
+
+    (void)state;
+    submit_one(queue, signal);
+    submit_one(queue, signal);
+    assert_int_not_equal(queue->packets[0].completion, signal);
+    assert_int_not_equal(queue->packets[1].completion, queue->packets[0].completion);
+    fake_execute(queue, 1);
+    wait_something(); /* must not finish it without telling the program's signal */
+    assert_int_equal(raw->value, 2);
+    assert_int_equal(fake_run_handlers(), 1);
+    assert_int_equal(raw->value, 1);
+    assert_int_equal(raw->start_ts, 1010);
+    assert_int_equal(raw->end_ts, 1020);
+    fake_execute(queue, 1);
+    assert_int_equal(fake_run_handlers(), 1);
+    assert_int_equal(raw->value, 0);
+    assert_int_equal(raw->end_ts, 1040);
+    assert_int_equal(recorded(RP_REC_DISPATCH), 2);
+    CORE(38, hsa_signal_destroy)(signal);
+    destroy_queue(queue);
+}
+
+static void signal_pending_twice_is_forwarded(void **state)
+{
+    struct fake_queue *one = create_queue(), *two = create_queue();
+    rp_hsa_signal signal = fake_signal(1);
+    struct rp_trace_file *file;
+
+    (void)state;
+    submit_one(one, signal);
+    submit_one(two, signal);
+    assert_int_equal(one->packets[0].completion, signal);
+    assert_int_not_equal(two->packets[0].completion, signal);
+    fake_execute(one, 1);
+    fake_execute(two, 1);
+    assert_int_equal(fake_run_handlers(), 1);
+    assert_int_equal(((struct rp_amd_signal *)signal)->value, -1); /* as without the tool */
+    file = read_trace();
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 0)->u.dispatch.start_ns, 1010);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 1)->u.dispatch.start_ns, 1030);
+    rp_trace_file_close(file);
+    CORE(38, hsa_signal_destroy)(signal);
+    destroy_queue(one);
+    destroy_queue(two);
+}
+
+static bool is_dispatch(const struct rp_hsa_packet *packet)
+{
+    return (packet->header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH;
+}
+
+static void other_packets_pass_untouched(void **state)
+{
+    enum { COUNT = 200 };
+    struct fake_queue *queue = create_queue();
+    struct rp_hsa_packet packets[COUNT];
+    size_t dispatches = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        static const uint16_t types[] = {0, 3, 5, RP_AQL_KERNEL_DISPATCH}; /* vendor, barriers */
+
+        memset(&packets[i], (int)(i + 1), sizeof(packets[i]));
+        packets[i].header = types[i % 4];
+        if (is_dispatch(&packets[i]))
+            packets[i] = fake_dispatch(fake_kernel_object(0), 0);
+        dispatches += is_dispatch(&packets[i]);
+    }
+    fake_submit(queue, packets, COUNT);
+    assert_int_equal(queue->count, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct rp_hsa_packet got = queue->packets[i];
+
+        if (is_dispatch(&got)) {
+            assert_int_not_equal(got.completion, 0);
+            got.completion = 0; /* the only change */
+        } else {
+            queue->packets[i].completion = 0; /* the pattern is no signal to execute with */
+        }
+        assert_memory_equal(&got, &packets[i], sizeof(got));
+    }
+    fake_execute(queue, COUNT);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), dispatches);
+    destroy_queue(queue);
+}
+
+static void nothing_is_lost_when_the_pool_is_empty(void **state)
+{
+    enum { MANY = 5000 };
+    struct fake_queue *queue = create_queue();
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        submit_one(queue, 0);
+    for (size_t i = 1; i < MANY; i++) /* all waiting signals differ */
+        assert_int_not_equal(queue->packets[i].completion, queue->packets[i - 1].completion);
+    fake_execute(queue, MANY);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), MANY);
+    assert_int_equal(header_now().lost_dispatches, 0);
+    destroy_queue(queue);
+}
+
+static void out_of_order_completion(void **state)
+{
+    struct fake_queue *queue = create_queue();
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++)
+        submit_one(queue, 0);
+    for (size_t i = 299; i >= 1; i--)
+        fake_execute_at(queue, i);
+    fake_execute(queue, 1);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 300);
+    destroy_queue(queue);
+}
+
+static void no_signal_to_be_had(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    size_t given = 0;
+
+    (void)state;
+    fake.refuse_signals = true;
+    for (size_t i = 0; i < 1000; i++)
+        submit_one(queue, 0);
+    for (size_t i = 0; i < 1000; i++)
+        given += queue->packets[i].completion != 0;
+    assert_true(given < 1000);
+    fake_execute(queue, 1000);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), given);
+    assert_int_equal(header_now().lost_dispatches, 1000 - given);
+    destroy_queue(queue);
+}
+
+static void times_that_were_never_written_are_lost(void **state)
+{
+    struct fake_queue *queue = create_queue();
+
+    (void)state;
+    assert_int_equal(AMD(2, hsa_amd_profiling_set_profiler_enabled)(&queue->handle, 0), 0);
+    assert_true(queue->profiled); /* we keep it on */
+    queue->profiled = false;      /* hardware that does not write times */
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 0);
+    assert_int_equal(header_now().lost_dispatches, 1);
+    destroy_queue(queue);
+}
+
+static void copies_are_recorded(void **state)
+{
+    rp_hsa_signal signal = fake_signal(1), shared = fake_signal(3);
+    char from[64] = "x", to[64] = "";
+    struct rp_trace_file *file;
+    const struct rp_rec_copy *copy;
+
+    (void)state;
+    assert_true(fake.copy_profiling);
+    assert_int_equal(AMD(3, hsa_amd_profiling_async_copy_enable)(false), RP_HSA_SUCCESS);
+    assert_true(fake.copy_profiling);
+    assert_int_not_equal(
+        AMD(15, hsa_amd_memory_async_copy)(NULL, FAKE_GPU, from, FAKE_CPU, 64, 0, NULL, signal),
+        RP_HSA_SUCCESS);
+    assert_int_equal(
+        AMD(15, hsa_amd_memory_async_copy)(to, FAKE_GPU, from, FAKE_CPU, 64, 0, NULL, signal),
+        RP_HSA_SUCCESS);
+    CORE(41, hsa_signal_store_relaxed)(signal, 1);
+    assert_int_equal(
+        AMD(15, hsa_amd_memory_async_copy)(to, FAKE_GPU, from, FAKE_CPU, 64, 0, NULL, shared),
+        RP_HSA_SUCCESS);
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_COPY), 1);
+    copy = &nth(file, RP_REC_COPY, 0)->u.copy;
+    assert_int_equal(copy->bytes, 64);
+    assert_int_equal(copy->dst_agent, FAKE_GPU);
+    assert_int_equal(copy->src_agent, FAKE_CPU);
+    assert_int_equal(copy->end_ns - copy->start_ns, 10);
+    assert_int_equal(rp_trace_file_header(file)->lost_records, 1); /* the shared one, honestly */
+    rp_trace_file_close(file);
+    CORE(38, hsa_signal_destroy)(signal);
+    CORE(38, hsa_signal_destroy)(shared);
+}
+
+static void queue_destroyed_with_work(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    struct rp_trace_header header;
+
+    (void)state;
+    submit_one(queue, 0);
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    destroy_queue(queue);
+    assert_int_equal(recorded(RP_REC_DISPATCH), 1);
+    assert_int_equal(recorded(RP_REC_QUEUE_END), 1);
+    header = header_now();
+    assert_int_equal(header.lost_dispatches, 1);
+    queue = create_queue();
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 2);
+    destroy_queue(queue);
+}
+
+static void queue_that_cannot_be_intercepted(void **state)
+{
+    struct fake_queue *queue;
+
+    (void)state;
+    fake.refuse_intercept = true;
+    queue = create_queue();
+    assert_false(queue->intercepted);
+    submit_one(queue, 0);
+    assert_int_equal(queue->packets[0].completion, 0);
+    assert_true(header_now().flags & RP_TRACE_UNTRACED_QUEUE);
+    destroy_queue(queue);
+}
+
+static struct rp_hsa_queue *error_source;
+static void on_error(rp_hsa_status status, struct rp_hsa_queue *queue, void *data)
+{
+    (void)status;
+    error_source = queue;
+    ++*(int *)data;
+}
+
+static void errors_name_the_programs_queue(void **state)
+{
+    struct rp_hsa_queue *handle = NULL, inner = {0};
+    struct fake_queue *queue;
+    int calls = 0;
+
+    (void)state;
+    CORE(7, hsa_queue_create)(FAKE_GPU, 64, 0, on_error, &calls, 0, 0, &handle);
+    queue = (struct fake_queue *)handle;
+    queue->on_error(1, &inner, queue->on_error_data);
+    assert_int_equal(calls, 1);
+    assert_ptr_equal(error_source, handle);
+    destroy_queue(queue);
+}
+
+static void forked_child_leaves_the_file_alone(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    uint64_t before;
+    pid_t child;
+    int status;
+
+    (void)state;
+    before = header_now().committed_records;
+    child = fork();
+    if (child == 0) {
+        submit_one(queue, 0);
+        _exit(queue->packets[0].completion == 0 ? 0 : 1); /* passed through */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(header_now().committed_records, before);
+    submit_one(queue, 0); /* the parent goes on */
+    fake_execute(queue, 1);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 1);
+    destroy_queue(queue);
+}
+
+static void full_disk_is_counted(void **state)
+{
+    enum { MANY = 20000 };
+    struct fake_queue *queue = create_queue();
+    struct rlimit before, small;
+    struct rp_trace_header header;
+
+    (void)state;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 1500 * 1024; /* one window fits, two do not */
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (size_t i = 0; i < MANY; i++) {
+        submit_one(queue, 0);
+        fake_execute(queue, 1);
+        if (i % 100 == 99)
+            wait_something();
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    header = header_now();
+    assert_true(header.lost_records > MANY / 2);
+    assert_int_equal(recorded(RP_REC_DISPATCH) + header.lost_records, MANY);
+    destroy_queue(queue);
+}
+
+static void unload_closes(void **state)
+{
+    struct fake_queue *queue;
+    struct rp_trace_file *file;
+
+    load(state);
+    queue = create_queue();
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    destroy_queue(queue);
+    CORE(1, hsa_shut_down)();
+    assert_int_equal(fake.signals_alive, 0); /* the pools were given back in time */
+    OnUnload();
+    file = read_trace();
+    assert_true(rp_trace_file_complete(file));
+    assert_int_equal(count_kind(file, RP_REC_DISPATCH), 1);
+    assert_true(rp_trace_file_header(file)->fini_ns >= rp_trace_file_header(file)->init_ns);
+    rp_trace_file_close(file);
+    OnUnload(); /* twice is once */
+    unload(state);
+}
+
+static void unload_with_running_kernel(void **state)
+{
+    struct fake_queue *queue;
+    struct rp_trace_file *file;
+
+    load(state);
+    queue = create_queue();
+    submit_one(queue, 0);
+    CORE(1, hsa_shut_down)(); /* waits, but not for ever */
+    OnUnload();
+    file = read_trace();
+    assert_true(rp_trace_file_header(file)->flags & RP_TRACE_CLOSED);
+    assert_int_equal(rp_trace_file_header(file)->lost_dispatches, 1);
+    assert_false(rp_trace_file_complete(file));
+    rp_trace_file_close(file);
+    submit_one(queue, 0); /* late, into hooks of an unloaded tool */
+    assert_int_equal(queue->packets[1].completion, 0);
+    destroy_queue(queue);
+    unload(state);
+}
+
+enum { THREADS = 4, PER_THREAD = 3000 };
+
+static void *submit_and_wait(void *data)
+{
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal signal = fake_signal(1);
+
+    (void)data;
+    for (int i = 0; i < PER_THREAD; i++) {
+        bool with_signal = i % 7 == 6;
+
+        submit_one(queue, with_signal ? signal : 0);
+        if (!with_signal && i % 5 != 0)
+            continue;
+        fake_execute(queue, queue->count);
+        if (with_signal) {
+            if (i % 2)
+                CORE(44, hsa_signal_wait_scacquire)(signal, RP_HSA_CONDITION_LT, 1, 1, 0);
+            CORE(102, hsa_signal_silent_store_relaxed)(signal, 1);
+        }
+    }
+    fake_execute(queue, queue->count);
+    CORE(38, hsa_signal_destroy)(signal);
+    destroy_queue(queue);
+    return NULL;
+}
+
+static void many_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    struct rp_trace_file *file;
+    size_t count;
+    const struct rp_record *records;
+    static uint8_t seen[THREADS * PER_THREAD + 1];
+
+    (void)state;
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_and_wait, NULL), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    file = read_trace();
+    records = rp_trace_file_records(file, &count);
+    memset(seen, 0, sizeof(seen));
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_dispatch *d = &records[i].u.dispatch;
+
+        if (records[i].kind != RP_REC_DISPATCH)
+            continue;
+        assert_in_range(d->dispatch_id, 1, THREADS * PER_THREAD);
+        assert_int_equal(d->end_ns > d->start_ns, 1);
+        assert_int_equal(seen[d->dispatch_id]++, 0);
+    }
+    assert_int_equal(count_kind(file, RP_REC_QUEUE), THREADS);
+    for (size_t i = 1; i <= THREADS * PER_THREAD; i++)
+        assert_int_equal(seen[i], 1);
+    rp_trace_file_close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_folder_it_is_inert),
+        cmocka_unit_test(with_a_short_table_it_is_inert),
+        cmocka_unit_test_setup_teardown(agents_are_recorded, load, unload),
+        cmocka_unit_test_setup_teardown(kernels_are_recorded, load, unload),
+        cmocka_unit_test_setup_teardown(packet_without_signal, load, unload),
+        cmocka_unit_test_setup_teardown(programs_signal_stays, load, unload),
+        cmocka_unit_test_setup_teardown(value_reset_behind_our_back, load, unload),
+        cmocka_unit_test_setup_teardown(shared_signal_is_forwarded, load, unload),
+        cmocka_unit_test_setup_teardown(signal_pending_twice_is_forwarded, load, unload),
+        cmocka_unit_test_setup_teardown(other_packets_pass_untouched, load, unload),
+        cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_pool_is_empty, load, unload),
+        cmocka_unit_test_setup_teardown(out_of_order_completion, load, unload),
+        cmocka_unit_test_setup_teardown(no_signal_to_be_had, load, unload),
+        cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, load, unload),
+        cmocka_unit_test_setup_teardown(copies_are_recorded, load, unload),
+        cmocka_unit_test_setup_teardown(queue_destroyed_with_work, load, unload),
+        cmocka_unit_test_setup_teardown(queue_that_cannot_be_intercepted, load, unload),
+        cmocka_unit_test_setup_teardown(errors_name_the_programs_queue, load, unload),
+        cmocka_unit_test_setup_teardown(forked_child_leaves_the_file_alone, load, unload),
+        cmocka_unit_test_setup_teardown(full_disk_is_counted, load, unload),
+        cmocka_unit_test(unload_closes),
+        cmocka_unit_test(unload_with_running_kernel),
+        cmocka_unit_test_setup_teardown(many_threads, load, unload),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
