@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../isa/mem_lanes.h"
 #include "dispatch.h"
 #include "run.h"
 #include "slot.h"
@@ -27,6 +28,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->arch = arch;
     d->launch = *launch;
     rp_mem_init(&d->mem, host);
+    d->lanes = rp_mem_lanes_best();
     d->resident_target = 1;
     if (rp_kernel_resolve(&d->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;

@@ -13,6 +13,8 @@
 #include "kernel.h"
 #include "memory.h"
 
+struct rp_mem_lanes;
+
 enum { RP_CODE_WAYS = 64 };
 
 /**
@@ -33,6 +35,7 @@ struct rp_dispatch {
     struct rp_launch launch;
     struct rp_kernel kernel;
     struct rp_mem mem;
+    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
     struct rp_counts counts;
     struct rp_fault fault;
     enum rp_run_state state;

@@ -27,26 +27,20 @@ static bool uniform(const uint32_t *row)
     return !differs;
 }
 
+#if RP_LANE_LEVEL == 2
+
 static void bounds(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high)
 {
-    uint32_t low = row[__builtin_ctzll(exec)], high = low;
-    if (exec == ~0ull) {
-        for (unsigned lane = 0; lane < RP_LANES; lane++) {
-            low = row[lane] < low ? row[lane] : low;
-            high = row[lane] > high ? row[lane] : high;
-        }
-    } else {
-        for (uint64_t left = exec; left; left &= left - 1) {
-            uint32_t value = row[__builtin_ctzll(left)];
-            low = value < low ? value : low;
-            high = value > high ? value : high;
-        }
+    __m512i low = _mm512_set1_epi32((int)row[__builtin_ctzll(exec)]), high = low;
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        __mmask16 active = (__mmask16)(exec >> lane);
+        __m512i value = _mm512_loadu_si512(row + lane);
+        low = _mm512_mask_min_epu32(low, active, low, value);
+        high = _mm512_mask_max_epu32(high, active, high, value);
     }
-    *ret_low = low;
-    *ret_high = high;
+    *ret_low = _mm512_reduce_min_epu32(low);
+    *ret_high = _mm512_reduce_max_epu32(high);
 }
-
-#if RP_LANE_LEVEL == 2
 
 /* Sixteen lanes at a time with masked gathers and scatters. A pair of dwords is one 64-bit access,
  * so that what another thread writes in one piece is read in one piece. */
@@ -86,8 +80,8 @@ static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint
     }
 }
 
-static inline void store_pair8(const uint32_t *low, const uint32_t *high, uint8_t *base,
-                               __m256i at, __mmask8 inside)
+static inline void store_pair8(const uint32_t *low, const uint32_t *high, uint8_t *base, __m256i at,
+                               __mmask8 inside)
 {
     __m512i lo = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)low));
     __m512i hi = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)high));
@@ -115,6 +109,25 @@ static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *
 }
 
 #else
+
+static void bounds(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high)
+{
+    uint32_t low = row[__builtin_ctzll(exec)], high = low;
+    if (exec == ~0ull) {
+        for (unsigned lane = 0; lane < RP_LANES; lane++) {
+            low = row[lane] < low ? row[lane] : low;
+            high = row[lane] > high ? row[lane] : high;
+        }
+    } else {
+        for (uint64_t left = exec; left; left &= left - 1) {
+            uint32_t value = row[__builtin_ctzll(left)];
+            low = value < low ? value : low;
+            high = value > high ? value : high;
+        }
+    }
+    *ret_low = low;
+    *ret_high = high;
+}
 
 static inline void load_lane(uint32_t (*d)[RP_LANES], const struct rp_spread *s, unsigned lane,
                              unsigned dwords)
@@ -165,11 +178,11 @@ static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *
 #endif
 
 #define WIDTH(dwords)                                                                              \
-    static void load_##dwords(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec)   \
+    static void load_##dwords(uint32_t(*d)[RP_LANES], const struct rp_spread *s, uint64_t exec)    \
     {                                                                                              \
         load(d, s, exec, dwords);                                                                  \
     }                                                                                              \
-    static void store_##dwords(const uint32_t (*d)[RP_LANES], const struct rp_spread *s,           \
+    static void store_##dwords(const uint32_t(*d)[RP_LANES], const struct rp_spread *s,            \
                                uint64_t exec)                                                      \
     {                                                                                              \
         store(d, s, exec, dwords);                                                                 \

@@ -11,6 +11,7 @@
 
 #include "../exec/dispatch.h"
 #include "../exec/wave_host.h"
+#include "mem_lanes.h"
 #include "ops.h"
 
 #define RP_INLINE static inline __attribute__((always_inline))
@@ -103,6 +104,12 @@ RP_INLINE unsigned rp_elem_bytes(enum rp_elem e)
     default:
         return 4;
     }
+}
+
+/** Dwords of an element that is whole dwords, else 0. */
+RP_INLINE unsigned rp_elem_dwords(enum rp_elem e)
+{
+    return rp_elem_bytes(e) / 4;
 }
 
 RP_INLINE uint16_t rp_read16(const void *p)
@@ -243,28 +250,44 @@ RP_INLINE void rp_lanes_store(enum rp_elem e, rp_row *s, uint8_t *lane0, int64_t
     rp_elem_store(e, s, lane, lane0 + (int64_t)lane * stride);
 }
 
-/**
- * Whether a 32-bit row goes up by the same step from lane to lane, without wrapping. All lanes
- * count, active or not: that is cheap to test, and true for what compilers make of thread indices.
- */
-RP_INLINE bool rp_row_is_affine(const uint32_t *row, int64_t *ret_stride)
+/** First and last set lane of a non-empty set. */
+RP_INLINE unsigned rp_first_lane(uint64_t exec)
 {
-    uint32_t step = row[1] - row[0], expect = row[0], differs = 0;
-    for (unsigned lane = 0; lane < RP_LANES; lane++) {
-        differs |= row[lane] ^ expect;
-        expect += step;
-    }
-    int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
-    *ret_stride = (int32_t)step;
-    return !differs && last >= 0 && last <= UINT32_MAX;
+    return (unsigned)__builtin_ctzll(exec);
 }
 
-RP_INLINE bool rp_row_is_uniform(const uint32_t *row)
+RP_INLINE unsigned rp_last_lane(uint64_t exec)
 {
-    uint32_t differs = 0;
-    for (unsigned lane = 0; lane < RP_LANES; lane++)
-        differs |= row[lane] ^ row[0];
-    return !differs;
+    return 63 - (unsigned)__builtin_clzll(exec);
+}
+
+/** Lane loops for this CPU. */
+RP_INLINE const struct rp_mem_lanes *rp_lanes_of(const struct rp_wave *w)
+{
+    return w->group->dispatch->lanes;
+}
+
+/** Elements of the lanes in @p exec at their places in @p spread, none of them beyond last. */
+RP_INLINE void rp_spread_load(struct rp_wave *w, enum rp_elem e, rp_row *d,
+                              const struct rp_spread *spread, uint64_t exec)
+{
+    if (rp_elem_dwords(e)) {
+        rp_lanes_of(w)->load[rp_elem_dwords(e)](d, spread, exec);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    rp_elem_load(e, d, lane, spread->base + (spread->index[lane] - spread->zero));
+}
+
+RP_INLINE void rp_spread_store(struct rp_wave *w, enum rp_elem e, rp_row *s,
+                               const struct rp_spread *spread, uint64_t exec)
+{
+    if (rp_elem_dwords(e)) {
+        rp_lanes_of(w)->store[rp_elem_dwords(e)]((const rp_row *)s, spread, exec);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    rp_elem_store(e, s, lane, spread->base + (spread->index[lane] - spread->zero));
 }
 
 /* Loads of one address in a row after which a wave is taken to wait for somebody else. */
@@ -282,17 +305,6 @@ RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
         return RP_STEP_NEXT;
     w->poll_count = 0;
     return RP_STEP_YIELD;
-}
-
-/** First and last set lane of a non-empty set. */
-RP_INLINE unsigned rp_first_lane(uint64_t exec)
-{
-    return (unsigned)__builtin_ctzll(exec);
-}
-
-RP_INLINE unsigned rp_last_lane(uint64_t exec)
-{
-    return 63 - (unsigned)__builtin_clzll(exec);
 }
 
 /** Memory view of the wave's dispatch. */

@@ -15,7 +15,7 @@ RP_INLINE void count_lds(struct rp_wave *w, uint64_t exec, unsigned bytes)
 RP_INLINE bool affine_lds(const struct rp_wave *w, const uint32_t *address, uint32_t offset,
                           unsigned bytes, uint64_t exec, int64_t *ret_lane0, int64_t *ret_stride)
 {
-    if (!rp_row_is_affine(address, ret_stride))
+    if (!rp_lanes_of(w)->affine(address, ret_stride))
         return false;
     int64_t lane0 = (int64_t)address[0] + offset;
     int64_t from = lane0 + *ret_stride * (int64_t)rp_first_lane(exec);
@@ -24,14 +24,39 @@ RP_INLINE bool affine_lds(const struct rp_wave *w, const uint32_t *address, uint
     return from >= 0 && to >= 0 && (from > to ? from : to) + bytes <= w->group->lds_bytes;
 }
 
+/* Whole dwords, and at least one place in LDS they could be: then one loop does it all. */
+RP_INLINE bool spread_lds(const struct rp_wave *w, const uint32_t *address, uint32_t offset,
+                          enum rp_elem e, struct rp_spread *ret)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    if (!rp_elem_dwords(e) || offset + bytes > w->group->lds_bytes)
+        return false;
+    *ret = (struct rp_spread){.base = w->group->lds + offset,
+                              .index = address,
+                              .last = w->group->lds_bytes - bytes - offset};
+    return true;
+}
+
+/* The plain loop is only better for dwords side by side, and does narrow elements. */
+RP_INLINE bool is_simple(enum rp_elem e, uint64_t exec)
+{
+    return !rp_elem_dwords(e) || (e == RP_ELEM_B32 && exec == ~0ull);
+}
+
 RP_INLINE void ds_load(struct rp_wave *w, const uint32_t *address, uint32_t offset, rp_row *d,
                        enum rp_elem e, uint64_t exec)
 {
     static const uint8_t zero[16];
     const unsigned bytes = rp_elem_bytes(e);
+    struct rp_spread spread;
     int64_t lane0, stride;
-    if (affine_lds(w, address, offset, bytes, exec, &lane0, &stride)) {
+    if (is_simple(e, exec) && affine_lds(w, address, offset, bytes, exec, &lane0, &stride) &&
+        (!rp_elem_dwords(e) || stride == (int64_t)bytes)) {
         rp_lanes_load(e, d, w->group->lds + lane0, stride, exec);
+        return;
+    }
+    if (spread_lds(w, address, offset, e, &spread)) {
+        rp_spread_load(w, e, d, &spread, exec);
         return;
     }
     RP_FOR_LANES(lane, exec)
@@ -45,9 +70,15 @@ RP_INLINE void ds_store(struct rp_wave *w, const uint32_t *address, uint32_t off
                         enum rp_elem e, uint64_t exec)
 {
     const unsigned bytes = rp_elem_bytes(e);
+    struct rp_spread spread;
     int64_t lane0, stride;
-    if (affine_lds(w, address, offset, bytes, exec, &lane0, &stride)) {
+    if (is_simple(e, exec) && affine_lds(w, address, offset, bytes, exec, &lane0, &stride) &&
+        (!rp_elem_dwords(e) || stride == (int64_t)bytes)) {
         rp_lanes_store(e, s, w->group->lds + lane0, stride, exec);
+        return;
+    }
+    if (spread_lds(w, address, offset, e, &spread)) {
+        rp_spread_store(w, e, s, &spread, exec);
         return;
     }
     RP_FOR_LANES(lane, exec)

@@ -20,6 +20,12 @@ int rp_ds_bpermute_b32(struct rp_wave *w, const struct rp_insn *in)
     const uint32_t *address = rp_rows(w, &in->src[0])[0], *s = rp_rows(w, &in->src[1])[0];
     uint32_t offset = (uint32_t)in->offset & 0xffff;
     rp_row masked, out;
+    if (exec == ~0ull) {
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            out[lane] = s[(address[lane] + offset) / 4 % RP_LANES];
+        memcpy(rp_rows(w, &in->dst)[0], out, sizeof out);
+        return RP_STEP_NEXT;
+    }
     for (unsigned lane = 0; lane < RP_LANES; lane++)
         masked[lane] = exec >> lane & 1 ? s[lane] : 0;
     for (unsigned lane = 0; lane < RP_LANES; lane++)

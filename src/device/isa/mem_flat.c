@@ -23,12 +23,12 @@ RP_INLINE bool affine_global(struct rp_wave *w, const struct rp_insn *in, uint64
                              int64_t *ret_stride)
 {
     const rp_row *v = rp_rows(w, &in->src[0]);
-    if (!rp_row_is_affine(v[0], ret_stride))
+    if (!rp_lanes_of(w)->affine(v[0], ret_stride))
         return false;
     if (in->flags & RP_IF_SADDR) {
         *ret_va = rp_opnd_u64(w, &in->src[2]) + v[0][0];
     } else {
-        if (!rp_row_is_uniform(v[1]))
+        if (!rp_lanes_of(w)->uniform(v[1]))
             return false;
         *ret_va = v[0][0] | (uint64_t)v[1][0] << 32;
     }
@@ -45,6 +45,40 @@ RP_INLINE uint8_t *map_affine(struct rp_wave *w, uint64_t va, int64_t stride, un
     uint64_t low = stride < 0 ? to : from, high = stride < 0 ? from : to;
     uint8_t *p = rp_mem_at(rp_mem_of(w), low, high - low + bytes, write);
     return p ? (uint8_t *)((uintptr_t)p - (uintptr_t)(low - va)) : NULL;
+}
+
+/*
+ * The lanes' places when all active lanes share the upper half of the address and everything
+ * between the lowest and the highest is mapped in one piece. *ret_poll_va is the first active
+ * lane's address.
+ */
+RP_INLINE bool map_spread(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                          uint64_t exec, unsigned write, struct rp_spread *ret,
+                          uint64_t *ret_poll_va)
+{
+    const struct rp_mem_lanes *lanes = rp_lanes_of(w);
+    const rp_row *v = rp_rows(w, &in->src[0]);
+    uint64_t base = (uint64_t)(int64_t)in->offset;
+    uint32_t low, high;
+    if (in->flags & RP_IF_SADDR) {
+        base += rp_opnd_u64(w, &in->src[2]);
+    } else {
+        lanes->bounds(v[1], exec, &low, &high);
+        if (low != high)
+            return false;
+        base += (uint64_t)low << 32;
+    }
+    lanes->bounds(v[0], exec, &low, &high);
+    const struct rp_exec_host *host = rp_wave_host(w);
+    if (in->seg == RP_SEG_FLAT && (rp_space_of(host, base + low) != RP_SPACE_GLOBAL ||
+                                   rp_space_of(host, base + high) != RP_SPACE_GLOBAL))
+        return false;
+    uint8_t *p = NULL;
+    if (high - low <= INT32_MAX)
+        p = rp_mem_at(rp_mem_of(w), base + low, (uint64_t)high - low + bytes, write);
+    *ret = (struct rp_spread){.base = p, .index = v[0], .zero = low, .last = high - low};
+    *ret_poll_va = base + v[0][rp_first_lane(exec)];
+    return p;
 }
 
 static int bad_lane(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
@@ -125,21 +159,33 @@ static void count_lane(struct rp_wave *w, enum rp_space space, unsigned bytes, b
         c->read_bytes += bytes;
 }
 
+/* Dwords side by side in all lanes, or narrow elements at any step: the plain loop is best. */
+RP_INLINE bool is_simple(enum rp_elem e, int64_t stride, uint64_t exec)
+{
+    return !rp_elem_dwords(e) || (exec == ~0ull && stride == (int64_t)rp_elem_bytes(e));
+}
+
 RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w), va;
     int64_t stride;
+    struct rp_spread spread;
     rp_row *d = rp_rows(w, &in->dst);
     if (!exec)
         return RP_STEP_NEXT;
-    if (affine_global(w, in, &va, &stride)) {
+    if (affine_global(w, in, &va, &stride) && is_simple(e, stride, exec)) {
         const uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 0);
         if (lane0) {
             rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
             rp_lanes_load(e, d, lane0, stride, exec);
             return rp_note_poll(w, va);
         }
+    }
+    if (map_spread(w, in, bytes, exec, 0, &spread, &va)) {
+        rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+        rp_spread_load(w, e, d, &spread, exec);
+        return rp_note_poll(w, va);
     }
     uint64_t vas[RP_LANES];
     rp_flat_addresses(w, in, vas);
@@ -158,17 +204,23 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
     const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w), va;
     int64_t stride;
+    struct rp_spread spread;
     rp_row *s = rp_rows(w, &in->src[1]);
     if (!exec)
         return RP_STEP_NEXT;
     w->poll_va = 0;
-    if (affine_global(w, in, &va, &stride)) {
+    if (affine_global(w, in, &va, &stride) && is_simple(e, stride, exec)) {
         uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
         if (lane0) {
             rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
             rp_lanes_store(e, s, lane0, stride, exec);
             return RP_STEP_NEXT;
         }
+    }
+    if (map_spread(w, in, bytes, exec, 1, &spread, &va)) {
+        rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+        rp_spread_store(w, e, s, &spread, exec);
+        return RP_STEP_NEXT;
     }
     uint64_t vas[RP_LANES];
     rp_flat_addresses(w, in, vas);
@@ -200,7 +252,7 @@ RP_INLINE bool scratch_rows(struct rp_wave *w, const struct rp_insn *in, unsigne
     *ret_offset = scratch_base(w, in);
     if (in->flags & RP_IF_VADDR) {
         const rp_row *v = rp_rows(w, &in->src[0]);
-        if (!rp_row_is_uniform(v[0]))
+        if (!rp_lanes_of(w)->uniform(v[0]))
             return false;
         *ret_offset += v[0][0];
     }
