@@ -57,14 +57,18 @@ static inline uint32_t rp_mul_h16(uint32_t x, uint32_t y)
     return rp_h16_of_f32(rp_nan1(a, a * b));
 }
 
-/* The product is exact in f64, and the sum rounded there cannot land on an f16 midpoint that it was
- * not on: products have 22 bits, so whatever f64 loses is far below an f16 half step. */
+/* The product of two f16 is exact in f32. The sum is rounded to odd there (its rounding error, also
+ * exact, says whether and which way), which leaves the rounding to f16 as the only one. */
 static inline uint32_t rp_fma_h16(float a, float b, float c)
 {
-    const double r = (double)a * (double)b + (double)c;
-    const uint32_t h = rp_h16_of_f64(r);
-    const float nan = rp_nan3(a, b, rp_nan1(c, 0.0f));
-    return nan != nan ? rp_h16_of_f32(nan) : h;
+    const float p = a * b, s = p + c;
+    const float t = s - p, err = (p - (s - t)) + (c - t); /* NaN next to infinities */
+    const uint32_t bits = rp_bits_f32(s), err_bits = rp_bits_f32(err);
+    /* Rounded away from zero when sum and error differ in sign: then the odd neighbour is below. */
+    const uint32_t away = (bits ^ err_bits) >> 31 & ~bits & 1;
+    const uint32_t mag = err_bits & 0x7fffffffu, odd = (bits - away) | 1;
+    const float r = rp_f32_of(rp_sel32(mag - 1 < 0x7f7fffffu, odd, bits)); /* finite, not zero */
+    return rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, r)));
 }
 
 /* Below 1: in f16 the subtraction rounds up to 1 for tiny negative numbers. */
