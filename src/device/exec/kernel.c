@@ -247,6 +247,11 @@ static uint64_t start_lanes(const struct rp_kernel *k, const struct rp_wave *w, 
     uint32_t y = first / extent[0] % extent[1];
     uint32_t z = first / extent[0] / extent[1];
     unsigned lane = 0;
+    if (extent[0] - x >= RP_LANES) { /* all in one row, as in every one-dimensional group */
+        for (; lane < RP_LANES; lane++)
+            v0[lane] = (x + lane) | y << 10 | z << 20;
+        return ~0ull;
+    }
     for (; lane < RP_LANES && first + lane < items; lane++) {
         v0[lane] = x | y << 10 | z << 20;
         if (++x == extent[0]) {

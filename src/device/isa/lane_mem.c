@@ -10,13 +10,15 @@ extern const struct rp_mem_lanes RP_LANE_SYM(mem_lanes);
 static bool affine(const uint32_t *row, int64_t *ret_stride)
 {
     uint32_t step = row[1] - row[0], expect = row[0], differs = 0;
+    int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
+    *ret_stride = (int32_t)step;
+    if (last < 0 || last > UINT32_MAX || row[63] != last) /* most that are not affine end here */
+        return false;
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         differs |= row[lane] ^ expect;
         expect += step;
     }
-    int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
-    *ret_stride = (int32_t)step;
-    return !differs && last >= 0 && last <= UINT32_MAX;
+    return !differs;
 }
 
 static bool uniform(const uint32_t *row)

@@ -220,8 +220,10 @@ RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, in
             memcpy(d[0], lane0, sizeof d[0]);
             return;
         }
+        uint8_t copy[RP_LANES * 16]; /* tells the compiler that d does not overlap it */
+        memcpy(copy, lane0, RP_LANES * bytes);
         for (unsigned lane = 0; lane < RP_LANES; lane++)
-            rp_elem_load(e, d, lane, lane0 + lane * bytes);
+            rp_elem_load(e, d, lane, copy + lane * bytes);
         return;
     }
     if (exec == ~0ull) {
