@@ -35,9 +35,26 @@ static inline bool is_plain(const struct rp_wave *w, const struct rp_insn *in)
     return __builtin_expect(!w->gpr_idx && in->vgpr_top <= w->vgpr_count, 1);
 }
 
-/* d = f(sources), no masks. @p n sources, @p rows result rows: constants at every use. */
+/* A 32- or 64-bit float source with its abs and neg. */
+static inline const uint32_t *fetch_signed(const struct rp_wave *w, const struct rp_insn *in,
+                                           unsigned i, struct rp_rows *b)
+{
+    const struct rp_opnd *o = &in->src[i];
+    const uint32_t *src = rp_fetch(w, o, b);
+    const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
+    const unsigned top = o->dwords - 1u;
+    if (!neg && !abs)
+        return src;
+    if (top)
+        rp_row_mask(b->row[0], src, ~0u, 0);
+    rp_row_mask(b->row[top], src + top * RP_LANES, abs ? 0x7fffffffu : ~0u, neg ? 0x80000000u : 0);
+    return b->row[0];
+}
+
+/* d = f(sources), no masks. @p n sources, @p rows result rows, @p sign with neg and abs: all
+ * constants at every use. */
 static inline __attribute__((always_inline)) int arith(struct rp_wave *w, const struct rp_insn *in,
-                                                       unsigned n, unsigned rows)
+                                                       unsigned n, unsigned rows, bool sign)
 {
     if (!is_plain(w, in))
         return rp_valu(w, in);
@@ -47,11 +64,11 @@ static inline __attribute__((always_inline)) int arith(struct rp_wave *w, const 
     struct rp_rows b[3];
     struct rp_lane_args a;
     a.mode = w->mode;
-    a.s0 = rp_fetch(w, &in->src[0], &b[0]);
+    a.s0 = sign ? fetch_signed(w, in, 0, &b[0]) : rp_fetch(w, &in->src[0], &b[0]);
     if (n > 1)
-        a.s1 = rp_fetch(w, &in->src[1], &b[1]);
+        a.s1 = sign ? fetch_signed(w, in, 1, &b[1]) : rp_fetch(w, &in->src[1], &b[1]);
     if (n > 2)
-        a.s2 = rp_fetch(w, &in->src[2], &b[2]);
+        a.s2 = sign ? fetch_signed(w, in, 2, &b[2]) : rp_fetch(w, &in->src[2], &b[2]);
     uint32_t *dst = w->vgpr[in->dst.index];
     if (__builtin_expect(exec == ~0ull, 1)) {
         a.d = dst;
@@ -69,7 +86,11 @@ static inline __attribute__((always_inline)) int arith(struct rp_wave *w, const 
 #define ARITH(n, rows)                                                                             \
     static int arith_##n##_##rows(struct rp_wave *w, const struct rp_insn *in)                     \
     {                                                                                              \
-        return arith(w, in, n, rows);                                                              \
+        return arith(w, in, n, rows, false);                                                       \
+    }                                                                                              \
+    static int signed_##n##_##rows(struct rp_wave *w, const struct rp_insn *in)                    \
+    {                                                                                              \
+        return arith(w, in, n, rows, true);                                                        \
     }
 ARITH(1, 1)
 ARITH(2, 1)
@@ -176,23 +197,45 @@ static void choose_lane(struct rp_insn *in)
         in->fn = rp_fault_unimplemented;
 }
 
+/* Nothing but neg and abs, on plain 32- and 64-bit floats. */
+static bool only_signs(const struct rp_insn *in)
+{
+    if (in->flags & (RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA) || in->fmt != RP_FMT_VOP3 ||
+        in->op_sel != 0)
+        return false;
+    for (unsigned i = 0; i < 3; i++)
+        if (((in->neg | in->abs) >> i & 1) && in->src[i].type != RP_T_F32 &&
+            in->src[i].type != RP_T_F64)
+            return false;
+    return true;
+}
+
+static bool only_packed_f32(const struct rp_insn *in)
+{
+    return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF32 && !(in->flags & RP_IF_DSTMOD);
+}
+
 static void choose_short_way(struct rp_insn *in)
 {
-    static rp_insn_fn *const table[3][2] = {
+    static rp_insn_fn *const plain[3][2] = {
         {arith_1_1, arith_1_2}, {arith_2_1, arith_2_2}, {arith_3_1, arith_3_2}};
+    static rp_insn_fn *const with_signs[3][2] = {
+        {signed_1_1, signed_1_2}, {signed_2_1, signed_2_2}, {signed_3_1, signed_3_2}};
+    const bool modified = in->flags & (RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA);
+    const bool masked = in->sdst.kind != RP_OPND_NONE || in->src[3].kind != RP_OPND_NONE;
     unsigned n = 0;
     while (n < 3 && in->src[n].kind != RP_OPND_NONE)
         n++;
-    if (in->fn == rp_valu_cmp) {
+    if (in->fn == rp_valu_cmp && !modified)
         in->fn = compare;
-        return;
-    }
     if (in->fn != rp_valu || n == 0 || in->dst.dwords > 2)
         return;
-    if (in->sdst.kind != RP_OPND_NONE || in->src[3].kind != RP_OPND_NONE)
-        in->fn = arith_masked;
-    else
-        in->fn = table[n - 1][in->dst.dwords - 1];
+    if (!modified)
+        in->fn = masked ? arith_masked : plain[n - 1][in->dst.dwords - 1];
+    else if (!masked && only_packed_f32(in))
+        in->fn = rp_valu_packed_f32;
+    else if (!masked && only_signs(in))
+        in->fn = with_signs[n - 1][in->dst.dwords - 1];
 }
 
 void rp_valu_bind(struct rp_insn *in)
@@ -208,7 +251,6 @@ void rp_valu_bind(struct rp_insn *in)
     if (in->op == RP_OP_v_pk_mov_b32)
         return; /* moves only: valu_mod.c */
     choose_lane(in);
-    const uint32_t modified = RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA;
-    if (in->lane && !(in->flags & modified))
+    if (in->lane)
         choose_short_way(in);
 }

@@ -62,6 +62,29 @@ static inline void rp_row_blend(uint32_t *dst, const uint32_t *src, uint64_t mas
     }
 }
 
+__attribute__((target("avx512f"))) static inline void
+rp_mask_avx512(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
+{
+    const __m512i k = _mm512_set1_epi32((int)keep), x = _mm512_set1_epi32((int)flip);
+    for (unsigned i = 0; i < RP_LANES; i += 16)
+        _mm512_store_si512(dst + i,
+                           _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(src + i), k), x));
+}
+
+/** dst[lane] = (src[lane] & keep) ^ flip: abs and neg. Aligned rows, the same or disjoint. */
+static inline void rp_row_mask(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        rp_mask_avx512(dst, src, keep, flip);
+        return;
+    }
+    const __m128i k = _mm_set1_epi32((int)keep), x = _mm_set1_epi32((int)flip);
+    for (unsigned i = 0; i < RP_LANES; i += 4) {
+        const __m128i v = _mm_load_si128((const __m128i *)(src + i));
+        _mm_store_si128((__m128i *)(dst + i), _mm_xor_si128(_mm_and_si128(v, k), x));
+    }
+}
+
 /** Broadcasts a scalar operand into @p rows. */
 const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
                                 struct rp_rows *rows);
@@ -91,6 +114,9 @@ int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
  */
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
                                        struct rp_insn *moved);
+
+/** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
+rp_insn_fn rp_valu_packed_f32;
 
 /** Lane kernels with saturation, for the integer forms of CLAMP; NULL if there is none. */
 rp_lane_fn *rp_saturating_lane(unsigned op);

@@ -139,18 +139,24 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
     const bool lo_sel = in->op_sel >> i & 1, hi_sel = in->op_sel_hi >> i & 1;
     const bool neg_lo = in->neg >> i & 1, neg_hi = in->abs >> i & 1;
     if (type == RP_T_PKF32) {
-        const uint32_t flip_lo = neg_lo ? 0x80000000u : 0, flip_hi = neg_hi ? 0x80000000u : 0;
-        struct rp_rows old; /* src may be out itself */
-        memcpy(old.row, src, 2 * sizeof old.row[0]);
-        for (unsigned lane = 0; lane < RP_LANES; lane++) {
-            out->row[0][lane] = old.row[lo_sel][lane] ^ flip_lo;
-            out->row[1][lane] = old.row[hi_sel][lane] ^ flip_hi;
-        }
+        struct rp_rows copy;
+        if (!lo_sel && hi_sel && !neg_lo && !neg_hi)
+            return src;
+        if (src == out->row[0]) /* a broadcast scalar: its rows are about to be overwritten */
+            src = memcpy(copy.row, src, 2 * sizeof copy.row[0]);
+        rp_row_mask(out->row[0], src + (lo_sel ? RP_LANES : 0), ~0u, neg_lo ? 0x80000000u : 0);
+        rp_row_mask(out->row[1], src + (hi_sel ? RP_LANES : 0), ~0u, neg_hi ? 0x80000000u : 0);
         return out->row[0];
     }
     if (type == RP_T_PK16 || type == RP_T_PKF16) {
         const bool f = type == RP_T_PKF16;
         const uint32_t flip = (f && neg_lo ? 0x8000u : 0) | (f && neg_hi ? 0x80000000u : 0);
+        if (!lo_sel && hi_sel) {
+            if (flip == 0)
+                return src;
+            rp_row_mask(out->row[0], src, ~0u, flip);
+            return out->row[0];
+        }
         for (unsigned lane = 0; lane < RP_LANES; lane++) {
             const uint32_t v = src[lane];
             const uint32_t lo = v >> (lo_sel ? 16 : 0) & 0xffff;
@@ -161,8 +167,7 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
     }
     if (type != RP_T_F32 || !neg_lo)
         return src;
-    for (unsigned lane = 0; lane < RP_LANES; lane++) /* the f32 accumulator of dot2 */
-        out->row[0][lane] = src[lane] ^ 0x80000000u;
+    rp_row_mask(out->row[0], src, ~0u, 0x80000000u); /* the f32 accumulator of dot2 */
     return out->row[0];
 }
 
@@ -176,17 +181,17 @@ static const uint32_t *modified_source(const struct rp_insn *in, unsigned i, con
     const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
     if (!sdwa && !half && !neg && !abs)
         return src;
+    for (unsigned lane = 0; lane < RP_LANES && sdwa; lane++)
+        out->row[0][lane] = sdwa_part(src[lane], in->src_sel[i], in->sdwa_sext >> i & 1);
+    for (unsigned lane = 0; lane < RP_LANES && half; lane++)
+        out->row[0][lane] = src[lane] >> 16;
+    if (sdwa || half)
+        src = out->row[0];
     unsigned sign_row;
     const uint32_t sign = sign_bit(o->type, &sign_row);
-    if (src != out->row[0])
-        memcpy(out->row, src, o->dwords * sizeof out->row[0]);
-    for (unsigned lane = 0; lane < RP_LANES && (sdwa || half); lane++) {
-        uint32_t *v = &out->row[0][lane];
-        *v = sdwa ? sdwa_part(*v, in->src_sel[i], in->sdwa_sext >> i & 1) : *v >> 16;
-    }
-    for (unsigned lane = 0; lane < RP_LANES && (neg || abs); lane++) {
-        uint32_t *v = &out->row[sign_row][lane];
-        *v = (abs ? *v & ~sign : *v) ^ (neg ? sign : 0);
+    for (unsigned r = 0; r < o->dwords; r++) {
+        const uint32_t bit = r == sign_row ? sign : 0;
+        rp_row_mask(out->row[r], src + r * RP_LANES, abs ? ~bit : ~0u, neg ? bit : 0);
     }
     return out->row[0];
 }
@@ -308,6 +313,7 @@ static int execute(struct rp_wave *w, const struct rp_insn *in)
     const uint32_t *s[3] = {NULL, NULL, NULL};
     uint64_t active = RP_EXEC(w);
     struct rp_lane_args a = {.mode = w->mode, .d = result.row[0]};
+    bool direct = false;
     if (in->op == RP_OP_v_pk_mov_b32) {
         for (unsigned i = 0; i < 2; i++)
             s[i] = rp_fetch(w, &in->src[i], &b[i]);
@@ -319,11 +325,14 @@ static int execute(struct rp_wave *w, const struct rp_insn *in)
         a.s2 = s[2];
         if (in->src[3].kind != RP_OPND_NONE)
             a.mask_in = rp_opnd_u64(w, &in->src[3]);
+        direct = active == ~0ull && !(in->flags & (RP_IF_DSTMOD | RP_IF_SDWA));
         if (in->dst.kind == RP_OPND_NONE)
             a.d = NULL;
+        else if (direct)
+            a.d = w->vgpr[in->dst.index];
         in->lane(&a);
     }
-    if (in->dst.kind != RP_OPND_NONE) {
+    if (in->dst.kind != RP_OPND_NONE && !direct) {
         uint32_t *dst = w->vgpr[in->dst.index];
         if (in->flags & RP_IF_CLAMP)
             clamp_result(in->dst.type, &result);
@@ -333,6 +342,27 @@ static int execute(struct rp_wave *w, const struct rp_insn *in)
     }
     if (in->sdst.kind != RP_OPND_NONE)
         rp_sgpr64_set(w, in->sdst.index, a.mask_out & active);
+    return RP_STEP_NEXT;
+}
+
+int rp_valu_packed_f32(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (w->gpr_idx || !rp_registers_exist(w, in))
+        return rp_valu(w, in);
+    const uint64_t exec = RP_EXEC(w);
+    struct rp_rows b[3], result;
+    struct rp_lane_args a;
+    uint32_t *dst = w->vgpr[in->dst.index];
+    a.mode = w->mode;
+    a.d = exec == ~0ull ? dst : result.row[0];
+    a.s0 = packed_source(in, 0, rp_fetch(w, &in->src[0], &b[0]), &b[0]);
+    a.s1 = packed_source(in, 1, rp_fetch(w, &in->src[1], &b[1]), &b[1]);
+    if (in->src[2].kind != RP_OPND_NONE)
+        a.s2 = packed_source(in, 2, rp_fetch(w, &in->src[2], &b[2]), &b[2]);
+    in->lane(&a);
+    if (exec != ~0ull)
+        for (unsigned i = 0; i < 2; i++)
+            rp_row_blend(dst + i * RP_LANES, result.row[i], exec);
     return RP_STEP_NEXT;
 }
 
