@@ -218,15 +218,16 @@ static struct rp_queue *new_queue(rp_hsa_agent agent, rp_hsa_queue_error on_erro
     return queue;
 }
 
+/* Recorded under the lock that gives the index: the file has queues in order of it. */
 static void adopt(struct rp_tool *tool, struct rp_queue *queue)
 {
     pthread_mutex_lock(&tool->harvest.lock);
     queue->index = tool->queue_count++;
     queue->next = tool->queues;
     tool->queues = queue;
+    record_queue(tool, queue, RP_REC_QUEUE);
     rp_harvest_start(tool);
     pthread_mutex_unlock(&tool->harvest.lock);
-    record_queue(tool, queue, RP_REC_QUEUE);
 }
 
 static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32_t type,

@@ -1,0 +1,84 @@
+/**
+ * @file trace_summary.c
+ * @brief Prints what a record file holds, for the scripts beside it; checks what every trace of a
+ *        real run must satisfy (kernels do not overlap on one queue, names and registers known).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "capture/trace_read.h"
+
+enum { MAX_NAMES = 256 };
+
+static const char *kernel_name(const struct rp_trace_file *file, uint32_t id)
+{
+    size_t count;
+    const struct rp_record *records = rp_trace_file_records(file, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (records[i].kind == RP_REC_KERNEL && records[i].u.kernel.id == id)
+            return rp_trace_file_string(file, records[i].u.kernel.name_id);
+    return "?";
+}
+
+static int check_kernels(const struct rp_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_kernel *kernel = &records[i].u.kernel;
+
+        if (records[i].kind != RP_REC_KERNEL)
+            continue;
+        if (!kernel->name_id || !kernel->code_object_id || !kernel->sgpr_count ||
+            !kernel->arch_vgpr_count) {
+            printf("kernel %u is not described\n", kernel->id);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct rp_trace_file *file = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    const struct rp_record *records;
+    uint64_t dispatches = 0, copies = 0, queues = 0, ends = 0, total_ns = 0;
+    uint64_t by_kernel[MAX_NAMES] = {0};
+    size_t count;
+
+    if (argc != 2 || rp_trace_file_open(argv[1], &file, &err) < 0) {
+        printf("%s\n", err.text);
+        return 1;
+    }
+    records = rp_trace_file_records(file, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_dispatch *d = &records[i].u.dispatch;
+
+        if (records[i].kind == RP_REC_DISPATCH) {
+            dispatches++;
+            total_ns += d->end_ns - d->start_ns;
+            if (d->kernel_id < MAX_NAMES)
+                by_kernel[d->kernel_id]++;
+        }
+        copies += records[i].kind == RP_REC_COPY;
+        queues += records[i].kind == RP_REC_QUEUE;
+        ends += records[i].kind == RP_REC_QUEUE_END;
+    }
+    printf("complete: %d\n", rp_trace_file_complete(file));
+    printf("software: %d\n", (rp_trace_file_header(file)->flags & RP_TRACE_SOFTWARE) != 0);
+    printf("lost: %" PRIu64 " %" PRIu64 "\n", rp_trace_file_header(file)->lost_records,
+           rp_trace_file_header(file)->lost_dispatches);
+    printf("dispatches: %" PRIu64 "\ncopies: %" PRIu64 "\n", dispatches, copies);
+    printf("queues: %" PRIu64 " destroyed: %" PRIu64 "\n", queues, ends);
+    printf("total: %" PRIu64 " ns\n", total_ns);
+    for (uint32_t id = 0; id < MAX_NAMES; id++)
+        if (by_kernel[id])
+            printf("kernel %s: %" PRIu64 "\n", kernel_name(file, id), by_kernel[id]);
+    if (check_kernels(records, count) != 0)
+        return 1;
+    rp_trace_file_close(file);
+    return 0;
+}
