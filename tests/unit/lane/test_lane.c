@@ -2,6 +2,7 @@
  * @file test_lane.c
  * @brief Every row of lane.def against the oracle, at every level, in place and out of place.
  */
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,13 +69,13 @@ static const uint64_t values16[] = {
     0x000f, 0x0010, 0x0011, 0x7fff, 0xffff, 0x5555, 0x1234, 0x3bff, 0xb801, 0x6400,
 };
 static const uint64_t values32[] = {
-    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000,
-    0x80800000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000001, 0x3fc00000, 0x40200000,
-    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
-    0xffa55555, 0x0000001f, 0x00000020, 0x00000021, 0x7fffffff, 0xffffffff, 0x55555555,
-    0x12345678, 0x4f000000, 0xcf000000, 0x4f800000, 0x4effffff, 0x33800000, 0x33000000,
-    0x0c0b0d0a, 0x01ff80fe, 0x7f000000, 0x0b800000, 0x43700000, 0x43780000, 0x47610000,
-    0x477fe000, 0x477ff000, 0x38800000, 0x3f7fffff, 0xb3ffffff, 0x42c80000, 0xc3160000,
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
+    0x3f800000, 0xbf800000, 0x3f000000, 0xbf000001, 0x3fc00000, 0x40200000, 0x7f7fffff, 0xff7fffff,
+    0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xffa55555, 0x0000001f, 0x00000020,
+    0x00000021, 0x7fffffff, 0xffffffff, 0x55555555, 0x12345678, 0x4f000000, 0xcf000000, 0x4f800000,
+    0x4effffff, 0x33800000, 0x33000000, 0x0c0b0d0a, 0x01ff80fe, 0x7f000000, 0x0b800000, 0x43700000,
+    0x43780000, 0x47610000, 0x477fe000, 0x477ff000, 0x38800000, 0x3f7fffff, 0xb3ffffff, 0x42c80000,
+    0xc3160000, 0x4b800000, 0x4c000000,
 };
 static const uint64_t values64[] = {
     0x0000000000000000, 0x8000000000000000, 0x0000000000000001, 0x800fffffffffffff,
@@ -88,6 +89,12 @@ static const uint64_t values64[] = {
     0x7fe0000000000000, 0x0340000000000000, 0x47efffffefffffff, 0x47effffff0000000,
     0x36a0000000000000, 0x3690000000000001, 0x4350000000000001, 0x7b00000000000000,
 };
+
+/* Triples are taken with this stride; prime to the counts, it still meets every pair. */
+enum { STRIDE = 7 };
+static_assert(sizeof values16 / 8 % STRIDE && sizeof values32 / 8 % STRIDE &&
+                  sizeof values64 / 8 % STRIDE,
+              "stride must not divide a count");
 
 static uint64_t rng_state = 0x9e3779b97f4a7c15u;
 
@@ -154,7 +161,7 @@ static int fill_edges(struct batch *b, const struct shape *s, size_t n)
     const size_t n0 = value_count(s->src_bits[0]);
     const size_t n1 = s->srcs > 1 ? value_count(s->src_bits[1]) : 1;
     const size_t n2 = s->srcs > 2 ? value_count(s->src_bits[2]) : 1, total = n0 * n1 * n2;
-    const size_t step = s->srcs > 2 ? 7 : 1; /* prime to the counts: still meets every pair */
+    const size_t step = s->srcs > 2 ? STRIDE : 1;
     if (n * RP_LANES * step >= total)
         return 0;
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
