@@ -273,9 +273,10 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     if (!d)
         abort();
     enum rp_run_state state;
-    do
-        state = rp_dispatch_run(d, budget);
-    while (state == RP_RUN_MORE && rp_dispatch_counts(d)->wave_insts < limit);
+    while ((state = rp_dispatch_run(d, budget)) == RP_RUN_MORE &&
+           rp_dispatch_counts(d)->wave_insts < limit)
+        if (s->between)
+            s->between(s, s->between_arg);
     s->counts = *rp_dispatch_counts(d);
     s->fault = *rp_dispatch_fault(d);
     rp_dispatch_free(d);

@@ -28,6 +28,9 @@ struct sim {
     uint64_t generation;
     uint64_t instruction_limit; /**< a launch that needs more counts as hung; 0 = 2^32 */
     uint64_t budget;            /**< per call of rp_dispatch_run; 0 = 1 million */
+    void (*between)(struct sim *s,
+                    void *arg); /**< called when rp_dispatch_run wants more; or NULL */
+    void *between_arg;
     uint32_t last_interrupt;
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */

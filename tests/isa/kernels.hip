@@ -334,3 +334,65 @@ extern "C" __global__ void fma_chain(float *out, float x, int n)
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
+
+// ---- memory forms the compiler seldom picks by itself ----
+
+typedef int int4v __attribute__((ext_vector_type(4)));
+
+// Copies through a buffer resource of n dwords; what lies beyond reads 0 and is not written.
+extern "C" __global__ void raw_buffer(int *in, int *out, int n)
+{
+    __amdgpu_buffer_rsrc_t r = __builtin_amdgcn_make_buffer_rsrc(in, 0, n * 4, 0x00020000);
+    __amdgpu_buffer_rsrc_t w = __builtin_amdgcn_make_buffer_rsrc(out, 0, n * 4, 0x00020000);
+    int i = threadIdx.x * 16;
+    int4v v = __builtin_amdgcn_raw_buffer_load_b128(r, i, 0, 0);
+    __builtin_amdgcn_raw_buffer_store_b128(v + 1, w, i, 0, 0);
+}
+
+extern "C" __global__ void load_to_lds(const float *in, float *out)
+{
+    __shared__ float s[256];
+    __builtin_amdgcn_global_load_lds((__attribute__((address_space(1))) void *)(in + threadIdx.x),
+                                     (__attribute__((address_space(3))) void *)(s +
+                                                                                threadIdx.x / 64 * 64),
+                                     4, 0, 0);
+    __builtin_amdgcn_s_waitcnt(0);
+    __syncthreads();
+    out[threadIdx.x] = s[255 - threadIdx.x];
+}
+
+// Lane permutes; odd lanes are off in the second half of the outputs.
+extern "C" __global__ void permutes(int *out)
+{
+    int t = threadIdx.x, v = 1000 + t;
+    out[t] = __builtin_amdgcn_ds_swizzle(v, 0x041f);                 // xor 1
+    out[64 + t] = __builtin_amdgcn_ds_swizzle(v, 0x801b);            // reverse quads
+    out[128 + t] = __builtin_amdgcn_ds_swizzle(v, 0xc000 | 3 << 5);  // rotate by 3
+    out[192 + t] = __builtin_amdgcn_ds_bpermute((63 - t) * 4, v);
+    out[256 + t] = __builtin_amdgcn_ds_permute(((t + 5) & 63) * 4, v);
+    if (t % 2 == 0)
+        out[320 + t] = __builtin_amdgcn_ds_bpermute((t ^ 1) * 4, v); // an inactive lane: 0
+}
+
+typedef _Float16 half2v __attribute__((ext_vector_type(2)));
+
+extern "C" __global__ void packed_atomic(half2v *p)
+{
+    half2v v = {(_Float16)1, (_Float16)-2};
+    __builtin_amdgcn_global_atomic_fadd_v2f16((__attribute__((address_space(1))) half2v *)p, v);
+}
+
+// Waits until the host (or nobody) sets the flag.
+extern "C" __global__ void wait_flag(int *flag, int *out)
+{
+    while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM))
+        ;
+    out[threadIdx.x] = *flag;
+}
+
+// Uneven grid: the last workgroup has fewer work-items.
+extern "C" __global__ void uneven(unsigned *out)
+{
+    unsigned i = blockIdx.x * 48 + threadIdx.x;
+    out[i] = i + (unsigned)__popcll(__ballot(1)) * 1000;
+}

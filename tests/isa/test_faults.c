@@ -82,6 +82,27 @@ static void trap(void **state)
     assert_contains(f->sim.fault.text, "s_trap");
 }
 
+static void unmap_flag(struct sim *s, void *flag)
+{
+    for (unsigned i = 0; i < s->region_count; i++)
+        if (s->region[i].begin == (uint64_t)(uintptr_t)flag)
+            s->region[i].end = s->region[i].begin;
+    s->generation++;
+}
+
+/* Translations cached by a running kernel end when the mapping does. */
+static void unmapped_while_running(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *flag = sim_alloc(&f->sim, 4), *out = sim_alloc(&f->sim, 64 * 4);
+    void *args[] = {flag, out};
+    f->sim.between = unmap_flag;
+    f->sim.between_arg = flag;
+    assert_int_equal(launch(f, "wait_flag", 1, 64, args, sizeof args), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+    assert_true(f->sim.fault.address == (uint64_t)(uintptr_t)flag);
+}
+
 /* ---- hand-made kernels ---- */
 
 struct descriptor {
@@ -197,6 +218,7 @@ int main(void)
         TEST(null_write),
         TEST(read_only_write),
         TEST(scratch_overflow),
+        TEST(unmapped_while_running),
         TEST(trap),
         TEST(illegal_opcode),
         TEST(unimplemented_opcode),

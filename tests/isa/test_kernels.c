@@ -422,6 +422,73 @@ static void global_atomics(void **state)
     assert_false(seen[u[5]]);
 }
 
+/* ---- forms the compiler seldom picks by itself ---- */
+
+static void buffer_bounds(void **state)
+{
+    struct fixture *f = *state;
+    enum { N = 101, LANES = 64 }; /* 25 whole vectors of 4 dwords and one dword */
+    int32_t *in = sim_alloc(&f->sim, LANES * 16), *out = sim_alloc(&f->sim, LANES * 16);
+    for (int i = 0; i < LANES * 4; i++) {
+        in[i] = i * 3;
+        out[i] = -1;
+    }
+    struct {
+        void *in, *out;
+        int n;
+    } args = {in, out, N};
+    run_ok(f, "raw_buffer", 1, LANES, &args, sizeof args);
+    for (int i = 0; i < LANES * 4; i++)
+        assert_int_equal(out[i], i < N ? i * 3 + 1 : -1);
+}
+
+static void load_to_lds(void **state)
+{
+    struct fixture *f = *state;
+    float *in = sim_alloc(&f->sim, 256 * 4), *out = sim_alloc(&f->sim, 256 * 4);
+    for (int i = 0; i < 256; i++)
+        in[i] = (float)i;
+    void *args[] = {in, out};
+    run_ok(f, "load_to_lds", 1, 256, args, sizeof args);
+    for (int i = 0; i < 256; i++)
+        assert_true(out[i] == (float)(255 - i));
+}
+
+static void permutes(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *out = sim_alloc(&f->sim, 384 * 4);
+    run_ok(f, "permutes", 1, 64, &out, sizeof out);
+    for (int t = 0; t < 64; t++) {
+        assert_int_equal(out[t], 1000 + (t ^ 1));
+        assert_int_equal(out[64 + t], 1000 + (t ^ 3));
+        assert_int_equal(out[128 + t], 1000 + ((t & 32) | ((t + 3) & 31)));
+        assert_int_equal(out[192 + t], 1000 + 63 - t);
+        assert_int_equal(out[256 + t], 1000 + ((t - 5) & 63));
+        assert_int_equal(out[320 + t], 0);
+    }
+}
+
+static void packed_atomic(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t *p = sim_alloc(&f->sim, 4);
+    *p = 0x3c003800; /* 0.5, 1.0 */
+    run_ok(f, "packed_atomic", 1, 8, &p, sizeof p);
+    assert_int_equal(*p, 0xcb804840); /* 0.5 + 8 = 8.5, 1.0 - 16 = -15 */
+}
+
+static void uneven_grid(void **state)
+{
+    struct fixture *f = *state;
+    enum { N = 48 + 20 };
+    uint32_t *out = sim_alloc(&f->sim, 96 * 4);
+    struct sim_launch l = {.grid = {N, 1, 1}, .block = {48, 1, 1}, .args = &out, .args_bytes = 8};
+    assert_int_equal(sim_run(&f->sim, sim_kernel(&f->code, "uneven"), &l), RP_RUN_DONE);
+    for (uint32_t i = 0; i < 96; i++)
+        assert_int_equal(out[i], i < 48 ? i + 48000 : i < N ? i + 20000 : 0);
+}
+
 /* ---- waiting for others ---- */
 
 static void check_lookback(struct fixture *f, int blocks, int reverse)
@@ -465,6 +532,26 @@ static void clocks_advance(void **state)
     assert_in_range(out[1], 100 * 21, 200 * 21); /* 2100 MHz against 100 */
 }
 
+static void set_flag(struct sim *s, void *flag)
+{
+    (void)s;
+    *(int32_t *)flag = 42;
+}
+
+/* A kernel that waits for the host gives control back long before its budget is used up. */
+static void host_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *flag = sim_alloc(&f->sim, 4), *out = sim_alloc(&f->sim, 256 * 4);
+    void *args[] = {flag, out};
+    f->sim.budget = 1ull << 40;
+    f->sim.between = set_flag;
+    f->sim.between_arg = flag;
+    run_ok(f, "wait_flag", 4, 64, args, sizeof args);
+    assert_int_equal(out[63], 42);
+    assert_true(f->sim.counts.wave_insts < 100000);
+}
+
 /* ---- determinism ---- */
 
 static void budgets_do_not_matter(void **state)
@@ -504,9 +591,15 @@ int main(void)
         TEST(integer_division),
         TEST(long_division),
         TEST(global_atomics),
+        TEST(buffer_bounds),
+        TEST(load_to_lds),
+        TEST(permutes),
+        TEST(packed_atomic),
+        TEST(uneven_grid),
         TEST(workgroups_wait),
         TEST(waves_wait),
         TEST(clocks_advance),
+        TEST(host_is_waited_for),
         TEST(budgets_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

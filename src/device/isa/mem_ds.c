@@ -11,13 +11,19 @@ RP_INLINE void count_lds(struct rp_wave *w, uint64_t exec, unsigned bytes)
     rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * bytes;
 }
 
+/* Address and offset are added modulo 2^32: compilers fold negative bases into the offset. */
+RP_INLINE uint32_t lds_at(uint32_t address, uint32_t offset)
+{
+    return address + offset;
+}
+
 /* True when every active lane is inside and the address step is fixed: *ret_lane0 is the offset. */
 RP_INLINE bool affine_lds(const struct rp_wave *w, const uint32_t *address, uint32_t offset,
                           unsigned bytes, uint64_t exec, int64_t *ret_lane0, int64_t *ret_stride)
 {
     if (!rp_lanes_of(w)->affine(address, ret_stride))
         return false;
-    int64_t lane0 = (int64_t)address[0] + offset;
+    int64_t lane0 = lds_at(address[0], offset);
     int64_t from = lane0 + *ret_stride * (int64_t)rp_first_lane(exec);
     int64_t to = lane0 + *ret_stride * (int64_t)rp_last_lane(exec);
     *ret_lane0 = lane0;
@@ -29,11 +35,12 @@ RP_INLINE bool spread_lds(const struct rp_wave *w, const uint32_t *address, uint
                           enum rp_elem e, struct rp_spread *ret)
 {
     const unsigned bytes = rp_elem_bytes(e);
-    if (!rp_elem_dwords(e) || offset + bytes > w->group->lds_bytes)
+    if (!rp_elem_dwords(e) || bytes > w->group->lds_bytes)
         return false;
-    *ret = (struct rp_spread){.base = w->group->lds + offset,
+    *ret = (struct rp_spread){.base = w->group->lds,
                               .index = address,
-                              .last = w->group->lds_bytes - bytes - offset};
+                              .zero = 0 - offset,
+                              .last = w->group->lds_bytes - bytes};
     return true;
 }
 
@@ -61,7 +68,7 @@ RP_INLINE void ds_load(struct rp_wave *w, const uint32_t *address, uint32_t offs
     }
     RP_FOR_LANES(lane, exec)
     {
-        uint64_t at = (uint64_t)address[lane] + offset;
+        uint64_t at = lds_at(address[lane], offset);
         rp_elem_load(e, d, lane, at + bytes <= w->group->lds_bytes ? w->group->lds + at : zero);
     }
 }
@@ -83,7 +90,7 @@ RP_INLINE void ds_store(struct rp_wave *w, const uint32_t *address, uint32_t off
     }
     RP_FOR_LANES(lane, exec)
     {
-        uint64_t at = (uint64_t)address[lane] + offset;
+        uint64_t at = lds_at(address[lane], offset);
         if (at + bytes <= w->group->lds_bytes)
             rp_elem_store(e, s, lane, w->group->lds + at);
     }
@@ -234,7 +241,7 @@ RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned by
     rp_row *d = in->dst.kind != RP_OPND_NONE ? rp_rows(w, &in->dst) : NULL;
     RP_FOR_LANES(lane, exec)
     {
-        uint64_t at = (uint64_t)address[lane] + offset, old = 0;
+        uint64_t at = lds_at(address[lane], offset), old = 0;
         if (at + bytes <= w->group->lds_bytes)
             old = fn(w->group->lds + at, row_word(s, lane, bytes), row_word(s2, lane, bytes));
         if (d) {
