@@ -179,7 +179,7 @@ void rp_store_writer_abandon(struct rp_store_writer *w);
 
 /**
  * Opens a rocpd database read-only and finds its schema by its columns. Leaves nothing behind in
- * its folder.
+ * its folder, except that SQLite may keep the index (-shm) of a write-ahead log that has data.
  * @return 0; RP_BAD_INPUT when it is not SQLite, not rocpd (says what it is), damaged, or lacks a
  *         table that every version has; RP_ENVIRONMENT when it cannot be read
  */

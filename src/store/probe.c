@@ -145,7 +145,7 @@ static void confine(sqlite3 *db, const struct rp_probe *probe)
 int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret, struct rp_err *err)
 {
     rp_autobuf name = {0};
-    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     sqlite3 *db = NULL;
     int result;
 

@@ -20,7 +20,7 @@ struct rp_probe {
 /** Fails unless the file is a whole SQLite database as far as its header tells. */
 int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err);
 
-/** Opens it read-only, leaving nothing behind in its folder. */
+/** Opens it read-only. Only a log that has data makes SQLite leave a file in the folder. */
 int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
                   struct rp_err *err);
 

@@ -122,7 +122,8 @@ static int begin(struct rp_store_writer *w, const struct rp_store_origin *origin
 
     if (create_temp(w, err) < 0)
         return -(int)RP_ENVIRONMENT;
-    result = sqlite3_open_v2(w->temp_path, &w->db, SQLITE_OPEN_READWRITE, NULL);
+    result =
+        sqlite3_open_v2(w->temp_path, &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (result != SQLITE_OK)
         return rp_sql_fail(w->db, result, err);
     sqlite3_extended_result_codes(w->db, 1);
