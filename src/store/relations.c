@@ -51,7 +51,9 @@ int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, s
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret = NULL;
     result = sqlite3_prepare_v2(db, sql.data, -1, ret, NULL);
-    return result == SQLITE_OK || result == SQLITE_ERROR ? 0 : rp_sql_fail(db, result, err);
+    if (result == SQLITE_OK || (result & 0xff) == SQLITE_ERROR)
+        return 0;
+    return rp_sql_fail(db, result, err);
 }
 
 static int check_works(sqlite3 *db, const char *relation, bool *ret, struct rp_err *err)

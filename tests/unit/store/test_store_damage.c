@@ -140,6 +140,20 @@ static void test_journal_left_behind(void **state)
     remove(kit_path("j.db-journal"));
 }
 
+static void test_in_use(void **state)
+{
+    sqlite3 *writer = NULL;
+
+    (void)state;
+    kit_write_sample(kit_path("u.db"), 1, 1000);
+    assert_int_equal(sqlite3_open(kit_path("u.db"), &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(kit_open_and_read(kit_path("u.db"), &err), -RP_ENVIRONMENT);
+    assert_says(err, "u.db: cannot read it: in use by another program");
+    sqlite3_close(writer);
+    assert_int_equal(kit_open_and_read(kit_path("u.db"), &err), 0);
+}
+
 /* --- schemas made to keep their reader busy ------------------------------------------------ */
 
 static double seconds_of(const char *path, const char *says)
@@ -190,7 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_not_a_database),      cmocka_unit_test(test_other_databases),
         cmocka_unit_test(test_truncated),           cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_journal_left_behind), cmocka_unit_test(test_endless_views),
+        cmocka_unit_test(test_journal_left_behind), cmocka_unit_test(test_in_use),
+        cmocka_unit_test(test_endless_views),
     };
 
     return cmocka_run_group_tests_name("store damage", tests, kit_setup, kit_teardown);

@@ -182,7 +182,8 @@ static void test_broken_views(void **state)
     make_pair(kit_path("a.db"), kit_path("b.db"));
     kit_merge(kit_path("a.db"), kit_path("b.db"), kit_path("m.db"), false);
     kit_sql(kit_path("m.db"), "CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM gone;"
-                              "CREATE VIEW rocpd_string AS SELECT nil FROM gone;");
+                              "CREATE VIEW rocpd_string AS SELECT nil FROM gone;"
+                              "CREATE VIEW rocpd_event AS SELECT * FROM rocpd_event;");
     check_merged(kit_path("m.db"));
 }
 
