@@ -84,6 +84,9 @@ static void settle(struct rp_tool *tool, struct rp_pending *entry)
     if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
         unwatch(&tool->harvest, entry);
     entry->done = true;
+    if (entry->position > entry->line->passed) /* only written here, under harvest.lock */
+        __atomic_store_n(&entry->line->passed, entry->position, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&entry->line->pending, 1, __ATOMIC_RELEASE);
     __atomic_fetch_sub(pending, 1, __ATOMIC_RELEASE);
 }
 
@@ -261,6 +264,8 @@ void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pe
     struct rp_line_chunk *chunk = line->tail;
     uint64_t *count = entry->way == RP_PENDING_COPY ? &h->pending_copies : &h->pending_dispatches;
 
+    entry->line = line;
+    __atomic_fetch_add(&line->pending, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
     if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
         watch(h, entry);

@@ -34,7 +34,11 @@ struct rp_tool;
 
 enum rp_pending_way { RP_PENDING_OWN, RP_PENDING_WATCH, RP_PENDING_FORWARD, RP_PENDING_COPY };
 
+struct rp_line;
+
 struct rp_pending {
+    struct rp_line *line;
+    uint64_t position;     /**< packets handed over on this line up to and with this one */
     rp_hsa_signal signal;  /**< completes and carries the times */
     rp_hsa_signal program; /**< FORWARD: the program's signal */
     uint64_t start0, end0; /**< raw times in the signal at submission: unchanged = never written */
@@ -64,6 +68,8 @@ struct rp_line {
     struct rp_line_chunk *head;  /**< consumer */
     uint32_t head_index;         /**< consumer */
     struct rp_line_chunk *spare; /**< atomic: emptied by the consumer for the producer */
+    uint64_t pending;            /**< atomic: published and not finished */
+    uint64_t passed;             /**< atomic: highest position that finished */
 };
 
 enum { RP_HARVEST_BUCKETS = 4096, RP_HARVEST_STRIPES = 64 };

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@
 enum {
     FIRST_BUFFER_PACKETS = 64,
     DESTROY_PATIENCE_MS = 1000, /* a queue destroyed with kernels still running on it */
+    FREE_SLOTS = 8,             /* of the hardware queue: ROCr's retry packet and some to spare */
+    YIELDS = 20,                /* a full queue: then sleep between looks */
+    FULL_SLEEP_NS = 20 * 1000,
 };
 
 struct rp_queue {
@@ -26,6 +30,7 @@ struct rp_queue {
     struct rp_line line;
     struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
     uint64_t buffer_packets;
+    uint64_t submitted;          /* packets handed over */
     rp_hsa_queue_error on_error; /* the program's */
     void *on_error_data;
 };
@@ -108,7 +113,7 @@ static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
     return true;
 }
 
-static void track(struct rp_queue *queue, struct rp_hsa_packet *packet)
+static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t position)
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = rp_line_next(&queue->line);
@@ -117,8 +122,38 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet)
         rp_tool_lose_dispatches(tool, 1);
         return;
     }
+    entry->position = position;
     describe(queue, packet, &entry->rec.dispatch);
     rp_harvest_publish(tool, &queue->line, entry);
+}
+
+/*
+ * Never fills the hardware queue. Without the tool, a program that submits faster than the device
+ * works waits for a free slot. An intercept queue takes its packets at once and ROCr puts aside
+ * what the hardware queue cannot hold; the packets that pile up then are handed over in one piece,
+ * and where that piece wraps around the ring ROCr 7.2 copies it into a buffer of 256 packets,
+ * whatever its length: the heap is corrupted. So the program waits here as it would have there.
+ *
+ * Packets are launched in order: a finished dispatch means that all slots before its own are free.
+ * With no dispatch pending nothing is known of the barriers behind the last one; they are let pass.
+ */
+static void wait_for_slots(struct rp_queue *queue, uint64_t count)
+{
+    const struct timespec pause = {.tv_nsec = FULL_SLEEP_NS};
+    uint64_t slots = queue->handle->size_packets;
+    unsigned looks = 0;
+
+    slots = slots > 2 * FREE_SLOTS ? slots - FREE_SLOTS : slots;
+    while (queue->submitted + count - __atomic_load_n(&queue->line.passed, __ATOMIC_ACQUIRE) >
+               slots &&
+           __atomic_load_n(&queue->line.pending, __ATOMIC_ACQUIRE) > 0 &&
+           rp_tool_active(&rp_the_tool)) {
+        rp_harvest_observed(&rp_the_tool);
+        if (looks++ < YIELDS)
+            sched_yield();
+        else
+            nanosleep(&pause, NULL);
+    }
 }
 
 static bool make_room(struct rp_queue *queue, uint64_t count)
@@ -144,23 +179,21 @@ static void on_packets(const void *packets, uint64_t count, uint64_t user_index,
     int saved_errno = errno;
 
     (void)user_index;
+    wait_for_slots(queue, count);
     for (uint64_t i = 0; i < count; i++)
         dispatches += is_dispatch(&in[i]);
-    if (dispatches == 0 || !rp_tool_active(&rp_the_tool)) {
-        writer(packets, count);
-        return;
-    }
-    if (!make_room(queue, count)) {
+    if (dispatches > 0 && rp_tool_active(&rp_the_tool) && make_room(queue, count)) {
+        memcpy(queue->buffer, packets, count * sizeof(*in));
+        for (uint64_t i = 0; i < count; i++)
+            if (is_dispatch(&queue->buffer[i]))
+                track(queue, &queue->buffer[i], queue->submitted + i + 1);
+        packets = queue->buffer;
+    } else if (dispatches > 0 && rp_tool_active(&rp_the_tool)) {
         rp_tool_lose_dispatches(&rp_the_tool, dispatches);
-        writer(packets, count);
-        return;
     }
-    memcpy(queue->buffer, packets, count * sizeof(*in));
-    for (uint64_t i = 0; i < count; i++)
-        if (is_dispatch(&queue->buffer[i]))
-            track(queue, &queue->buffer[i]);
-    writer(queue->buffer, count);
+    queue->submitted += count;
     errno = saved_errno;
+    writer(packets, count);
 }
 
 /* --- creation and destruction -------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static struct fake_queue *new_queue(rp_hsa_queue_error on_error, void *data)
     struct fake_queue *queue = calloc(1, sizeof(*queue));
 
     queue->handle.id = __atomic_add_fetch(&fake.queues_alive, 1, __ATOMIC_SEQ_CST);
-    queue->handle.size_packets = 1024;
+    queue->handle.size_packets = fake.queue_packets;
     queue->on_error = on_error;
     queue->on_error_data = data;
     return queue;
@@ -508,6 +508,7 @@ void fake_reset(void)
     fake_free();
     memset(&fake, 0, sizeof(fake));
     fake.clock_ticks = 1000;
+    fake.queue_packets = 1 << 20;
     handler_count = 0;
     memset(code, 0, sizeof(code));
     code[0 * 64 + 44] = 2;                  /* accum_offset: 12 VGPRs */

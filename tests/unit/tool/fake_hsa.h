@@ -29,6 +29,7 @@ struct fake_hsa {
     struct rp_hsa_table *core, *amd;
     uint64_t clock_ticks;
     size_t signals_alive, queues_alive;
+    uint32_t queue_packets; /**< size of new queues */
     bool copy_profiling;
     bool refuse_intercept, refuse_signals, refuse_freeze;
 };

@@ -417,6 +417,85 @@ static void nothing_is_lost_when_the_pool_is_empty(void **state)
     destroy_queue(queue);
 }
 
+struct slow_device {
+    struct fake_queue *queue;
+    pthread_mutex_t lock;
+    size_t most; /* packets ever waiting */
+    bool stop;
+};
+
+static struct slow_device slow;
+
+static void *execute_slowly(void *data)
+{
+    (void)data;
+    for (;;) {
+        bool stop;
+
+        pthread_mutex_lock(&slow.lock);
+        if (slow.queue->count > slow.most)
+            slow.most = slow.queue->count;
+        if (slow.queue->count > 0)
+            fake_execute(slow.queue, 1);
+        stop = slow.stop && slow.queue->count == 0;
+        pthread_mutex_unlock(&slow.lock);
+        if (stop)
+            return NULL;
+        usleep(50);
+    }
+}
+
+/* Stands for the hardware queue's own ordering of writer and packet processor. */
+static void write_to_slow(const void *packets, uint64_t count)
+{
+    pthread_mutex_lock(&slow.lock);
+    memcpy(slow.queue->packets + slow.queue->count, packets, count * sizeof(struct rp_hsa_packet));
+    slow.queue->count += count;
+    pthread_mutex_unlock(&slow.lock);
+}
+
+static void a_full_queue_is_waited_for(void **state)
+{
+    enum { SIZE = 64, MANY = 600 };
+    const struct rp_hsa_packet packet = fake_dispatch(fake_kernel_object(0), 0);
+    pthread_t device;
+
+    (void)state;
+    fake.queue_packets = SIZE;
+    slow = (struct slow_device){.queue = create_queue(), .lock = PTHREAD_MUTEX_INITIALIZER};
+    slow.queue->packets = calloc(2 * SIZE, sizeof(packet));
+    assert_int_equal(pthread_create(&device, NULL, execute_slowly, NULL), 0);
+    for (size_t i = 0; i < MANY; i++)
+        slow.queue->callback(&packet, 1, i, slow.queue->callback_data, write_to_slow);
+    pthread_mutex_lock(&slow.lock);
+    slow.stop = true;
+    pthread_mutex_unlock(&slow.lock);
+    pthread_join(device, NULL);
+    assert_in_range(slow.most, SIZE / 2, SIZE - 1); /* it was filled, never quite */
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), MANY);
+    destroy_queue(slow.queue);
+}
+
+/* Nothing is known of barriers: a queue full of them must not be waited for. */
+static void barriers_are_not_waited_for(void **state)
+{
+    struct rp_hsa_packet barrier = {.header = 3};
+    struct fake_queue *queue;
+
+    (void)state;
+    fake.queue_packets = 64;
+    queue = create_queue();
+    for (size_t i = 0; i < 1000; i++)
+        fake_submit(queue, &barrier, 1);
+    assert_int_equal(queue->count, 1000);
+    submit_one(queue, 0);
+    fake_execute(queue, 1001);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 1);
+    destroy_queue(queue);
+}
+
 static void out_of_order_completion(void **state)
 {
     struct fake_queue *queue = create_queue();
@@ -724,6 +803,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(signal_pending_twice_is_forwarded, load, unload),
         cmocka_unit_test_setup_teardown(other_packets_pass_untouched, load, unload),
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_pool_is_empty, load, unload),
+        cmocka_unit_test_setup_teardown(a_full_queue_is_waited_for, load, unload),
+        cmocka_unit_test_setup_teardown(barriers_are_not_waited_for, load, unload),
         cmocka_unit_test_setup_teardown(out_of_order_completion, load, unload),
         cmocka_unit_test_setup_teardown(no_signal_to_be_had, load, unload),
         cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, load, unload),
