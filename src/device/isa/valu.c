@@ -183,6 +183,10 @@ static bool is_unsupported(const struct rp_insn *in)
         const bool packed = type == RP_T_PK16 || type == RP_T_PKF16;
         if (packed && in->fmt != RP_FMT_VOP3P && ((in->neg | in->abs) >> i & 1))
             return true;
+        /* An inline constant has one f32; compilers never select the other. */
+        if (type == RP_T_PKF32 && in->src[i].kind == RP_OPND_CONST &&
+            ((in->op_sel | in->op_sel_hi) >> i & 1))
+            return true;
     }
     return false;
 }
