@@ -44,6 +44,23 @@ static void bounds(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32
     *ret_high = _mm512_reduce_max_epu32(high);
 }
 
+/* The row fills four registers: pick from the halves by bits 0 to 4, then one half by bit 5. */
+static void permute(uint32_t *out, const uint32_t *value, const uint32_t *address, uint32_t offset)
+{
+    __m512i v[4];
+    for (unsigned i = 0; i < 4; i++)
+        v[i] = _mm512_loadu_si512(value + 16 * i);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        __m512i from =
+            _mm512_add_epi32(_mm512_loadu_si512(address + lane), _mm512_set1_epi32((int)offset));
+        from = _mm512_srli_epi32(from, 2);
+        __m512i low = _mm512_permutex2var_epi32(v[0], from, v[1]);
+        __m512i high = _mm512_permutex2var_epi32(v[2], from, v[3]);
+        __mmask16 upper = _mm512_test_epi32_mask(from, _mm512_set1_epi32(32));
+        _mm512_storeu_si512(out + lane, _mm512_mask_mov_epi32(low, upper, high));
+    }
+}
+
 /* Sixteen lanes at a time with masked gathers and scatters. A pair of dwords is one 64-bit access,
  * so that what another thread writes in one piece is read in one piece. */
 
@@ -131,6 +148,12 @@ static void bounds(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32
     *ret_high = high;
 }
 
+static void permute(uint32_t *out, const uint32_t *value, const uint32_t *address, uint32_t offset)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        out[lane] = value[(address[lane] + offset) / 4 % RP_LANES];
+}
+
 static inline void load_lane(uint32_t (*d)[RP_LANES], const struct rp_spread *s, unsigned lane,
                              unsigned dwords)
 {
@@ -198,6 +221,7 @@ const struct rp_mem_lanes RP_LANE_SYM(mem_lanes) = {
     .affine = affine,
     .uniform = uniform,
     .bounds = bounds,
+    .permute = permute,
     .load = {NULL, load_1, load_2, load_3, load_4},
     .store = {NULL, store_1, store_2, store_3, store_4},
 };

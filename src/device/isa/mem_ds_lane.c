@@ -21,15 +21,13 @@ int rp_ds_bpermute_b32(struct rp_wave *w, const struct rp_insn *in)
     uint32_t offset = (uint32_t)in->offset & 0xffff;
     rp_row masked, out;
     if (exec == ~0ull) {
-        for (unsigned lane = 0; lane < RP_LANES; lane++)
-            out[lane] = s[(address[lane] + offset) / 4 % RP_LANES];
+        rp_lanes_of(w)->permute(out, s, address, offset);
         memcpy(rp_rows(w, &in->dst)[0], out, sizeof out);
         return RP_STEP_NEXT;
     }
     for (unsigned lane = 0; lane < RP_LANES; lane++)
         masked[lane] = exec >> lane & 1 ? s[lane] : 0;
-    for (unsigned lane = 0; lane < RP_LANES; lane++)
-        out[lane] = masked[(address[lane] + offset) / 4 % RP_LANES];
+    rp_lanes_of(w)->permute(out, masked, address, offset);
     write_active(w, in, out, exec);
     return RP_STEP_NEXT;
 }

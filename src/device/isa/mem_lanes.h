@@ -37,6 +37,8 @@ struct rp_mem_lanes {
     bool (*uniform)(const uint32_t *row);
     /** Smallest and largest value over a non-empty set of lanes. */
     void (*bounds)(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high);
+    /** out[lane] = value[(address[lane] + offset) / 4 % 64]; the rows are three different ones. */
+    void (*permute)(uint32_t *out, const uint32_t *value, const uint32_t *address, uint32_t offset);
     rp_spread_load_fn *load[5]; /**< by dwords per lane, 1 to 4; pairs are moved in one piece */
     rp_spread_store_fn *store[5];
 };

@@ -118,6 +118,18 @@ static void check_shapes(const struct rp_mem_lanes *lanes)
     assert_true(lanes->affine(row, &stride) && stride == 0);
 }
 
+static void check_permute(const struct rp_mem_lanes *lanes)
+{
+    uint32_t value[64], address[64], out[64], offset = next_random() % 1024;
+    for (unsigned lane = 0; lane < 64; lane++) {
+        value[lane] = next_random();
+        address[lane] = next_random();
+    }
+    lanes->permute(out, value, address, offset);
+    for (unsigned lane = 0; lane < 64; lane++)
+        assert_int_equal(out[lane], value[(address[lane] + offset) / 4 % 64]);
+}
+
 static void check_level(enum rp_lane_level level)
 {
     const struct rp_mem_lanes *lanes = rp_mem_lanes_level(level);
@@ -126,6 +138,7 @@ static void check_level(enum rp_lane_level level)
         return;
     }
     check_shapes(lanes);
+    check_permute(lanes);
     for (unsigned round = 0; round < 300; round++)
         for (unsigned dwords = 1; dwords <= 4; dwords++) {
             check_moves(lanes, dwords, 0);
