@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -108,6 +109,23 @@ static int device_new(struct rp_device **ret_device)
     return 0;
 }
 
+/**
+ * Runs when the program calls exit(), before the runtimes' own destructors. HIP 7.2 takes its
+ * objects down while ROCr's thread may still be in a callback that uses them; on hardware that
+ * thread is long done by then. Give it the chance, but never keep a program from ending.
+ */
+static void settle_at_exit(void)
+{
+    enum { STEP_NS = 200 * 1000, STEPS = 1500 };
+    const struct timespec step = {.tv_nsec = STEP_NS};
+    struct rp_device *device = rp_device_get();
+    for (int i = 0; device && i < STEPS; i++) {
+        if (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events))
+            return;
+        nanosleep(&step, NULL);
+    }
+}
+
 /** Lock-free, because a lock could be held by another thread at the time of a fork. */
 static int device_make(struct rp_device **ret_device)
 {
@@ -119,6 +137,7 @@ static int device_make(struct rp_device **ret_device)
     if (__atomic_compare_exchange_n(&the_device, &seen, fresh, 0, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;
+        atexit(settle_at_exit);
         rp_log("device made: %s", fresh->arch->product);
         return 0;
     }

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 void rp_events_init(struct rp_events *events)
 {
@@ -158,41 +160,93 @@ static struct timespec deadline_after(uint32_t timeout_ms)
     return at;
 }
 
-int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
-                   bool wait_for_all, uint32_t timeout_ms, uint32_t *ret_result)
+/** The wait's own loop; the lock is held. Returns -EINVAL or enum rp_kfd_wait_result. */
+static int wait_locked(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
+                       bool wait_for_all, uint32_t timeout_ms)
 {
-    if (count == 0 || count > RP_KFD_EVENT_LIMIT)
-        return -EINVAL;
     struct timespec deadline = deadline_after(timeout_ms);
-    bool first = true, timed_out = false;
-    int rc = 0;
-    uint32_t result;
-    pthread_mutex_lock(&events->lock);
-    for (;; first = false) {
+    bool timed_out = false;
+    for (bool first = true;; first = false) {
         int hits = count_fired(events, data, count);
-        if (hits < 0) {
-            /* Unknown from the start is the caller's mistake; gone later is a failed wait. */
-            rc = first ? hits : 0;
-            result = RP_KFD_WAIT_FAIL;
-            break;
-        }
+        /* Unknown from the start is the caller's mistake; gone later is a failed wait. */
+        if (hits < 0)
+            return first ? hits : RP_KFD_WAIT_FAIL;
         if (hits > 0 && (!wait_for_all || (uint32_t)hits == count)) {
             consume_fired(events, data, count);
-            result = RP_KFD_WAIT_COMPLETE;
-            break;
+            return RP_KFD_WAIT_COMPLETE;
         }
-        if (timed_out || timeout_ms == 0) {
-            result = RP_KFD_WAIT_TIMEOUT;
-            break;
-        }
+        if (timed_out || timeout_ms == 0)
+            return RP_KFD_WAIT_TIMEOUT;
         if (timeout_ms == UINT32_MAX)
             pthread_cond_wait(&events->changed, &events->lock);
         else
             timed_out =
                 pthread_cond_timedwait(&events->changed, &events->lock, &deadline) == ETIMEDOUT;
     }
+}
+
+static void note_server(struct rp_events *events, pid_t tid)
+{
+    pid_t *free_slot = NULL;
+    for (int i = 0; i < RP_EVENT_SERVERS; i++) {
+        if (events->servers[i] == tid)
+            return;
+        if (events->servers[i] == 0 && !free_slot)
+            free_slot = &events->servers[i];
+    }
+    if (free_slot)
+        *free_slot = tid;
+}
+
+int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
+                   bool wait_for_all, uint32_t timeout_ms, uint32_t *ret_result)
+{
+    if (count == 0 || count > RP_KFD_EVENT_LIMIT)
+        return -EINVAL;
+    struct rp_waiter self = {
+        .data = data, .count = count, .wait_for_all = wait_for_all, .tid = gettid()};
+    pthread_mutex_lock(&events->lock);
+    if (count > 1)
+        note_server(events, self.tid);
+    self.next = events->waiters;
+    events->waiters = &self;
+    int rc = wait_locked(events, data, count, wait_for_all, timeout_ms);
+    struct rp_waiter **link = &events->waiters;
+    while (*link != &self)
+        link = &(*link)->next;
+    *link = self.next;
     pthread_mutex_unlock(&events->lock);
-    if (rc == 0)
-        *ret_result = result;
-    return rc;
+    if (rc < 0)
+        return rc;
+    *ret_result = (uint32_t)rc;
+    return 0;
+}
+
+/** The thread sleeps, and will go on sleeping unless something new happens. */
+static bool sleeps(struct rp_events *events, pid_t tid)
+{
+    for (const struct rp_waiter *w = events->waiters; w; w = w->next) {
+        if (w->tid != tid)
+            continue;
+        int hits = count_fired(events, w->data, w->count);
+        return hits == 0 || (hits > 0 && w->wait_for_all && (uint32_t)hits < w->count);
+    }
+    return false;
+}
+
+bool rp_events_quiet(struct rp_events *events)
+{
+    bool quiet = true;
+    pthread_mutex_lock(&events->lock);
+    for (int i = 0; quiet && i < RP_EVENT_SERVERS; i++) {
+        pid_t tid = events->servers[i];
+        if (tid == 0 || tid == gettid() || sleeps(events, tid))
+            continue;
+        if (syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH)
+            events->servers[i] = 0; /* it ended */
+        else
+            quiet = false;
+    }
+    pthread_mutex_unlock(&events->lock);
+    return quiet;
 }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi.h"
 
@@ -21,9 +22,24 @@ struct rp_event {
     struct rp_kfd_memory_exception memory; /**< of a MEMORY event */
 };
 
+/** A wait in progress. */
+struct rp_waiter {
+    const struct rp_kfd_event_data *data;
+    uint32_t count;
+    bool wait_for_all;
+    pid_t tid;
+    struct rp_waiter *next;
+};
+
+enum { RP_EVENT_SERVERS = 16 };
+
 struct rp_events {
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    struct rp_waiter *waiters;
+    /* Threads that ever waited for several events at once: the runtime's own, which run the
+     * callbacks of completed signals between two waits. 0 = free. */
+    pid_t servers[RP_EVENT_SERVERS];
     struct rp_event slots[RP_KFD_EVENT_LIMIT]; /**< index = event id; 0 is never given out */
 };
 
@@ -46,5 +62,8 @@ unsigned rp_events_memory_fault(struct rp_events *events,
  */
 int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
                    bool wait_for_all, uint32_t timeout_ms, uint32_t *ret_result);
+
+/** True when every server thread but the caller waits, and for nothing that has already fired. */
+bool rp_events_quiet(struct rp_events *events);
 
 #endif

@@ -244,14 +244,19 @@ static enum rp_cp_step vendor(const struct rp_cp *cp, struct rp_cp_queue *queue,
     }
 }
 
+bool rp_cp_queue_idle(const struct rp_cp_queue *queue)
+{
+    return !queue->enabled || queue->faulted ||
+           queue->read_index ==
+               __atomic_load_n(&queue->shared->write_dispatch_id, __ATOMIC_ACQUIRE);
+}
+
 enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
 {
-    if (!queue->enabled || queue->faulted)
+    if (rp_cp_queue_idle(queue))
         return RP_CP_IDLE;
     if (queue->dispatch)
         return run(cp, queue, budget);
-    if (queue->read_index == __atomic_load_n(&queue->shared->write_dispatch_id, __ATOMIC_ACQUIRE))
-        return RP_CP_IDLE;
     const union rp_aql_packet *packet = current(queue);
     unsigned type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff;
     if (type == RP_AQL_INVALID)

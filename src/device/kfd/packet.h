@@ -58,6 +58,9 @@ int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
 /** Does a bounded piece of work: at most @p budget wave instructions. */
 enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget);
 
+/** Empty, disabled or faulted: rp_cp_step would find nothing to do. */
+bool rp_cp_queue_idle(const struct rp_cp_queue *queue);
+
 /** Frees the dispatch in flight. */
 void rp_cp_queue_release(struct rp_cp_queue *queue);
 

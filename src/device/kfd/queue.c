@@ -17,8 +17,8 @@
 enum { SLICE_WAVE_INSTS = 1 << 17 };
 
 enum {
-    SPIN_NS = 100 * 1000,     /* yield only */
-    MIN_SLEEP_NS = 20 * 1000, /* then sleep an eighth of the time idled so far */
+    SPIN_NS = 30 * 1000,      /* no yield: on a busy machine that gives a whole time slice away */
+    MIN_SLEEP_NS = 10 * 1000, /* then sleep an eighth of the time idled so far */
     MAX_SLEEP_NS = 1000 * 1000,
 };
 
@@ -64,7 +64,7 @@ static bool serve_all(struct rp_queues *queues)
 static bool pause_after(struct rp_queues *queues, int64_t idle_ns)
 {
     if (idle_ns < SPIN_NS) {
-        sched_yield();
+        __builtin_ia32_pause();
         return false;
     }
     int64_t sleep_ns = idle_ns / 8;
@@ -198,4 +198,14 @@ int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
         queue->enabled = percentage > 0;
     leave(queues);
     return queue ? 0 : -EINVAL;
+}
+
+bool rp_queues_idle(struct rp_queues *queues)
+{
+    bool idle = true;
+    enter(queues);
+    for (uint32_t id = 0; idle && id < queues->used; id++)
+        idle = !queues->slots[id] || rp_cp_queue_idle(queues->slots[id]);
+    leave(queues);
+    return idle;
 }

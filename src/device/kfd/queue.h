@@ -36,6 +36,9 @@ int rp_queues_destroy(struct rp_queues *queues, uint32_t id);
 /** Percentage 0 suspends the queue. */
 int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage);
 
+/** No queue has a packet that could still complete by itself. */
+bool rp_queues_idle(struct rp_queues *queues);
+
 /** Wakes the server if it sleeps. */
 void rp_queues_kick(struct rp_queues *queues);
 

@@ -146,6 +146,45 @@ static void sleepers(void **state)
     pthread_join(thread, NULL);
 }
 
+static void *serve_one(void *arg)
+{
+    struct rp_kfd_event_data data[2] = {{.event_id = 1}, {.event_id = 2}};
+    uint32_t result;
+    rp_events_wait(arg, data, 2, false, UINT32_MAX, &result);
+    return NULL;
+}
+
+/* Quiet means: whoever serves events sleeps, and nothing waits to be served. */
+static void quiet(void **state)
+{
+    struct rp_events *events = *state;
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    pthread_t thread;
+    create(events, RP_KFD_EVENT_SIGNAL, true);
+    create(events, RP_KFD_EVENT_SIGNAL, true);
+    assert_true(rp_events_quiet(events)); /* nobody serves yet */
+    assert_int_equal(pthread_create(&thread, NULL, serve_one, events), 0);
+    bool waiting = false;
+    for (int i = 0; i < 5000 && !waiting; i++) {
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&events->lock);
+        waiting = events->waiters != NULL;
+        /* Fired, but the thread has had no chance to notice: not quiet. */
+        if (waiting)
+            events->slots[1].signaled = true;
+        pthread_mutex_unlock(&events->lock);
+    }
+    assert_true(waiting);
+    assert_false(rp_events_quiet(events));
+    pthread_mutex_lock(&events->lock);
+    events->slots[1].signaled = false;
+    pthread_mutex_unlock(&events->lock);
+    assert_true(rp_events_quiet(events));
+    rp_events_set(events, 2);
+    pthread_join(thread, NULL);
+    assert_true(rp_events_quiet(events)); /* a thread that ended serves no more */
+}
+
 static void mistakes(void **state)
 {
     struct rp_events *events = *state;
@@ -174,6 +213,7 @@ int main(void)
         TEST(all_and_any),
         TEST(sleepers),
         TEST(memory_fault_reaches_its_waiters),
+        TEST(quiet),
         TEST(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
