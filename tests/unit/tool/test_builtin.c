@@ -1,0 +1,362 @@
+/**
+ * @file test_builtin.c
+ * @brief Record file -> rocpd database, read back through the store.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "capture/records.h"
+#include "collect/builtin.h"
+#include "collect/demangle.h"
+#include "rocm-perf/store.h"
+
+RP_DEFINE_CLEANUP(struct rp_store, rp_store_close)
+#define autostore rp_cleanup(rp_cleanup_rp_store_close) struct rp_store
+
+enum { CPU = 0x10, GPU = 0x20, MAX_RECORDS = 64 };
+
+struct image {
+    struct rp_trace_header header;
+    struct rp_record records[MAX_RECORDS];
+    uint32_t strings;
+};
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/rp-test-builtin-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[96];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static struct rp_record *add(struct image *image, uint32_t kind)
+{
+    struct rp_record *record = &image->records[image->header.committed_records++];
+
+    *record = (struct rp_record){.kind = kind};
+    return record;
+}
+
+static uint32_t string(struct image *image, const char *text)
+{
+    struct rp_rec_string *rec = &add(image, RP_REC_STRING)->u.string;
+
+    rec->id = ++image->strings;
+    rec->bytes = (uint16_t)strlen(text);
+    rec->total_bytes = rec->bytes;
+    memcpy(rec->text, text, rec->bytes);
+    return rec->id;
+}
+
+static void agent(struct image *image, uint64_t handle, uint32_t type, const char *name)
+{
+    uint32_t name_id = string(image, name), vendor_id = string(image, "AM\"D");
+
+    add(image, RP_REC_AGENT)->u.agent = (struct rp_rec_agent){.handle = handle,
+                                                              .type = type,
+                                                              .node_id = type,
+                                                              .name_id = name_id,
+                                                              .vendor_name_id = vendor_id,
+                                                              .logical_index = type};
+}
+
+static void property(struct image *image, const char *key, uint64_t value)
+{
+    uint32_t key_id = string(image, key);
+
+    add(image, RP_REC_AGENT_PROP)->u.agent_prop =
+        (struct rp_rec_agent_prop){.agent = GPU, .key_id = key_id, .value = value};
+}
+
+static void dispatch(struct image *image, uint64_t id, uint32_t kernel, uint64_t start)
+{
+    add(image, RP_REC_DISPATCH)->u.dispatch = (struct rp_rec_dispatch){.dispatch_id = id,
+                                                                       .correlation_id = id,
+                                                                       .kernel_id = kernel,
+                                                                       .agent = GPU,
+                                                                       .start_ns = start,
+                                                                       .end_ns = start + 100,
+                                                                       .tid = 7,
+                                                                       .private_bytes = 32,
+                                                                       .group_bytes = 2048,
+                                                                       .grid = {640, 2, 1},
+                                                                       .workgroup = {64, 2, 1}};
+}
+
+static void copy(struct image *image, uint64_t dst, uint64_t src, uint64_t correlation)
+{
+    add(image, RP_REC_COPY)->u.copy = (struct rp_rec_copy){.start_ns = 5,
+                                                           .end_ns = 9,
+                                                           .bytes = 4096,
+                                                           .dst_agent = dst,
+                                                           .src_agent = src,
+                                                           .correlation_id = correlation,
+                                                           .tid = 8};
+}
+
+static struct image run(void)
+{
+    struct image image = {.header = {.magic = {'R', 'P', 'T', 'R', 'A', 'C', 'E', '1'},
+                                     .version = RP_TRACE_VERSION,
+                                     .header_bytes = sizeof(struct rp_trace_header),
+                                     .record_bytes = sizeof(struct rp_record),
+                                     .flags = RP_TRACE_CLOSED,
+                                     .init_ns = 1000000000,
+                                     .fini_ns = 2000000000,
+                                     .pid = 42,
+                                     .ppid = 41}};
+    uint32_t name_id, uri_id;
+
+    agent(&image, CPU, 0, "EPYC");
+    agent(&image, GPU, 1, "gfx942");
+    property(&image, "cu_count", 304);
+    property(&image, "mem_banks.0.width", 8192);
+    property(&image, "mem_banks.0.mem_clk_max", 1300);
+    add(&image, RP_REC_QUEUE)->u.queue.agent = GPU;
+    uri_id = string(&image, "file:///x#offset=1&size=2");
+    add(&image, RP_REC_CODE_OBJECT)->u.code_object =
+        (struct rp_rec_code_object){.id = 1, .agent = GPU, .uri_id = uri_id, .load_bytes = 4096};
+    name_id = string(&image, "_Z3addIfEvPT_.kd");
+    add(&image, RP_REC_KERNEL)->u.kernel = (struct rp_rec_kernel){.id = 1,
+                                                                  .code_object_id = 1,
+                                                                  .name_id = name_id,
+                                                                  .sgpr_count = 112,
+                                                                  .arch_vgpr_count = 128,
+                                                                  .accum_vgpr_count = 384};
+    dispatch(&image, 2, 1, 400); /* completed first, submitted second */
+    dispatch(&image, 1, 1, 300);
+    copy(&image, GPU, CPU, 3);
+    copy(&image, 0, GPU, 4); /* "the host" */
+    return image;
+}
+
+static void write_image(const struct image *image, char *ret_path, size_t size)
+{
+    FILE *file;
+
+    snprintf(ret_path, size, "%s/x.rptrace", folder);
+    file = fopen(ret_path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&image->header, sizeof(image->header), 1, file), 1);
+    assert_int_equal(fwrite(image->records, sizeof(struct rp_record),
+                            (size_t)image->header.committed_records, file),
+                     image->header.committed_records);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct rp_store *convert(const struct image *image, const char *name)
+{
+    const struct rp_builtin_options options = {.command = "./app 1", .hostname = "host"};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_store *store = NULL;
+    char trace[96], db[96];
+
+    write_image(image, trace, sizeof(trace));
+    snprintf(db, sizeof(db), "%s/%s.db", folder, name);
+    if (rp_builtin_trace_to_rocpd(trace, db, &options, &err) < 0 ||
+        rp_store_open(db, &store, &err) < 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+
+static void rows_arrive(void **state)
+{
+    const struct image image = run();
+    autostore *store = convert(&image, "rows");
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_agent *agents;
+    const struct rp_row_process *processes;
+    const struct rp_row_copy *copies;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(rp_store_dispatches(store, &dispatches, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < 2; i++) { /* sorted by start, and numbered by submission */
+        assert_int_equal(dispatches[i].id, i + 1);
+        assert_int_equal(dispatches[i].dispatch_id, i + 1);
+        assert_int_equal(dispatches[i].start_ns, 300 + 100 * i);
+        assert_int_equal(dispatches[i].agent_id, 1);
+        assert_int_equal(dispatches[i].grid[0], 640);
+        assert_int_equal(dispatches[i].workgroup[1], 2);
+        assert_int_equal(dispatches[i].group_bytes, 2048);
+        assert_int_equal(dispatches[i].tid, 7);
+    }
+    assert_int_equal(rp_store_kernels(store, &kernels, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(kernels[0].kernel_name, "_Z3addIfEvPT_.kd");
+    assert_string_equal(kernels[0].display_name, "void add<float>(float*)");
+    assert_int_equal(kernels[0].accum_vgpr_count, 384);
+    assert_int_equal(rp_store_agents(store, &agents, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_true(agents[1].is_gpu);
+    assert_string_equal(agents[1].name, "gfx942");
+    assert_non_null(strstr(agents[1].extdata, "\"cu_count\":304"));
+    assert_non_null(
+        strstr(agents[1].extdata, "\"mem_banks\":[{\"width\":8192,\"mem_clk_max\":1300}]"));
+    assert_non_null(strstr(agents[1].extdata, "\"vendor_name\":\"AM\\\"D\""));
+    assert_int_equal(rp_store_processes(store, &processes, &count, NULL), 0);
+    assert_int_equal(processes[0].pid, 42);
+    assert_int_equal(processes[0].init_ns, 1000000000);
+    assert_string_equal(processes[0].command, "./app 1");
+    assert_int_equal(rp_store_copies(store, &copies, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(copies[0].name, "MEMORY_COPY_HOST_TO_DEVICE");
+    assert_string_equal(copies[1].name, "MEMORY_COPY_DEVICE_TO_HOST");
+    assert_int_equal(copies[1].dst_agent_id, 0);
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_device"), "hardware");
+    assert_null(rp_store_metadata(store, "rocm_perf_incomplete"));
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    struct image image = run();
+    autostore *store = NULL;
+
+    (void)state;
+    image.header.flags = RP_TRACE_SOFTWARE; /* never closed */
+    image.header.lost_dispatches = 3;
+    store = convert(&image, "missing");
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_device"), "software");
+    assert_non_null(rp_store_metadata(store, "rocm_perf_incomplete"));
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_lost_dispatches"), "3");
+}
+
+static void unknown_kernel_keeps_its_dispatches(void **state)
+{
+    struct image image = run();
+    autostore *store = NULL;
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_kernel *kernels;
+    size_t count;
+
+    (void)state;
+    dispatch(&image, 3, 0, 600);
+    dispatch(&image, 4, 0, 800);
+    store = convert(&image, "unknown");
+    assert_int_equal(rp_store_kernels(store, &kernels, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(kernels[1].display_name, "unknown kernel");
+    assert_int_equal(rp_store_dispatches(store, &dispatches, &count, NULL), 0);
+    assert_int_equal(count, 4);
+    assert_int_equal(dispatches[3].kernel_id, kernels[1].id);
+}
+
+static size_t read_whole(const char *path, char **ret)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    size = (size_t)ftell(file);
+    rewind(file);
+    *ret = malloc(size);
+    assert_int_equal(fread(*ret, 1, size, file), size);
+    fclose(file);
+    return size;
+}
+
+static void same_file_same_database(void **state)
+{
+    const struct image image = run();
+    char path[96], *one, *two;
+    size_t size;
+
+    (void)state;
+    rp_store_close(convert(&image, "one"));
+    rp_store_close(convert(&image, "two"));
+    snprintf(path, sizeof(path), "%s/one.db", folder);
+    size = read_whole(path, &one);
+    snprintf(path, sizeof(path), "%s/two.db", folder);
+    assert_int_equal(read_whole(path, &two), size);
+    assert_memory_equal(one, two, size);
+    free(one);
+    free(two);
+}
+
+static void damage_is_refused(void **state)
+{
+    const struct rp_builtin_options options = {.command = NULL};
+    struct image image = run();
+    struct rp_err err = RP_ERR_INIT;
+    char trace[96], db[96], message[200];
+
+    (void)state;
+    snprintf(db, sizeof(db), "%s/none.db", folder);
+    dispatch(&image, 3, 9, 600);
+    write_image(&image, trace, sizeof(trace));
+    assert_int_equal(rp_builtin_trace_to_rocpd(trace, db, &options, &err), -RP_BAD_INPUT);
+    snprintf(message, sizeof(message),
+             "read records: %s: record %d: dispatch refers to an unknown kernel", trace,
+             (int)image.header.committed_records - 1);
+    assert_string_equal(err.text, message);
+    assert_int_not_equal(access(db, F_OK), 0);
+
+    image = run();
+    dispatch(&image, 3, 1, 600);
+    image.records[image.header.committed_records - 1].u.dispatch.agent = 0x99;
+    write_image(&image, trace, sizeof(trace));
+    err = (struct rp_err)RP_ERR_INIT;
+    assert_int_equal(rp_builtin_trace_to_rocpd(trace, db, &options, &err), -RP_BAD_INPUT);
+    snprintf(message, sizeof(message), "convert %s: agent 99 is missing", trace);
+    assert_string_equal(err.text, message);
+    assert_int_not_equal(access(db, F_OK), 0); /* half a database is none */
+}
+
+static void names_for_people(void **state)
+{
+    static const struct {
+        const char *symbol, *name;
+    } rows[] = {
+        {"_Z3addPf.kd", "add(float*)"},
+        {"_Z3addPf", "add(float*)"},
+        {"__amd_rocclr_copyBuffer.kd", "__amd_rocclr_copyBuffer"},
+        {"_Znot_a_name.kd", "_Znot_a_name"},
+        {".kd", ".kd"},
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rp_autofree char *name = rp_demangle_kernel(rows[i].symbol);
+
+        assert_string_equal(name, rows[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_arrive, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_missing_is_said, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(unknown_kernel_keeps_its_dispatches, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(damage_is_refused, make_folder, remove_folder),
+        cmocka_unit_test(names_for_people),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
