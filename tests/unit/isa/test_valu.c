@@ -222,6 +222,12 @@ static void test_packed_f32(void **state)
         0x00020502);
     assert_all(2, 0x41000000);
     assert_all(3, 0x40c00000);
+    run(&f, "v_pk_add_f32 v[4:5], v[0:1], 1.0 op_sel_hi:[1,0]", 0xd3b24004, 0x0801e500);
+    assert_all(4, 0x40000000);
+    assert_all(5, 0x40400000);
+    /* What the high half of an inline constant is, nobody says. */
+    assert_int_equal(fixture_step(&f, "v_pk_add_f32 v[4:5], v[0:1], 1.0", 0xd3b24004, 0x1801e500),
+                     RP_STEP_FAULT);
 }
 
 static void test_sdwa(void **state)
