@@ -312,16 +312,6 @@ extern "C" __global__ void trap(int *out, int n)
     out[threadIdx.x] = 1;
 }
 
-typedef float float4v __attribute__((ext_vector_type(4)));
-typedef _Float16 half4v __attribute__((ext_vector_type(4)));
-
-extern "C" __global__ void matrix(const half4v *a, const half4v *b, float4v *c)
-{
-    float4v zero = {0, 0, 0, 0};
-    c[threadIdx.x] = __builtin_amdgcn_mfma_f32_16x16x16f16(a[threadIdx.x], b[threadIdx.x], zero,
-                                                            0, 0, 0);
-}
-
 // Many independent FMAs: issue-bound.
 extern "C" __global__ void fma_chain(float *out, float x, int n)
 {
