@@ -190,6 +190,11 @@ struct rp_kfd_export_dmabuf {
 };
 static_assert(sizeof(struct rp_kfd_export_dmabuf) == 16, "kfd_ioctl_export_dmabuf_args");
 
+struct rp_kfd_queue_gws {
+    uint32_t queue_id, count;
+    uint32_t first, pad; /* out */
+};
+
 struct rp_kfd_smi_events {
     uint32_t gpu_id;
     uint32_t anon_fd; /* out */

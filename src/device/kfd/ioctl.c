@@ -87,6 +87,14 @@ static int do_set_cu_mask(struct rp_device *device, struct rp_kfd_cu_mask *args)
     return 0;
 }
 
+/** Global wave sync: asked for by cooperative queues, not used by the code that runs on them. */
+static int do_alloc_queue_gws(struct rp_device *device, struct rp_kfd_queue_gws *args)
+{
+    (void)device;
+    args->first = 0;
+    return 0;
+}
+
 static int do_runtime_enable(struct rp_device *device, struct rp_kfd_runtime_enable *args)
 {
     (void)device;
