@@ -293,6 +293,9 @@ static bool has_op_sel(const struct rp_insn *in)
     case RP_OP_v_fma_legacy_f16:
     case RP_OP_v_div_fixup_legacy_f16:
         return false;
+    case RP_OP_v_alignbit_b32:
+    case RP_OP_v_alignbyte_b32:
+        return true; /* it prints; executing it is refused (valu.c) */
     default:
         return row->fmt == RP_FMT_VOP3 &&
                (rp_type_is_16bit(row->dst) || rp_type_is_16bit(row->src[0]));

@@ -175,6 +175,8 @@ static bool is_unsupported(const struct rp_insn *in)
      * emits it then. */
     if (in->omod != 0)
         return true;
+    if (in->op_sel != 0 && (in->op == RP_OP_v_alignbit_b32 || in->op == RP_OP_v_alignbyte_b32))
+        return true;
     if (in->flags & RP_IF_CLAMP && !compares && !is_float(in->dst.type) &&
         !rp_saturating_lane(in->op))
         return true;
