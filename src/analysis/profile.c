@@ -38,6 +38,7 @@ const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, 
 
 /** Rows of one store and what has been made of them so far. */
 struct loaded {
+    const struct rp_store *store;
     const struct rp_row_agent *agents;
     const struct rp_row_kernel *kernels;
     const struct rp_row_dispatch *dispatches;
@@ -67,29 +68,17 @@ static int load(struct rp_store *store, struct loaded *ret, struct rp_err *err)
     ret->kernel_index = calloc(ret->kernel_count + 1, sizeof *ret->kernel_index);
     if (!ret->agent_index || !ret->kernel_index)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->store = store;
     ret->built_in = rp_store_metadata(store, "rocm_perf_device") != NULL;
     return 0;
 }
 
-static int agent_by_id(const void *key, const void *row)
+/* Ids are unique within one traced process only: a merged database has several of each. */
+static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
+                         const struct rp_row_dispatch *dispatch, uint32_t *ret, struct rp_err *err)
 {
-    int64_t id = *(const int64_t *)key, other = ((const struct rp_row_agent *)row)->id;
-
-    return (id > other) - (id < other);
-}
-
-static int kernel_by_id(const void *key, const void *row)
-{
-    int64_t id = *(const int64_t *)key, other = ((const struct rp_row_kernel *)row)->id;
-
-    return (id > other) - (id < other);
-}
-
-static int resolve_agent(struct rp_profile_build *build, const struct loaded *l, int64_t id,
-                         uint32_t *ret, struct rp_err *err)
-{
-    const struct rp_row_agent *row =
-        l->agent_count ? bsearch(&id, l->agents, l->agent_count, sizeof *row, agent_by_id) : NULL;
+    int64_t id = dispatch->agent_id;
+    const struct rp_row_agent *row = rp_store_find_agent(l->store, dispatch->guid_index, id);
     size_t *known = row ? &l->agent_index[row - l->agents] : NULL;
     int rc;
 
@@ -103,12 +92,11 @@ static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
     return rc;
 }
 
-static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l, int64_t id,
-                          size_t *ret, struct rp_err *err)
+static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l,
+                          const struct rp_row_dispatch *dispatch, size_t *ret, struct rp_err *err)
 {
-    const struct rp_row_kernel *row =
-        l->kernel_count ? bsearch(&id, l->kernels, l->kernel_count, sizeof *row, kernel_by_id)
-                        : NULL;
+    int64_t id = dispatch->kernel_id;
+    const struct rp_row_kernel *row = rp_store_find_kernel(l->store, dispatch->guid_index, id);
     size_t *known = row ? &l->kernel_index[row - l->kernels] : NULL;
     int rc;
 
@@ -139,9 +127,9 @@ static int resolve(struct rp_profile_build *build, const struct loaded *l, struc
 
         *ref = (struct rp_dispatch_ref){
             .row = row, .order = build->ref_count, .counts_are_whole = l->built_in};
-        rc = resolve_agent(build, l, row->agent_id, &ref->agent, err);
+        rc = resolve_agent(build, l, row, &ref->agent, err);
         if (rc == 0)
-            rc = resolve_kernel(build, l, row->kernel_id, &ref->identity, err);
+            rc = resolve_kernel(build, l, row, &ref->identity, err);
         if (rc < 0)
             return rc;
         build->ref_count++;

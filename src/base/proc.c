@@ -81,6 +81,7 @@ static void child_main(const struct rp_proc *proc, int report_fd)
 
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
     (void)!write(report_fd, &code, sizeof code);

@@ -1,6 +1,6 @@
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -230,6 +230,7 @@ int rp_cmd_profile(int argc, char **argv)
 
     if (parse(argc, argv, &options, &code))
         return code;
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error to report, not the end */
     if (rp_profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);

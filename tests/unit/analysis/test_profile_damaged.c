@@ -48,6 +48,24 @@ int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, 
     return 0;
 }
 
+const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
+                                               int64_t id)
+{
+    for (size_t i = 0; i < s->agent_count; i++)
+        if (s->agents[i].id == id && s->agents[i].guid_index == guid_index)
+            return &s->agents[i];
+    return NULL;
+}
+
+const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
+                                                 int64_t id)
+{
+    for (size_t i = 0; i < s->kernel_count; i++)
+        if (s->kernels[i].id == id && s->kernels[i].guid_index == guid_index)
+            return &s->kernels[i];
+    return NULL;
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;
@@ -79,6 +97,38 @@ static void dispatches_without_kernel_and_agent_rows_are_kept(void **state)
     assert_int_equal(p->kernels[0].total_ns, 25);
     assert_false(p->kernels[0].occupancy.known);
     assert_non_null(strstr(p->kernels[0].occupancy.reason, "symbol"));
+    rp_profile_free(p);
+}
+
+static void merged_processes_keep_their_own_ids(void **state)
+{
+    const struct rp_row_agent agents[] = {{.id = 1, .name = "gfx942"},
+                                          {.id = 1, .guid_index = 1, .name = "gfx90a"}};
+    const struct rp_row_kernel kernels[] = {
+        {.id = 1, .kernel_name = "first", .arch_vgpr_count = 8, .sgpr_count = 16},
+        {.id = 1, .guid_index = 1, .kernel_name = "second", .arch_vgpr_count = 8, .sgpr_count = 16},
+    };
+    const struct rp_row_dispatch rows[] = {
+        {.id = 1, .agent_id = 1, .kernel_id = 1, .start_ns = 1, .end_ns = 11},
+        {.id = 1, .guid_index = 1, .agent_id = 1, .kernel_id = 1, .start_ns = 2, .end_ns = 4},
+    };
+    struct rp_store store = {.agents = agents,
+                             .agent_count = 2,
+                             .kernels = kernels,
+                             .kernel_count = 2,
+                             .dispatches = rows,
+                             .dispatch_count = 2};
+    struct rp_store *stores[] = {&store};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(stores, 1, NULL, 0, &p, &err), 0);
+    assert_int_equal(p->kernel_count, 2);
+    assert_string_equal(p->kernels[0].name, "first");
+    assert_string_equal(p->agents[p->kernels[0].agent].name, "gfx942");
+    assert_string_equal(p->kernels[1].name, "second");
+    assert_string_equal(p->agents[p->kernels[1].agent].name, "gfx90a");
     rp_profile_free(p);
 }
 
@@ -153,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dispatches_without_kernel_and_agent_rows_are_kept),
+        cmocka_unit_test(merged_processes_keep_their_own_ids),
         cmocka_unit_test(absurd_columns_are_clamped),
         cmocka_unit_test(a_store_that_fails_is_passed_on),
     };
