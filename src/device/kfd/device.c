@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,8 +133,10 @@ static int device_make(struct rp_device **ret_device)
     struct rp_device *seen = __atomic_load_n(&the_device, __ATOMIC_ACQUIRE);
     struct rp_device *fresh;
     int rc = device_new(&fresh);
-    if (rc < 0)
+    if (rc < 0) {
+        dprintf(STDERR_FILENO, "rocm-perf-device: no device: %s\n", strerror(-rc));
         return rc;
+    }
     if (__atomic_compare_exchange_n(&the_device, &seen, fresh, 0, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;

@@ -342,8 +342,9 @@ RP_EXPORT int closedir(DIR *dir)
     struct tree_dir **slot = find_dir(dir);
     if (!slot)
         return NEXT(closedir)(dir);
-    free(*slot);
+    struct tree_dir *ours = *slot;
     __atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+    free(ours);
     __atomic_sub_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
     return 0;
 }

@@ -18,8 +18,8 @@ enum { SLICE_WAVE_INSTS = 1 << 17 };
 
 enum {
     SPIN_NS = 30 * 1000,      /* no yield: on a busy machine that gives a whole time slice away */
-    MIN_SLEEP_NS = 10 * 1000, /* then sleep an eighth of the time idled so far */
-    MAX_SLEEP_NS = 1000 * 1000,
+    MIN_SLEEP_NS = 10 * 1000, /* then sleep a sixteenth of the time idled so far */
+    MAX_SLEEP_NS = 4 * 1000 * 1000,
 };
 
 void rp_queues_init(struct rp_queues *queues, const struct rp_cp *cp)
@@ -67,7 +67,7 @@ static bool pause_after(struct rp_queues *queues, int64_t idle_ns)
         __builtin_ia32_pause();
         return false;
     }
-    int64_t sleep_ns = idle_ns / 8;
+    int64_t sleep_ns = idle_ns / 16;
     if (sleep_ns < MIN_SLEEP_NS)
         sleep_ns = MIN_SLEEP_NS;
     if (sleep_ns > MAX_SLEEP_NS)

@@ -3,7 +3,7 @@
  * @brief All queues of the process and the thread that serves them, round robin.
  *
  * The runtime rings a doorbell with a plain store, which nobody can wait for: the thread looks at
- * the queues' write indices, at once while there is work, then ever more seldom (at most 1 ms
+ * the queues' write indices, at once while there is work, then ever more seldom (at most 4 ms
  * apart). Every driver call that may wait for the device kicks it.
  */
 #ifndef RP_DEVICE_KFD_QUEUE_H

@@ -1,9 +1,11 @@
 #include "store.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Large buffers start on a boundary where the kernel can use large pages. */
@@ -14,6 +16,14 @@ static uint64_t round_up(uint64_t value, uint64_t to)
     return (value + to - 1) / to * to;
 }
 
+/** A file beyond the program's limit would not fail but kill it (SIGXFSZ). */
+static bool file_limit_allows(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+           limit.rlim_cur >= bytes;
+}
+
 int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes)
 {
     *store = (struct rp_store){.fd = -1, .bytes = bytes};
@@ -22,6 +32,10 @@ int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_byte
         return -ENOMEM;
     store->free_capacity = 16;
     store->free[store->free_count++] = (struct rp_store_extent){reserved_bytes, bytes};
+    if (!file_limit_allows(bytes)) {
+        errno = EFBIG;
+        goto fail;
+    }
     store->fd = memfd_create("rocm-perf-device", MFD_CLOEXEC);
     if (store->fd < 0 || ftruncate(store->fd, (off_t)bytes) < 0)
         goto fail;
