@@ -120,6 +120,28 @@ int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, 
     return 0;
 }
 
+const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
+                                               int64_t id)
+{
+    (void)s;
+    (void)guid_index;
+    for (size_t i = 0; i < sizeof agents / sizeof agents[0]; i++)
+        if (agents[i].id == id)
+            return &agents[i];
+    return NULL;
+}
+
+const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
+                                                 int64_t id)
+{
+    (void)s;
+    (void)guid_index;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (kernels[i].id == id)
+            return &kernels[i];
+    return NULL;
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;
