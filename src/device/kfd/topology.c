@@ -119,8 +119,7 @@ static void gpu_name(struct text *t)
 }
 
 /* ROCr's view of what the driver can do, as an MI300X reports it but without the debug firmware
- * bit (29): then queue errors arrive through the queue's inactive signal. facts/software-device §2.
- */
+ * bit (29): then queue errors arrive through the queue's inactive signal. */
 enum { GPU_CAPABILITY = 201826944 };
 enum { SIMD_ID_BASE = 0x80001000u };
 
