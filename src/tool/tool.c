@@ -141,6 +141,31 @@ static void after_fork_in_child(void)
     __atomic_store_n(&rp_the_tool.state, RP_TOOL_OFF, __ATOMIC_RELEASE);
 }
 
+/* The software device answers to this name; it says NULL while it is switched off. */
+static bool is_software_device(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, "rocm_perf_device_abi");
+    const char *(*abi)(void);
+
+    memcpy(&abi, &symbol, sizeof(abi));
+    return abi && abi();
+}
+
+/* Without a record file nobody would know that anything ran: an empty file says why there is none.
+ */
+static void leave_failure(const char *trace_path, int status)
+{
+    char *path;
+    int fd;
+
+    if (asprintf(&path, "%s" RP_TRACE_FAILED_SUFFIX "%d", trace_path, -status) < 0)
+        return;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+}
+
 static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime_version)
 {
     struct rp_trace_header header = {
@@ -156,12 +181,14 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
     char *path;
     int status;
 
-    if (dlsym(RTLD_DEFAULT, "rocm_perf_device_abi"))
+    if (is_software_device())
         header.flags |= RP_TRACE_SOFTWARE;
     if (asprintf(&path, "%s/%u.%" PRIu64 ".rptrace", folder, header.pid, header.init_ns) < 0)
         return -ENOMEM;
     status = rp_trace_open(&tool->trace, path, &header);
     rp_tool_log(tool, "trace %s: %s", path, status < 0 ? strerror(-status) : "open");
+    if (status < 0)
+        leave_failure(path, status);
     free(path);
     return status;
 }
