@@ -16,6 +16,8 @@
 
 #define RP_TRACE_MAGIC   "RPTRACE1"
 #define RP_TRACE_VERSION 1u
+/** A writer that cannot make its file leaves an empty one: its name, this, and the errno value. */
+#define RP_TRACE_FAILED_SUFFIX ".failed-"
 
 enum rp_trace_flag {
     RP_TRACE_CLOSED = 1u << 0,         /**< the tool was unloaded in order */
