@@ -111,13 +111,31 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     return rc;
 }
 
+/* A process whose collector could not even make its file has run unrecorded: not a result. */
+static int check_failures(const char *dir, struct rp_err *err)
+{
+    rp_autofree char *pattern = rp_format("%s/*" RP_TRACE_FAILED_SUFFIX "*", dir);
+    glob_t found = {0};
+    int rc = 0;
+
+    if (!pattern)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (glob(pattern, 0, NULL, &found) == 0)
+        rc = rp_fail_errno(err, RP_ENVIRONMENT, atoi(strrchr(found.gl_pathv[0], '-') + 1),
+                           "the collector cannot write its records in %s", dir);
+    globfree(&found);
+    return rc;
+}
+
 static int collect_records(const struct rp_run_request *request, const char *record_dir,
                            struct rp_run *run, struct rp_err *err)
 {
     struct record_file *files = NULL;
     size_t count = 0;
-    int rc = list_records(record_dir, &files, &count, err);
+    int rc = check_failures(record_dir, err);
 
+    if (rc == 0)
+        rc = list_records(record_dir, &files, &count, err);
     if (rc == 0)
         rc = convert(request, files, count, run, err);
     free_files(files, count);
