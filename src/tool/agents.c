@@ -259,6 +259,10 @@ static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
     rec->type_index = counts->by_type[type]++;
     rp_trace_append(&tool->trace, &record);
     record_properties(tool, agent, node, type == 1);
+    if (type == 1 && tool->software &&
+        tool->hsa.hsa_agent_get_info(agent, RP_AMD_AGENT_TIMESTAMP_FREQUENCY, &tool->device_hz) !=
+            RP_HSA_SUCCESS)
+        tool->device_hz = 0;
     rp_tool_log(tool, "agent=%" PRIx64 " node=%u name=%s", agent, node, name);
     return RP_HSA_SUCCESS;
 }

@@ -99,23 +99,49 @@ static bool times_written(const struct rp_pending *entry)
     return end != 0 && (start != entry->start0 || end != entry->end0);
 }
 
+/*
+ * Start and end in nanoseconds; false when they were never written.
+ *
+ * The runtime relates the device's clock to the host's as the time is asked for, which reads the
+ * driver's counter. On hardware that is what keeps the two together. On the software device every
+ * such read moves the modelled clock by a tick, and later kernels with it: times would depend on
+ * when the collector looks. Its clock needs no relation to the host's: raw ticks are the time.
+ */
+static bool read_times(const struct rp_tool *tool, const struct rp_pending *entry,
+                       struct rp_hsa_times *ret)
+{
+    const struct rp_amd_signal *raw = raw_signal(entry->signal);
+    struct rp_hsa_times times = {0};
+    uint64_t hz = tool->timestamp_hz;
+    rp_hsa_status status = RP_HSA_SUCCESS;
+
+    if (tool->device_hz && times_written(entry)) {
+        hz = tool->device_hz;
+        times = (struct rp_hsa_times){.start = raw->start_ts, .end = raw->end_ts};
+    } else if (entry->way == RP_PENDING_COPY) {
+        status = tool->hsa.hsa_amd_profiling_get_async_copy_time(entry->signal, &times);
+    } else if (times_written(entry)) {
+        status = tool->hsa.hsa_amd_profiling_get_dispatch_time(entry->rec.dispatch.agent,
+                                                               entry->signal, &times);
+    }
+    ret->start = rp_tool_to_ns(times.start, hz);
+    ret->end = rp_tool_to_ns(times.end, hz);
+    return status == RP_HSA_SUCCESS && times.start != 0 && times.end >= times.start;
+}
+
 static void finish_dispatch(struct rp_tool *tool, struct rp_pending *entry)
 {
     struct rp_record record = {.kind = RP_REC_DISPATCH, .u.dispatch = entry->rec.dispatch};
     struct rp_rec_dispatch *d = &record.u.dispatch;
-    struct rp_hsa_times times = {0};
+    struct rp_hsa_times times;
 
-    if (!times_written(entry) ||
-        tool->hsa.hsa_amd_profiling_get_dispatch_time(d->agent, entry->signal, &times) !=
-            RP_HSA_SUCCESS ||
-        times.start == 0 || times.end < times.start) {
-        rp_tool_log(tool, "lost dispatch=%" PRIu64 " start=%" PRIu64 " end=%" PRIu64,
-                    d->dispatch_id, times.start, times.end);
+    if (!read_times(tool, entry, &times)) {
+        rp_tool_log(tool, "lost dispatch=%" PRIu64, d->dispatch_id);
         rp_tool_lose_dispatches(tool, 1);
         return;
     }
-    d->start_ns = rp_tool_to_ns(tool, times.start);
-    d->end_ns = rp_tool_to_ns(tool, times.end);
+    d->start_ns = times.start;
+    d->end_ns = times.end;
     rp_trace_append(&tool->trace, &record);
     rp_tool_log(tool,
                 "dispatch=%" PRIu64 " queue=%u kernel=%u way=%d start=%" PRIu64 " end=%" PRIu64
@@ -129,16 +155,15 @@ static void finish_copy(struct rp_tool *tool, struct rp_pending *entry)
 {
     struct rp_record record = {.kind = RP_REC_COPY, .u.copy = entry->rec.copy};
     struct rp_rec_copy *c = &record.u.copy;
-    struct rp_hsa_times times = {0};
+    struct rp_hsa_times times;
 
-    if (tool->hsa.hsa_amd_profiling_get_async_copy_time(entry->signal, &times) != RP_HSA_SUCCESS ||
-        times.start == 0 || times.end < times.start) {
+    if (!read_times(tool, entry, &times)) {
         rp_tool_log(tool, "lost copy bytes=%" PRIu64, c->bytes);
         rp_trace_count_lost(&tool->trace);
         return;
     }
-    c->start_ns = rp_tool_to_ns(tool, times.start);
-    c->end_ns = rp_tool_to_ns(tool, times.end);
+    c->start_ns = times.start;
+    c->end_ns = times.end;
     rp_trace_append(&tool->trace, &record);
     rp_tool_log(tool, "copy bytes=%" PRIu64 " start=%" PRIu64 " end=%" PRIu64, c->bytes,
                 c->start_ns, c->end_ns);

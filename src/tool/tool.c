@@ -44,13 +44,11 @@ const uint32_t HSA_AMD_TOOL_PRIORITY = 100;
 
 /* --- clocks and small things --------------------------------------------------------------- */
 
-uint64_t rp_tool_to_ns(const struct rp_tool *tool, uint64_t timestamp)
+uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
 {
-    uint64_t hz = tool->timestamp_hz;
-
     if (hz == NS_PER_S)
-        return timestamp;
-    return timestamp / hz * NS_PER_S + timestamp % hz * NS_PER_S / hz;
+        return ticks;
+    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -66,7 +64,7 @@ static uint64_t hsa_now_ns(const struct rp_tool *tool)
     uint64_t now = 0;
 
     tool->hsa.hsa_system_get_info(RP_HSA_SYSTEM_TIMESTAMP, &now);
-    return rp_tool_to_ns(tool, now);
+    return rp_tool_to_ns(now, tool->timestamp_hz);
 }
 
 /* A kernel clock that agrees with the runtime's is read without a call into the runtime. */
@@ -181,7 +179,8 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
     char *path;
     int status;
 
-    if (is_software_device())
+    tool->software = is_software_device();
+    if (tool->software)
         header.flags |= RP_TRACE_SOFTWARE;
     if (asprintf(&path, "%s/%u.%" PRIu64 ".rptrace", folder, header.pid, header.init_ns) < 0)
         return -ENOMEM;
@@ -274,6 +273,7 @@ static void reset(struct rp_tool *tool)
         &tool->harvest.copies); /* of an earlier life: OnUnload leaves it to late threads */
     tool->queues = NULL;
     tool->init_count = 1; /* the hsa_init that loads us */
+    tool->device_hz = 0;
     tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
     tool->dispatch_count = tool->correlation_count = tool->lost_dispatches = 0;
     pthread_mutex_init(&tool->code_lock, NULL);

@@ -37,6 +37,8 @@ struct rp_tool {
     bool drained;       /**< the end has begun, and was waited for */
     int32_t init_count; /**< atomic: hsa_init calls not yet undone */
 
+    bool software;      /**< the software device answers */
+    uint64_t device_hz; /**< of its raw times, see read_times in harvest.c; 0 = ask the runtime */
     uint64_t timestamp_hz;
     clockid_t clock; /**< host clock in the domain of HSA timestamps */
     bool clock_known;
@@ -70,8 +72,8 @@ static inline bool rp_tool_active(const struct rp_tool *tool)
 
 /** Host time in the domain of the dispatch times. */
 uint64_t rp_tool_now_ns(struct rp_tool *tool);
-/** HSA timestamp to nanoseconds. */
-uint64_t rp_tool_to_ns(const struct rp_tool *tool, uint64_t timestamp);
+/** Ticks of a counter to nanoseconds. */
+uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz);
 /** One line of the raw log; does nothing without ROCM_PERF_TOOL_DEBUG. */
 void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -53,6 +53,7 @@ static_assert(HSA_AMD_AGENT_INFO_CHIP_ID == 0xA000 &&
                   HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES == 0xA00C &&
                   HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE == 0xA00D &&
                   HSA_AMD_AGENT_INFO_DOMAIN == 0xA00F && HSA_AMD_AGENT_INFO_UUID == 0xA011 &&
+                  HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY == 0xA016 &&
                   HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID == 0xA107 &&
                   HSA_AMD_AGENT_INFO_NUM_SDMA_ENG == 0xA10A && HSA_AMD_AGENT_INFO_NUM_XCC == 0xA111,
               "");
