@@ -92,8 +92,8 @@ static const uint64_t values64[] = {
 
 /* Triples are taken with this stride; prime to the counts, it still meets every pair. */
 enum { STRIDE = 7 };
-static_assert(sizeof values16 / 8 % STRIDE && sizeof values32 / 8 % STRIDE &&
-                  sizeof values64 / 8 % STRIDE,
+static_assert(sizeof values16 / 8 % STRIDE != 0 && sizeof values32 / 8 % STRIDE != 0 &&
+                  sizeof values64 / 8 % STRIDE != 0,
               "stride must not divide a count");
 
 static uint64_t rng_state = 0x9e3779b97f4a7c15u;
