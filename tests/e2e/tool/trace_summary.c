@@ -46,6 +46,7 @@ int main(int argc, char **argv)
     struct rp_err err = RP_ERR_INIT;
     const struct rp_record *records;
     uint64_t dispatches = 0, copies = 0, queues = 0, ends = 0, total_ns = 0;
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
     uint64_t by_kernel[MAX_NAMES] = {0};
     size_t count;
 
@@ -60,6 +61,8 @@ int main(int argc, char **argv)
         if (records[i].kind == RP_REC_DISPATCH) {
             dispatches++;
             total_ns += d->end_ns - d->start_ns;
+            first_ns = d->start_ns < first_ns ? d->start_ns : first_ns;
+            last_ns = d->end_ns > last_ns ? d->end_ns : last_ns;
             if (d->kernel_id < MAX_NAMES)
                 by_kernel[d->kernel_id]++;
         }
@@ -74,6 +77,8 @@ int main(int argc, char **argv)
     printf("dispatches: %" PRIu64 "\ncopies: %" PRIu64 "\n", dispatches, copies);
     printf("queues: %" PRIu64 " destroyed: %" PRIu64 "\n", queues, ends);
     printf("total: %" PRIu64 " ns\n", total_ns);
+    if (dispatches > 0)
+        printf("span: %" PRIu64 " to %" PRIu64 " ns\n", first_ns, last_ns);
     for (uint32_t id = 0; id < MAX_NAMES; id++)
         if (by_kernel[id])
             printf("kernel %s: %" PRIu64 "\n", kernel_name(file, id), by_kernel[id]);

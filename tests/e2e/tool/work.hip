@@ -170,6 +170,30 @@ static void many(int count)
     printf("many: %d\n", count);
 }
 
+// Copies by the runtime's own engine: pinned memory, larger than what goes through kernels of HIP.
+static void copies(void)
+{
+    const size_t bytes = 8 << 20;
+    char *host, *device;
+    size_t wrong = 0;
+
+    CHECK(hipHostMalloc((void **)&host, bytes, 0));
+    CHECK(hipMalloc((void **)&device, bytes));
+    for (int round = 0; round < 3; round++) {
+        memset(host, round + 1, bytes);
+        CHECK(hipMemcpyAsync(device, host, bytes, hipMemcpyHostToDevice, 0));
+        CHECK(hipStreamSynchronize(0));
+        memset(host, 0, bytes);
+        CHECK(hipMemcpyAsync(host, device, bytes, hipMemcpyDeviceToHost, 0));
+        CHECK(hipStreamSynchronize(0));
+        for (size_t i = 0; i < bytes; i++)
+            wrong += host[i] != round + 1;
+    }
+    printf("copies: %zu wrong\n", wrong);
+    CHECK(hipFree(device));
+    CHECK(hipHostFree(host));
+}
+
 // Ten kernels, known to be complete, then the end that is asked for.
 static void end_with(const char *how)
 {
@@ -223,6 +247,8 @@ int main(int argc, char **argv)
         streams();
     else if (strcmp(what, "threads") == 0)
         threads();
+    else if (strcmp(what, "copies") == 0)
+        copies();
     else if (strcmp(what, "many") == 0)
         many(atoi(argv[2]));
     else if (strcmp(what, "end") == 0)
