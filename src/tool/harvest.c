@@ -374,15 +374,22 @@ void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
-void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line)
+void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed)
 {
     pthread_mutex_lock(&tool->harvest.lock);
     while (harvest_line(tool, line))
         ;
-    for (struct rp_line_chunk *chunk = line->head; chunk; chunk = chunk->next)
-        for (uint32_t i = chunk == line->head ? line->head_index : 0; i < chunk->filled; i++)
-            if (!chunk->entries[i].done)
-                give_up(tool, &chunk->entries[i]);
+    for (struct rp_line_chunk *chunk = line->head; chunk; chunk = chunk->next) {
+        for (uint32_t i = chunk == line->head ? line->head_index : 0; i < chunk->filled; i++) {
+            struct rp_pending *entry = &chunk->entries[i];
+
+            if (entry->done)
+                continue;
+            give_up(tool, entry);
+            if (destroyed && entry->way == RP_PENDING_OWN)
+                rp_signal_pool_give(&tool->quiet_signals, entry->signal);
+        }
+    }
     drop_done(line);
     pthread_mutex_unlock(&tool->harvest.lock);
 }

@@ -117,8 +117,9 @@ void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry);
 /** The packet processor finished a FORWARD entry. */
 void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry);
 
-/** Gives up what is left of a line; counts it as lost. Takes harvest.lock. */
-void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line);
+/** Gives up what is left of a line; counts it as lost. Takes harvest.lock. @p destroyed: its queue
+ *  is gone, no packet processor will touch the signals any more. */
+void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed);
 
 /** Waits until nothing is pending, or nothing moved for @p patience_ms. */
 void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms);

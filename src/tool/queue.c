@@ -320,7 +320,7 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     status = tool->hsa.hsa_queue_destroy(handle);
     if (status != RP_HSA_SUCCESS)
         return status; /* it lives on */
-    rp_harvest_abandon(tool, &queue->line);
+    rp_harvest_abandon(tool, &queue->line, true);
     pthread_mutex_lock(&tool->harvest.lock);
     for (at = &tool->queues; *at && *at != queue; at = &(*at)->next)
         ;
@@ -343,7 +343,7 @@ void rp_queues_retire(struct rp_tool *tool)
     while (tool->queues) {
         struct rp_queue *queue = tool->queues;
 
-        rp_harvest_abandon(tool, &queue->line);
+        rp_harvest_abandon(tool, &queue->line, false);
         pthread_mutex_lock(&tool->harvest.lock);
         tool->queues = queue->next;
         queue->next = tool->retired;

@@ -343,7 +343,7 @@ void OnUnload(void)
     drain(tool);
     __atomic_store_n(&tool->state, RP_TOOL_OFF, __ATOMIC_RELEASE);
     rp_queues_retire(tool);
-    rp_harvest_abandon(tool, &tool->harvest.copies);
+    rp_harvest_abandon(tool, &tool->harvest.copies, false);
     settle(tool);
     rp_trace_close(&tool->trace);
     rp_kernel_map_free(&tool->kernels);
