@@ -2,6 +2,7 @@
  * @file test_abi.c
  * @brief Compiles check_abi.cpp with the ROCm headers in use: our copy of the ABI must agree.
  */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,15 +16,20 @@
 /* The ROCm compiler if it is there (clang of the prefix, or of an installed ROCm), else c++. */
 static int find_compiler(const char *rocm, char *ret, size_t size)
 {
-    static const char *const places[] = {"%s/usr/lib/llvm-22/bin/clang++", "%s/llvm/bin/clang++",
-                                         "%s/usr/bin/c++", NULL};
+    static const char *const places[] = {"/usr/lib/llvm-*/bin/clang++", "/llvm/bin/clang++",
+                                         "/usr/bin/c++", NULL};
 
     for (size_t i = 0; places[i]; i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        snprintf(ret, size, places[i], rocm);
-#pragma GCC diagnostic pop
-        if (access(ret, X_OK) == 0)
+        glob_t found;
+        int rc = -1;
+
+        snprintf(ret, size, "%s%s", rocm, places[i]);
+        if (glob(ret, 0, NULL, &found) == 0 && access(found.gl_pathv[0], X_OK) == 0) {
+            snprintf(ret, size, "%s", found.gl_pathv[0]);
+            rc = 0;
+        }
+        globfree(&found);
+        if (rc == 0)
             return 0;
     }
     return -1;
