@@ -164,6 +164,13 @@ static void fill_report(const struct rp_profile_options *options,
     };
 }
 
+static unsigned long long count_in(const struct rp_store *store, const char *tag)
+{
+    const char *value = rp_store_metadata(store, tag);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
 /* Where the traces will be after the commit, and what they say of themselves. */
 static int note_traces(const struct rp_profile_session *session, char **paths,
                        struct rp_profile_report *report, struct rp_err *err)
@@ -172,14 +179,22 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
 
     for (size_t i = 0; i < session->store_count; i++) {
         const char *name = strrchr(session->runs[0].db_paths[i], '/') + 1;
-        const char *lost = rp_store_metadata(session->stores[i], "rocm_perf_lost_records");
+        const char *device = rp_store_metadata(session->stores[i], "rocm_perf_device");
 
+        /* Modelled time must never pass for hardware time, whatever the environment preloads. */
+        if (device && strcmp(device, report->device) != 0)
+            return rp_fail(err, RP_ENVIRONMENT,
+                           "the program ran on the %s device instead of the %s device; is "
+                           "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
+                           device, report->device);
         paths[i] = rp_path_join(session->dir.path, name);
         if (!paths[i])
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         provenance->incomplete_traces +=
             rp_store_metadata(session->stores[i], "rocm_perf_incomplete") != NULL;
-        provenance->lost_records += lost ? strtoull(lost, NULL, 10) : 0;
+        provenance->lost_records += count_in(session->stores[i], "rocm_perf_lost_records");
+        provenance->lost_dispatches += count_in(session->stores[i], "rocm_perf_lost_dispatches");
+        provenance->untraced_queues += count_in(session->stores[i], "rocm_perf_untraced_queues");
     }
     provenance->traces = (const char *const *)paths;
     provenance->trace_count = session->store_count;

@@ -1,6 +1,7 @@
 #include "collect/environment.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -153,8 +154,14 @@ static void count_gpus(struct rp_environment *env)
 
 static void detect_gpu(struct rp_environment *env)
 {
-    int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    int fd;
 
+    /* With the software device preloaded into this very process, /dev/kfd would be its own. */
+    if (dlsym(RTLD_DEFAULT, "rocm_perf_device_abi")) {
+        env->gpu_reason = strdup("librocm-perf-device.so is in LD_PRELOAD and hides any GPU");
+        return;
+    }
+    fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         env->gpu_reason = strdup("no AMD GPU driver: /dev/kfd does not exist");
         return;

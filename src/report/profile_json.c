@@ -210,6 +210,12 @@ static json_t *corrections(const struct rp_profile *p, bool *ok)
     return array;
 }
 
+static bool is_complete(const struct rp_profile *p, const struct rp_provenance *from)
+{
+    return p->complete && !from->incomplete_traces && !from->lost_records &&
+           !from->lost_dispatches && !from->untraced_queues;
+}
+
 static json_t *provenance(const struct rp_profile_report *r, bool *ok)
 {
     const struct rp_provenance *from = &r->provenance;
@@ -223,9 +229,11 @@ static json_t *provenance(const struct rp_profile_report *r, bool *ok)
     put(o, "tracer", text(from->tracer), ok);
     put(o, "tracer_version", text(from->tracer_version), ok);
     put(o, "trace_schema", text(from->trace_schema), ok);
-    put(o, "complete", json_boolean(p->complete && !from->incomplete_traces), ok);
+    put(o, "complete", json_boolean(is_complete(p, from)), ok);
     put(o, "incomplete_traces", count(from->incomplete_traces), ok);
     put(o, "lost_records", count(from->lost_records), ok);
+    put(o, "lost_dispatches", count(from->lost_dispatches), ok);
+    put(o, "untraced_queues", count(from->untraced_queues), ok);
     put(o, "dispatches", count(p->dispatches), ok);
     put(o, "repaired_timestamps", count(p->repaired_timestamps), ok);
     put(o, "unknown_kernels", count(p->unknown_kernels), ok);

@@ -307,6 +307,8 @@ static void put_warnings(const struct page *page, const struct rp_profile_report
         {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
         {from->incomplete_traces, "traces not closed in order (the end of the run may be missing)"},
         {from->lost_records, "records the tracer could not write"},
+        {from->lost_dispatches, "dispatches whose times were not obtained (missing below)"},
+        {from->untraced_queues, "processes with a queue that could not be traced"},
         {mended, "GPUs whose tracer reports half of the VGPRs (mended)"},
         {(unsigned long long)from->exit_status, "exit status of the program"},
     };

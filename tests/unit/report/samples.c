@@ -167,6 +167,8 @@ static struct rp_profile_report make_unknown_arch(void)
     p->complete = false;
     r.provenance.incomplete_traces = 1;
     r.provenance.lost_records = 5;
+    r.provenance.lost_dispatches = 6;
+    r.provenance.untraced_queues = 1;
     r.provenance.exit_status = 139;
     r.provenance.rocm_version = NULL;
     r.provenance.tracer_version = NULL;
