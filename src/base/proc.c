@@ -11,18 +11,19 @@
 #include "base/err.h"
 #include "base/path.h"
 
-/* The one piece of state a signal handler can reach: which child to pass a signal to, and that
- * one came. Only rp_proc_run touches it, and runs do not nest. */
+/* The one piece of state a signal handler can reach: whom to pass a signal to (a process, or a
+ * group as kill() spells it), and that one came. Only rp_proc_run touches it, and runs do not nest.
+ */
 static volatile sig_atomic_t interrupted_by;
-static volatile pid_t running_child;
+static volatile pid_t signal_target;
 
 static void forward_signal(int signo)
 {
     int saved = errno;
 
     interrupted_by = signo;
-    if (running_child > 0)
-        kill(running_child, signo);
+    if (signal_target)
+        kill(signal_target, signo);
     errno = saved;
 }
 
@@ -75,10 +76,12 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
 }
 
 /* In the child: reports a failing exec through the pipe, which a successful one closes. */
-static void child_main(const struct rp_proc *proc, int report_fd)
+static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
 {
     int code = ENOMEM;
 
+    if (own_group)
+        setpgid(0, 0);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
@@ -102,6 +105,9 @@ static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct
 {
     int report[2], exec_errno = 0;
     int64_t begin_ns = monotonic_ns();
+    /* A terminal sends Ctrl-C to all of us, and only its foreground group may read from it. Without
+     * one the signal comes to this process alone, and must reach what a script has started, too. */
+    bool own_group = !isatty(STDIN_FILENO);
     ssize_t got;
     pid_t child;
 
@@ -114,16 +120,18 @@ static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a process");
     }
     if (child == 0)
-        child_main(proc, report[1]);
-    running_child = child;
+        child_main(proc, own_group, report[1]);
+    if (own_group)
+        setpgid(child, child); /* the child does so too: whoever is first */
+    signal_target = own_group ? -child : child;
     close(report[1]);
     if (interrupted_by) /* came between the fork and the line above */
-        kill(child, interrupted_by);
+        kill(signal_target, interrupted_by);
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
     wait_for(child, ret);
-    running_child = 0;
+    signal_target = 0;
     ret->wall_ns = monotonic_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)
         return exec_failure(err, proc->path, exec_errno);

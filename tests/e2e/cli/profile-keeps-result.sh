@@ -21,12 +21,13 @@ unchanged 'killed program'
 expect 3 rocm-perf profile --device software --runs 1 /bin/true
 unchanged 'no kernel'
 
-rocm-perf profile --device software --runs 1 -- /bin/sh -c './vector_add; sleep 60' >out 2>err &
+rocm-perf profile --device software --runs 1 -- /bin/sh -c './vector_add; sleep 61.25' >out 2>err &
 profiler=$!
 for _ in $(seq 100); do grep -q PASS out && break; sleep 0.1; done
 kill -INT $profiler
 status=0
 wait $profiler || status=$?
+grep -alsz '^61\.25$' /proc/[0-9]*/cmdline && fail 'a process of the program goes on'
 [ $status = 130 ] || fail "interrupted: exit status $status"
 says err 'interrupted'
 unchanged 'interrupted'
