@@ -118,7 +118,7 @@ struct descriptor {
 static uint64_t make_kernel(struct fixture *f, const uint32_t *code, size_t dwords)
 {
     uint8_t *p = sim_alloc(&f->sim, 256 + dwords * 4);
-    struct descriptor d = {.entry = 256, .rsrc1 = 1 | 0xf0 << 12, .rsrc3 = 1};
+    struct descriptor d = {.entry = 256, .rsrc1 = 1 | 0xf0 << 12 | 1 << 21, .rsrc3 = 1};
     memcpy(p, &d, sizeof d);
     memcpy(p + 256, code, dwords * 4);
     return (uint64_t)(uintptr_t)p;
@@ -138,6 +138,33 @@ static void illegal_opcode(void **state)
     const uint32_t code[] = {0xbf800000, 0xf0000000, 0, S_ENDPGM}; /* s_nop 0; an image opcode */
     assert_int_equal(run_code(f, code, 4), RP_RUN_FAULT);
     assert_int_equal(f->sim.fault.kind, RP_FAULT_ILLEGAL_OPCODE);
+}
+
+/* -fgpu-flush-denormals-to-zero and the like: other results than the lane kernels give. */
+static void unsupported_float_modes(void **state)
+{
+    static const uint32_t rsrc1[] = {
+        1 | 0xc0 << 12 | 1 << 21,           /* f32 denormals flushed */
+        1 | 0xf3 << 12 | 1 << 21,           /* f32 rounds towards zero */
+        1 | 0xf0 << 12,                     /* clamp keeps NaN */
+        1 | 0xf0 << 12 | 1 << 21 | 1 << 26, /* f16 overflow saturates */
+    };
+    struct fixture *f = *state;
+    const uint32_t integers[] = {0x68000080, S_ENDPGM}; /* v_add_u32 v0, 0, v0 */
+    const uint32_t floats[] = {0x020000f2, S_ENDPGM};   /* v_add_f32 v0, 1.0, v0 */
+
+    for (size_t i = 0; i < sizeof rsrc1 / sizeof rsrc1[0]; i++) {
+        struct sim_launch l = {.grid = {64, 1, 1}, .block = {64, 1, 1}};
+        uint64_t kernel = make_kernel(f, integers, 2);
+
+        ((struct descriptor *)(uintptr_t)kernel)->rsrc1 = rsrc1[i];
+        assert_int_equal(sim_run(&f->sim, kernel, &l), RP_RUN_DONE);
+        kernel = make_kernel(f, floats, 2);
+        ((struct descriptor *)(uintptr_t)kernel)->rsrc1 = rsrc1[i];
+        assert_int_equal(sim_run(&f->sim, kernel, &l), RP_RUN_FAULT);
+        assert_int_equal(f->sim.fault.kind, RP_FAULT_UNIMPLEMENTED);
+        assert_contains(f->sim.fault.text, "v_add_f32");
+    }
 }
 
 static void unimplemented_opcode(void **state)
@@ -214,17 +241,12 @@ static void impossible_dispatches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(unmapped_read),
-        TEST(null_write),
-        TEST(read_only_write),
-        TEST(scratch_overflow),
-        TEST(unmapped_while_running),
-        TEST(trap),
-        TEST(illegal_opcode),
-        TEST(unimplemented_opcode),
-        TEST(register_beyond_allocation),
-        TEST(running_off_the_code),
-        TEST(code_rewritten_in_place),
+        TEST(unmapped_read),          TEST(null_write),
+        TEST(read_only_write),        TEST(scratch_overflow),
+        TEST(unmapped_while_running), TEST(trap),
+        TEST(illegal_opcode),         TEST(unsupported_float_modes),
+        TEST(unimplemented_opcode),   TEST(register_beyond_allocation),
+        TEST(running_off_the_code),   TEST(code_rewritten_in_place),
         TEST(impossible_dispatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

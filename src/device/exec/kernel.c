@@ -47,6 +47,22 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct rp_fault *f, cons
     return -1;
 }
 
+/*
+ * The lane kernels round to nearest even, keep denormals, clamp NaN to 0 (DX10_CLAMP) and let f16
+ * overflow to infinity; IEEE they honour either way. A kernel that asks for anything else (one
+ * compiled with -fgpu-flush-denormals-to-zero; ROCr's own copy shaders, which have no float in
+ * them) may run until its first floating-point instruction.
+ */
+static void resolve_mode(const struct descriptor *kd, struct rp_kernel *k)
+{
+    enum { NEAREST_EVEN_KEEP_DENORMALS = 0xf0 };
+    uint32_t float_mode = bits(kd->rsrc1, 12, 8), dx10_clamp = bits(kd->rsrc1, 21, 1),
+             ieee = bits(kd->rsrc1, 23, 1), fp16_overflow = bits(kd->rsrc1, 26, 1);
+
+    k->mode = float_mode | dx10_clamp << 8 | ieee << 9 | fp16_overflow << 23;
+    k->no_floats = float_mode != NEAREST_EVEN_KEEP_DENORMALS || !dx10_clamp || fp16_overflow;
+}
+
 static int resolve_grid(const struct rp_arch *arch, const struct rp_launch *l, struct rp_kernel *k,
                         struct rp_fault *f)
 {
@@ -90,8 +106,6 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
     if (k->vgpr_rows > arch->vgprs_per_simd)
         return refuse(f, "kernel needs %u vector registers, the limit is %u", k->vgpr_rows,
                       arch->vgprs_per_simd);
-    k->mode = bits(kd->rsrc1, 12, 8) | bits(kd->rsrc1, 21, 1) << 8 | bits(kd->rsrc1, 23, 1) << 9 |
-              bits(kd->rsrc1, 26, 1) << 23;
     for (unsigned d = 0; d < 3; d++)
         k->workgroup_id[d] = bits(kd->rsrc2, 7 + d, 1);
     k->workgroup_info = bits(kd->rsrc2, 10, 1);
@@ -203,6 +217,7 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       (unsigned long long)launch->kernel_object_va);
     memcpy(&kd, at, sizeof kd);
     k.entry_va = launch->kernel_object_va + (uint64_t)kd.entry_offset;
+    resolve_mode(&kd, &k);
     if (resolve_grid(arch, launch, &k, ret_fault) < 0 ||
         resolve_registers(arch, &kd, &k, ret_fault) < 0 ||
         resolve_memory(arch, &kd, launch, &k, ret_fault) < 0 ||

@@ -88,6 +88,12 @@ unsigned rp_type_dwords(unsigned type)
     return type < RP_T_MAX ? dwords[type] : 0;
 }
 
+bool rp_type_is_float(unsigned type)
+{
+    return type == RP_T_F16 || type == RP_T_BF16 || type == RP_T_F32 || type == RP_T_F64 ||
+           type == RP_T_PKF16 || type == RP_T_PKF32;
+}
+
 bool rp_type_is_16bit(unsigned type)
 {
     return type >= RP_T_B8 && type <= RP_T_BF16;

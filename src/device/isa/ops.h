@@ -59,6 +59,8 @@ unsigned rp_op_find(enum rp_fmt fmt, enum rp_seg seg, unsigned opcode);
 /** Width of a type in dwords; 0 for RP_T_NONE. */
 unsigned rp_type_dwords(unsigned type);
 
+bool rp_type_is_float(unsigned type);
+
 /** True for types whose value is 16 bits or fewer wide in one lane. */
 bool rp_type_is_16bit(unsigned type);
 
