@@ -1,6 +1,7 @@
 # Modelled time never passes for hardware time, however the software device got into the program.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
+export ASAN_OPTIONS=verify_asan_link_order=0 # for a rocm-perf built with it: we preload in front
 device=$(json device_library <(rocm-perf doctor --json))
 
 # Preloaded into rocm-perf itself: no GPU is seen.
