@@ -14,7 +14,8 @@ cache_dir() {
 # Prints the folder of an installed ROCm 7, if there is one.
 installed_rocm() {
     local root version
-    for root in ${ROCM_PATH:+"$ROCM_PATH"} /opt/rocm /opt/rocm-7*; do
+    # The same places in the same order as src/collect/environment.c.
+    for root in ${ROCM_PATH:+"$ROCM_PATH"} /opt/rocm $(ls -d /opt/rocm-7* 2>/dev/null | sort -rV); do
         [ -r "$root/.info/version" ] && [ -e "$root/lib/libhsa-runtime64.so.1" ] || continue
         version=$(cat "$root/.info/version")
         case $version in 7.*) printf '%s\n' "$root"; return 0 ;; esac
@@ -26,6 +27,10 @@ private_rocm() { printf '%s/rocm\n' "$(cache_dir)"; }
 
 # Folder of the ROCm user space in use; fails when there is none.
 rocm_in_use() {
+    if [ -n "${ROCM_PATH:-}" ] && [ -r "$ROCM_PATH/.rocm-perf-prefix" ]; then
+        printf '%s\n' "$ROCM_PATH"
+        return 0
+    fi
     installed_rocm && return 0
     [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
 }

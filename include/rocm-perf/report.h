@@ -32,7 +32,8 @@ struct rp_provenance {
     const char *tracer;       /**< "rocprofv3", "builtin" or "wallclock" */
     const char *tracer_version;
     const char *trace_schema;   /**< "3.0.0"; NULL without a trace */
-    uint64_t incomplete_traces; /**< traces of the base run that were not closed in order */
+    /* Over all runs. */
+    uint64_t incomplete_traces; /**< traces that were not closed in order */
     uint64_t lost_records;      /**< that the tracer could not write */
     uint64_t lost_dispatches;   /**< whose times the tracer never got */
     uint64_t untraced_queues;   /**< processes with a queue that could not be traced */

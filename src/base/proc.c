@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -17,6 +18,9 @@
 static volatile sig_atomic_t interrupted_by;
 static volatile pid_t signal_target;
 
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
 static void forward_signal(int signo)
 {
     int saved = errno;
@@ -25,6 +29,35 @@ static void forward_signal(int signo)
     if (signal_target)
         kill(signal_target, signo);
     errno = saved;
+}
+
+/* SIGHUP and SIGQUIT stay ignored where they are (nohup). SIGINT is taken in any case: a script's
+ * background job has it ignored, and must still be stoppable. */
+static void catch_signals(struct sigaction *ret_old)
+{
+    struct sigaction forward = {.sa_handler = forward_signal};
+
+    for (unsigned i = 0; i < ENDING_SIGNALS; i++) {
+        int signo = ending_signals[i];
+
+        sigaction(signo, NULL, &ret_old[i]);
+        if (ret_old[i].sa_handler != SIG_IGN || signo == SIGINT)
+            sigaction(signo, &forward, NULL);
+    }
+}
+
+void rp_proc_catch_signals(void)
+{
+    struct sigaction old[ENDING_SIGNALS];
+
+    catch_signals(old);
+}
+
+int rp_proc_interrupted(struct rp_err *err)
+{
+    if (!interrupted_by)
+        return 0;
+    return rp_fail(err, RP_INTERRUPTED, "interrupted by %s", strsignal(interrupted_by));
 }
 
 static int64_t monotonic_ns(void)
@@ -80,10 +113,10 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
 {
     int code = ENOMEM;
 
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would wait for it if we are killed */
     if (own_group)
         setpgid(0, 0);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    /* exec resets the caught signals by itself. */
     signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
@@ -140,18 +173,18 @@ static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct
 
 int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err)
 {
-    struct sigaction forward = {.sa_handler = forward_signal}, old_int, old_term;
+    struct sigaction old[ENDING_SIGNALS];
     struct rp_proc_end end = {0};
     int rc;
 
-    interrupted_by = 0;
-    sigaction(SIGINT, &forward, &old_int);
-    sigaction(SIGTERM, &forward, &old_term);
-    rc = run_child(proc, &end, err);
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGTERM, &old_term, NULL);
-    if (rc == 0 && interrupted_by)
-        return rp_fail(err, RP_INTERRUPTED, "interrupted by %s", strsignal(interrupted_by));
+    catch_signals(old);
+    rc = rp_proc_interrupted(err);
+    if (rc == 0)
+        rc = run_child(proc, &end, err);
+    for (unsigned i = 0; i < ENDING_SIGNALS; i++)
+        sigaction(ending_signals[i], &old[i], NULL);
+    if (rc == 0)
+        rc = rp_proc_interrupted(err);
     if (rc == 0)
         *ret = end;
     return rc;

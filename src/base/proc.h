@@ -33,12 +33,21 @@ struct rp_proc_end {
 };
 
 /**
- * Starts the program and waits for it. While it runs, SIGINT and SIGTERM reach it (from the
- * terminal, or forwarded) and do not end this process.
+ * Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
+ * (from the terminal, or forwarded) and do not end this process; it is ended if this process dies.
  * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
  *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
  */
 int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err);
+
+/**
+ * From here on these signals do not end this process at any time: they are remembered. For commands
+ * that have something to clean up after the program has ended.
+ */
+void rp_proc_catch_signals(void);
+
+/** @return 0, or RP_INTERRUPTED when such a signal has come */
+int rp_proc_interrupted(struct rp_err *err);
 
 /** Replaces this process; returns only on failure, with RP_USAGE. */
 int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err);

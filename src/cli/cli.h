@@ -19,6 +19,9 @@ int rp_cli_error(const struct rp_err *err);
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** For what getopt returned as ':' or '?': names the option, also one within "-xyz". */
+int rp_cli_bad_option(const char *command, const char *argument, int key);
+
 /** Prints help text on stdout; @return RP_OK, or RP_ENVIRONMENT when stdout cannot be written. */
 int rp_cli_help(const char *text);
 

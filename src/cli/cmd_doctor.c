@@ -116,7 +116,7 @@ int rp_cmd_doctor(int argc, char **argv)
         if (c == 'h')
             return rp_cli_help(help);
         if (c != 'j')
-            return rp_cli_usage_error("doctor", "unknown option %s", argv[optind - 1]);
+            return rp_cli_bad_option("doctor", argv[optind - 1], c);
         json = true;
     }
     if (optind < argc)

@@ -40,7 +40,8 @@ static const char help[] =
     "their times are modelled, not measured on hardware.\n"
     "\n"
     "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
-    "  4 environment (no ROCm, no device, cannot write DIR), 5 PROGRAM failed, 130 interrupted\n";
+    "  4 environment (no ROCm, no device, cannot write DIR), 5 PROGRAM failed, or none of its\n"
+    "  kernels came to its end, 130 interrupted\n";
 
 static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
 {
@@ -118,8 +119,7 @@ static int parse(int argc, char **argv, struct rp_profile_options *options, int 
         }
         if (take_option(key, options, &err) < 0) {
             *ret_code = key == ':' || key == '?'
-                            ? rp_cli_usage_error("profile", "%s %s", argv[optind - 1],
-                                                 key == ':' ? "needs a value" : "is no option")
+                            ? rp_cli_bad_option("profile", argv[optind - 1], key)
                             : rp_cli_error(&err);
             return 1;
         }
@@ -157,6 +157,10 @@ static void fill_report(const struct rp_profile_options *options,
                 .tracer = options->wallclock ? "wallclock" : "builtin",
                 .tracer_version = options->wallclock ? NULL : RP_VERSION,
                 .trace_schema = session->store_count ? rp_store_schema(session->stores[0]) : NULL,
+                .incomplete_traces = session->losses.incomplete_traces,
+                .lost_records = session->losses.lost_records,
+                .lost_dispatches = session->losses.lost_dispatches,
+                .untraced_queues = session->losses.untraced_queues,
                 .exit_status = base->end.status,
                 .wall_ms = session->wall_ms,
                 .wall_count = session->run_count,
@@ -164,14 +168,7 @@ static void fill_report(const struct rp_profile_options *options,
     };
 }
 
-static unsigned long long count_in(const struct rp_store *store, const char *tag)
-{
-    const char *value = rp_store_metadata(store, tag);
-
-    return value ? strtoull(value, NULL, 10) : 0;
-}
-
-/* Where the traces will be after the commit, and what they say of themselves. */
+/* Where the traces will be after the commit. */
 static int note_traces(const struct rp_profile_session *session, char **paths,
                        struct rp_profile_report *report, struct rp_err *err)
 {
@@ -179,22 +176,10 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
 
     for (size_t i = 0; i < session->store_count; i++) {
         const char *name = strrchr(session->runs[0].db_paths[i], '/') + 1;
-        const char *device = rp_store_metadata(session->stores[i], "rocm_perf_device");
 
-        /* Modelled time must never pass for hardware time, whatever the environment preloads. */
-        if (device && strcmp(device, report->device) != 0)
-            return rp_fail(err, RP_ENVIRONMENT,
-                           "the program ran on the %s device instead of the %s device; is "
-                           "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
-                           device, report->device);
         paths[i] = rp_path_join(session->dir.path, name);
         if (!paths[i])
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        provenance->incomplete_traces +=
-            rp_store_metadata(session->stores[i], "rocm_perf_incomplete") != NULL;
-        provenance->lost_records += count_in(session->stores[i], "rocm_perf_lost_records");
-        provenance->lost_dispatches += count_in(session->stores[i], "rocm_perf_lost_dispatches");
-        provenance->untraced_queues += count_in(session->stores[i], "rocm_perf_untraced_queues");
     }
     provenance->traces = (const char *const *)paths;
     provenance->trace_count = session->store_count;

@@ -37,9 +37,7 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
         }
         if (c == 'd' && rp_device_parse(optarg, ret_wish, &err) == 0)
             continue;
-        *ret_code = c == 'd'   ? rp_cli_error(&err)
-                    : c == ':' ? rp_cli_usage_error("run", "%s needs a value", argv[optind - 1])
-                               : rp_cli_usage_error("run", "unknown option %s", argv[optind - 1]);
+        *ret_code = c == 'd' ? rp_cli_error(&err) : rp_cli_bad_option("run", argv[optind - 1], c);
         return -1;
     }
     if (optind == argc) {

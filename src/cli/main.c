@@ -1,4 +1,6 @@
+#include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +34,15 @@ int rp_cli_usage_error(const char *command, const char *fmt, ...)
     va_end(ap);
     fprintf(stderr, "; see rocm-perf %s --help\n", command);
     return RP_USAGE;
+}
+
+int rp_cli_bad_option(const char *command, const char *argument, int key)
+{
+    char single[] = {'-', (char)optopt, '\0'};
+    bool short_option = optopt > ' ' && optopt < 127 && strncmp(argument, "--", 2) != 0;
+
+    return rp_cli_usage_error(command, "%s %s", short_option ? single : argument,
+                              key == ':' ? "needs a value" : "is no option");
 }
 
 int rp_cli_result(const char *text)

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +116,34 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
+static uint64_t count_in(const struct rp_store *store, const char *tag)
+{
+    const char *value = rp_store_metadata(store, tag);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* Every run counts: a loss in a repeat would show as an unstable runtime. */
+static int note_trace(struct rp_profile_session *session, const struct rp_store *store,
+                      struct rp_err *err)
+{
+    const char *wanted = rp_device_label(session->device);
+    const char *device = rp_store_metadata(store, "rocm_perf_device");
+    struct rp_losses *losses = &session->losses;
+
+    /* Modelled time must never pass for hardware time, whatever the environment preloads. */
+    if (device && strcmp(device, wanted) != 0)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the program ran on the %s device instead of the %s device; is "
+                       "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
+                       device, wanted);
+    losses->incomplete_traces += rp_store_metadata(store, "rocm_perf_incomplete") != NULL;
+    losses->lost_records += count_in(store, "rocm_perf_lost_records");
+    losses->lost_dispatches += count_in(store, "rocm_perf_lost_dispatches");
+    losses->untraced_queues += count_in(store, "rocm_perf_untraced_queues");
+    return 0;
+}
+
 static int program_failed(const struct rp_profile_options *options,
                           struct rp_profile_session *session, struct rp_err *err)
 {
@@ -136,13 +164,21 @@ static int program_failed(const struct rp_profile_options *options,
                    kept ? session->dir.path : "", kept ? "/failed" : "");
 }
 
-static int no_kernel(const struct rp_profile_options *options, enum rp_device device,
-                     struct rp_err *err)
+static int no_kernel(const struct rp_profile_options *options,
+                     const struct rp_profile_session *session, struct rp_err *err)
 {
-    return rp_fail(
-        err, RP_BAD_INPUT, "%s launched no kernel on %s, so there is nothing to profile%s",
-        options->argv[0], device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU",
-        options->wallclock ? "" : "; --no-rocprof times the whole process instead");
+    uint64_t lost = session->losses.lost_dispatches + session->losses.lost_records;
+
+    if (lost)
+        return rp_fail(err, RP_PROGRAM,
+                       "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
+                       "to profile; the device's message is above",
+                       options->argv[0], lost);
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s launched no kernel on %s, so there is nothing to profile; --no-rocprof "
+                   "times the whole process instead",
+                   options->argv[0],
+                   session->device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }
 
 /* Takes the run's device time; keeps the stores of the base run open for the analysis. */
@@ -163,10 +199,13 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
     rc = open_stores(run, &stores, err);
     if (rc < 0)
         return rc;
-    rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
+    for (size_t i = 0; i < run->db_count && rc == 0; i++)
+        rc = note_trace(session, stores[i], err);
+    if (rc == 0)
+        rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
     session->runtime_ms[at] = (double)ns / 1e6;
     if (rc == 0 && dispatches == 0)
-        rc = no_kernel(options, session->device, err);
+        rc = no_kernel(options, session, err);
     if (at == 0 && rc == 0) {
         session->stores = stores;
         session->store_count = run->db_count;
@@ -214,8 +253,10 @@ int rp_profile_session_run(const struct rp_profile_options *options, struct rp_p
                            struct rp_err *err)
 {
     struct rp_profile_session session = {0};
-    int rc = prepare(options, &session, err);
+    int rc;
 
+    rp_proc_catch_signals(); /* until the end: the folder must be left clean */
+    rc = prepare(options, &session, err);
     if (rc == 0)
         rc = run_all(options, &session, err);
     if (rc == 0) /* without a trace there are no stores, and the wall clock is what was measured */
@@ -238,7 +279,9 @@ int rp_profile_session_commit(struct rp_profile_session *session, const char *js
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_write_file(path, json, strlen(json), err);
+    rc = rp_proc_interrupted(err);
+    if (rc == 0)
+        rc = rp_write_file(path, json, strlen(json), err);
     return rc < 0 ? rc : rp_result_dir_commit(&session->dir, err);
 }
 

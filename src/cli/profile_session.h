@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "collect/environment.h"
 #include "collect/result_dir.h"
@@ -23,6 +24,11 @@ struct rp_profile_options {
     char *const *argv; /**< program and arguments */
 };
 
+/** What the collector says it could not record, over all runs. */
+struct rp_losses {
+    uint64_t incomplete_traces, lost_records, lost_dispatches, untraced_queues;
+};
+
 /** Owned; release with rp_profile_session_free. */
 struct rp_profile_session {
     struct rp_environment env;
@@ -32,6 +38,7 @@ struct rp_profile_session {
     size_t run_count;
     struct rp_store **stores; /**< of the base run, one per process */
     size_t store_count;
+    struct rp_losses losses;
     double *runtime_ms;         /**< per run: sum of (end - start) of all dispatches */
     double *wall_ms;            /**< per run: the whole process */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
@@ -39,8 +46,9 @@ struct rp_profile_session {
 
 /**
  * Runs the program options->runs times and computes the profile.
- * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed), RP_BAD_INPUT
- *         when it launched no kernel, RP_INTERRUPTED, RP_USAGE, RP_ENVIRONMENT
+ * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed) or none of its
+ *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
+ * RP_ENVIRONMENT
  */
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
                            struct rp_err *err);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,31 @@ static bool try_private(struct rp_environment *env, const char *root)
     return env->rocm_root && env->rocm_version && env->compiler;
 }
 
+/* /opt/rocm-7.*, the highest version first; ./setup looks in the same places (tools/common.sh). */
+static bool try_versioned(struct rp_environment *env)
+{
+    glob_t found = {0};
+    bool taken = false;
+
+    if (glob("/opt/rocm-7*", 0, NULL, &found) == 0) {
+        for (size_t left = found.gl_pathc; left && !taken; left--) {
+            size_t best = 0;
+
+            for (size_t i = 1; i < left; i++)
+                if (strverscmp(found.gl_pathv[i], found.gl_pathv[best]) > 0)
+                    best = i;
+            taken = try_installed(env, found.gl_pathv[best]);
+            if (best != left - 1) {
+                char *last = found.gl_pathv[left - 1];
+                found.gl_pathv[left - 1] = found.gl_pathv[best];
+                found.gl_pathv[best] = last;
+            }
+        }
+    }
+    globfree(&found);
+    return taken;
+}
+
 static void detect_rocm(struct rp_environment *env)
 {
     const char *wish = getenv("ROCM_PATH");
@@ -97,7 +123,7 @@ static void detect_rocm(struct rp_environment *env)
     env->private_root = private_rocm_path();
     if (wish && *wish && (try_installed(env, wish) || try_private(env, wish)))
         return;
-    if (try_installed(env, "/opt/rocm"))
+    if (try_installed(env, "/opt/rocm") || try_versioned(env))
         return;
     if (env->private_root)
         try_private(env, env->private_root);

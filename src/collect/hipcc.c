@@ -158,8 +158,13 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     const char *root = env->rocm_root;
     struct wish wish = read_wish(user);
     rp_autofree char *llvm = strndup(env->compiler, strlen(env->compiler) - strlen("/bin/clang++"));
-    const char *version = strrchr(llvm, '-') + 1; /* .../llvm-22 */
+    const char *version;
 
+    if (!llvm) {
+        args->failed = true;
+        return;
+    }
+    version = strrchr(llvm, '-') + 1; /* .../llvm-22 */
     add(args, rp_format("--rocm-path=%s/usr", root));
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));

@@ -91,6 +91,12 @@ int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_er
     return 0;
 }
 
+struct name_list {
+    char **names;
+    size_t count;
+    bool failed;
+};
+
 struct move {
     const struct rp_result_dir *dir;
     const char *target;
@@ -114,25 +120,65 @@ static void move_in(const char *from_dir, const char *name, void *ctx)
     }
 }
 
-/* A file of the result before that the new one lacks would be taken for a part of the new one. */
+/* Removes what is left of the result before: a file that the new one lacks would be taken for a
+ * part of it. */
 static void remove_if_superseded(const char *dir, const char *name, void *ctx)
 {
-    const char *partial = ctx;
+    const struct name_list *fresh = ctx;
     rp_autofree char *path = rp_path_join(dir, name);
-    rp_autofree char *fresh = rp_path_join(partial, name);
 
-    if (path && fresh && is_result_name(name) && !rp_path_exists(fresh))
+    for (size_t i = 0; i < fresh->count; i++)
+        if (strcmp(fresh->names[i], name) == 0)
+            return;
+    if (path && is_result_name(name))
         rp_remove_tree(path);
+}
+
+static void note_name(const char *dir, const char *name, void *ctx)
+{
+    struct name_list *list = ctx;
+    char **grown = reallocarray(list->names, list->count + 1, sizeof *grown);
+    char *copy = strdup(name);
+
+    (void)dir;
+    if (grown)
+        list->names = grown;
+    list->failed |= !grown || !copy;
+    if (grown && copy)
+        list->names[list->count++] = copy;
+    else
+        free(copy);
+}
+
+static void free_names(struct name_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+}
+
+static void move_names(const struct name_list *fresh, bool last, const struct rp_result_dir *dir,
+                       struct move *move)
+{
+    for (size_t i = 0; i < fresh->count; i++)
+        if ((strcmp(fresh->names[i], "profile.json") == 0) == last)
+            move_in(dir->partial, fresh->names[i], move);
 }
 
 int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
 {
+    rp_cleanup(free_names) struct name_list fresh = {0};
     struct move move = {.dir = dir, .target = dir->path};
 
-    each_entry(dir->path, remove_if_superseded, dir->partial);
-    each_entry(dir->partial, move_in, &move);
+    each_entry(dir->partial, note_name, &fresh);
+    if (fresh.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    /* profile.json last: it names the traces, and is what a reader looks at first. */
+    move_names(&fresh, false, dir, &move);
+    move_names(&fresh, true, dir, &move);
     if (move.errno_value)
         return rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value, "cannot write %s", move.failed);
+    each_entry(dir->path, remove_if_superseded, &fresh);
     return 0;
 }
 

@@ -146,7 +146,9 @@ static int start(const struct rp_run_request *request, const char *record_dir, s
                  struct rp_err *err)
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    rp_autofree char *log = request->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
+    /* Absolute: the program may change its folder before it loads the collector. */
+    rp_autofree char *dir = request->log ? realpath(request->out_dir, NULL) : NULL;
+    rp_autofree char *log = dir ? rp_path_join(dir, "tracer.log") : NULL;
     struct rp_proc proc = {.stdout_fd = request->stdout_fd, .stderr_fd = -1};
     int rc =
         rp_launch_plan(request->env, request->device, request->argv, record_dir, log, &plan, err);
@@ -180,6 +182,8 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
     rc = start(request, absolute, &run, err);
     if (rc == 0 && request->traced)
         rc = collect_records(request, absolute, &run, err);
+    if (rc == 0)
+        rc = rp_proc_interrupted(err);
     if (record_dir)
         rp_remove_tree(record_dir);
     if (rc < 0) {
