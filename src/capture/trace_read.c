@@ -117,6 +117,7 @@ static bool known_string(const struct rp_trace_file *file, uint32_t id)
 /** What the records so far have introduced. */
 struct seen {
     uint32_t queues, code_objects, kernels;
+    bool lossy; /* what is referred to may have been among the records that were lost */
 };
 
 static const char *check_agent(const struct rp_trace_file *file, const struct rp_rec_agent *agent)
@@ -129,13 +130,11 @@ static const char *check_agent(const struct rp_trace_file *file, const struct rp
     return NULL;
 }
 
-static const char *check_dispatch(const struct rp_trace_file *file, const struct seen *seen,
-                                  const struct rp_rec_dispatch *d)
+static const char *check_dispatch(const struct seen *seen, const struct rp_rec_dispatch *d)
 {
-    (void)file;
-    if (d->kernel_id > seen->kernels)
+    if (d->kernel_id > seen->kernels && !seen->lossy)
         return "dispatch refers to an unknown kernel";
-    if (d->queue_index >= seen->queues)
+    if (d->queue_index >= seen->queues && !seen->lossy)
         return "dispatch refers to an unknown queue";
     if (d->end_ns < d->start_ns || d->end_ns > INT64_MAX)
         return "dispatch ends before it starts";
@@ -158,7 +157,8 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         seen->queues = record->u.queue.index + 1;
         return NULL;
     case RP_REC_QUEUE_END:
-        return record->u.queue.index < seen->queues ? NULL : "end of an unknown queue";
+        return record->u.queue.index < seen->queues || seen->lossy ? NULL
+                                                                   : "end of an unknown queue";
     case RP_REC_CODE_OBJECT:
         if (record->u.code_object.id <= seen->code_objects)
             return "code object id is out of order";
@@ -169,7 +169,7 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
     case RP_REC_KERNEL:
         if (record->u.kernel.id <= seen->kernels)
             return "kernel id is out of order";
-        if (record->u.kernel.code_object_id > seen->code_objects)
+        if (record->u.kernel.code_object_id > seen->code_objects && !seen->lossy)
             return "kernel refers to an unknown code object";
         if (!known_string(file, record->u.kernel.name_id) ||
             !known_string(file, record->u.kernel.display_name_id))
@@ -177,7 +177,7 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         seen->kernels = record->u.kernel.id;
         return NULL;
     case RP_REC_DISPATCH:
-        return check_dispatch(file, seen, &record->u.dispatch);
+        return check_dispatch(seen, &record->u.dispatch);
     case RP_REC_COPY:
         return record->u.copy.end_ns < record->u.copy.start_ns || record->u.copy.end_ns > INT64_MAX
                    ? "copy ends before it starts"
@@ -189,7 +189,7 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
 
 static int read_records(struct rp_trace_file *file, struct rp_err *err)
 {
-    struct seen seen = {0};
+    struct seen seen = {.lossy = file->header.lost_records > 0};
 
     file->strings = calloc(file->count + 1, sizeof(*file->strings));
     file->strings_whole_bytes = calloc(file->count + 1, sizeof(*file->strings_whole_bytes));

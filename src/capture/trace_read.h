@@ -19,6 +19,8 @@ struct rp_trace_file;
 
 /**
  * Maps a trace and checks every record: kinds, ids that refer to something, string parts, times.
+ * Where the header says that records were lost, kernels, queues and code objects that are referred
+ * to may be among them: their ids are then accepted as they are. Strings always exist.
  * @return 0; RP_ENVIRONMENT when it cannot be read, RP_BAD_INPUT when it is no trace or damaged
  */
 int rp_trace_file_open(const char *path, struct rp_trace_file **ret, struct rp_err *err);

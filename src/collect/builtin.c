@@ -26,6 +26,12 @@ enum {
     HOST_AGENT = 0, /* handle that stands for "the host" in copies */
 };
 
+/** Ids of one table in ascending order. */
+struct id_list {
+    uint32_t *ids;
+    size_t count;
+};
+
 /** Everything the steps share. */
 struct conversion {
     const struct rp_builtin_options *opt;
@@ -36,14 +42,23 @@ struct conversion {
     struct rp_store_writer *writer;
     const struct rp_rec_agent **agents;
     size_t agent_count;
-    /* Last ids of the tables: what a lost record left out gets a stand-in behind them. */
-    int64_t last_code_object, last_kernel;
-    int64_t unknown_code_object, unknown_kernel; /* 0 = not needed so far */
+    /* Ids that were put, ascending. */
+    struct id_list code_objects, kernels;
+    /* What a lost record left out gets a stand-in behind the last id; 0 = not needed so far. */
+    int64_t last_agent;
+    int64_t unknown_agents[2]; /* CPU, GPU */
+    int64_t unknown_code_object, unknown_kernel;
 };
 
 static bool is_software(const struct conversion *c)
 {
     return (c->header->flags & RP_TRACE_SOFTWARE) != 0;
+}
+
+/* Without lost records a missing reference is damage, and refused. */
+static bool is_lossy(const struct conversion *c)
+{
+    return c->header->lost_records > 0;
 }
 
 static const char *text(const struct conversion *c, uint32_t id)
@@ -215,13 +230,57 @@ static const struct rp_rec_agent *find_agent(const struct conversion *c, uint64_
     return NULL;
 }
 
-static int agent_id(const struct conversion *c, uint64_t handle, int64_t *ret, struct rp_err *err)
+/* Handle 0 is the host; what kernels and code refer to is a GPU. */
+static int unknown_agent(struct conversion *c, bool is_gpu, int64_t *ret, struct rp_err *err)
+{
+    const char *name = is_gpu ? "unknown GPU" : "unknown CPU";
+    struct rp_row_agent row = {
+        .id = c->last_agent + 1,
+        .is_gpu = is_gpu,
+        .absolute_index = c->last_agent + 1,
+        .logical_index = (int64_t)c->agent_count,
+        .name = name,
+        .model_name = "",
+        .vendor_name = "",
+        .product_name = name,
+        .user_name = "",
+    };
+    int status = 0;
+
+    if (!c->unknown_agents[is_gpu]) {
+        for (size_t i = 0; i < c->agent_count; i++)
+            row.type_index += (c->agents[i]->type == 1) == is_gpu;
+        row.logical_index += c->unknown_agents[!is_gpu] != 0;
+        status = rp_store_put_agent(c->writer, &row, err);
+        if (status == 0)
+            c->unknown_agents[is_gpu] = c->last_agent = row.id;
+    }
+    *ret = c->unknown_agents[is_gpu];
+    return status;
+}
+
+static int agent_id(struct conversion *c, uint64_t handle, int64_t *ret, struct rp_err *err)
 {
     const struct rp_rec_agent *agent = find_agent(c, handle);
 
+    if (!agent && is_lossy(c))
+        return unknown_agent(c, handle != HOST_AGENT, ret, err);
     if (!agent)
         return rp_fail(err, RP_BAD_INPUT, "agent %" PRIx64 " is missing", handle);
     *ret = agent->node_id;
+    return 0;
+}
+
+/* rocprofv3 puts the PCI device id into the column that the schema calls uuid. */
+static int64_t pci_device_id(const struct conversion *c, const struct rp_rec_agent *agent)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct rp_rec_agent_prop *prop = &c->records[i].u.agent_prop;
+
+        if (c->records[i].kind == RP_REC_AGENT_PROP && prop->agent == agent->handle &&
+            strcmp(text(c, prop->key_id), "device_id") == 0)
+            return (int64_t)prop->value;
+    }
     return 0;
 }
 
@@ -240,10 +299,13 @@ static int put_agent(struct conversion *c, const struct rp_rec_agent *agent, str
         .product_name = text(c, agent->product_name_id),
         .user_name = "",
         .extdata = extdata,
+        .device_id = pci_device_id(c, agent),
     };
 
     if (!extdata)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (row.id > c->last_agent)
+        c->last_agent = row.id;
     return rp_store_put_agent(c->writer, &row, err);
 }
 
@@ -267,6 +329,35 @@ static int put_agents(struct conversion *c, struct rp_err *err)
 
 /* --- code ---------------------------------------------------------------------------------- */
 
+static int make_list(struct conversion *c, uint32_t kind, struct id_list *list, struct rp_err *err)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        count += c->records[i].kind == kind;
+    list->ids = malloc((count + 1) * sizeof(*list->ids));
+    return list->ids ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* The reader accepts ids of a kind in ascending order only. */
+static void append_id(struct id_list *list, uint32_t id)
+{
+    list->ids[list->count++] = id;
+}
+
+static int64_t id_behind(const struct id_list *list)
+{
+    return list->count ? (int64_t)list->ids[list->count - 1] + 1 : 1;
+}
+
+/* 0 is the tool's "unknown"; any other id may be that of a lost record. */
+static bool needs_stand_in(const struct conversion *c, const struct id_list *list, uint32_t id)
+{
+    if (id == 0 || !is_lossy(c))
+        return id == 0;
+    return !list->count || !bsearch(&id, list->ids, list->count, sizeof(id), by_value);
+}
+
 static int put_code_object(struct conversion *c, const struct rp_rec_code_object *object,
                            struct rp_err *err)
 {
@@ -283,7 +374,7 @@ static int put_code_object(struct conversion *c, const struct rp_rec_code_object
 
     if (status < 0)
         return status;
-    c->last_code_object = row.id;
+    append_id(&c->code_objects, object->id);
     return rp_store_put_code_object(c->writer, &row, err);
 }
 
@@ -291,7 +382,7 @@ static int put_code_object(struct conversion *c, const struct rp_rec_code_object
 static int unknown_code_object(struct conversion *c, uint64_t agent, int64_t *ret,
                                struct rp_err *err)
 {
-    struct rp_row_code_object row = {.id = c->last_code_object + 1, .uri = ""};
+    struct rp_row_code_object row = {.id = id_behind(&c->code_objects), .uri = ""};
     int status = 0;
 
     if (!c->unknown_code_object) {
@@ -307,7 +398,7 @@ static int unknown_code_object(struct conversion *c, uint64_t agent, int64_t *re
 
 static int unknown_kernel(struct conversion *c, uint64_t agent, int64_t *ret, struct rp_err *err)
 {
-    struct rp_row_kernel row = {.id = c->last_kernel + 1,
+    struct rp_row_kernel row = {.id = id_behind(&c->kernels),
                                 .kernel_name = "unknown kernel",
                                 .display_name = "unknown kernel"};
     int status = 0;
@@ -342,20 +433,27 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
         .arch_vgpr_count = kernel->arch_vgpr_count,
         .accum_vgpr_count = kernel->accum_vgpr_count,
     };
+    char extdata[32];
     int status = 0;
 
     if (!display)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    c->last_kernel = row.id;
-    if (row.code_object_id == 0)
+    if (kernel->wave_size != 0) { /* no column holds it */
+        snprintf(extdata, sizeof(extdata), "{\"wave_size\":%" PRIu32 "}", kernel->wave_size);
+        row.extdata = extdata;
+    }
+    append_id(&c->kernels, kernel->id);
+    if (needs_stand_in(c, &c->code_objects, kernel->code_object_id))
         status = unknown_code_object(c, HOST_AGENT, &row.code_object_id, err);
     return status < 0 ? status : rp_store_put_kernel(c->writer, &row, err);
 }
 
 static int put_code(struct conversion *c, struct rp_err *err)
 {
-    int status = 0;
+    int status = make_list(c, RP_REC_CODE_OBJECT, &c->code_objects, err);
 
+    if (status == 0)
+        status = make_list(c, RP_REC_KERNEL, &c->kernels, err);
     for (size_t i = 0; i < c->count && status == 0; i++)
         if (c->records[i].kind == RP_REC_CODE_OBJECT)
             status = put_code_object(c, &c->records[i].u.code_object, err);
@@ -404,11 +502,12 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
     };
     int status = agent_id(c, d->agent, &row.agent_id, err);
 
-    if (status == 0 && row.kernel_id == 0)
+    if (status == 0 && needs_stand_in(c, &c->kernels, d->kernel_id))
         status = unknown_kernel(c, d->agent, &row.kernel_id, err);
     return status < 0 ? status : rp_store_put_dispatch(c->writer, &row, err);
 }
 
+/* rocprofv3's name of a copy whose direction is not known: an agent's record was lost. */
 static const char *copy_name(const struct rp_rec_agent *dst, const struct rp_rec_agent *src)
 {
     static const char *const names[2][2] = {
@@ -416,6 +515,8 @@ static const char *copy_name(const struct rp_rec_agent *dst, const struct rp_rec
         {"MEMORY_COPY_DEVICE_TO_HOST", "MEMORY_COPY_DEVICE_TO_DEVICE"},
     };
 
+    if (!dst || !src)
+        return "MEMORY_COPY_NONE";
     return names[src->type == 1][dst->type == 1];
 }
 
@@ -423,28 +524,24 @@ static int put_copy(struct conversion *c, const struct rp_record *record, int64_
                     struct rp_err *err)
 {
     const struct rp_rec_copy *copy = &record->u.copy;
-    const struct rp_rec_agent *dst = find_agent(c, copy->dst_agent);
-    const struct rp_rec_agent *src = find_agent(c, copy->src_agent);
+    struct rp_row_copy row = {
+        .id = id,
+        .tid = copy->tid,
+        .start_ns = (int64_t)copy->start_ns,
+        .end_ns = (int64_t)copy->end_ns,
+        .name = copy_name(find_agent(c, copy->dst_agent), find_agent(c, copy->src_agent)),
+        .dst_address = (int64_t)copy->dst_address,
+        .src_address = (int64_t)copy->src_address,
+        .bytes = (int64_t)copy->bytes,
+        .queue_id = DEFAULT_QUEUE,
+        .stream_id = DEFAULT_STREAM,
+        .correlation_id = (int64_t)copy->correlation_id,
+    };
 
-    if (!dst || !src)
-        return rp_fail(err, RP_BAD_INPUT, "agent of copy %" PRId64 " is missing", id);
-    return rp_store_put_copy(c->writer,
-                             &(struct rp_row_copy){
-                                 .id = id,
-                                 .tid = copy->tid,
-                                 .start_ns = (int64_t)copy->start_ns,
-                                 .end_ns = (int64_t)copy->end_ns,
-                                 .name = copy_name(dst, src),
-                                 .dst_agent_id = dst->node_id,
-                                 .src_agent_id = src->node_id,
-                                 .dst_address = (int64_t)copy->dst_address,
-                                 .src_address = (int64_t)copy->src_address,
-                                 .bytes = (int64_t)copy->bytes,
-                                 .queue_id = DEFAULT_QUEUE,
-                                 .stream_id = DEFAULT_STREAM,
-                                 .correlation_id = (int64_t)copy->correlation_id,
-                             },
-                             err);
+    if (agent_id(c, copy->dst_agent, &row.dst_agent_id, err) < 0 ||
+        agent_id(c, copy->src_agent, &row.src_agent_id, err) < 0)
+        return rp_wrap(err, "copy %" PRId64, id);
+    return rp_store_put_copy(c->writer, &row, err);
 }
 
 /* Records stand in order of completion, which may differ from run to run. */
@@ -515,5 +612,7 @@ int rp_builtin_trace_to_rocpd(const char *trace_path, const char *db_path,
     c.records = rp_trace_file_records(file, &c.count);
     status = convert(&c, db_path, err);
     free(c.agents);
+    free(c.code_objects.ids);
+    free(c.kernels.ids);
     return status < 0 ? rp_wrap(err, "convert %s", trace_path) : 0;
 }

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Most inputs would fail at the magic: give every input a sound header, its counts and flags from
+/* Most inputs would fail at the magic: give every input a sound header, its flags and losses from
  * the input; the rest of the bytes are records. */
 static size_t with_header(const uint8_t *data, size_t size, uint8_t *image, size_t capacity)
 {
@@ -24,6 +24,8 @@ static size_t with_header(const uint8_t *data, size_t size, uint8_t *image, size
 
     if (size > 0)
         header.flags = data[0];
+    if (size > 7) /* rp_record.reserved of the first record: nothing else depends on it */
+        header.lost_records = data[7];
     memcpy(image, &header, sizeof(header));
     memcpy(image + sizeof(header), data, records);
     return sizeof(header) + records;

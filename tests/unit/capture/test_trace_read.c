@@ -211,6 +211,34 @@ static void damage(void **state)
     DAMAGE(image.records[9].u.queue.index = 5, "file: record 9: end of an unknown queue");
 }
 
+/* Only what a lost record can explain is let pass. */
+static void references_to_lost_records(void **state)
+{
+    struct image image = sound();
+    struct rp_trace_file *file = NULL;
+    size_t count;
+
+    (void)state;
+    image.header.lost_records = 1;
+    image.records[6].u.kernel.code_object_id = 2;
+    image.records[7].u.dispatch.kernel_id = 2;
+    image.records[7].u.dispatch.queue_index = 1;
+    image.records[9].u.queue.index = 5;
+    assert_int_equal(rp_trace_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
+    assert_false(rp_trace_file_complete(file));
+    assert_int_equal(rp_trace_file_records(file, &count)[7].u.dispatch.kernel_id, 2);
+    rp_trace_file_close(file);
+
+    image.records[3].u.agent.uuid_id = 3;
+    expect_damage(&image, "file: record 3: agent refers to an unknown string");
+    image.records[3].u.agent.uuid_id = 0;
+    image.records[6].u.kernel.id = 0;
+    expect_damage(&image, "file: record 6: kernel id is out of order");
+    image.records[6].u.kernel.id = 1;
+    image.records[7].u.dispatch.end_ns = 9;
+    expect_damage(&image, "file: record 7: dispatch ends before it starts");
+}
+
 static void files_that_are_none(void **state)
 {
     struct rp_trace_file *file = NULL;
@@ -226,9 +254,13 @@ static void files_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_file),       cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(unaligned_memory), cmocka_unit_test(incomplete_when_something_is_missing),
-        cmocka_unit_test(damage),           cmocka_unit_test(files_that_are_none),
+        cmocka_unit_test(sound_file),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(unaligned_memory),
+        cmocka_unit_test(incomplete_when_something_is_missing),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(files_that_are_none),
+        cmocka_unit_test(references_to_lost_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,7 @@ static struct image run(void)
     agent(&image, CPU, 0, "EPYC");
     agent(&image, GPU, 1, "gfx942");
     property(&image, "cu_count", 304);
+    property(&image, "device_id", 29857);
     property(&image, "mem_banks.0.width", 8192);
     property(&image, "mem_banks.0.mem_clk_max", 1300);
     add(&image, RP_REC_QUEUE)->u.queue.agent = GPU;
@@ -140,6 +141,7 @@ static struct image run(void)
     add(&image, RP_REC_KERNEL)->u.kernel = (struct rp_rec_kernel){.id = 1,
                                                                   .code_object_id = 1,
                                                                   .name_id = name_id,
+                                                                  .wave_size = 64,
                                                                   .sgpr_count = 112,
                                                                   .arch_vgpr_count = 128,
                                                                   .accum_vgpr_count = 384};
@@ -208,10 +210,13 @@ static void rows_arrive(void **state)
     assert_string_equal(kernels[0].kernel_name, "_Z3addIfEvPT_.kd");
     assert_string_equal(kernels[0].display_name, "void add<float>(float*)");
     assert_int_equal(kernels[0].accum_vgpr_count, 384);
+    assert_string_equal(kernels[0].extdata, "{\"wave_size\":64}");
     assert_int_equal(rp_store_agents(store, &agents, &count, NULL), 0);
     assert_int_equal(count, 2);
     assert_true(agents[1].is_gpu);
     assert_string_equal(agents[1].name, "gfx942");
+    assert_int_equal(agents[1].device_id, 29857);
+    assert_int_equal(agents[0].device_id, 0); /* the property is the GPU's */
     assert_non_null(strstr(agents[1].extdata, "\"cu_count\":304"));
     assert_non_null(
         strstr(agents[1].extdata, "\"mem_banks\":[{\"width\":8192,\"mem_clk_max\":1300}]"));
@@ -261,6 +266,60 @@ static void unknown_kernel_keeps_its_dispatches(void **state)
     assert_int_equal(rp_store_dispatches(store, &dispatches, &count, NULL), 0);
     assert_int_equal(count, 4);
     assert_int_equal(dispatches[3].kernel_id, kernels[1].id);
+}
+
+/* A disk that was full for a while: kernel 2, a queue, a code object and an agent are missing. */
+static void lost_records_get_stand_ins(void **state)
+{
+    struct image image = run();
+    autostore *store = NULL;
+    const struct rp_row_code_object *objects;
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_agent *agents;
+    const struct rp_row_queue *queues;
+    const struct rp_row_copy *copies;
+    size_t count;
+
+    (void)state;
+    image.header.lost_records = 5;
+    add(&image, RP_REC_KERNEL)->u.kernel = (struct rp_rec_kernel){.id = 3, .code_object_id = 4};
+    dispatch(&image, 3, 2, 600); /* in a gap of the ids */
+    dispatch(&image, 4, 9, 800); /* behind the last one, and on nothing that is known */
+    image.records[image.header.committed_records - 1].u.dispatch.agent = 0x99;
+    image.records[image.header.committed_records - 1].u.dispatch.queue_index = 1;
+    dispatch(&image, 5, 3, 900);
+    copy(&image, 0x98, CPU, 6);
+    store = convert(&image, "lost");
+
+    assert_int_equal(rp_store_agents(store, &agents, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(agents[2].name, "unknown GPU");
+    assert_int_equal(agents[2].id, 2);
+    assert_true(agents[2].is_gpu);
+    assert_int_equal(rp_store_code_objects(store, &objects, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(rp_store_kernels(store, &kernels, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(kernels[1].id, 3);
+    assert_int_equal(kernels[1].code_object_id, objects[1].id);
+    assert_string_equal(kernels[2].display_name, "unknown kernel");
+    assert_int_equal(rp_store_dispatches(store, &dispatches, &count, NULL), 0);
+    assert_int_equal(count, 5);
+    assert_int_equal(dispatches[2].kernel_id, kernels[2].id);
+    assert_int_equal(dispatches[3].kernel_id, kernels[2].id);
+    assert_int_equal(dispatches[3].agent_id, agents[2].id);
+    assert_int_equal(dispatches[4].kernel_id, 3);
+    assert_int_equal(rp_store_queues(store, &queues, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(dispatches[3].queue_id, queues[2].id);
+    assert_string_equal(queues[2].name, "Queue 1");
+    assert_int_equal(rp_store_copies(store, &copies, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(copies[2].name, "MEMORY_COPY_NONE");
+    assert_int_equal(copies[2].dst_agent_id, agents[2].id);
+    assert_int_equal(copies[2].src_agent_id, 0);
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_lost_records"), "5");
 }
 
 static size_t read_whole(const char *path, char **ret)
@@ -353,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_missing_is_said, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(unknown_kernel_keeps_its_dispatches, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(lost_records_get_stand_ins, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(damage_is_refused, make_folder, remove_folder),
         cmocka_unit_test(names_for_people),
