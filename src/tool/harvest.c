@@ -199,7 +199,8 @@ void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry)
         finish(tool, direct);
     __atomic_store_n(&to->start_ts, from->start_ts, __ATOMIC_RELAXED);
     __atomic_store_n(&to->end_ts, from->end_ts, __ATOMIC_RELAXED);
-    finish(tool, entry);
+    if (!entry->done) /* else it was given up and counted; the program still gets its signal */
+        finish(tool, entry);
     pthread_mutex_unlock(&tool->harvest.lock);
 
     rp_signal_pool_give(&tool->waking_signals, own);
@@ -374,8 +375,10 @@ void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
-void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed)
+bool rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed)
 {
+    bool held = false;
+
     pthread_mutex_lock(&tool->harvest.lock);
     while (harvest_line(tool, line))
         ;
@@ -386,12 +389,15 @@ void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroy
             if (entry->done)
                 continue;
             give_up(tool, entry);
+            held = held || entry->way == RP_PENDING_FORWARD;
             if (destroyed && entry->way == RP_PENDING_OWN)
                 rp_signal_pool_give(&tool->quiet_signals, entry->signal);
         }
     }
-    drop_done(line);
+    if (!held)
+        drop_done(line);
     pthread_mutex_unlock(&tool->harvest.lock);
+    return held;
 }
 
 void rp_harvest_init(struct rp_harvest *h)

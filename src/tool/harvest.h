@@ -90,7 +90,6 @@ struct rp_harvest {
 };
 
 void rp_harvest_init(struct rp_harvest *harvest);
-void rp_harvest_free(struct rp_harvest *harvest);
 
 /** First chunk of a line; -1 when out of memory. */
 int rp_line_init(struct rp_line *line);
@@ -117,9 +116,13 @@ void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry);
 /** The packet processor finished a FORWARD entry. */
 void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry);
 
-/** Gives up what is left of a line; counts it as lost. Takes harvest.lock. @p destroyed: its queue
- *  is gone, no packet processor will touch the signals any more. */
-void rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed);
+/**
+ * Gives up what is left of a line, which is no longer among those that are harvested; counts it as
+ * lost. Takes harvest.lock. @p destroyed: its queue is gone, no packet processor will touch the
+ * signals any more.
+ * @return whether the runtime may still call back with an entry of the line, which then must stay
+ */
+bool rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed);
 
 /** Waits until nothing is pending, or nothing moved for @p patience_ms. */
 void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms);

@@ -300,10 +300,31 @@ plain:
                                  ret);
 }
 
+/* From here on nobody harvests it. */
+static void unlink_queue(struct rp_tool *tool, struct rp_queue *queue)
+{
+    struct rp_queue **at;
+
+    pthread_mutex_lock(&tool->harvest.lock);
+    for (at = &tool->queues; *at && *at != queue; at = &(*at)->next)
+        ;
+    if (*at)
+        *at = queue->next;
+    pthread_mutex_unlock(&tool->harvest.lock);
+}
+
+static void retire(struct rp_tool *tool, struct rp_queue *queue)
+{
+    pthread_mutex_lock(&tool->harvest.lock);
+    queue->next = tool->retired;
+    tool->retired = queue;
+    pthread_mutex_unlock(&tool->harvest.lock);
+}
+
 static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
 {
     struct rp_tool *tool = &rp_the_tool;
-    struct rp_queue *queue, **at;
+    struct rp_queue *queue;
     rp_hsa_status status;
 
     if (!rp_tool_active(tool))
@@ -320,14 +341,12 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     status = tool->hsa.hsa_queue_destroy(handle);
     if (status != RP_HSA_SUCCESS)
         return status; /* it lives on */
-    rp_harvest_abandon(tool, &queue->line, true);
-    pthread_mutex_lock(&tool->harvest.lock);
-    for (at = &tool->queues; *at && *at != queue; at = &(*at)->next)
-        ;
-    if (*at)
-        *at = queue->next;
-    pthread_mutex_unlock(&tool->harvest.lock);
-    free_queue(queue);
+    unlink_queue(tool, queue);
+    /* The runtime's handler of a forwarded signal may be on its way with an entry of the line. */
+    if (rp_harvest_abandon(tool, &queue->line, true))
+        retire(tool, queue);
+    else
+        free_queue(queue);
     return status;
 }
 
@@ -343,12 +362,9 @@ void rp_queues_retire(struct rp_tool *tool)
     while (tool->queues) {
         struct rp_queue *queue = tool->queues;
 
+        unlink_queue(tool, queue);
         rp_harvest_abandon(tool, &queue->line, false);
-        pthread_mutex_lock(&tool->harvest.lock);
-        tool->queues = queue->next;
-        queue->next = tool->retired;
-        tool->retired = queue;
-        pthread_mutex_unlock(&tool->harvest.lock);
+        retire(tool, queue);
     }
 }
 

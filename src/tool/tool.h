@@ -48,7 +48,7 @@ struct rp_tool {
     struct rp_signal_pool waking_signals; /**< with interrupt: forwarded to the program's signal */
 
     struct rp_queue *queues;  /**< under harvest.lock */
-    struct rp_queue *retired; /**< existed at OnUnload: late callbacks may still use them */
+    struct rp_queue *retired; /**< kept for late callbacks: existed at OnUnload, or had forwards */
     uint32_t queue_count;
     uint64_t dispatch_count;    /**< atomic */
     uint64_t correlation_count; /**< atomic */

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "capture/trace_read.h"
 #include "fake_hsa.h"
+#include "tool/harvest.h"
 
 bool OnLoad(void *table, uint64_t version, uint64_t failed, const char *const *names);
 void OnUnload(void);
@@ -59,10 +60,11 @@ static const struct rp_record *nth(const struct rp_trace_file *file, uint32_t ki
 
 static size_t count_kind(const struct rp_trace_file *file, uint32_t kind)
 {
-    size_t n = 0;
+    size_t count, n = 0;
+    const struct rp_record *records = rp_trace_file_records(file, &count);
 
-    while (nth(file, kind, n))
-        n++;
+    for (size_t i = 0; i < count; i++)
+        n += records[i].kind == kind;
     return n;
 }
 
@@ -602,6 +604,35 @@ static void queue_destroyed_with_work(void **state)
     destroy_queue(queue);
 }
 
+/* The runtime's handler comes when the queue is long gone: its entries must still be there (more
+ * than one chunk of them), the program gets its signal, and what was counted as lost stays so. */
+static void handlers_outlive_the_queue(void **state)
+{
+    enum { MANY = 3 * RP_LINE_CHUNK };
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal signal = fake_signal(MANY + 1);
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        submit_one(queue, signal);
+    fake_execute(queue, MANY);
+    destroy_queue(queue);
+    assert_int_equal(header_now().lost_dispatches, MANY);
+    assert_int_equal(fake_run_handlers(), MANY);
+    assert_int_equal(((struct rp_amd_signal *)signal)->value, 1);
+    assert_in_range(((struct rp_amd_signal *)signal)->end_ts, 1020, 1000 + 20 * MANY);
+    assert_int_equal(recorded(RP_REC_DISPATCH), 0);
+    assert_int_equal(header_now().lost_dispatches, MANY);
+
+    queue = create_queue(); /* nothing is counted twice: the rest is harvested as ever */
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), 1);
+    CORE(38, hsa_signal_destroy)(signal);
+    destroy_queue(queue);
+}
+
 static void queue_that_cannot_be_intercepted(void **state)
 {
     struct fake_queue *queue;
@@ -685,6 +716,49 @@ static void full_disk_is_counted(void **state)
     header = header_now();
     assert_true(header.lost_records > MANY / 2);
     assert_int_equal(recorded(RP_REC_DISPATCH) + header.lost_records, MANY);
+    destroy_queue(queue);
+}
+
+static void submit_many(struct fake_queue *queue, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        submit_one(queue, 0);
+        fake_execute(queue, 1);
+        if (i % 100 == 99)
+            wait_something();
+    }
+}
+
+/* Kernels and a queue come while the disk is full; when it is not any more, dispatches of them are
+ * recorded, and the trace can be read. */
+static void full_disk_recovers(void **state)
+{
+    enum { MANY = 10000 };
+    struct fake_queue *before_full = create_queue(), *queue;
+    struct rlimit before, small;
+    struct rp_trace_file *file;
+    const struct rp_rec_dispatch *last;
+
+    (void)state;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 1500 * 1024; /* one window fits, two do not */
+    setrlimit(RLIMIT_FSIZE, &small);
+    submit_many(before_full, MANY);
+    CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL);
+    queue = create_queue();
+    setrlimit(RLIMIT_FSIZE, &before);
+    submit_many(queue, MANY);
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_KERNEL), 0);
+    assert_int_equal(count_kind(file, RP_REC_QUEUE), 1);
+    last = &nth(file, RP_REC_DISPATCH, count_kind(file, RP_REC_DISPATCH) - 1)->u.dispatch;
+    assert_int_equal(last->dispatch_id, 2 * MANY);
+    assert_int_equal(last->kernel_id, 1);
+    assert_int_equal(last->queue_index, 1);
+    assert_false(rp_trace_file_complete(file));
+    rp_trace_file_close(file);
+    destroy_queue(before_full);
     destroy_queue(queue);
 }
 
@@ -810,10 +884,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, load, unload),
         cmocka_unit_test_setup_teardown(copies_are_recorded, load, unload),
         cmocka_unit_test_setup_teardown(queue_destroyed_with_work, load, unload),
+        cmocka_unit_test_setup_teardown(handlers_outlive_the_queue, load, unload),
         cmocka_unit_test_setup_teardown(queue_that_cannot_be_intercepted, load, unload),
         cmocka_unit_test_setup_teardown(errors_name_the_programs_queue, load, unload),
         cmocka_unit_test_setup_teardown(forked_child_leaves_the_file_alone, load, unload),
         cmocka_unit_test_setup_teardown(full_disk_is_counted, load, unload),
+        cmocka_unit_test_setup_teardown(full_disk_recovers, load, unload),
         cmocka_unit_test(unload_closes),
         cmocka_unit_test(unload_with_running_kernel),
         cmocka_unit_test_setup_teardown(many_threads, load, unload),
