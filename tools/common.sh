@@ -7,7 +7,7 @@ cache_dir() {
     if [ -n "${ROCM_PERF_CACHE:-}" ]; then printf '%s\n' "$ROCM_PERF_CACHE"
     elif [ -n "${XDG_CACHE_HOME:-}" ]; then printf '%s/rocm-perf-lab\n' "$XDG_CACHE_HOME"
     elif [ -n "${HOME:-}" ]; then printf '%s/.cache/rocm-perf-lab\n' "$HOME"
-    else die 'neither ROCM_PERF_CACHE, XDG_CACHE_HOME nor HOME is set; set ROCM_PERF_CACHE to a writable folder' 4
+    else printf '%s/.cache/rocm-perf-lab\n' "$(getent passwd "$(id -u)" | cut -d: -f6)"
     fi
 }
 
@@ -37,9 +37,11 @@ rocm_in_use() {
 
 # build_tree DIR [cmake options]: configures once and builds.
 build_tree() {
-    local dir=$1
+    local dir=$1 generator=(-G Ninja)
     shift
-    cmake -S . -B "$dir" -G Ninja "$@" >"$dir.log" 2>&1 && ninja -C "$dir" >>"$dir.log" 2>&1 && return 0
+    [ -e "$dir/CMakeCache.txt" ] && generator=() # one made by hand keeps its own
+    cmake -S . -B "$dir" "${generator[@]}" "$@" >"$dir.log" 2>&1 &&
+        cmake --build "$dir" -j "$(nproc)" >>"$dir.log" 2>&1 && return 0
     tail -n 40 "$dir.log" >&2
     die "the build in $dir failed; the whole log is $dir.log" 4
 }

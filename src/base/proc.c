@@ -57,7 +57,7 @@ int rp_proc_interrupted(struct rp_err *err)
 {
     if (!interrupted_by)
         return 0;
-    return rp_fail(err, RP_INTERRUPTED, "interrupted by %s", strsignal(interrupted_by));
+    return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
 }
 
 static int64_t monotonic_ns(void)

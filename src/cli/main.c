@@ -1,8 +1,10 @@
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -87,6 +89,9 @@ int main(int argc, char **argv)
 {
     int code;
 
+    /* With standard input closed, the first file that anyone opens would become it. */
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+        return RP_ENVIRONMENT;
     if (argc < 2) {
         print_usage(stderr);
         return RP_USAGE;

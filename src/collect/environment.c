@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,13 @@ static char *private_rocm_path(void)
     const char *cache = getenv("ROCM_PERF_CACHE");
     const char *xdg = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
+    const struct passwd *user = home && *home ? NULL : getpwuid(getuid());
 
     if (cache && *cache)
         return rp_format("%s/rocm", cache);
     if (xdg && *xdg)
         return rp_format("%s/rocm-perf-lab/rocm", xdg);
-    return rp_format("%s/.cache/rocm-perf-lab/rocm", home && *home ? home : "/root");
+    return rp_format("%s/.cache/rocm-perf-lab/rocm", user ? user->pw_dir : home);
 }
 
 /* Value behind "key " at the start of a line of the stamp that ./setup writes. */
@@ -81,8 +83,14 @@ static bool try_private(struct rp_environment *env, const char *root)
     rp_autofree char *stamp_path = rp_path_join(root, ".rocm-perf-prefix");
     rp_autofree char *stamp = stamp_path ? rp_read_text(stamp_path, 1 << 20) : NULL;
     rp_autofree char *llvm = stamp ? stamp_value(stamp, "llvm") : NULL;
+    rp_autofree char *path = stamp ? stamp_value(stamp, "path") : NULL;
+    rp_autofree char *real = realpath(root, NULL);
+    rp_autofree char *hip = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libamdhip64.so.7");
+    rp_autofree char *hsa = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1");
 
-    if (!llvm)
+    /* Its programs hold its path: one that was moved, or lost a part, is none. */
+    if (!llvm || !path || !real || strcmp(path, real) != 0 || !hip || !hsa ||
+        !rp_path_exists(hip) || !rp_path_exists(hsa))
         return false;
     env->rocm_kind = RP_ROCM_PRIVATE;
     env->rocm_root = strdup(root);
@@ -281,6 +289,11 @@ int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enu
     if (device == RP_DEVICE_GPU && env->gpu_reason)
         return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
                        env->gpu_reason);
+    if (device == RP_DEVICE_SOFTWARE && env->device_library && strpbrk(env->device_library, " :"))
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s: LD_PRELOAD cannot hold a path with a space or a colon; move or install "
+                       "rocm-perf-lab to a folder without",
+                       env->device_library);
     if (device == RP_DEVICE_SOFTWARE && !env->device_library)
         return rp_fail(err, RP_ENVIRONMENT,
                        "librocm-perf-device.so is not beside this program; build or install "

@@ -37,6 +37,13 @@ static bool is_result_name(const char *name)
     return strcmp(name, "results.db") == 0;
 }
 
+/* run-2_results.db, run-2_3_results.db, tracer.log: what repeats/ and failed/ may hold. */
+static bool is_repeat_name(const char *name)
+{
+    return strcmp(name, "tracer.log") == 0 ||
+           (strncmp(name, "run-", 4) == 0 && has_suffix(name, "_results.db"));
+}
+
 /* Calls fn for every entry of a folder but "." and "..". */
 static void each_entry(const char *path, void (*fn)(const char *dir, const char *name, void *ctx),
                        void *ctx)
@@ -50,6 +57,41 @@ static void each_entry(const char *path, void (*fn)(const char *dir, const char 
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             fn(path, entry->d_name, ctx);
     closedir(dir);
+}
+
+static void find_foreign_repeat(const char *dir, const char *name, void *ctx)
+{
+    char **ret = ctx;
+
+    if (!is_repeat_name(name) && !*ret)
+        *ret = rp_path_join(dir, name);
+}
+
+static void find_foreign(const char *dir, const char *name, void *ctx)
+{
+    char **ret = ctx;
+    rp_autofree char *path = rp_path_join(dir, name);
+    bool wants_dir = strcmp(name, "repeats") == 0;
+
+    if (*ret || !path || !is_result_name(name))
+        return;
+    if (wants_dir != rp_path_is_dir(path))
+        *ret = strdup(path);
+    else if (wants_dir)
+        each_entry(path, find_foreign_repeat, ret);
+}
+
+/* Refuses a folder in which something else has a name of ours, before anything is done. */
+static int check_foreign(const char *path, struct rp_err *err)
+{
+    rp_autofree char *foreign = NULL;
+
+    each_entry(path, find_foreign, &foreign);
+    if (foreign)
+        return rp_fail(
+            err, RP_ENVIRONMENT,
+            "%s is in the way and not of rocm-perf's making; name another folder with -o", foreign);
+    return 0;
 }
 
 static void remove_stale_partial(const char *dir, const char *name, void *ctx)
@@ -72,6 +114,9 @@ int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_er
     struct rp_result_dir dir = {0};
     int rc = rp_mkdirs(path, err);
 
+    if (rc < 0)
+        return rc;
+    rc = check_foreign(path, err);
     if (rc < 0)
         return rc;
     dir.path = strdup(path);

@@ -19,7 +19,8 @@ struct rp_result_dir {
     char *partial; /**< DIR/.partial-<pid>: new files are made here under their final names */
 };
 
-/** Creates the folders. @return 0 or RP_ENVIRONMENT (not writable, a file is in the way) */
+/** Creates the folders. @return 0 or RP_ENVIRONMENT (not writable; something in it has one of the
+ *  names above and is not of our making) */
 int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_err *err);
 
 /** Moves the new result into place and removes the one before. */
