@@ -12,6 +12,28 @@ static struct {
     struct rp_code_page *bucket[BUCKETS];
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/*
+ * In a forked child: another thread of the parent may have held the lock, and been changing the
+ * lists. The child starts with an empty cache; the parent's pages stay allocated, unused.
+ */
+static void forget_parent(void)
+{
+    pthread_mutex_init(&cache.lock, NULL);
+    memset(cache.bucket, 0, sizeof cache.bucket);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_parent);
+}
+
+static void lock_cache(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&cache.lock);
+}
+
 static struct rp_code_page **bucket_of(uint64_t base_va)
 {
     return &cache.bucket[base_va / RP_CODE_PAGE_BYTES % BUCKETS];
@@ -61,7 +83,7 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
         return NULL;
     uint32_t bytes = read_code(mem, base_va, &at, copy);
 
-    pthread_mutex_lock(&cache.lock);
+    lock_cache();
     struct rp_code_page **link = bucket_of(base_va), *page;
     while (*link && (*link)->base_va != base_va)
         link = &(*link)->next;
@@ -106,7 +128,7 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
         in.size_bytes = 4;
 
-    pthread_mutex_lock(&cache.lock);
+    lock_cache();
     if (!page->insn[index].fn) {
         rp_insn_fn *fn = in.fn;
         in.fn = NULL;
@@ -118,7 +140,7 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
 
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)
 {
-    pthread_mutex_lock(&cache.lock);
+    lock_cache();
     for (unsigned b = 0; b < BUCKETS; b++) {
         struct rp_code_page **link = &cache.bucket[b];
         while (*link) {
