@@ -265,6 +265,8 @@ static void put_packet(uint8_t *at, const struct rp_launch *l)
     memcpy(at + 40, &l->kernarg_va, 8);
 }
 
+enum { SIM_CALL_LIMIT = 1000000 };
+
 static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
 {
     uint64_t limit = s->instruction_limit ? s->instruction_limit : 1ull << 32;
@@ -273,8 +275,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     if (!d)
         abort();
     enum rp_run_state state;
+    unsigned calls = 0; /* waiting is not counted in instructions: it would never end */
     while ((state = rp_dispatch_run(d, budget)) == RP_RUN_MORE &&
-           rp_dispatch_counts(d)->wave_insts < limit)
+           rp_dispatch_counts(d)->wave_insts < limit && ++calls < SIM_CALL_LIMIT)
         if (s->between)
             s->between(s, s->between_arg);
     s->counts = *rp_dispatch_counts(d);

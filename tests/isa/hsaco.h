@@ -74,7 +74,8 @@ uint64_t sim_kernel(const struct sim_code *code, const char *kernel);
 /** Address of a symbol, such as a __device__ variable; 0 if absent. */
 void *sim_symbol(const struct sim_code *code, const char *name);
 
-/** Dispatches and runs to the end. RP_RUN_MORE = instruction limit reached. */
+/** Dispatches and runs to the end. RP_RUN_MORE = instruction limit or a million calls
+ * reached. */
 enum rp_run_state sim_run(struct sim *s, uint64_t kernel_va, const struct sim_launch *l);
 
 #endif

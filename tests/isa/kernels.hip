@@ -325,6 +325,21 @@ extern "C" __global__ void fma_chain(float *out, float x, int n)
     out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
 
+// Products of halves into floats. In assembly, for the compiler now and then prefers to widen first.
+extern "C" __global__ void half_dot(float *out, float x, int n)
+{
+    unsigned u = threadIdx.x * 0x10001, v = 0x3c003800;
+    float a = 0, b = x, c = 1, d = 2;
+    for (int i = 0; i < n; i++)
+        asm volatile("v_fma_mix_f32 %0, %4, %5, %0 op_sel_hi:[1,1,0]\n"
+                     "v_fma_mix_f32 %1, %4, %5, %1 op_sel:[1,1,0] op_sel_hi:[1,1,0]\n"
+                     "v_fma_mix_f32 %2, %4, %5, %2 op_sel:[0,1,0] op_sel_hi:[1,1,0]\n"
+                     "v_fma_mix_f32 %3, %4, %5, %3 op_sel:[1,0,0] op_sel_hi:[1,1,0]"
+                     : "+v"(a), "+v"(b), "+v"(c), "+v"(d)
+                     : "v"(u), "v"(v));
+    out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
+}
+
 // ---- memory forms the compiler seldom picks by itself ----
 
 typedef int int4v __attribute__((ext_vector_type(4)));
@@ -378,6 +393,37 @@ extern "C" __global__ void wait_flag(int *flag, int *out)
     while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM))
         ;
     out[threadIdx.x] = *flag;
+}
+
+// The same with a sleep, like device printf.
+extern "C" __global__ void sleep_flag(int *flag, int *out)
+{
+    while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM))
+        __builtin_amdgcn_s_sleep(1);
+    out[threadIdx.x] = *flag;
+}
+
+// Waits with an atomic that leaves the flag as it is.
+extern "C" __global__ void atomic_flag(int *flag, int *out)
+{
+    while (!atomicOr(flag, 0))
+        ;
+    out[threadIdx.x] = *flag;
+}
+
+// Loads one address over and over, and works: no turn of the loop is like another.
+extern "C" __global__ void volatile_sum(volatile int *in, int *out, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum = sum * 3 + *in;
+    out[threadIdx.x] = sum;
+}
+
+// One atomic per lane and nothing else.
+extern "C" __global__ void one_atomic(int *p)
+{
+    __hip_atomic_fetch_add(p + threadIdx.x, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
 // Uneven grid: the last workgroup has fewer work-items.

@@ -552,6 +552,81 @@ static void host_is_waited_for(void **state)
     assert_true(f->sim.counts.wave_insts < 100000);
 }
 
+struct late_flag {
+    int32_t *flag;
+    unsigned calls_left;
+};
+
+static void set_flag_late(struct sim *s, void *arg)
+{
+    struct late_flag *late = arg;
+    (void)s;
+    if (late->calls_left && !--late->calls_left)
+        *late->flag = 42;
+}
+
+static struct rp_counts counts_of_wait(struct fixture *f, const char *kernel, unsigned calls)
+{
+    struct late_flag late = {sim_alloc(&f->sim, 4), calls};
+    int32_t *out = sim_alloc(&f->sim, 256 * 4);
+    void *args[] = {late.flag, out};
+    f->sim.between = set_flag_late;
+    f->sim.between_arg = &late;
+    run_ok(f, kernel, 2, 256, args, sizeof args);
+    assert_int_equal(late.calls_left, 0);
+    assert_int_equal(out[255], 42);
+    return f->sim.counts;
+}
+
+/* However long the host takes, and however the budget cuts it, waiting costs the same. */
+static void waiting_takes_no_time(void **state)
+{
+    static const char *const kernels[] = {"wait_flag", "sleep_flag", "atomic_flag"};
+    struct fixture *f = *state;
+    for (unsigned k = 0; k < 3; k++) {
+        f->sim.budget = 1 << 17;
+        struct rp_counts first = counts_of_wait(f, kernels[k], 1);
+        assert_true(first.wave_insts < 1000);
+        assert_int_equal(first.waves, 8);
+        for (unsigned calls = 2; calls < 2000; calls *= 3) {
+            struct rp_counts later = counts_of_wait(f, kernels[k], calls);
+            assert_memory_equal(&first, &later, sizeof first);
+        }
+        f->sim.budget = 997;
+        struct rp_counts later = counts_of_wait(f, kernels[k], 50);
+        assert_memory_equal(&first, &later, sizeof first);
+    }
+}
+
+static void work_between_polls_counts(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *in = sim_alloc(&f->sim, 4), *out = sim_alloc(&f->sim, 64 * 4);
+    struct {
+        void *in, *out;
+        int n;
+    } args = {in, out, 1000};
+    *in = 1;
+    run_ok(f, "volatile_sum", 1, 64, &args, sizeof args);
+    /* every load, the kernel's arguments aside */
+    assert_in_range(f->sim.counts.read_bytes, 1000 * 64 * 4, 1000 * 64 * 4 + 256);
+    *in = 0; /* the sum no longer changes, but the loop counter does */
+    run_ok(f, "volatile_sum", 1, 64, &args, sizeof args);
+    assert_in_range(f->sim.counts.read_bytes, 1000 * 64 * 4, 1000 * 64 * 4 + 256);
+}
+
+/* An atomic reads and writes its word. */
+static void atomics_are_traffic(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *p = sim_alloc(&f->sim, 64 * 4);
+    run_ok(f, "one_atomic", 1, 64, &p, sizeof p);
+    assert_int_equal(f->sim.counts.write_bytes, 64 * 4);
+    assert_in_range(f->sim.counts.read_bytes, 64 * 4, 64 * 4 + 64);
+    run_ok(f, "one_atomic", 1, 5, &p, sizeof p);
+    assert_int_equal(f->sim.counts.write_bytes, 5 * 4);
+}
+
 /* ---- determinism ---- */
 
 static void budgets_do_not_matter(void **state)
@@ -600,6 +675,9 @@ int main(void)
         TEST(waves_wait),
         TEST(clocks_advance),
         TEST(host_is_waited_for),
+        TEST(waiting_takes_no_time),
+        TEST(work_between_polls_counts),
+        TEST(atomics_are_traffic),
         TEST(budgets_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

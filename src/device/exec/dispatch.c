@@ -15,8 +15,13 @@
 #include "dispatch.h"
 #include "run.h"
 #include "slot.h"
+#include "wave_host.h"
 
 enum { FIRST_SLICE = 4096, SLICE_DOUBLINGS = 8 };
+
+/* Idle visits of every workgroup before the outside gets a turn: by then each of its waves has gone
+ * round its loop often enough for what it does to be known (see wait.h). */
+enum { LOOKS = 4 };
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch)
@@ -129,7 +134,7 @@ static enum rp_run_state run_current(struct rp_dispatch *d, uint64_t *budget)
 /* Nobody resident can go on and nobody else can start: only the outside can change that. */
 static bool all_wait(const struct rp_dispatch *d)
 {
-    return d->idle_visits > d->resident &&
+    return d->idle_visits > LOOKS * d->resident &&
            (d->next_group == d->kernel.group_count || d->resident == d->kernel.resident_groups);
 }
 
@@ -148,6 +153,7 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
             return no_memory(d);
         run_current(d, &budget);
     }
+    rp_wave_host_flush(d);
     return d->state;
 }
 

@@ -15,7 +15,7 @@
 
 struct rp_mem_lanes;
 
-enum { RP_CODE_WAYS = 64 };
+enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8 };
 
 /**
  * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus
@@ -53,6 +53,8 @@ struct rp_dispatch {
     bool round_finished_one;  /**< some workgroup ended in this round */
     uint64_t idle_visits;     /**< slices in a row that ended because every wave was waiting */
     uint64_t retired_cycles;  /**< issue cycles of finished workgroups' waves */
+    uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
+    unsigned interrupt_count;
     struct rp_slot *current;
     struct rp_slot *queue_head, *queue_tail; /**< resident, waiting for their next slice */
     struct rp_slot *free_slots;

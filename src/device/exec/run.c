@@ -5,6 +5,7 @@
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
+#include "wait.h"
 
 /* Instructions a wave runs before the next wave of its workgroup gets a turn. */
 enum { WAVE_SLICE = 2048 };
@@ -158,6 +159,13 @@ static enum rp_group_state after_turn(struct rp_dispatch *d, struct rp_group *g,
         release_barrier(g);
         next_wave(g);
         return RP_GROUP_MORE;
+    case RP_STEP_POLL:
+        if (!rp_wait_poll(w, &d->counts)) {
+            if (!g->wave_budget)
+                next_wave(g);
+            return RP_GROUP_MORE;
+        }
+        /* fallthrough */
     case RP_STEP_YIELD:
         g->idle_turns++;
         next_wave(g);
@@ -191,7 +199,9 @@ enum rp_group_state rp_group_run(struct rp_dispatch *d, struct rp_group *g, uint
             g->wave_budget = g->slice_budget < WAVE_SLICE ? (uint32_t)g->slice_budget : WAVE_SLICE;
         uint32_t turn = g->wave_budget < *budget ? g->wave_budget : (uint32_t)*budget;
         uint32_t left = turn;
+        struct rp_counts before = d->counts;
         int step = run_wave(d, w, &left);
+        rp_wait_turn(w, &before, &d->counts);
         uint32_t used = turn - left;
         g->wave_budget -= used;
         g->slice_budget -= used;

@@ -49,9 +49,18 @@ struct rp_counts {
     uint64_t issue_cycles;    /**< sum over waves of modelled issue cycles */
     uint64_t max_wave_cycles; /**< issue cycles of the longest wave */
     uint64_t read_bytes;      /**< by active lanes, global memory, scalar loads included */
-    uint64_t write_bytes;
+    uint64_t write_bytes; /**< atomics count as a read and a write */
     uint64_t lds_bytes;
-    uint64_t atomics;
+};
+
+/** A wave that polls memory: what its loop has cost since a point it may come back to. */
+struct rp_wait {
+    bool armed;            /**< the rest is valid */
+    bool idle;             /**< the latest turn of the loop changed nothing */
+    uint64_t hash;         /**< of all registers at that point */
+    uint64_t cycles;       /**< the wave's at that point */
+    uint64_t kept_bytes;   /**< of cost.write_bytes: atomics that left memory as it was */
+    struct rp_counts cost; /**< since that point, this wave's only */
 };
 
 struct rp_group;
@@ -75,6 +84,7 @@ struct rp_wave {
     uint64_t cycles;     /**< modelled clocks of this wave: issue and sleep */
     uint64_t poll_va;    /**< address of the latest load, and how often in a row it was the */
     uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
+    struct rp_wait wait;
     bool at_barrier;
     bool ended;
     struct rp_fault fault;

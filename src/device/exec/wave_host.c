@@ -12,16 +12,6 @@ const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
     return w->group->dispatch->host;
 }
 
-const struct rp_launch *rp_wave_launch(const struct rp_wave *w)
-{
-    return &w->group->dispatch->launch;
-}
-
-struct rp_counts *rp_wave_counts(struct rp_wave *w)
-{
-    return &w->group->dispatch->counts;
-}
-
 uint64_t rp_wave_clock_cycles(const struct rp_wave *w)
 {
     return w->group->start_cycles + w->cycles;
@@ -66,4 +56,20 @@ int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_f
     w->fault.address = address;
     w->fault.lane = lane;
     return RP_STEP_FAULT;
+}
+
+void rp_wave_interrupt(struct rp_wave *w, uint32_t m0)
+{
+    struct rp_dispatch *d = w->group->dispatch;
+    if (d->interrupt_count == RP_INTERRUPTS)
+        rp_wave_host_flush(d);
+    d->interrupt[d->interrupt_count++] = m0;
+}
+
+void rp_wave_host_flush(struct rp_dispatch *d)
+{
+    for (unsigned i = 0; i < d->interrupt_count; i++)
+        if (d->host->send_interrupt)
+            d->host->send_interrupt(d->host->ctx, d->interrupt[i]);
+    d->interrupt_count = 0;
 }

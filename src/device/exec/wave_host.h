@@ -13,12 +13,6 @@
 /** The driver side of this wave's dispatch. Never NULL. */
 const struct rp_exec_host *rp_wave_host(const struct rp_wave *w);
 
-/** The launch this wave belongs to. */
-const struct rp_launch *rp_wave_launch(const struct rp_wave *w);
-
-/** Counters of the wave's dispatch (memory traffic; instructions are counted by the run loop). */
-struct rp_counts *rp_wave_counts(struct rp_wave *w);
-
 /** Shader clocks since the start of the dispatch, as modelled for this wave. Monotonic per wave. */
 uint64_t rp_wave_clock_cycles(const struct rp_wave *w);
 
@@ -27,6 +21,16 @@ uint64_t rp_wave_clock_ticks(const struct rp_wave *w);
 
 /** s_memtime: shader clocks on the same time line as rp_wave_clock_ticks. */
 uint64_t rp_wave_memtime_cycles(const struct rp_wave *w);
+
+/**
+ * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
+ * thread takes long, and the host would answer before the wave has begun to wait, or not, by
+ * chance.
+ */
+void rp_wave_interrupt(struct rp_wave *w, uint32_t m0);
+
+/** Passes on what rp_wave_interrupt has kept. */
+void rp_wave_host_flush(struct rp_dispatch *d);
 
 /**
  * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.

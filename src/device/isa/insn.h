@@ -116,6 +116,7 @@ enum {
 enum rp_step {
     RP_STEP_NEXT = 0, /**< continue at rp_wave.pc */
     RP_STEP_BARRIER,  /**< wait for the other waves of the workgroup */
+    RP_STEP_POLL,     /**< loaded what it loaded before: perhaps it waits */
     RP_STEP_YIELD,    /**< s_sleep and the like: let others run */
     RP_STEP_END,      /**< s_endpgm */
     RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */

@@ -24,7 +24,7 @@
  * - Packed f32 (PKF32): two rows, the first selected by op_sel (neg_lo), the second by op_sel_hi
  *   (neg_hi). v_pk_mov_b32 is no exception in what it gets; it reads only the first row of each
  *   source: the result is {s0 selected by op_sel[0], s1 selected by op_sel[1]}.
- * - v_fma_mix*: sources are f32 rows, f16 ones already converted (rp_lane_find("v_cvt_f32_f16")).
+ * - v_fma_mix*: sources are f32 rows, f16 ones already converted (rp_lane_widen_f16).
  *   mixlo and mixhi both return the f16 in the low half; the caller places it.
  * - v_cvt_f32_fp8/bf8 read the low byte of s0, v_cvt_pk_f32_fp8/bf8 the low half. v_cvt_pk_fp8/bf8
  *   return 16 bits and v_cvt_sr_fp8/bf8 return 8 bits, zero-extended; op_sel says where they go.
@@ -55,6 +55,9 @@ typedef void rp_lane_fn(struct rp_lane_args *args);
  * decode-time use only. "v_add_f32" style names, without _e32/_e64.
  */
 rp_lane_fn *rp_lane_find(const char *mnemonic);
+
+/** v_cvt_f32_f16 without a look-up, for the f16 sources of v_fma_mix while it executes. */
+rp_lane_fn *rp_lane_widen_f16(void);
 
 /** CPU levels compiled in; same results, other speed. */
 enum rp_lane_level { RP_LANE_BASE = 0, RP_LANE_V3 = 1, RP_LANE_V4 = 2, RP_LANE_LEVELS };

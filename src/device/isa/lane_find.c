@@ -3,6 +3,7 @@
  * @brief From mnemonic and CPU level to lane kernel.
  */
 #include <cpuid.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "lane.h"
@@ -52,46 +53,96 @@ static int has_f16c_movbe_lzcnt(void)
     return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & bit_LZCNT);
 }
 
-static int level_supported(enum rp_lane_level level)
+static enum rp_lane_level level_of_cpu(void)
 {
-    switch (level) {
-    case RP_LANE_BASE:
-        return 1;
-    case RP_LANE_V3:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-               has_f16c_movbe_lzcnt();
-    case RP_LANE_V4:
-        return level_supported(RP_LANE_V3) && __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    case RP_LANE_LEVELS:
-        break;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
+        !has_f16c_movbe_lzcnt())
+        return RP_LANE_BASE;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return RP_LANE_V3;
+    return RP_LANE_V4;
+}
+
+/*
+ * What does not change while the process lives, found out once: CPUID is slow under a hypervisor,
+ * and every decoded VALU instruction asks for its kernel.
+ */
+enum { ROWS = sizeof rp_lane_rows / sizeof rp_lane_rows[0], SLOTS = 2048 };
+_Static_assert(ROWS < SLOTS / 2, "the hash needs free slots");
+
+static struct {
+    enum rp_lane_level best; /* the CPU has it and those below */
+    uint16_t slot[SLOTS];    /* row + 1 by hash of its mnemonic, linear probing; 0 = free */
+} known;
+
+static const char cmp[] = "v_cmp_", cmpx[] = "v_cmpx_";
+
+/* A v_cmpx differs from its v_cmp only in where the caller puts the mask. */
+static int is_cmpx(const char *mnemonic)
+{
+    return strncmp(mnemonic, cmpx, sizeof cmpx - 1) == 0;
+}
+
+/* FNV-1a; v_cmpx_ names hash as their v_cmp_. */
+static unsigned first_slot(const char *mnemonic)
+{
+    uint32_t hash = 2166136261u;
+    const size_t skip = is_cmpx(mnemonic) ? sizeof cmp - 2 : SIZE_MAX;
+    for (size_t i = 0; mnemonic[i] != '\0'; i++)
+        if (i != skip)
+            hash = (hash ^ (uint8_t)mnemonic[i]) * 16777619u;
+    return (hash ^ hash >> 16) % SLOTS;
+}
+
+static void find_out(void)
+{
+    known.best = level_of_cpu();
+    for (unsigned row = 0; row < ROWS; row++) {
+        unsigned slot = first_slot(rp_lane_rows[row].mnemonic);
+        while (known.slot[slot] != 0)
+            slot = (slot + 1) % SLOTS;
+        known.slot[slot] = (uint16_t)(row + 1);
     }
-    return 0;
+}
+
+static enum rp_lane_level best_level(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_out);
+    return known.best;
+}
+
+static int is_row_of(const char *row, const char *mnemonic)
+{
+    if (!is_cmpx(mnemonic))
+        return strcmp(row, mnemonic) == 0;
+    return strncmp(row, cmp, sizeof cmp - 1) == 0 &&
+           strcmp(row + sizeof cmp - 1, mnemonic + sizeof cmpx - 1) == 0;
 }
 
 rp_lane_fn *rp_lane_find_level(const char *mnemonic, enum rp_lane_level level)
 {
-    static const char cmp[] = "v_cmp_", cmpx[] = "v_cmpx_";
-    if (!level_supported(level))
+    if (level > best_level())
         return NULL;
-    /* A v_cmpx differs from its v_cmp only in where the caller puts the mask. */
-    const int is_cmpx = strncmp(mnemonic, cmpx, sizeof cmpx - 1) == 0;
-    for (size_t i = 0; i < sizeof rp_lane_rows / sizeof rp_lane_rows[0]; i++) {
-        const char *row = rp_lane_rows[i].mnemonic;
-        if (is_cmpx ? strncmp(row, cmp, sizeof cmp - 1) == 0 &&
-                          strcmp(row + sizeof cmp - 1, mnemonic + sizeof cmpx - 1) == 0
-                    : strcmp(row, mnemonic) == 0)
-            return rp_lane_rows[i].fn[level];
+    for (unsigned i = first_slot(mnemonic); known.slot[i] != 0; i = (i + 1) % SLOTS) {
+        const struct rp_lane_row *row = &rp_lane_rows[known.slot[i] - 1];
+        if (is_row_of(row->mnemonic, mnemonic))
+            return row->fn[level];
     }
     return NULL;
 }
 
 rp_lane_fn *rp_lane_find(const char *mnemonic)
 {
-    for (int level = RP_LANE_LEVELS - 1; level > RP_LANE_BASE; level--)
-        if (level_supported((enum rp_lane_level)level))
-            return rp_lane_find_level(mnemonic, (enum rp_lane_level)level);
-    return rp_lane_find_level(mnemonic, RP_LANE_BASE);
+    return rp_lane_find_level(mnemonic, best_level());
+}
+
+rp_lane_fn *rp_lane_widen_f16(void)
+{
+    static rp_lane_fn *const levels[RP_LANE_LEVELS] = {
+        rp_lane_base_v_cvt_f32_f16, rp_lane_v3_v_cvt_f32_f16, rp_lane_v4_v_cvt_f32_f16};
+    return levels[best_level()];
 }

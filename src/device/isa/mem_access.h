@@ -292,21 +292,17 @@ RP_INLINE void rp_spread_store(struct rp_wave *w, enum rp_elem e, rp_row *s,
     rp_elem_store(e, s, lane, spread->base + (spread->index[lane] - spread->zero));
 }
 
-/* Loads of one address in a row after which a wave is taken to wait for somebody else. */
-enum { RP_POLL_LIMIT = 16 };
-
-/** Notes a load; tells a polling wave to let others run, so that what it waits for can happen. */
+/** Notes a load; a second one of the same address may be a wave that waits for somebody else. */
 RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
 {
-    if (va != w->poll_va) {
-        w->poll_va = va;
-        w->poll_count = 0;
-        return RP_STEP_NEXT;
+    if (va == w->poll_va) {
+        w->poll_count++;
+        return RP_STEP_POLL;
     }
-    if (++w->poll_count < RP_POLL_LIMIT)
-        return RP_STEP_NEXT;
+    w->poll_va = va;
     w->poll_count = 0;
-    return RP_STEP_YIELD;
+    w->wait.armed = w->wait.idle = false;
+    return RP_STEP_NEXT;
 }
 
 /** Memory view of the wave's dispatch. */

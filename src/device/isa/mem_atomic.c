@@ -4,11 +4,11 @@
 #include "mem_float.h"
 #include "mem_private.h"
 
-/** Applies one operation at @p p; returns the value before. */
-typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2);
+/** Applies one operation at @p p; returns the value before, and whether it was another one. */
+typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
 
 #define DEFINE(name, type, value)                                                                  \
-    static uint64_t at_##name(void *p, uint64_t data, uint64_t data2)                              \
+    static uint64_t at_##name(void *p, uint64_t data, uint64_t data2, bool *ret_changed)           \
     {                                                                                              \
         type *word = p, a = (type)data, b = (type)data2, next;                                     \
         type old = __atomic_load_n(word, __ATOMIC_RELAXED);                                        \
@@ -17,11 +17,21 @@ typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2);
             next = (type)(value);                                                                  \
         } while (!__atomic_compare_exchange_n(word, &old, next, 0, __ATOMIC_SEQ_CST,               \
                                               __ATOMIC_RELAXED));                                  \
+        *ret_changed = next != old;                                                                \
         return old;                                                                                \
     }
 RP_ATOMIC_MEM_OPS(DEFINE)
 RP_ATOMIC_CMPSWAP_OPS(DEFINE)
 RP_ATOMIC_BF16_OPS(DEFINE)
+
+/* A lane's traffic. One that left memory as it was does not hide that a wave only waits. */
+static void count(struct rp_wave *w, unsigned bytes, bool changed)
+{
+    rp_counts_of(w)->read_bytes += bytes;
+    rp_counts_of(w)->write_bytes += bytes;
+    if (!changed)
+        w->wait.kept_bytes += bytes;
+}
 
 /* Host memory for an atomic of one lane, or NULL after recording the fault. */
 static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
@@ -49,15 +59,17 @@ static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned la
         return rp_wave_fault_address(w, in, space == RP_SPACE_LDS ? RP_FAULT_LDS : RP_FAULT_MEMORY,
                                      (int)lane, va,
                                      "atomic outside LDS or private segment, or misaligned, at");
+    bool changed;
     if (space == RP_SPACE_LDS) {
-        *ret_old = fn(w->group->lds + offset, data[0], data[1]);
+        *ret_old = fn(w->group->lds + offset, data[0], data[1], &changed);
         rp_counts_of(w)->lds_bytes += 2ull * bytes;
         return RP_STEP_NEXT;
     }
     uint64_t copy = 0;
     rp_private_read(w, lane, offset, &copy, bytes);
-    *ret_old = fn(&copy, data[0], data[1]);
+    *ret_old = fn(&copy, data[0], data[1], &changed);
     rp_private_write(w, lane, offset, &copy, bytes);
+    count(w, bytes, true);
     return RP_STEP_NEXT;
 }
 
@@ -82,7 +94,9 @@ static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned byt
             void *p = atomic_at(w, in, lane, vas[lane], bytes);
             if (!p)
                 return RP_STEP_FAULT;
-            old = fn(p, data[0], data[1]);
+            bool changed;
+            old = fn(p, data[0], data[1], &changed);
+            count(w, bytes, changed);
         } else if (local_atomic(w, in, lane, vas[lane], bytes, space, fn, data, &old)) {
             return RP_STEP_FAULT;
         }
@@ -92,7 +106,6 @@ static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned byt
                 d[1][lane] = (uint32_t)(old >> 32);
         }
     }
-    rp_counts_of(w)->atomics += rp_lane_count(exec);
     return exec ? rp_note_poll(w, vas[rp_first_lane(exec)]) : RP_STEP_NEXT;
 }
 
@@ -123,7 +136,9 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
             void *p = atomic_at(w, in, lane, vas[lane], bytes);
             if (!p)
                 return RP_STEP_FAULT;
-            old = fn(p, row_word(s, lane, bytes), row_word(s2, lane, bytes));
+            bool changed;
+            old = fn(p, row_word(s, lane, bytes), row_word(s2, lane, bytes), &changed);
+            count(w, bytes, changed);
         }
         if (d) {
             d[0][lane] = (uint32_t)old;
@@ -131,7 +146,6 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
                 d[1][lane] = (uint32_t)(old >> 32);
         }
     }
-    rp_counts_of(w)->atomics += rp_lane_count(exec & inside);
     return RP_STEP_NEXT;
 }
 

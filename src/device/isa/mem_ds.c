@@ -251,7 +251,6 @@ RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned by
         }
     }
     count_lds(w, exec, 2 * bytes);
-    rp_counts_of(w)->atomics += rp_lane_count(exec);
     return RP_STEP_NEXT;
 }
 

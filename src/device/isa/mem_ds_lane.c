@@ -123,7 +123,6 @@ static int append(struct rp_wave *w, const struct rp_insn *in, bool consume)
     RP_FOR_LANES(lane, exec)
     d[lane] = old;
     rp_counts_of(w)->lds_bytes += 8;
-    rp_counts_of(w)->atomics++;
     return RP_STEP_NEXT;
 }
 

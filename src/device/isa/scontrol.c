@@ -118,9 +118,15 @@ HANDLER(rp_s_sethalt)
     return RP_STEP_NEXT;
 }
 
-/* Trap ids of the AMDGPU ABI: 2 is llvm.trap (abort, assert), 3 llvm.debugtrap. */
+/*
+ * Trap ids of the AMDHSA trap handler ABI (LLVM, AMDGPUUsage): 2 is llvm.trap (abort, assert); 3 is
+ * llvm.debugtrap, from which the wave goes on at once when there is no debugger, as here.
+ */
 HANDLER(rp_s_trap)
 {
+    enum { TRAP_DEBUG = 3 };
+    if (((unsigned)in->offset & 0xff) == TRAP_DEBUG)
+        return RP_STEP_NEXT;
     return rp_wave_fault(w, in, RP_FAULT_TRAP, "trap %u", (unsigned)in->offset & 0xff);
 }
 
@@ -130,9 +136,7 @@ HANDLER(rp_s_sendmsg)
     enum { MSG_INTERRUPT = 1 };
     if ((in->offset & 15) != MSG_INTERRUPT)
         return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "only MSG_INTERRUPT is supported");
-    const struct rp_exec_host *host = rp_wave_host(w);
-    if (host->send_interrupt)
-        host->send_interrupt(host->ctx, w->sgpr[RP_SGPR_M0]);
+    rp_wave_interrupt(w, w->sgpr[RP_SGPR_M0]);
     return RP_STEP_NEXT;
 }
 

@@ -244,8 +244,23 @@ static void choose_short_way(struct rp_insn *in)
         in->fn = with_signs[n - 1][in->dst.dwords - 1];
 }
 
+/* How an inline constant reads as an f16 is not documented for v_fma_mix; 0 is 0 either way. */
+static bool has_f16_constant(const struct rp_insn *in)
+{
+    for (unsigned i = 0; i < 3; i++)
+        if (in->src[i].kind == RP_OPND_CONST && in->src[i].imm != 0 && in->op_sel_hi >> i & 1)
+            return true;
+    return false;
+}
+
 void rp_valu_bind(struct rp_insn *in)
 {
+    if (in->fn == rp_valu_mix) {
+        if (has_f16_constant(in))
+            in->fn = rp_fault_operand;
+        in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+        return;
+    }
     if (in->fn != rp_valu && in->fn != rp_valu_cmp && in->fn != rp_valu_cmpx)
         return;
     if (keeps_other_half(in))

@@ -393,51 +393,52 @@ int rp_valu_cmpx(struct rp_wave *w, const struct rp_insn *in)
 
 /* ---- v_fma_mix: each source is f32, or the f16 half op_sel names where op_sel_hi is set ---- */
 
+static const uint32_t *mix_source(const struct rp_wave *w, const struct rp_insn *in, unsigned i,
+                                  struct rp_rows *b)
+{
+    const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
+    const uint32_t *src = rp_fetch(w, &in->src[i], b);
+    if (in->op_sel_hi >> i & 1) {
+        struct rp_lane_args widen = {.mode = w->mode, .s0 = src, .d = b->row[0]};
+        if (in->op_sel >> i & 1) {
+            for (unsigned lane = 0; lane < RP_LANES; lane++)
+                b->row[1][lane] = src[lane] >> 16;
+            widen.s0 = b->row[1];
+        }
+        rp_lane_widen_f16()(&widen);
+        src = b->row[0];
+    }
+    if (!neg && !abs)
+        return src;
+    rp_row_mask(b->row[0], src, abs ? 0x7fffffffu : ~0u, neg ? 0x80000000u : 0);
+    return b->row[0];
+}
+
 int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
 {
-    rp_lane_fn *fma = rp_lane_find("v_fma_f32"), *widen = rp_lane_find("v_cvt_f32_f16");
-    rp_lane_fn *narrow = rp_lane_find("v_cvt_f16_f32");
-    const bool to_f16 = in->op != RP_OP_v_fma_mix_f32, high = in->op == RP_OP_v_fma_mixhi_f16;
-    if (!fma || !widen || !narrow || (to_f16 && in->flags & RP_IF_CLAMP))
-        return rp_fault_unimplemented(w, in);
     struct rp_insn moved;
     const struct rp_insn *used = rp_apply_gpr_idx(w, in, &moved);
     if (!used || !rp_registers_exist(w, used))
         return rp_fault_register(w, in);
     struct rp_rows b[3], result;
-    struct rp_lane_args a = {.mode = w->mode};
-    for (unsigned i = 0; i < 3; i++) {
-        memcpy(b[i].row[1], rp_fetch(w, &used->src[i], &b[i]), sizeof b[i].row[1]);
-        const bool f16 = in->op_sel_hi >> i & 1, neg = in->neg >> i & 1, abs = in->abs >> i & 1;
-        if (f16 && in->op_sel >> i & 1)
-            for (unsigned lane = 0; lane < RP_LANES; lane++)
-                b[i].row[1][lane] >>= 16;
-        a.s0 = b[i].row[1];
-        a.d = b[i].row[0];
-        if (f16)
-            widen(&a);
-        else
-            memcpy(b[i].row[0], b[i].row[1], sizeof b[i].row[0]);
-        for (unsigned lane = 0; lane < RP_LANES; lane++) {
-            uint32_t *v = &b[i].row[0][lane];
-            *v = (abs ? *v & 0x7fffffffu : *v) ^ (neg ? 0x80000000u : 0);
-        }
-    }
-    a = (struct rp_lane_args){.mode = w->mode,
-                              .s0 = b[0].row[0],
-                              .s1 = b[1].row[0],
-                              .s2 = b[2].row[0],
-                              .d = result.row[0]};
-    fma(&a);
+    const uint64_t exec = RP_EXEC(w);
     uint32_t *dst = w->vgpr[used->dst.index];
-    if (in->flags & RP_IF_CLAMP)
-        clamp_result(RP_T_F32, &result);
-    if (to_f16) {
-        a.s0 = result.row[0];
-        narrow(&a);
-        for (unsigned lane = 0; lane < RP_LANES; lane++)
-            result.row[0][lane] = sdwa_place(result.row[0][lane], dst[lane], high ? 5 : 4, 2);
-    }
-    rp_row_blend(dst, result.row[0], RP_EXEC(w));
+    const bool to_f16 = in->op != RP_OP_v_fma_mix_f32;
+    const bool direct = exec == ~0ull && !to_f16 && !(in->flags & RP_IF_CLAMP);
+    struct rp_lane_args a = {.mode = w->mode,
+                             .s0 = mix_source(w, used, 0, &b[0]),
+                             .s1 = mix_source(w, used, 1, &b[1]),
+                             .s2 = mix_source(w, used, 2, &b[2]),
+                             .d = direct ? dst : result.row[0]};
+    in->lane(&a);
+    if (direct)
+        return RP_STEP_NEXT;
+    if (in->flags & RP_IF_CLAMP) /* 0 and 1 are f16 values: before or after rounding is the same */
+        clamp_result(in->dst.type, &result);
+    const unsigned shift = in->op == RP_OP_v_fma_mixhi_f16 ? 16 : 0;
+    const uint32_t keep = to_f16 ? ~(0xffffu << shift) : 0;
+    for (unsigned lane = 0; lane < RP_LANES && to_f16; lane++)
+        result.row[0][lane] = (dst[lane] & keep) | result.row[0][lane] << shift;
+    rp_row_blend(dst, result.row[0], exec);
     return RP_STEP_NEXT;
 }

@@ -1,5 +1,6 @@
 /* Scalar ALU results and SCC. Expected values are written out, not computed by the code's rules. */
 #include "wave_fixture.h"
+#include "device/exec/wave_host.h"
 
 enum { A = 2, B = 4, D = 20 }; /* s[2:3], s[4:5], s[20:21] */
 
@@ -317,6 +318,7 @@ static void test_steps(void **state)
     assert_int_equal(fixture_step(&f, "s_endpgm", 0xbf810000, 0), RP_STEP_END);
     run(&f, "s_waitcnt vmcnt(0) lgkmcnt(0)", 0xbf8c0070, 0);
     run(&f, "s_nop 3", 0xbf800003, 0);
+    run(&f, "s_trap 3", 0xbf920003, 0); /* llvm.debugtrap without a debugger */
     f.wave.pc = FIXTURE_PC;
     assert_int_equal(fixture_step(&f, "s_trap 2", 0xbf920002, 0), RP_STEP_FAULT);
     assert_int_equal(f.wave.fault.kind, RP_FAULT_TRAP);
@@ -340,6 +342,7 @@ static void test_messages_and_registers(void **state)
     f.group.linear_id = 13;
     f.wave.sgpr[RP_SGPR_M0] = 0x123;
     run(&f, "s_sendmsg sendmsg(MSG_INTERRUPT)", 0xbf900001, 0);
+    rp_wave_host_flush(f.wave.group->dispatch);
     assert_int_equal(interrupt_m0, 0x123);
     run(&f, "s_getreg_b32 s20, hwreg(HW_REG_SH_MEM_BASES)", 0xb894f80f, 0);
     assert_int_equal(f.wave.sgpr[D], 0x00010002);
