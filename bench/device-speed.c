@@ -86,6 +86,10 @@ int main(int argc, char **argv)
          "fma_chain",
          {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
          {0}},
+        {"half-dot",
+         "half_dot",
+         {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
+         {0}},
         {"stream", "vadd", {.grid = {N}, .block = {256}, .args_bytes = sizeof three}, {0}},
         {"sgemm",
          "sgemm16",
@@ -101,7 +105,7 @@ int main(int argc, char **argv)
          {.grid = {256 * 256}, .block = {256}, .args_bytes = sizeof bytes},
          {0}},
     };
-    const void *args[] = {&chain, &three, &square, &rows, &two, &bytes};
+    const void *args[] = {&chain, &chain, &three, &square, &rows, &two, &bytes};
     int status = 0;
     for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++) {
         if (argc > 3 && strcmp(argv[3], benches[i].name))

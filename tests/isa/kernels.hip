@@ -325,7 +325,7 @@ extern "C" __global__ void fma_chain(float *out, float x, int n)
     out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
 
-// Products of halves into floats. In assembly, for the compiler now and then prefers to widen first.
+// Products of halves into floats; in assembly, as the compiler may widen the halves first.
 extern "C" __global__ void half_dot(float *out, float x, int n)
 {
     unsigned u = threadIdx.x * 0x10001, v = 0x3c003800;

@@ -1,4 +1,6 @@
 /* Vector ALU around the lane kernels: EXEC, masks, operands, modifiers, lane moves. */
+#include <math.h>
+
 #include "wave_fixture.h"
 
 static struct fixture f;
@@ -230,6 +232,112 @@ static void test_packed_f32(void **state)
                      RP_STEP_FAULT);
 }
 
+/* What one source of a v_fma_mix is worth, by the C library's and compiler's arithmetic. */
+static float mix_value(uint32_t bits, bool f16, bool high, bool neg, bool abs)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    if (f16) {
+        const uint16_t half = (uint16_t)(high ? bits >> 16 : bits);
+        _Float16 narrow;
+        memcpy(&narrow, &half, sizeof narrow);
+        value = (float)narrow;
+    }
+    if (abs)
+        value = fabsf(value);
+    return neg ? -value : value;
+}
+
+enum mix_result { MIX_F32, MIX_LO, MIX_HI };
+
+static uint32_t mix_expected(enum mix_result form, float value, uint32_t old)
+{
+    uint32_t bits;
+    uint16_t half;
+    const _Float16 narrow = (_Float16)value;
+    memcpy(&bits, &value, sizeof bits);
+    memcpy(&half, &narrow, sizeof half);
+    if (form == MIX_F32)
+        return bits;
+    return form == MIX_LO ? (old & 0xffff0000u) | half : (old & 0xffffu) | (uint32_t)half << 16;
+}
+
+/* Encodings are llvm-mc's; masks have bit i for source i. */
+static const struct mix_case {
+    const char *text;
+    uint32_t w0, w1;
+    enum mix_result form;
+    unsigned high, f16, neg, abs;
+    bool clamp;
+} mix_cases[] = {
+    {"v_fma_mix_f32 v4, v1, v2, v3", 0xd3a00004, 0x040e0501, MIX_F32, 0, 0, 0, 0, false},
+    {"v_fma_mix_f32 v4, v1, v2, v3 op_sel_hi:[1,1,0]", 0xd3a00004, 0x1c0e0501, MIX_F32, 0, 3, 0, 0,
+     false},
+    {"v_fma_mix_f32 v4, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]", 0xd3a00804, 0x1c0e0501,
+     MIX_F32, 1, 3, 0, 0, false},
+    {"v_fma_mix_f32 v4, -v1, |v2|, -|v3| op_sel:[0,1,1] op_sel_hi:[1,1,1]", 0xd3a07604, 0xbc0e0501,
+     MIX_F32, 6, 7, 5, 6, false},
+    {"v_fma_mix_f32 v4, v1, v2, v3 clamp", 0xd3a08004, 0x040e0501, MIX_F32, 0, 0, 0, 0, true},
+    {"v_fma_mixlo_f16 v4, v1, v2, v3", 0xd3a10004, 0x040e0501, MIX_LO, 0, 0, 0, 0, false},
+    {"v_fma_mixhi_f16 v4, v1, v2, v3", 0xd3a20004, 0x040e0501, MIX_HI, 0, 0, 0, 0, false},
+    {"v_fma_mixlo_f16 v4, -v1, v2, |v3| op_sel:[0,1,0] op_sel_hi:[0,1,1]", 0xd3a15404, 0x340e0501,
+     MIX_LO, 2, 6, 1, 4, false},
+    {"v_fma_mixhi_f16 v4, v1, |v2|, -v3 op_sel:[1,0,1] op_sel_hi:[1,0,1]", 0xd3a26a04, 0x8c0e0501,
+     MIX_HI, 5, 5, 4, 2, false},
+    {"v_fma_mixhi_f16 v4, v1, v2, v3 clamp", 0xd3a28004, 0x040e0501, MIX_HI, 0, 0, 0, 0, true},
+};
+
+/* Dwords that are modest numbers as f32 and as either half: exponents around 1.0, all signs. */
+static uint32_t mix_dword(unsigned reg, unsigned lane)
+{
+    const uint32_t noise = (lane * 64 + reg) * 2654435761u;
+    return (noise & 0x8000c3ffu) | 0x3f803000u;
+}
+
+static void check_mix(const struct mix_case *c, uint64_t exec)
+{
+    fixture_init(&f);
+    set_exec(exec);
+    for (unsigned reg = 1; reg < 5; reg++)
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            f.vgpr[reg][lane] = mix_dword(reg, lane);
+    run(&f, c->text, c->w0, c->w1);
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const uint32_t old = mix_dword(4, lane);
+        float s[3];
+        for (unsigned i = 0; i < 3; i++)
+            s[i] = mix_value(mix_dword(i + 1, lane), c->f16 >> i & 1, c->high >> i & 1,
+                             c->neg >> i & 1, c->abs >> i & 1);
+        float value = fmaf(s[0], s[1], s[2]);
+        if (c->clamp)
+            value = value > 0 ? fminf(value, 1) : 0;
+        const uint32_t want = exec >> lane & 1 ? mix_expected(c->form, value, old) : old;
+        if (f.vgpr[4][lane] != want)
+            fail_msg("%s lane %u: 0x%x, expected 0x%x", c->text, lane, f.vgpr[4][lane], want);
+    }
+}
+
+static void test_mix(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof mix_cases / sizeof mix_cases[0]; i++) {
+        check_mix(&mix_cases[i], ~0ull);
+        check_mix(&mix_cases[i], 0x8000f00f0000ff01);
+    }
+    fill(1, 0x4000);     /* 2.0 as f16 */
+    fill(3, 0x3f800000); /* 1.0 */
+    fill(2, 0x40400000); /* 3.0 */
+    f.wave.sgpr[7] = 0x40400000;
+    set_exec(~0ull);
+    run(&f, "v_fma_mix_f32 v4, v1, s7, 1.0 op_sel_hi:[1,0,0]", 0xd3a00004, 0x0bc80f01);
+    assert_all(4, 0x40e00000); /* 7.0 */
+    run(&f, "v_fma_mix_f32 v4, v1, v2, 0 op_sel_hi:[1,0,1]", 0xd3a04004, 0x0a020501);
+    assert_all(4, 0x40c00000); /* 6.0 */
+    assert_int_equal(
+        fixture_step(&f, "v_fma_mix_f32 v4, v1, v2, 1.0 op_sel_hi:[1,0,1]", 0xd3a04004, 0x0bca0501),
+        RP_STEP_FAULT);
+}
+
 static void test_sdwa(void **state)
 {
     (void)state;
@@ -436,6 +544,7 @@ int main(void)
         cmocka_unit_test_setup(test_integer_clamp, setup),
         cmocka_unit_test_setup(test_halves, setup),
         cmocka_unit_test_setup(test_packed_f32, setup),
+        cmocka_unit_test_setup(test_mix, setup),
         cmocka_unit_test_setup(test_sdwa, setup),
         cmocka_unit_test_setup(test_dpp, setup),
         cmocka_unit_test_setup(test_lanes, setup),
