@@ -69,17 +69,4 @@ struct rp_term_style {
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
 
-/** One row of src/report/formats.def. */
-struct rp_report_format {
-    const char *name; /**< "json" */
-    const char *summary;
-    int (*write)(const struct rp_profile_report *report, struct rp_term_style style,
-                 struct rp_buf *buf, struct rp_err *err);
-};
-
-/** NULL if there is no such format. */
-const struct rp_report_format *rp_report_format_find(const char *name);
-/** All formats in table order. */
-const struct rp_report_format *rp_report_formats(unsigned *ret_count);
-
 #endif

@@ -9,7 +9,6 @@
 #ifndef RP_BASE_CLEANUP_H
 #define RP_BASE_CLEANUP_H
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,21 +19,14 @@ static inline void rp_cleanup_free(void *slot)
     free(*(void **)slot);
 }
 
-static inline void rp_cleanup_fclose(FILE **slot)
-{
-    if (*slot)
-        fclose(*slot);
-}
-
 static inline void rp_cleanup_close(const int *slot)
 {
     if (*slot >= 0)
         close(*slot);
 }
 
-#define rp_autofree   rp_cleanup(rp_cleanup_free)
-#define rp_autofclose rp_cleanup(rp_cleanup_fclose)
-#define rp_autoclose  rp_cleanup(rp_cleanup_close)
+#define rp_autofree  rp_cleanup(rp_cleanup_free)
+#define rp_autoclose rp_cleanup(rp_cleanup_close)
 
 /** Defines rp_cleanup_<type>_free style glue for a release function that accepts NULL. */
 #define RP_DEFINE_CLEANUP(type, release)                                                           \

@@ -7,6 +7,7 @@
 #include "store/sqlerr.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /*

@@ -7,6 +7,7 @@
 #include "store/utf8.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- statements --------------------------------------------------------------------------- */

@@ -253,14 +253,6 @@ void rp_trace_set_flag(struct rp_trace *trace, uint32_t flag)
     pthread_mutex_unlock(&trace->lock);
 }
 
-void rp_trace_clear_flag(struct rp_trace *trace, uint32_t flag)
-{
-    pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_fetch_and(&trace->header->flags, ~flag, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&trace->lock);
-}
-
 void rp_trace_set_lost_dispatches(struct rp_trace *trace, uint64_t count)
 {
     pthread_mutex_lock(&trace->lock);

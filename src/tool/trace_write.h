@@ -56,7 +56,6 @@ void rp_trace_count_lost(struct rp_trace *trace);
 uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
 
 void rp_trace_set_flag(struct rp_trace *trace, uint32_t flag);
-void rp_trace_clear_flag(struct rp_trace *trace, uint32_t flag);
 void rp_trace_set_lost_dispatches(struct rp_trace *trace, uint64_t count);
 void rp_trace_set_fini(struct rp_trace *trace, uint64_t fini_ns);
 

@@ -312,26 +312,6 @@ static void term_does_not_flood(void **state)
     free(text);
 }
 
-static void formats_are_found_by_name(void **state)
-{
-    struct rp_buf buf = {0};
-    struct rp_err err = RP_ERR_INIT;
-    unsigned count = 0;
-    char *json = json_text("one");
-
-    (void)state;
-    assert_non_null(rp_report_formats(&count));
-    assert_int_equal(count, 2);
-    assert_null(rp_report_format_find("xml"));
-    assert_non_null(rp_report_format_find("term"));
-    assert_int_equal(
-        rp_report_format_find("json")->write(sample("one"), (struct rp_term_style){0}, &buf, &err),
-        0);
-    assert_string_equal(rp_buf_text(&buf), json);
-    rp_buf_free(&buf);
-    free(json);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,7 +327,6 @@ int main(void)
         cmocka_unit_test(term_fits_its_width),
         cmocka_unit_test(term_colours_only_if_told),
         cmocka_unit_test(term_does_not_flood),
-        cmocka_unit_test(formats_are_found_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

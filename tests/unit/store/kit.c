@@ -67,7 +67,7 @@ void kit_for_each_database(void (*fn)(const char *path))
 
 void *kit_read_file(const char *path, size_t *ret_bytes)
 {
-    rp_autofclose FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     rp_autobuf bytes = {0};
     char block[65536];
     size_t len;
@@ -76,6 +76,7 @@ void *kit_read_file(const char *path, size_t *ret_bytes)
         fail_msg("%s: %s", path, strerror(errno));
     while ((len = fread(block, 1, sizeof block, file)) > 0)
         rp_buf_add(&bytes, block, len);
+    fclose(file);
     *ret_bytes = bytes.len;
     return rp_buf_steal(&bytes);
 }
