@@ -158,10 +158,10 @@ static void put_stability(const struct page *page, const struct rp_stability *s)
                    : s->classification == RP_MODERATE ? YELLOW
                                                       : PLAIN;
 
-    line(page, how, 0, "Stability     %s: %u run%s, mean %s ms, stddev %s ms, CV %s %%",
-         rp_stability_class_name(s->classification), s->runs, plural(s->runs),
-         rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text,
-         percent(s->cv).text);
+    line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
+         rp_stability_class_name(s->classification), s->runs, plural(s->runs), percent(s->cv).text);
+    line(page, how, 0, "              mean %s ms, stddev %s ms", rp_text_fixed(s->mean_ms, 6).text,
+         rp_text_fixed(s->stddev_ms, 6).text);
 }
 
 static void put_head(const struct page *page, const struct rp_profile_report *r)
@@ -260,8 +260,11 @@ static void put_table_head(const struct page *page, const char *title)
          "share%");
 }
 
-static void put_kernels(const struct page *page, const struct rp_profile *p)
+static void put_kernels(const struct page *page, const struct rp_profile_report *r)
 {
+    const struct rp_profile *p = r->profile;
+    bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
+                    !r->provenance.untraced_queues;
     size_t user, runtime;
     uint64_t calls;
 
@@ -270,7 +273,9 @@ static void put_kernels(const struct page *page, const struct rp_profile *p)
     if (user)
         put_table_head(page, "Kernels of the program");
     else
-        line(page, YELLOW, 0, "The program launched no kernel of its own.");
+        line(page, YELLOW, 0,
+             all_seen ? "The program launched no kernel of its own."
+                      : "No kernel of the program's own was recorded.");
     for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
         put_kernel(page, p, i);
     if (user > MOST_KERNELS)
@@ -307,7 +312,8 @@ static void put_warnings(const struct page *page, const struct rp_profile_report
         {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
         {from->incomplete_traces, "traces not closed in order (the end of the run may be missing)"},
         {from->lost_records, "records the tracer could not write"},
-        {from->lost_dispatches, "dispatches whose times were not obtained (missing below)"},
+        {from->lost_dispatches,
+         "dispatches that did not come to their end, or whose times were not obtained"},
         {from->untraced_queues, "processes with a queue that could not be traced"},
         {mended, "GPUs whose tracer reports half of the VGPRs (mended)"},
         {(unsigned long long)from->exit_status, "exit status of the program"},
@@ -331,8 +337,8 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
     if (page.width < LEAST_WIDTH)
         page.width = LEAST_WIDTH;
     put_head(&page, report);
+    put_warnings(&page, report); /* before the numbers that they are about */
     if (report->measurement == RP_MEASURED_DISPATCHES)
-        put_kernels(&page, report->profile);
-    put_warnings(&page, report);
+        put_kernels(&page, report);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
 }

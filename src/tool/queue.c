@@ -272,7 +272,9 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     const struct rp_hsa *hsa = &tool->hsa;
     struct rp_queue *queue = NULL;
 
-    if (rp_tool_active(tool) && ret)
+    /* A cooperative queue belongs to the agent and is shared: ROCr 7.2 destroys it once more at
+     * exit when it has been wrapped, and the program crashes. */
+    if (rp_tool_active(tool) && ret && type != RP_HSA_QUEUE_TYPE_COOPERATIVE)
         queue = new_queue(agent, on_error, data);
     if (!queue)
         goto plain;
