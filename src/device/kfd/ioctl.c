@@ -81,10 +81,16 @@ static int do_set_trap_handler(struct rp_device *device, struct rp_kfd_trap_hand
     return 0;
 }
 
+/** The model knows how many compute units a queue has, not which. */
 static int do_set_cu_mask(struct rp_device *device, struct rp_kfd_cu_mask *args)
 {
-    (void)device, (void)args;
-    return 0;
+    const uint32_t *mask = (const uint32_t *)(uintptr_t)args->mask_ptr;
+    uint32_t enabled = 0;
+    if (!mask || args->bit_count % 32)
+        return -EINVAL;
+    for (uint32_t word = 0; word < args->bit_count / 32; word++)
+        enabled += (uint32_t)__builtin_popcount(mask[word]);
+    return rp_queues_set_compute_units(&device->queues, args->queue_id, enabled);
 }
 
 /** Global wave sync: asked for by cooperative queues, not used by the code that runs on them. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "device/timing/model.h"
 #include "fault.h"
 #include "log.h"
@@ -104,7 +105,14 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         rp_cp_queue_release(queue);
         return RP_CP_PROGRESS;
     }
-    uint64_t ticks = rp_timing_dispatch_ticks(cp->arch, rp_dispatch_counts(queue->dispatch));
+    struct rp_arch part; /* what the queue's CU mask leaves of the GPU */
+    const struct rp_arch *arch = cp->arch;
+    if (queue->compute_units && queue->compute_units < arch->compute_units) {
+        part = *arch;
+        part.compute_units = queue->compute_units;
+        arch = &part;
+    }
+    uint64_t ticks = rp_timing_dispatch_ticks(arch, rp_dispatch_counts(queue->dispatch));
     rp_cp_queue_release(queue);
     return retire(cp, queue, queue->start_ticks, queue->start_ticks + ticks);
 }

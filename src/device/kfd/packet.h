@@ -39,6 +39,7 @@ struct rp_cp_queue {
     bool begun;            /**< the packet at read_index was looked at, seen_ticks is valid */
     uint64_t seen_ticks;   /**< device time when that happened */
     uint64_t start_ticks;  /**< of the running dispatch */
+    uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
 };
 

@@ -200,6 +200,16 @@ int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
     return queue ? 0 : -EINVAL;
 }
 
+int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count)
+{
+    enter(queues);
+    struct rp_cp_queue *queue = count && id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
+    if (queue)
+        queue->compute_units = count;
+    leave(queues);
+    return queue ? 0 : -EINVAL;
+}
+
 bool rp_queues_idle(struct rp_queues *queues)
 {
     bool idle = true;

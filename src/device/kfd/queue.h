@@ -39,6 +39,9 @@ int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
 /** No queue has a packet that could still complete by itself. */
 bool rp_queues_idle(struct rp_queues *queues);
 
+/** From now on the queue's dispatches are timed for so many compute units. 0 or -EINVAL. */
+int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count);
+
 /** Wakes the server if it sleeps. */
 void rp_queues_kick(struct rp_queues *queues);
 
