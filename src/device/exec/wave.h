@@ -49,7 +49,7 @@ struct rp_counts {
     uint64_t issue_cycles;    /**< sum over waves of modelled issue cycles */
     uint64_t max_wave_cycles; /**< issue cycles of the longest wave */
     uint64_t read_bytes;      /**< by active lanes, global memory, scalar loads included */
-    uint64_t write_bytes; /**< atomics count as a read and a write */
+    uint64_t write_bytes;     /**< atomics count as a read and a write */
     uint64_t lds_bytes;
 };
 

@@ -2,8 +2,9 @@
  * @file clock.h
  * @brief The device clock: one virtual 100 MHz counter per process. Host time never enters it.
  *
- * It moves only when a packet completes (to the packet's end) and by one tick whenever the
- * runtime reads it, so that ROCr's calibration pairs differ and its ratio stays exactly 10 ns.
+ * It moves only when a packet completes (to the packet's end). The runtime's readings move by a
+ * tick each, so that ROCr's calibration pairs differ and its ratio stays exactly 10 ns; they do not
+ * move the clock itself, because how often ROCr reads depends on the host's time.
  */
 #ifndef RP_DEVICE_KFD_CLOCK_H
 #define RP_DEVICE_KFD_CLOCK_H
@@ -19,6 +20,7 @@ enum {
 
 struct rp_clock {
     uint64_t ticks;
+    uint64_t sampled; /**< the last reading given out: at or ahead of ticks at that moment */
 };
 
 static inline uint64_t rp_clock_now(const struct rp_clock *clock)
@@ -26,10 +28,16 @@ static inline uint64_t rp_clock_now(const struct rp_clock *clock)
     return __atomic_load_n(&clock->ticks, __ATOMIC_ACQUIRE);
 }
 
-/** Reads the clock the way the driver's counter query does: it moves by one tick. */
+/** A reading for the driver's counter query: later than every reading before. */
 static inline uint64_t rp_clock_sample(struct rp_clock *clock)
 {
-    return __atomic_add_fetch(&clock->ticks, 1, __ATOMIC_ACQ_REL);
+    uint64_t last = __atomic_load_n(&clock->sampled, __ATOMIC_ACQUIRE), next;
+    do {
+        uint64_t now = rp_clock_now(clock);
+        next = last + 1 > now ? last + 1 : now;
+    } while (!__atomic_compare_exchange_n(&clock->sampled, &last, next, 0, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    return next;
 }
 
 /** Moves the clock forward to @p ticks; never back. */

@@ -31,14 +31,14 @@ struct rp_cp_queue {
     struct rp_amd_queue *shared; /**< the same, in this process */
     uint8_t *ring;
     uint64_t ring_va;
-    uint32_t ring_packets; /**< power of two */
-    bool enabled;          /**< percentage > 0 */
-    bool faulted;          /**< reported; nothing more is consumed */
-    uint64_t read_index;   /**< next packet */
-    uint64_t end_ticks;    /**< when the previous packet ended */
-    bool begun;            /**< the packet at read_index was looked at, seen_ticks is valid */
-    uint64_t seen_ticks;   /**< device time when that happened */
-    uint64_t start_ticks;  /**< of the running dispatch */
+    uint32_t ring_packets;  /**< power of two */
+    bool enabled;           /**< percentage > 0 */
+    bool faulted;           /**< reported; nothing more is consumed */
+    uint64_t read_index;    /**< next packet */
+    uint64_t end_ticks;     /**< when the previous packet ended */
+    bool begun;             /**< the packet at read_index was looked at, seen_ticks is valid */
+    uint64_t seen_ticks;    /**< device time when that happened */
+    uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
 };

@@ -1,6 +1,6 @@
 /* Scalar ALU results and SCC. Expected values are written out, not computed by the code's rules. */
-#include "wave_fixture.h"
 #include "device/exec/wave_host.h"
+#include "wave_fixture.h"
 
 enum { A = 2, B = 4, D = 20 }; /* s[2:3], s[4:5], s[20:21] */
 
