@@ -31,7 +31,7 @@ struct rp_provenance {
     const char *tool_version; /**< of rocm-perf */
     const char *tracer;       /**< "rocprofv3", "builtin" or "wallclock" */
     const char *tracer_version;
-    const char *trace_schema;   /**< "3.0.0"; NULL without a trace */
+    const char *trace_schema; /**< "3.0.0"; NULL without a trace */
     /* Over all runs. */
     uint64_t incomplete_traces; /**< traces that were not closed in order */
     uint64_t lost_records;      /**< that the tracer could not write */
