@@ -112,6 +112,9 @@ static void devices_are_resolved(void **state)
     assert_int_equal(device, RP_DEVICE_SOFTWARE);
     assert_int_equal(rp_device_resolve(&env, RP_DEVICE_GPU, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "--device software"));
+    env.device_library = (char *)"/with space/x.so";
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "LD_PRELOAD"));
     env.device_library = NULL;
     assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     env.rocm_kind = RP_ROCM_NONE;
@@ -259,6 +262,31 @@ static void results_are_replaced_and_foreign_files_kept(void **state)
     assert_true(has(scratch, "notes.txt"));
 }
 
+static void foreign_things_under_our_names_are_refused(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rp_result_dir dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    put(scratch, "repeats/run-2_results.db", "ours");
+    put(scratch, "repeats/mine.txt", "mine");
+    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "repeats/mine.txt"));
+    assert_true(has(scratch, "repeats/mine.txt"));
+    assert_true(has(scratch, "repeats/run-2_results.db"));
+}
+
+static void folders_under_our_names_are_refused(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rp_result_dir dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    put(scratch, "profile.json/mine.txt", "mine");
+    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_true(has(scratch, "profile.json/mine.txt"));
+}
+
 static void an_abandoned_result_changes_nothing(void **state)
 {
     struct scratch *scratch = *state;
@@ -291,6 +319,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(elf_files_tell_their_needs, make_scratch, drop_scratch),
         cmocka_unit_test(plans_carry_device_and_collector),
         cmocka_unit_test_setup_teardown(results_are_replaced_and_foreign_files_kept, make_scratch,
+                                        drop_scratch),
+        cmocka_unit_test_setup_teardown(foreign_things_under_our_names_are_refused, make_scratch,
+                                        drop_scratch),
+        cmocka_unit_test_setup_teardown(folders_under_our_names_are_refused, make_scratch,
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(an_abandoned_result_changes_nothing, make_scratch,
                                         drop_scratch),
