@@ -632,6 +632,21 @@ static void decode_ds(struct dec *d, uint32_t w0)
     in->dst = make_vector(d, acc, bits(w1, 24, 8), row->dst);
 }
 
+static bool loads_to_lds(unsigned op)
+{
+    switch (op) {
+    case RP_OP_buffer_load_format_x:
+    case RP_OP_buffer_load_ubyte:
+    case RP_OP_buffer_load_sbyte:
+    case RP_OP_buffer_load_ushort:
+    case RP_OP_buffer_load_sshort:
+    case RP_OP_buffer_load_dword:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void decode_mubuf(struct dec *d, uint32_t w0)
 {
     uint32_t w1 = next_dword(d);
@@ -657,6 +672,31 @@ static void decode_mubuf(struct dec *d, uint32_t w0)
     in->src[3] = scalar_source(d, bits(w1, 24, 8), row->src[3], false);
     if (!lds && (!atomic || in->flags & RP_IF_SC0))
         in->dst = make_vector(d, acc, bits(w1, 8, 8), row->dst);
+    d->bad |= lds && !loads_to_lds(in->op);
+}
+
+static void decode_mtbuf(struct dec *d, uint32_t w0)
+{
+    uint32_t w1 = next_dword(d);
+    if (d->bad || !set_row(d, RP_FMT_MTBUF, 0, bits(w0, 15, 4)))
+        return;
+    const struct rp_op_row *row = d->row;
+    struct rp_insn *in = d->in;
+    bool offen = bits(w0, 12, 1), idxen = bits(w0, 13, 1), acc = bits(w1, 23, 1);
+    in->flags |= (bits(w0, 14, 1) ? RP_IF_SC0 : 0) | (bits(w1, 21, 1) ? RP_IF_SC1 : 0) |
+                 (bits(w1, 22, 1) ? RP_IF_NT : 0);
+    in->offset = (int32_t)bits(w0, 0, 12);
+    in->cbsz = (uint8_t)bits(w0, 19, 4);
+    in->blgp = (uint8_t)bits(w0, 23, 3);
+    in->flags |= (offen ? RP_IF_OFFEN : 0) | (idxen ? RP_IF_IDXEN : 0);
+    if (offen || idxen) {
+        in->src[0] = make_vgpr(d, bits(w1, 0, 8), offen && idxen ? RP_T_B64 : RP_T_B32);
+        in->flags |= RP_IF_VADDR;
+    }
+    in->src[1] = make_vector(d, acc, bits(w1, 8, 8), row->src[1]);
+    in->src[2] = make_sgpr(d, bits(w1, 16, 5) * 4, row->src[2]);
+    in->src[3] = scalar_source(d, bits(w1, 24, 8), row->src[3], false);
+    in->dst = make_vector(d, acc, bits(w1, 8, 8), row->dst);
 }
 
 /* ---- the whole ---- */
@@ -700,7 +740,10 @@ static void decode_format(struct dec *d, uint32_t w)
     case 0x38:
         decode_mubuf(d, w);
         break;
-    default: /* MTBUF, MIMG, EXP, VINTRP: gfx942 has no use for them and the table no rows */
+    case 0x3a:
+        decode_mtbuf(d, w);
+        break;
+    default: /* MIMG, EXP, VINTRP: gfx942 has no use for them and the table no rows */
         d->bad = true;
         break;
     }

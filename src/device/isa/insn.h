@@ -141,6 +141,7 @@ struct rp_insn {
     uint8_t op_sel;     /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
     uint8_t op_sel_hi;  /**< VOP3P */
     uint8_t omod;       /**< 0 none, 1 *2, 2 *4, 3 /2 */
+    /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp. */
     uint8_t cbsz, abid, blgp;
     uint8_t dst_sel, dst_unused, src_sel[2]; /**< SDWA; src sext in sdwa_sext bit i */
     uint8_t sdwa_sext;

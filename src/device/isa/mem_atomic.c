@@ -1,8 +1,10 @@
-/* Atomics of FLAT and GLOBAL. */
+/* Atomics of FLAT, GLOBAL, MUBUF and SMEM. */
 #include "mem_atomic.h"
 
+#include "mem_buffer.h"
 #include "mem_float.h"
 #include "mem_private.h"
+#include "mem_smem.h"
 
 /** Applies one operation at @p p; returns the value before, and whether it was another one. */
 typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
@@ -33,17 +35,17 @@ static void count(struct rp_wave *w, unsigned bytes, bool changed)
         w->wait.kept_bytes += bytes;
 }
 
-/* Host memory for an atomic of one lane, or NULL after recording the fault. */
-static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
+/* Host memory for an atomic of one lane (-1: scalar), or NULL after recording the fault. */
+static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, int lane, uint64_t va,
                        unsigned bytes)
 {
     if (va % bytes) {
-        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va, "misaligned atomic at");
+        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, lane, va, "misaligned atomic at");
         return NULL;
     }
     void *p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
     if (!p)
-        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va,
+        rp_wave_fault_address(w, in, RP_FAULT_MEMORY, lane, va,
                               "atomic at unmapped or read-only address");
     return p;
 }
@@ -91,7 +93,7 @@ static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned byt
         enum rp_space space =
             in->seg == RP_SEG_GLOBAL ? RP_SPACE_GLOBAL : rp_space_of(rp_wave_host(w), vas[lane]);
         if (space == RP_SPACE_GLOBAL) {
-            void *p = atomic_at(w, in, lane, vas[lane], bytes);
+            void *p = atomic_at(w, in, (int)lane, vas[lane], bytes);
             if (!p)
                 return RP_STEP_FAULT;
             bool changed;
@@ -122,18 +124,18 @@ RP_ATOMIC_BF16_OPS(FLAT)
 
 static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
 {
-    uint64_t exec = RP_EXEC(w), vas[RP_LANES], inside;
-    int step = rp_buffer_addresses(w, in, bytes, vas, &inside);
-    if (step)
-        return step;
+    uint64_t exec = RP_EXEC(w);
+    struct rp_buffer b;
+    if (rp_buffer_open(w, in, &b))
+        return RP_STEP_FAULT;
     rp_row *s = rp_rows(w, &in->src[1]);
     rp_row *s2 = in->src[1].dwords * 4u > bytes ? s + bytes / 4 : s;
     rp_row *d = in->flags & RP_IF_SC0 ? s : NULL; /* MUBUF returns into the data registers */
     RP_FOR_LANES(lane, exec)
     {
         uint64_t old = 0; /* out of range: nothing is written, zero is returned */
-        if (inside >> lane & 1) {
-            void *p = atomic_at(w, in, lane, vas[lane], bytes);
+        if (rp_buffer_inside(&b, lane, 0, bytes)) {
+            void *p = atomic_at(w, in, (int)lane, rp_buffer_at(&b, lane, 0), bytes);
             if (!p)
                 return RP_STEP_FAULT;
             bool changed;
@@ -156,3 +158,51 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
     }
 RP_ATOMIC_MEM_OPS(BUFFER)
 RP_ATOMIC_CMPSWAP_OPS(BUFFER)
+
+/* ---- SMEM: one word per wave, whatever EXEC says ---- */
+
+static uint64_t sgpr_word(const struct rp_wave *w, unsigned index, unsigned bytes)
+{
+    return bytes == 4 ? w->sgpr[index] : rp_sgpr64(w, index);
+}
+
+static int scalar_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+{
+    const struct rp_opnd *data = &in->src[0];
+    bool buffer = in->src[2].dwords == 4, changed;
+    if (!rp_sgprs_fit(data) || !rp_sgprs_fit(&in->src[2]))
+        return rp_fault_illegal(w, in);
+    uint64_t va, old = 0; /* out of range: nothing is written, zero is returned */
+    bool inside = true;
+    if (buffer) {
+        struct rp_smem_buffer b = rp_smem_buffer(w, in);
+        va = b.va;
+        inside = rp_smem_inside(&b, 0) && rp_smem_inside(&b, bytes / 4 - 1);
+    } else {
+        va = rp_smem_address(w, in);
+    }
+    if (inside) {
+        void *p = atomic_at(w, in, -1, va, bytes);
+        if (!p)
+            return RP_STEP_FAULT;
+        unsigned second = data->dwords * 4u > bytes ? bytes / 4 : 0;
+        old = fn(p, sgpr_word(w, data->index, bytes), sgpr_word(w, data->index + second, bytes),
+                 &changed);
+        count(w, bytes, changed);
+    }
+    if (in->flags & RP_IF_SC0) {
+        w->sgpr[data->index] = (uint32_t)old;
+        if (bytes == 8)
+            w->sgpr[data->index + 1] = (uint32_t)(old >> 32);
+    }
+    return RP_STEP_NEXT;
+}
+
+#define SCALAR(name, type, value)                                                                  \
+    int rp_smem_atomic_##name(struct rp_wave *w, const struct rp_insn *in)                         \
+    {                                                                                              \
+        return scalar_atomic(w, in, sizeof(type), at_##name);                                      \
+    }
+RP_ATOMIC_INT_OPS(SCALAR, 32)
+RP_ATOMIC_INT_OPS(SCALAR, 64)
+RP_ATOMIC_CMPSWAP_OPS(SCALAR)

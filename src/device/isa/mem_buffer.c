@@ -1,96 +1,134 @@
-/*
- * MUBUF: loads and stores through a buffer resource (V#), untyped, and cache maintenance.
- * CDNA3 ISA guide, "Buffer addressing" and "Range checking".
- */
-#include "mem_private.h"
+/* MUBUF: untyped loads and stores through a buffer resource, loads to LDS, cache maintenance. */
+#include "mem_buffer.h"
 
-/* The fields of a V# that matter here. */
-struct resource {
-    uint64_t base;
-    uint32_t stride;
-    uint32_t num_records; /**< bytes when stride is 0, else records */
-    bool swizzled;
-    bool add_tid;
-};
-
-static struct resource resource_of(const struct rp_wave *w, const struct rp_opnd *o)
+/* Loads and stores that convert: MTBUF, and the _format_ rows of MUBUF. */
+static bool is_format(const struct rp_insn *in)
 {
-    const uint32_t *v = &w->sgpr[o->index];
-    return (struct resource){
-        .base = v[0] | (uint64_t)(v[1] & 0xffff) << 32,
-        .stride = v[1] >> 16 & 0x3fff,
-        .num_records = v[2],
-        .swizzled = v[1] >> 31,
-        .add_tid = v[3] >> 23 & 1,
-    };
+    return in->fmt == RP_FMT_MTBUF || strstr(rp_isa_mnemonic(in->op), "_format_");
 }
 
-/*
- * Raw buffers (no stride) are checked by byte offset without the scalar offset, structured ones
- * by record index. */
-static bool in_range(const struct resource *r, uint64_t index, uint64_t offset, uint32_t soffset,
-                     unsigned bytes)
+int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer *ret)
 {
-    if (r->stride)
-        return index < r->num_records;
-    return r->num_records >= soffset && offset + bytes <= r->num_records - soffset;
-}
-
-int rp_buffer_addresses(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
-                        uint64_t ret_va[RP_LANES], uint64_t *ret_inside)
-{
-    uint64_t exec = RP_EXEC(w), inside = 0;
     if (in->src[2].kind != RP_OPND_SGPR || in->src[2].index + 4 > RP_SGPR_COUNT)
         return rp_fault_illegal(w, in);
-    struct resource r = resource_of(w, &in->src[2]);
-    if (r.swizzled)
-        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "swizzled buffer resource");
-    if (in->flags & RP_IF_LDS)
-        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "buffer load to LDS");
-    uint32_t soffset = rp_opnd_u32(w, &in->src[3]);
+    const uint32_t *v = &w->sgpr[in->src[2].index];
     bool idxen = in->flags & RP_IF_IDXEN, offen = in->flags & RP_IF_OFFEN;
-    const rp_row *v = idxen || offen ? rp_rows(w, &in->src[0]) : NULL;
-    RP_FOR_LANES(lane, exec)
-    {
-        uint64_t index = idxen ? v[0][lane] : 0;
-        uint64_t offset = (uint64_t)(uint32_t)in->offset + (offen ? v[idxen][lane] : 0);
-        if (r.add_tid)
-            index += lane;
-        ret_va[lane] = r.base + soffset + offset + index * r.stride;
-        if (in_range(&r, index, offset, soffset, bytes))
-            inside |= 1ull << lane;
-    }
-    *ret_inside = inside;
+    bool add_tid = v[3] >> 23 & 1, swizzle = v[1] >> 31;
+    const rp_row *rows = idxen || offen ? rp_rows(w, &in->src[0]) : NULL;
+    struct rp_buffer b = {
+        .base = v[0] | (uint64_t)(v[1] & 0xffff) << 32,
+        .stride_bytes = v[1] >> 16 & 0x3fff,
+        .num_records = v[2],
+        .scalar_offset = rp_opnd_u32(w, &in->src[3]),
+        .inst_offset = (uint32_t)in->offset,
+        .index_stride = 8u << (v[3] >> 21 & 3),
+        .dst_sel = v[3] & 0xfff,
+        .num_format = v[3] >> 12 & 7,
+        .data_format = v[3] >> 15 & 15,
+        .add_lane = add_tid && (swizzle || !idxen),
+        .swizzled = add_tid && swizzle,
+        .unchecked = add_tid && !idxen,
+        .index = idxen ? rows[0] : NULL,
+        .offset = offen ? rows[idxen] : NULL,
+    };
+    b.by_record = idxen && b.stride_bytes;
+    /* The lane's number wants long strides: their upper bits are where the format would be. */
+    if (b.add_lane && v[3] >> 15 & 15 && !is_format(in))
+        b.stride_bytes |= (uint32_t)b.data_format << 14;
+    *ret = b;
     return RP_STEP_NEXT;
 }
 
-/* Wide accesses to raw buffers are checked dword by dword; here `part` is one such piece. */
+/*
+ * The lanes' places when the resource is a plain range of bytes, all active lanes are inside and
+ * their memory is mapped in one piece.
+ */
+RP_INLINE bool map_plain(struct rp_wave *w, const struct rp_buffer *b, unsigned bytes,
+                         uint64_t exec, unsigned write, struct rp_spread *ret)
+{
+    uint32_t low, high;
+    if (b->index || !b->offset || b->add_lane || b->swizzled || !exec)
+        return false;
+    rp_lanes_of(w)->bounds(b->offset, exec, &low, &high);
+    uint64_t last = (uint64_t)high + b->inst_offset;
+    if (last > UINT32_MAX || high - low > INT32_MAX ||
+        last + b->scalar_offset + bytes > b->num_records)
+        return false;
+    uint64_t va = b->base + b->scalar_offset + b->inst_offset + low;
+    uint8_t *p = rp_mem_at(rp_mem_of(w), va, (uint64_t)high - low + bytes, write);
+    *ret = (struct rp_spread){.base = p, .index = b->offset, .zero = low, .last = high - low};
+    return p;
+}
+
+static int unmapped(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
+                    bool write)
+{
+    return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va,
+                                 write ? "write to unmapped or read-only address"
+                                       : "read of unmapped address");
+}
+
+/* Wide accesses are checked dword by dword; what is out of range reads as zero. */
 RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
     const enum rp_elem piece = bytes > 4 ? RP_ELEM_B32 : e;
     static const uint8_t zero[4];
-    uint64_t exec = RP_EXEC(w), vas[RP_LANES], inside;
-    rp_row *d = rp_rows(w, &in->dst);
-    rp_row value[4];
+    uint64_t exec = RP_EXEC(w), moved = 0;
+    struct rp_buffer b;
+    struct rp_spread spread;
+    rp_row *d = rp_rows(w, &in->dst), value[4];
+    if (rp_buffer_open(w, in, &b))
+        return RP_STEP_FAULT;
+    if (map_plain(w, &b, bytes, exec, 0, &spread)) {
+        rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+        rp_spread_load(w, e, d, &spread, exec);
+        return RP_STEP_NEXT;
+    }
+    memcpy(value, d, parts * sizeof value[0]); /* the address may be in a destination register */
+    RP_FOR_LANES(lane, exec)
     for (unsigned p = 0; p < parts; p++) {
-        int step = rp_buffer_addresses(w, in, rp_elem_bytes(piece) + 4 * p, vas, &inside);
-        if (step)
-            return step;
-        memcpy(value[p], d[p], sizeof value[p]);
-        RP_FOR_LANES(lane, exec)
-        {
-            const void *at = zero;
-            if (inside >> lane & 1)
-                at = rp_mem_at(rp_mem_of(w), vas[lane] + 4 * p, rp_elem_bytes(piece), 0);
+        const void *at = zero;
+        if (rp_buffer_inside(&b, lane, 4 * p, rp_elem_bytes(piece))) {
+            uint64_t va = rp_buffer_at(&b, lane, 4 * p);
+            at = rp_mem_at(rp_mem_of(w), va, rp_elem_bytes(piece), 0);
             if (!at)
-                return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, vas[lane] + 4 * p,
-                                             "read of unmapped address");
-            rp_elem_load(piece, &value[p], lane, at);
+                return unmapped(w, in, lane, va, false);
+            moved += rp_elem_bytes(piece);
         }
+        rp_elem_load(piece, &value[p], lane, at);
     }
     memcpy(d, value, parts * sizeof value[0]);
-    rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    rp_counts_of(w)->read_bytes += moved;
+    return RP_STEP_NEXT;
+}
+
+/* A load whose result goes to LDS, a dword per lane. */
+RP_INLINE int buffer_load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
+{
+    static const uint8_t zero[4];
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t exec = RP_EXEC(w);
+    struct rp_buffer b;
+    rp_row value;
+    if (rp_buffer_open(w, in, &b))
+        return RP_STEP_FAULT;
+    RP_FOR_LANES(lane, exec)
+    {
+        const void *at = zero;
+        if (rp_buffer_inside(&b, lane, 0, bytes)) {
+            uint64_t va = rp_buffer_at(&b, lane, 0);
+            at = rp_mem_at(rp_mem_of(w), va, bytes, 0);
+            if (!at)
+                return unmapped(w, in, lane, va, false);
+            rp_counts_of(w)->read_bytes += bytes;
+        }
+        rp_elem_load(e, &value, lane, at);
+        uint8_t *to = rp_load_lds_at(w, in, lane);
+        if (to)
+            memcpy(to, &value[lane], 4);
+    }
+    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4;
     return RP_STEP_NEXT;
 }
 
@@ -98,22 +136,30 @@ RP_INLINE int buffer_store(struct rp_wave *w, const struct rp_insn *in, enum rp_
 {
     const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
     const enum rp_elem piece = bytes > 4 ? RP_ELEM_B32 : e;
-    uint64_t exec = RP_EXEC(w), vas[RP_LANES], inside;
+    uint64_t exec = RP_EXEC(w), moved = 0;
+    struct rp_buffer b;
+    struct rp_spread spread;
     rp_row *s = rp_rows(w, &in->src[1]);
-    for (unsigned p = 0; p < parts; p++) {
-        int step = rp_buffer_addresses(w, in, rp_elem_bytes(piece) + 4 * p, vas, &inside);
-        if (step)
-            return step;
-        RP_FOR_LANES(lane, exec & inside)
-        {
-            void *at = rp_mem_at(rp_mem_of(w), vas[lane] + 4 * p, rp_elem_bytes(piece), 1);
-            if (!at)
-                return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, vas[lane] + 4 * p,
-                                             "write to unmapped or read-only address");
-            rp_elem_store(piece, s + p, lane, at);
-        }
+    if (rp_buffer_open(w, in, &b))
+        return RP_STEP_FAULT;
+    w->poll_va = 0;
+    if (map_plain(w, &b, bytes, exec, 1, &spread)) {
+        rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+        rp_spread_store(w, e, s, &spread, exec);
+        return RP_STEP_NEXT;
     }
-    rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    RP_FOR_LANES(lane, exec)
+    for (unsigned p = 0; p < parts; p++) {
+        if (!rp_buffer_inside(&b, lane, 4 * p, rp_elem_bytes(piece)))
+            continue;
+        uint64_t va = rp_buffer_at(&b, lane, 4 * p);
+        void *at = rp_mem_at(rp_mem_of(w), va, rp_elem_bytes(piece), 1);
+        if (!at)
+            return unmapped(w, in, lane, va, true);
+        rp_elem_store(piece, s + p, lane, at);
+        moved += rp_elem_bytes(piece);
+    }
+    rp_counts_of(w)->write_bytes += moved;
     return RP_STEP_NEXT;
 }
 
@@ -122,9 +168,28 @@ RP_INLINE int buffer_store(struct rp_wave *w, const struct rp_insn *in, enum rp_
     {                                                                                              \
         return buffer_load(w, in, RP_ELEM_##elem);                                                 \
     }
-RP_LOAD_FORMS(LOAD)
+LOAD(b64, B64)
+LOAD(b96, B96)
+LOAD(b128, B128)
+LOAD(u8_d16, U8_D16)
+LOAD(u8_d16_hi, U8_D16_HI)
+LOAD(i8_d16, I8_D16)
+LOAD(i8_d16_hi, I8_D16_HI)
 LOAD(b16_d16, B16_D16)
 LOAD(b16_d16_hi, B16_D16_HI)
+
+/* These five can write to LDS instead of registers. */
+#define LOAD_OR_LDS(name, elem)                                                                    \
+    int rp_buffer_load_##name(struct rp_wave *w, const struct rp_insn *in)                         \
+    {                                                                                              \
+        return in->flags & RP_IF_LDS ? buffer_load_lds(w, in, RP_ELEM_##elem)                      \
+                                     : buffer_load(w, in, RP_ELEM_##elem);                         \
+    }
+LOAD_OR_LDS(u8, U8)
+LOAD_OR_LDS(i8, I8)
+LOAD_OR_LDS(u16, U16)
+LOAD_OR_LDS(i16, I16)
+LOAD_OR_LDS(b32, B32)
 
 #define STORE(name, elem)                                                                          \
     int rp_buffer_store_##name(struct rp_wave *w, const struct rp_insn *in)                        \

@@ -163,8 +163,11 @@ RP_INLINE int ds_write2(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
     if (!exec)
         return RP_STEP_NEXT;
     const uint32_t *address = rp_rows(w, &in->src[0])[0];
-    count_lds(w, exec, 2 * bytes);
+    bool same = ((uint32_t)in->offset & 0xff) == ((uint32_t)in->offset >> 8 & 0xff);
+    count_lds(w, exec, (same ? 1 : 2) * bytes);
     ds_store(w, address, pair_offset(in, 0, bytes * scale), rp_rows(w, &in->src[1]), e, exec);
+    if (same) /* ISA guide, "LDS Access": then there is one write, of the first data */
+        return RP_STEP_NEXT;
     ds_store(w, address, pair_offset(in, 1, bytes * scale), rp_rows(w, &in->src[3]), e, exec);
     return RP_STEP_NEXT;
 }
@@ -263,3 +266,29 @@ RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned by
 RP_ATOMIC_MEM_OPS(ATOMIC)
 RP_ATOMIC_BF16_OPS(ATOMIC)
 RP_ATOMIC_DS_OPS(ATOMIC)
+
+/*
+ * Two dwords that start at a multiple of 8, each written with its upper bit cleared if that bit is
+ * set in the data.
+ */
+int rp_ds_condxchg32(struct rp_wave *w, const struct rp_insn *in)
+{
+    uint64_t exec = RP_EXEC(w);
+    uint32_t offset = (uint32_t)in->offset & 0xffff;
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    const rp_row *s = rp_rows(w, &in->src[1]);
+    rp_row *d = rp_rows(w, &in->dst);
+    RP_FOR_LANES(lane, exec)
+    {
+        uint32_t at = lds_at(address[lane], offset) & 0xfff8;
+        uint32_t data[2] = {s[0][lane], s[1][lane]};
+        for (unsigned i = 0; i < 2; i++) {
+            uint8_t *p = at + 4 * i + 4 <= w->group->lds_bytes ? w->group->lds + at + 4 * i : NULL;
+            d[i][lane] = p ? rp_read32(p) : 0;
+            if (p && data[i] >> 31)
+                memcpy(p, &(uint32_t){data[i] & INT32_MAX}, 4);
+        }
+    }
+    count_lds(w, exec, 16);
+    return RP_STEP_NEXT;
+}

@@ -45,10 +45,21 @@ int rp_ds_permute_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
+/* Lanes in bit-reversed order, apart from the bits set in the mask, which stay as they are. */
+static unsigned fft_source(unsigned mask, unsigned n)
+{
+    unsigned reversed = 0;
+    for (unsigned bit = 0; bit < 5; bit++)
+        reversed |= (n >> bit & 1) << (4 - bit);
+    return reversed >> __builtin_popcount(mask) | (n & mask);
+}
+
 /* Source lane of ds_swizzle (ISA guide, DS_SWIZZLE_B32): all modes work within 32 or 4 lanes. */
 static unsigned swizzle_source(unsigned pattern, unsigned lane)
 {
     unsigned half = lane & 32, n = lane & 31;
+    if (pattern >= 0xe000)
+        return half | fft_source(pattern & 31, n);
     if (pattern >= 0xc000) { /* rotate: mask [4:0], distance [9:5], direction [10] */
         unsigned mask = pattern & 31, distance = pattern >> 5 & 31;
         unsigned turned = pattern >> 10 & 1 ? n - distance : n + distance;
@@ -65,8 +76,6 @@ int rp_ds_swizzle_b32(struct rp_wave *w, const struct rp_insn *in)
     unsigned pattern = (uint32_t)in->offset & 0xffff;
     const uint32_t *s = rp_rows(w, &in->src[0])[0];
     rp_row out;
-    if (pattern >= 0xe000)
-        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "ds_swizzle in FFT mode");
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         unsigned source = swizzle_source(pattern, lane);
         out[lane] = exec >> source & 1 ? s[source] : 0;

@@ -2,6 +2,7 @@
  * FLAT and GLOBAL loads and stores. Three ways, fastest first: all lanes at a fixed stride inside
  * one mapped range; any addresses in mapped memory; and, FLAT only, lanes in LDS or scratch.
  */
+#include "mem_buffer.h"
 #include "mem_private.h"
 
 void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES])
@@ -245,6 +246,16 @@ RP_INLINE uint32_t scratch_base(const struct rp_wave *w, const struct rp_insn *i
     return base;
 }
 
+/* Offsets of all lanes; 32-bit arithmetic, as the segment is smaller. */
+static void scratch_addresses(struct rp_wave *w, const struct rp_insn *in,
+                              uint64_t ret_offset[RP_LANES])
+{
+    uint32_t base = scratch_base(w, in);
+    const uint32_t *v = in->flags & RP_IF_VADDR ? rp_rows(w, &in->src[0])[0] : NULL;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        ret_offset[lane] = (uint32_t)(base + (v ? v[lane] : 0)); /* wraps at 32 bits */
+}
+
 /* True when all lanes use the same dword-aligned offset: then it is whole rows. */
 RP_INLINE bool scratch_rows(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
                             uint32_t *ret_offset)
@@ -341,7 +352,7 @@ LOAD(b16_d16_hi, B16_D16_HI)
     }
 RP_STORE_FORMS(STORE)
 
-/* ---- GLOBAL_LOAD_LDS: memory to LDS without a register ---- */
+/* ---- GLOBAL_LOAD_LDS, SCRATCH_LOAD_LDS: memory to LDS without a register ---- */
 
 /*
  * Lane n writes the dword at M0[15:0] + instruction offset + 4 n of the workgroup's LDS; sub-dword
@@ -349,18 +360,21 @@ RP_STORE_FORMS(STORE)
  */
 RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
+    const enum rp_space space = in->seg == RP_SEG_SCRATCH ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
     const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w), vas[RP_LANES];
-    uint32_t base = (w->sgpr[RP_SGPR_M0] & 0xffff) + (uint32_t)in->offset;
     rp_row value;
-    rp_flat_addresses(w, in, vas);
+    if (space == RP_SPACE_PRIVATE)
+        scratch_addresses(w, in, vas);
+    else
+        rp_flat_addresses(w, in, vas);
     RP_FOR_LANES(lane, exec)
     {
-        uint64_t at = (uint64_t)base + 4 * lane;
-        if (!load_lane(w, e, &value, lane, vas[lane], RP_SPACE_GLOBAL))
-            return bad_lane(w, in, lane, vas[lane], RP_SPACE_GLOBAL, false);
-        if (at + 4 <= w->group->lds_bytes)
-            memcpy(w->group->lds + at, &value[lane], 4);
+        if (!load_lane(w, e, &value, lane, vas[lane], space))
+            return bad_lane(w, in, lane, vas[lane], space, false);
+        uint8_t *to = rp_load_lds_at(w, in, lane);
+        if (to)
+            memcpy(to, &value[lane], 4);
     }
     rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
     rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4;
@@ -368,7 +382,7 @@ RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem
 }
 
 #define LOAD_LDS(name, elem)                                                                       \
-    int rp_global_load_lds_##name(struct rp_wave *w, const struct rp_insn *in)                     \
+    int rp_flat_load_lds_##name(struct rp_wave *w, const struct rp_insn *in)                       \
     {                                                                                              \
         return load_lds(w, in, RP_ELEM_##elem);                                                    \
     }

@@ -68,13 +68,4 @@ RP_INLINE void rp_private_write(struct rp_wave *w, unsigned lane, uint32_t offse
 /** Addresses of all lanes of a FLAT or GLOBAL instruction, offset included. */
 void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES]);
 
-/**
- * Addresses of all lanes of a MUBUF instruction.
- * @param bytes       size of one lane's access
- * @param ret_inside  active lanes whose whole access is inside the buffer
- * @return RP_STEP_NEXT, or RP_STEP_FAULT for resources that are not supported
- */
-int rp_buffer_addresses(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
-                        uint64_t ret_va[RP_LANES], uint64_t *ret_inside);
-
 #endif

@@ -527,7 +527,7 @@ static void put_cache_bits(struct out *o, const struct rp_insn *in)
 
 static void print_smem(struct out *o, const struct rp_insn *in)
 {
-    if (in->op == RP_OP_s_atc_probe) {
+    if (in->op == RP_OP_s_atc_probe || in->op == RP_OP_s_atc_probe_buffer) {
         separate(o);
         put(o, "%u", in->raw[0] >> 6 & 0x7f);   /* what to probe for, not a register */
     } else if (in->src[0].kind != RP_OPND_NONE) /* stores and atomics: the data register */
@@ -581,6 +581,10 @@ static void put_swizzle(struct out *o, unsigned imm)
         put(o, " offset:swizzle(ROTATE,%u,%u)", imm >> 10 & 1, imm >> 5 & 31);
         return;
     }
+    if ((imm & 0xffe0) == 0xe000) {
+        put(o, " offset:swizzle(FFT,%u)", imm & 31);
+        return;
+    }
     if (imm & 0x8000) {
         put(o, " offset:%u", imm);
         return;
@@ -625,6 +629,25 @@ static void print_ds(struct out *o, const struct rp_insn *in)
     put(o, "%s", in->flags & RP_IF_GDS ? " gds" : "");
 }
 
+/* 8 and UNORM are what the assembler assumes, and are not shown. */
+static void put_format(struct out *o, const struct rp_insn *in)
+{
+    static const char *const data[16] = {"INVALID",     "8",          "16",          "8_8",
+                                         "32",          "16_16",      "10_11_11",    "11_11_10",
+                                         "10_10_10_2",  "2_10_10_10", "8_8_8_8",     "32_32",
+                                         "16_16_16_16", "32_32_32",   "32_32_32_32", "RESERVED_15"};
+    static const char *const number[8] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                          "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
+    if (in->cbsz == 1 && in->blgp == 0)
+        return;
+    put(o, " format:[");
+    if (in->cbsz != 1)
+        put(o, "BUF_DATA_FORMAT_%s%s", data[in->cbsz & 15], in->blgp ? "," : "");
+    if (in->blgp)
+        put(o, "BUF_NUM_FORMAT_%s", number[in->blgp & 7]);
+    put(o, "]");
+}
+
 static void print_mubuf(struct out *o, const struct rp_insn *in)
 {
     if (in->src[2].kind != RP_OPND_NONE) {
@@ -633,6 +656,8 @@ static void print_mubuf(struct out *o, const struct rp_insn *in)
         put_opnd(o, &in->src[0]);
         put_next(o, &in->src[2]);
         put_next(o, &in->src[3]);
+        if (in->fmt == RP_FMT_MTBUF)
+            put_format(o, in);
         put(o, "%s%s", in->flags & RP_IF_IDXEN ? " idxen" : "",
             in->flags & RP_IF_OFFEN ? " offen" : "");
         if (in->offset)
@@ -681,6 +706,7 @@ void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_b
         print_flat(&o, in);
         break;
     case RP_FMT_MUBUF:
+    case RP_FMT_MTBUF:
         print_mubuf(&o, in);
         break;
     default:

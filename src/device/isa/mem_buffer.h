@@ -1,0 +1,81 @@
+/**
+ * @file mem_buffer.h
+ * @brief Buffer resources (V#): what MUBUF and MTBUF instructions address, and whether they may.
+ *
+ * Addressing and range checking are those of the CDNA3 ISA guide, "Buffer Addressing" and "Range
+ * Checking"; where the guide leaves room (which offsets the check adds up, what a swizzle needs) as
+ * AMD's public emulator has it after comparison with hardware of this family.
+ */
+#ifndef RP_DEVICE_ISA_MEM_BUFFER_H
+#define RP_DEVICE_ISA_MEM_BUFFER_H
+
+#include "mem_access.h"
+
+/** A V# together with the offsets of one instruction. */
+struct rp_buffer {
+    uint64_t base;
+    uint32_t stride_bytes;
+    uint32_t num_records; /**< records if by_record, else bytes */
+    uint32_t scalar_offset;
+    uint32_t inst_offset;
+    uint32_t index_stride; /**< swizzled: this many records are interleaved, dword by dword */
+    uint8_t data_format;   /**< BUF_DATA_FORMAT_* */
+    uint8_t num_format;    /**< BUF_NUM_FORMAT_* */
+    uint16_t dst_sel;      /**< four selectors of 3 bits */
+    bool add_lane;         /**< the lane's number is part of the index */
+    bool swizzled;
+    bool unchecked; /**< every address is in range */
+    bool by_record; /**< the index is checked, not the byte offset */
+    const uint32_t *index;
+    const uint32_t *offset; /**< vector registers, NULL where the instruction has none */
+};
+
+/** @return RP_STEP_NEXT, or RP_STEP_FAULT for operands that are no resource */
+int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer *ret);
+
+/** Index and byte offset that the range check and the address have in common. */
+RP_INLINE uint32_t rp_buffer_index(const struct rp_buffer *b, unsigned lane)
+{
+    return b->index ? b->index[lane] : 0;
+}
+
+RP_INLINE uint32_t rp_buffer_offset(const struct rp_buffer *b, unsigned lane)
+{
+    return (b->offset ? b->offset[lane] : 0) + b->inst_offset; /* wraps at 32 bits */
+}
+
+/** GPU address of byte @p extra of the lane's access. */
+RP_INLINE uint64_t rp_buffer_at(const struct rp_buffer *b, unsigned lane, uint32_t extra)
+{
+    uint32_t index = rp_buffer_index(b, lane) + (b->add_lane ? lane : 0);
+    uint64_t offset = (uint64_t)rp_buffer_offset(b, lane) + extra;
+    uint64_t start = b->base + b->scalar_offset;
+    if (!b->swizzled)
+        return start + offset + (uint64_t)index * b->stride_bytes;
+    uint64_t group = index / b->index_stride, member = index % b->index_stride;
+    return start + (group * b->stride_bytes + offset / 4 * 4) * b->index_stride + member * 4 +
+           offset % 4;
+}
+
+/** Whether the @p bytes from byte @p extra of the lane's access are in range. */
+RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32_t extra,
+                                unsigned bytes)
+{
+    if (b->unchecked)
+        return true;
+    if (b->by_record)
+        return rp_buffer_index(b, lane) < b->num_records;
+    return (uint64_t)rp_buffer_offset(b, lane) + b->scalar_offset + extra + bytes <= b->num_records;
+}
+
+/**
+ * LDS place of a lane's dword in an instruction that loads to LDS: M0[15:0], instruction offset and
+ * lane number. NULL when it is outside the allocation: nothing is written.
+ */
+RP_INLINE uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane)
+{
+    uint64_t at = (uint64_t)((w->sgpr[RP_SGPR_M0] & 0xffff) + (uint32_t)in->offset) + 4 * lane;
+    return at + 4 <= w->group->lds_bytes ? w->group->lds + at : NULL;
+}
+
+#endif
