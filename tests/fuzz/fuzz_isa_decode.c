@@ -15,6 +15,7 @@ static struct {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
+    struct rp_hand hand;
     struct rp_exec_host host;
 } world;
 
@@ -29,7 +30,9 @@ static void set_up(uint32_t gpr_idx)
     struct rp_wave *w = &world.wave;
     memset(&world, 0, sizeof world);
     world.dispatch.host = &world.host;
+    world.hand.dispatch = &world.dispatch;
     world.group.dispatch = &world.dispatch;
+    world.group.hand = &world.hand;
     world.group.waves = w;
     world.group.wave_count = 1;
     w->group = &world.group;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
+
 enum { BUCKETS = 256 };
 
 /* The one context of the executor: decoded code of the process. */
@@ -127,13 +129,16 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     memset(&in, 0, sizeof in);
     if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
         in.size_bytes = 4;
+    rp_order_bind(&in);
 
+    /* Others may look at fn meanwhile: it is written last, and nothing else of it is touched. */
+    const size_t fn_bytes = sizeof in.fn;
+    _Static_assert(offsetof(struct rp_insn, fn) == 0, "fn comes first");
     lock_cache();
-    if (!page->insn[index].fn) {
-        rp_insn_fn *fn = in.fn;
-        in.fn = NULL;
-        page->insn[index] = in;
-        __atomic_store_n(&page->insn[index].fn, fn, __ATOMIC_RELEASE);
+    struct rp_insn *entry = &page->insn[index];
+    if (!__atomic_load_n(&entry->fn, __ATOMIC_RELAXED)) {
+        memcpy((char *)entry + fn_bytes, (const char *)&in + fn_bytes, sizeof in - fn_bytes);
+        __atomic_store_n(&entry->fn, in.fn, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&cache.lock);
 }

@@ -1,10 +1,16 @@
 /**
  * @file dispatch.h
  * @brief A dispatch in execution: internal to exec/ and to the memory handlers of isa/.
+ *
+ * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
+ * workgroup, or of a few short ones after another. Which slices there are and in which order
+ * depends on the program alone (sched.h). Several threads, each with a *hand*, execute slices at
+ * the same time; what another slice could notice happens in the order of the sequence (order.h).
  */
 #ifndef RP_DEVICE_EXEC_DISPATCH_H
 #define RP_DEVICE_EXEC_DISPATCH_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +20,9 @@
 #include "memory.h"
 
 struct rp_mem_lanes;
+struct rp_log;
 
-enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8 };
+enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = 256 };
 
 /**
  * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus
@@ -26,7 +33,72 @@ struct rp_slot {
     struct rp_group group; /**< first member: a group's slot is a cast away */
     uint32_t (*rows)[RP_LANES];
     uint8_t *scratch;
-    struct rp_slot *next; /**< free list, or queue of resident workgroups */
+    struct rp_slot *next; /**< list of free ones */
+    uint32_t wave_capacity, lds_capacity_bytes;
+    size_t scratch_capacity_bytes;
+    size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
+};
+
+/** Sums over the slices up to a point of the sequence. */
+struct rp_totals {
+    uint64_t groups; /**< ended */
+    uint64_t wave_insts;
+    uint64_t cycles; /**< of the waves that ended */
+};
+
+enum rp_lane_state {
+    RP_LANE_READY,     /**< its latest slice has retired */
+    RP_LANE_RUNNING,   /**< a hand executes its slice */
+    RP_LANE_SUSPENDED, /**< the slice was interrupted, any hand may go on with it */
+    RP_LANE_PARKED,    /**< the slice waits until those before it have retired */
+    RP_LANE_EXECUTED,  /**< the slice is over, but must wait to retire in order */
+};
+
+/** A place for a resident workgroup, and its present or latest slice. */
+struct rp_lane {
+    enum rp_lane_state state;
+    struct rp_lane *next;           /**< all lanes, in the order of their next slices */
+    struct rp_lane *next_issued;    /**< issued and not retired, in order */
+    struct rp_slot *slot;           /**< workgroup in execution, or NULL */
+    uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
+    unsigned visits;                /**< slices of the workgroup in execution before this one */
+    struct rp_totals known;         /**< when its previous slice retired */
+
+    uint64_t order; /**< of the slice in the sequence */
+    uint64_t round;
+    uint64_t left; /**< instructions the slice may still execute */
+    bool idle;     /**< it ended because every wave waits */
+    bool faulted;
+    struct rp_fault fault;
+    struct rp_counts counts;
+    struct rp_totals done; /**< in this slice; wave_insts is in counts */
+    struct rp_log *log;    /**< atomics not yet applied, or NULL */
+};
+
+/** What one thread needs to execute slices. */
+struct rp_hand {
+    struct rp_dispatch *dispatch;
+    struct rp_mem mem;
+    struct rp_counts counts; /**< of the present slice */
+    struct rp_totals done;   /**< of the present slice */
+    uint64_t order;          /**< of the present slice */
+    uint32_t spent;          /**< instructions not yet taken off the dispatch's budget */
+    struct rp_log *log;      /**< of the present slice, or NULL */
+    bool logging;            /**< the present instruction's atomics go there */
+    bool ordered;            /**< an ordered operation has been executed in this turn */
+    struct rp_slot *spare;   /**< the workgroup memory it used last */
+    /* Decoded code in use, direct-mapped by page number; each holds a reference. */
+    struct rp_code_page *code[RP_CODE_WAYS];
+};
+
+/** What happened in a round, as far as its slices have retired. */
+struct rp_round {
+    uint64_t slices, idle, groups_ended;
+    struct rp_totals totals; /**< when the latest of them retired */
+};
+
+struct rp_id_range {
+    uint64_t begin, end;
 };
 
 struct rp_dispatch {
@@ -34,32 +106,54 @@ struct rp_dispatch {
     const struct rp_arch *arch;
     struct rp_launch launch;
     struct rp_kernel kernel;
-    struct rp_mem mem;
     const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    struct rp_counts counts;
+    struct rp_counts counts;          /**< of retired slices */
     struct rp_fault fault;
     enum rp_run_state state;
     uint64_t start_ticks; /**< device clock at the first run */
     bool started;
+    uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
+    unsigned interrupt_count;          /**< changed in turn only */
 
-    /* Decoded code in use, direct-mapped by page number; each holds a reference. */
-    struct rp_code_page *code[RP_CODE_WAYS];
+    /* Read and written without the lock. */
+    uint64_t turn;        /**< order of the oldest slice that has not retired */
+    uint64_t fault_order; /**< slices from here on need not be executed any more */
+    int64_t budget;       /**< instructions left for this rp_dispatch_run */
+    int stop;             /**< this rp_dispatch_run is to end */
+    uint32_t events;      /**< counts what a waiting hand may wait for */
+
+    pthread_mutex_t lock; /**< for all that follows */
+    pthread_cond_t changed;
+    unsigned sleepers;
+    unsigned running; /**< hands that execute a slice */
+    uint64_t next_order;
+    struct rp_lane *lane_head, *lane_tail;     /**< by rp_lane.next */
+    struct rp_lane *issued_head, *issued_tail; /**< by rp_lane.next_issued */
+    uint64_t lane_count;                       /**< in the list */
+    struct rp_lane *free_lanes;
+    struct rp_lane **lane_blocks; /**< all lanes, for release */
+    size_t lane_block_count;
+    struct rp_log *free_logs;
+    bool retiring;  /**< a hand applies the oldest slice's log */
+    bool no_memory; /**< for another lane */
 
     /* Workgroups. */
-    uint64_t next_group;      /**< linear id of the first not yet started */
-    uint64_t resident;        /**< started and not finished */
-    uint64_t resident_target; /**< how many the scheduler presently wants */
-    uint64_t round_left;      /**< visits until the present round is over */
-    bool round_finished_one;  /**< some workgroup ended in this round */
-    uint64_t idle_visits;     /**< slices in a row that ended because every wave was waiting */
-    uint64_t retired_cycles;  /**< issue cycles of finished workgroups' waves */
-    uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
-    unsigned interrupt_count;
-    struct rp_slot *current;
-    struct rp_slot *queue_head, *queue_tail; /**< resident, waiting for their next slice */
-    struct rp_slot *free_slots;
-    struct rp_slot **slots; /**< all, for release */
-    size_t slot_count, slot_capacity;
+    uint64_t next_group;          /**< linear id of the first never given to a lane */
+    struct rp_id_range *returned; /**< given to a lane and taken back, oldest first */
+    size_t returned_first, returned_count, returned_capacity;
+    uint64_t lane_target; /**< how many the scheduler presently wants */
+    struct rp_totals totals;
+    uint64_t round, round_left;
+    struct rp_round rounds[RP_ROUNDS_KEPT];
+    unsigned stuck_rounds; /**< in a row in which no workgroup ended */
+    unsigned idle_rounds;  /**< in a row in which every slice ended idle */
+    bool outside;          /**< nobody can go on before something outside has changed */
+
+    /* Threads (pool.h). */
+    struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
+    struct rp_dispatch *next_job;
+    bool posted;
+    unsigned helpers; /**< threads of the pool at work here; under the pool's lock */
 };
 
 #endif

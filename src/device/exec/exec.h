@@ -76,6 +76,16 @@ const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
 /** Accepts NULL and unfinished dispatches. */
 void rp_dispatch_free(struct rp_dispatch *d);
 
+/**
+ * How many threads may work on a dispatch, the caller's included: ROCM_PERF_DEVICE_THREADS, or else
+ * the processors this process may use. Results, counts and faults do not depend on it (order.h says
+ * what programs must do for that).
+ */
+unsigned rp_exec_threads(void);
+
+/** Changes it, between dispatches; at least 1. */
+void rp_exec_set_threads(unsigned count);
+
 /** Forgets decoded instructions in a range (code object unloaded or rewritten). */
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
 

@@ -5,10 +5,25 @@
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
+#include "slot.h"
 #include "wait.h"
 
-/* Instructions a wave runs before the next wave of its workgroup gets a turn. */
-enum { WAVE_SLICE = 2048 };
+/* Instructions a wave runs before the next wave of its workgroup gets a turn, and after how many
+ * of them a thread looks whether it is to stop. */
+enum { WAVE_SLICE = 2048, LOOK_INSTS = 512 };
+
+/* How much of the shared budget a thread uses before it says so. */
+enum { SPEND_INSTS = 2048 };
+
+/* What a slice may still execute after an ordered operation, so that others need not wait long. */
+enum { AFTER_ORDERED = 512 };
+
+enum group_state {
+    GROUP_MORE,
+    GROUP_TURN,  /**< its wave waits for its turn in the sequence */
+    GROUP_ENDED, /**< all waves executed s_endpgm */
+    GROUP_FAULT, /**< the wave's fault says why */
+};
 
 static int fetch_fault(struct rp_wave *w, enum rp_fault_kind kind)
 {
@@ -20,14 +35,14 @@ static int fetch_fault(struct rp_wave *w, enum rp_fault_kind kind)
     return RP_STEP_FAULT;
 }
 
-/* The page of the wave's pc, from the dispatch's own small table or the shared cache. */
-static struct rp_code_page *page_of(struct rp_dispatch *d, struct rp_wave *w)
+/* The page of the wave's pc, from the hand's own small table or the shared cache. */
+static struct rp_code_page *page_of(struct rp_hand *h, struct rp_wave *w)
 {
-    struct rp_code_page **way = &d->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
+    struct rp_code_page **way = &h->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
     if (*way && w->pc - (*way)->base_va < RP_CODE_PAGE_BYTES)
         return *way;
     enum rp_fault_kind kind;
-    struct rp_code_page *page = rp_code_page_get(&d->mem, w->pc, &kind);
+    struct rp_code_page *page = rp_code_page_get(&h->mem, w->pc, &kind);
     if (!page) {
         fetch_fault(w, kind);
         return NULL;
@@ -75,14 +90,14 @@ static int mode_fault(struct rp_wave *w, const struct rp_insn *in)
  * Executes up to *budget instructions of one wave, counting it down. Returns the step that ended
  * the turn; NEXT = budget used up.
  */
-static int run_wave(struct rp_dispatch *d, struct rp_wave *w, uint32_t *budget)
+static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
 {
     uint32_t left = *budget;
     uint64_t cycles = 0;
     int step = RP_STEP_NEXT;
-    bool no_floats = d->kernel.no_floats;
+    bool no_floats = h->dispatch->kernel.no_floats;
     while (left) {
-        struct rp_code_page *page = page_of(d, w);
+        struct rp_code_page *page = page_of(h, w);
         if (!page) {
             step = RP_STEP_FAULT;
             break;
@@ -110,13 +125,20 @@ static int run_wave(struct rp_dispatch *d, struct rp_wave *w, uint32_t *budget)
             w->cycles += cost;
             left--;
             step = fn(w, in);
-            if (__builtin_expect(step != RP_STEP_NEXT, 0))
+            if (__builtin_expect(step != RP_STEP_NEXT, 0)) {
+                if (step == RP_STEP_TURN) { /* as if it had not been reached */
+                    w->pc -= in->size_bytes;
+                    cycles -= cost;
+                    w->cycles -= cost;
+                    left++;
+                }
                 goto out;
+            }
         }
     }
 out:
-    d->counts.wave_insts += *budget - left;
-    d->counts.issue_cycles += cycles;
+    h->counts.wave_insts += *budget - left;
+    h->counts.issue_cycles += cycles;
     *budget = left;
     return step;
 }
@@ -136,82 +158,174 @@ static void next_wave(struct rp_group *g)
     g->wave_budget = 0;
 }
 
-static void end_idle_slice(struct rp_group *g)
+static enum group_state end_wave(struct rp_hand *h, struct rp_group *g, struct rp_wave *w)
 {
-    g->slice_budget = 0;
-    g->waiting = true;
+    w->ended = true;
+    g->waves_ended++;
+    g->idle_turns = 0;
+    h->done.cycles += w->cycles;
+    h->counts.waves++;
+    if (w->cycles > h->counts.max_wave_cycles)
+        h->counts.max_wave_cycles = w->cycles;
+    release_barrier(g);
+    next_wave(g);
+    return g->waves_ended == g->wave_count ? GROUP_ENDED : GROUP_MORE;
 }
 
 /* What a wave's turn means for its workgroup. */
-static enum rp_group_state after_turn(struct rp_dispatch *d, struct rp_group *g, struct rp_wave *w,
-                                      int step)
+static enum group_state after_turn(struct rp_hand *h, struct rp_group *g, struct rp_wave *w,
+                                   int step)
 {
     switch (step) {
     case RP_STEP_NEXT:
-        if (!g->wave_budget)
+    case RP_STEP_ORDERED:
+        if (!g->wave_budget) { /* else the turn has only been interrupted */
             next_wave(g);
-        g->idle_turns = 0;
-        return RP_GROUP_MORE;
+            g->idle_turns = 0;
+        }
+        return GROUP_MORE;
+    case RP_STEP_TURN:
+        return GROUP_TURN;
     case RP_STEP_BARRIER:
         w->at_barrier = true;
         g->waves_at_barrier++;
         g->idle_turns = 0;
         release_barrier(g);
         next_wave(g);
-        return RP_GROUP_MORE;
+        return GROUP_MORE;
     case RP_STEP_POLL:
-        if (!rp_wait_poll(w, &d->counts)) {
+        if (!rp_wait_poll(w, &h->counts)) {
             if (!g->wave_budget)
                 next_wave(g);
-            return RP_GROUP_MORE;
+            return GROUP_MORE;
         }
         /* fallthrough */
     case RP_STEP_YIELD:
         g->idle_turns++;
         next_wave(g);
-        return RP_GROUP_MORE;
+        return GROUP_MORE;
     case RP_STEP_END:
-        w->ended = true;
-        g->waves_ended++;
-        g->idle_turns = 0;
-        d->retired_cycles += w->cycles;
-        d->counts.waves++;
-        if (w->cycles > d->counts.max_wave_cycles)
-            d->counts.max_wave_cycles = w->cycles;
-        release_barrier(g);
-        next_wave(g);
-        return g->waves_ended == g->wave_count ? RP_GROUP_ENDED : RP_GROUP_MORE;
+        return end_wave(h, g, w);
     default:
-        d->fault = w->fault;
-        return RP_GROUP_FAULT;
+        return GROUP_FAULT;
     }
 }
 
-enum rp_group_state rp_group_run(struct rp_dispatch *d, struct rp_group *g, uint64_t *budget)
+/* Tells the others what this hand has used of the budget they share. */
+static void spend(struct rp_hand *h)
 {
-    while (g->slice_budget && *budget) {
-        struct rp_wave *w = &g->waves[g->cursor];
-        if (w->ended || w->at_barrier) { /* never all of them: see release_barrier */
-            next_wave(g);
-            continue;
-        }
-        if (!g->wave_budget)
-            g->wave_budget = g->slice_budget < WAVE_SLICE ? (uint32_t)g->slice_budget : WAVE_SLICE;
-        uint32_t turn = g->wave_budget < *budget ? g->wave_budget : (uint32_t)*budget;
-        uint32_t left = turn;
-        struct rp_counts before = d->counts;
-        int step = run_wave(d, w, &left);
-        rp_wait_turn(w, &before, &d->counts);
-        uint32_t used = turn - left;
-        g->wave_budget -= used;
-        g->slice_budget -= used;
-        *budget -= used;
-        enum rp_group_state state = after_turn(d, g, w, step);
-        if (state != RP_GROUP_MORE)
-            return state;
-        /* Every wave that could run went to sleep in turn: let other workgroups change that. */
-        if (g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier)
-            end_idle_slice(g);
+    struct rp_dispatch *d = h->dispatch;
+    if (__atomic_sub_fetch(&d->budget, h->spent, __ATOMIC_RELAXED) <= 0)
+        __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
+    h->spent = 0;
+}
+
+/* Part of the turn of the workgroup's present wave. */
+static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct rp_group *g)
+{
+    struct rp_wave *w = &g->waves[g->cursor];
+    if (w->ended || w->at_barrier) { /* never all of them: see release_barrier */
+        next_wave(g);
+        return GROUP_MORE;
     }
-    return RP_GROUP_MORE;
+    if (!g->wave_budget)
+        g->wave_budget = lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE;
+    uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
+    uint32_t unused = turn;
+    struct rp_counts before = h->counts;
+    int step = run_wave(h, w, &unused);
+    rp_wait_turn(w, &before, &h->counts);
+    uint32_t used = turn - unused;
+    g->wave_budget -= used;
+    lane->left -= used;
+    if (h->ordered) {
+        h->ordered = false;
+        if (lane->left > AFTER_ORDERED)
+            lane->left = AFTER_ORDERED;
+        if (g->wave_budget > lane->left)
+            g->wave_budget = (uint32_t)lane->left;
+    }
+    h->spent += used;
+    if (h->spent >= SPEND_INSTS)
+        spend(h);
+    enum group_state state = after_turn(h, g, w, step);
+    if (state == GROUP_FAULT)
+        lane->fault = w->fault;
+    /* Every wave that could run went to sleep in turn: let other workgroups change that. */
+    if (g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier) {
+        lane->idle = true;
+        lane->left = 0;
+    }
+    return state;
+}
+
+static bool must_stop(const struct rp_hand *h)
+{
+    const struct rp_dispatch *d = h->dispatch;
+    return __atomic_load_n(&d->stop, __ATOMIC_RELAXED) ||
+           h->order > __atomic_load_n(&d->fault_order, __ATOMIC_RELAXED);
+}
+
+static bool begin_group(struct rp_hand *h, struct rp_lane *lane)
+{
+    struct rp_slot *slot = h->spare;
+    h->spare = NULL;
+    if (!slot)
+        slot = rp_slot_take(h->dispatch);
+    if (!slot) {
+        lane->fault = (struct rp_fault){.kind = RP_FAULT_NO_MEMORY,
+                                        .pc = h->dispatch->kernel.entry_va,
+                                        .lane = -1,
+                                        .text = "out of host memory for the state of a workgroup"};
+        return false;
+    }
+    rp_slot_start_group(h->dispatch, slot, lane->chunk_next++, lane->known.cycles + h->done.cycles);
+    lane->slot = slot;
+    return true;
+}
+
+static void end_group(struct rp_hand *h, struct rp_lane *lane)
+{
+    h->done.groups++;
+    rp_slot_give(h->spare);
+    h->spare = lane->slot;
+    lane->slot = NULL;
+}
+
+static enum rp_slice_state run_slice(struct rp_hand *h, struct rp_lane *lane)
+{
+    if (lane->slot)
+        lane->slot->group.hand = h;
+    while (lane->left) {
+        if (must_stop(h))
+            return RP_SLICE_SUSPENDED;
+        rp_mem_refresh(&h->mem);
+        if (!lane->slot) {
+            if (lane->chunk_next == lane->chunk_end)
+                break;
+            if (!begin_group(h, lane))
+                return RP_SLICE_FAULT;
+            lane->slot->group.hand = h;
+        }
+        switch (run_turn(h, lane, &lane->slot->group)) {
+        case GROUP_MORE:
+            break;
+        case GROUP_TURN:
+            return RP_SLICE_TURN;
+        case GROUP_ENDED:
+            end_group(h, lane);
+            lane->idle = false;
+            break;
+        case GROUP_FAULT:
+            return RP_SLICE_FAULT;
+        }
+    }
+    return RP_SLICE_OVER;
+}
+
+enum rp_slice_state rp_slice_run(struct rp_hand *h, struct rp_lane *lane)
+{
+    enum rp_slice_state state = run_slice(h, lane);
+    spend(h);
+    return state;
 }

@@ -1,23 +1,23 @@
 /**
  * @file run.h
- * @brief The inner loop: a wave, and the waves of a workgroup.
+ * @brief The inner loop: a wave, the waves of a workgroup, the workgroups of a slice.
  */
 #ifndef RP_DEVICE_EXEC_RUN_H
 #define RP_DEVICE_EXEC_RUN_H
 
 #include "dispatch.h"
 
-enum rp_group_state {
-    RP_GROUP_MORE,  /**< slice or budget used up, or every wave asked to wait */
-    RP_GROUP_ENDED, /**< all waves executed s_endpgm */
-    RP_GROUP_FAULT, /**< rp_dispatch.fault is set */
+enum rp_slice_state {
+    RP_SLICE_OVER,      /**< used up, or every wave waits, or there is no workgroup left in it */
+    RP_SLICE_SUSPENDED, /**< the dispatch is to stop: call again */
+    RP_SLICE_TURN,      /**< cannot go on before earlier slices have retired: call again then */
+    RP_SLICE_FAULT,     /**< lane->fault says why */
 };
 
 /**
- * Runs waves of @p g in turn until its slice_budget or *budget is used up, or it ends.
- * Both are counted down by the instructions executed. When it returns MORE with slice_budget 0 the
- * workgroup's turn is over.
+ * Executes the slice of @p lane: its workgroup's waves in turn, and then its further workgroups.
+ * The hand's counts, totals, order and log are those of the slice.
  */
-enum rp_group_state rp_group_run(struct rp_dispatch *d, struct rp_group *g, uint64_t *budget);
+enum rp_slice_state rp_slice_run(struct rp_hand *h, struct rp_lane *lane);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Workgroup memory. Each slot holds the largest workgroup of its dispatch: wave states, register
- * rows, LDS and scratch. Rows and scratch come from mmap, so what is not touched costs nothing.
+ * Workgroup memory: wave states, register rows, LDS and scratch. Rows and scratch come from mmap,
+ * so what is not touched costs nothing. A slot serves one workgroup after another and then other
+ * dispatches: mapping memory afresh would cost more than a short dispatch takes.
  */
 #include "slot.h"
 
@@ -11,9 +12,44 @@
 /* 512 registers, and what the widest operand can reach beyond the last one. */
 enum { ROWS_PER_WAVE = 512 + 32 };
 
-static size_t rows_bytes(const struct rp_kernel *k)
+/* What the process keeps for later dispatches, and how far a search for a fitting slot goes. */
+enum { KEPT_SLOTS = 128, KEPT_BYTES = 64 << 20, SEARCHED_SLOTS = 16 };
+
+/* Beyond this much a slot's scratch is returned to the system rather than cleared. */
+enum { CLEARED_BYTES = 1 << 20 };
+
+/* The one context of this file: slots nobody uses. */
+static struct {
+    pthread_mutex_t lock;
+    struct rp_slot *head;
+    unsigned count;
+    size_t touched_bytes;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* In a forked child: another thread may have been changing the list. */
+static void forget_parent(void)
 {
-    return (size_t)k->waves_per_group * ROWS_PER_WAVE * sizeof(uint32_t[RP_LANES]);
+    pthread_mutex_init(&kept.lock, NULL);
+    kept.head = NULL;
+    kept.count = 0;
+    kept.touched_bytes = 0;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_parent);
+}
+
+static void lock_kept(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&kept.lock);
+}
+
+static size_t rows_bytes(uint32_t waves)
+{
+    return (size_t)waves * ROWS_PER_WAVE * sizeof(uint32_t[RP_LANES]);
 }
 
 static size_t scratch_bytes(const struct rp_kernel *k)
@@ -28,35 +64,69 @@ static void *map_zeroed(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static void slot_free(const struct rp_kernel *k, struct rp_slot *slot)
+static void slot_free(struct rp_slot *slot)
 {
-    if (!slot)
-        return;
     if (slot->rows)
-        munmap(slot->rows, rows_bytes(k));
+        munmap(slot->rows, rows_bytes(slot->wave_capacity));
     if (slot->scratch)
-        munmap(slot->scratch, scratch_bytes(k));
+        munmap(slot->scratch, slot->scratch_capacity_bytes);
     free(slot->group.lds);
     free(slot->group.waves);
     free(slot);
 }
 
-static struct rp_slot *slot_new(struct rp_dispatch *d)
+static struct rp_slot *slot_new(const struct rp_kernel *k)
 {
-    const struct rp_kernel *k = &d->kernel;
     struct rp_slot *slot = calloc(1, sizeof *slot);
     if (!slot)
         return NULL;
-    slot->group.waves = calloc(k->waves_per_group, sizeof *slot->group.waves);
-    slot->group.lds = aligned_alloc(64, k->lds_bytes ? (k->lds_bytes + 63) / 64 * 64 : 64);
-    slot->rows = map_zeroed(rows_bytes(k));
-    if (k->scratch_lane_bytes)
-        slot->scratch = map_zeroed(scratch_bytes(k));
+    slot->wave_capacity = k->waves_per_group;
+    slot->lds_capacity_bytes = k->lds_bytes ? (k->lds_bytes + 63) / 64 * 64 : 64;
+    slot->scratch_capacity_bytes = scratch_bytes(k);
+    slot->group.waves = calloc(slot->wave_capacity, sizeof *slot->group.waves);
+    slot->group.lds = aligned_alloc(64, slot->lds_capacity_bytes);
+    slot->rows = map_zeroed(rows_bytes(slot->wave_capacity));
+    if (slot->scratch_capacity_bytes)
+        slot->scratch = map_zeroed(slot->scratch_capacity_bytes);
     if (!slot->group.waves || !slot->group.lds || !slot->rows ||
-        (k->scratch_lane_bytes && !slot->scratch)) {
-        slot_free(k, slot);
+        (slot->scratch_capacity_bytes && !slot->scratch)) {
+        slot_free(slot);
         return NULL;
     }
+    return slot;
+}
+
+/* One that is large enough, taken off the list, or NULL. */
+static struct rp_slot *take_kept(const struct rp_kernel *k)
+{
+    struct rp_slot *slot = NULL;
+    unsigned searched = 0;
+    lock_kept();
+    for (struct rp_slot **link = &kept.head; *link && searched < SEARCHED_SLOTS;
+         link = &(*link)->next, searched++) {
+        if ((*link)->wave_capacity >= k->waves_per_group &&
+            (*link)->lds_capacity_bytes >= k->lds_bytes &&
+            (*link)->scratch_capacity_bytes >= scratch_bytes(k)) {
+            slot = *link;
+            *link = slot->next;
+            kept.count--;
+            kept.touched_bytes -= slot->touched_bytes;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&kept.lock);
+    return slot;
+}
+
+struct rp_slot *rp_slot_take(struct rp_dispatch *d)
+{
+    const struct rp_kernel *k = &d->kernel;
+    struct rp_slot *slot = take_kept(k);
+    if (!slot)
+        slot = slot_new(k);
+    if (!slot)
+        return NULL;
+    slot->next = NULL;
     slot->group.dispatch = d;
     slot->group.lds_bytes = k->lds_bytes;
     for (uint32_t i = 0; i < k->waves_per_group; i++) {
@@ -64,49 +134,54 @@ static struct rp_slot *slot_new(struct rp_dispatch *d)
         w->group = &slot->group;
         w->id_in_group = i;
         w->vgpr = slot->rows + (size_t)i * ROWS_PER_WAVE;
-        w->scratch = slot->scratch + (size_t)i * k->scratch_lane_bytes * RP_LANES;
+        w->scratch =
+            slot->scratch ? slot->scratch + (size_t)i * k->scratch_lane_bytes * RP_LANES : NULL;
         w->scratch_lane_bytes = k->scratch_lane_bytes;
     }
+    size_t touched = (size_t)k->waves_per_group * k->vgpr_rows * sizeof(uint32_t[RP_LANES]);
+    if (touched > slot->touched_bytes)
+        slot->touched_bytes = touched;
     return slot;
 }
 
-static bool remember(struct rp_dispatch *d, struct rp_slot *slot)
+/* Scratch as zero as it was in the beginning: the next dispatch's waves divide it differently. */
+static void clear_scratch(struct rp_slot *slot)
 {
-    if (d->slot_count == d->slot_capacity) {
-        size_t capacity = d->slot_capacity ? 2 * d->slot_capacity : 16;
-        struct rp_slot **grown = realloc(d->slots, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        d->slots = grown;
-        d->slot_capacity = capacity;
+    size_t dirty_bytes = 0;
+    for (uint32_t i = 0; i < slot->wave_capacity; i++)
+        dirty_bytes += (size_t)slot->group.waves[i].scratch_dirty_bytes * RP_LANES;
+    if (dirty_bytes > CLEARED_BYTES)
+        madvise(slot->scratch, slot->scratch_capacity_bytes, MADV_DONTNEED);
+    for (uint32_t i = 0; i < slot->wave_capacity; i++) {
+        struct rp_wave *w = &slot->group.waves[i];
+        if (dirty_bytes <= CLEARED_BYTES && w->scratch_dirty_bytes)
+            memset(w->scratch, 0, (size_t)w->scratch_dirty_bytes * RP_LANES);
+        w->scratch_dirty_bytes = 0;
     }
-    d->slots[d->slot_count++] = slot;
-    return true;
 }
 
-struct rp_slot *rp_slot_take(struct rp_dispatch *d)
+void rp_slot_give(struct rp_slot *slot)
 {
-    struct rp_slot *slot = d->free_slots;
-    if (slot) {
-        d->free_slots = slot->next;
-        slot->next = NULL;
-        return slot;
+    if (!slot)
+        return;
+    clear_scratch(slot);
+    slot->group.hand = NULL;
+    slot->group.dispatch = NULL;
+    lock_kept();
+    bool keep = kept.count < KEPT_SLOTS && kept.touched_bytes + slot->touched_bytes <= KEPT_BYTES;
+    if (keep) {
+        slot->next = kept.head;
+        kept.head = slot;
+        kept.count++;
+        kept.touched_bytes += slot->touched_bytes;
     }
-    slot = slot_new(d);
-    if (slot && !remember(d, slot)) {
-        slot_free(&d->kernel, slot);
-        return NULL;
-    }
-    return slot;
+    pthread_mutex_unlock(&kept.lock);
+    if (!keep)
+        slot_free(slot);
 }
 
-void rp_slot_release(struct rp_dispatch *d, struct rp_slot *slot)
-{
-    slot->next = d->free_slots;
-    d->free_slots = slot;
-}
-
-void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t linear_id)
+void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t linear_id,
+                         uint64_t past_cycles)
 {
     const struct rp_kernel *k = &d->kernel;
     struct rp_group *g = &slot->group;
@@ -114,11 +189,10 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
     g->id[0] = (uint32_t)(linear_id % k->groups[0]);
     g->id[1] = (uint32_t)(linear_id / k->groups[0] % k->groups[1]);
     g->id[2] = (uint32_t)(linear_id / k->groups[0] / k->groups[1]);
-    g->start_cycles = k->resident_waves ? d->retired_cycles / k->resident_waves : 0;
+    g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
     g->wave_count = rp_kernel_group_waves(k, g->id);
     g->waves_ended = g->waves_at_barrier = 0;
-    g->cursor = g->wave_budget = g->idle_turns = g->visits = 0;
-    g->slice_budget = 0;
+    g->cursor = g->wave_budget = g->idle_turns = 0;
     /* Hardware leaves LDS, scratch and registers as they were; here they start as zero, so that a
      * program that reads them too early gives the same result every time. */
     memset(g->lds, 0, g->lds_bytes);
@@ -129,13 +203,4 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
         w->scratch_dirty_bytes = 0;
         rp_kernel_start_wave(k, w);
     }
-}
-
-void rp_slot_free_all(struct rp_dispatch *d)
-{
-    for (size_t i = 0; i < d->slot_count; i++)
-        slot_free(&d->kernel, d->slots[i]);
-    free(d->slots);
-    d->slots = NULL;
-    d->slot_count = d->slot_capacity = 0;
 }

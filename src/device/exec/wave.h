@@ -106,10 +106,12 @@ static inline void rp_sgpr64_set(struct rp_wave *w, unsigned index, uint64_t val
 #define RP_VCC(w)  rp_sgpr64((w), RP_SGPR_VCC_LO)
 
 struct rp_dispatch;
+struct rp_hand;
 
 struct rp_group {
     struct rp_dispatch *dispatch;
-    uint32_t id[3]; /**< workgroup id */
+    struct rp_hand *hand; /**< the thread's that executes it at present */
+    uint32_t id[3];       /**< workgroup id */
     uint64_t linear_id;
     uint64_t start_cycles; /**< modelled time of its start, since the dispatch's start */
     uint8_t *lds;
@@ -117,12 +119,9 @@ struct rp_group {
     uint32_t wave_count;
     uint32_t waves_ended;
     uint32_t waves_at_barrier;
-    uint32_t cursor;       /**< wave that runs next */
-    uint32_t wave_budget;  /**< what is left of that wave's slice, in instructions */
-    uint32_t idle_turns;   /**< waves in a row that gave up their turn (s_sleep, polling) */
-    bool waiting;          /**< its slice ended because all of them did */
-    uint32_t visits;       /**< slices given to this workgroup so far */
-    uint64_t slice_budget; /**< what is left of the present slice, in instructions */
+    uint32_t cursor;      /**< wave that runs next */
+    uint32_t wave_budget; /**< what is left of that wave's slice, in instructions */
+    uint32_t idle_turns;  /**< waves in a row that gave up their turn (s_sleep, polling) */
     struct rp_wave *waves;
 };
 

@@ -118,6 +118,8 @@ enum rp_step {
     RP_STEP_BARRIER,  /**< wait for the other waves of the workgroup */
     RP_STEP_POLL,     /**< loaded what it loaded before: perhaps it waits */
     RP_STEP_YIELD,    /**< s_sleep and the like: let others run */
+    RP_STEP_ORDERED,  /**< as NEXT, after an ordered operation (exec/order.h) */
+    RP_STEP_TURN,     /**< not executed: to be tried again in turn (exec/order.h) */
     RP_STEP_END,      /**< s_endpgm */
     RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */
 };
@@ -131,6 +133,7 @@ typedef int rp_insn_fn(struct rp_wave *wave, const struct rp_insn *in);
 struct rp_insn {
     rp_insn_fn *fn;   /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
     rp_lane_fn *lane; /**< VALU lane kernel, or NULL */
+    rp_insn_fn *gated; /**< the handler when fn is a gate in front of it (exec/order.h) */
     uint16_t op;      /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;      /**< enum rp_fmt */
     uint8_t size_bytes; /**< 4, 8 or 12 */

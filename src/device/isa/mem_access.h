@@ -305,15 +305,15 @@ RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
     return RP_STEP_NEXT;
 }
 
-/** Memory view of the wave's dispatch. */
+/** Memory view of the thread that executes the wave. */
 RP_INLINE struct rp_mem *rp_mem_of(struct rp_wave *w)
 {
-    return &w->group->dispatch->mem;
+    return &w->group->hand->mem;
 }
 
 RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
 {
-    return &w->group->dispatch->counts;
+    return &w->group->hand->counts;
 }
 
 #endif

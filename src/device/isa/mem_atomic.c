@@ -1,13 +1,11 @@
 /* Atomics of FLAT, GLOBAL, MUBUF and SMEM. */
 #include "mem_atomic.h"
 
+#include "../exec/order.h"
 #include "mem_buffer.h"
 #include "mem_float.h"
 #include "mem_private.h"
 #include "mem_smem.h"
-
-/** Applies one operation at @p p; returns the value before, and whether it was another one. */
-typedef uint64_t atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
 
 #define DEFINE(name, type, value)                                                                  \
     static uint64_t at_##name(void *p, uint64_t data, uint64_t data2, bool *ret_changed)           \
@@ -26,7 +24,8 @@ RP_ATOMIC_MEM_OPS(DEFINE)
 RP_ATOMIC_CMPSWAP_OPS(DEFINE)
 RP_ATOMIC_BF16_OPS(DEFINE)
 
-/* A lane's traffic. One that left memory as it was does not hide that a wave only waits. */
+/* A lane's traffic. One that is known to have left memory as it was does not hide that a wave only
+ * waits. */
 static void count(struct rp_wave *w, unsigned bytes, bool changed)
 {
     rp_counts_of(w)->read_bytes += bytes;
@@ -52,7 +51,7 @@ static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, int lane, ui
 
 /* A lane's atomic in LDS or scratch: nobody else can see it half done. */
 static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
-                        unsigned bytes, enum rp_space space, atomic_fn *fn, uint64_t data[2],
+                        unsigned bytes, enum rp_space space, rp_atomic_fn *fn, uint64_t data[2],
                         uint64_t *ret_old)
 {
     uint32_t offset = (uint32_t)va;
@@ -75,12 +74,27 @@ static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned la
     return RP_STEP_NEXT;
 }
 
+/* An atomic on memory that others see. Without result it may be applied later. */
+static uint64_t global_atomic(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint64_t va,
+                              unsigned bytes, const uint64_t data[2], bool result)
+{
+    bool changed = true;
+    uint64_t old = 0;
+    if (!result && rp_order_logging(w))
+        rp_order_note(w, fn, p, va, data[0]);
+    else
+        old = fn(p, data[0], data[1], &changed);
+    count(w, bytes, changed || !result);
+    return old;
+}
+
 static uint64_t row_word(rp_row *rows, unsigned lane, unsigned bytes)
 {
     return bytes == 4 ? rows[0][lane] : rows[0][lane] | (uint64_t)rows[1][lane] << 32;
 }
 
-static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                       rp_atomic_fn *fn)
 {
     uint64_t exec = RP_EXEC(w), vas[RP_LANES];
     rp_row *s = rp_rows(w, &in->src[1]);
@@ -96,9 +110,7 @@ static int flat_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned byt
             void *p = atomic_at(w, in, (int)lane, vas[lane], bytes);
             if (!p)
                 return RP_STEP_FAULT;
-            bool changed;
-            old = fn(p, data[0], data[1], &changed);
-            count(w, bytes, changed);
+            old = global_atomic(w, fn, p, vas[lane], bytes, data, d);
         } else if (local_atomic(w, in, lane, vas[lane], bytes, space, fn, data, &old)) {
             return RP_STEP_FAULT;
         }
@@ -122,7 +134,8 @@ RP_ATOMIC_BF16_OPS(FLAT)
 
 /* ---- MUBUF ---- */
 
-static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                         rp_atomic_fn *fn)
 {
     uint64_t exec = RP_EXEC(w);
     struct rp_buffer b;
@@ -135,12 +148,12 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
     {
         uint64_t old = 0; /* out of range: nothing is written, zero is returned */
         if (rp_buffer_inside(&b, lane, 0, bytes)) {
-            void *p = atomic_at(w, in, (int)lane, rp_buffer_at(&b, lane, 0), bytes);
+            uint64_t va = rp_buffer_at(&b, lane, 0);
+            void *p = atomic_at(w, in, (int)lane, va, bytes);
             if (!p)
                 return RP_STEP_FAULT;
-            bool changed;
-            old = fn(p, row_word(s, lane, bytes), row_word(s2, lane, bytes), &changed);
-            count(w, bytes, changed);
+            const uint64_t data[2] = {row_word(s, lane, bytes), row_word(s2, lane, bytes)};
+            old = global_atomic(w, fn, p, va, bytes, data, d);
         }
         if (d) {
             d[0][lane] = (uint32_t)old;
@@ -166,7 +179,8 @@ static uint64_t sgpr_word(const struct rp_wave *w, unsigned index, unsigned byte
     return bytes == 4 ? w->sgpr[index] : rp_sgpr64(w, index);
 }
 
-static int scalar_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, atomic_fn *fn)
+static int scalar_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                         rp_atomic_fn *fn)
 {
     const struct rp_opnd *data = &in->src[0];
     bool buffer = in->src[2].dwords == 4, changed;

@@ -19,6 +19,7 @@ struct fixture {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
+    struct rp_hand hand;
     struct rp_exec_host host;
     uint32_t vgpr[FIXTURE_VGPRS][RP_LANES] __attribute__((aligned(64)));
     uint32_t agpr[FIXTURE_AGPRS][RP_LANES] __attribute__((aligned(64)));
@@ -30,7 +31,9 @@ static inline void fixture_init(struct fixture *f)
     f->host.lds_aperture = 0x1000000000000;
     f->host.scratch_aperture = 0x2000000000000;
     f->dispatch.host = &f->host;
+    f->hand.dispatch = &f->dispatch;
     f->group.dispatch = &f->dispatch;
+    f->group.hand = &f->hand;
     f->group.waves = &f->wave;
     f->group.wave_count = 1;
     f->wave.group = &f->group;

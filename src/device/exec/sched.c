@@ -1,0 +1,444 @@
+#include "sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "order.h"
+#include "pool.h"
+#include "run.h"
+#include "slot.h"
+
+/* Instructions of a workgroup's first slice, and how often later ones double. */
+enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
+
+/* Workgroups are given to a lane by the chunk of about so many instructions, and not so many at a
+ * time that lanes would run out of work unevenly at the end. */
+enum { CHUNK_INSTS = 16384, CHUNK_GROUPS = 256, SHARES_LEFT = 2 };
+
+enum { FIRST_LANES = 64, LANE_BLOCK = 64 };
+
+/* Rounds without an end of a workgroup before there are more lanes, if nobody visibly waits. */
+enum { STUCK_ROUNDS = 3 };
+
+/* Idle rounds before the outside gets a turn: by then each wave has gone round its loop often
+ * enough for what it does to be known (see wait.h). */
+enum { LOOKS = 4 };
+
+/* A dispatch is worth waking other threads for after so many instructions. */
+enum { HELP_INSTS = 65536 };
+
+/* Looks at what a waiting thread waits for before it sleeps. */
+enum { SPINS = 500 };
+
+void rp_sched_init(struct rp_dispatch *d)
+{
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->changed, NULL);
+    d->fault_order = UINT64_MAX;
+}
+
+/* ---- lanes --------------------------------------------------------------------------------- */
+
+static struct rp_lane *new_lane(struct rp_dispatch *d)
+{
+    if (!d->free_lanes) {
+        struct rp_lane *block = calloc(LANE_BLOCK, sizeof *block);
+        struct rp_lane **blocks =
+            realloc(d->lane_blocks, (d->lane_block_count + 1) * sizeof *blocks);
+        if (blocks)
+            d->lane_blocks = blocks;
+        if (!block || !blocks) {
+            free(block);
+            return NULL;
+        }
+        blocks[d->lane_block_count++] = block;
+        for (unsigned i = LANE_BLOCK; i-- > 0;) {
+            block[i].next = d->free_lanes;
+            d->free_lanes = &block[i];
+        }
+    }
+    struct rp_lane *lane = d->free_lanes;
+    d->free_lanes = lane->next;
+    *lane = (struct rp_lane){.state = RP_LANE_READY};
+    return lane;
+}
+
+static void append(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    lane->next = NULL;
+    if (d->lane_head)
+        d->lane_tail->next = lane;
+    else
+        d->lane_head = lane;
+    d->lane_tail = lane;
+}
+
+static void add_lanes(struct rp_dispatch *d, uint64_t target, const struct rp_totals *known)
+{
+    d->lane_target = target;
+    while (d->lane_count < target) {
+        struct rp_lane *lane = new_lane(d);
+        if (!lane) {
+            d->no_memory = true;
+            return;
+        }
+        lane->known = *known;
+        append(d, lane);
+        d->lane_count++;
+    }
+}
+
+/* ---- workgroups ---------------------------------------------------------------------------- */
+
+static bool groups_left(const struct rp_dispatch *d)
+{
+    return d->next_group < d->kernel.group_count || d->returned_first < d->returned_count;
+}
+
+/* Takes back what a lane has not started: it could wait for those very workgroups. */
+static void take_back(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    if (lane->chunk_next == lane->chunk_end)
+        return;
+    if (d->returned_first == d->returned_count)
+        d->returned_first = d->returned_count = 0;
+    if (d->returned_count == d->returned_capacity) {
+        size_t capacity = d->returned_capacity ? 2 * d->returned_capacity : 64;
+        struct rp_id_range *grown = realloc(d->returned, capacity * sizeof *grown);
+        if (!grown)
+            return; /* the lane keeps them */
+        d->returned = grown;
+        d->returned_capacity = capacity;
+    }
+    d->returned[d->returned_count++] = (struct rp_id_range){lane->chunk_next, lane->chunk_end};
+    lane->chunk_next = lane->chunk_end = 0;
+}
+
+/* How many workgroups fill a slice, from the sizes of those that ended. */
+static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_lane *lane)
+{
+    if (!lane->known.groups)
+        return 1;
+    uint64_t each = lane->known.wave_insts / lane->known.groups + 1;
+    uint64_t count = CHUNK_INSTS / each;
+    uint64_t share = (d->kernel.group_count - d->next_group) / (SHARES_LEFT * d->lane_target);
+    if (count > share)
+        count = share;
+    if (count > CHUNK_GROUPS)
+        count = CHUNK_GROUPS;
+    return count ? count : 1;
+}
+
+/* False: none is left. */
+static bool give_chunk(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    uint64_t count = chunk_groups(d, lane);
+    if (d->returned_first < d->returned_count) {
+        struct rp_id_range *r = &d->returned[d->returned_first];
+        if (count > r->end - r->begin)
+            count = r->end - r->begin;
+        lane->chunk_next = r->begin;
+        r->begin += count;
+        if (r->begin == r->end)
+            d->returned_first++;
+    } else {
+        if (count > d->kernel.group_count - d->next_group)
+            count = d->kernel.group_count - d->next_group;
+        lane->chunk_next = d->next_group;
+        d->next_group += count;
+    }
+    lane->chunk_end = lane->chunk_next + count;
+    return count;
+}
+
+/* ---- the sequence -------------------------------------------------------------------------- */
+
+/* Decides from the round before the previous one, of which every slice has retired. */
+static void begin_round(struct rp_dispatch *d)
+{
+    const struct rp_round nothing = {0};
+    uint64_t limit = d->kernel.resident_groups;
+    d->round++;
+    if (!d->lane_target)
+        add_lanes(d, limit < FIRST_LANES ? limit : FIRST_LANES, &nothing.totals);
+    const struct rp_round *last =
+        d->round > 2 ? &d->rounds[(d->round - 2) % RP_ROUNDS_KEPT] : &nothing;
+    bool more = groups_left(d), all_idle = last->slices && last->idle == last->slices;
+    d->stuck_rounds = last->slices && !last->groups_ended ? d->stuck_rounds + 1 : 0;
+    d->idle_rounds = all_idle ? d->idle_rounds + 1 : 0;
+    if (more && d->stuck_rounds && (last->idle || d->stuck_rounds >= STUCK_ROUNDS) &&
+        d->lane_target < limit) {
+        add_lanes(d, d->lane_target * 2 < limit ? d->lane_target * 2 : limit, &last->totals);
+        d->stuck_rounds = d->idle_rounds = 0;
+    }
+    if (d->idle_rounds > LOOKS && (!more || d->lane_target == limit)) {
+        d->outside = true;
+        d->idle_rounds = 0;
+    }
+    d->rounds[d->round % RP_ROUNDS_KEPT] = nothing;
+    d->round_left = d->lane_count;
+}
+
+static void drop_lane(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    d->lane_count--;
+    lane->next = d->free_lanes;
+    d->free_lanes = lane;
+}
+
+static void start_slice(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    unsigned doublings = lane->visits < SLICE_DOUBLINGS ? lane->visits : SLICE_DOUBLINGS;
+    lane->order = d->next_order++;
+    lane->round = d->round;
+    lane->left = (uint64_t)FIRST_SLICE << doublings;
+    lane->idle = lane->faulted = false;
+    lane->counts = (struct rp_counts){0};
+    lane->done = (struct rp_totals){0};
+    lane->next_issued = NULL;
+    if (d->issued_head)
+        d->issued_tail->next_issued = lane;
+    else
+        d->issued_head = lane;
+    d->issued_tail = lane;
+    append(d, lane);
+}
+
+/* The next slice of the sequence, or NULL while it cannot be known, or there is none. */
+static struct rp_lane *issue(struct rp_dispatch *d)
+{
+    while (!d->outside && __atomic_load_n(&d->fault_order, __ATOMIC_RELAXED) == UINT64_MAX) {
+        struct rp_lane *lane = d->lane_head;
+        if ((lane && lane->state != RP_LANE_READY) || (!lane && d->lane_target))
+            return NULL;
+        if (!d->round_left) {
+            begin_round(d);
+            continue;
+        }
+        d->round_left--;
+        d->lane_head = lane->next;
+        take_back(d, lane);
+        if (!lane->slot) {
+            lane->visits = 0;
+            if (lane->chunk_next == lane->chunk_end && !give_chunk(d, lane)) {
+                drop_lane(d, lane);
+                continue;
+            }
+        } else {
+            lane->visits++;
+            lane->slot->group.idle_turns = 0;
+        }
+        start_slice(d, lane);
+        return lane;
+    }
+    return NULL;
+}
+
+static void add_counts(struct rp_counts *to, const struct rp_counts *c)
+{
+    to->waves += c->waves;
+    to->wave_insts += c->wave_insts;
+    to->issue_cycles += c->issue_cycles;
+    to->read_bytes += c->read_bytes;
+    to->write_bytes += c->write_bytes;
+    to->lds_bytes += c->lds_bytes;
+    if (c->max_wave_cycles > to->max_wave_cycles)
+        to->max_wave_cycles = c->max_wave_cycles;
+}
+
+/* The oldest slice becomes history. */
+static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
+{
+    add_counts(&d->counts, &lane->counts);
+    d->totals.groups += lane->done.groups;
+    d->totals.cycles += lane->done.cycles;
+    d->totals.wave_insts += lane->counts.wave_insts;
+    lane->known = d->totals;
+    struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
+    round->slices++;
+    round->idle += lane->idle;
+    round->groups_ended += lane->done.groups;
+    round->totals = d->totals;
+    if (lane->faulted) {
+        d->fault = lane->fault;
+        d->state = RP_RUN_FAULT;
+        return;
+    }
+    lane->state = RP_LANE_READY;
+    d->issued_head = lane->next_issued;
+    __atomic_store_n(&d->turn, lane->order + 1, __ATOMIC_RELEASE);
+}
+
+static void retire(struct rp_dispatch *d)
+{
+    struct rp_lane *lane;
+    while (!d->retiring && d->state == RP_RUN_MORE && (lane = d->issued_head) &&
+           lane->state == RP_LANE_EXECUTED) {
+        struct rp_log *log = lane->log;
+        lane->log = NULL;
+        if (log) {
+            d->retiring = true;
+            pthread_mutex_unlock(&d->lock);
+            rp_log_apply(log);
+            pthread_mutex_lock(&d->lock);
+            d->retiring = false;
+            log->next = d->free_logs;
+            d->free_logs = log;
+        }
+        retire_one(d, lane);
+    }
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+/* What this thread should do now, or NULL. */
+static struct rp_lane *pick(struct rp_dispatch *d)
+{
+    struct rp_lane *lane = d->issued_head;
+    if (lane && lane->state == RP_LANE_PARKED)
+        return lane;
+    uint64_t limit = __atomic_load_n(&d->fault_order, __ATOMIC_RELAXED);
+    for (; lane && lane->order < limit; lane = lane->next_issued)
+        if (lane->state == RP_LANE_SUSPENDED)
+            return lane;
+    return issue(d);
+}
+
+static void finish(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lane,
+                   enum rp_slice_state state)
+{
+    lane->counts = h->counts;
+    lane->done = h->done;
+    lane->log = h->log;
+    h->log = NULL;
+    switch (state) {
+    case RP_SLICE_SUSPENDED:
+        lane->state = RP_LANE_SUSPENDED;
+        break;
+    case RP_SLICE_TURN:
+        lane->state = RP_LANE_PARKED;
+        break;
+    case RP_SLICE_FAULT:
+        lane->faulted = true;
+        if (lane->order < d->fault_order)
+            __atomic_store_n(&d->fault_order, lane->order, __ATOMIC_RELAXED);
+        /* fallthrough */
+    case RP_SLICE_OVER:
+        lane->state = RP_LANE_EXECUTED;
+        retire(d);
+        break;
+    }
+}
+
+static void execute(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lane)
+{
+    lane->state = RP_LANE_RUNNING;
+    d->running++;
+    pthread_mutex_unlock(&d->lock);
+    h->counts = lane->counts;
+    h->done = lane->done;
+    h->order = lane->order;
+    h->log = lane->log;
+    enum rp_slice_state state = rp_slice_run(h, lane);
+    pthread_mutex_lock(&d->lock);
+    d->running--;
+    finish(d, h, lane, state);
+}
+
+/* Others may wait for what has just been done. */
+static void tell(struct rp_dispatch *d)
+{
+    __atomic_add_fetch(&d->events, 1, __ATOMIC_RELEASE);
+    if (d->sleepers)
+        pthread_cond_broadcast(&d->changed);
+}
+
+/* Until something has happened; with the lock held before and after. */
+static void wait_for_others(struct rp_dispatch *d)
+{
+    uint32_t seen = d->events;
+    pthread_mutex_unlock(&d->lock);
+    for (unsigned i = 0; i < SPINS && __atomic_load_n(&d->events, __ATOMIC_ACQUIRE) == seen; i++)
+        __builtin_ia32_pause();
+    pthread_mutex_lock(&d->lock);
+    d->sleepers++;
+    while (d->events == seen)
+        pthread_cond_wait(&d->changed, &d->lock);
+    d->sleepers--;
+}
+
+static bool over(const struct rp_dispatch *d)
+{
+    return d->state != RP_RUN_MORE || __atomic_load_n(&d->stop, __ATOMIC_RELAXED);
+}
+
+static void out_of_memory(struct rp_dispatch *d)
+{
+    d->fault = (struct rp_fault){.kind = RP_FAULT_NO_MEMORY,
+                                 .pc = d->kernel.entry_va,
+                                 .lane = -1,
+                                 .text = "out of host memory for the state of a workgroup"};
+    d->state = RP_RUN_FAULT;
+}
+
+void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
+{
+    pthread_mutex_lock(&d->lock);
+    while (!over(d)) {
+        if (!d->posted && h == d->hands[0] && d->totals.wave_insts >= HELP_INSTS)
+            rp_pool_post(d);
+        struct rp_lane *lane = pick(d);
+        if (lane) {
+            execute(d, h, lane);
+            tell(d);
+        } else if (d->running || d->retiring) {
+            wait_for_others(d);
+        } else {
+            if (!d->lane_count && !d->no_memory)
+                d->state = RP_RUN_DONE;
+            else if (!d->lane_count)
+                out_of_memory(d);
+            __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
+            tell(d);
+        }
+    }
+    tell(d);
+    pthread_mutex_unlock(&d->lock);
+}
+
+struct rp_log *rp_sched_log(struct rp_dispatch *d)
+{
+    pthread_mutex_lock(&d->lock);
+    struct rp_log *log = d->free_logs;
+    if (log)
+        d->free_logs = log->next;
+    pthread_mutex_unlock(&d->lock);
+    if (log)
+        return log;
+    log = malloc(sizeof *log);
+    if (log) {
+        log->count = 0;
+        rp_log_apply(log); /* empties it */
+    }
+    return log;
+}
+
+void rp_sched_release(struct rp_dispatch *d)
+{
+    for (size_t b = 0; b < d->lane_block_count; b++) {
+        for (unsigned i = 0; i < LANE_BLOCK; i++) {
+            rp_slot_give(d->lane_blocks[b][i].slot);
+            free(d->lane_blocks[b][i].log);
+        }
+        free(d->lane_blocks[b]);
+    }
+    free(d->lane_blocks);
+    free(d->returned);
+    while (d->free_logs) {
+        struct rp_log *log = d->free_logs;
+        d->free_logs = log->next;
+        free(log);
+    }
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->lock);
+}
