@@ -47,20 +47,12 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct rp_fault *f, cons
     return -1;
 }
 
-/*
- * The lane kernels round to nearest even, keep denormals, clamp NaN to 0 (DX10_CLAMP) and let f16
- * overflow to infinity; IEEE they honour either way. A kernel that asks for anything else (one
- * compiled with -fgpu-flush-denormals-to-zero; ROCr's own copy shaders, which have no float in
- * them) may run until its first floating-point instruction.
- */
 static void resolve_mode(const struct descriptor *kd, struct rp_kernel *k)
 {
-    enum { NEAREST_EVEN_KEEP_DENORMALS = 0xf0 };
     uint32_t float_mode = bits(kd->rsrc1, 12, 8), dx10_clamp = bits(kd->rsrc1, 21, 1),
              ieee = bits(kd->rsrc1, 23, 1), fp16_overflow = bits(kd->rsrc1, 26, 1);
 
     k->mode = float_mode | dx10_clamp << 8 | ieee << 9 | fp16_overflow << 23;
-    k->no_floats = float_mode != NEAREST_EVEN_KEEP_DENORMALS || !dx10_clamp || fp16_overflow;
 }
 
 static int resolve_grid(const struct rp_arch *arch, const struct rp_launch *l, struct rp_kernel *k,
@@ -286,8 +278,8 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
     memset(w->sgpr, 0, sizeof w->sgpr);
     w->pc = k->entry_va;
     w->scc = 0;
-    w->mode = k->mode;
     w->gpr_idx = 0;
+    rp_wave_set_mode(w, k->mode);
     w->vgpr_count = k->accum_offset < k->vgpr_rows ? k->accum_offset : k->vgpr_rows;
     w->agpr = w->vgpr + k->accum_offset;
     w->agpr_count = k->vgpr_rows - w->vgpr_count;

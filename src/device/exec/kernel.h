@@ -34,7 +34,6 @@ enum {
 struct rp_kernel {
     uint64_t entry_va;
     uint32_t mode;         /**< initial MODE register */
-    bool no_floats;        /**< a MODE that is not implemented: a float instruction is a fault */
     uint32_t vgpr_rows;    /**< unified allocation: arch + accumulation registers */
     uint32_t accum_offset; /**< first accumulation register */
     uint32_t lds_bytes;    /**< per workgroup, rounded to the granule */

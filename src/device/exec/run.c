@@ -63,27 +63,12 @@ static int register_fault(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_FAULT;
 }
 
-/* Whether MODE (rounding, denormals, clamp) has a say in what a VALU instruction computes. */
-static bool obeys_mode(const struct rp_insn *in)
+/* A vector instruction while VSKIP is on. */
+static int skip_vector(struct rp_wave *w, const struct rp_insn *in)
 {
-    const struct rp_op_row *row = &rp_op_rows[in->op];
-    bool valu = row->fmt == RP_FMT_VOP1 || row->fmt == RP_FMT_VOP2 || row->fmt == RP_FMT_VOPC ||
-                row->fmt == RP_FMT_VOP3 || row->fmt == RP_FMT_VOP3P;
-    bool floats = rp_type_is_float(row->dst);
-
-    for (unsigned i = 0; i < 4; i++)
-        floats |= rp_type_is_float(row->src[i]);
-    return valu && floats;
-}
-
-static int mode_fault(struct rp_wave *w, const struct rp_insn *in)
-{
-    char text[120];
-    rp_isa_print(in, w->pc, text, sizeof text);
-    w->fault = (struct rp_fault){.kind = RP_FAULT_UNIMPLEMENTED, .pc = w->pc, .lane = -1};
-    snprintf(w->fault.text, sizeof w->fault.text,
-             "float instruction with MODE 0x%x, only 0x3f0 is implemented: %s", w->mode, text);
-    return RP_STEP_FAULT;
+    (void)w;
+    (void)in;
+    return RP_STEP_NEXT;
 }
 
 /*
@@ -95,7 +80,6 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     uint32_t left = *budget;
     uint64_t cycles = 0;
     int step = RP_STEP_NEXT;
-    bool no_floats = h->dispatch->kernel.no_floats;
     while (left) {
         struct rp_code_page *page = page_of(h, w);
         if (!page) {
@@ -112,12 +96,12 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
                 continue;
             }
             if (__builtin_expect(in->vgpr_top > w->vgpr_count || in->agpr_top > w->agpr_count, 0)) {
-                step = register_fault(w, in);
-                goto out;
-            }
-            if (__builtin_expect(no_floats, 0) && obeys_mode(in)) {
-                step = mode_fault(w, in);
-                goto out;
+                if (w->gpr_idx & RP_VALU_SKIP)
+                    fn = skip_vector;
+                else {
+                    step = register_fault(w, in);
+                    goto out;
+                }
             }
             w->pc += in->size_bytes;
             unsigned cost = rp_cost_cycles[in->cost_class];

@@ -70,11 +70,15 @@ struct rp_wave {
     uint32_t sgpr[RP_SGPR_COUNT];
     uint32_t scc;     /**< 0 or 1 */
     uint32_t mode;    /**< MODE register */
-    uint32_t gpr_idx; /**< s_set_gpr_idx state: index in [7:0], enables in [15:12], on in 31 */
+    uint32_t gpr_idx; /**< not 0: VALU instructions go the long way; RP_VALU_ flags, and while
+                           index mode is on the index in [7:0] and enables in [15:12] */
     uint32_t (*vgpr)[RP_LANES]; /**< row per VGPR, 64-byte aligned */
     uint32_t (*agpr)[RP_LANES]; /**< accumulation registers; same file at accum_offset */
-    uint32_t vgpr_count; /**< rows behind vgpr: an index beyond it is a fault at decode/exec */
+    uint32_t vgpr_count;        /**< rows behind vgpr: an index beyond it is a fault at decode/exec;
+                                     0 while VSKIP is on */
     uint32_t agpr_count;
+    uint32_t skip_vgpr_count; /**< while VSKIP is on, the two counts to restore */
+    uint32_t skip_agpr_count;
     struct rp_group *group;
     uint8_t *scratch;            /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
                                       b % 4, so that one dword of all lanes is one register row */
@@ -89,6 +93,39 @@ struct rp_wave {
     bool ended;
     struct rp_fault fault;
 };
+
+/** Why VALU instructions go the long way: rp_wave.gpr_idx. */
+enum {
+    RP_VALU_INDEX = 1u << 31, /**< VGPR index mode is on */
+    RP_VALU_MODE = 1u << 30,  /**< MODE asks for other float arithmetic than the default */
+    RP_VALU_SKIP = 1u << 29,  /**< VSKIP: vector instructions do nothing */
+};
+
+/* Fields of MODE: CDNA3 ISA guide, "state registers". */
+enum {
+    RP_MODE_ROUND_F32_SHIFT = 0,  /**< 0 nearest even, 1 up, 2 down, 3 toward zero */
+    RP_MODE_ROUND_F64_SHIFT = 2,  /**< f64 and f16 */
+    RP_MODE_DENORM_F32_SHIFT = 4, /**< bit 0: keep denormal inputs; bit 1: keep denormal results */
+    RP_MODE_DENORM_F64_SHIFT = 6,
+    RP_MODE_DX10_CLAMP = 1 << 8,
+    RP_MODE_IEEE = 1 << 9,
+    RP_MODE_FP16_OVFL = 1 << 23, /**< f16 results too large become the largest number */
+    RP_MODE_CSP_SHIFT = 29,
+    /* What compilers ask for, and what lane kernels compute: nearest even, all denormals kept, NaN
+     * clamps to 0, f16 overflows to infinity. IEEE they honour either way, but OMOD counts then. */
+    RP_MODE_USUAL = 0x3f0,
+    RP_MODE_FLOAT_BITS = 0x8003ff,
+};
+
+/** Sets MODE but for index mode and VSKIP, which live in gpr_idx. */
+static inline void rp_wave_set_mode(struct rp_wave *w, uint32_t mode)
+{
+    w->mode = mode;
+    if ((mode & RP_MODE_FLOAT_BITS) != RP_MODE_USUAL)
+        w->gpr_idx |= RP_VALU_MODE;
+    else
+        w->gpr_idx &= ~(uint32_t)RP_VALU_MODE;
+}
 
 /* EXEC and VCC are 64-bit views of two neighbouring SGPRs (little endian host). */
 static inline uint64_t rp_sgpr64(const struct rp_wave *w, unsigned index)

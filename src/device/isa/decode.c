@@ -116,7 +116,8 @@ static struct rp_opnd make_const(unsigned type, unsigned enc, uint64_t imm)
 
 /*
  * Inline floats. 16-bit float operands get the f16 pattern, 64-bit operands the f64 pattern, all
- * others the f32 pattern (for 16-bit integers see is_doubtful_const).
+ * others the f32 pattern: 16-bit integers, too, of which the lower half is left, as LLVM reads and
+ * writes them (packed ones have both halves of it).
  */
 static uint64_t inline_float(unsigned enc, unsigned type)
 {
@@ -140,6 +141,12 @@ static uint64_t inline_float(unsigned enc, unsigned type)
     default:
         return single[i];
     }
+}
+
+uint32_t rp_inline_as_f16(const struct rp_opnd *o)
+{
+    const bool is_float = o->index >= SRC_FLOAT_FIRST && o->index <= SRC_FLOAT_LAST;
+    return is_float ? (uint32_t)inline_float(o->index, RP_T_F16) : (uint32_t)o->imm;
 }
 
 /* Inline integers are 32-bit two's complement for operands up to 32 bits, else 64-bit. */
@@ -476,7 +483,8 @@ static void decode_vop3(struct dec *d, uint32_t w0)
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
     bool b_form = row->sdst != RP_T_NONE && row->fmt != RP_FMT_VOPC;
-    bool accumulates = row->fmt == RP_FMT_VOP2 && row->src[2] != RP_T_NONE;
+    bool accumulates = (row->fmt == RP_FMT_VOP2 || in->op == RP_OP_v_cvt_pkaccum_u8_f32) &&
+                       row->src[2] != RP_T_NONE;
     vop3_destination(d, w0, b_form);
     for (unsigned i = 0; i < 3; i++)
         if (!(accumulates && i == 2))
@@ -777,18 +785,6 @@ static void note_registers(struct rp_insn *in, const struct rp_opnd *o)
         in->agpr_top = top;
 }
 
-/*
- * What an inline float is for a 16-bit integer operand is told differently by different sources
- * (f16 or f32 pattern); no compiler emits one.
- */
-static bool is_doubtful_const(const struct rp_opnd *o)
-{
-    const bool int16 =
-        o->type == RP_T_U16 || o->type == RP_T_I16 || o->type == RP_T_B16 || o->type == RP_T_PK16;
-    return o->kind == RP_OPND_CONST && int16 && o->index >= SRC_FLOAT_FIRST &&
-           o->index <= SRC_FLOAT_LAST;
-}
-
 /* pops_exiting_wave_id and LDS direct access are for graphics. */
 static bool special_is_supported(unsigned enc)
 {
@@ -807,8 +803,7 @@ static void finish(struct dec *d)
     note_registers(in, &in->dst);
     for (unsigned i = 0; i < 4; i++) {
         note_registers(in, &in->src[i]);
-        if ((in->src[i].kind == RP_OPND_SPECIAL && !special_is_supported(in->src[i].index)) ||
-            is_doubtful_const(&in->src[i]))
+        if (in->src[i].kind == RP_OPND_SPECIAL && !special_is_supported(in->src[i].index))
             in->fn = rp_fault_operand;
     }
     if (in->fn == d->row->fn)

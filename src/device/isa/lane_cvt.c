@@ -67,6 +67,47 @@ static inline uint32_t rp_sat_u16_f32(float x)
     return (uint32_t)(int32_t)clamped;
 }
 
+/* ---- bytes and normalised integers ------------------------------------------------------ *
+ * The ISA document names the conversions without spelling them out. Rounding (to nearest even
+ * here; valu_round.c has the other modes) and the ends -32767, 32767, 65535 are those that the
+ * documentation of the CLRX assembler gives for this family. Adding and subtracting 1.5 * 2^52
+ * rounds to an integer; NaN gives 0. */
+
+static inline int32_t rp_norm(double x, double scale, double low)
+{
+    const double v = x * scale; /* exact: at most 24 + 16 bits */
+    const double inside = v > low ? (v < scale ? v : scale) : low;
+    return (int32_t)(((x == x ? inside : 0.0) + 0x1.8p52) - 0x1.8p52);
+}
+
+static inline int32_t rp_snorm16(double x)
+{
+    return rp_norm(x, 32767.0, -32767.0);
+}
+
+static inline int32_t rp_unorm16(double x)
+{
+    return rp_norm(x, 65535.0, 0.0);
+}
+
+static inline uint32_t rp_pack16(int32_t lo, int32_t hi)
+{
+    return ((uint32_t)lo & 0xffffu) | (uint32_t)hi << 16;
+}
+
+static inline uint32_t rp_u8_of_f32(float x)
+{
+    const float inside = x > 0.0f ? (x < 255.0f ? x : 255.0f) : 0.0f; /* NaN to 0 */
+    return (uint32_t)(int32_t)((inside + 0x1.8p23f) - 0x1.8p23f);
+}
+
+/* @p v as byte number b (mod 4) of c. */
+static inline uint32_t rp_insert_u8(uint32_t v, uint32_t b, uint32_t c)
+{
+    const uint32_t shift = 8 * (b & 3);
+    return (c & ~(0xffu << shift)) | v << shift;
+}
+
 static inline uint64_t rp_pair(float lo, float hi)
 {
     return (uint64_t)rp_bits_f32(hi) << 32 | rp_bits_f32(lo);

@@ -71,6 +71,22 @@ static inline uint32_t rp_fma_h16(float a, float b, float c)
     return rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, r)));
 }
 
+static inline uint32_t rp_flush_h16(uint32_t x)
+{
+    return (x & 0x7c00u) == 0 ? x & 0x8000u : x;
+}
+
+/* mad and mac of f16 round twice, product and sum, and know no denormals (their notes in the ISA
+ * document list rounding, exceptions and saturation but, unlike add and fma, not denormals; the
+ * documentation of the CLRX assembler says that they flush). */
+static inline uint32_t rp_mad_h16(uint32_t x, uint32_t y, uint32_t z)
+{
+    const float a = rp_f32_of_h16(rp_flush_h16(x)), b = rp_f32_of_h16(rp_flush_h16(y));
+    const float c = rp_f32_of_h16(rp_flush_h16(z));
+    const float p = rp_f32_of_h16(rp_flush_h16(rp_h16_of_f32(a * b)));
+    return rp_flush_h16(rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, p + c))));
+}
+
 /* Below 1: in f16 the subtraction rounds up to 1 for tiny negative numbers. */
 static inline uint32_t rp_fract_h16(float a)
 {
@@ -114,15 +130,24 @@ static inline uint32_t rp_div_fixup_h16(uint32_t q, uint32_t den, uint32_t num)
     return n > inf ? num | 0x0200u : r;
 }
 
-/* In the document's order: the addend, plus the low product, plus the high one, each sum rounded;
- * the products are exact. */
-static inline float rp_dot2_h16(uint32_t x, uint32_t y, float c)
+static inline float rp_flush_f32(float x)
 {
-    const float a0 = rp_f32_of_h16(x & 0xffffu), b0 = rp_f32_of_h16(y & 0xffffu);
-    const float a1 = rp_f32_of_h16(x >> 16), b1 = rp_f32_of_h16(y >> 16);
+    const uint32_t bits = rp_bits_f32(x);
+    return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
+}
+
+/* In the document's order: the addend, plus the low product, plus the high one, each sum rounded;
+ * the products are exact. Of all float dot products the document says that they heed neither
+ * rounding nor denormal mode and flush denormal inputs and outputs. */
+static inline float rp_dot2_h16(uint32_t x, uint32_t y, float z)
+{
+    const float a0 = rp_f32_of_h16(rp_flush_h16(x & 0xffffu)), c = rp_flush_f32(z);
+    const float a1 = rp_f32_of_h16(rp_flush_h16(x >> 16));
+    const float b0 = rp_f32_of_h16(rp_flush_h16(y & 0xffffu));
+    const float b1 = rp_f32_of_h16(rp_flush_h16(y >> 16));
     const float p0 = rp_nan1(a0, a0 * b0), p1 = rp_nan1(a1, a1 * b1);
-    const float t = rp_nan1(c, c + p0);
-    return rp_nan1(t, t + p1);
+    const float t = rp_flush_f32(rp_nan1(c, c + p0));
+    return rp_flush_f32(rp_nan1(t, t + p1));
 }
 
 /* ---- halves ------------------------------------------------------------------------------- */

@@ -69,6 +69,7 @@
 #define RP_SHAPE_h16_f16_i16(n, ...)     RP_LANE_ROW2(n, h16, f16, i16, __VA_ARGS__)
 #define RP_SHAPE_u16_h16(n, ...)         RP_LANE_ROW1(n, u16, h16, __VA_ARGS__)
 #define RP_SHAPE_u32_f32_f32(n, ...)     RP_LANE_ROW2(n, u32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_u32_f16_f16(n, ...)     RP_LANE_ROW2(n, u32, f16, f16, __VA_ARGS__)
 #define RP_SHAPE_u16_u32_u32(n, ...)     RP_LANE_ROW2(n, u16, u32, u32, __VA_ARGS__)
 #define RP_SHAPE_f64_f64_f64_f64(n, ...) RP_LANE_ROW3(n, f64, f64, f64, f64, __VA_ARGS__)
 #define RP_SHAPE_f64_u64_u64_u64(n, ...) RP_LANE_ROW3(n, f64, u64, u64, u64, __VA_ARGS__)

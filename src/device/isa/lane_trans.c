@@ -5,8 +5,9 @@
  * The hardware approximates these to about one unit in the last place of f32 and AMD does not
  * specify the bits. Here they are computed in f64 with an error below 2^-50 and rounded once, so
  * the f32 and f16 results are the correctly rounded ones except where the exact value lies within
- * 2^-50 of a rounding boundary; rcp and sqrt are correctly rounded always. Denormal operands and
- * results are kept. Do not expect bit equality with silicon.
+ * 2^-50 of a rounding boundary; rcp and sqrt are correctly rounded always. The ISA document says of
+ * the f32 forms of exp, log, rcp, rsq and sqrt that they flush denormals, whatever MODE says; all
+ * others keep them. Do not expect bit equality with silicon.
  *
  * All of it is plain f64 arithmetic in one order, without contraction and without libm, so that
  * every level, and every machine, gives the same bits.
@@ -138,6 +139,17 @@ static inline double rp_cos_turns(double x)
     const double odd = rp_choose(q > 0, -s, s), even = rp_choose(q == 0, c, -c);
     const double r = rp_choose(q * q == 1.0, odd, even) + 0.0;
     return rp_choose(x - x == 0, r, rp_f64_of(0xfff8000000000000u));
+}
+
+/* An f32 operand or result as the flushing forms see it: denormals are zeros of their sign. */
+static inline float rp_flushed(uint32_t bits)
+{
+    return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
+}
+
+static inline float rp_trans(uint32_t a, float r)
+{
+    return rp_nan1(rp_f32_of(a), rp_flushed(rp_bits_f32(r)));
 }
 
 static inline uint32_t rp_h16_nan(float a, double r)

@@ -70,6 +70,9 @@ bool rp_type_is_16bit(unsigned type);
  */
 void rp_valu_bind(struct rp_insn *in);
 
+/** Value of an inline constant in an f16 operand: a float's pattern becomes the f16 one. */
+uint32_t rp_inline_as_f16(const struct rp_opnd *constant);
+
 /* ---- handlers of what cannot execute; all fault through rp_wave_fault (exec/wave_host.h) ---- */
 
 /** Handler of NOEXEC rows and of VALU rows without lane kernel. */

@@ -333,6 +333,8 @@ static bool source_is_shown(const struct rp_insn *in, unsigned i)
     if (row->fmt == RP_FMT_VOP2 && i == 2)
         return in->op == RP_OP_v_fmamk_f32 || in->op == RP_OP_v_fmaak_f32 ||
                in->op == RP_OP_v_madmk_f16 || in->op == RP_OP_v_madak_f16;
+    if (in->op == RP_OP_v_cvt_pkaccum_u8_f32 && i == 2)
+        return false;
     return i != 3 || row->src[2] == RP_T_NONE;
 }
 

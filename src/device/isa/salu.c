@@ -250,12 +250,75 @@ static uint64_t double_bits(uint32_t v)
 
 OP1_32_NZ(rp_s_quadmask_b32, quad_any(a))
 OP1_64_NZ(rp_s_quadmask_b64, quad_any(a))
+/* Whole quads: every group of four bits that has one set is filled. */
+static uint64_t whole_quads(uint64_t v)
+{
+    v |= v >> 1;
+    v = (v | v >> 2) & 0x1111111111111111u;
+    return v * 15;
+}
+
+OP1_32_NZ(rp_s_wqm_b32, whole_quads(a))
+OP1_64_NZ(rp_s_wqm_b64, whole_quads(a))
 OP1_32_NZ(rp_s_abs_i32, (int32_t)a < 0 ? 0u - a : a)
 
 HANDLER(rp_s_bitreplicate_b64_b32)
 {
     A32;
     set64(w, in, double_bits(a));
+    return RP_STEP_NEXT;
+}
+
+/* ---- moves with M0 added to a register number ---- *
+ * A source beyond the last register reads s0, a destination beyond it is not written (ISA guide,
+ * "Scalar ALU operands"). VCC ends the file of a wave. */
+
+enum { LAST_SGPR = RP_SGPR_VCC_LO + 1 };
+
+static unsigned relative_source(const struct rp_wave *w, const struct rp_opnd *o)
+{
+    const uint64_t index = (uint64_t)o->index + w->sgpr[RP_SGPR_M0];
+    return index + o->dwords <= LAST_SGPR + 1 ? (unsigned)index : 0;
+}
+
+static bool relative_target(const struct rp_wave *w, const struct rp_opnd *o, unsigned *ret_index)
+{
+    const uint64_t index = (uint64_t)o->index + w->sgpr[RP_SGPR_M0];
+    if (index + o->dwords > LAST_SGPR + 1)
+        return false;
+    *ret_index = (unsigned)index;
+    return true;
+}
+
+HANDLER(rp_s_movrels_b32)
+{
+    if (in->src[0].kind != RP_OPND_SGPR)
+        return rp_fault_operand(w, in);
+    set32(w, in, w->sgpr[relative_source(w, &in->src[0])]);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_movrels_b64)
+{
+    if (in->src[0].kind != RP_OPND_SGPR)
+        return rp_fault_operand(w, in);
+    set64(w, in, rp_sgpr64(w, relative_source(w, &in->src[0])));
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_movreld_b32)
+{
+    unsigned index;
+    if (relative_target(w, &in->dst, &index))
+        w->sgpr[index] = rp_opnd_u32(w, &in->src[0]);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_movreld_b64)
+{
+    unsigned index;
+    if (relative_target(w, &in->dst, &index))
+        rp_sgpr64_set(w, index, rp_opnd_u64(w, &in->src[0]));
     return RP_STEP_NEXT;
 }
 

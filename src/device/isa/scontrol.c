@@ -78,6 +78,51 @@ HANDLER(rp_s_call_b64)
     return branch_if(w, in, true);
 }
 
+/*
+ * Forks, an older way to diverge: the side with fewer lanes runs first, the other is pushed on a
+ * stack of four SGPRs per entry, EXEC below the address, counted by MODE.CSP; join pops it.
+ */
+static void fork_at(struct rp_wave *w, uint64_t condition, uint64_t target)
+{
+    const uint64_t exec = RP_EXEC(w), pass = condition & exec, fail = ~condition & exec;
+    const unsigned csp = w->mode >> RP_MODE_CSP_SHIFT;
+    const bool fail_first = __builtin_popcountll(fail) < __builtin_popcountll(pass);
+    if (pass == exec || fail == exec) {
+        w->pc = pass == exec ? target : w->pc;
+        return;
+    }
+    rp_sgpr64_set(w, 4 * csp, fail_first ? pass : fail);
+    rp_sgpr64_set(w, 4 * csp + 2, fail_first ? target : w->pc);
+    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, fail_first ? fail : pass);
+    w->mode += 1u << RP_MODE_CSP_SHIFT; /* three bits, which wrap */
+    if (!fail_first)
+        w->pc = target;
+}
+
+HANDLER(rp_s_cbranch_g_fork)
+{
+    fork_at(w, rp_opnd_u64(w, &in->src[0]), rp_opnd_u64(w, &in->src[1]) & ~3ull);
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_cbranch_i_fork)
+{
+    fork_at(w, rp_opnd_u64(w, &in->src[0]), w->pc + (uint64_t)((int64_t)in->offset * 4));
+    return RP_STEP_NEXT;
+}
+
+HANDLER(rp_s_cbranch_join)
+{
+    unsigned csp = w->mode >> RP_MODE_CSP_SHIFT;
+    if (csp == rp_opnd_u32(w, &in->src[0]))
+        return RP_STEP_NEXT;
+    w->mode -= 1u << RP_MODE_CSP_SHIFT;
+    csp = w->mode >> RP_MODE_CSP_SHIFT;
+    w->pc = rp_sgpr64(w, 4 * csp + 2) & ~3ull;
+    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, rp_sgpr64(w, 4 * csp));
+    return RP_STEP_NEXT;
+}
+
 /* ---- scheduling ---- */
 
 /* Also s_waitcnt, priorities, trace and cache hints: memory completes in order here, and what is
@@ -110,6 +155,14 @@ HANDLER(rp_s_sleep)
     return RP_STEP_YIELD;
 }
 
+/* Bit 0 set kills the wave for debugging the host's kill command, of which nothing is written. */
+HANDLER(rp_s_setkill)
+{
+    if (in->offset & 1)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "killing a wave is not supported");
+    return RP_STEP_NEXT;
+}
+
 /* Halt bit 0 clear is a no-op; set stops the wave until a debugger resumes it, which nobody can. */
 HANDLER(rp_s_sethalt)
 {
@@ -140,37 +193,66 @@ HANDLER(rp_s_sendmsg)
     return RP_STEP_NEXT;
 }
 
-/* ---- VGPR index mode: index in M0[7:0], enables in M0[15:12]; gpr_idx bit 31 is "on" ---- */
+/* ---- VGPR index mode: index in M0[7:0], enables in M0[15:12] ---- */
 
-static void set_gpr_idx(struct rp_wave *w, uint32_t index, uint32_t enables, uint32_t on)
+static void turn_gpr_idx(struct rp_wave *w, bool on)
+{
+    w->gpr_idx = (w->gpr_idx & (RP_VALU_MODE | RP_VALU_SKIP)) |
+                 (on ? RP_VALU_INDEX | (w->sgpr[RP_SGPR_M0] & 0xf0ffu) : 0);
+}
+
+static void set_gpr_idx(struct rp_wave *w, uint32_t index, uint32_t enables, bool on)
 {
     uint32_t *m0 = &w->sgpr[RP_SGPR_M0];
     *m0 = (*m0 & ~0xf0ffu) | (index & 0xff) | (enables & 15) << 12;
-    w->gpr_idx = on ? (1u << 31 | (*m0 & 0xf0ffu)) : 0;
+    turn_gpr_idx(w, on);
 }
 
 HANDLER(rp_s_set_gpr_idx_on)
 {
-    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), (uint32_t)in->src[1].imm, 1);
+    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), (uint32_t)in->src[1].imm, true);
     return RP_STEP_NEXT;
 }
 
 HANDLER(rp_s_set_gpr_idx_idx)
 {
-    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), w->sgpr[RP_SGPR_M0] >> 12, w->gpr_idx >> 31);
+    set_gpr_idx(w, rp_opnd_u32(w, &in->src[0]), w->sgpr[RP_SGPR_M0] >> 12,
+                w->gpr_idx & RP_VALU_INDEX);
     return RP_STEP_NEXT;
 }
 
 HANDLER(rp_s_set_gpr_idx_mode)
 {
-    set_gpr_idx(w, w->sgpr[RP_SGPR_M0], (uint32_t)in->offset, w->gpr_idx >> 31);
+    set_gpr_idx(w, w->sgpr[RP_SGPR_M0], (uint32_t)in->offset, w->gpr_idx & RP_VALU_INDEX);
     return RP_STEP_NEXT;
 }
 
 HANDLER(rp_s_set_gpr_idx_off)
 {
     (void)in;
-    w->gpr_idx = 0;
+    turn_gpr_idx(w, false);
+    return RP_STEP_NEXT;
+}
+
+/* While VSKIP is on, no vector instruction does anything. */
+static void turn_vskip(struct rp_wave *w, bool on)
+{
+    const bool was_on = w->gpr_idx & RP_VALU_SKIP;
+    if (on == was_on)
+        return;
+    w->gpr_idx ^= RP_VALU_SKIP;
+    /* Without registers, what names one takes the run loop's way out, which looks at VSKIP. */
+    if (on) {
+        w->skip_vgpr_count = w->vgpr_count;
+        w->skip_agpr_count = w->agpr_count;
+    }
+    w->vgpr_count = on ? 0 : w->skip_vgpr_count;
+    w->agpr_count = on ? 0 : w->skip_agpr_count;
+}
+
+HANDLER(rp_s_setvskip)
+{
+    turn_vskip(w, rp_opnd_u32(w, &in->src[0]) >> (rp_opnd_u32(w, &in->src[1]) & 31) & 1);
     return RP_STEP_NEXT;
 }
 
@@ -191,8 +273,9 @@ enum {
 
 enum {
     MODE_GPR_IDX_EN = 1u << 27,
-    /* round to nearest even, denormals kept, DX10_CLAMP, IEEE: all that lane kernels compute */
-    MODE_SUPPORTED = 0x3f0,
+    MODE_VSKIP = 1u << 28,
+    /* Traps on float exceptions (20:12) and single steps (11) need a trap handler. */
+    MODE_TRAPS = 0x1ff800,
     XCC_COUNT = 8, /* MI300X: eight accelerator dies, workgroups dealt out in turn */
 };
 
@@ -208,7 +291,8 @@ static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
     const struct rp_exec_host *host;
     switch (id) {
     case HWREG_MODE:
-        *ret = (w->mode & ~(uint32_t)MODE_GPR_IDX_EN) | (w->gpr_idx >> 31 ? MODE_GPR_IDX_EN : 0);
+        *ret = w->mode | (w->gpr_idx & RP_VALU_INDEX ? MODE_GPR_IDX_EN : 0) |
+               (w->gpr_idx & RP_VALU_SKIP ? MODE_VSKIP : 0);
         return true;
     case HWREG_STATUS:
         *ret = status_register(w);
@@ -258,13 +342,14 @@ HANDLER(rp_s_setreg_b32)
         return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
                              "hardware register %u cannot be written", id);
     const uint32_t value = (w->mode & ~mask) | ((rp_opnd_u32(w, &in->src[0]) << low) & mask);
-    if ((value & ~(uint32_t)MODE_GPR_IDX_EN) != MODE_SUPPORTED)
+    if (value & MODE_TRAPS)
         return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
-                             "MODE 0x%x is not supported: only round to nearest even with "
-                             "denormals, IEEE and DX10_CLAMP (0x%x)",
-                             value, (unsigned)MODE_SUPPORTED);
-    w->mode = MODE_SUPPORTED;
+                             "MODE 0x%x: traps on float exceptions and debugging are not supported",
+                             value);
+    rp_wave_set_mode(w, value & ~(uint32_t)(MODE_GPR_IDX_EN | MODE_VSKIP));
     if (mask & MODE_GPR_IDX_EN)
-        w->gpr_idx = value & MODE_GPR_IDX_EN ? (1u << 31 | (w->sgpr[RP_SGPR_M0] & 0xf0ffu)) : 0;
+        turn_gpr_idx(w, value & MODE_GPR_IDX_EN);
+    if (mask & MODE_VSKIP)
+        turn_vskip(w, value & MODE_VSKIP);
     return RP_STEP_NEXT;
 }

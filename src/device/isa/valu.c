@@ -167,27 +167,25 @@ static bool keeps_other_half(const struct rp_insn *in)
     }
 }
 
-/* Modifier combinations whose result this file would have to guess. */
+/*
+ * Modifier combinations whose result this file would have to guess: LLVM assembles them, but no
+ * public source says what they do. op_sel of v_align*: the ISA documents' pseudo code has none.
+ * neg and abs of packed operands outside VOP3P (v_dot2c, SDWA): of one half, or of both?
+ */
 static bool is_unsupported(const struct rp_insn *in)
 {
-    const bool compares = in->dst.kind == RP_OPND_NONE;
-    /* Hardware ignores OMOD when denormals are kept, as they always are here; no compiler
-     * emits it then. */
-    if (in->omod != 0)
-        return true;
     if (in->op_sel != 0 && (in->op == RP_OP_v_alignbit_b32 || in->op == RP_OP_v_alignbyte_b32))
-        return true;
-    if (in->flags & RP_IF_CLAMP && !compares && !is_float(in->dst.type) &&
-        !rp_saturating_lane(in->op))
         return true;
     for (unsigned i = 0; i < 3; i++) {
         const unsigned type = in->src[i].type;
         const bool packed = type == RP_T_PK16 || type == RP_T_PKF16;
         if (packed && in->fmt != RP_FMT_VOP3P && ((in->neg | in->abs) >> i & 1))
             return true;
-        /* An inline constant has one f32; compilers never select the other. */
-        if (type == RP_T_PKF32 && in->src[i].kind == RP_OPND_CONST &&
-            ((in->op_sel | in->op_sel_hi) >> i & 1))
+        /* An inline constant has one f32 (the other may be 0 or the same), unless it is 0. */
+        const unsigned high =
+            in->op == RP_OP_v_pk_mov_b32 ? in->op_sel : in->op_sel | in->op_sel_hi;
+        if (type == RP_T_PKF32 && in->src[i].kind == RP_OPND_CONST && in->src[i].imm != 0 &&
+            (high >> i & 1))
             return true;
     }
     return false;
@@ -197,7 +195,7 @@ static void choose_lane(struct rp_insn *in)
 {
     if (in->flags & RP_IF_CLAMP && in->dst.kind != RP_OPND_NONE && !is_float(in->dst.type))
         in->lane = rp_saturating_lane(in->op);
-    else
+    if (!in->lane)
         in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
     if (!in->lane)
         in->fn = rp_fault_unimplemented;
@@ -244,20 +242,21 @@ static void choose_short_way(struct rp_insn *in)
         in->fn = with_signs[n - 1][in->dst.dwords - 1];
 }
 
-/* How an inline constant reads as an f16 is not documented for v_fma_mix; 0 is 0 either way. */
-static bool has_f16_constant(const struct rp_insn *in)
+/*
+ * Inline floats are f16 patterns for the f16 sources of v_fma_mix: Mesa's compiler for this family
+ * takes such an operand for 16 bits wide when it looks for a constant.
+ */
+static void narrow_constants(struct rp_insn *in)
 {
     for (unsigned i = 0; i < 3; i++)
-        if (in->src[i].kind == RP_OPND_CONST && in->src[i].imm != 0 && in->op_sel_hi >> i & 1)
-            return true;
-    return false;
+        if (in->src[i].kind == RP_OPND_CONST && in->op_sel_hi >> i & 1)
+            in->src[i].imm = rp_inline_as_f16(&in->src[i]);
 }
 
 void rp_valu_bind(struct rp_insn *in)
 {
     if (in->fn == rp_valu_mix) {
-        if (has_f16_constant(in))
-            in->fn = rp_fault_operand;
+        narrow_constants(in);
         in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
         return;
     }

@@ -118,7 +118,43 @@ const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_
 /** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
 rp_insn_fn rp_valu_packed_f32;
 
-/** Lane kernels with saturation, for the integer forms of CLAMP; NULL if there is none. */
+/** Lane kernels with saturation, for the integer forms of CLAMP; NULL where CLAMP does nothing. */
 rp_lane_fn *rp_saturating_lane(unsigned op);
+
+/* ---- MODE other than the default: valu_mode.c, valu_round.c ---- */
+
+/** Rounding (a field of MODE) of results of a float type. */
+unsigned rp_mode_round(uint32_t mode, unsigned type);
+
+/**
+ * A source as the instruction sees it: denormals flushed where MODE says so.
+ * @param rows  where the changed rows go; may be those of @p src
+ */
+const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned type,
+                               const uint32_t *src, struct rp_rows *rows);
+
+/** Turns a lane kernel's result @p r into that of args->mode. @p args still has the sources. */
+void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
+
+/** Whether OMOD has an effect, which it has in few modes. */
+bool rp_mode_has_omod(const struct rp_insn *in, uint32_t mode);
+
+/** One f32 or f16 operand, or (@p result) result, flushed where MODE says so. */
+uint32_t rp_mode_flush_f32(uint32_t mode, bool result, uint32_t v);
+uint32_t rp_mode_flush_f16(uint32_t mode, bool result, uint32_t v);
+
+/** FP16_OVFL: the largest f16 instead of an infinity that finite operands gave. */
+uint32_t rp_mode_f16_overflow(uint32_t mode, uint32_t half, bool finite_operands);
+
+/** The part of rp_mode_result that rounds. */
+void rp_round_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
+
+/** Rows of a float type times a power of two. */
+void rp_round_scale(unsigned type, unsigned round, double scale, struct rp_rows *r);
+
+/** f64 to the bits of an f16. NaN loses its payload. */
+uint32_t rp_round_f16(double v, unsigned round);
+
+float rp_round_fma_f32(float a, float b, float c, unsigned round);
 
 #endif

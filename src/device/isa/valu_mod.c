@@ -5,6 +5,8 @@
  * The order is that of the hardware: DPP moves lanes of src0; SDWA or op_sel picks a part; abs,
  * then neg; the operation; clamp; placement in the destination; EXEC.
  */
+#include <math.h>
+
 #include "valu.h"
 
 /* ---- VGPR index mode ---- */
@@ -13,11 +15,13 @@
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
                                        struct rp_insn *moved)
 {
-    if (!(w->gpr_idx >> 31))
+    if (!(w->gpr_idx & RP_VALU_INDEX))
         return in;
     const uint32_t m0 = w->sgpr[RP_SGPR_M0], index = m0 & 0xff, enables = m0 >> 12 & 15;
-    const bool tied = rp_op_rows[in->op].fmt == RP_FMT_VOP2 && in->src[2].kind == RP_OPND_VGPR &&
-                      in->src[2].index == in->dst.index;
+    const bool accumulates =
+        rp_op_rows[in->op].fmt == RP_FMT_VOP2 || in->op == RP_OP_v_cvt_pkaccum_u8_f32;
+    const bool tied =
+        accumulates && in->src[2].kind == RP_OPND_VGPR && in->src[2].index == in->dst.index;
     *moved = *in;
     struct rp_opnd *const operands[4] = {&moved->src[0], &moved->src[1], &moved->src[2],
                                          &moved->dst};
@@ -200,6 +204,7 @@ static const uint32_t *modified_source(const struct rp_insn *in, unsigned i, con
 static void fetch_sources(const struct rp_wave *w, const struct rp_insn *in, struct rp_rows b[3],
                           const uint32_t *s[3], uint64_t *active)
 {
+    const bool usual = !(w->gpr_idx & RP_VALU_MODE);
     for (unsigned i = 0; i < 3; i++) {
         if (in->src[i].kind == RP_OPND_NONE)
             continue;
@@ -208,58 +213,67 @@ static void fetch_sources(const struct rp_wave *w, const struct rp_insn *in, str
             s[i] = apply_dpp(in, s[i], in->src[i].dwords, &b[i], active);
         s[i] = in->fmt == RP_FMT_VOP3P ? packed_source(in, i, s[i], &b[i])
                                        : modified_source(in, i, s[i], &b[i]);
+        if (!usual)
+            s[i] = rp_mode_source(w->mode, in, in->src[i].type, s[i], &b[i]);
     }
 }
 
 /* ---- results ---- */
 
-static uint32_t clamp_f32(uint32_t bits)
+/* NaN becomes 0 under DX10_CLAMP, and stays otherwise. */
+static uint32_t clamp_f32(uint32_t bits, bool dx10)
 {
     float f;
     memcpy(&f, &bits, sizeof f);
-    f = f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f; /* NaN to 0: DX10_CLAMP */
+    if (f != f && !dx10)
+        return bits;
+    f = f > 0.0f ? (f < 1.0f ? f : 1.0f) : 0.0f;
     memcpy(&bits, &f, sizeof f);
     return bits;
 }
 
-static uint64_t clamp_f64(uint64_t bits)
+static uint64_t clamp_f64(uint64_t bits, bool dx10)
 {
     double f;
     memcpy(&f, &bits, sizeof f);
+    if (f != f && !dx10)
+        return bits;
     f = f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
     memcpy(&bits, &f, sizeof f);
     return bits;
 }
 
 /* f16 bit patterns order like integers: negative or NaN to 0, above 1.0 (0x3c00) to 1.0. */
-static uint32_t clamp_f16(uint32_t half)
+static uint32_t clamp_f16(uint32_t half, bool dx10)
 {
     half &= 0xffff;
+    if ((half & 0x7fff) > 0x7c00 && !dx10)
+        return half;
     if (half & 0x8000 || half > 0x7c00)
         return 0;
     return half > 0x3c00 ? 0x3c00 : half;
 }
 
-static void clamp_result(unsigned type, struct rp_rows *r)
+static void clamp_result(unsigned type, bool dx10, struct rp_rows *r)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         uint32_t *lo = &r->row[0][lane], *hi = &r->row[1][lane];
         switch (type) {
         case RP_T_F32:
-            *lo = clamp_f32(*lo);
+            *lo = clamp_f32(*lo, dx10);
             break;
         case RP_T_PKF32:
-            *lo = clamp_f32(*lo);
-            *hi = clamp_f32(*hi);
+            *lo = clamp_f32(*lo, dx10);
+            *hi = clamp_f32(*hi, dx10);
             break;
         case RP_T_F16:
-            *lo = clamp_f16(*lo);
+            *lo = clamp_f16(*lo, dx10);
             break;
         case RP_T_PKF16:
-            *lo = clamp_f16(*lo) | clamp_f16(*lo >> 16) << 16;
+            *lo = clamp_f16(*lo, dx10) | clamp_f16(*lo >> 16, dx10) << 16;
             break;
         case RP_T_F64: {
-            const uint64_t v = clamp_f64((uint64_t)*hi << 32 | *lo);
+            const uint64_t v = clamp_f64((uint64_t)*hi << 32 | *lo, dx10);
             *lo = (uint32_t)v;
             *hi = (uint32_t)(v >> 32);
             break;
@@ -307,6 +321,20 @@ static void pk_mov(const struct rp_insn *in, const uint32_t *const s[2], struct 
     memcpy(r->row[1], s[1] + (in->op_sel & 2 ? RP_LANES : 0), sizeof r->row[1]);
 }
 
+/* A computed result into the destination: MODE, clamp, place, EXEC. */
+static void write_result(struct rp_wave *w, const struct rp_insn *in,
+                         const struct rp_lane_args *args, struct rp_rows *result, uint64_t active)
+{
+    uint32_t *dst = w->vgpr[in->dst.index];
+    if (w->gpr_idx & RP_VALU_MODE)
+        rp_mode_result(in, args, result);
+    if (in->flags & RP_IF_CLAMP)
+        clamp_result(in->dst.type, w->mode & RP_MODE_DX10_CLAMP, result);
+    place_result(in, dst, result);
+    for (unsigned i = 0; i < in->dst.dwords; i++)
+        rp_row_blend(dst + i * RP_LANES, result->row[i], active);
+}
+
 static int execute(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_rows b[3], result;
@@ -325,21 +353,16 @@ static int execute(struct rp_wave *w, const struct rp_insn *in)
         a.s2 = s[2];
         if (in->src[3].kind != RP_OPND_NONE)
             a.mask_in = rp_opnd_u64(w, &in->src[3]);
-        direct = active == ~0ull && !(in->flags & (RP_IF_DSTMOD | RP_IF_SDWA));
+        direct = active == ~0ull && !(in->flags & (RP_IF_DSTMOD | RP_IF_SDWA)) &&
+                 !(w->gpr_idx & RP_VALU_MODE);
         if (in->dst.kind == RP_OPND_NONE)
             a.d = NULL;
         else if (direct)
             a.d = w->vgpr[in->dst.index];
         in->lane(&a);
     }
-    if (in->dst.kind != RP_OPND_NONE && !direct) {
-        uint32_t *dst = w->vgpr[in->dst.index];
-        if (in->flags & RP_IF_CLAMP)
-            clamp_result(in->dst.type, &result);
-        place_result(in, dst, &result);
-        for (unsigned i = 0; i < in->dst.dwords; i++)
-            rp_row_blend(dst + i * RP_LANES, result.row[i], active);
-    }
+    if (in->dst.kind != RP_OPND_NONE && !direct)
+        write_result(w, in, &a, &result, active);
     if (in->sdst.kind != RP_OPND_NONE)
         rp_sgpr64_set(w, in->sdst.index, a.mask_out & active);
     return RP_STEP_NEXT;
@@ -369,6 +392,8 @@ int rp_valu_packed_f32(struct rp_wave *w, const struct rp_insn *in)
 int rp_valu(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_insn moved;
+    if (w->gpr_idx & RP_VALU_SKIP)
+        return RP_STEP_NEXT;
     const struct rp_insn *used = rp_apply_gpr_idx(w, in, &moved);
     if (!used || !rp_registers_exist(w, used))
         return rp_fault_register(w, in);
@@ -386,7 +411,7 @@ int rp_valu_cmp(struct rp_wave *w, const struct rp_insn *in)
 int rp_valu_cmpx(struct rp_wave *w, const struct rp_insn *in)
 {
     const int step = rp_valu(w, in);
-    if (step == RP_STEP_NEXT)
+    if (step == RP_STEP_NEXT && !(w->gpr_idx & RP_VALU_SKIP))
         rp_sgpr64_set(w, RP_SGPR_EXEC_LO, rp_sgpr64(w, in->sdst.index));
     return step;
 }
@@ -398,15 +423,22 @@ static const uint32_t *mix_source(const struct rp_wave *w, const struct rp_insn 
 {
     const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
     const uint32_t *src = rp_fetch(w, &in->src[i], b);
-    if (in->op_sel_hi >> i & 1) {
+    const bool half = in->op_sel_hi >> i & 1;
+    if (half) {
         struct rp_lane_args widen = {.mode = w->mode, .s0 = src, .d = b->row[0]};
         if (in->op_sel >> i & 1) {
             for (unsigned lane = 0; lane < RP_LANES; lane++)
                 b->row[1][lane] = src[lane] >> 16;
             widen.s0 = b->row[1];
         }
+        for (unsigned lane = 0; lane < RP_LANES && w->gpr_idx & RP_VALU_MODE; lane++)
+            b->row[1][lane] = rp_mode_flush_f16(w->mode, false, widen.s0[lane] & 0xffff);
+        if (w->gpr_idx & RP_VALU_MODE)
+            widen.s0 = b->row[1];
         rp_lane_widen_f16()(&widen);
         src = b->row[0];
+    } else if (w->gpr_idx & RP_VALU_MODE) {
+        src = rp_mode_source(w->mode, in, RP_T_F32, src, b);
     }
     if (!neg && !abs)
         return src;
@@ -414,9 +446,36 @@ static const uint32_t *mix_source(const struct rp_wave *w, const struct rp_insn 
     return b->row[0];
 }
 
+/* What the lane kernel of v_fma_mix has computed to nearest even, in the wave's MODE. */
+static void mix_in_mode(uint32_t mode, bool to_f16, const struct rp_lane_args *a,
+                        struct rp_rows *result)
+{
+    const unsigned round = rp_mode_round(mode, RP_T_F32);
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        uint32_t *d = &result->row[0][lane], bits;
+        float v[3], r;
+        memcpy(&v[0], &a->s0[lane], sizeof v[0]);
+        memcpy(&v[1], &a->s1[lane], sizeof v[1]);
+        memcpy(&v[2], &a->s2[lane], sizeof v[2]);
+        r = rp_round_fma_f32(v[0], v[1], v[2], round);
+        if (r != r)
+            continue; /* the kernel's NaN is right */
+        memcpy(&bits, &r, sizeof bits);
+        *d = bits = rp_mode_flush_f32(mode, true, bits);
+        if (!to_f16)
+            continue;
+        const bool finite = isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
+        memcpy(&r, &bits, sizeof r);
+        *d = rp_round_f16((double)r, rp_mode_round(mode, RP_T_F16));
+        *d = rp_mode_flush_f16(mode, true, rp_mode_f16_overflow(mode, *d, finite));
+    }
+}
+
 int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_insn moved;
+    if (w->gpr_idx & RP_VALU_SKIP)
+        return RP_STEP_NEXT;
     const struct rp_insn *used = rp_apply_gpr_idx(w, in, &moved);
     if (!used || !rp_registers_exist(w, used))
         return rp_fault_register(w, in);
@@ -424,7 +483,8 @@ int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
     const uint64_t exec = RP_EXEC(w);
     uint32_t *dst = w->vgpr[used->dst.index];
     const bool to_f16 = in->op != RP_OP_v_fma_mix_f32;
-    const bool direct = exec == ~0ull && !to_f16 && !(in->flags & RP_IF_CLAMP);
+    const bool usual = !(w->gpr_idx & RP_VALU_MODE);
+    const bool direct = exec == ~0ull && !to_f16 && !(in->flags & RP_IF_CLAMP) && usual;
     struct rp_lane_args a = {.mode = w->mode,
                              .s0 = mix_source(w, used, 0, &b[0]),
                              .s1 = mix_source(w, used, 1, &b[1]),
@@ -433,8 +493,10 @@ int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
     in->lane(&a);
     if (direct)
         return RP_STEP_NEXT;
+    if (!usual)
+        mix_in_mode(w->mode, to_f16, &a, &result);
     if (in->flags & RP_IF_CLAMP) /* 0 and 1 are f16 values: before or after rounding is the same */
-        clamp_result(in->dst.type, &result);
+        clamp_result(in->dst.type, w->mode & RP_MODE_DX10_CLAMP, &result);
     const unsigned shift = in->op == RP_OP_v_fma_mixhi_f16 ? 16 : 0;
     const uint32_t keep = to_f16 ? ~(0xffffu << shift) : 0;
     for (unsigned lane = 0; lane < RP_LANES && to_f16; lane++)

@@ -47,6 +47,7 @@ s_movrels_b32 s8, s16
 s_movrels_b64 s[8:9], s[16:17]
 s_movreld_b32 s8, s16
 s_movreld_b64 s[8:9], s[16:17]
+s_cbranch_join s8
 s_abs_i32 s8, s16
 s_set_gpr_idx_idx s3
 s_andn1_saveexec_b64 s[8:9], s[16:17]

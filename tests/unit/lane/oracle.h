@@ -57,6 +57,9 @@ __float128 fmt_value(struct fmt f, uint64_t bits); /* any bits */
 uint64_t fmt_round(struct fmt f, __float128 v);
 uint64_t fmt_round_rtz(struct fmt f, __float128 v);
 
+/* To one of MODE's roundings: 0 nearest even, 1 up, 2 down, 3 toward zero. */
+uint64_t fmt_round_to(struct fmt f, __float128 v, int mode);
+
 /* x*y + z rounded to odd at 113 bits, from where one more rounding is harmless. */
 __float128 quad_fma(__float128 x, __float128 y, __float128 z);
 

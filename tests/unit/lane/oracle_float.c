@@ -323,6 +323,18 @@ static uint64_t transcendental(struct fmt f, uint64_t a, int which)
     return result1(f, r, a);
 }
 
+/* Zero of the same sign for a denormal. */
+static uint64_t flushed(struct fmt f, uint64_t x)
+{
+    const int denormal = (x >> f.mant_bits & (((uint64_t)1 << f.exp_bits) - 1)) == 0;
+    return denormal ? with_sign(f, 0, sign_of(f, x)) : x;
+}
+
+static uint64_t flushing(uint64_t a, int which)
+{
+    return flushed(fmt_f32, transcendental(fmt_f32, flushed(fmt_f32, a), which));
+}
+
 /* ---- division ----------------------------------------------------------------------------- */
 
 static uint64_t fixup(struct fmt f, uint64_t q, uint64_t den, uint64_t num)
@@ -492,13 +504,46 @@ static uint64_t cube(const struct lane_in *in, int what)
 
 static uint64_t dot2(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t acc = c;
+    uint64_t acc = flushed(fmt_f32, c);
     for (int half = 0; half < 2; half++) {
-        const uint64_t x = convert(fmt_f16, fmt_f32, a >> (16 * half) & 0xffff);
-        const uint64_t y = convert(fmt_f16, fmt_f32, b >> (16 * half) & 0xffff);
-        acc = added(fmt_f32, acc, times(fmt_f32, x, y));
+        const uint64_t x = flushed(fmt_f16, a >> (16 * half) & 0xffff);
+        const uint64_t y = flushed(fmt_f16, b >> (16 * half) & 0xffff);
+        acc = added(fmt_f32, acc,
+                    times(fmt_f32, convert(fmt_f16, fmt_f32, x), convert(fmt_f16, fmt_f32, y)));
+        acc = flushed(fmt_f32, acc);
     }
     return acc;
+}
+
+/* Two roundings, no denormals anywhere. The addend's NaN counts before that of an invalid product.
+ */
+static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
+{
+    const struct fmt f = fmt_f16;
+    const uint64_t x = flushed(f, a), y = flushed(f, b), z = flushed(f, c);
+    if (!fmt_is_nan(f, x) && !fmt_is_nan(f, y) && fmt_is_nan(f, z))
+        return fmt_quiet(f, z);
+    return flushed(f, added(f, flushed(f, times(f, x, y)), z));
+}
+
+/* Integer steps of 1/scale, ties to even, within the ends; NaN is 0. */
+static uint64_t normalised(struct fmt f, uint64_t a, int scale, int least)
+{
+    const __float128 v = integral(fmt_value(f, a) * scale, 'n');
+    const int steps = v != v ? 0 : v < least ? least : v > scale ? scale : (int)v;
+    return (uint64_t)(int64_t)steps & 0xffff;
+}
+
+static uint64_t with_byte(uint64_t a, uint64_t b, uint64_t c)
+{
+    const __float128 v = integral(fmt_value(fmt_f32, a), 'n');
+    uint64_t bytes[4], r = 0;
+    for (int i = 0; i < 4; i++)
+        bytes[i] = c >> (8 * i) & 0xff;
+    bytes[b % 4] = v > 255 ? 255 : v > 0 ? (uint64_t)v : 0;
+    for (int i = 3; i >= 0; i--)
+        r = r * 256 + bytes[i];
+    return r;
 }
 
 static uint64_t mul_legacy(uint64_t a, uint64_t b)

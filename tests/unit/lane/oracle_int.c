@@ -29,6 +29,17 @@ static uint64_t flip(uint64_t x, unsigned n)
     return r;
 }
 
+/* The document's table, copied a second time, as digits. */
+static uint64_t listed(uint64_t a)
+{
+    static const char digits[] = "137f5fff7ffffffff26efafffbffffffdf4cff5fffdfffff9bf8fffafffeffff"
+                                 "ffff4cdf6fffeffffffff89bf99ffdffffff7f13ff9fffbfffff6ef26ff6fff7"
+                                 "bfffffff23bfaffff7fffffff19df5ffffefffffef8cffaffffdffff67f4fff5"
+                                 "9fffdfffffff8ceff66ffefffffff467ff6fff7fffffbf239ff9fffbffff9df1";
+    const char digit[2] = {digits[a % 256], 0};
+    return strtoul(digit, NULL, 16);
+}
+
 static unsigned last_carry;
 
 /* Ripple-carry adder; the carry out stays in last_carry. */

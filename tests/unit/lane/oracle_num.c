@@ -78,7 +78,7 @@ __float128 fmt_value(struct fmt f, uint64_t bits)
     return negative ? -v : v;
 }
 
-static uint64_t round_mode(struct fmt f, __float128 v, int to_zero)
+uint64_t fmt_round_to(struct fmt f, __float128 v, int mode)
 {
     unsigned __int128 q;
     memcpy(&q, &v, sizeof q);
@@ -88,8 +88,10 @@ static uint64_t round_mode(struct fmt f, __float128 v, int to_zero)
     const int bias = (1 << (f.exp_bits - 1)) - 1, max_exp = (int)ones(f.exp_bits);
     if (e == 0x7fff)
         return m ? fmt_default_nan(f) : fmt_inf(f, negative);
+    /* Whether what is cut off makes the magnitude grow, apart from nearest even. */
+    const int away = mode == 1 ? !negative : mode == 2 ? negative : 0;
     if (e == 0)
-        return sign; /* below every format here */
+        return sign; /* zero: smaller numbers do not occur */
     m |= (unsigned __int128)1 << 112;
     int out_exp = e - 16383 + bias, drop = 112 - f.mant_bits;
     if (out_exp < 1) {
@@ -97,27 +99,27 @@ static uint64_t round_mode(struct fmt f, __float128 v, int to_zero)
         out_exp = 0;
     }
     if (drop > 126)
-        return sign;
+        return sign | (uint64_t)away;
     uint64_t r = (uint64_t)(m >> drop);
     const unsigned __int128 rest = m & (((unsigned __int128)1 << drop) - 1);
     const unsigned __int128 half = (unsigned __int128)1 << (drop - 1);
-    if (!to_zero && (rest > half || (rest == half && (r & 1))))
+    if (mode == 0 ? rest > half || (rest == half && (r & 1)) : away && rest != 0)
         r++;
     /* r has its leading one at mant_bits, so the exponent below it is one less. */
     const uint64_t bits = out_exp ? r + ((uint64_t)(out_exp - 1) << f.mant_bits) : r;
     if (out_exp >= max_exp || bits >= (uint64_t)max_exp << f.mant_bits)
-        return to_zero ? fmt_inf(f, negative) - 1 : fmt_inf(f, negative);
+        return mode == 0 || away ? fmt_inf(f, negative) : fmt_inf(f, negative) - 1;
     return sign | bits;
 }
 
 uint64_t fmt_round(struct fmt f, __float128 v)
 {
-    return round_mode(f, v, 0);
+    return fmt_round_to(f, v, 0);
 }
 
 uint64_t fmt_round_rtz(struct fmt f, __float128 v)
 {
-    return round_mode(f, v, 1);
+    return fmt_round_to(f, v, 3);
 }
 
 __float128 quad_fma(__float128 x, __float128 y, __float128 z)
