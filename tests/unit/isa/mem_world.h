@@ -39,6 +39,7 @@ struct world {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
+    struct rp_hand hand;
     struct rp_exec_host host;
     uint64_t generation;
     bool read_only;
@@ -115,7 +116,9 @@ static inline void world_init(struct world *w)
     w->host.scratch_aperture = WORLD_PRIV_VA;
     w->dispatch.host = &w->host;
     w->dispatch.lanes = rp_mem_lanes_best();
-    rp_mem_init(&w->dispatch.mem, &w->host);
+    rp_mem_init(&w->hand.mem, &w->host);
+    w->hand.dispatch = &w->dispatch;
+    w->group.hand = &w->hand;
     w->group.dispatch = &w->dispatch;
     w->group.waves = &w->wave;
     w->group.wave_count = 1;
