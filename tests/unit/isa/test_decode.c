@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../cmocka_all.h"
 #include "device/isa/ops.h"
@@ -105,7 +106,8 @@ static void test_forms(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* No row of the table is missing from oracle_ops.s and oracle_mem.s, so each opcode number is LLVM's. */
+/* No row of the table is missing from oracle_ops.s and oracle_mem.s, so each opcode number is
+ * LLVM's. */
 static void test_every_row(void **state)
 {
     (void)state;
@@ -118,6 +120,137 @@ static void test_every_row(void **state)
             print_error("no oracle file has %s\n", rp_isa_mnemonic(op));
             failures++;
         }
+    assert_int_equal(failures, 0);
+}
+
+/* ---- no opcode is missing: what has no row here is nothing to LLVM's disassembler either ---- */
+
+static const struct sweep {
+    enum rp_fmt fmt;
+    enum rp_seg seg;
+    uint32_t base, op_shift, ops;
+    uint32_t low[6]; /* operand fields of the first dword; the second dword in @ref high */
+    uint32_t high[4];
+} sweeps[] = {
+    {RP_FMT_SOP1, 0, 0xbe800000, 8, 256, {8 << 16 | 4, 4, 8 << 16}, {0}},
+    {RP_FMT_SOP2, 0, 0x80000000, 23, 0x60, {8 << 16 | 6 << 8 | 4}, {0}},
+    {RP_FMT_SOPC, 0, 0xbf000000, 16, 128, {6 << 8 | 4}, {0}},
+    {RP_FMT_SOPK, 0, 0xb0000000, 23, 0x1d, {8 << 16 | 0x1801, 8 << 16, 4}, {0}},
+    {RP_FMT_SOPP, 0, 0xbf800000, 16, 128, {1, 0}, {0}},
+    {RP_FMT_VOP1, 0, 0x7e000000, 9, 256, {8 << 17 | 0x104, 0}, {0}},
+    {RP_FMT_VOP2, 0, 0x00000000, 25, 0x3e, {8 << 17 | 6 << 9 | 0x104}, {0x12345678}},
+    {RP_FMT_VOPC, 0, 0x7c000000, 17, 256, {6 << 9 | 0x104}, {0}},
+    {RP_FMT_VOP3, 0, 0xd0000000, 16, 0x380, {8, 0}, {0x104 | 0x106 << 9 | 0x108 << 18, 0x104, 0}},
+    {RP_FMT_VOP3P,
+     0,
+     0xd3800000,
+     16,
+     128,
+     {8, 8 | 1 << 14},
+     {0x104 | 0x108 << 9 | 0x110 << 18, 0x18000000 | 0x104 | 0x108 << 9 | 0x110 << 18, 0x104}},
+    {RP_FMT_SMEM,
+     0,
+     0xc0000000,
+     18,
+     256,
+     {1 << 17 | 8 << 6 | 2, 1 << 17 | 2, 0, 8 << 6},
+     {0, 0x10}},
+    {RP_FMT_DS, 0, 0xd8000000, 17, 256, {0, 1 << 16}, {0, 0x0402, 0x08000402, 0x08060402}},
+    {RP_FMT_DS, 0, 0xd8000000, 17, 256, {0, 1 << 16}, {2, 0x08000002, 0x08000000, 0x060402}},
+    {RP_FMT_FLAT, RP_SEG_FLAT, 0xdc000000, 18, 128, {0, 1 << 16}, {0x08000402, 0x402, 0x08000002}},
+    {RP_FMT_FLAT,
+     RP_SEG_SCRATCH,
+     0xdc000000,
+     18,
+     128,
+     {1 << 14 | 1 << 13, 1 << 14 | 1 << 13 | 1 << 16},
+     {0x087f0402, 0x007f0402, 0x087f0002, 0x007f0002}},
+    {RP_FMT_FLAT,
+     RP_SEG_GLOBAL,
+     0xdc000000,
+     18,
+     128,
+     {2 << 14, 2 << 14 | 1 << 16},
+     {0x087f0402, 0x007f0402, 0x087f0002, 0x007f0002}},
+    {RP_FMT_MUBUF,
+     0,
+     0xe0000000,
+     18,
+     128,
+     {1 << 12, 0, 1 << 16 | 1 << 12},
+     {0x00020402, 0, 0x20002}},
+    {RP_FMT_MTBUF, 0, 0xe8000000, 15, 16, {1 << 12 | 5 << 19 | 7 << 23, 0}, {0x00020402, 0}},
+};
+
+/* Formats that gfx942 has no opcode of: graphics. */
+static const uint32_t graphics[] = {0xc4000000, 0xc8000000, 0xd4000000, 0xf0000f00, 0xf8000000};
+
+/* A marker (s_mov_b32 s1, number) in front tells which output line belongs to which input. */
+static void put_candidate(FILE *in, uint32_t *count, uint32_t low, uint32_t high)
+{
+    const uint32_t words[4] = {0xbe8100ff, 0x70000000u + (*count)++, low, high};
+    for (unsigned i = 0; i < 16; i++)
+        fprintf(in, "%s0x%02x", i ? "," : "", words[i / 4] >> (8 * (i % 4)) & 0xff);
+    fputc('\n', in);
+}
+
+static void put_sweep(FILE *in, const struct sweep *s, uint32_t *count)
+{
+    for (uint32_t op = 0; op < s->ops; op++) {
+        if (rp_op_find(s->fmt, s->seg, op) != RP_OP_INVALID)
+            continue;
+        for (unsigned l = 0; l < 6 && (l == 0 || s->low[l] || s->low[l - 1]); l++)
+            for (unsigned h = 0; h < 4 && (h == 0 || s->high[h] || s->high[h - 1]); h++)
+                put_candidate(in, count, s->base | op << s->op_shift | s->low[l], s->high[h]);
+    }
+}
+
+/* The line behind a marker is an instruction LLVM knows, unless it warns about that input. */
+static void check_sweep(const char *path, uint32_t count)
+{
+    char command[8300], line[1024];
+    uint8_t *invalid = calloc(count, 1);
+    assert_non_null(invalid);
+    snprintf(command, sizeof command,
+             "'%s' -triple=amdgcn-amd-amdhsa -mcpu=gfx942 --disassemble '%s' 2>&1 >/dev/null",
+             assembler, path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof line, pipe)) {
+        unsigned row, column;
+        const char *place = strstr(line, ".txt:");
+        /* Eight bytes of marker are 40 characters wide. */
+        if (place && strstr(line, "warning: invalid") &&
+            sscanf(place, ".txt:%u:%u", &row, &column) == 2 && column == 41 && row <= count)
+            invalid[row - 1] = 1;
+    }
+    pclose(pipe);
+    for (uint32_t i = 0; i < count; i++)
+        if (!invalid[i] && failures++ < 20)
+            print_error("LLVM knows line %u of %s, the table does not\n", i + 1, path);
+    free(invalid);
+}
+
+static void test_no_opcode_is_missing(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/rp-sweep-XXXXXX.txt";
+    uint32_t count = 0;
+    int fd = mkstemps(path, 4);
+    assert_true(fd >= 0);
+    FILE *in = fdopen(fd, "w");
+    assert_non_null(in);
+    failures = 0;
+    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++)
+        put_sweep(in, &sweeps[i], &count);
+    for (size_t i = 0; i < sizeof graphics / sizeof graphics[0]; i++)
+        for (uint32_t op = 0; op < 128; op++)
+            put_candidate(in, &count, graphics[i] | op << 18, 0x00020402);
+    fclose(in);
+    assert_true(count > 1000);
+    check_sweep(path, count);
+    if (failures == 0)
+        unlink(path);
     assert_int_equal(failures, 0);
 }
 
@@ -141,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_every_row),
+        cmocka_unit_test(test_no_opcode_is_missing),
         cmocka_unit_test(test_short_input),
     };
     return cmocka_run_group_tests(tests, find_assembler, NULL);

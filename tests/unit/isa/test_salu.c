@@ -45,6 +45,14 @@ static const struct row rows[] = {
     /* logic */
     {"s_and_b32", 0xf0, 0x0f, 1, 0, 0},
     {"s_and_b64", 0x100000000, 0x100000000, 0, 0x100000000, 1},
+    {"s_or_b32", 0xf0, 0x0f, 0, 0xff, 1},
+    {"s_or_b32", 0, 0, 1, 0, 0},
+    {"s_nand_b64", ~0ull, 0xfffffffffffffff0, 0, 0xf, 1},
+    {"s_nand_b64", ~0ull, ~0ull, 1, 0, 0},
+    {"s_nor_b32", 0xffff0000, 0xff, 0, 0xff00, 1},
+    {"s_nor_b32", 0xffff0000, 0xffff, 1, 0, 0},
+    {"s_xnor_b64", 0x0f, 0xfffffffffffffff0, 1, 0, 0},
+    {"s_xnor_b64", 0x0f, 0x0f, 0, ~0ull, 1},
     {"s_or_b64", 0, 0x8000000000000000, 0, 0x8000000000000000, 1},
     {"s_xor_b32", 5, 5, 1, 0, 0},
     {"s_xor_b64", 5, 0x100000005, 0, 0x100000000, 1},
@@ -186,6 +194,77 @@ static void test_rows(void **state)
     }
 }
 
+/* 16-bit constants are sign-extended for signed compares, zero-extended for unsigned ones. */
+static void test_compares_with_constants(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mnemonic;
+        uint32_t value, constant;
+        unsigned scc;
+    } cases[] = {
+        {"s_cmpk_eq_i32", 0xffff8000, 0x8000, 1}, {"s_cmpk_eq_i32", 0x8000, 0x8000, 0},
+        {"s_cmpk_lg_i32", 0xffffffff, 0xffff, 0}, {"s_cmpk_lg_i32", 0xffff, 0xffff, 1},
+        {"s_cmpk_gt_i32", 0, 0xffff, 1},          {"s_cmpk_gt_i32", 0xffffffff, 0xffff, 0},
+        {"s_cmpk_ge_i32", 0xffffffff, 0xffff, 1}, {"s_cmpk_ge_i32", 0xfffffffe, 0xffff, 0},
+        {"s_cmpk_lt_i32", 0x80000000, 0x8000, 1}, {"s_cmpk_lt_i32", 0, 0xffff, 0},
+        {"s_cmpk_le_i32", 0xffff8000, 0x8000, 1}, {"s_cmpk_le_i32", 0x7fffffff, 0x7fff, 0},
+        {"s_cmpk_eq_u32", 0x8000, 0x8000, 1},     {"s_cmpk_eq_u32", 0xffff8000, 0x8000, 0},
+        {"s_cmpk_lg_u32", 0xffffffff, 0xffff, 1}, {"s_cmpk_lg_u32", 0xffff, 0xffff, 0},
+        {"s_cmpk_gt_u32", 0x10000, 0xffff, 1},    {"s_cmpk_gt_u32", 0, 0xffff, 0},
+        {"s_cmpk_ge_u32", 0xffff, 0xffff, 1},     {"s_cmpk_ge_u32", 0xfffe, 0xffff, 0},
+        {"s_cmpk_lt_u32", 0x7fff, 0x8000, 1},     {"s_cmpk_lt_u32", 0xffff8000, 0x8000, 0},
+        {"s_cmpk_le_u32", 0xffff, 0xffff, 1},     {"s_cmpk_le_u32", 0x10000, 0xffff, 0},
+    };
+    static struct fixture f;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct rp_op_row *op = &rp_op_rows[op_named(cases[i].mnemonic)];
+        fixture_init(&f);
+        f.wave.scc = !cases[i].scc;
+        f.wave.sgpr[A] = cases[i].value;
+        step_word(&f, 0xb0000000u | (uint32_t)op->opcode << 23 | A << 16 | cases[i].constant);
+        if (f.wave.scc != cases[i].scc || f.wave.sgpr[A] != cases[i].value)
+            fail_msg("%s 0x%x, 0x%x", cases[i].mnemonic, cases[i].value, cases[i].constant);
+    }
+}
+
+/* What a program cannot see happen, happens not: no register but the program counter changes. */
+static void test_without_effect(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t word;
+    } cases[] = {
+        {"s_nop 15", 0xbf80000f},
+        {"s_wakeup", 0xbf830000},
+        {"s_waitcnt vmcnt(0)", 0xbf8c0f70},
+        {"s_sethalt 0", 0xbf8d0000},
+        {"s_setkill 0", 0xbf8b0000},
+        {"s_setprio 3", 0xbf8f0003},
+        {"s_icache_inv", 0xbf930000},
+        {"s_incperflevel 1", 0xbf940001},
+        {"s_decperflevel 1", 0xbf950001},
+        {"s_ttracedata", 0xbf960000},
+        {"s_cbranch_cdbgsys 4", 0xbf970004}, /* no debugger, so no condition */
+        {"s_cbranch_cdbguser 4", 0xbf980004},
+        {"s_cbranch_cdbgsys_or_user 4", 0xbf990004},
+        {"s_cbranch_cdbgsys_and_user 4", 0xbf9a0004},
+        {"v_nop", 0x7e000000},
+        {"v_clrexcp", 0x7e006a00},
+    };
+    static struct fixture f, before;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture_init(&f);
+        f.wave.scc = 1;
+        before = f;
+        run(&f, cases[i].text, cases[i].word, 0);
+        assert_int_equal(f.wave.pc, FIXTURE_PC + 4);
+        f.wave.pc = FIXTURE_PC;
+        assert_memory_equal(&f, &before, sizeof f);
+    }
+}
+
 static void test_saveexec(void **state)
 {
     (void)state;
@@ -228,6 +307,9 @@ static void test_read_modify(void **state)
     run(&f, "s_mov_b32 s2, 35", 0xbe8200a3, 0);
     run(&f, "s_bitset1_b32 s20, s2", 0xbe941a02, 0);
     assert_int_equal(f.wave.sgpr[D], 0xf8);
+    run(&f, "s_bitset0_b32 s20, s2", 0xbe941802, 0);
+    assert_int_equal(f.wave.sgpr[D], 0xf0);
+    run(&f, "s_bitset1_b32 s20, s2", 0xbe941a02, 0);
     run(&f, "s_bitset0_b64 s[20:21], s2", 0xbe941902, 0);
     assert_int_equal(rp_sgpr64(&f.wave, D), 0xf8);
     run(&f, "s_bitset1_b64 s[20:21], s2", 0xbe941b02, 0);
@@ -238,6 +320,12 @@ static void test_read_modify(void **state)
     run(&f, "s_cmp_eq_u32 s2, 36", 0xbf06a402, 0);
     run(&f, "s_cmov_b64 s[20:21], 0", 0xbe940380, 0);
     assert_int_equal(rp_sgpr64(&f.wave, D), 0x8ffffffff);
+    run(&f, "s_cmovk_i32 s20, 0x7", 0xb0940007, 0); /* SCC is 0 */
+    assert_int_equal(f.wave.sgpr[D], 0xffffffff);
+    f.wave.scc = 1;
+    run(&f, "s_cmovk_i32 s20, 0xfff0", 0xb094fff0, 0);
+    assert_int_equal(f.wave.sgpr[D], 0xfffffff0);
+    f.wave.scc = 0;
     run(&f, "s_movk_i32 s20, 0x8000", 0xb0148000, 0);
     assert_int_equal(f.wave.sgpr[D], 0xffff8000);
     run(&f, "s_addk_i32 s20, 0x8000", 0xb7148000, 0);
@@ -285,7 +373,12 @@ static void test_jumps(void **state)
     assert_int_equal(f.wave.pc, FIXTURE_PC);
     run(&f, "s_cbranch_scc1 16", 0xbf850010, 0);
     assert_int_equal(f.wave.pc, FIXTURE_PC + 4);
+    run(&f, "s_cbranch_scc0 1", 0xbf840001, 0);
+    assert_int_equal(f.wave.pc, FIXTURE_PC + 12);
     f.wave.scc = 1;
+    run(&f, "s_cbranch_scc0 1", 0xbf840001, 0);
+    assert_int_equal(f.wave.pc, FIXTURE_PC + 16);
+    f.wave.pc = FIXTURE_PC + 4;
     run(&f, "s_cbranch_scc1 16", 0xbf850010, 0);
     assert_int_equal(f.wave.pc, FIXTURE_PC + 8 + 64);
     f.wave.pc = FIXTURE_PC;
@@ -319,6 +412,8 @@ static void test_steps(void **state)
     assert_int_equal(fixture_step(&f, "s_barrier", 0xbf8a0000, 0), RP_STEP_BARRIER);
     assert_int_equal(fixture_step(&f, "s_sleep 1", 0xbf8e0001, 0), RP_STEP_YIELD);
     assert_int_equal(fixture_step(&f, "s_endpgm", 0xbf810000, 0), RP_STEP_END);
+    assert_int_equal(fixture_step(&f, "s_endpgm_saved", 0xbf9b0000, 0), RP_STEP_END);
+    assert_int_equal(fixture_step(&f, "s_endpgm_ordered_ps_done", 0xbf9e0000, 0), RP_STEP_END);
     run(&f, "s_waitcnt vmcnt(0) lgkmcnt(0)", 0xbf8c0070, 0);
     run(&f, "s_nop 3", 0xbf800003, 0);
     run(&f, "s_trap 3", 0xbf920003, 0); /* llvm.debugtrap without a debugger */
@@ -442,6 +537,12 @@ static void test_messages_and_registers(void **state)
     run(&f, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1", 0xba000801, 0x00000001);
     assert_int_equal(f.wave.mode, 0x3f1);
     assert_true(f.wave.gpr_idx & RP_VALU_MODE);
+    f.wave.sgpr[4] = 0xfc; /* only the field's two bits count */
+    run(&f, "s_setreg_b32 hwreg(HW_REG_MODE, 0, 2), s4", 0xb9040801, 0);
+    assert_int_equal(f.wave.mode, 0x3f0);
+    f.wave.sgpr[4] = 0xfd;
+    run(&f, "s_setreg_b32 hwreg(HW_REG_MODE, 0, 2), s4", 0xb9040801, 0);
+    assert_int_equal(f.wave.mode, 0x3f1);
     run(&f, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 0", 0xba000801, 0x00000000);
     assert_int_equal(f.wave.gpr_idx, 0);
     /* Traps on float exceptions need a trap handler: refused. */
@@ -455,7 +556,8 @@ static void test_messages_and_registers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_saveexec),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_compares_with_constants),
+        cmocka_unit_test(test_without_effect), cmocka_unit_test(test_saveexec),
         cmocka_unit_test(test_read_modify),    cmocka_unit_test(test_constants),
         cmocka_unit_test(test_jumps),          cmocka_unit_test(test_steps),
         cmocka_unit_test(test_relative_moves), cmocka_unit_test(test_forks),

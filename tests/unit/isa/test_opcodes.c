@@ -1,0 +1,326 @@
+/*
+ * docs/opcodes.md: every row of the instruction table, whether it executes, and what tests it.
+ *
+ * "Tested" is read off the tests: the oracles of the lane kernels, and the mnemonics that the
+ * sources of the other unit tests name outside comments. RP_GOLDEN_UPDATE rewrites the file, which
+ * must be current otherwise; an ALU row that executes must have a test.
+ */
+#include <ctype.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../lane/oracle.h"
+#include "wave_fixture.h"
+
+/* Why a row is decoded and printed, but refused when it would execute. */
+static const struct {
+    const char *mnemonic, *reason;
+} refused[] = {
+    {"s_rfe_b64", "returns from a trap handler, and programs have none here"},
+    {"s_rfe_restore_b64", "returns from a trap handler, and programs have none here"},
+    {"s_sendmsghalt", "halts the wave until a debugger resumes it"},
+    {"ds_gws_sema_v", "global wave sync semaphore: nothing in HIP uses one"},
+    {"ds_gws_sema_br", "global wave sync semaphore: nothing in HIP uses one"},
+    {"ds_gws_sema_p", "global wave sync semaphore: nothing in HIP uses one"},
+    {"ds_gws_sema_release_all", "global wave sync semaphore: nothing in HIP uses one"},
+    {"ds_gws_barrier", "global wave sync barrier: HIP's cooperative launch does without"},
+};
+
+/* ---- does it execute? ---- */
+
+static const char *reason_of(const char *mnemonic)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (strcmp(refused[i].mnemonic, mnemonic) == 0)
+            return refused[i].reason;
+    if (strncmp(mnemonic, "v_mfma", 6) == 0 || strncmp(mnemonic, "v_smfmac", 8) == 0)
+        return "matrix instruction without semantics so far";
+    return NULL;
+}
+
+static bool needs_lane(const struct rp_op_row *row)
+{
+    return row->fn == rp_valu || row->fn == rp_valu_cmp || row->fn == rp_valu_cmpx ||
+           row->fn == rp_valu_mix;
+}
+
+static bool executes(const struct rp_op_row *row)
+{
+    if (!row->fn)
+        return false;
+    return !needs_lane(row) || rp_lane_find(row->mnemonic) != NULL;
+}
+
+static bool is_memory(const struct rp_op_row *row)
+{
+    return row->fmt == RP_FMT_SMEM || row->fmt == RP_FMT_DS || row->fmt == RP_FMT_FLAT ||
+           row->fmt == RP_FMT_MUBUF || row->fmt == RP_FMT_MTBUF;
+}
+
+/* ---- what tests it? ---- */
+
+enum { TESTS_MAX = 64 };
+
+static struct {
+    char name[40];
+    bool covers[RP_OP_MAX];
+} tests[TESTS_MAX];
+static unsigned test_count;
+
+static unsigned test_named(const char *name)
+{
+    for (unsigned i = 0; i < test_count; i++)
+        if (strcmp(tests[i].name, name) == 0)
+            return i;
+    assert_true(test_count < TESTS_MAX);
+    snprintf(tests[test_count].name, sizeof tests[0].name, "%s", name);
+    return test_count++;
+}
+
+static bool in_oracle(const struct lane_oracle *rows, size_t count, const char *mnemonic)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].mnemonic, mnemonic) == 0)
+            return true;
+    return false;
+}
+
+/* Lane kernels; a v_cmpx shares that of its v_cmp. */
+static void note_lane_oracles(void)
+{
+    const unsigned lane = test_named("lane");
+    for (unsigned op = 1; op < RP_OP_MAX; op++) {
+        char name[64];
+        const struct lane_in in = {0};
+        snprintf(name, sizeof name, "%s", rp_op_rows[op].mnemonic);
+        if (strncmp(name, "v_cmpx_", 7) == 0)
+            memmove(name + 5, name + 6, strlen(name + 6) + 1);
+        tests[lane].covers[op] = in_oracle(lane_oracle_int, lane_oracle_int_count, name) ||
+                                 in_oracle(lane_oracle_float, lane_oracle_float_count, name) ||
+                                 lane_oracle_compare(name, &in) >= 0;
+    }
+}
+
+/* The row a word of a test's source names, encoding suffixes allowed; 0 when none. */
+static unsigned op_of_word(char *word)
+{
+    static const char *const suffixes[] = {"", "_e32", "_e64", "_sdwa", "_dpp"};
+    for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++) {
+        const size_t n = strlen(word), m = strlen(suffixes[s]);
+        if (n <= m || strcmp(word + n - m, suffixes[s]) != 0)
+            continue;
+        for (unsigned op = 1; op < RP_OP_MAX; op++)
+            if (strlen(rp_op_rows[op].mnemonic) == n - m &&
+                strncmp(rp_op_rows[op].mnemonic, word, n - m) == 0)
+                return op;
+    }
+    return 0;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    const long bytes = ftell(file);
+    char *text = calloc(1, (size_t)bytes + 1);
+    assert_non_null(text);
+    rewind(file);
+    assert_int_equal(fread(text, 1, (size_t)bytes, file), bytes);
+    fclose(file);
+    return text;
+}
+
+static void blank_comments(char *text)
+{
+    for (char *p = text; (p = strstr(p, "/*")) != NULL;) {
+        char *end = strstr(p + 2, "*/");
+        end = end ? end + 2 : p + strlen(p);
+        memset(p, ' ', (size_t)(end - p));
+    }
+}
+
+static void note_source(const char *path)
+{
+    char name[40], *text = read_file(path);
+    const char *base = strrchr(path, '/') + 1;
+    assert_non_null(text);
+    snprintf(name, sizeof name, "%s", strncmp(base, "test_", 5) == 0 ? base + 5 : base);
+    *strchr(name, '.') = '\0';
+    blank_comments(text);
+    for (char *p = text; *p;) {
+        if (!islower((unsigned char)*p)) {
+            p++;
+            continue;
+        }
+        char *end = p;
+        while (isalnum((unsigned char)*end) || *end == '_')
+            end++;
+        const char after = *end;
+        *end = '\0';
+        const bool whole = p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        const unsigned op = whole && strchr(p, '_') ? op_of_word(p) : 0;
+        *end = after;
+        if (op)
+            tests[test_named(name)].covers[op] = true;
+        p = end;
+    }
+    free(text);
+}
+
+/* Decoding and printing every row is another test (test_decode); this file names rows, too. */
+static void note_sources(void)
+{
+    static const char *const places[] = {"unit/isa/*.[cd]*", "unit/exec/*.[cd]*", "isa/*.c"};
+    static const char *const others[] = {"test_decode.c", "test_opcodes.c", "CMakeLists.txt"};
+    glob_t g = {0};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char pattern[1024];
+        snprintf(pattern, sizeof pattern, "%s/%s", RP_TESTS_DIR, places[i]);
+        glob(pattern, i ? GLOB_APPEND : 0, NULL, &g);
+    }
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        bool other = false;
+        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+            other |= strcmp(strrchr(g.gl_pathv[i], '/') + 1, others[k]) == 0;
+        if (!other)
+            note_source(g.gl_pathv[i]);
+    }
+    globfree(&g);
+}
+
+static bool is_tested(unsigned op)
+{
+    for (unsigned i = 0; i < test_count; i++)
+        if (tests[i].covers[op])
+            return true;
+    return false;
+}
+
+/* ---- the page ---- */
+
+static const char *const formats[RP_FMT_MAX] = {
+    [RP_FMT_SOP1] = "SOP1", [RP_FMT_SOP2] = "SOP2",   [RP_FMT_SOPC] = "SOPC",
+    [RP_FMT_SOPK] = "SOPK", [RP_FMT_SOPP] = "SOPP",   [RP_FMT_SMEM] = "SMEM",
+    [RP_FMT_VOP1] = "VOP1", [RP_FMT_VOP2] = "VOP2",   [RP_FMT_VOPC] = "VOPC",
+    [RP_FMT_VOP3] = "VOP3", [RP_FMT_VOP3P] = "VOP3P", [RP_FMT_DS] = "DS",
+    [RP_FMT_FLAT] = "FLAT", [RP_FMT_MUBUF] = "MUBUF", [RP_FMT_MTBUF] = "MTBUF",
+};
+
+static void write_row(FILE *out, unsigned op)
+{
+    const struct rp_op_row *row = &rp_op_rows[op];
+    const bool runs = executes(row);
+    const char *separator = "";
+    fprintf(out, "| 0x%02x | `%s` | %s | ", row->opcode, row->mnemonic,
+            runs ? "yes" : reason_of(row->mnemonic));
+    for (unsigned i = 0; i < test_count && runs; i++)
+        if (tests[i].covers[op]) {
+            fprintf(out, "%s%s", separator, tests[i].name);
+            separator = ", ";
+        }
+    fputs(" |\n", out);
+}
+
+static void write_page(FILE *out)
+{
+    unsigned rows = 0, run = 0, tested = 0;
+    for (unsigned op = 1; op < RP_OP_MAX; op++) {
+        const bool runs = executes(&rp_op_rows[op]);
+        rows++;
+        run += runs;
+        tested += runs && is_tested(op);
+    }
+    fprintf(out,
+            "# Opcodes of the software MI300X\n\n"
+            "Every instruction that LLVM assembles for gfx942: %u, of which %u execute; %u of "
+            "these are\nnamed by a unit test, which the last column lists (\"lane\" are the "
+            "oracles of `tests/unit/lane`).\nAll are decoded and printed as LLVM does "
+            "(`tests/unit/isa/test_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
+            "and DPP forms, too. What does not execute stops its kernel with a message.\n\n"
+            "Written by `test_isa_opcodes`; `./check --update` rewrites it.\n",
+            rows, run, tested);
+    for (unsigned fmt = 0; fmt < RP_FMT_MAX; fmt++) {
+        if (!formats[fmt])
+            continue;
+        fprintf(out,
+                "\n## %s\n\n| opcode | instruction | executes | tested by |\n|---|---|---|---|\n",
+                formats[fmt]);
+        for (unsigned op = 1; op < RP_OP_MAX; op++)
+            if (rp_op_rows[op].fmt == fmt)
+                write_row(out, op);
+    }
+}
+
+static void test_page_is_current(void **state)
+{
+    (void)state;
+    char *now = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&now, &bytes);
+    assert_non_null(out);
+    write_page(out);
+    fclose(out);
+    if (getenv("RP_GOLDEN_UPDATE")) {
+        FILE *file = fopen(RP_OPCODES_PAGE, "w");
+        assert_non_null(file);
+        fputs(now, file);
+        assert_int_equal(fclose(file), 0);
+    }
+    char *page = read_file(RP_OPCODES_PAGE);
+    if (!page || strcmp(page, now) != 0)
+        fail_msg("docs/opcodes.md is not current: ./check --update rewrites it");
+    free(page);
+    free(now);
+}
+
+/* ---- completeness ---- */
+
+static void test_every_refusal_has_a_reason(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (unsigned op = 1; op < RP_OP_MAX; op++) {
+        const struct rp_op_row *row = &rp_op_rows[op];
+        const bool matrix =
+            strncmp(row->mnemonic, "v_mfma", 6) == 0 || strncmp(row->mnemonic, "v_smfmac", 8) == 0;
+        if (!matrix && executes(row) == (reason_of(row->mnemonic) != NULL)) {
+            print_error("%s: %s\n", row->mnemonic,
+                        executes(row) ? "executes, but has a reason not to" : "refused, but why?");
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void test_every_alu_row_is_tested(void **state)
+{
+    (void)state;
+    unsigned missing = 0;
+    for (unsigned op = 1; op < RP_OP_MAX; op++)
+        if (executes(&rp_op_rows[op]) && !is_memory(&rp_op_rows[op]) && !is_tested(op)) {
+            print_error("no test names %s\n", rp_op_rows[op].mnemonic);
+            missing++;
+        }
+    assert_int_equal(missing, 0);
+}
+
+static int collect(void **state)
+{
+    (void)state;
+    note_lane_oracles();
+    note_sources();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_every_refusal_has_a_reason),
+        cmocka_unit_test(test_every_alu_row_is_tested),
+        cmocka_unit_test(test_page_is_current),
+    };
+    return cmocka_run_group_tests(all, collect, NULL);
+}
