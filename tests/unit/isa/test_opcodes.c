@@ -1,9 +1,10 @@
 /*
  * docs/opcodes.md: every row of the instruction table, whether it executes, and what tests it.
  *
- * "Tested" is read off the tests: the oracles of the lane kernels, and the mnemonics that the
- * sources of the other unit tests name outside comments. RP_GOLDEN_UPDATE rewrites the file, which
- * must be current otherwise; an ALU row that executes must have a test.
+ * "Tested" is read off the tests: the oracles of the lane kernels, what test_mem_rows says it has
+ * covered (--list), and the mnemonics that the sources of the other unit tests name outside
+ * comments. RP_GOLDEN_UPDATE rewrites the file, which must be current otherwise; an ALU row that
+ * executes must have a test.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -103,7 +104,7 @@ static void note_lane_oracles(void)
 }
 
 /* The row a word of a test's source names, encoding suffixes allowed; 0 when none. */
-static unsigned op_of_word(char *word)
+static unsigned op_of_word(const char *word)
 {
     static const char *const suffixes[] = {"", "_e32", "_e64", "_sdwa", "_dpp"};
     for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++) {
@@ -151,17 +152,15 @@ static void note_source(const char *path)
     *strchr(name, '.') = '\0';
     blank_comments(text);
     for (char *p = text; *p;) {
-        if (!islower((unsigned char)*p)) {
+        if (!isalnum((unsigned char)*p) && *p != '_') {
             p++;
             continue;
         }
-        char *end = p;
-        while (isalnum((unsigned char)*end) || *end == '_')
-            end++;
+        char *end =
+            p + strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
         const char after = *end;
         *end = '\0';
-        const bool whole = p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
-        const unsigned op = whole && strchr(p, '_') ? op_of_word(p) : 0;
+        const unsigned op = op_of_word(strncmp(p, "RP_OP_", 6) == 0 ? p + 6 : p);
         *end = after;
         if (op)
             tests[test_named(name)].covers[op] = true;
@@ -170,11 +169,27 @@ static void note_source(const char *path)
     free(text);
 }
 
+/* test_mem_rows goes through the table by itself and says which rows it has computed. */
+static void note_memory_rows(void)
+{
+    char line[256];
+    FILE *pipe = popen("'" RP_MEM_ROWS_TEST "' --list", "r");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof line, pipe)) {
+        line[strcspn(line, "\n")] = '\0';
+        const unsigned op = op_of_word(line);
+        if (op)
+            tests[test_named("mem_rows")].covers[op] = true;
+    }
+    assert_int_equal(pclose(pipe), 0);
+}
+
 /* Decoding and printing every row is another test (test_decode); this file names rows, too. */
 static void note_sources(void)
 {
     static const char *const places[] = {"unit/isa/*.[cd]*", "unit/exec/*.[cd]*", "isa/*.c"};
-    static const char *const others[] = {"test_decode.c", "test_opcodes.c", "CMakeLists.txt"};
+    static const char *const others[] = {"test_decode.c", "test_opcodes.c", "test_mem_rows.c",
+                                         "CMakeLists.txt"};
     glob_t g = {0};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char pattern[1024];
@@ -311,6 +326,7 @@ static int collect(void **state)
 {
     (void)state;
     note_lane_oracles();
+    note_memory_rows();
     note_sources();
     return 0;
 }
