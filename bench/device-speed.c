@@ -20,6 +20,13 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double wall_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 struct bench {
     const char *name;
     const char *kernel;
@@ -49,6 +56,38 @@ static int measure(struct sim *s, const struct sim_code *code, struct bench *b, 
            (double)(s->counts.read_bytes + s->counts.write_bytes) / best_s * 1e-9,
            (double)rp_timing_dispatch_ticks(s->arch, &s->counts) / s->arch->timestamp_mhz);
     return 0;
+}
+
+/* Wall seconds of the best of several runs with so many threads. */
+static double best_wall_s(struct sim *s, uint64_t kd, const struct bench *b, unsigned threads,
+                          int repetitions)
+{
+    double best_s = 1e30;
+    rp_exec_set_threads(threads);
+    for (int i = 0; i < repetitions; i++) {
+        double start_s = wall_s();
+        if (sim_run(s, kd, &b->launch) != RP_RUN_DONE)
+            return 1e30;
+        double took_s = wall_s() - start_s;
+        if (took_s < best_s)
+            best_s = took_s;
+    }
+    return best_s;
+}
+
+/* What more threads bring, up to the processors there are. */
+static void compare_threads(struct sim *s, const struct sim_code *code, struct bench *b,
+                            unsigned most, int repetitions)
+{
+    uint64_t kd = sim_kernel(code, b->kernel);
+    b->launch.args = b->args;
+    double one_s = best_wall_s(s, kd, b, 1, repetitions);
+    printf("%-12s 1 thread %8.2f ms", b->name, one_s * 1e3);
+    for (unsigned threads = 2; threads <= most; threads *= 2) {
+        double many_s = best_wall_s(s, kd, b, threads, repetitions);
+        printf("   %u threads %8.2f ms, %.2f times as fast", threads, many_s * 1e3, one_s / many_s);
+    }
+    printf("\n");
 }
 
 int main(int argc, char **argv)
@@ -105,14 +144,19 @@ int main(int argc, char **argv)
          {.grid = {256 * 256}, .block = {256}, .args_bytes = sizeof bytes},
          {0}},
     };
+    const unsigned threads = rp_exec_threads();
     const void *args[] = {&chain, &chain, &three, &square, &rows, &two, &bytes};
     int status = 0;
+    rp_exec_set_threads(1);
     for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++) {
         if (argc > 3 && strcmp(argv[3], benches[i].name))
             continue;
         memcpy(benches[i].args, args[i], benches[i].launch.args_bytes);
         status |= measure(&s, &code, &benches[i], repetitions);
     }
+    for (unsigned i = 0; i < sizeof benches / sizeof benches[0] && !status; i++)
+        if (argc <= 3 || !strcmp(argv[3], benches[i].name))
+            compare_threads(&s, &code, &benches[i], threads, repetitions);
     sim_free(&s);
     return status ? 1 : 0;
 }

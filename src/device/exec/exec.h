@@ -86,6 +86,9 @@ unsigned rp_exec_threads(void);
 /** Changes it, between dispatches; at least 1. */
 void rp_exec_set_threads(unsigned count);
 
+/** For tests: other threads help a dispatch after so many instructions, also a small one. */
+void rp_exec_set_help_after(uint64_t wave_insts);
+
 /** Forgets decoded instructions in a range (code object unloaded or rewritten). */
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
 

@@ -21,8 +21,10 @@ static struct {
     uint32_t posts; /* counts them; read without the lock */
     unsigned started;
     unsigned sleepers;
-    unsigned wanted; /* threads in all, the caller's included; 0 = not yet known */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+    unsigned wanted;           /* threads in all, the caller's included; 0 = not yet known */
+    uint64_t help_after;       /* instructions */
+} pool = {.help_after = 65536, /* less than a millisecond: waking a thread takes up to a tenth */
+          .lock = PTHREAD_MUTEX_INITIALIZER,
           .posted = PTHREAD_COND_INITIALIZER,
           .withdrawn = PTHREAD_COND_INITIALIZER};
 
@@ -72,6 +74,16 @@ unsigned rp_exec_threads(void)
 void rp_exec_set_threads(unsigned count)
 {
     __atomic_store_n(&pool.wanted, count < RP_HANDS ? count : RP_HANDS, __ATOMIC_RELAXED);
+}
+
+void rp_exec_set_help_after(uint64_t wave_insts)
+{
+    __atomic_store_n(&pool.help_after, wave_insts, __ATOMIC_RELAXED);
+}
+
+uint64_t rp_pool_help_after(void)
+{
+    return __atomic_load_n(&pool.help_after, __ATOMIC_RELAXED);
 }
 
 /* A dispatch that this thread may help with: one with fewer than the wanted helpers. */

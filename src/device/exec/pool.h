@@ -10,6 +10,9 @@
 
 #include "dispatch.h"
 
+/** After how many instructions a dispatch is worth waking other threads for. */
+uint64_t rp_pool_help_after(void);
+
 /** Lets the pool's threads work on @p d until it is withdrawn. Called with d->lock held. */
 void rp_pool_post(struct rp_dispatch *d);
 

@@ -24,9 +24,6 @@ enum { STUCK_ROUNDS = 3 };
  * enough for what it does to be known (see wait.h). */
 enum { LOOKS = 4 };
 
-/* A dispatch is worth waking other threads for after so many instructions. */
-enum { HELP_INSTS = 65536 };
-
 /* Looks at what a waiting thread waits for before it sleeps. */
 enum { SPINS = 500 };
 
@@ -385,7 +382,7 @@ void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
 {
     pthread_mutex_lock(&d->lock);
     while (!over(d)) {
-        if (!d->posted && h == d->hands[0] && d->totals.wave_insts >= HELP_INSTS)
+        if (!d->posted && h == d->hands[0] && d->totals.wave_insts >= rp_pool_help_after())
             rp_pool_post(d);
         struct rp_lane *lane = pick(d);
         if (lane) {

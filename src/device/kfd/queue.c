@@ -13,7 +13,8 @@
 #include "log.h"
 #include "memory.h"
 
-/* Wave instructions per turn: some milliseconds, so that a queue never waits long for its turn. */
+/* Wave instructions per turn and thread: some milliseconds, so that a queue never waits long for
+ * its turn. */
 enum { SLICE_WAVE_INSTS = 1 << 17 };
 
 enum {
@@ -50,11 +51,12 @@ static void let_callers_in(struct rp_queues *queues)
 static bool serve_all(struct rp_queues *queues)
 {
     bool progress = false;
+    uint64_t budget = (uint64_t)SLICE_WAVE_INSTS * rp_exec_threads();
     pthread_mutex_lock(&queues->lock);
     for (uint32_t id = 0; id < queues->used; id++) {
         let_callers_in(queues);
         struct rp_cp_queue *queue = queues->slots[id];
-        if (queue && rp_cp_step(queues->cp, queue, SLICE_WAVE_INSTS) == RP_CP_PROGRESS)
+        if (queue && rp_cp_step(queues->cp, queue, budget) == RP_CP_PROGRESS)
             progress = true;
     }
     pthread_mutex_unlock(&queues->lock);

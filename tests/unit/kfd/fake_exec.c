@@ -61,3 +61,8 @@ uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_co
     (void)arch, (void)counts;
     return fake_exec.ticks;
 }
+
+unsigned rp_exec_threads(void)
+{
+    return 1;
+}

@@ -1,0 +1,187 @@
+// Kernels whose workgroups meet in memory, for the test that the number of threads does not matter.
+#include <hip/hip_runtime.h>
+
+// The sum depends on the order of the additions.
+extern "C" __global__ void float_sum(const float *in, float *sum, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&sum[i % 7], in[i]);
+}
+
+// Each work-item uses the sum it found: the atomic returns a value.
+extern "C" __global__ void float_found(const float *in, float *sum, float *found, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        found[i] = atomicAdd(&sum[i % 3], in[i]) * 0.5f;
+}
+
+// Reads what its own atomics have made of memory.
+extern "C" __global__ void own_atomics(int *a, int *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&a[i], i);
+    atomicMax(&a[i], 17);
+    out[i] = a[i] * 2;
+    atomicXor(&a[i], 5);
+    a[i] += 1;
+}
+
+static __device__ unsigned work(unsigned seed, int turns)
+{
+    for (int i = 0; i < turns; i++)
+        seed = seed * 1664525u + 1013904223u + (seed >> 7);
+    return seed;
+}
+
+// Blocks draw what they do from a common counter; some have much to do, some nothing.
+extern "C" __global__ void tickets(unsigned *next, unsigned *out, unsigned *who, int n)
+{
+    __shared__ unsigned ticket;
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            ticket = atomicAdd(next, 1u);
+        __syncthreads();
+        if (ticket >= (unsigned)n)
+            return;
+        out[ticket * blockDim.x + threadIdx.x] =
+            work(ticket * 64 + threadIdx.x, ticket % 5 ? 10 : 2000);
+        if (threadIdx.x == 0)
+            who[ticket] = blockIdx.x;
+    }
+}
+
+// Uneven blocks without any communication; every third one ends at once.
+extern "C" __global__ void uneven_work(unsigned *out)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (blockIdx.x % 3 == 1)
+        return;
+    out[i] = work(i, blockIdx.x % 16 == 0 ? 5000 : (int)(blockIdx.x % 7) * 20);
+}
+
+// A barrier between all blocks, several times; a plain array is exchanged across it.
+extern "C" __global__ void grid_barrier(unsigned *arrived, unsigned *a, unsigned *b, int rounds)
+{
+    unsigned n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int r = 0; r < rounds; r++) {
+        b[i] = a[(i * 7 + r) % n] * 3 + i;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __hip_atomic_fetch_add(arrived, 1, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+            while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) <
+                   (2 * r + 1) * gridDim.x)
+                __builtin_amdgcn_s_sleep(2);
+        }
+        __syncthreads();
+        a[i] = b[(i * 5 + 1) % n] ^ r;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __hip_atomic_fetch_add(arrived, 1, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+            while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) <
+                   (2 * r + 2) * gridDim.x)
+                ;
+        }
+        __syncthreads();
+    }
+}
+
+// Decoupled look-back prefix sum: state 1 = the block's own sum is there, 2 = the whole prefix.
+extern "C" __global__ void scan(const unsigned *in, unsigned *out, unsigned long long *state)
+{
+    __shared__ unsigned part[256], base;
+    unsigned t = threadIdx.x, i = blockIdx.x * 256 + t;
+    part[t] = in[i];
+    __syncthreads();
+    for (unsigned s = 1; s < 256; s *= 2) {
+        unsigned v = t >= s ? part[t - s] : 0;
+        __syncthreads();
+        part[t] += v;
+        __syncthreads();
+    }
+    if (t == 0) {
+        unsigned sum = part[255], before = 0;
+        if (blockIdx.x)
+            __hip_atomic_store(&state[blockIdx.x], 1ull << 32 | sum, __ATOMIC_RELEASE,
+                               __HIP_MEMORY_SCOPE_AGENT);
+        for (int p = (int)blockIdx.x - 1; p >= 0;) {
+            unsigned long long s =
+                __hip_atomic_load(&state[p], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);
+            if (!(s >> 32))
+                continue;
+            before += (unsigned)s;
+            if (s >> 32 == 2)
+                break;
+            p--;
+        }
+        __hip_atomic_store(&state[blockIdx.x], 2ull << 32 | (before + sum), __ATOMIC_RELEASE,
+                           __HIP_MEMORY_SCOPE_AGENT);
+        base = before;
+    }
+    __syncthreads();
+    out[i] = part[t] + base;
+}
+
+// A lock taken by spinning, around an update that does not commute.
+extern "C" __global__ void locked(int *lock, unsigned *value)
+{
+    if (threadIdx.x)
+        return;
+    while (atomicCAS(lock, 0, 1))
+        __builtin_amdgcn_s_sleep(1);
+    __threadfence();
+    *value = *value * 5 + blockIdx.x;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+// The last block to finish adds up what the others wrote (threadFenceReduction).
+extern "C" __global__ void last_block(const float *in, float *part, unsigned *done, float *sum)
+{
+    __shared__ bool last;
+    part[blockIdx.x * blockDim.x + threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x] * 1.5f;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float s = 0;
+        for (unsigned i = 0; i < gridDim.x * blockDim.x; i++)
+            s += part[i];
+        *sum = s;
+    }
+}
+
+// Blocks in `bad` and those behind it go wrong, each elsewhere, after uneven work.
+extern "C" __global__ void wild(unsigned *out, unsigned long long hole, unsigned bad)
+{
+    unsigned b = blockIdx.x;
+    unsigned v = work(b * 64 + threadIdx.x, b % 4 == bad % 4 ? 3000 : 3);
+    if (b >= bad && (b - bad) % 3 == 0)
+        *(volatile unsigned *)(hole + b * 4096ull + threadIdx.x * 4) = v;
+    out[b * blockDim.x + threadIdx.x] = v;
+}
+
+// Waits for the next block, which is not given to the device before this one.
+extern "C" __global__ void wait_for_next(int *flag)
+{
+    unsigned b = gridDim.x - 1 - blockIdx.x; // counted from the end
+    if (threadIdx.x)
+        return;
+    if (b)
+        while (!__hip_atomic_load(&flag[b - 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) ||
+               !__hip_atomic_load(&flag[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+    __hip_atomic_store(&flag[b], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// What every workgroup is told about itself.
+extern "C" __global__ void clock_starts(unsigned long long *out)
+{
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = wall_clock64();
+    work(threadIdx.x, 3);
+}
