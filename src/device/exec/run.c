@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <xmmintrin.h>
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
@@ -309,7 +310,13 @@ static enum rp_slice_state run_slice(struct rp_hand *h, struct rp_lane *lane)
 
 enum rp_slice_state rp_slice_run(struct rp_hand *h, struct rp_lane *lane)
 {
+    /* This thread may have the program's float modes (-ffast-math, fesetround): not the GPU's. */
+    const unsigned host_modes = _mm_getcsr(), usual = 0x1f80;
+    if (host_modes != usual)
+        _mm_setcsr(usual);
     enum rp_slice_state state = run_slice(h, lane);
+    if (host_modes != usual)
+        _mm_setcsr(host_modes);
     spend(h);
     return state;
 }
