@@ -210,11 +210,40 @@ RP_INLINE void rp_elem_store(enum rp_elem e, rp_row *s, unsigned lane, void *p)
     }
 }
 
+/** Whether a load leaves the other half of its register as it was. */
+RP_INLINE bool rp_elem_is_half(enum rp_elem e)
+{
+    return e >= RP_ELEM_U8_D16;
+}
+
+/** The same element for all lanes in @p exec, read once: lanes must not see a change differently.
+ */
+RP_INLINE void rp_lanes_broadcast(enum rp_elem e, rp_row *d, const uint8_t *at, uint64_t exec)
+{
+    rp_row value[4];
+    const unsigned rows = rp_elem_bytes(e) > 4 ? rp_elem_bytes(e) / 4 : 1;
+    rp_elem_load(e, value, 0, at);
+    for (unsigned i = 0; i < rows; i++) {
+        uint32_t word = value[i][0];
+        if (exec == ~0ull) {
+            for (unsigned lane = 0; lane < RP_LANES; lane++)
+                d[i][lane] = word;
+            continue;
+        }
+        RP_FOR_LANES(lane, exec)
+        d[i][lane] = word;
+    }
+}
+
 /** Elements of all lanes in @p exec between rows and memory that advances by @p stride bytes. */
 RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, int64_t stride,
                              uint64_t exec)
 {
     const unsigned bytes = rp_elem_bytes(e);
+    if (stride == 0 && !rp_elem_is_half(e)) {
+        rp_lanes_broadcast(e, d, lane0, exec);
+        return;
+    }
     if (exec == ~0ull && stride == (int64_t)bytes) {
         if (e == RP_ELEM_B32) {
             memcpy(d[0], lane0, sizeof d[0]);

@@ -175,7 +175,7 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
     rp_row *d = rp_rows(w, &in->dst);
     if (!exec)
         return RP_STEP_NEXT;
-    if (affine_global(w, in, &va, &stride) && is_simple(e, stride, exec)) {
+    if (affine_global(w, in, &va, &stride) && (stride == 0 || is_simple(e, stride, exec))) {
         const uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 0);
         if (lane0) {
             rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
@@ -185,7 +185,10 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
     }
     if (map_spread(w, in, bytes, exec, 0, &spread, &va)) {
         rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-        rp_spread_load(w, e, d, &spread, exec);
+        if (spread.last == 0)
+            rp_lanes_load(e, d, spread.base, 0, exec);
+        else
+            rp_spread_load(w, e, d, &spread, exec);
         return rp_note_poll(w, va);
     }
     uint64_t vas[RP_LANES];
