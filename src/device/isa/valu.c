@@ -151,7 +151,7 @@ static bool is_float(unsigned type)
  * 16-bit results of the gfx9 VOP3 opcodes go to the half op_sel names and keep the other half; the
  * older opcodes (VOP1, VOP2 and the "legacy" forms) clear the upper half.
  */
-static bool keeps_other_half(const struct rp_insn *in)
+bool rp_keeps_other_half(const struct rp_insn *in)
 {
     if (rp_op_rows[in->op].fmt != RP_FMT_VOP3 || !rp_type_is_16bit(in->dst.type))
         return false;
@@ -262,7 +262,7 @@ void rp_valu_bind(struct rp_insn *in)
     }
     if (in->fn != rp_valu && in->fn != rp_valu_cmp && in->fn != rp_valu_cmpx)
         return;
-    if (keeps_other_half(in))
+    if (rp_keeps_other_half(in))
         in->flags |= RP_IF_DSTMOD;
     if (is_unsupported(in)) {
         in->fn = rp_fault_operand;

@@ -302,8 +302,7 @@ static uint32_t sdwa_place(uint32_t v, uint32_t old, unsigned sel, unsigned unus
 static void place_result(const struct rp_insn *in, const uint32_t *old, struct rp_rows *r)
 {
     const bool sdwa = in->flags & RP_IF_SDWA, byte = in->dst.type == RP_T_B8;
-    const bool native = rp_op_rows[in->op].fmt == RP_FMT_VOP3 && in->flags & RP_IF_DSTMOD;
-    if (!sdwa && !(native && rp_type_is_16bit(in->dst.type)))
+    if (!sdwa && !rp_keeps_other_half(in))
         return;
     unsigned sel = in->dst_sel, unused = in->dst_unused;
     if (!sdwa) {
