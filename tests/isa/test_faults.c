@@ -21,6 +21,9 @@ static void unmapped_read(void **state)
     assert_int_equal(launch(f, "vadd", 1, 256, &args, sizeof args), RP_RUN_FAULT);
     assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
     assert_int_equal(f->sim.fault.lane, 100 - 64);
+    assert_true(f->sim.fault.in_wave);
+    assert_int_equal(f->sim.fault.wave, 1);
+    assert_int_equal(f->sim.fault.group_id[0], 0);
     assert_true(f->sim.fault.address == (uint64_t)(uintptr_t)(a + 100));
     assert_contains(f->sim.fault.text, "global_load_dword");
     uint64_t pc = f->sim.fault.pc;
@@ -178,6 +181,23 @@ static void unimplemented_opcode(void **state)
     assert_contains(f->sim.fault.text, "ds_gws_barrier");
 }
 
+/* The instructions before a fault: the last ones, from code that is decoded from its beginning. */
+static void listing(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {0xbf800000, 0xbf800001, 0xd93a0000, 0, 0xbf800002, S_ENDPGM};
+    uint64_t va = make_kernel(f, code, 6) + 256;
+    char text[512];
+    size_t used = rp_exec_listing(&f->sim.host, va, va + 16, 3, text, sizeof text);
+    assert_int_equal(used, strlen(text));
+    assert_string_equal(text, "     +0x0004  s_nop 1\n"
+                              "     +0x0008  ds_gws_barrier v0\n"
+                              "  -> +0x0010  s_nop 2\n");
+    assert_int_equal(rp_exec_listing(&f->sim.host, va, va + 12, 3, text, sizeof text), 0);
+    assert_int_equal(rp_exec_listing(&f->sim.host, va, va - 4, 3, text, sizeof text), 0);
+    assert_int_equal(rp_exec_listing(&f->sim.host, 16, 32, 3, text, sizeof text), 0);
+}
+
 static void register_beyond_allocation(void **state)
 {
     struct fixture *f = *state;
@@ -256,6 +276,7 @@ int main(void)
         TEST(register_beyond_allocation),
         TEST(running_off_the_code),
         TEST(code_rewritten_in_place),
+        TEST(listing),
         TEST(impossible_dispatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

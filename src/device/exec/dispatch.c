@@ -54,6 +54,11 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
+bool rp_dispatch_waits(const struct rp_dispatch *d)
+{
+    return d->state == RP_RUN_MORE && d->outside;
+}
+
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d)
 {
     return &d->fault;

@@ -9,6 +9,7 @@
 #ifndef RP_DEVICE_EXEC_EXEC_H
 #define RP_DEVICE_EXEC_EXEC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wave.h"
@@ -72,6 +73,21 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 
 /** After RP_RUN_FAULT: what happened, where. */
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
+
+/**
+ * After RP_RUN_MORE: every workgroup waits (s_sleep, polling one address), so that the dispatch
+ * can only go on when something outside it changes.
+ */
+bool rp_dispatch_waits(const struct rp_dispatch *d);
+
+/**
+ * Disassembles code from @p from_va, where an instruction must begin, and writes the last
+ * @p lines instructions up to and including the one at @p pc, a line each, with their distance
+ * from @p from_va; an arrow marks the last.
+ * @return length of @p text, 0 when pc is not reached: far away, not code, not mapped
+ */
+size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
+                       unsigned lines, char *text, size_t room);
 
 /** Accepts NULL and unfinished dispatches. */
 void rp_dispatch_free(struct rp_dispatch *d);

@@ -234,8 +234,12 @@ static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct
     if (h->spent >= SPEND_INSTS)
         spend(h);
     enum group_state state = after_turn(h, g, w, step);
-    if (state == GROUP_FAULT)
+    if (state == GROUP_FAULT) {
         lane->fault = w->fault;
+        lane->fault.in_wave = true;
+        lane->fault.wave = w->id_in_group;
+        memcpy(lane->fault.group_id, g->id, sizeof g->id);
+    }
     /* Every wave that could run went to sleep in turn: let other workgroups change that. */
     if (g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier) {
         lane->idle = true;

@@ -39,7 +39,10 @@ struct rp_fault {
     uint64_t pc;      /**< GPU address of the instruction */
     uint64_t address; /**< faulting address for MEMORY */
     int lane;         /**< -1 = not a single lane */
-    char text[200];   /**< reason, with mnemonic and operands where there are any */
+    bool in_wave;     /**< the next two are known */
+    uint32_t group_id[3];
+    uint32_t wave;  /**< number in its workgroup */
+    char text[200]; /**< reason, with mnemonic and operands where there are any */
 };
 
 /** Work done so far; input of the timing model. Units in the names. */

@@ -177,9 +177,11 @@ HANDLER(rp_s_sethalt)
  */
 HANDLER(rp_s_trap)
 {
-    enum { TRAP_DEBUG = 3 };
+    enum { TRAP_PROGRAM = 2, TRAP_DEBUG = 3 }; /* LLVM's AMDGPU guide, trap handler ABI */
     if (((unsigned)in->offset & 0xff) == TRAP_DEBUG)
         return RP_STEP_NEXT;
+    if (((unsigned)in->offset & 0xff) == TRAP_PROGRAM)
+        return rp_wave_fault(w, in, RP_FAULT_TRAP, "the program stopped itself (assert, abort)");
     return rp_wave_fault(w, in, RP_FAULT_TRAP, "trap %u", (unsigned)in->offset & 0xff);
 }
 

@@ -1,9 +1,12 @@
 #include "fault.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,10 +164,88 @@ static void print_line(const struct rp_cp *cp, char *line, int used, size_t room
     }
 }
 
+/* ---- details ------------------------------------------------------------------------------ */
+
+enum { DETAIL_ROOM = 4096, LISTING_LINES = 6 };
+
+/**
+ * The C++ name behind a kernel's symbol, if the program's C++ library is there to tell. The caller
+ * frees it; NULL otherwise.
+ */
+static char *demangled(const char *name)
+{
+    typedef char *demangle_fn(const char *, char *, size_t *, int *);
+    demangle_fn *demangle;
+    void *symbol = strncmp(name, "_Z", 2) ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    int status = 0;
+    if (!symbol)
+        return NULL;
+    memcpy(&demangle, &symbol, sizeof demangle);
+    return demangle(name, NULL, NULL, &status);
+}
+
+static size_t add(char *text, size_t used, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static size_t add(char *text, size_t used, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text + used, DETAIL_ROOM - used, fmt, ap);
+    va_end(ap);
+    return n > 0 && (size_t)n < DETAIL_ROOM - used ? used + (size_t)n : used;
+}
+
+/** First instruction of the kernel, or 0. */
+static uint64_t entry_of(const struct rp_exec_host *host, uint64_t descriptor_va)
+{
+    enum { ENTRY_OFFSET_AT = 16 };
+    int64_t offset;
+    const void *field = at(host, descriptor_va + ENTRY_OFFSET_AT, sizeof offset);
+    if (!field)
+        return 0;
+    memcpy(&offset, field, sizeof offset);
+    return descriptor_va + (uint64_t)offset;
+}
+
+/** Where in the grid and in the code: indented lines that follow the one everybody greps for. */
+static size_t describe(const struct rp_cp *cp, uint64_t kernel_object_va, const char *name,
+                       const struct rp_fault *fault, char *text)
+{
+    size_t used = 0;
+    char *cxx = demangled(name);
+    if (cxx)
+        used = add(text, used, "  in %s\n", cxx);
+    free(cxx);
+    if (fault->in_wave) {
+        used = add(text, used, "  workgroup (%u, %u, %u), wave %u", fault->group_id[0],
+                   fault->group_id[1], fault->group_id[2], fault->wave);
+        if (fault->lane >= 0)
+            used = add(text, used, ", lane %d: work-item %u of the workgroup", fault->lane,
+                       fault->wave * 64 + (unsigned)fault->lane);
+        used = add(text, used, "\n");
+    }
+    uint64_t entry = fault->in_wave ? entry_of(cp->host, kernel_object_va) : 0;
+    size_t before = used;
+    if (entry)
+        used += rp_exec_listing(cp->host, entry, fault->pc, LISTING_LINES, text + used,
+                                DETAIL_ROOM - used);
+    if (entry && used == before) /* in a function far from the kernel, or not in code at all */
+        used = add(text, used, "  kernel begins at 0x%" PRIx64 "\n", entry);
+    return used;
+}
+
+static void print_details(const struct rp_cp *cp, const char *text, size_t bytes)
+{
+    if (bytes && write(cp->report_fd, text, bytes) < 0) {
+        /* nowhere left to say it */
+    }
+}
+
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault)
 {
-    char name[512], where[64] = "", lane[32] = "", line[1024];
+    char name[512], where[64] = "", lane[32] = "", line[1024], details[DETAIL_ROOM];
     rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
     if (fault->pc)
         snprintf(where, sizeof where, ", pc 0x%" PRIx64, fault->pc);
@@ -173,7 +254,19 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
     int used = snprintf(line, sizeof line, "rocm-perf-device: kernel %s: %s: %s%s%s\n", name,
                         kinds[fault->kind].what, fault->text, where, lane);
     print_line(cp, line, used, sizeof line);
+    print_details(cp, details, describe(cp, kernel_object_va, name, fault, details));
     stop_queue(cp, queue, kinds[fault->kind].error);
+}
+
+void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned seconds)
+{
+    char name[512], line[1024];
+    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    int used = snprintf(line, sizeof line,
+                        "rocm-perf-device: kernel %s: has waited for %u seconds: all its waves "
+                        "sleep or poll memory, until the host or another queue changes it\n",
+                        name, seconds);
+    print_line(cp, line, used, sizeof line);
 }
 
 void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,

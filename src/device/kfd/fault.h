@@ -8,13 +8,17 @@
 #include "packet.h"
 
 /**
- * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, and the
- * error code in the queue's inactive signal. The queue stops.
+ * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, indented
+ * lines with the C++ name, the place in the grid and the instructions before it, and the error code
+ * in the queue's inactive signal. The queue stops.
  */
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault);
 
-/** The same for a packet that the processor refuses. @p why is a complete phrase. */
+/** Says on cp->report_fd that a kernel only waits, and for how long already. */
+void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned seconds);
+
+/** As rp_fault_kernel, for a packet that the processor refuses. @p why is a complete phrase. */
 void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
                      const char *why);
 

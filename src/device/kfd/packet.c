@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "arch/arch.h"
 #include "device/timing/model.h"
@@ -91,14 +92,35 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
         return RP_CP_PROGRESS;
     }
     queue->start_ticks = earliest(queue);
+    queue->waits_since_ns = 0;
+    queue->waits_told = false;
     return RP_CP_PROGRESS;
+}
+
+/** Says once if a dispatch does nothing but wait: perhaps for something that will never come. */
+static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
+{
+    enum { PATIENCE_S = 10 };
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (!rp_dispatch_waits(queue->dispatch)) {
+        queue->waits_since_ns = 0;
+    } else if (!queue->waits_since_ns) {
+        queue->waits_since_ns = now_ns;
+    } else if (!queue->waits_told && now_ns - queue->waits_since_ns >= PATIENCE_S * 1000000000ll) {
+        queue->waits_told = true;
+        rp_fault_waits(cp, current(queue)->dispatch.kernel_object, PATIENCE_S);
+    }
 }
 
 static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
 {
     enum rp_run_state state = rp_dispatch_run(queue->dispatch, budget);
-    if (state == RP_RUN_MORE)
+    if (state == RP_RUN_MORE) {
+        watch_waiting(cp, queue);
         return RP_CP_PROGRESS;
+    }
     if (state == RP_RUN_FAULT) {
         rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
                         rp_dispatch_fault(queue->dispatch));

@@ -41,6 +41,8 @@ struct rp_cp_queue {
     uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
+    int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
+    bool waits_told;        /**< of the running dispatch: that was reported */
 };
 
 enum rp_cp_step {

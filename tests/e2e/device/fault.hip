@@ -1,8 +1,11 @@
-// A kernel that cannot go on: the program gets an error from HIP, or is ended by it, but never
-// hangs and never sees a result.
+// A kernel that cannot go on: the program gets HIP's error, every later call returns one too, and
+// it ends as usual. It never hangs and never sees a result.
 #include "check.h"
 
+#include <cassert>
 #include <cstring>
+
+#include <unistd.h>
 
 __global__ void wild_store(int *where)
 {
@@ -12,6 +15,22 @@ __global__ void wild_store(int *where)
 __global__ void wild_load(const int *where, int *out)
 {
     *out = where[threadIdx.x];
+}
+
+// The last work-item's four dwords begin in the buffer and end behind it.
+__global__ void wide_load(const int4 *from, int4 *out)
+{
+    out[0] = from[threadIdx.x];
+}
+
+__global__ void wild_call(void (*target)(int *), int *out)
+{
+    target(out);
+}
+
+__global__ void odd_atomic(char *where)
+{
+    atomicAdd(reinterpret_cast<unsigned long long *>(where + 4), 1ull);
 }
 
 __global__ void bad_opcode(int *out)
@@ -26,22 +45,147 @@ __global__ void trap(int *out)
     *out = 1;
 }
 
+__global__ void give_up(int *out)
+{
+    if (threadIdx.x == 3)
+        abort();
+    *out = 1;
+}
+
+__global__ void claim(const int *value, int *out)
+{
+    assert(*value == 1);
+    *out = 1;
+}
+
+__global__ void deep_stack(int *out, int n)
+{
+    volatile int stack[8000];
+    stack[n] = n;
+    *out = stack[n];
+}
+
+extern __shared__ int shared[];
+
+// Outside its LDS a group reads zero and writes nothing; through a generic pointer it is a fault.
+__global__ void lds_outside(int *out, unsigned offset)
+{
+    auto *at = reinterpret_cast<__attribute__((address_space(3))) volatile int *>(offset);
+    *at = 7;
+    out[threadIdx.x] = *at;
+}
+
+__global__ void lds_outside_generic(int *out, int n)
+{
+    volatile int *at = shared;
+    *out = at[n];
+}
+
+__global__ void group(int *out)
+{
+    out[threadIdx.x] = shared[0];
+}
+
+__global__ void wait_for(const int *flag)
+{
+    while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
+    }
+}
+
+static int *out;
+
+static bool launch(const char *what)
+{
+    if (strcmp(what, "store") == 0)
+        wild_store<<<1, 64>>>((int *)0x123456789000);
+    else if (strcmp(what, "load") == 0)
+        wild_load<<<dim3(2, 3), 128>>>((const int *)0x10, out);
+    else if (strcmp(what, "fetch") == 0)
+        wild_call<<<1, 64>>>((void (*)(int *))0x123456789000, out);
+    else if (strcmp(what, "atomic") == 0)
+        odd_atomic<<<1, 64>>>((char *)out);
+    else if (strcmp(what, "opcode") == 0)
+        bad_opcode<<<1, 64>>>(out);
+    else if (strcmp(what, "trap") == 0)
+        trap<<<1, 64>>>(out);
+    else if (strcmp(what, "abort") == 0)
+        give_up<<<1, 64>>>(out);
+    else if (strcmp(what, "assert") == 0)
+        claim<<<1, 64>>>(out, out);
+    else if (strcmp(what, "generic-lds") == 0)
+        lds_outside_generic<<<1, 64, 1024>>>(out, 1 << 20);
+    else if (strcmp(what, "wide") == 0)
+        wide_load<<<1, 64>>>((const int4 *)((char *)out + 2097152 - 63 * 16 - 8), (int4 *)out);
+    else
+        return false;
+    return true;
+}
+
+// Launches that are refused before anything runs leave the device usable.
+static int refused()
+{
+    group<<<1, 2048>>>(out);
+    printf("2048 work-items: %s\n", hipGetErrorName(hipGetLastError()));
+    group<<<1, 64, 65536 + 1024>>>(out);
+    printf("65 KiB of LDS: %s\n", hipGetErrorName(hipGetLastError()));
+    group<<<0, 64>>>(out);
+    printf("no workgroups: %s\n", hipGetErrorName(hipGetLastError()));
+    deep_stack<<<1, 64>>>(out, 3);
+    HIP(hipGetLastError());
+    HIP(hipDeviceSynchronize());
+    group<<<1, 64, 65536>>>(out);
+    HIP(hipGetLastError());
+    HIP(hipDeviceSynchronize());
+    return 0;
+}
+
+static int forgiven()
+{
+    int host[64];
+    HIP(hipMemset(out, 0xff, sizeof host));
+    lds_outside<<<1, 64>>>(out, 60000);
+    HIP(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
+    for (int i = 0; i < 64; i++)
+        CHECK(host[i] == 0);
+    return 0;
+}
+
+// The host takes longer than the device's patience, which says so and goes on waiting.
+static int waits()
+{
+    int *flag;
+    HIP(hipHostMalloc(&flag, sizeof *flag, hipHostMallocCoherent));
+    *flag = 0;
+    wait_for<<<2, 64>>>(flag);
+    HIP(hipGetLastError());
+    sleep(12);
+    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+    HIP(hipDeviceSynchronize());
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
-    int *out;
-    HIP(hipMalloc(&out, 4096));
-    if (strcmp(argv[1], "store") == 0)
-        wild_store<<<1, 64>>>((int *)0x123456789000);
-    else if (strcmp(argv[1], "load") == 0)
-        wild_load<<<1, 64>>>((const int *)0x10, out);
-    else if (strcmp(argv[1], "opcode") == 0)
-        bad_opcode<<<1, 64>>>(out);
-    else if (strcmp(argv[1], "trap") == 0)
-        trap<<<1, 64>>>(out);
-    else
-        return 2;
+    HIP(hipMalloc(&out, 2 << 20));
+    HIP(hipMemset(out, 0, 4096));
+    if (strcmp(argv[1], "refused") == 0)
+        return refused();
+    if (strcmp(argv[1], "forgiven") == 0)
+        return forgiven();
+    if (strcmp(argv[1], "waits") == 0)
+        return waits();
+    CHECK(launch(argv[1]));
     hipError_t error = hipDeviceSynchronize();
     printf("hipDeviceSynchronize: %s\n", hipGetErrorName(error));
-    return error == hipSuccess ? 0 : 42;
+    if (error == hipSuccess)
+        return 0;
+    int host = 0;
+    printf("hipMemcpy: %s\n",
+           hipGetErrorName(hipMemcpy(&host, out, sizeof host, hipMemcpyDeviceToHost)));
+    trap<<<1, 64>>>(out);
+    printf("next launch: %s\n", hipGetErrorName(hipGetLastError()));
+    printf("hipDeviceSynchronize: %s\n", hipGetErrorName(hipDeviceSynchronize()));
+    printf("hipFree: %s\n", hipGetErrorName(hipFree(out)));
+    return 42;
 }

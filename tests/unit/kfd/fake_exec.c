@@ -38,6 +38,19 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
+bool rp_dispatch_waits(const struct rp_dispatch *d)
+{
+    (void)d;
+    return false;
+}
+
+size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
+                       unsigned lines, char *text, size_t room)
+{
+    (void)host, (void)from_va, (void)pc, (void)lines, (void)text, (void)room;
+    return 0;
+}
+
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d)
 {
     (void)d;
