@@ -1,9 +1,13 @@
-/* Typed buffer instructions: data formats against values from their definitions. */
-#include <math.h>
+/*
+ * Typed buffer instructions: data formats against values from their definitions.
+ * `test_isa_mem_format --list` prints the rows that are covered.
+ */
+#include <stdio.h>
 
 #include "mem_world.h"
 
 static struct world w;
+static bool covered[RP_OP_MAX];
 
 static int fresh(void **state)
 {
@@ -170,6 +174,7 @@ static void every_typed_row_moves_its_components(void **state)
         world_run(&w, &f);
         assert_same_state(&w.s, &want, name);
         assert_true(mtbuf == (rp_op_rows[op].fmt == RP_FMT_MTBUF));
+        covered[op] = true;
     }
 }
 
@@ -250,7 +255,7 @@ static void unpublished_conversions_are_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(components_mean_what_the_format_says),
@@ -261,5 +266,9 @@ int main(void)
         TEST(format_load_to_lds),
         TEST(unpublished_conversions_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (unsigned op = 1; argc > 1 && !strcmp(argv[1], "--list") && op < RP_OP_MAX; op++)
+        if (covered[op] && !failed)
+            printf("%s\n", rp_isa_mnemonic(op));
+    return failed;
 }

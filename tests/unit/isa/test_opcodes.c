@@ -1,10 +1,10 @@
 /*
  * docs/opcodes.md: every row of the instruction table, whether it executes, and what tests it.
  *
- * "Tested" is read off the tests: the oracles of the lane kernels, what test_mem_rows says it has
- * covered (--list), and the mnemonics that the sources of the other unit tests name outside
- * comments. RP_GOLDEN_UPDATE rewrites the file, which must be current otherwise; an ALU row that
- * executes must have a test.
+ * "Tested" is read off the tests: the oracles of the lane kernels, what test_mem_rows and
+ * test_mem_format say they have covered (--list), and the mnemonics that the sources of the other
+ * unit tests name outside comments. RP_GOLDEN_UPDATE rewrites the file, which must be current
+ * otherwise; an ALU row that executes must have a test.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -169,17 +169,18 @@ static void note_source(const char *path)
     free(text);
 }
 
-/* test_mem_rows goes through the table by itself and says which rows it has computed. */
-static void note_memory_rows(void)
+/* Some tests go through the table by themselves and say which rows they have computed. */
+static void note_listed(const char *program, const char *name)
 {
-    char line[256];
-    FILE *pipe = popen("'" RP_MEM_ROWS_TEST "' --list", "r");
+    char line[1024];
+    snprintf(line, sizeof line, "'%s' --list", program);
+    FILE *pipe = popen(line, "r");
     assert_non_null(pipe);
     while (fgets(line, sizeof line, pipe)) {
         line[strcspn(line, "\n")] = '\0';
         const unsigned op = op_of_word(line);
         if (op)
-            tests[test_named("mem_rows")].covers[op] = true;
+            tests[test_named(name)].covers[op] = true;
     }
     assert_int_equal(pclose(pipe), 0);
 }
@@ -326,7 +327,8 @@ static int collect(void **state)
 {
     (void)state;
     note_lane_oracles();
-    note_memory_rows();
+    note_listed(RP_MEM_ROWS_TEST, "mem_rows");
+    note_listed(RP_MEM_FORMAT_TEST, "mem_format");
     note_sources();
     return 0;
 }
