@@ -1,11 +1,13 @@
 #include <getopt.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
 #include "collect/launch.h"
+#include "collect/offload.h"
 
 static const char help[] =
     "usage: rocm-perf run [--device auto|gpu|software] [--] PROGRAM [ARGS...]\n"
@@ -47,6 +49,20 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
     return 0;
 }
 
+/* HIP 7.2 crashes at the launch of a kernel that it has no code for; say why before. */
+static void warn_about_target(const struct rp_launch_plan *plan, enum rp_device device)
+{
+    static const char gfx[] = "gfx942"; /* what the software MI300X is */
+    char targets[256];
+
+    if (device == RP_DEVICE_SOFTWARE &&
+        rp_offload_lacks(plan->executable, gfx, targets, sizeof targets))
+        fprintf(stderr,
+                "rocm-perf: warning: %s has device code for %s only, but the software MI300X is "
+                "%s: its kernels cannot start; compile with --offload-arch=%s\n",
+                plan->executable, targets, gfx, gfx);
+}
+
 int rp_cmd_run(int argc, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
@@ -61,6 +77,7 @@ int rp_cmd_run(int argc, char **argv)
     if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, wish, &device, &err) < 0 ||
         rp_launch_plan(&env, device, argv + optind, NULL, NULL, &plan, &err) < 0)
         return rp_cli_error(&err);
+    warn_about_target(&plan, device);
     proc.path = plan.path;
     proc.argv = plan.argv;
     proc.env = plan.env;
