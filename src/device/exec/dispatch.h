@@ -78,6 +78,8 @@ struct rp_lane {
 /** What one thread needs to execute slices. */
 struct rp_hand {
     struct rp_dispatch *dispatch;
+    struct rp_hand *next, **link; /**< list of all hands of the process */
+    uint64_t turns;               /**< odd while it uses addresses of mem (hand.h) */
     struct rp_mem mem;
     struct rp_counts counts; /**< of the present slice */
     struct rp_totals done;   /**< of the present slice */

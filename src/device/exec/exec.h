@@ -105,6 +105,13 @@ void rp_exec_set_threads(unsigned count);
 /** For tests: other threads help a dispatch after so many instructions, also a small one. */
 void rp_exec_set_help_after(uint64_t wave_insts);
 
+/**
+ * Returns when no thread uses host addresses any more that it looked up before the call. After
+ * taking memory away from the GPU and bumping the generation, and before really unmapping it. The
+ * caller must not hold a lock that the functions of rp_exec_host take.
+ */
+void rp_exec_settle(void);
+
 /** Forgets decoded instructions in a range (code object unloaded or rewritten). */
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
 

@@ -1,16 +1,44 @@
 #include "hand.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "slot.h"
 
+/* The one context of this file: all hands, for rp_exec_settle. */
+static struct {
+    pthread_mutex_t lock;
+    struct rp_hand *head;
+} hands = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* In a forked child: its threads are gone. */
+static void forget_parent(void)
+{
+    pthread_mutex_init(&hands.lock, NULL);
+    hands.head = NULL;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_parent);
+}
+
 struct rp_hand *rp_hand_new(struct rp_dispatch *d)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct rp_hand *h = calloc(1, sizeof *h);
     if (!h)
         return NULL;
     h->dispatch = d;
     rp_mem_init(&h->mem, d->host);
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&hands.lock);
+    h->next = hands.head;
+    if (h->next)
+        h->next->link = &h->next;
+    h->link = &hands.head;
+    hands.head = h;
+    pthread_mutex_unlock(&hands.lock);
     return h;
 }
 
@@ -18,8 +46,25 @@ void rp_hand_free(struct rp_hand *h)
 {
     if (!h)
         return;
+    pthread_mutex_lock(&hands.lock);
+    *h->link = h->next;
+    if (h->next)
+        h->next->link = h->link;
+    pthread_mutex_unlock(&hands.lock);
     for (unsigned i = 0; i < RP_CODE_WAYS; i++)
         rp_code_page_put(h->code[i]);
     rp_slot_give(h->spare);
     free(h);
+}
+
+void rp_exec_settle(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the new generation is out: later turns see it */
+    pthread_mutex_lock(&hands.lock);
+    for (struct rp_hand *h = hands.head; h; h = h->next) {
+        uint64_t turns = __atomic_load_n(&h->turns, __ATOMIC_ACQUIRE);
+        while (turns % 2 && __atomic_load_n(&h->turns, __ATOMIC_ACQUIRE) == turns)
+            sched_yield();
+    }
+    pthread_mutex_unlock(&hands.lock);
 }

@@ -10,6 +10,18 @@
 /** NULL when the host is out of memory. */
 struct rp_hand *rp_hand_new(struct rp_dispatch *d);
 
+/** Around everything that uses host addresses from h->mem; short, for rp_exec_settle waits. */
+static inline void rp_hand_enter(struct rp_hand *h)
+{
+    __atomic_store_n(&h->turns, h->turns + 1, __ATOMIC_SEQ_CST); /* before the generation is read */
+    rp_mem_refresh(&h->mem);
+}
+
+static inline void rp_hand_leave(struct rp_hand *h)
+{
+    __atomic_store_n(&h->turns, h->turns + 1, __ATOMIC_RELEASE);
+}
+
 /** Accepts NULL. */
 void rp_hand_free(struct rp_hand *h);
 

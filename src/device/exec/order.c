@@ -8,15 +8,24 @@
 
 enum { PAGE_SHIFT = 12, PAGE_BITS = RP_LOG_PAGE_WORDS * 64 };
 
-void rp_log_apply(struct rp_log *log)
+void rp_log_clear(struct rp_log *log)
 {
-    bool changed;
-    for (uint32_t i = 0; i < log->count; i++)
-        log->entry[i].fn(log->entry[i].p, log->entry[i].data, log->entry[i].data, &changed);
     log->count = 0;
     log->low = UINT64_MAX;
     log->high = 0;
     memset(log->pages, 0, sizeof log->pages);
+}
+
+void rp_log_apply(struct rp_log *log, struct rp_mem *mem)
+{
+    bool changed;
+    for (uint32_t i = 0; i < log->count; i++) {
+        const struct rp_log_entry *e = &log->entry[i];
+        void *p = rp_mem_at(mem, e->va, e->bytes, 1);
+        if (p)
+            e->fn(p, e->data, e->data, &changed);
+    }
+    rp_log_clear(log);
 }
 
 static bool in_turn(const struct rp_hand *h)
@@ -29,10 +38,11 @@ static unsigned page_bit(uint64_t page)
     return (unsigned)(page * 0x9e3779b97f4a7c15u >> 54) % PAGE_BITS;
 }
 
-void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint64_t va, uint64_t data)
+void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes, uint64_t data)
 {
     struct rp_log *log = w->group->hand->log;
-    log->entry[log->count++] = (struct rp_log_entry){.fn = fn, .p = p, .data = data};
+    log->entry[log->count++] =
+        (struct rp_log_entry){.fn = fn, .va = va, .bytes = bytes, .data = data};
     if (va < log->low)
         log->low = va;
     if (va + 8 > log->high)
@@ -50,7 +60,7 @@ static int ordered_gate(struct rp_wave *w, const struct rp_insn *in)
     if (!in_turn(h))
         return RP_STEP_TURN;
     if (h->log && h->log->count)
-        rp_log_apply(h->log);
+        rp_log_apply(h->log, &h->mem);
     h->ordered = true;
     int step = in->gated(w, in);
     return step == RP_STEP_NEXT ? RP_STEP_ORDERED : step;
@@ -62,7 +72,7 @@ static int note_gate(struct rp_wave *w, const struct rp_insn *in)
     struct rp_hand *h = w->group->hand;
     if (in_turn(h)) {
         if (h->log && h->log->count)
-            rp_log_apply(h->log);
+            rp_log_apply(h->log, &h->mem);
         return in->gated(w, in);
     }
     if (!h->log)
@@ -133,7 +143,7 @@ static int plain_gate(struct rp_wave *w, const struct rp_insn *in)
     if (__builtin_expect(h->log && h->log->count && touches(w, in, h->log), 0)) {
         if (!in_turn(h))
             return RP_STEP_TURN;
-        rp_log_apply(h->log);
+        rp_log_apply(h->log, &h->mem);
     }
     return in->gated(w, in);
 }

@@ -24,8 +24,9 @@ typedef uint64_t rp_atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_
 
 struct rp_log_entry {
     rp_atomic_fn *fn;
-    void *p;
+    uint64_t va;
     uint64_t data;
+    uint32_t bytes;
 };
 
 enum { RP_LOG_ENTRIES = 8192, RP_LOG_PAGE_WORDS = 16 };
@@ -51,10 +52,13 @@ static inline bool rp_order_logging(const struct rp_wave *w)
     return w->group->hand->logging;
 }
 
-/** Notes an atomic without result on @p p, which is GPU address @p va. There is always room. */
-void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint64_t va, uint64_t data);
+/** Notes an atomic without result on @p bytes of mapped GPU memory. There is always room. */
+void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes, uint64_t data);
 
-/** Applies and empties a log. */
-void rp_log_apply(struct rp_log *log);
+/** Applies and empties a log. Memory that has been unmapped meanwhile is left out. */
+void rp_log_apply(struct rp_log *log, struct rp_mem *mem);
+
+/** Forgets what a log holds. */
+void rp_log_clear(struct rp_log *log);
 
 #endif

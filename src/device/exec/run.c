@@ -6,6 +6,7 @@
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
+#include "hand.h"
 #include "slot.h"
 #include "wait.h"
 
@@ -288,7 +289,6 @@ static enum rp_slice_state run_slice(struct rp_hand *h, struct rp_lane *lane)
     while (lane->left) {
         if (must_stop(h))
             return RP_SLICE_SUSPENDED;
-        rp_mem_refresh(&h->mem);
         if (!lane->slot) {
             if (lane->chunk_next == lane->chunk_end)
                 break;
@@ -296,7 +296,10 @@ static enum rp_slice_state run_slice(struct rp_hand *h, struct rp_lane *lane)
                 return RP_SLICE_FAULT;
             lane->slot->group.hand = h;
         }
-        switch (run_turn(h, lane, &lane->slot->group)) {
+        rp_hand_enter(h);
+        enum group_state state = run_turn(h, lane, &lane->slot->group);
+        rp_hand_leave(h);
+        switch (state) {
         case GROUP_MORE:
             break;
         case GROUP_TURN:

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hand.h"
 #include "order.h"
 #include "pool.h"
 #include "run.h"
@@ -266,7 +267,7 @@ static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
     __atomic_store_n(&d->turn, lane->order + 1, __ATOMIC_RELEASE);
 }
 
-static void retire(struct rp_dispatch *d)
+static void retire(struct rp_dispatch *d, struct rp_hand *h)
 {
     struct rp_lane *lane;
     while (!d->retiring && d->state == RP_RUN_MORE && (lane = d->issued_head) &&
@@ -276,7 +277,9 @@ static void retire(struct rp_dispatch *d)
         if (log) {
             d->retiring = true;
             pthread_mutex_unlock(&d->lock);
-            rp_log_apply(log);
+            rp_hand_enter(h);
+            rp_log_apply(log, &h->mem);
+            rp_hand_leave(h);
             pthread_mutex_lock(&d->lock);
             d->retiring = false;
             log->next = d->free_logs;
@@ -322,7 +325,7 @@ static void finish(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lan
         /* fallthrough */
     case RP_SLICE_OVER:
         lane->state = RP_LANE_EXECUTED;
-        retire(d);
+        retire(d, h);
         break;
     }
 }
@@ -413,10 +416,8 @@ struct rp_log *rp_sched_log(struct rp_dispatch *d)
     if (log)
         return log;
     log = malloc(sizeof *log);
-    if (log) {
-        log->count = 0;
-        rp_log_apply(log); /* empties it */
-    }
+    if (log)
+        rp_log_clear(log);
     return log;
 }
 

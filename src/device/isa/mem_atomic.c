@@ -81,7 +81,7 @@ static uint64_t global_atomic(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint
     bool changed = true;
     uint64_t old = 0;
     if (!result && rp_order_logging(w))
-        rp_order_note(w, fn, p, va, data[0]);
+        rp_order_note(w, fn, va, bytes, data[0]);
     else
         old = fn(p, data[0], data[1], &changed);
     count(w, bytes, changed || !result);

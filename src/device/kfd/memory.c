@@ -452,7 +452,7 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
     if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);
-    uint64_t end = va + bytes;
+    uint64_t end = va + bytes, generation = memory->vm.generation;
     const struct rp_vm_range *range;
     while (va < end && (range = rp_vm_next(&memory->vm, va)) && range->begin < end) {
         uint64_t stop = range->end < end ? range->end : end;
@@ -460,7 +460,10 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
             break;
         va = stop;
     }
+    bool changed = memory->vm.generation != generation;
     pthread_mutex_unlock(&memory->lock);
+    if (changed) /* a kernel may be using these pages: its next access is to fault */
+        rp_exec_settle();
 }
 
 /* ---- what kernels see --------------------------------------------------------------------- */

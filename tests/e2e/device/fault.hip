@@ -4,7 +4,7 @@
 
 #include <cassert>
 #include <cstring>
-
+#include <sys/mman.h>
 #include <unistd.h>
 
 __global__ void wild_store(int *where)
@@ -164,6 +164,24 @@ static int waits()
     return 0;
 }
 
+// Goes on until its memory goes away.
+__global__ void scribble(int *where, unsigned mask)
+{
+    for (unsigned i = 0; i < 1u << 30; i++)
+        where[(i * 97 + blockIdx.x * blockDim.x + threadIdx.x) & mask] = i;
+}
+
+static void unmap_under_kernel()
+{
+    const size_t bytes = 4 << 20;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    HIP(hipHostRegister(p, bytes, hipHostRegisterDefault));
+    scribble<<<32, 256>>>((int *)p, bytes / 4 - 1);
+    usleep(100000);
+    munmap(p, bytes);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -175,7 +193,10 @@ int main(int argc, char **argv)
         return forgiven();
     if (strcmp(argv[1], "waits") == 0)
         return waits();
-    CHECK(launch(argv[1]));
+    if (strcmp(argv[1], "unmap") == 0)
+        unmap_under_kernel();
+    else
+        CHECK(launch(argv[1]));
     hipError_t error = hipDeviceSynchronize();
     printf("hipDeviceSynchronize: %s\n", hipGetErrorName(error));
     if (error == hipSuccess)

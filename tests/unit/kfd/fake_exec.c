@@ -79,3 +79,7 @@ unsigned rp_exec_threads(void)
 {
     return 1;
 }
+
+void rp_exec_settle(void)
+{
+}
