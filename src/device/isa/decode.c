@@ -116,8 +116,8 @@ static struct rp_opnd make_const(unsigned type, unsigned enc, uint64_t imm)
 
 /*
  * Inline floats. 16-bit float operands get the f16 pattern, 64-bit operands the f64 pattern, all
- * others the f32 pattern: 16-bit integers, too, of which the lower half is left, as LLVM reads and
- * writes them (packed ones have both halves of it).
+ * others the f32 pattern: 16-bit integers, too, of which the lower half is left (AMD's word in LLVM
+ * pull request 198005: 1.0 is 0x0000 there on gfx8 and gfx9); packed ones have both halves of it.
  */
 static uint64_t inline_float(unsigned enc, unsigned type)
 {
