@@ -16,6 +16,7 @@ struct wish {
     bool language; /**< -x is given: leave the languages alone */
     bool links;    /**< no -c, -S, -E ...: a link follows */
     bool device_only;
+    bool rdc; /**< device code of several files is linked together */
     bool sources;
     bool inputs; /**< anything to work on */
 };
@@ -94,6 +95,7 @@ static void note_option(struct wish *wish, const char *arg)
                                          NULL};
 
     wish->arch |= starts(arg, "--offload-arch") || starts(arg, "--cuda-gpu-arch");
+    wish->rdc |= strcmp(arg, "-fgpu-rdc") == 0;
     wish->optimise |= starts(arg, "-O");
     wish->language |= starts(arg, "-x");
     wish->links &= !is_one_of(arg, no_link);
@@ -169,7 +171,8 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));
-    if (wish.sources && !wish.arch)
+    /* Relocatable device code is only compiled when it is linked. */
+    if ((wish.sources || wish.rdc) && !wish.arch)
         add(args, strdup("--offload-arch=gfx942"));
     if (wish.sources && !wish.optimise)
         add(args, strdup("-O3")); /* hipcc's default */
@@ -203,7 +206,7 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
         add_private(&args, env, user);
     } else {
         struct wish wish = read_wish(user);
-        if (env->gpu_reason && wish.sources && !wish.arch)
+        if (env->gpu_reason && (wish.sources || wish.rdc) && !wish.arch)
             add(&args, strdup("--offload-arch=gfx942")); /* hipcc would ask the missing GPU */
         add_user(&args, user, false);
     }

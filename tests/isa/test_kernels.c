@@ -263,6 +263,15 @@ static void lds_atomics(void **state)
     assert_int_equal(out[5], 191 * 192 / 2);
 }
 
+static void lds_is_read_before_it_is_reused(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *out = sim_alloc(&f->sim, 3 * 256 * 4);
+    run_ok(f, "reuse_lds", 1, 256, &out, sizeof out);
+    for (int i = 0; i < 3 * 256; i++)
+        assert_int_equal(out[i], 2 * (100 * (i / 256)) + 1 + 4);
+}
+
 /* ---- memory that is not global ---- */
 
 static void scratch(void **state)
@@ -660,6 +669,7 @@ int main(void)
         TEST(histogram),
         TEST(transpose),
         TEST(lds_atomics),
+        TEST(lds_is_read_before_it_is_reused),
         TEST(scratch),
         TEST(flat_pointers),
         TEST(recursion),

@@ -133,8 +133,10 @@ static void release_barrier(struct rp_group *g)
 {
     if (!g->waves_at_barrier || g->waves_at_barrier + g->waves_ended < g->wave_count)
         return;
-    for (uint32_t i = 0; i < g->wave_count; i++)
+    for (uint32_t i = 0; i < g->wave_count; i++) {
         g->waves[i].at_barrier = false;
+        g->waves[i].past_barrier = g->wave_count > 1;
+    }
     g->waves_at_barrier = 0;
 }
 
@@ -177,6 +179,10 @@ static enum group_state after_turn(struct rp_hand *h, struct rp_group *g, struct
         g->waves_at_barrier++;
         g->idle_turns = 0;
         release_barrier(g);
+        next_wave(g);
+        return GROUP_MORE;
+    case RP_STEP_PAUSE:
+        g->idle_turns = 0;
         next_wave(g);
         return GROUP_MORE;
     case RP_STEP_POLL:

@@ -93,6 +93,7 @@ struct rp_wave {
     uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
     struct rp_wait wait;
     bool at_barrier;
+    bool past_barrier; /**< has not executed s_waitcnt since its latest barrier */
     bool ended;
     struct rp_fault fault;
 };

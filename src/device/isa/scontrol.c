@@ -125,13 +125,26 @@ HANDLER(rp_s_cbranch_join)
 
 /* ---- scheduling ---- */
 
-/* Also s_waitcnt, priorities, trace and cache hints: memory completes in order here, and what is
- * left has no effect a program can see. */
+/* Also priorities, trace and cache hints: what is left has no effect a program can see. */
 HANDLER(rp_s_nop)
 {
     (void)w;
     (void)in;
     return RP_STEP_NEXT;
+}
+
+/*
+ * Memory completes in order here, so there is nothing to wait for. But where hardware waits for the
+ * first time after a barrier, all waves have issued their loads before one goes on and stores;
+ * programs (block reductions that use the same LDS twice) rely on that without a second barrier.
+ */
+HANDLER(rp_s_waitcnt)
+{
+    (void)in;
+    if (!w->past_barrier)
+        return RP_STEP_NEXT;
+    w->past_barrier = false;
+    return RP_STEP_PAUSE;
 }
 
 HANDLER(rp_s_endpgm)

@@ -166,6 +166,8 @@ static void hipcc_sets_language_and_defaults(void **state)
     LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 --cuda-device-only -xhip a.hip", "--genco",
          "a.hip");
     LINE(RP_ROCM_PRIVATE, "a.o b.o -o app" LINKS, "a.o", "b.o", "-o", "app");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -fgpu-rdc a.o b.o -o app" LINKS, "-fgpu-rdc",
+         "a.o", "b.o", "-o", "app");
     LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xc a.c -xhip b.hip" LINKS, "a.c", "b.hip");
     LINE(RP_ROCM_PRIVATE, "--version", "--version");
     LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -I x.cpp -xhip y.cpp" LINKS, "-I", "x.cpp",
