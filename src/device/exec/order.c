@@ -127,7 +127,8 @@ static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp
 {
     if (in->fmt == RP_FMT_FLAT)
         return flat_touches(w, in, log);
-    if (in->fmt == RP_FMT_SMEM && in->src[2].dwords == 2) {
+    bool scratch = !strncmp(rp_isa_mnemonic(in->op), "s_scratch", 9); /* other units */
+    if (in->fmt == RP_FMT_SMEM && in->src[2].dwords == 2 && !scratch) {
         uint64_t va = rp_opnd_u64(w, &in->src[2]) + (uint64_t)(int64_t)in->offset;
         if (in->flags & RP_IF_SOFFSET_EN)
             va += rp_opnd_u32(w, &in->src[1]);

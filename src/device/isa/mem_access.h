@@ -345,4 +345,11 @@ RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
     return &w->group->hand->counts;
 }
 
+/**
+ * Byte by byte, for what rp_mem_at cannot give in one piece. At most 64 bytes; a write happens as a
+ * whole or not at all. @return false when a byte is not mapped
+ */
+bool rp_mem_read_split(struct rp_wave *w, uint64_t va, void *to, unsigned bytes);
+bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsigned bytes);
+
 #endif

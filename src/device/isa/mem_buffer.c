@@ -89,9 +89,12 @@ RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_e
     RP_FOR_LANES(lane, exec)
     for (unsigned p = 0; p < parts; p++) {
         const void *at = zero;
+        uint8_t split[4];
         if (rp_buffer_inside(&b, lane, 4 * p, rp_elem_bytes(piece))) {
             uint64_t va = rp_buffer_at(&b, lane, 4 * p);
             at = rp_mem_at(rp_mem_of(w), va, rp_elem_bytes(piece), 0);
+            if (!at && rp_mem_read_split(w, va, split, rp_elem_bytes(piece)))
+                at = split;
             if (!at)
                 return unmapped(w, in, lane, va, false);
             moved += rp_elem_bytes(piece);
@@ -154,9 +157,10 @@ RP_INLINE int buffer_store(struct rp_wave *w, const struct rp_insn *in, enum rp_
             continue;
         uint64_t va = rp_buffer_at(&b, lane, 4 * p);
         void *at = rp_mem_at(rp_mem_of(w), va, rp_elem_bytes(piece), 1);
-        if (!at)
+        uint8_t split[4];
+        rp_elem_store(piece, s + p, lane, at ? at : split);
+        if (!at && !rp_mem_write_split(w, va, split, rp_elem_bytes(piece)))
             return unmapped(w, in, lane, va, true);
-        rp_elem_store(piece, s + p, lane, at);
         moved += rp_elem_bytes(piece);
     }
     rp_counts_of(w)->write_bytes += moved;

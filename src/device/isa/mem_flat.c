@@ -109,11 +109,15 @@ RP_INLINE bool load_lane(struct rp_wave *w, enum rp_elem e, rp_row *d, unsigned 
         rp_elem_load(e, d, lane, copy);
         return true;
     }
+    uint8_t split[16];
     const uint8_t *p = NULL;
-    if (space == RP_SPACE_GLOBAL)
+    if (space == RP_SPACE_GLOBAL) {
         p = rp_mem_at(rp_mem_of(w), va, bytes, 0);
-    else if ((uint64_t)low + bytes <= w->group->lds_bytes)
+        if (!p && rp_mem_read_split(w, va, split, bytes))
+            p = split;
+    } else if ((uint64_t)low + bytes <= w->group->lds_bytes) {
         p = w->group->lds + low;
+    }
     if (!p)
         return false;
     rp_elem_load(e, d, lane, p);
@@ -138,10 +142,13 @@ RP_INLINE bool store_lane(struct rp_wave *w, enum rp_elem e, rp_row *s, unsigned
         p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
     else if ((uint64_t)low + bytes <= w->group->lds_bytes)
         p = w->group->lds + low;
-    if (!p)
-        return false;
-    rp_elem_store(e, s, lane, p);
-    return true;
+    if (p) {
+        rp_elem_store(e, s, lane, p);
+        return true;
+    }
+    uint8_t split[16];
+    rp_elem_store(e, s, lane, split);
+    return space == RP_SPACE_GLOBAL && rp_mem_write_split(w, va, split, bytes);
 }
 
 RP_INLINE enum rp_space space_of_lane(struct rp_wave *w, const struct rp_insn *in, uint64_t va)

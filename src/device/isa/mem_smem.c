@@ -38,7 +38,10 @@ static int load(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
     uint64_t bytes = in->dst.dwords * 4ull;
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
+    uint32_t split[16];
     const void *p = rp_mem_at(rp_mem_of(w), va, bytes, 0);
+    if (!p && rp_mem_read_split(w, va, split, (unsigned)bytes))
+        p = split;
     if (!p)
         return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, -1, va, "read of unmapped address");
     memcpy(&w->sgpr[in->dst.index], p, bytes);
@@ -52,10 +55,11 @@ static int store(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
     if (!rp_sgprs_fit(&in->src[0]))
         return rp_fault_illegal(w, in);
     void *p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
-    if (!p)
+    if (p)
+        memcpy(p, &w->sgpr[in->src[0].index], bytes);
+    else if (!rp_mem_write_split(w, va, &w->sgpr[in->src[0].index], (unsigned)bytes))
         return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, -1, va,
                                      "write to unmapped or read-only address");
-    memcpy(p, &w->sgpr[in->src[0].index], bytes);
     rp_counts_of(w)->write_bytes += bytes;
     return RP_STEP_NEXT;
 }

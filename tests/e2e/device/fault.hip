@@ -94,6 +94,25 @@ __global__ void wait_for(const int *flag)
 
 static int *out;
 
+// Memory that the device may only read.
+static int *read_only()
+{
+    constexpr size_t bytes = 2 << 20;
+    void *base;
+    hipMemAllocationProp prop = {};
+    prop.type = hipMemAllocationTypePinned;
+    prop.location.type = hipMemLocationTypeDevice;
+    hipMemGenericAllocationHandle_t handle;
+    hipMemAccessDesc access = {};
+    access.location = prop.location;
+    access.flags = hipMemAccessFlagsProtRead;
+    HIP(hipMemAddressReserve(&base, bytes, 0, nullptr, 0));
+    HIP(hipMemCreate(&handle, bytes, &prop, 0));
+    HIP(hipMemMap(base, bytes, 0, handle, 0));
+    HIP(hipMemSetAccess(base, bytes, &access, 1));
+    return static_cast<int *>(base);
+}
+
 static bool launch(const char *what)
 {
     if (strcmp(what, "store") == 0)
@@ -114,6 +133,8 @@ static bool launch(const char *what)
         claim<<<1, 64>>>(out, out);
     else if (strcmp(what, "generic-lds") == 0)
         lds_outside_generic<<<1, 64, 1024>>>(out, 1 << 20);
+    else if (strcmp(what, "read-only") == 0)
+        wild_store<<<1, 64>>>(read_only());
     else if (strcmp(what, "wide") == 0)
         wide_load<<<1, 64>>>((const int4 *)((char *)out + 2097152 - 63 * 16 - 8), (int4 *)out);
     else

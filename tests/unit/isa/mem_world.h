@@ -43,6 +43,7 @@ struct world {
     struct rp_exec_host host;
     uint64_t generation;
     bool read_only;
+    uint64_t split; /**< a border between two mappings at this distance; 0 = none */
 };
 
 /* Registers that encode() uses. */
@@ -68,7 +69,8 @@ static inline void *world_translate(void *ctx, uint64_t va, uint64_t bytes, int 
 {
     struct world *w = ctx;
     uint64_t at = va - WORLD_VA;
-    if ((write && w->read_only) || at >= WORLD_MEM_BYTES || bytes > WORLD_MEM_BYTES - at)
+    if ((write && w->read_only) || at >= WORLD_MEM_BYTES || bytes > WORLD_MEM_BYTES - at ||
+        (at < w->split && at + bytes > w->split))
         return NULL;
     return w->s.mem + at;
 }
@@ -79,8 +81,9 @@ static inline int world_range(void *ctx, uint64_t va, int write, uint64_t *begin
     struct world *w = ctx;
     if ((write && w->read_only) || va - WORLD_VA >= WORLD_MEM_BYTES)
         return 0;
-    *begin = WORLD_VA;
-    *end = WORLD_VA + WORLD_MEM_BYTES;
+    bool upper = va - WORLD_VA >= w->split;
+    *begin = WORLD_VA + (upper ? w->split : 0);
+    *end = WORLD_VA + (upper ? WORLD_MEM_BYTES : w->split);
     *delta = (int64_t)((uint64_t)(uintptr_t)w->s.mem - WORLD_VA);
     return 1;
 }

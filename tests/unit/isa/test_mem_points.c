@@ -663,6 +663,46 @@ static void wide_accesses_fault_when_any_part_is_unmapped(void **state)
     world_run(&w, &load);
 }
 
+/* Neighbouring mappings need not be neighbours in host memory. */
+static void accesses_may_cross_mappings(void **state)
+{
+    (void)state;
+    struct form load = {.op = RP_OP_global_load_dwordx4}, store = {.op = RP_OP_flat_store_dwordx3};
+    w.split = 4096 + 6;
+    set_addresses(WORLD_VA + 4096 - 50 * 16, 16);
+    world_run(&w, &load);
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(w.s.vgpr[R_DST + i][lane], mem32(4096 - 50 * 16 + 16 * lane + 4 * i));
+    struct state want = w.s;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(want.mem + 4096 - 50 * 16 + 16 * lane + 4 * i, &want.vgpr[R_DATA + i][lane], 4);
+    world_run(&w, &store);
+    assert_same_state(&w.s, &want, "flat_store_dwordx3");
+    world_sgpr64(&w, R_SADDR, WORLD_VA + 4096);
+    want = w.s;
+    memcpy(&want.sgpr[R_SDATA], w.s.mem + 4096, 16);
+    world_run(&w, &(struct form){.op = RP_OP_s_load_dwordx4});
+    assert_same_state(&w.s, &want, "s_load_dwordx4");
+    want.sgpr[R_SDATA + 1] = w.s.sgpr[R_SDATA + 1] = 12345;
+    memcpy(want.mem + 4096, &want.sgpr[R_SDATA], 16);
+    world_run(&w, &(struct form){.op = RP_OP_s_store_dwordx4});
+    assert_same_state(&w.s, &want, "s_store_dwordx4");
+    world_resource(&w, WORLD_VA, 0, 8192, 0);
+    set_addresses(4000, 16);
+    world_run(&w, &(struct form){.op = RP_OP_buffer_load_dword, .offen = true, .offset = 4});
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        assert_int_equal(w.s.vgpr[R_DST][lane], mem32(4004 + 16 * lane));
+    want = w.s;
+    memcpy(want.mem + 4100, &want.vgpr[R_DATA][6], 4);
+    world_exec(&w, 1 << 6);
+    want.sgpr[RP_SGPR_EXEC_LO] = 1 << 6;
+    want.sgpr[RP_SGPR_EXEC_LO + 1] = 0;
+    world_run(&w, &(struct form){.op = RP_OP_buffer_store_dword, .offen = true, .offset = 4});
+    assert_same_state(&w.s, &want, "buffer_store_dword");
+}
+
 static void read_only_memory_can_be_read(void **state)
 {
     (void)state;
@@ -724,6 +764,7 @@ int main(void)
         TEST(scalar_buffers_drop_dwords_out_of_range),
         TEST(clocks_read_the_modelled_time),
         TEST(wide_accesses_fault_when_any_part_is_unmapped),
+        TEST(accesses_may_cross_mappings),
         TEST(read_only_memory_can_be_read),
         TEST(global_data_share_is_refused),
     };
