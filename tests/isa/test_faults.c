@@ -198,6 +198,43 @@ static void listing(void **state)
     assert_int_equal(rp_exec_listing(&f->sim.host, 16, 32, 3, text, sizeof text), 0);
 }
 
+/*
+ * Point 25: a kernel that wants its arguments in registers gets them behind the pointer to them,
+ * and starts behind the 256 bytes that load them where the firmware does not.
+ */
+static void preloaded_arguments(void **state)
+{
+    enum { PROLOGUE = 64, S_TRAP_2 = 0xbf920002 };
+    static const uint32_t body[] = {
+        0x7e040204,             /* v_mov_b32 v2, s4 */
+        0x7e060205,             /* v_mov_b32 v3, s5 */
+        0x24000083,             /* v_lshlrev_b32 v0, 3, v0 */
+        0xdc748000, 0x00020200, /* global_store_dwordx2 v0, v[2:3], s[2:3] */
+        S_ENDPGM,
+    };
+    struct fixture *f = *state;
+    uint64_t *out = sim_alloc(&f->sim, 64 * 8);
+    uint64_t args[] = {0, (uint64_t)(uintptr_t)out, 0x1122334455667788};
+    uint32_t code[PROLOGUE + 6];
+    for (unsigned i = 0; i < PROLOGUE; i++)
+        code[i] = S_TRAP_2;
+    memcpy(code + PROLOGUE, body, sizeof body);
+    uint64_t kernel = make_kernel(f, code, PROLOGUE + 6);
+    struct descriptor *d = (struct descriptor *)(uintptr_t)kernel;
+    d->properties = 1 << 3;  /* kernarg pointer in s[0:1] */
+    d->preload = 4 | 2 << 7; /* then four dwords from the third on */
+    d->rsrc2 = 6 << 1;       /* user SGPRs */
+    struct sim_launch l = {
+        .grid = {64, 1, 1}, .block = {64, 1, 1}, .args = args, .args_bytes = sizeof args};
+    if (sim_run(&f->sim, kernel, &l) != RP_RUN_DONE)
+        fail_msg("%s", f->sim.fault.text);
+    for (unsigned i = 0; i < 64; i++)
+        assert_true(out[i] == args[2]);
+    d->preload = 15; /* more user SGPRs than there are */
+    assert_int_equal(sim_run(&f->sim, kernel, &l), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_BAD_DISPATCH);
+}
+
 static void register_beyond_allocation(void **state)
 {
     struct fixture *f = *state;
@@ -277,6 +314,7 @@ int main(void)
         TEST(running_off_the_code),
         TEST(code_rewritten_in_place),
         TEST(listing),
+        TEST(preloaded_arguments),
         TEST(impossible_dispatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
