@@ -139,9 +139,6 @@ const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned
 /** Turns a lane kernel's result @p r into that of args->mode. @p args still has the sources. */
 void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
 
-/** Whether OMOD has an effect, which it has in few modes. */
-bool rp_mode_has_omod(const struct rp_insn *in, uint32_t mode);
-
 /** One f32 or f16 operand, or (@p result) result, flushed where MODE says so. */
 uint32_t rp_mode_flush_f32(uint32_t mode, bool result, uint32_t v);
 uint32_t rp_mode_flush_f16(uint32_t mode, bool result, uint32_t v);

@@ -166,7 +166,7 @@ static double scale_of(unsigned omod)
 
 /* OMOD counts only where nothing of IEEE 754 is asked for: IEEE off and denormal results flushed.
  */
-bool rp_mode_has_omod(const struct rp_insn *in, uint32_t mode)
+static bool has_omod(const struct rp_insn *in, uint32_t mode)
 {
     const unsigned type = in->dst.type;
     return in->omod && !(mode & RP_MODE_IEEE) && !(denormals(mode, type) & 2) &&
@@ -196,7 +196,7 @@ void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, s
         limit_f16(in, mode, s, r);
     if (!(denormals(mode, type) & 2))
         flush(type, r);
-    if (rp_mode_has_omod(in, mode)) {
+    if (has_omod(in, mode)) {
         rp_round_scale(type, rp_mode_round(mode, type), scale_of(in->omod), r);
         flush(type, r);
         plus_zeros(type, r);
