@@ -565,6 +565,28 @@ static void test_setreg_in_between(void **state)
     assert_int_equal(f.wave.sgpr[2], 0xc0);
 }
 
+/* Matrix instructions heed no mode, but they must run in all of them, where they run at all. */
+static void test_matrix_in_any_mode(void **state)
+{
+    (void)state;
+    static const char text[] = "v_mfma_f32_4x4x1_16b_f32 v[8:11], v0, v1, 0";
+    if (!rp_op_rows[RP_OP_v_mfma_f32_4x4x1_16b_f32].fn)
+        skip();
+    static uint32_t usual[4][RP_LANES];
+    for (unsigned n = 0; n < 2; n++) {
+        fixture_init(&f);
+        fill(0, 0x40000000);
+        fill(1, 0x3f800000);
+        rp_wave_set_mode(&f.wave, n ? 0x3c3 : RP_MODE_USUAL);
+        if (fixture_step(&f, text, 0xd3c20008, 0x02020300) != RP_STEP_NEXT)
+            fail_msg("MODE 0x%x: %s (index mode is RP_VALU_INDEX, not all of gpr_idx)", f.wave.mode,
+                     f.wave.fault.text);
+        if (n == 0)
+            memcpy(usual, f.vgpr[8], sizeof usual);
+    }
+    assert_memory_equal(usual, f.vgpr[8], sizeof usual);
+}
+
 /* Only the conversions that heed rounding: 2.5 is 2 or 3, a norm's half step goes either way. */
 static void test_rounding_to_integers(void **state)
 {
@@ -593,9 +615,13 @@ static void test_rounding_to_integers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_modes),         cmocka_unit_test(test_flushed_operands),
-        cmocka_unit_test(test_dx10_clamp),        cmocka_unit_test(test_ieee),
-        cmocka_unit_test(test_setreg_in_between), cmocka_unit_test(test_rounding_to_integers),
+        cmocka_unit_test(test_all_modes),
+        cmocka_unit_test(test_flushed_operands),
+        cmocka_unit_test(test_dx10_clamp),
+        cmocka_unit_test(test_ieee),
+        cmocka_unit_test(test_matrix_in_any_mode),
+        cmocka_unit_test(test_setreg_in_between),
+        cmocka_unit_test(test_rounding_to_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
