@@ -1,7 +1,10 @@
 #include "hand.h"
 
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "slot.h"
 
@@ -57,9 +60,18 @@ void rp_hand_free(struct rp_hand *h)
     free(h);
 }
 
+/* Every thread of the process has executed a full barrier when this returns. */
+static void barrier_everywhere(void)
+{
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    usleep(1000); /* no such call here: no store stays unseen that long */
+}
+
 void rp_exec_settle(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the new generation is out: later turns see it */
+    barrier_everywhere(); /* now later turns see the new generation, and we see earlier ones */
     pthread_mutex_lock(&hands.lock);
     for (struct rp_hand *h = hands.head; h; h = h->next) {
         uint64_t turns = __atomic_load_n(&h->turns, __ATOMIC_ACQUIRE);
