@@ -27,6 +27,7 @@ static const char help[] =
     "  --runs N       how often PROGRAM runs, 1 to 1000 (default 3)\n"
     "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
     "                 gpu: the GPU or an error; software: the software MI300X\n"
+    "  --threads N    processors the software MI300X may use (default: all); times do not change\n"
     "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
@@ -59,6 +60,7 @@ static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
 enum option_key {
     KEY_RUNS = 256,
     KEY_DEVICE,
+    KEY_THREADS,
     KEY_WALL,
     KEY_JSON,
     KEY_QUIET,
@@ -73,6 +75,8 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
         return parse_runs(optarg, &options->runs, err);
     case KEY_DEVICE:
         return rp_device_parse(optarg, &options->device, err);
+    case KEY_THREADS:
+        return rp_cli_threads(optarg, err);
     case KEY_WALL:
         options->wallclock = true;
         return 0;
@@ -99,6 +103,7 @@ static int parse(int argc, char **argv, struct rp_profile_options *options, int 
     static const struct option table[] = {
         {"runs", required_argument, NULL, KEY_RUNS},
         {"device", required_argument, NULL, KEY_DEVICE},
+        {"threads", required_argument, NULL, KEY_THREADS},
         {"no-rocprof", no_argument, NULL, KEY_WALL},
         {"json", no_argument, NULL, KEY_JSON},
         {"quiet", no_argument, NULL, KEY_QUIET},

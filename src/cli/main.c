@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +46,18 @@ int rp_cli_bad_option(const char *command, const char *argument, int key)
 
     return rp_cli_usage_error(command, "%s %s", short_option ? single : argument,
                               key == ':' ? "needs a value" : "is no option");
+}
+
+int rp_cli_threads(const char *word, struct rp_err *err)
+{
+    char *end;
+    long value = strtol(word, &end, 10);
+
+    if (end == word || *end || value < 1 || value > 256)
+        return rp_fail(err, RP_USAGE, "--threads %s: use a whole number from 1 to 256", word);
+    if (setenv("ROCM_PERF_DEVICE_THREADS", word, 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
 }
 
 int rp_cli_result(const char *text)

@@ -185,3 +185,90 @@ extern "C" __global__ void clock_starts(unsigned long long *out)
         out[blockIdx.x] = wall_clock64();
     work(threadIdx.x, 3);
 }
+
+// ---- what hardware does at the start, the end and the barriers of workgroups ----
+
+// Waves end one after another; the others' barriers must not wait for them. Two waves end at once.
+extern "C" __global__ void barriers_and_ends(int *out)
+{
+    int wave = threadIdx.x / 64, waves = blockDim.x / 64;
+    if (wave == 1)
+        return;
+    for (int round = 0; round < waves; round++) {
+        if (wave != 0 && wave == round)
+            return;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            out[blockIdx.x * 16 + round] = round + 1;
+    }
+}
+
+// Ids as the hardware sets them up; the last group in each dimension may be smaller.
+extern "C" __global__ void partial(unsigned *out, int nx, int ny, int bx, int by, int bz)
+{
+    unsigned x = blockIdx.x * bx + threadIdx.x, y = blockIdx.y * by + threadIdx.y,
+             z = blockIdx.z * bz + threadIdx.z;
+    atomicAdd(&out[(z * ny + y) * nx + x], 1u);
+}
+
+// The hidden arguments about group counts and sizes, read by name.
+extern "C" __global__ void hidden(unsigned *out)
+{
+    const unsigned char *implicit = (const unsigned char *)__builtin_amdgcn_implicitarg_ptr();
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+        for (int d = 0; d < 3; d++) {
+            out[d] = ((const unsigned *)implicit)[d];
+            out[3 + d] = ((const unsigned short *)implicit)[6 + d];
+            out[6 + d] = ((const unsigned short *)implicit)[9 + d];
+        }
+    }
+}
+
+extern "C" __global__ void hardware_registers(unsigned *out)
+{
+    unsigned xcc, mode, status;
+    asm volatile("s_getreg_b32 %0, hwreg(HW_REG_XCC_ID)" : "=s"(xcc));
+    asm volatile("s_getreg_b32 %0, hwreg(HW_REG_MODE, 0, 10)" : "=s"(mode));
+    asm volatile("s_getreg_b32 %0, hwreg(HW_REG_STATUS)" : "=s"(status));
+    if (threadIdx.x == 0) {
+        out[blockIdx.x * 4] = xcc;
+        out[blockIdx.x * 4 + 1] = mode;
+        out[blockIdx.x * 4 + 2] = status >> 9 & 1; // EXECZ
+        out[blockIdx.x * 4 + 3] = status >> 11 & 1; // in a workgroup of several waves
+    }
+}
+
+extern "C" __global__ void register_without_model(unsigned *out)
+{
+    unsigned value;
+    asm volatile("s_getreg_b32 %0, hwreg(HW_REG_LDS_ALLOC)" : "=s"(value));
+    out[threadIdx.x] = value;
+}
+
+extern "C" __global__ void two_clocks(unsigned long long *out)
+{
+    unsigned long long shader, real, shader_after, real_after;
+    asm volatile("s_memtime %0\n s_memrealtime %1\n s_waitcnt lgkmcnt(0)" : "=s"(shader), "=s"(real));
+    for (int i = 0; i < 100; i++)
+        __builtin_amdgcn_s_sleep(100);
+    asm volatile("s_memtime %0\n s_memrealtime %1\n s_waitcnt lgkmcnt(0)"
+                 : "=s"(shader_after), "=s"(real_after));
+    if (threadIdx.x == 0) {
+        out[0] = shader_after - shader;
+        out[1] = real_after - real;
+        out[2] = real;
+    }
+}
+
+extern "C" __global__ void message(unsigned *out)
+{
+    if (blockIdx.x == 3 && threadIdx.x < 64)
+        __builtin_amdgcn_s_sendmsg(1, 0x2a);
+    out[blockIdx.x] = 1;
+}
+
+extern "C" __global__ void debug_trap(unsigned *out)
+{
+    __builtin_debugtrap();
+    out[threadIdx.x] = threadIdx.x + 5;
+}

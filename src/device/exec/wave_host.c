@@ -31,6 +31,12 @@ uint64_t rp_wave_memtime_cycles(const struct rp_wave *w)
            rp_wave_clock_cycles(w);
 }
 
+uint32_t rp_wave_xcc(const struct rp_wave *w)
+{
+    const struct rp_arch *arch = w->group->dispatch->arch;
+    return arch && arch->xcc_count ? (uint32_t)(w->group->linear_id % arch->xcc_count) : 0;
+}
+
 int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
                   const char *fmt, ...)
 {

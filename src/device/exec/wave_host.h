@@ -22,6 +22,9 @@ uint64_t rp_wave_clock_ticks(const struct rp_wave *w);
 /** s_memtime: shader clocks on the same time line as rp_wave_clock_ticks. */
 uint64_t rp_wave_memtime_cycles(const struct rp_wave *w);
 
+/** Number of the accelerator die the wave runs on: workgroups are dealt out to them in turn. */
+uint32_t rp_wave_xcc(const struct rp_wave *w);
+
 /**
  * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
  * thread takes long, and the host would answer before the wave has begun to wait, or not, by

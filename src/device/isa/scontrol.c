@@ -291,7 +291,6 @@ enum {
     MODE_VSKIP = 1u << 28,
     /* Traps on float exceptions (20:12) and single steps (11) need a trap handler. */
     MODE_TRAPS = 0x1ff800,
-    XCC_COUNT = 8, /* MI300X: eight accelerator dies, workgroups dealt out in turn */
 };
 
 static uint32_t status_register(const struct rp_wave *w)
@@ -325,7 +324,7 @@ static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
                                                               << 16;
         return true;
     case HWREG_XCC_ID:
-        *ret = (uint32_t)(w->group->linear_id % XCC_COUNT);
+        *ret = rp_wave_xcc(w);
         return true;
     default:
         return false;

@@ -1,4 +1,5 @@
 /* Scalar ALU results and SCC. Expected values are written out, not computed by the code's rules. */
+#include "arch/arch.h"
 #include "device/exec/wave_host.h"
 #include "wave_fixture.h"
 
@@ -519,6 +520,7 @@ static void test_messages_and_registers(void **state)
     static struct fixture f;
     fixture_init(&f);
     f.host.send_interrupt = take_interrupt;
+    f.dispatch.arch = rp_arch_find("gfx942");
     f.group.linear_id = 13;
     f.wave.sgpr[RP_SGPR_M0] = 0x123;
     run(&f, "s_sendmsg sendmsg(MSG_INTERRUPT)", 0xbf900001, 0);
