@@ -137,6 +137,7 @@ static uint64_t inline_float(unsigned enc, unsigned type)
     case RP_T_U64:
     case RP_T_I64:
     case RP_T_F64:
+    case RP_T_B256: /* the accumulator of v_mfma_f64 */
         return dbl[i];
     default:
         return single[i];

@@ -46,6 +46,11 @@ struct rp_lane_args {
     uint64_t mask_in;   /**< carry-in, cndmask selector, VCC of div_fmas */
     uint64_t mask_out;  /**< carry-out or compare result for all 64 lanes */
     uint32_t mode;      /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
+
+    /* Matrix kernels only (lane_mfma.h). */
+    const uint32_t *s3; /**< smfmac: the row of sparse indices */
+    uint32_t c_stride;  /**< dwords from one register of s2 to the next; 0: a constant, rows once */
+    uint32_t select;    /**< smfmac: shift of the index set in s3; f64: bits 0..2 negate A, B, C */
 };
 
 typedef void rp_lane_fn(struct rp_lane_args *args);

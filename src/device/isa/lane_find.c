@@ -20,7 +20,11 @@
 #define RP_LANE_TRANS(...) RP_ROW(__VA_ARGS__)
 #define RP_LANE_PK(...)    RP_ROW(__VA_ARGS__)
 #define RP_LANE_BODY(...)  RP_ROW(__VA_ARGS__, )
+#define RP_MFMA(...)       RP_ROW(mfma, __VA_ARGS__)
+#define RP_SMFMAC(...)     RP_ROW(smfmac, __VA_ARGS__)
+#define RP_MFMA_F64(...)   RP_ROW(mfma, __VA_ARGS__, )
 #include "lane.def"
+#include "lane_mfma.def"
 #undef RP_ROW
 
 struct rp_lane_row {
@@ -40,7 +44,11 @@ static const struct rp_lane_row rp_lane_rows[] = {
 #define RP_LANE_TRANS(...) RP_ROW(__VA_ARGS__)
 #define RP_LANE_PK(...)    RP_ROW(__VA_ARGS__)
 #define RP_LANE_BODY(...)  RP_ROW(__VA_ARGS__, )
+#define RP_MFMA(...)       RP_ROW(mfma, __VA_ARGS__)
+#define RP_SMFMAC(...)     RP_ROW(smfmac, __VA_ARGS__)
+#define RP_MFMA_F64(...)   RP_ROW(mfma, __VA_ARGS__, )
 #include "lane.def"
+#include "lane_mfma.def"
 #undef RP_ROW
 };
 

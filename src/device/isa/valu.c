@@ -255,6 +255,10 @@ static void narrow_constants(struct rp_insn *in)
 
 void rp_valu_bind(struct rp_insn *in)
 {
+    if (in->fn == rp_mfma) {
+        rp_mfma_bind(in);
+        return;
+    }
     if (in->fn == rp_valu_mix) {
         narrow_constants(in);
         in->lane = rp_lane_find(rp_isa_mnemonic(in->op));

@@ -121,6 +121,9 @@ rp_insn_fn rp_valu_packed_f32;
 /** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
 bool rp_keeps_other_half(const struct rp_insn *in);
 
+/** Kernel of a matrix instruction, or its refusal; called by rp_valu_bind. */
+void rp_mfma_bind(struct rp_insn *in);
+
 /** Lane kernels with saturation, for the integer forms of CLAMP; NULL where CLAMP does nothing. */
 rp_lane_fn *rp_saturating_lane(unsigned op);
 

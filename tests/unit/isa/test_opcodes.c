@@ -35,15 +35,13 @@ static const char *reason_of(const char *mnemonic)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         if (strcmp(refused[i].mnemonic, mnemonic) == 0)
             return refused[i].reason;
-    if (strncmp(mnemonic, "v_mfma", 6) == 0 || strncmp(mnemonic, "v_smfmac", 8) == 0)
-        return "matrix instruction without semantics so far";
     return NULL;
 }
 
 static bool needs_lane(const struct rp_op_row *row)
 {
     return row->fn == rp_valu || row->fn == rp_valu_cmp || row->fn == rp_valu_cmpx ||
-           row->fn == rp_valu_mix;
+           row->fn == rp_valu_mix || row->fn == rp_mfma;
 }
 
 static bool executes(const struct rp_op_row *row)
@@ -300,9 +298,7 @@ static void test_every_refusal_has_a_reason(void **state)
     unsigned wrong = 0;
     for (unsigned op = 1; op < RP_OP_MAX; op++) {
         const struct rp_op_row *row = &rp_op_rows[op];
-        const bool matrix =
-            strncmp(row->mnemonic, "v_mfma", 6) == 0 || strncmp(row->mnemonic, "v_smfmac", 8) == 0;
-        if (!matrix && executes(row) == (reason_of(row->mnemonic) != NULL)) {
+        if (executes(row) == (reason_of(row->mnemonic) != NULL)) {
             print_error("%s: %s\n", row->mnemonic,
                         executes(row) ? "executes, but has a reason not to" : "refused, but why?");
             wrong++;

@@ -1,0 +1,180 @@
+/*
+ * Matrix instructions around their kernels (lane_mfma.h): operands, CBSZ, ABID and BLGP. EXEC and
+ * MODE have no say: all 64 lanes take part, always (CDNA3 ISA document, "Matrix Arithmetic").
+ */
+#include "valu.h"
+
+enum { AB_ROWS_MAX = 4, CD_ROWS_MAX = 32 };
+
+/** What the modifiers of an opcode mean. */
+struct shape {
+    uint8_t m;      /**< rows of A and columns of B per block */
+    uint8_t blocks; /**< 1, 2, 4 or 16 */
+    bool blgp;      /**< BLGP permutes B */
+    bool sparse;    /**< CBSZ and ABID choose the index set */
+    bool f64;       /**< BLGP negates A, B, C */
+    uint8_t sets;   /**< sparse: index sets per dword */
+};
+
+/*
+ * From the mnemonic, which says it all. BLGP exists where it did on CDNA1: not in the shapes that
+ * CDNA3 added or widened (AMD matrix instruction calculator).
+ */
+static struct shape shape_of(const struct rp_insn *in)
+{
+    const char *name = rp_isa_mnemonic(in->op);
+    struct shape s = {.m = 4, .blocks = 1};
+    const bool wide = strstr(name, "_32x32x"), square = strstr(name, "_16x16x");
+    if (wide || square)
+        s.m = wide ? 32 : 16;
+    s.sparse = strncmp(name, "v_smfmac", 8) == 0;
+    s.f64 = strstr(name, "_f64") != NULL;
+    if (strstr(name, "_2b_"))
+        s.blocks = 2;
+    else if (strstr(name, "_4b_"))
+        s.blocks = 4;
+    else if (strstr(name, "_16b_"))
+        s.blocks = 16;
+    s.blgp = !s.f64 && (s.blocks > 1 || in->op == RP_OP_v_mfma_f32_32x32x2_f32 ||
+                        in->op == RP_OP_v_mfma_f32_16x16x4_f32);
+    s.sets = strstr(name, "f16") ? 4 : 2; /* 8 of 32 bits for four stored values, 16 for eight */
+    return s;
+}
+
+static bool modifiers_are_defined(const struct rp_insn *in, const struct shape *s)
+{
+    if (in->blgp && !s->blgp && !s->f64)
+        return false;
+    if (s->sparse)
+        return in->cbsz || in->abid < s->sets;
+    if (s->f64 && in->cbsz)
+        return false;
+    return 1u << in->cbsz <= s->blocks && in->abid < 1u << in->cbsz;
+}
+
+void rp_mfma_bind(struct rp_insn *in)
+{
+    const struct shape s = shape_of(in);
+    in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+    if (!in->lane || !modifiers_are_defined(in, &s))
+        in->fn = rp_fault_operand;
+}
+
+static const uint32_t *rows_of(const struct rp_wave *w, const struct rp_opnd *o)
+{
+    return o->kind == RP_OPND_AGPR ? w->agpr[o->index] : w->vgpr[o->index];
+}
+
+/* CBSZ and ABID: of every 2^CBSZ blocks, all get the A of block ABID. */
+static unsigned a_lane(const struct shape *s, const struct rp_insn *in, unsigned lane)
+{
+    const unsigned per_group = s->m * s->blocks, group = lane / per_group;
+    const unsigned block = lane % per_group / s->m;
+    const unsigned from = (block >> in->cbsz << in->cbsz) + in->abid;
+    return group * per_group + from * s->m + lane % s->m;
+}
+
+/* BLGP: which lane's B a lane gets (CDNA3 ISA document, table of "BLGP"). */
+static unsigned b_lane(unsigned blgp, unsigned lane)
+{
+    switch (blgp) {
+    case 0:
+        return lane;
+    case 1:
+        return lane % 32;
+    case 2:
+        return lane % 32 + 32;
+    case 3:
+        return (lane + 16) % 64;
+    default:
+        return lane % 16 + 16 * (blgp - 4);
+    }
+}
+
+static void permute(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n, const uint8_t *from)
+{
+    for (unsigned r = 0; r < n; r++)
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            to[r][lane] = rows[r * RP_LANES + from[lane]];
+}
+
+/* With modifiers: A and B with their lanes moved. */
+static int run_modified(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    uint32_t rows_a[AB_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    uint32_t rows_b[AB_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    uint8_t from[RP_LANES];
+    const struct shape s = shape_of(in);
+    if (s.sparse) {
+        a->select = in->cbsz ? 0 : 32u / s.sets * in->abid;
+    } else if (s.f64) {
+        a->select = in->blgp;
+    } else {
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            from[lane] = (uint8_t)a_lane(&s, in, lane);
+        permute(rows_a, a->s0, in->src[0].dwords, from);
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            from[lane] = (uint8_t)b_lane(in->blgp, lane);
+        permute(rows_b, a->s1, in->src[1].dwords, from);
+        a->s0 = rows_a[0];
+        a->s1 = rows_b[0];
+    }
+    in->lane(a);
+    return RP_STEP_NEXT;
+}
+
+static int run(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    if (__builtin_expect(in->cbsz | in->abid | in->blgp, 0))
+        return run_modified(in, a);
+    in->lane(a);
+    return RP_STEP_NEXT;
+}
+
+/* C and D share registers but are not the same: the kernel gets a copy of C. */
+static int run_with_copy(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    uint32_t c[CD_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    memcpy(c, a->s2, in->dst.dwords * sizeof c[0]);
+    a->s2 = c[0];
+    return run(in, a);
+}
+
+static bool overlap_in_part(const struct rp_insn *in)
+{
+    const struct rp_opnd *c = &in->src[2], *d = &in->dst;
+    return c->kind == d->kind && c->index != d->index && c->index < d->index + d->dwords &&
+           d->index < c->index + c->dwords;
+}
+
+static int run_with_constant(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    uint32_t c[2][RP_LANES] __attribute__((aligned(64)));
+    rp_row_fill(c[0], (uint32_t)in->src[2].imm);
+    rp_row_fill(c[1], (uint32_t)(in->src[2].imm >> 32)); /* read by the f64 kernels only */
+    a->s2 = c[0];
+    a->c_stride = 0;
+    return run(in, a);
+}
+
+int rp_mfma(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (w->gpr_idx)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "matrix instruction in index mode");
+    if (!rp_registers_exist(w, in))
+        return rp_fault_register(w, in);
+    struct rp_lane_args a = {.d = in->dst.kind == RP_OPND_AGPR ? w->agpr[in->dst.index]
+                                                               : w->vgpr[in->dst.index],
+                             .s0 = rows_of(w, &in->src[0]),
+                             .s1 = rows_of(w, &in->src[1]),
+                             .c_stride = RP_LANES};
+    if (in->src[2].type == RP_T_B32) { /* smfmac: D accumulates, src2 has the indices */
+        a.s2 = a.d;
+        a.s3 = rows_of(w, &in->src[2]);
+        return run(in, &a);
+    }
+    if (in->src[2].kind == RP_OPND_CONST)
+        return run_with_constant(in, &a);
+    a.s2 = rows_of(w, &in->src[2]);
+    return overlap_in_part(in) ? run_with_copy(in, &a) : run(in, &a);
+}
