@@ -83,6 +83,7 @@ struct rp_arch {
     uint32_t scalar_l1_bytes, scalar_l1_line_bytes;
     uint32_t l2_bytes, l2_line_bytes; /**< per XCC */
     uint64_t mall_bytes;              /**< Infinity Cache, 0 = none */
+    uint32_t xgmi_link_mbytes_s; /**< one link to another GPU, one direction; 0 = no such links */
     uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
 

@@ -91,8 +91,9 @@ const struct rp_arch rp_arch_gfx90a = {
     .l2_bytes = RP_MIB(8),         /* [WP] per GCD */
     .l2_line_bytes = 128,          /* [WP] */
     .mall_bytes = 0,
-    .l2_channels_per_xcc = 32, /* [RPC], [WP] 32 slices per GCD */
-    .lds_banks = 32,           /* CDNA2 ISA manual */
+    .xgmi_link_mbytes_s = 50000, /* [DS] 100 GB/s per link, both directions together */
+    .l2_channels_per_xcc = 32,   /* [RPC], [WP] 32 slices per GCD */
+    .lds_banks = 32,             /* CDNA2 ISA manual */
 
     .products = products,
     .product_count = RP_COUNT(products),

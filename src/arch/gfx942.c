@@ -103,6 +103,7 @@ const struct rp_arch rp_arch_gfx942 = {
     .l2_bytes = RP_MIB(4),         /* [DS], [mt4g]: per XCD */
     .l2_line_bytes = 128,          /* [mt4g] */
     .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
+    .xgmi_link_mbytes_s = 64000,   /* [DS] 128 GB/s per link, both directions together */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 32,               /* CDNA3 ISA manual: 32 banks of 4 bytes */
 

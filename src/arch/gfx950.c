@@ -80,6 +80,7 @@ const struct rp_arch rp_arch_gfx950 = {
     .l2_bytes = RP_MIB(4),         /* [DS] per XCD */
     .l2_line_bytes = 128,          /* [RPC] */
     .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
+    .xgmi_link_mbytes_s = 76800,   /* [DS] 153.6 GB/s per link, both directions together */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 0,                /* sources disagree (32 or 64) */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,12 +27,23 @@ const struct rp_arch *rp_device_arch(void)
     return rp_arch_find("gfx942");
 }
 
-struct rp_topology_host rp_device_host_facts(void)
+unsigned rp_device_gpu_count(void)
+{
+    const char *value = getenv("ROCM_PERF_DEVICE_GPUS");
+    if (!value || value[0] < '1' || value[0] > '0' + RP_GPU_LIMIT || value[1])
+        return 1;
+    return (unsigned)(value[0] - '0');
+}
+
+struct rp_topology rp_device_topology(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
-    return (struct rp_topology_host){
-        .cores = cores > 0 ? (uint32_t)cores : 1,
-        .memory_bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 1ull << 30,
+    return (struct rp_topology){
+        .arch = rp_device_arch(),
+        .gpu_count = rp_device_gpu_count(),
+        .host.cores = cores > 0 ? (uint32_t)cores : 1,
+        .host.memory_bytes =
+            pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 1ull << 30,
     };
 }
 
@@ -45,27 +57,92 @@ struct rp_device *rp_device_get(void)
 
 static void *translate(void *ctx, uint64_t va, uint64_t bytes, int write)
 {
-    return rp_memory_translate(&((struct rp_device *)ctx)->memory, va, bytes, write);
+    struct rp_gpu *gpu = ctx;
+    return rp_memory_translate(&gpu->device->memory, gpu->index, va, bytes, write);
 }
 
 static int range(void *ctx, uint64_t va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta)
 {
-    struct rp_device *device = ctx;
-    return rp_memory_range(&device->memory, va, write, ret_begin, ret_end, ret_delta);
+    struct rp_gpu *gpu = ctx;
+    return rp_memory_range(&gpu->device->memory, gpu->index, va, write, ret_begin, ret_end,
+                           ret_delta);
 }
 
 static void send_interrupt(void *ctx, uint32_t m0)
 {
-    rp_signal_interrupt(&((struct rp_device *)ctx)->events, m0);
+    rp_signal_interrupt(&((struct rp_gpu *)ctx)->device->events, m0);
 }
 
 static uint64_t clock_ticks(void *ctx)
 {
-    return rp_clock_now(&((struct rp_device *)ctx)->clock);
+    return rp_clock_now(&((struct rp_gpu *)ctx)->device->clock);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
+
+/**
+ * A descriptor of the GPU's own on the store. All device files are that one file; which GPU a
+ * descriptor stands for is told by the file position, which nothing else uses (device memory is
+ * mapped, never read) and which duplicates of the descriptor share.
+ */
+static int open_render_node(const struct rp_device *device, unsigned gpu)
+{
+    char path[32];
+    if (gpu == 0)
+        return device->memory.store.fd;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", device->memory.store.fd);
+    /* A direct call: open() is one of our own hooks. */
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && lseek(fd, (off_t)gpu, SEEK_SET) == (off_t)gpu)
+        return fd;
+    int rc = -errno;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int gpu_init(struct rp_device *device, unsigned index)
+{
+    struct rp_gpu *gpu = &device->gpus[index];
+    *gpu = (struct rp_gpu){
+        .device = device,
+        .index = index,
+        .id = rp_topology_gpu_id(index),
+        .fd = open_render_node(device, index),
+        .host =
+            {
+                .ctx = gpu,
+                .translate = translate,
+                .range = range,
+                .generation = &device->memory.vm[index].generation,
+                .send_interrupt = send_interrupt,
+                .clock_ticks = clock_ticks,
+                .lds_aperture = RP_LDS_BASE,
+                .scratch_aperture = RP_SCRATCH_BASE,
+            },
+        .cp =
+            {
+                .host = &gpu->host,
+                .arch = device->arch,
+                .clock = &device->clock,
+                .events = &device->events,
+                .report_fd = STDERR_FILENO,
+            },
+    };
+    if (device->gpu_count > 1)
+        snprintf(gpu->cp.label, sizeof gpu->cp.label, "GPU %u, ", index);
+    return gpu->fd < 0 ? gpu->fd : 0;
+}
+
+static void device_free(struct rp_device *device)
+{
+    for (unsigned i = 1; i < device->gpu_count; i++)
+        if (device->gpus[i].fd > 0)
+            close(device->gpus[i].fd);
+    rp_memory_close(&device->memory);
+    free(device);
+}
 
 static int device_new(struct rp_device **ret_device)
 {
@@ -76,36 +153,25 @@ static int device_new(struct rp_device **ret_device)
     device->pid = getpid();
     device->arch = rp_device_arch();
     device->clock.ticks = RP_CLOCK_FIRST_TICK;
-    int rc = device->arch ? rp_memory_open(&device->memory, device->arch->memory_bytes,
-                                           rp_device_host_facts().memory_bytes)
-                          : -ENODEV;
-    if (rc == 0 && fstat(device->memory.store.fd, &st) < 0)
-        rc = -errno;
+    device->gpu_count = rp_device_gpu_count();
+    int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch->memory_bytes,
+                            rp_device_topology().host.memory_bytes);
     if (rc < 0) {
         free(device);
         return rc;
     }
+    rp_events_init(&device->events);
+    if (fstat(device->memory.store.fd, &st) < 0)
+        rc = -errno;
+    for (unsigned i = 0; rc == 0 && i < device->gpu_count; i++)
+        rc = gpu_init(device, i);
+    if (rc < 0) {
+        device_free(device);
+        return rc;
+    }
     device->file_dev = st.st_dev;
     device->file_ino = st.st_ino;
-    rp_events_init(&device->events);
-    device->host = (struct rp_exec_host){
-        .ctx = device,
-        .translate = translate,
-        .range = range,
-        .generation = &device->memory.vm.generation,
-        .send_interrupt = send_interrupt,
-        .clock_ticks = clock_ticks,
-        .lds_aperture = RP_LDS_BASE,
-        .scratch_aperture = RP_SCRATCH_BASE,
-    };
-    device->cp = (struct rp_cp){
-        .host = &device->host,
-        .arch = device->arch,
-        .clock = &device->clock,
-        .events = &device->events,
-        .report_fd = STDERR_FILENO,
-    };
-    rp_queues_init(&device->queues, &device->cp);
+    rp_queues_init(&device->queues);
     *ret_device = device;
     return 0;
 }
@@ -141,24 +207,23 @@ static int device_make(struct rp_device **ret_device)
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;
         atexit(settle_at_exit);
-        rp_log("device made: %s", fresh->arch->product);
+        rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch->product);
         return 0;
     }
-    rp_memory_close(&fresh->memory); /* another thread was first */
-    free(fresh);
+    device_free(fresh); /* another thread was first */
     *ret_device = seen;
     return 0;
 }
 
-int rp_device_open(bool close_on_exec)
+int rp_device_open(unsigned gpu, bool close_on_exec)
 {
     struct rp_device *device = rp_device_get();
     int rc = device ? 0 : device_make(&device);
     if (rc < 0)
         return rc;
-    if (!rp_device_owns(device, device->memory.store.fd))
+    if (gpu >= device->gpu_count || !rp_device_owns(device, device->gpus[gpu].fd))
         return -ENODEV; /* the program closed our descriptor */
-    int fd = fcntl(device->memory.store.fd, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
+    int fd = fcntl(device->gpus[gpu].fd, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
     return fd < 0 ? -errno : fd;
 }
 
@@ -166,4 +231,16 @@ bool rp_device_owns(const struct rp_device *device, int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_ino == device->file_ino && st.st_dev == device->file_dev;
+}
+
+unsigned rp_device_gpu_of_fd(int fd)
+{
+    off_t position = lseek(fd, 0, SEEK_CUR);
+    return position > 0 && position < RP_GPU_LIMIT ? (unsigned)position : 0;
+}
+
+struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)
+{
+    uint32_t index = gpu_id - RP_TOPOLOGY_GPU_ID;
+    return index < device->gpu_count ? &device->gpus[index] : NULL;
 }

@@ -1,6 +1,6 @@
 /**
  * @file device.h
- * @brief The one context of the injected library: the software device of this process.
+ * @brief The one context of the injected library: the software GPUs of this process.
  *
  * Made when a device file is first opened; it lives until the process ends. A forked child has
  * no device (its threads and mappings are not there) until it opens one, which makes a new one.
@@ -25,17 +25,27 @@
 #define RP_SCRATCH_BASE 0x2000000000000ull
 #define RP_APERTURE_4G  0xffffffffull
 
+/** One GPU: its page table and memory size are in rp_memory, under its index. */
+struct rp_gpu {
+    struct rp_device *device;
+    unsigned index;
+    uint32_t id; /**< KFD's gpu_id */
+    int fd;      /**< its render node */
+    struct rp_exec_host host;
+    struct rp_cp cp;
+};
+
 struct rp_device {
     pid_t pid;
     dev_t file_dev; /**< identity of the device files: every descriptor on the store */
     ino_t file_ino;
     const struct rp_arch *arch;
-    struct rp_clock clock;
+    struct rp_clock clock; /**< of all GPUs: they are driven by one reference clock */
     struct rp_memory memory;
     struct rp_events events;
     struct rp_queues queues;
-    struct rp_exec_host host;
-    struct rp_cp cp;
+    unsigned gpu_count;
+    struct rp_gpu gpus[RP_GPU_LIMIT];
 };
 
 /** The software device was not switched off (ROCM_PERF_DEVICE=off). */
@@ -44,16 +54,25 @@ bool rp_device_wanted(void);
 /** This process's device, or NULL if it has none. */
 struct rp_device *rp_device_get(void);
 
-/** A descriptor on the device, making the device if there is none. -errno on failure. */
-int rp_device_open(bool close_on_exec);
+/** A descriptor on a GPU, making the device if there is none. -errno on failure. */
+int rp_device_open(unsigned gpu, bool close_on_exec);
 
 /** True if @p fd is a descriptor on the device (however it was duplicated). */
 bool rp_device_owns(const struct rp_device *device, int fd);
 
+/** The GPU whose device file @p fd, one of the device's, was opened as; 0 for /dev/kfd. */
+unsigned rp_device_gpu_of_fd(int fd);
+
+/** The GPU that KFD calls @p gpu_id, or NULL. */
+struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id);
+
 const struct rp_arch *rp_device_arch(void);
 
-/** Facts about this machine for the topology. */
-struct rp_topology_host rp_device_host_facts(void);
+/** How many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS): 1 to RP_GPU_LIMIT. */
+unsigned rp_device_gpu_count(void);
+
+/** The GPUs and this machine, as the driver describes them. */
+struct rp_topology rp_device_topology(void);
 
 /** /dev/kfd. Returns 0 or -errno. */
 int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);

@@ -21,18 +21,24 @@
 /** What an amdgpu_bo_handle of ours points to. */
 struct rp_drm_bo {
     uint64_t magic;
+    unsigned gpu; /**< which it was imported to */
     struct rp_buffer *buffer;
     void *cpu; /**< CPU mapping, or NULL */
 };
 
 #define BO_MAGIC 0x6f622d6d72642d70ull
 
-/* Our amdgpu_device_handle is the address of this object. */
-static const char device_token;
+/* Our amdgpu_device_handle is the address of the GPU's element. */
+static const char device_tokens[RP_GPU_LIMIT];
+
+static unsigned gpu_of(const void *handle)
+{
+    return (unsigned)((uintptr_t)handle - (uintptr_t)device_tokens);
+}
 
 static bool ours(const void *handle)
 {
-    return handle == &device_token;
+    return (uintptr_t)handle - (uintptr_t)device_tokens < RP_GPU_LIMIT;
 }
 
 static bool our_bo(const struct rp_drm_bo *bo)
@@ -49,9 +55,10 @@ static bool our_bo(const struct rp_drm_bo *bo)
 
 RP_EXPORT int drmOpenRender(int minor)
 {
-    if (!rp_device_wanted() || minor != RP_TOPOLOGY_RENDER_MINOR)
+    unsigned gpu = (unsigned)minor - RP_TOPOLOGY_RENDER_MINOR;
+    if (!rp_device_wanted() || gpu >= rp_device_gpu_count())
         FORWARD(-ENODEV, drmOpenRender, minor);
-    return rp_device_open(true);
+    return rp_device_open(gpu, true);
 }
 
 RP_EXPORT int drmClose(int fd)
@@ -86,7 +93,7 @@ RP_EXPORT int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor,
         FORWARD(-ENODEV, amdgpu_device_initialize, fd, major, minor, ret_handle);
     *major = 3; /* the amdgpu DRM interface, as of Linux 6.x */
     *minor = 61;
-    *ret_handle = (void *)(uintptr_t)&device_token;
+    *ret_handle = (void *)(uintptr_t)&device_tokens[rp_device_gpu_of_fd(fd)];
     return 0;
 }
 
@@ -102,7 +109,7 @@ RP_EXPORT int amdgpu_device_get_fd(void *handle)
     struct rp_device *device = rp_device_get();
     if (!ours(handle) || !device)
         FORWARD(-1, amdgpu_device_get_fd, handle);
-    return device->memory.store.fd;
+    return device->gpus[gpu_of(handle)].fd;
 }
 
 RP_EXPORT const char *amdgpu_get_marketing_name(void *handle)
@@ -149,7 +156,7 @@ RP_EXPORT int amdgpu_bo_import(void *handle, int type, uint32_t shared,
         rp_memory_buffer_unref(&device->memory, buffer);
         return -ENOMEM;
     }
-    *bo = (struct rp_drm_bo){.magic = BO_MAGIC, .buffer = buffer};
+    *bo = (struct rp_drm_bo){.magic = BO_MAGIC, .gpu = gpu_of(handle), .buffer = buffer};
     *result = (struct rp_drm_import_result){.bo = bo, .alloc_bytes = buffer->bytes};
     return 0;
 }
@@ -190,10 +197,10 @@ RP_EXPORT int amdgpu_bo_va_op(void *handle, uint64_t offset, uint64_t bytes, uin
     bool writable = (flags & RP_DRM_PAGE_WRITEABLE) != 0;
     int rc = -EINVAL;
     if (op == RP_DRM_VA_MAP || op == RP_DRM_VA_REPLACE)
-        rc = rp_memory_buffer_map(&device->memory, bo->buffer, offset, bytes, va, writable,
+        rc = rp_memory_buffer_map(&device->memory, bo->gpu, bo->buffer, offset, bytes, va, writable,
                                   op == RP_DRM_VA_REPLACE);
     else if (op == RP_DRM_VA_UNMAP || op == RP_DRM_VA_CLEAR)
-        rc = rp_memory_va_unmap(&device->memory, va, bytes);
+        rc = rp_memory_va_unmap(&device->memory, bo->gpu, va, bytes);
     rp_log("bo %u va op %u at 0x%llx, %llu bytes: %d", bo->buffer->id, op, (unsigned long long)va,
            (unsigned long long)bytes, rc);
     return rc;

@@ -251,8 +251,8 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
         snprintf(where, sizeof where, ", pc 0x%" PRIx64, fault->pc);
     if (fault->lane >= 0 && !strstr(fault->text, "(lane "))
         snprintf(lane, sizeof lane, ", lane %d", fault->lane);
-    int used = snprintf(line, sizeof line, "rocm-perf-device: kernel %s: %s: %s%s%s\n", name,
-                        kinds[fault->kind].what, fault->text, where, lane);
+    int used = snprintf(line, sizeof line, "rocm-perf-device: %skernel %s: %s: %s%s%s\n", cp->label,
+                        name, kinds[fault->kind].what, fault->text, where, lane);
     print_line(cp, line, used, sizeof line);
     print_details(cp, details, describe(cp, kernel_object_va, name, fault, details));
     stop_queue(cp, queue, kinds[fault->kind].error);
@@ -273,8 +273,8 @@ void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t
                      const char *why)
 {
     char line[256];
-    int used = snprintf(line, sizeof line, "rocm-perf-device: queue %u, packet %" PRIu64 ": %s\n",
-                        queue->id, queue->read_index, why);
+    int used = snprintf(line, sizeof line, "rocm-perf-device: %squeue %u, packet %" PRIu64 ": %s\n",
+                        cp->label, queue->id, queue->read_index, why);
     print_line(cp, line, used, sizeof line);
     stop_queue(cp, queue, error);
 }

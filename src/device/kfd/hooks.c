@@ -63,7 +63,7 @@ static bool open_ours(const char *path, int flags, int *ret_fd)
         return false;
     int rc;
     if (node.kind == RP_VFS_DEVICE)
-        rc = rp_device_open(flags & O_CLOEXEC);
+        rc = rp_device_open(node.gpu, flags & O_CLOEXEC);
     else if (node.kind == RP_VFS_FILE)
         rc = (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(&node, flags & O_CLOEXEC) : -EACCES;
     else
@@ -294,12 +294,13 @@ RP_EXPORT DIR *opendir(const char *path)
 static struct dirent *read_tree_dir(struct tree_dir *dir)
 {
     static const char *const dots[] = {".", ".."};
+    struct rp_topology topology = rp_device_topology();
     enum rp_topology_kind kind = RP_TOPOLOGY_DIR;
     unsigned index = dir->next;
     if (index < 2)
         snprintf(dir->entry.d_name, sizeof dir->entry.d_name, "%s", dots[index]);
     else
-        kind = rp_topology_entry(dir->tree_path, index - 2, dir->entry.d_name,
+        kind = rp_topology_entry(&topology, dir->tree_path, index - 2, dir->entry.d_name,
                                  sizeof dir->entry.d_name);
     if (kind == RP_TOPOLOGY_NONE)
         return NULL;

@@ -23,39 +23,43 @@ static int do_get_version(struct rp_device *device, struct rp_kfd_version *args)
 
 static int do_get_process_apertures_new(struct rp_device *device, struct rp_kfd_apertures_new *args)
 {
-    (void)device;
-    if (args->node_count > 0 && args->apertures_ptr) {
-        struct rp_kfd_aperture *out = (void *)(uintptr_t)args->apertures_ptr;
-        *out = (struct rp_kfd_aperture){
+    struct rp_kfd_aperture *out = (void *)(uintptr_t)args->apertures_ptr;
+    for (unsigned i = 0; out && i < args->node_count && i < device->gpu_count; i++)
+        out[i] = (struct rp_kfd_aperture){
             .lds_base = RP_LDS_BASE,
             .lds_limit = RP_LDS_BASE + RP_APERTURE_4G,
             .scratch_base = RP_SCRATCH_BASE,
             .scratch_limit = RP_SCRATCH_BASE + RP_APERTURE_4G,
             .gpuvm_base = RP_GPUVM_BASE,
             .gpuvm_limit = RP_GPUVM_LIMIT,
-            .gpu_id = RP_TOPOLOGY_GPU_ID,
+            .gpu_id = device->gpus[i].id,
         };
-    }
-    args->node_count = 1;
+    args->node_count = device->gpu_count;
     return 0;
 }
 
 static int do_acquire_vm(struct rp_device *device, struct rp_kfd_acquire_vm *args)
 {
-    return rp_device_owns(device, (int)args->drm_fd) ? 0 : -EINVAL;
+    const struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    bool its_node = gpu && rp_device_owns(device, (int)args->drm_fd) &&
+                    rp_device_gpu_of_fd((int)args->drm_fd) == gpu->index;
+    return its_node ? 0 : -EINVAL;
 }
 
 static int do_get_clock_counters(struct rp_device *device, struct rp_kfd_clock_counters *args)
 {
-    args->gpu_ticks = rp_clock_sample(&device->clock);
-    args->system_ns = args->cpu_ns = args->gpu_ticks * RP_CLOCK_NS_PER_TICK;
+    uint64_t ticks = rp_clock_sample(&device->clock);
+    /* As the driver answers for a node without a GPU: the host's clocks alone. */
+    args->gpu_ticks = rp_device_gpu(device, args->gpu_id) ? ticks : 0;
+    args->system_ns = args->cpu_ns = ticks * RP_CLOCK_NS_PER_TICK;
     args->system_hz = 1000000000;
     return 0;
 }
 
 static int do_get_tile_config(struct rp_device *device, struct rp_kfd_tile_config *args)
 {
-    (void)device;
+    if (!rp_device_gpu(device, args->gpu_id))
+        return -EINVAL;
     args->tile_count = args->macro_tile_count = 0; /* gfx9 has no tile mode tables */
     args->gb_addr_config = args->banks = args->ranks = 0;
     return 0;
@@ -65,20 +69,20 @@ static int do_get_tile_config(struct rp_device *device, struct rp_kfd_tile_confi
 
 static int do_set_memory_policy(struct rp_device *device, struct rp_kfd_memory_policy *args)
 {
-    (void)device, (void)args; /* one coherent memory */
-    return 0;
+    /* One coherent memory: accepted, without effect. */
+    return rp_device_gpu(device, args->gpu_id) ? 0 : -EINVAL;
 }
 
 static int do_set_scratch_backing_va(struct rp_device *device, struct rp_kfd_scratch_backing *args)
 {
-    (void)device, (void)args; /* the executor has scratch of its own for every wave */
-    return 0;
+    /* The executor has scratch of its own for every wave. */
+    return rp_device_gpu(device, args->gpu_id) ? 0 : -EINVAL;
 }
 
 static int do_set_trap_handler(struct rp_device *device, struct rp_kfd_trap_handler *args)
 {
-    (void)device, (void)args; /* traps end the dispatch; no handler code runs */
-    return 0;
+    /* Traps end the dispatch; no handler code runs. */
+    return rp_device_gpu(device, args->gpu_id) ? 0 : -EINVAL;
 }
 
 /** The model knows how many compute units a queue has, not which. */
@@ -121,8 +125,9 @@ static int do_set_xnack_mode(struct rp_device *device, struct rp_kfd_xnack *args
 
 static int do_alloc_memory(struct rp_device *device, struct rp_kfd_alloc *args)
 {
-    int rc = args->gpu_id == RP_TOPOLOGY_GPU_ID ? rp_memory_alloc(&device->memory, args) : -EINVAL;
-    rp_log("alloc va 0x%llx, %llu bytes, flags 0x%x: handle 0x%llx, %d",
+    const struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    int rc = gpu ? rp_memory_alloc(&device->memory, gpu->index, args) : -EINVAL;
+    rp_log("alloc gpu %u, va 0x%llx, %llu bytes, flags 0x%x: handle 0x%llx, %d", args->gpu_id,
            (unsigned long long)args->va, (unsigned long long)args->bytes, args->flags,
            (unsigned long long)args->handle, rc);
     return rc;
@@ -133,25 +138,39 @@ static int do_free_memory(struct rp_device *device, struct rp_kfd_handle *args)
     return rp_memory_free(&device->memory, args->handle);
 }
 
+/** Does @p one for each device of the list, which success_count says how far it came already. */
+static int for_each_device(struct rp_device *device, struct rp_kfd_map *args,
+                           int (*one)(struct rp_memory *, uint64_t, uint32_t))
+{
+    const uint32_t *ids = (const uint32_t *)(uintptr_t)args->device_ids_ptr;
+    if (args->device_count == 0 || !ids || args->success_count > args->device_count)
+        return -EINVAL;
+    while (args->success_count < args->device_count) {
+        const struct rp_gpu *gpu = rp_device_gpu(device, ids[args->success_count]);
+        int rc = gpu ? one(&device->memory, args->handle, 1u << gpu->index) : -EINVAL;
+        if (rc < 0)
+            return rc;
+        args->success_count++;
+    }
+    return 0;
+}
+
 static int do_map_memory(struct rp_device *device, struct rp_kfd_map *args)
 {
-    int rc = rp_memory_map(&device->memory, args->handle);
-    if (rc == 0)
-        args->success_count = args->device_count;
-    return rc;
+    return for_each_device(device, args, rp_memory_map);
 }
 
 static int do_unmap_memory(struct rp_device *device, struct rp_kfd_map *args)
 {
-    int rc = rp_memory_unmap(&device->memory, args->handle);
-    if (rc == 0)
-        args->success_count = args->device_count;
-    return rc;
+    return for_each_device(device, args, rp_memory_unmap);
 }
 
 static int do_available_memory(struct rp_device *device, struct rp_kfd_available_memory *args)
 {
-    args->bytes = rp_memory_available_vram(&device->memory);
+    const struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    if (!gpu)
+        return -EINVAL;
+    args->bytes = rp_memory_available_vram(&device->memory, gpu->index);
     return 0;
 }
 
@@ -166,7 +185,10 @@ static int do_export_dmabuf(struct rp_device *device, struct rp_kfd_export_dmabu
 
 static int do_import_dmabuf(struct rp_device *device, struct rp_kfd_import_dmabuf *args)
 {
-    return rp_memory_import(&device->memory, (int)args->dmabuf_fd, args->va, &args->handle);
+    const struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    return gpu ? rp_memory_import(&device->memory, gpu->index, (int)args->dmabuf_fd, args->va,
+                                  &args->handle)
+               : -EINVAL;
 }
 
 static int do_get_dmabuf_info(struct rp_device *device, struct rp_kfd_dmabuf_info *args)
@@ -182,7 +204,7 @@ static int do_get_dmabuf_info(struct rp_device *device, struct rp_kfd_dmabuf_inf
         rc = -EINVAL;
     args->metadata_bytes = bytes;
     args->bytes = buffer->bytes;
-    args->gpu_id = RP_TOPOLOGY_GPU_ID;
+    args->gpu_id = rp_topology_gpu_id(buffer->gpu);
     args->flags = buffer->flags;
     rp_memory_buffer_unref(&device->memory, buffer);
     return rc;
@@ -224,9 +246,10 @@ static int do_wait_events(struct rp_device *device, struct rp_kfd_wait_events *a
 
 static int do_create_queue(struct rp_device *device, struct rp_kfd_create_queue *args)
 {
-    int rc = rp_queues_create(&device->queues, args);
-    rp_log("create queue type %u, ring 0x%llx, %u bytes: id %u, %d", args->type,
-           (unsigned long long)args->ring_base, args->ring_bytes, args->queue_id, rc);
+    const struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    int rc = gpu ? rp_queues_create(&device->queues, &gpu->cp, args) : -EINVAL;
+    rp_log("create queue on gpu %u, type %u, ring 0x%llx, %u bytes: id %u, %d", args->gpu_id,
+           args->type, (unsigned long long)args->ring_base, args->ring_bytes, args->queue_id, rc);
     return rc;
 }
 
@@ -245,7 +268,8 @@ static int do_update_queue(struct rp_device *device, struct rp_kfd_update_queue 
 /** A descriptor on which no event ever arrives: nothing throttles, resets or migrates here. */
 static int do_smi_events(struct rp_device *device, struct rp_kfd_smi_events *args)
 {
-    (void)device;
+    if (!rp_device_gpu(device, args->gpu_id))
+        return -EINVAL;
     int ends[2]; /* the other end stays open so that reading says "nothing yet", not "over" */
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return -errno;

@@ -14,9 +14,11 @@
 /* Sparse: it only has to be larger than everything that can be modelled at once. */
 #define STORE_BYTES (1ull << 40)
 
-int rp_memory_open(struct rp_memory *memory, uint64_t vram_bytes, uint64_t gtt_bytes)
+int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_bytes,
+                   uint64_t gtt_bytes)
 {
-    *memory = (struct rp_memory){.vram_limit_bytes = vram_bytes, .gtt_limit_bytes = gtt_bytes};
+    *memory = (struct rp_memory){
+        .gpu_count = gpu_count, .vram_limit_bytes = vram_bytes, .gtt_limit_bytes = gtt_bytes};
     pthread_mutex_init(&memory->lock, NULL);
     return rp_store_open(&memory->store, STORE_BYTES, RP_MEMORY_RESERVED_BYTES);
 }
@@ -40,17 +42,17 @@ static void account(struct rp_memory *memory, const struct rp_buffer *buffer, in
 {
     uint64_t bytes = sign < 0 ? 0 - buffer->bytes : buffer->bytes;
     if (buffer->flags & RP_KFD_MEM_VRAM)
-        memory->vram_used_bytes += bytes;
+        memory->vram_used_bytes[buffer->gpu] += bytes;
     else if (buffer->flags & RP_KFD_MEM_GTT)
         memory->gtt_used_bytes += bytes;
 }
 
-static bool fits(const struct rp_memory *memory, uint32_t flags, uint64_t bytes)
+static bool fits(const struct rp_memory *memory, const struct rp_buffer *buffer)
 {
-    if (flags & RP_KFD_MEM_VRAM)
-        return bytes <= memory->vram_limit_bytes - memory->vram_used_bytes;
-    if (flags & RP_KFD_MEM_GTT)
-        return bytes <= memory->gtt_limit_bytes - memory->gtt_used_bytes;
+    if (buffer->flags & RP_KFD_MEM_VRAM)
+        return buffer->bytes <= memory->vram_limit_bytes - memory->vram_used_bytes[buffer->gpu];
+    if (buffer->flags & RP_KFD_MEM_GTT)
+        return buffer->bytes <= memory->gtt_limit_bytes - memory->gtt_used_bytes;
     return true;
 }
 
@@ -60,7 +62,7 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     switch (buffer->flags & RP_KFD_MEM_KINDS) {
     case RP_KFD_MEM_VRAM:
     case RP_KFD_MEM_GTT:
-        if (!fits(memory, buffer->flags, buffer->bytes))
+        if (!fits(memory, buffer))
             return -ENOMEM;
         int rc = rp_store_alloc(&memory->store, buffer->bytes, &buffer->offset);
         if (rc < 0)
@@ -88,7 +90,7 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     return 0;
 }
 
-static int buffer_new(struct rp_memory *memory, const struct rp_kfd_alloc *args,
+static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kfd_alloc *args,
                       struct rp_buffer **ret_buffer)
 {
     size_t slot = 0;
@@ -100,8 +102,11 @@ static int buffer_new(struct rp_memory *memory, const struct rp_kfd_alloc *args,
     struct rp_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer)
         return -ENOMEM;
-    *buffer = (struct rp_buffer){
-        .id = (uint32_t)slot + 1, .refs = 1, .flags = args->flags, .bytes = args->bytes};
+    *buffer = (struct rp_buffer){.id = (uint32_t)slot + 1,
+                                 .refs = 1,
+                                 .flags = args->flags,
+                                 .gpu = gpu,
+                                 .bytes = args->bytes};
     int rc = back(memory, buffer, args->mmap_offset);
     if (rc < 0) {
         free(buffer);
@@ -134,18 +139,18 @@ void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer)
 /* ---- mappings ----------------------------------------------------------------------------- */
 
 /** A buffer's mapping takes the place of leftovers of the program's own pages. */
-static int map_range(struct rp_memory *memory, const struct rp_vm_range *range)
+static int map_range(struct rp_vm *vm, const struct rp_vm_range *range)
 {
-    int rc = rp_vm_map(&memory->vm, range);
+    int rc = rp_vm_map(vm, range);
     while (rc == -EEXIST) {
-        const struct rp_vm_range *old = rp_vm_next(&memory->vm, range->begin);
+        const struct rp_vm_range *old = rp_vm_next(vm, range->begin);
         if (!old || !old->shared)
             return -EEXIST;
         uint64_t begin = old->begin > range->begin ? old->begin : range->begin;
         uint64_t end = old->end < range->end ? old->end : range->end;
-        if (rp_vm_unmap(&memory->vm, begin, end) < 0)
+        if (rp_vm_unmap(vm, begin, end) < 0)
             return -ENOMEM;
-        rc = rp_vm_map(&memory->vm, range);
+        rc = rp_vm_map(vm, range);
     }
     return rc;
 }
@@ -153,13 +158,14 @@ static int map_range(struct rp_memory *memory, const struct rp_vm_range *range)
 static struct rp_memory_handle *lookup(struct rp_memory *memory, uint64_t handle)
 {
     uint64_t slot = (handle & UINT32_MAX) - 1;
-    if (handle >> 32 != RP_TOPOLOGY_GPU_ID || slot >= memory->handle_capacity ||
+    if (handle >> 32 < RP_TOPOLOGY_GPU_ID ||
+        handle >> 32 >= RP_TOPOLOGY_GPU_ID + memory->gpu_count || slot >= memory->handle_capacity ||
         !memory->handles[slot].buffer)
         return NULL;
     return &memory->handles[slot];
 }
 
-static int handle_new(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t va,
+static int handle_new(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer, uint64_t va,
                       uint64_t *ret_handle)
 {
     size_t slot = 0;
@@ -169,18 +175,21 @@ static int handle_new(struct rp_memory *memory, struct rp_buffer *buffer, uint64
         grow((void **)&memory->handles, &memory->handle_capacity, sizeof *memory->handles) < 0)
         return -ENOMEM;
     memory->handles[slot] = (struct rp_memory_handle){.buffer = buffer, .va = va};
-    *ret_handle = (uint64_t)RP_TOPOLOGY_GPU_ID << 32 | (slot + 1);
+    *ret_handle = (uint64_t)rp_topology_gpu_id(gpu) << 32 | (slot + 1);
     return 0;
 }
 
-static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handle)
+static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handle, uint32_t gpus)
 {
-    if (!handle->mapped)
-        return 0;
-    int rc = rp_vm_unmap(&memory->vm, handle->va, handle->va + handle->buffer->bytes);
-    if (rc == 0)
-        handle->mapped = false;
-    return rc;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++) {
+        if (!(handle->mapped & gpus & 1u << gpu))
+            continue;
+        int rc = rp_vm_unmap(&memory->vm[gpu], handle->va, handle->va + handle->buffer->bytes);
+        if (rc < 0)
+            return rc;
+        handle->mapped &= ~(1u << gpu);
+    }
+    return 0;
 }
 
 /* ---- dmabuf descriptors ------------------------------------------------------------------- */
@@ -268,11 +277,12 @@ int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_bu
     return buffer ? 0 : -ENOENT;
 }
 
-int rp_memory_import(struct rp_memory *memory, int fd, uint64_t va, uint64_t *ret_handle)
+int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
+                     uint64_t *ret_handle)
 {
     pthread_mutex_lock(&memory->lock);
     struct rp_buffer *buffer = find_dmabuf(memory, fd);
-    int rc = buffer ? handle_new(memory, buffer, va, ret_handle) : -EINVAL;
+    int rc = buffer ? handle_new(memory, gpu, buffer, va, ret_handle) : -EINVAL;
     if (rc == 0)
         buffer->refs++;
     pthread_mutex_unlock(&memory->lock);
@@ -281,14 +291,14 @@ int rp_memory_import(struct rp_memory *memory, int fd, uint64_t va, uint64_t *re
 
 /* ---- the driver's calls ------------------------------------------------------------------- */
 
-static int alloc_locked(struct rp_memory *memory, struct rp_kfd_alloc *args)
+static int alloc_locked(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args)
 {
     struct rp_buffer *buffer;
     reap_dmabufs(memory);
-    int rc = buffer_new(memory, args, &buffer);
+    int rc = buffer_new(memory, gpu, args, &buffer);
     if (rc < 0)
         return rc;
-    rc = handle_new(memory, buffer, args->va, &args->handle);
+    rc = handle_new(memory, gpu, buffer, args->va, &args->handle);
     if (rc < 0) {
         unref(memory, buffer);
         return rc;
@@ -298,12 +308,12 @@ static int alloc_locked(struct rp_memory *memory, struct rp_kfd_alloc *args)
     return 0;
 }
 
-int rp_memory_alloc(struct rp_memory *memory, struct rp_kfd_alloc *args)
+int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args)
 {
     if (args->bytes == 0 || args->va + args->bytes < args->va)
         return -EINVAL;
     pthread_mutex_lock(&memory->lock);
-    int rc = alloc_locked(memory, args);
+    int rc = alloc_locked(memory, gpu, args);
     pthread_mutex_unlock(&memory->lock);
     return rc;
 }
@@ -316,7 +326,7 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle)
     uint64_t va = 0, bytes = 0;
     pthread_mutex_lock(&memory->lock);
     struct rp_memory_handle *h = lookup(memory, handle);
-    int rc = h ? unmap_handle(memory, h) : -EINVAL;
+    int rc = h ? unmap_handle(memory, h, UINT32_MAX) : -EINVAL;
     if (rc == 0) {
         va = h->va;
         bytes = h->buffer->bytes;
@@ -330,10 +340,8 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle)
     return rc;
 }
 
-static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle)
+static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle, uint32_t gpus)
 {
-    if (handle->mapped)
-        return 0;
     if (handle->va == 0)
         return -EINVAL; /* physical memory only: it is mapped through libdrm */
     const struct rp_buffer *buffer = handle->buffer;
@@ -344,28 +352,33 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle)
         .writable = (buffer->flags & RP_KFD_MEM_WRITABLE) != 0,
         .shared = (uint64_t)(uintptr_t)buffer->host == handle->va,
     };
-    memory->shared_ranges += range.shared;
-    int rc = map_range(memory, &range);
-    if (rc == 0)
-        handle->mapped = true;
-    return rc;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++) {
+        if (!(gpus & ~handle->mapped & 1u << gpu))
+            continue;
+        int rc = map_range(&memory->vm[gpu], &range);
+        if (rc < 0)
+            return rc;
+        memory->shared_ranges += range.shared;
+        handle->mapped |= 1u << gpu;
+    }
+    return 0;
 }
 
-int rp_memory_map(struct rp_memory *memory, uint64_t handle)
+int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     pthread_mutex_lock(&memory->lock);
     struct rp_memory_handle *h = lookup(memory, handle);
-    int rc = h ? map_handle(memory, h) : -EINVAL;
+    int rc = h ? map_handle(memory, h, gpus) : -EINVAL;
     pthread_mutex_unlock(&memory->lock);
     return rc;
 }
 
-int rp_memory_unmap(struct rp_memory *memory, uint64_t handle)
+int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     uint64_t va = 0, bytes = 0;
     pthread_mutex_lock(&memory->lock);
     struct rp_memory_handle *h = lookup(memory, handle);
-    int rc = h ? unmap_handle(memory, h) : -EINVAL;
+    int rc = h ? unmap_handle(memory, h, gpus) : -EINVAL;
     if (rc == 0) {
         va = h->va;
         bytes = h->buffer->bytes;
@@ -376,16 +389,16 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle)
     return rc;
 }
 
-uint64_t rp_memory_available_vram(struct rp_memory *memory)
+uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
 {
     pthread_mutex_lock(&memory->lock);
-    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes;
+    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes[gpu];
     pthread_mutex_unlock(&memory->lock);
     return bytes;
 }
 
-int rp_memory_buffer_map(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t offset,
-                         uint64_t bytes, uint64_t va, bool writable, bool replace)
+int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+                         uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace)
 {
     if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
         return -EINVAL;
@@ -396,19 +409,19 @@ int rp_memory_buffer_map(struct rp_memory *memory, struct rp_buffer *buffer, uin
         .writable = writable,
     };
     pthread_mutex_lock(&memory->lock);
-    int rc = replace ? rp_vm_unmap(&memory->vm, va, va + bytes) : 0;
+    int rc = replace ? rp_vm_unmap(&memory->vm[gpu], va, va + bytes) : 0;
     if (rc == 0)
-        rc = map_range(memory, &range);
+        rc = map_range(&memory->vm[gpu], &range);
     pthread_mutex_unlock(&memory->lock);
     if (replace)
         rp_exec_invalidate_code(va, bytes);
     return rc;
 }
 
-int rp_memory_va_unmap(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
 {
     pthread_mutex_lock(&memory->lock);
-    int rc = rp_vm_unmap(&memory->vm, va, va + bytes);
+    int rc = rp_vm_unmap(&memory->vm[gpu], va, va + bytes);
     pthread_mutex_unlock(&memory->lock);
     rp_exec_invalidate_code(va, bytes);
     return rc;
@@ -416,10 +429,10 @@ int rp_memory_va_unmap(struct rp_memory *memory, uint64_t va, uint64_t bytes)
 
 /* ---- the program's own pages -------------------------------------------------------------- */
 
-static int share_locked(struct rp_memory *memory, uint64_t va, uint64_t end)
+static int share_locked(struct rp_memory *memory, struct rp_vm *vm, uint64_t va, uint64_t end)
 {
     while (va < end) {
-        const struct rp_vm_range *next = rp_vm_next(&memory->vm, va);
+        const struct rp_vm_range *next = rp_vm_next(vm, va);
         if (next && next->begin <= va) {
             va = next->end;
             continue;
@@ -428,7 +441,7 @@ static int share_locked(struct rp_memory *memory, uint64_t va, uint64_t end)
                                      .end = next && next->begin < end ? next->begin : end,
                                      .writable = true,
                                      .shared = true};
-        int rc = rp_vm_map(&memory->vm, &shared);
+        int rc = rp_vm_map(vm, &shared);
         if (rc < 0)
             return rc;
         memory->shared_ranges++;
@@ -437,14 +450,37 @@ static int share_locked(struct rp_memory *memory, uint64_t va, uint64_t end)
     return 0;
 }
 
-int rp_memory_share(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+int rp_memory_share(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
 {
     if (bytes == 0 || va + bytes < va || va % RP_STORE_PAGE)
         return -EINVAL;
     pthread_mutex_lock(&memory->lock);
-    int rc = share_locked(memory, va, va + bytes);
+    int rc = share_locked(memory, &memory->vm[gpu], va, va + bytes);
     pthread_mutex_unlock(&memory->lock);
     return rc;
+}
+
+/** Returns whether anything was shared. */
+static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
+{
+    uint64_t generation = vm->generation;
+    const struct rp_vm_range *range;
+    while (va < end && (range = rp_vm_next(vm, va)) && range->begin < end) {
+        uint64_t stop = range->end < end ? range->end : end;
+        if (range->shared && rp_vm_unmap(vm, va, stop) < 0)
+            break;
+        va = stop;
+    }
+    return vm->generation != generation;
+}
+
+void rp_memory_unshare(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
+{
+    pthread_mutex_lock(&memory->lock);
+    bool changed = unshare_locked(&memory->vm[gpu], va, va + bytes);
+    pthread_mutex_unlock(&memory->lock);
+    if (changed)
+        rp_exec_settle();
 }
 
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
@@ -452,15 +488,9 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
     if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);
-    uint64_t end = va + bytes, generation = memory->vm.generation;
-    const struct rp_vm_range *range;
-    while (va < end && (range = rp_vm_next(&memory->vm, va)) && range->begin < end) {
-        uint64_t stop = range->end < end ? range->end : end;
-        if (range->shared && rp_vm_unmap(&memory->vm, va, stop) < 0)
-            break;
-        va = stop;
-    }
-    bool changed = memory->vm.generation != generation;
+    bool changed = false;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        changed |= unshare_locked(&memory->vm[gpu], va, va + bytes);
     pthread_mutex_unlock(&memory->lock);
     if (changed) /* a kernel may be using these pages: its next access is to fault */
         rp_exec_settle();
@@ -468,24 +498,25 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
 
 /* ---- what kernels see --------------------------------------------------------------------- */
 
-int rp_memory_is_mapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+int rp_memory_is_mapped(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
 {
-    return rp_memory_translate(memory, va, bytes, 0) != NULL;
+    return rp_memory_translate(memory, gpu, va, bytes, 0) != NULL;
 }
 
-void *rp_memory_translate(struct rp_memory *memory, uint64_t va, uint64_t bytes, int write)
+void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
+                          int write)
 {
     pthread_mutex_lock(&memory->lock);
-    void *host = rp_vm_translate(&memory->vm, va, bytes, write != 0);
+    void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
     pthread_mutex_unlock(&memory->lock);
     return host;
 }
 
-int rp_memory_range(struct rp_memory *memory, uint64_t va, int write, uint64_t *ret_begin,
-                    uint64_t *ret_end, int64_t *ret_delta)
+int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
+                    uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
 {
     pthread_mutex_lock(&memory->lock);
-    const struct rp_vm_range *range = rp_vm_find(&memory->vm, va);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
     int found = range && (!write || range->writable);
     if (found) {
         *ret_begin = range->begin;
@@ -505,7 +536,8 @@ void rp_memory_close(struct rp_memory *memory)
     free(memory->buffers);
     free(memory->handles);
     free(memory->dmabufs);
-    rp_vm_release(&memory->vm);
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        rp_vm_release(&memory->vm[gpu]);
     rp_store_close(&memory->store);
     pthread_mutex_destroy(&memory->lock);
 }

@@ -4,7 +4,8 @@
  *
  * A buffer is storage (an extent of the store, or the program's own pages). A handle is what
  * /dev/kfd gives out: a buffer with the GPU address it is meant for. Buffers also live as long
- * as a dmabuf descriptor or a libdrm import refers to them. All functions lock; -errno on failure.
+ * as a dmabuf descriptor or a libdrm import refers to them. Each GPU has its own memory size and
+ * page table; "gpu" is its index, "gpus" a mask of indices. All functions lock; -errno on failure.
  */
 #ifndef RP_DEVICE_KFD_MEMORY_H
 #define RP_DEVICE_KFD_MEMORY_H
@@ -17,6 +18,8 @@
 #include "abi.h"
 #include "store.h"
 #include "vm.h"
+
+enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
 
 enum {
     RP_MEMORY_DOORBELL_OFFSET = 0x10000, /**< in the store; two pages of 8-byte doorbells */
@@ -31,6 +34,7 @@ enum {
 struct rp_buffer {
     uint32_t id, refs;
     uint32_t flags; /**< RP_KFD_MEM_* */
+    uint32_t gpu;   /**< whose memory it takes, if it is VRAM */
     uint64_t bytes;
     uint64_t offset; /**< in the store, unless userptr */
     uint8_t *host;   /**< first byte in this process */
@@ -40,7 +44,7 @@ struct rp_buffer {
 struct rp_memory_handle {
     struct rp_buffer *buffer; /**< NULL = free slot */
     uint64_t va;
-    bool mapped;
+    uint32_t mapped; /**< mask of the GPUs that see it at va */
 };
 
 struct rp_dmabuf {
@@ -53,8 +57,10 @@ struct rp_dmabuf {
 struct rp_memory {
     pthread_mutex_t lock;
     struct rp_store store;
-    struct rp_vm vm;
-    uint64_t vram_limit_bytes, vram_used_bytes;
+    unsigned gpu_count;
+    struct rp_vm vm[RP_GPU_LIMIT];
+    uint64_t vram_limit_bytes; /**< of each GPU */
+    uint64_t vram_used_bytes[RP_GPU_LIMIT];
     uint64_t gtt_limit_bytes, gtt_used_bytes;
     struct rp_buffer **buffers; /**< index = id - 1 */
     size_t buffer_capacity;
@@ -65,15 +71,19 @@ struct rp_memory {
     uint64_t shared_ranges; /**< how many shared mappings were ever made: 0 = unmap needs no look */
 };
 
-int rp_memory_open(struct rp_memory *memory, uint64_t vram_bytes, uint64_t gtt_bytes);
+/** @p vram_bytes is the memory of each GPU. */
+int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_bytes,
+                   uint64_t gtt_bytes);
 
 /** ALLOC_MEMORY_OF_GPU: fills handle and mmap_offset. -ENOMEM when the modelled memory is full. */
-int rp_memory_alloc(struct rp_memory *memory, struct rp_kfd_alloc *args);
+int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args);
 int rp_memory_free(struct rp_memory *memory, uint64_t handle);
-int rp_memory_map(struct rp_memory *memory, uint64_t handle);
-int rp_memory_unmap(struct rp_memory *memory, uint64_t handle);
 
-uint64_t rp_memory_available_vram(struct rp_memory *memory);
+/** MAP_MEMORY_TO_GPU and its reverse, for each of @p gpus; mapping again changes nothing. */
+int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
+int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
+
+uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu);
 
 /** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
@@ -84,26 +94,31 @@ int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_bu
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer);
 
 /** IMPORT_DMABUF: a second handle on the same buffer. */
-int rp_memory_import(struct rp_memory *memory, int fd, uint64_t va, uint64_t *ret_handle);
+int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
+                     uint64_t *ret_handle);
 
 /** Maps part of a buffer at @p va (libdrm's view); @p replace drops what was there. */
-int rp_memory_buffer_map(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t offset,
-                         uint64_t bytes, uint64_t va, bool writable, bool replace);
-int rp_memory_va_unmap(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+                         uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace);
+int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
 /** Lets the GPU see the program's own pages at their own address (SVM); holes only. */
-int rp_memory_share(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+int rp_memory_share(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
+
+/** The GPU sees them no longer. */
+void rp_memory_unshare(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
 /** 1 when every byte of the range is mapped for the GPU. */
-int rp_memory_is_mapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
+int rp_memory_is_mapped(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
-/** The program unmapped pages of its own: shared mappings of them end. */
+/** The program unmapped pages of its own: shared mappings of them end, on every GPU. */
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
 
 /* For struct rp_exec_host. */
-void *rp_memory_translate(struct rp_memory *memory, uint64_t va, uint64_t bytes, int write);
-int rp_memory_range(struct rp_memory *memory, uint64_t va, int write, uint64_t *ret_begin,
-                    uint64_t *ret_end, int64_t *ret_delta);
+void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
+                          int write);
+int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
+                    uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta);
 
 void rp_memory_close(struct rp_memory *memory);
 

@@ -24,6 +24,7 @@ int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
     queue->shared = host->translate(host->ctx, queue_va, sizeof *queue->shared, 1);
     if (!queue->ring || !queue->shared)
         return -EFAULT;
+    queue->cp = cp;
     queue->ring_va = ring_va;
     queue->queue_va = queue_va;
     queue->ring_packets = packets;

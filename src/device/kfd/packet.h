@@ -16,17 +16,19 @@
 #include "device/exec/exec.h"
 #include "event.h"
 
-/** What the packet processor works with; one per device. */
+/** What the packet processor works with; one per GPU. */
 struct rp_cp {
     const struct rp_exec_host *host;
     const struct rp_arch *arch;
     struct rp_clock *clock;
     struct rp_events *events;
-    int report_fd; /**< where a fault's line goes: 2 */
+    int report_fd;  /**< where a fault's line goes: 2 */
+    char label[24]; /**< "GPU 1, " in that line; empty when there is one GPU only */
 };
 
 struct rp_cp_queue {
     uint32_t id;
+    const struct rp_cp *cp;      /**< of its GPU */
     uint64_t queue_va;           /**< amd_queue_t */
     struct rp_amd_queue *shared; /**< the same, in this process */
     uint8_t *ring;

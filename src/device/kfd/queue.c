@@ -23,9 +23,9 @@ enum {
     MAX_SLEEP_NS = 4 * 1000 * 1000,
 };
 
-void rp_queues_init(struct rp_queues *queues, const struct rp_cp *cp)
+void rp_queues_init(struct rp_queues *queues)
 {
-    *queues = (struct rp_queues){.cp = cp};
+    *queues = (struct rp_queues){0};
     pthread_mutex_init(&queues->lock, NULL);
 }
 
@@ -56,7 +56,7 @@ static bool serve_all(struct rp_queues *queues)
     for (uint32_t id = 0; id < queues->used; id++) {
         let_callers_in(queues);
         struct rp_cp_queue *queue = queues->slots[id];
-        if (queue && rp_cp_step(queues->cp, queue, budget) == RP_CP_PROGRESS)
+        if (queue && rp_cp_step(queue->cp, queue, budget) == RP_CP_PROGRESS)
             progress = true;
     }
     pthread_mutex_unlock(&queues->lock);
@@ -139,7 +139,8 @@ static void leave(struct rp_queues *queues)
     rp_queues_kick(queues);
 }
 
-static int create_locked(struct rp_queues *queues, struct rp_kfd_create_queue *args)
+static int create_locked(struct rp_queues *queues, const struct rp_cp *cp,
+                         struct rp_kfd_create_queue *args)
 {
     uint32_t id = 0;
     while (id < RP_QUEUE_LIMIT && queues->slots[id])
@@ -151,8 +152,8 @@ static int create_locked(struct rp_queues *queues, struct rp_kfd_create_queue *a
         return -ENOMEM;
     queue->id = id;
     queue->enabled = args->percentage > 0;
-    int rc = rp_cp_queue_init(queues->cp, queue, args->ring_base, args->ring_bytes,
-                              args->read_pointer, args->write_pointer);
+    int rc = rp_cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
+                              args->write_pointer);
     if (rc == 0)
         rc = start_server(queues);
     if (rc < 0) {
@@ -167,14 +168,15 @@ static int create_locked(struct rp_queues *queues, struct rp_kfd_create_queue *a
     return 0;
 }
 
-int rp_queues_create(struct rp_queues *queues, struct rp_kfd_create_queue *args)
+int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
+                     struct rp_kfd_create_queue *args)
 {
     if (args->type != RP_KFD_QUEUE_COMPUTE_AQL) {
         rp_log("create queue: type %u is refused, only AQL compute queues exist", args->type);
         return -EINVAL;
     }
     enter(queues);
-    int rc = create_locked(queues, args);
+    int rc = create_locked(queues, cp, args);
     leave(queues);
     return rc;
 }

@@ -17,7 +17,6 @@ enum { RP_QUEUE_LIMIT = 1024 }; /* 8-byte doorbells in the process's two doorbel
 
 struct rp_queues {
     pthread_mutex_t lock;
-    const struct rp_cp *cp;
     struct rp_cp_queue *slots[RP_QUEUE_LIMIT]; /**< index = queue id */
     uint32_t used;                             /**< slots below this were ever in use */
     bool running;                              /**< the thread exists */
@@ -25,10 +24,12 @@ struct rp_queues {
     uint32_t asleep;  /**< futex word: 1 while the server sleeps */
 };
 
-void rp_queues_init(struct rp_queues *queues, const struct rp_cp *cp);
+void rp_queues_init(struct rp_queues *queues);
 
-/** CREATE_QUEUE: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM, -ENOSPC. */
-int rp_queues_create(struct rp_queues *queues, struct rp_kfd_create_queue *args);
+/** CREATE_QUEUE on the GPU of @p cp: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM,
+ *  -ENOSPC. */
+int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
+                     struct rp_kfd_create_queue *args);
 
 /** Returns when the queue's dispatch has been stopped and its memory is no longer used. */
 int rp_queues_destroy(struct rp_queues *queues, uint32_t id);

@@ -31,6 +31,30 @@ enum svm_type {
 
 static const uint32_t location_undefined = 0xffffffff;
 
+/** Sets *ret_gpu from an attribute that names a GPU. 0 or -EINVAL. */
+static int gpu_of(const struct rp_memory *memory, const struct svm_attribute *attribute,
+                  unsigned *ret_gpu)
+{
+    uint32_t gpu = attribute->value - RP_TOPOLOGY_GPU_ID;
+    if (gpu >= memory->gpu_count)
+        return -EINVAL;
+    *ret_gpu = gpu;
+    return 0;
+}
+
+static int set_access(struct rp_memory *memory, const struct svm_args *args,
+                      const struct svm_attribute *attribute)
+{
+    unsigned gpu;
+    int rc = gpu_of(memory, attribute, &gpu);
+    if (rc < 0)
+        return rc;
+    if (attribute->type != SVM_NO_ACCESS)
+        return rp_memory_share(memory, gpu, args->start, args->bytes);
+    rp_memory_unshare(memory, gpu, args->start, args->bytes);
+    return 0;
+}
+
 static int set(struct rp_memory *memory, const struct svm_args *args)
 {
     for (uint32_t i = 0; i < args->count; i++) {
@@ -38,12 +62,9 @@ static int set(struct rp_memory *memory, const struct svm_args *args)
         int rc = 0;
         if (attribute->type >= SVM_TYPE_MAX)
             return -EINVAL;
-        if (attribute->type == SVM_ACCESS || attribute->type == SVM_ACCESS_IN_PLACE)
-            rc = attribute->value == RP_TOPOLOGY_GPU_ID
-                     ? rp_memory_share(memory, args->start, args->bytes)
-                     : -EINVAL;
-        else if (attribute->type == SVM_NO_ACCESS)
-            rp_memory_host_unmapped(memory, args->start, args->bytes);
+        if (attribute->type == SVM_ACCESS || attribute->type == SVM_ACCESS_IN_PLACE ||
+            attribute->type == SVM_NO_ACCESS)
+            rc = set_access(memory, args, attribute);
         if (rc < 0)
             return rc;
     }
@@ -54,13 +75,16 @@ static int get(struct rp_memory *memory, struct svm_args *args)
 {
     for (uint32_t i = 0; i < args->count; i++) {
         struct svm_attribute *attribute = &args->attributes[i];
+        unsigned gpu;
         switch (attribute->type) {
         case SVM_PREFERRED_LOCATION:
         case SVM_PREFETCH_LOCATION:
             attribute->value = location_undefined;
             break;
         case SVM_ACCESS: /* asked with this type; answered by changing it */
-            attribute->type = rp_memory_is_mapped(memory, args->start, args->bytes)
+            if (gpu_of(memory, attribute, &gpu) < 0)
+                return -EINVAL;
+            attribute->type = rp_memory_is_mapped(memory, gpu, args->start, args->bytes)
                                   ? SVM_ACCESS_IN_PLACE
                                   : SVM_NO_ACCESS;
             break;

@@ -10,8 +10,10 @@
 struct text {
     char *out;
     size_t used;
+    const struct rp_topology *topology;
     const struct rp_arch *arch;
-    const struct rp_topology_host *host;
+    unsigned gpu;     /**< whose node this is; of a node of the host, 0 */
+    unsigned to_node; /**< of a link */
 };
 
 static void line(struct text *t, const char *key, uint64_t value)
@@ -53,11 +55,11 @@ static void cpu_name(struct text *t)
 
 static void cpu_properties(struct text *t)
 {
-    line(t, "cpu_cores_count", t->host->cores);
+    line(t, "cpu_cores_count", t->topology->host.cores);
     line(t, "simd_count", 0);
     line(t, "mem_banks_count", 1);
     line(t, "caches_count", 0);
-    line(t, "io_links_count", 1);
+    line(t, "io_links_count", t->topology->gpu_count);
     line(t, "p2p_links_count", 0);
     line(t, "cpu_core_id_base", 0);
     line(t, "simd_id_base", 0);
@@ -73,24 +75,27 @@ static void cpu_properties(struct text *t)
 static void cpu_memory(struct text *t)
 {
     line(t, "heap_type", 0); /* system */
-    line(t, "size_in_bytes", t->host->memory_bytes);
+    line(t, "size_in_bytes", t->topology->host.memory_bytes);
     line(t, "flags", 0);
     line(t, "width", 64);
     line(t, "mem_clk_max", 2400);
 }
 
-static void link_properties(struct text *t, unsigned from, unsigned to)
+/** GPUs of one hive reach each other over XGMI, the host over PCI Express. */
+static void link_properties(struct text *t, unsigned from)
 {
-    line(t, "type", 2); /* PCI Express */
+    bool xgmi = from != 0 && t->to_node != 0;
+    uint32_t mbytes_s = xgmi ? t->arch->xgmi_link_mbytes_s : 0;
+    line(t, "type", xgmi ? 11 : 2);
     line(t, "version_major", 0);
     line(t, "version_minor", 0);
     line(t, "node_from", from);
-    line(t, "node_to", to);
-    line(t, "weight", 20);
+    line(t, "node_to", t->to_node);
+    line(t, "weight", xgmi ? 15 : 20); /* one hop; what the driver says of either kind */
     line(t, "min_latency", 0);
     line(t, "max_latency", 0);
-    line(t, "min_bandwidth", 0);
-    line(t, "max_bandwidth", 0);
+    line(t, "min_bandwidth", mbytes_s);
+    line(t, "max_bandwidth", mbytes_s);
     line(t, "recommended_transfer_size", 0);
     line(t, "recommended_sdma_engine_id_mask", 0);
     line(t, "flags", 1); /* enabled */
@@ -98,18 +103,18 @@ static void link_properties(struct text *t, unsigned from, unsigned to)
 
 static void cpu_link(struct text *t)
 {
-    link_properties(t, 0, 1);
+    link_properties(t, 0);
 }
 
 static void gpu_link(struct text *t)
 {
-    link_properties(t, 1, 0);
+    link_properties(t, t->gpu + 1);
 }
 
 static void gpu_id(struct text *t)
 {
     char id[16];
-    snprintf(id, sizeof id, "%d", RP_TOPOLOGY_GPU_ID);
+    snprintf(id, sizeof id, "%u", rp_topology_gpu_id(t->gpu));
     word(t, id);
 }
 
@@ -122,6 +127,7 @@ static void gpu_name(struct text *t)
  * bit (29): then queue errors arrive through the queue's inactive signal. */
 enum { GPU_CAPABILITY = 201826944 };
 enum { SIMD_ID_BASE = 0x80001000u };
+enum { UNIQUE_ID = 1234567890, HIVE_ID = 1234567890 };
 
 static void gpu_properties(struct text *t)
 {
@@ -130,7 +136,7 @@ static void gpu_properties(struct text *t)
     line(t, "simd_count", (uint64_t)a->compute_units * a->simds_per_cu);
     line(t, "mem_banks_count", 1);
     line(t, "caches_count", 3);
-    line(t, "io_links_count", 1);
+    line(t, "io_links_count", t->topology->gpu_count);
     line(t, "p2p_links_count", 0);
     line(t, "cpu_core_id_base", 0);
     line(t, "simd_id_base", SIMD_ID_BASE);
@@ -147,10 +153,10 @@ static void gpu_properties(struct text *t)
     line(t, "gfx_target_version", a->gfx_target_version);
     line(t, "vendor_id", a->pci_vendor_id);
     line(t, "device_id", a->pci_device_id);
-    line(t, "location_id", 256);
+    line(t, "location_id", (t->gpu + 1) << 8); /* bus 1 and up, device 0 */
     line(t, "domain", 0);
-    line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR);
-    line(t, "hive_id", 0);
+    line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR + t->gpu);
+    line(t, "hive_id", t->topology->gpu_count > 1 ? HIVE_ID : 0);
     line(t, "num_sdma_engines", 2); /* ROCr divides by it; queues on them are refused (queue.c) */
     line(t, "num_sdma_xgmi_engines", 0);
     line(t, "num_sdma_queues_per_engine", 0);
@@ -161,7 +167,7 @@ static void gpu_properties(struct text *t)
     line(t, "capability", GPU_CAPABILITY);
     line(t, "debug_prop", 1495);
     line(t, "sdma_fw_version", 22);
-    line(t, "unique_id", 1234567890);
+    line(t, "unique_id", UNIQUE_ID + t->gpu);
     line(t, "num_xcc", a->xcc_count);
     line(t, "max_engine_clk_ccompute", a->engine_clock_mhz);
 }
@@ -208,28 +214,84 @@ static void module_state(struct text *t)
     word(t, "live"); /* rocminfo looks here before anything else */
 }
 
-static const struct {
-    const char *path;
+/* ---- the tree ----------------------------------------------------------------------------- */
+
+struct file {
+    const char *path; /**< below the node's folder, if it belongs to a node */
     void (*write)(struct text *t);
-} files[] = {
+};
+
+static const struct file common_files[] = {
     {"module/initstate", module_state},
     {"topology/generation_id", generation_id},
     {"topology/system_properties", system_properties},
-    {"topology/nodes/0/gpu_id", cpu_gpu_id},
-    {"topology/nodes/0/name", cpu_name},
-    {"topology/nodes/0/properties", cpu_properties},
-    {"topology/nodes/0/io_links/0/properties", cpu_link},
-    {"topology/nodes/0/mem_banks/0/properties", cpu_memory},
-    {"topology/nodes/1/gpu_id", gpu_id},
-    {"topology/nodes/1/name", gpu_name},
-    {"topology/nodes/1/properties", gpu_properties},
-    {"topology/nodes/1/caches/0/properties", gpu_l1},
-    {"topology/nodes/1/caches/1/properties", gpu_l2},
-    {"topology/nodes/1/caches/2/properties", gpu_mall},
-    {"topology/nodes/1/io_links/0/properties", gpu_link},
-    {"topology/nodes/1/mem_banks/0/properties", gpu_memory},
 };
-enum { FILE_COUNT = sizeof files / sizeof *files };
+
+static const struct file cpu_files[] = {
+    {"gpu_id", cpu_gpu_id},
+    {"name", cpu_name},
+    {"properties", cpu_properties},
+    {"mem_banks/0/properties", cpu_memory},
+};
+
+static const struct file gpu_files[] = {
+    {"gpu_id", gpu_id},
+    {"name", gpu_name},
+    {"properties", gpu_properties},
+    {"caches/0/properties", gpu_l1},
+    {"caches/1/properties", gpu_l2},
+    {"caches/2/properties", gpu_mall},
+    {"mem_banks/0/properties", gpu_memory},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/** One file of the tree, in the order of the tree: a folder's files are neighbours. */
+struct entry {
+    char path[64];
+    void (*write)(struct text *t);
+    unsigned gpu, to_node;
+};
+
+/** Ends the walk by returning true. */
+typedef bool visitor(void *ctx, const struct entry *entry);
+
+static bool visit_node(const struct rp_topology *topology, unsigned node, visitor *each, void *ctx)
+{
+    const struct file *files = node ? gpu_files : cpu_files;
+    size_t count = node ? COUNT(gpu_files) : COUNT(cpu_files);
+    struct entry entry = {.gpu = node ? node - 1 : 0};
+    for (size_t i = 0; i < count; i++) {
+        snprintf(entry.path, sizeof entry.path, "topology/nodes/%u/%s", node, files[i].path);
+        entry.write = files[i].write;
+        if (each(ctx, &entry))
+            return true;
+    }
+    entry.write = node ? gpu_link : cpu_link;
+    for (unsigned link = 0; link < topology->gpu_count; link++) {
+        /* To every node but itself: the host first. */
+        entry.to_node = link < node ? link : link + 1;
+        snprintf(entry.path, sizeof entry.path, "topology/nodes/%u/io_links/%u/properties", node,
+                 link);
+        if (each(ctx, &entry))
+            return true;
+    }
+    return false;
+}
+
+static void visit(const struct rp_topology *topology, visitor *each, void *ctx)
+{
+    struct entry entry = {.gpu = 0};
+    for (size_t i = 0; i < COUNT(common_files); i++) {
+        snprintf(entry.path, sizeof entry.path, "%s", common_files[i].path);
+        entry.write = common_files[i].write;
+        if (each(ctx, &entry))
+            return;
+    }
+    for (unsigned node = 0; node <= topology->gpu_count; node++)
+        if (visit_node(topology, node, each, ctx))
+            return;
+}
 
 /** The rest of @p file below directory @p dir, or NULL. */
 static const char *below(const char *file, const char *dir)
@@ -238,50 +300,80 @@ static const char *below(const char *file, const char *dir)
     return strncmp(file, dir, n) == 0 && file[n] == '/' ? file + n + 1 : NULL;
 }
 
-enum rp_topology_kind rp_topology_kind(const char *path)
+struct search {
+    const char *path;
+    enum rp_topology_kind kind;
+    struct entry file; /**< when kind is FILE */
+};
+
+static bool look_for(void *ctx, const struct entry *entry)
 {
-    for (unsigned i = 0; i < FILE_COUNT; i++) {
-        if (strcmp(files[i].path, path) == 0)
-            return RP_TOPOLOGY_FILE;
-        if (below(files[i].path, path))
-            return RP_TOPOLOGY_DIR;
+    struct search *search = ctx;
+    if (strcmp(entry->path, search->path) == 0) {
+        search->kind = RP_TOPOLOGY_FILE;
+        search->file = *entry;
+    } else if (below(entry->path, search->path)) {
+        search->kind = RP_TOPOLOGY_DIR;
     }
-    return RP_TOPOLOGY_NONE;
+    return search->kind != RP_TOPOLOGY_NONE;
 }
 
-int rp_topology_read(const struct rp_arch *arch, const struct rp_topology_host *host,
-                     const char *path, char out[RP_TOPOLOGY_FILE_BYTES])
+enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path)
 {
-    for (unsigned i = 0; i < FILE_COUNT; i++) {
-        if (strcmp(files[i].path, path) != 0)
-            continue;
-        struct text text = {.out = out, .arch = arch, .host = host};
-        files[i].write(&text);
-        out[text.used] = '\0';
-        return (int)text.used;
-    }
-    return -ENOENT;
+    struct search search = {.path = path};
+    visit(topology, look_for, &search);
+    return search.kind;
 }
 
-enum rp_topology_kind rp_topology_entry(const char *path, unsigned index, char *name, size_t room)
+int rp_topology_read(const struct rp_topology *topology, const char *path,
+                     char out[RP_TOPOLOGY_FILE_BYTES])
 {
-    const char *previous = NULL;
-    size_t previous_bytes = 0;
-    unsigned seen = 0;
-    for (unsigned i = 0; i < FILE_COUNT; i++) {
-        const char *rest = below(files[i].path, path);
-        if (!rest)
-            continue;
-        size_t bytes = strcspn(rest, "/");
-        /* The table keeps a directory's files together, so repeats are neighbours. */
-        if (previous && bytes == previous_bytes && memcmp(rest, previous, bytes) == 0)
-            continue;
-        previous = rest;
-        previous_bytes = bytes;
-        if (seen++ < index)
-            continue;
-        snprintf(name, room, "%.*s", (int)bytes, rest);
-        return rest[bytes] ? RP_TOPOLOGY_DIR : RP_TOPOLOGY_FILE;
-    }
-    return RP_TOPOLOGY_NONE;
+    struct search search = {.path = path};
+    visit(topology, look_for, &search);
+    if (search.kind != RP_TOPOLOGY_FILE)
+        return -ENOENT;
+    struct text text = {.out = out,
+                        .topology = topology,
+                        .arch = topology->arch,
+                        .gpu = search.file.gpu,
+                        .to_node = search.file.to_node};
+    search.file.write(&text);
+    out[text.used] = '\0';
+    return (int)text.used;
+}
+
+struct listing {
+    const char *dir;
+    unsigned left; /**< entries to pass over */
+    char previous[64];
+    char *name;
+    size_t room;
+    enum rp_topology_kind kind;
+};
+
+static bool list(void *ctx, const struct entry *entry)
+{
+    struct listing *listing = ctx;
+    const char *rest = below(entry->path, listing->dir);
+    if (!rest)
+        return false;
+    int bytes = (int)strcspn(rest, "/");
+    char name[sizeof listing->previous];
+    snprintf(name, sizeof name, "%.*s", bytes, rest);
+    if (strcmp(name, listing->previous) == 0)
+        return false;
+    memcpy(listing->previous, name, sizeof name);
+    if (listing->left-- > 0)
+        return false;
+    snprintf(listing->name, listing->room, "%s", name);
+    listing->kind = rest[bytes] ? RP_TOPOLOGY_DIR : RP_TOPOLOGY_FILE;
+    return true;
+}
+
+enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, const char *path,
+                                        unsigned index, char *name, size_t room)
+{
+    struct listing listing = {.dir = path, .left = index, .name = name, .room = room};
+    visit(topology, list, &listing);
+    return listing.kind;
 }

@@ -2,8 +2,9 @@
  * @file topology.h
  * @brief The text files by which the driver describes the machine: KFD topology, module state.
  *
- * A tree of small files, generated from struct rp_arch: node 0 is the host's processor, node 1
- * the software device. Paths are relative to the tree ("topology/nodes/1/properties").
+ * A tree of small files, generated from struct rp_arch: node 0 is the host's processor, nodes 1 to
+ * N are the GPUs. Paths are relative to the tree ("topology/nodes/1/properties"). Several GPUs are
+ * one XGMI hive: every GPU has a link to every other one.
  */
 #ifndef RP_DEVICE_KFD_TOPOLOGY_H
 #define RP_DEVICE_KFD_TOPOLOGY_H
@@ -14,9 +15,9 @@
 #include "arch/arch.h"
 
 enum {
-    RP_TOPOLOGY_GPU_ID = 2,
-    RP_TOPOLOGY_RENDER_MINOR = 128,
-    RP_TOPOLOGY_FILE_BYTES = 4096, /**< no file is longer */
+    RP_TOPOLOGY_GPU_ID = 2,         /**< of GPU 0; the others follow */
+    RP_TOPOLOGY_RENDER_MINOR = 128, /**< likewise */
+    RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
 };
 
 /** Facts about the host that node 0 shows. */
@@ -27,17 +28,31 @@ struct rp_topology_host {
 
 enum rp_topology_kind { RP_TOPOLOGY_NONE = 0, RP_TOPOLOGY_FILE, RP_TOPOLOGY_DIR };
 
+/** The machine to describe. */
+struct rp_topology {
+    const struct rp_arch *arch; /**< of every GPU */
+    unsigned gpu_count;
+    struct rp_topology_host host;
+};
+
+/** KFD's name of a GPU. */
+static inline uint32_t rp_topology_gpu_id(unsigned gpu)
+{
+    return RP_TOPOLOGY_GPU_ID + gpu;
+}
+
 /** What @p path names in the tree. */
-enum rp_topology_kind rp_topology_kind(const char *path);
+enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path);
 
 /** Writes the file's text (terminated) to @p out; returns its length or -ENOENT. */
-int rp_topology_read(const struct rp_arch *arch, const struct rp_topology_host *host,
-                     const char *path, char out[RP_TOPOLOGY_FILE_BYTES]);
+int rp_topology_read(const struct rp_topology *topology, const char *path,
+                     char out[RP_TOPOLOGY_FILE_BYTES]);
 
 /**
  * Name number @p index in directory @p path, copied to @p name.
  * @return enum rp_topology_kind of the entry, RP_TOPOLOGY_NONE after the last
  */
-enum rp_topology_kind rp_topology_entry(const char *path, unsigned index, char *name, size_t room);
+enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, const char *path,
+                                        unsigned index, char *name, size_t room);
 
 #endif

@@ -18,7 +18,22 @@ static const struct {
     {"/sys/module/amdgpu", "module"},
 };
 
-static const char *const devices[] = {"/dev/kfd", "/dev/dri/renderD128"};
+/** Which GPU's device file @p path is (0 for /dev/kfd), or -1. */
+static int device_of(const char *path)
+{
+    static const char render[] = "/dev/dri/renderD";
+    if (strcmp(path, "/dev/kfd") == 0)
+        return 0;
+    if (strncmp(path, render, sizeof render - 1) != 0)
+        return -1;
+    for (unsigned gpu = 0; gpu < rp_device_gpu_count(); gpu++) {
+        char minor[16];
+        snprintf(minor, sizeof minor, "%u", RP_TOPOLOGY_RENDER_MINOR + gpu);
+        if (strcmp(path + sizeof render - 1, minor) == 0)
+            return (int)gpu;
+    }
+    return -1;
+}
 
 static struct rp_vfs_node in_tree(const char *tree, const char *rest)
 {
@@ -28,7 +43,8 @@ static struct rp_vfs_node in_tree(const char *tree, const char *rest)
         return node;
     while (n > 0 && node.tree_path[n - 1] == '/')
         node.tree_path[--n] = '\0';
-    enum rp_topology_kind kind = rp_topology_kind(node.tree_path);
+    struct rp_topology topology = rp_device_topology();
+    enum rp_topology_kind kind = rp_topology_kind(&topology, node.tree_path);
     if (kind == RP_TOPOLOGY_FILE)
         node.kind = RP_VFS_FILE;
     else if (kind == RP_TOPOLOGY_DIR)
@@ -41,9 +57,9 @@ struct rp_vfs_node rp_vfs_lookup(const char *path)
     struct rp_vfs_node none = {.kind = RP_VFS_NONE};
     if (!path || (strncmp(path, "/sys/", 5) != 0 && strncmp(path, "/dev/", 5) != 0))
         return none;
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (strcmp(path, devices[i]) == 0)
-            return (struct rp_vfs_node){.kind = rp_device_wanted() ? RP_VFS_DEVICE : RP_VFS_NONE};
+    int gpu = rp_device_wanted() ? device_of(path) : -1;
+    if (gpu >= 0)
+        return (struct rp_vfs_node){.kind = RP_VFS_DEVICE, .gpu = (unsigned)gpu};
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
         size_t n = strlen(roots[i].prefix);
         if (strncmp(path, roots[i].prefix, n) == 0 && (path[n] == '\0' || path[n] == '/'))
@@ -55,8 +71,8 @@ struct rp_vfs_node rp_vfs_lookup(const char *path)
 int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
 {
     char text[RP_TOPOLOGY_FILE_BYTES];
-    struct rp_topology_host host = rp_device_host_facts();
-    int bytes = rp_topology_read(rp_device_arch(), &host, node->tree_path, text);
+    struct rp_topology topology = rp_device_topology();
+    int bytes = rp_topology_read(&topology, node->tree_path, text);
     if (bytes < 0)
         return bytes;
     int fd = memfd_create("rocm-perf-topology", close_on_exec ? MFD_CLOEXEC : 0);
@@ -76,7 +92,7 @@ void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat)
     switch (node->kind) {
     case RP_VFS_DEVICE:
         ret_stat->st_mode = S_IFCHR | 0666;
-        ret_stat->st_rdev = makedev(226, RP_TOPOLOGY_RENDER_MINOR);
+        ret_stat->st_rdev = makedev(226, RP_TOPOLOGY_RENDER_MINOR + node->gpu);
         break;
     case RP_VFS_DIR:
         ret_stat->st_mode = S_IFDIR | 0555;

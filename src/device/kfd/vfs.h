@@ -18,6 +18,7 @@ enum rp_vfs_kind {
 
 struct rp_vfs_node {
     enum rp_vfs_kind kind;
+    unsigned gpu;        /**< of a DEVICE */
     char tree_path[128]; /**< of a FILE or DIR: topology.h */
 };
 

@@ -17,7 +17,7 @@
 
 static struct rp_device *device(void)
 {
-    int fd = rp_device_open(true);
+    int fd = rp_device_open(0, true);
     assert_true(fd >= 0);
     struct rp_device *d = rp_device_get();
     assert_non_null(d);
@@ -53,10 +53,10 @@ static void clock_pairs_have_slope_ten(void **state)
 {
     (void)state;
     struct rp_device *d = device();
-    struct rp_kfd_clock_counters first = {0}, now;
+    struct rp_kfd_clock_counters first = {.gpu_id = RP_TOPOLOGY_GPU_ID}, now;
     assert_int_equal(rp_kfd_ioctl(d, NR(5, struct rp_kfd_clock_counters), &first), 0);
     for (int i = 0; i < 100; i++) {
-        memset(&now, 0, sizeof now);
+        now = (struct rp_kfd_clock_counters){.gpu_id = RP_TOPOLOGY_GPU_ID};
         assert_int_equal(rp_kfd_ioctl(d, NR(5, struct rp_kfd_clock_counters), &now), 0);
         assert_true(now.gpu_ticks > first.gpu_ticks);
         assert_int_equal(now.system_ns - first.system_ns, 10 * (now.gpu_ticks - first.gpu_ticks));
@@ -96,10 +96,12 @@ static struct gpu_page *map_page(struct rp_device *d)
                                 .gpu_id = RP_TOPOLOGY_GPU_ID,
                                 .flags = RP_KFD_MEM_GTT | RP_KFD_MEM_WRITABLE};
     assert_int_equal(rp_kfd_ioctl(d, NR(0x16, struct rp_kfd_alloc), &args), 0);
-    struct rp_kfd_map map = {.handle = args.handle, .device_count = 1};
+    uint32_t gpu_id = RP_TOPOLOGY_GPU_ID;
+    struct rp_kfd_map map = {
+        .handle = args.handle, .device_ids_ptr = (uintptr_t)&gpu_id, .device_count = 1};
     assert_int_equal(rp_kfd_ioctl(d, NR(0x18, struct rp_kfd_map), &map), 0);
     assert_int_equal(map.success_count, 1);
-    return rp_memory_translate(&d->memory, page_va, sizeof(struct gpu_page), 1);
+    return rp_memory_translate(&d->memory, 0, page_va, sizeof(struct gpu_page), 1);
 }
 
 static void queue_runs_to_its_event(void **state)
@@ -118,6 +120,7 @@ static void queue_runs_to_its_event(void **state)
         .ring_bytes = sizeof page->ring,
         .read_pointer = page_va + offsetof(struct gpu_page, queue.read_dispatch_id),
         .write_pointer = page_va + offsetof(struct gpu_page, queue.write_dispatch_id),
+        .gpu_id = RP_TOPOLOGY_GPU_ID,
         .type = 1,
         .percentage = 100,
     };
@@ -162,7 +165,7 @@ static int child_of_fork(void)
     struct rp_kfd_version version = {0};
     if (rp_device_get())
         return 1; /* the parent's device is not the child's */
-    int fd = rp_device_open(true);
+    int fd = rp_device_open(0, true);
     struct rp_device *own = rp_device_get();
     if (fd < 0 || !own || own->pid != getpid())
         return 2;
@@ -173,7 +176,7 @@ static void forked_child_starts_anew(void **state)
 {
     (void)state;
     struct rp_device *d = device();
-    struct gpu_page *page = rp_memory_translate(&d->memory, page_va, sizeof *page, 1);
+    struct gpu_page *page = rp_memory_translate(&d->memory, 0, page_va, sizeof *page, 1);
     pid_t pid = fork();
     if (pid == 0)
         _exit(child_of_fork());
@@ -182,7 +185,7 @@ static void forked_child_starts_anew(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_ptr_equal(rp_device_get(), d);
-    assert_ptr_equal(rp_memory_translate(&d->memory, page_va, sizeof *page, 1), page);
+    assert_ptr_equal(rp_memory_translate(&d->memory, 0, page_va, sizeof *page, 1), page);
 }
 
 int main(void)

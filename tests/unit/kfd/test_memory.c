@@ -20,7 +20,7 @@ static int set_up(void **state)
 {
     struct rp_memory *memory = malloc(sizeof *memory);
     *state = memory;
-    return memory ? rp_memory_open(memory, 64 * MIB, 32 * MIB) : -1;
+    return memory ? rp_memory_open(memory, 2, 64 * MIB, 32 * MIB) : -1;
 }
 
 static int tear_down(void **state)
@@ -34,7 +34,7 @@ static struct rp_kfd_alloc alloc(struct rp_memory *memory, uint64_t va, uint64_t
                                  uint32_t flags)
 {
     struct rp_kfd_alloc args = {.va = va, .bytes = bytes, .gpu_id = 2, .flags = flags};
-    assert_int_equal(rp_memory_alloc(memory, &args), 0);
+    assert_int_equal(rp_memory_alloc(memory, 0, &args), 0);
     assert_int_not_equal(args.handle, 0);
     return args;
 }
@@ -45,9 +45,9 @@ static void one_memory_from_both_sides(void **state)
 {
     struct rp_memory *memory = *state;
     struct rp_kfd_alloc args = alloc(memory, va0, 3 * MIB, vram);
-    assert_null(rp_memory_translate(memory, va0, 8, 1)); /* not mapped yet */
-    assert_int_equal(rp_memory_map(memory, args.handle), 0);
-    uint64_t *gpu = rp_memory_translate(memory, va0 + 4096, 8, 1);
+    assert_null(rp_memory_translate(memory, 0, va0, 8, 1)); /* not mapped yet */
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    uint64_t *gpu = rp_memory_translate(memory, 0, va0 + 4096, 8, 1);
     assert_non_null(gpu);
     /* The runtime maps the device file where it wants the same bytes. */
     uint8_t *cpu = mmap(NULL, 3 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, memory->store.fd,
@@ -56,9 +56,9 @@ static void one_memory_from_both_sides(void **state)
     *gpu = 0x1122334455667788ull;
     assert_memory_equal(cpu + 4096, gpu, 8);
     munmap(cpu, 3 * MIB);
-    assert_null(rp_memory_translate(memory, va0 + 3 * MIB - 4, 8, 0)); /* beyond the end */
-    assert_int_equal(rp_memory_unmap(memory, args.handle), 0);
-    assert_null(rp_memory_translate(memory, va0, 8, 0));
+    assert_null(rp_memory_translate(memory, 0, va0 + 3 * MIB - 4, 8, 0)); /* beyond the end */
+    assert_int_equal(rp_memory_unmap(memory, args.handle, 1), 0);
+    assert_null(rp_memory_translate(memory, 0, va0, 8, 0));
     assert_int_equal(rp_memory_free(memory, args.handle), 0);
     assert_int_equal(rp_memory_free(memory, args.handle), -EINVAL);
 }
@@ -68,8 +68,8 @@ static void freed_memory_reads_as_zero(void **state)
     struct rp_memory *memory = *state;
     for (int round = 0; round < 3; round++) {
         struct rp_kfd_alloc args = alloc(memory, va0, MIB, vram);
-        assert_int_equal(rp_memory_map(memory, args.handle), 0);
-        uint8_t *gpu = rp_memory_translate(memory, va0, MIB, 1);
+        assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+        uint8_t *gpu = rp_memory_translate(memory, 0, va0, MIB, 1);
         for (int i = 0; i < MIB; i += 1000)
             assert_int_equal(gpu[i], 0);
         memset(gpu, 0xff, MIB);
@@ -81,19 +81,19 @@ static void modelled_memory_runs_out(void **state)
 {
     struct rp_memory *memory = *state;
     struct rp_kfd_alloc big = {.va = va0, .bytes = 65 * MIB, .flags = vram};
-    assert_int_equal(rp_memory_alloc(memory, &big), -ENOMEM);
+    assert_int_equal(rp_memory_alloc(memory, 0, &big), -ENOMEM);
     struct rp_kfd_alloc most = alloc(memory, va0, 60 * MIB, vram);
-    assert_int_equal(rp_memory_available_vram(memory), 4 * MIB);
+    assert_int_equal(rp_memory_available_vram(memory, 0), 4 * MIB);
     big.bytes = 5 * MIB;
-    assert_int_equal(rp_memory_alloc(memory, &big), -ENOMEM);
+    assert_int_equal(rp_memory_alloc(memory, 0, &big), -ENOMEM);
     big.flags = RP_KFD_MEM_GTT; /* another memory */
-    assert_int_equal(rp_memory_alloc(memory, &big), 0);
+    assert_int_equal(rp_memory_alloc(memory, 0, &big), 0);
     assert_int_equal(rp_memory_free(memory, most.handle), 0);
-    assert_int_equal(rp_memory_available_vram(memory), 64 * MIB);
+    assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
     struct rp_kfd_alloc none = {.va = va0, .bytes = 0, .flags = vram};
-    assert_int_equal(rp_memory_alloc(memory, &none), -EINVAL);
+    assert_int_equal(rp_memory_alloc(memory, 0, &none), -EINVAL);
     none = (struct rp_kfd_alloc){.va = va0, .bytes = 4096, .flags = 0};
-    assert_int_equal(rp_memory_alloc(memory, &none), -EINVAL);
+    assert_int_equal(rp_memory_alloc(memory, 0, &none), -EINVAL);
 }
 
 static void user_pages_and_read_only(void **state)
@@ -104,18 +104,18 @@ static void user_pages_and_read_only(void **state)
                                 .bytes = sizeof mine,
                                 .mmap_offset = (uintptr_t)mine,
                                 .flags = RP_KFD_MEM_USERPTR};
-    assert_int_equal(rp_memory_alloc(memory, &args), 0);
-    assert_int_equal(rp_memory_map(memory, args.handle), 0);
-    assert_ptr_equal(rp_memory_translate(memory, va0 + 4, 4, 0), &mine[1]);
-    assert_null(rp_memory_translate(memory, va0 + 4, 4, 1));
+    assert_int_equal(rp_memory_alloc(memory, 0, &args), 0);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_ptr_equal(rp_memory_translate(memory, 0, va0 + 4, 4, 0), &mine[1]);
+    assert_null(rp_memory_translate(memory, 0, va0 + 4, 4, 1));
     uint64_t begin, end;
     int64_t delta;
-    assert_true(rp_memory_range(memory, va0 + 8, 0, &begin, &end, &delta));
+    assert_true(rp_memory_range(memory, 0, va0 + 8, 0, &begin, &end, &delta));
     assert_int_equal(begin, va0);
     assert_int_equal(end, va0 + sizeof mine);
     assert_int_equal(va0 + (uint64_t)delta, (uintptr_t)mine);
-    assert_false(rp_memory_range(memory, va0 + 8, 1, &begin, &end, &delta));
-    assert_false(rp_memory_range(memory, end, 0, &begin, &end, &delta));
+    assert_false(rp_memory_range(memory, 0, va0 + 8, 1, &begin, &end, &delta));
+    assert_false(rp_memory_range(memory, 0, end, 0, &begin, &end, &delta));
 }
 
 static void descriptors_keep_buffers_alive(void **state)
@@ -124,23 +124,24 @@ static void descriptors_keep_buffers_alive(void **state)
     struct rp_buffer *buffer;
     int fd;
     struct rp_kfd_alloc args = alloc(memory, 0, 2 * MIB, vram); /* physical memory only */
-    assert_int_equal(rp_memory_map(memory, args.handle), -EINVAL);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), -EINVAL);
     assert_int_equal(rp_memory_export(memory, args.handle, O_CLOEXEC, &fd), 0);
     assert_int_equal(rp_memory_free(memory, args.handle), 0);
-    assert_int_equal(rp_memory_available_vram(memory), 62 * MIB); /* the descriptor holds it */
+    assert_int_equal(rp_memory_available_vram(memory, 0), 62 * MIB); /* the descriptor holds it */
     assert_int_equal(rp_memory_buffer_from_fd(memory, STDERR_FILENO, &buffer), -EINVAL);
     assert_int_equal(rp_memory_buffer_from_fd(memory, fd, &buffer), 0);
     assert_int_equal(buffer->bytes, 2 * MIB);
     close(fd);
-    assert_int_equal(rp_memory_buffer_map(memory, buffer, MIB, MIB, va0, true, false), 0);
-    assert_int_equal(rp_memory_buffer_map(memory, buffer, MIB, 2 * MIB, va0, true, false), -EINVAL);
-    assert_int_equal(rp_memory_buffer_map(memory, buffer, 0, MIB, va0, true, false), -EEXIST);
-    assert_int_equal(rp_memory_buffer_map(memory, buffer, 0, MIB, va0, true, true), 0);
-    assert_ptr_equal(rp_memory_translate(memory, va0, 4, 1), buffer->host);
-    assert_int_equal(rp_memory_va_unmap(memory, va0, MIB), 0);
+    assert_int_equal(rp_memory_buffer_map(memory, 0, buffer, MIB, MIB, va0, true, false), 0);
+    assert_int_equal(rp_memory_buffer_map(memory, 0, buffer, MIB, 2 * MIB, va0, true, false),
+                     -EINVAL);
+    assert_int_equal(rp_memory_buffer_map(memory, 0, buffer, 0, MIB, va0, true, false), -EEXIST);
+    assert_int_equal(rp_memory_buffer_map(memory, 0, buffer, 0, MIB, va0, true, true), 0);
+    assert_ptr_equal(rp_memory_translate(memory, 0, va0, 4, 1), buffer->host);
+    assert_int_equal(rp_memory_va_unmap(memory, 0, va0, MIB), 0);
     rp_memory_buffer_unref(memory, buffer);
     alloc(memory, va0, 4096, vram); /* any call notices the closed descriptor */
-    assert_int_equal(rp_memory_available_vram(memory), 64 * MIB - 4096);
+    assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB - 4096);
 }
 
 static void imports_are_second_handles(void **state)
@@ -150,16 +151,16 @@ static void imports_are_second_handles(void **state)
     int fd;
     struct rp_kfd_alloc args = alloc(memory, va0, MIB, vram);
     assert_int_equal(rp_memory_export(memory, args.handle, 0, &fd), 0);
-    assert_int_equal(rp_memory_import(memory, fd, va0 + 16 * MIB, &second), 0);
-    assert_int_equal(rp_memory_map(memory, args.handle), 0);
-    assert_int_equal(rp_memory_map(memory, second), 0);
-    assert_ptr_equal(rp_memory_translate(memory, va0, 4, 1),
-                     rp_memory_translate(memory, va0 + 16 * MIB, 4, 1));
+    assert_int_equal(rp_memory_import(memory, 0, fd, va0 + 16 * MIB, &second), 0);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_int_equal(rp_memory_map(memory, second, 1), 0);
+    assert_ptr_equal(rp_memory_translate(memory, 0, va0, 4, 1),
+                     rp_memory_translate(memory, 0, va0 + 16 * MIB, 4, 1));
     close(fd);
     assert_int_equal(rp_memory_free(memory, args.handle), 0);
-    assert_int_equal(rp_memory_available_vram(memory), 63 * MIB);
+    assert_int_equal(rp_memory_available_vram(memory, 0), 63 * MIB);
     assert_int_equal(rp_memory_free(memory, second), 0);
-    assert_int_equal(rp_memory_available_vram(memory), 64 * MIB);
+    assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
 }
 
 /* The SVM call as the thunk makes it. */
@@ -193,16 +194,16 @@ static void shared_pages(void **state)
     access = 2;
     assert_int_equal(svm(memory, 1, pages, 4 * page, &access, 2), 0);
     assert_int_equal(access, in_place);
-    assert_ptr_equal(rp_memory_translate(memory, at + page, page, 1), pages + page);
+    assert_ptr_equal(rp_memory_translate(memory, 0, at + page, page, 1), pages + page);
     rp_memory_host_unmapped(memory, at + page, page);
-    assert_null(rp_memory_translate(memory, at + page, 1, 0));
-    assert_non_null(rp_memory_translate(memory, at + 2 * page, 1, 0));
+    assert_null(rp_memory_translate(memory, 0, at + page, 1, 0));
+    assert_non_null(rp_memory_translate(memory, 0, at + 2 * page, 1, 0));
     /* A buffer at the same address takes the place of what the program left behind. */
     struct rp_kfd_alloc args = alloc(memory, at, 4 * page, vram);
-    assert_int_equal(rp_memory_map(memory, args.handle), 0);
-    assert_ptr_not_equal(rp_memory_translate(memory, at, 4 * page, 1), pages);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_ptr_not_equal(rp_memory_translate(memory, 0, at, 4 * page, 1), pages);
     rp_memory_host_unmapped(memory, at, 4 * page); /* does not touch buffers */
-    assert_non_null(rp_memory_translate(memory, at, 4 * page, 1));
+    assert_non_null(rp_memory_translate(memory, 0, at, 4 * page, 1));
     munmap(pages, 4 * page);
 }
 
