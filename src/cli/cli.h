@@ -25,6 +25,9 @@ int rp_cli_bad_option(const char *command, const char *argument, int key);
 /** --threads N: passed on in the environment of the program. 0 or RP_USAGE with a message. */
 int rp_cli_threads(const char *word, struct rp_err *err);
 
+/** --gpus N: likewise. */
+int rp_cli_gpus(const char *word, struct rp_err *err);
+
 /** Prints help text on stdout; @return RP_OK, or RP_ENVIRONMENT when stdout cannot be written. */
 int rp_cli_help(const char *text);
 

@@ -28,6 +28,7 @@ static const char help[] =
     "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
     "                 gpu: the GPU or an error; software: the software MI300X\n"
     "  --threads N    processors the software MI300X may use (default: all); times do not change\n"
+    "  --gpus N       how many software MI300X there are, 1 to 8 (default 1)\n"
     "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
@@ -61,6 +62,7 @@ enum option_key {
     KEY_RUNS = 256,
     KEY_DEVICE,
     KEY_THREADS,
+    KEY_GPUS,
     KEY_WALL,
     KEY_JSON,
     KEY_QUIET,
@@ -77,6 +79,8 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
         return rp_device_parse(optarg, &options->device, err);
     case KEY_THREADS:
         return rp_cli_threads(optarg, err);
+    case KEY_GPUS:
+        return rp_cli_gpus(optarg, err);
     case KEY_WALL:
         options->wallclock = true;
         return 0;
@@ -104,6 +108,7 @@ static int parse(int argc, char **argv, struct rp_profile_options *options, int 
         {"runs", required_argument, NULL, KEY_RUNS},
         {"device", required_argument, NULL, KEY_DEVICE},
         {"threads", required_argument, NULL, KEY_THREADS},
+        {"gpus", required_argument, NULL, KEY_GPUS},
         {"no-rocprof", no_argument, NULL, KEY_WALL},
         {"json", no_argument, NULL, KEY_JSON},
         {"quiet", no_argument, NULL, KEY_QUIET},

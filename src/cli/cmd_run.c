@@ -10,7 +10,8 @@
 #include "collect/offload.h"
 
 static const char help[] =
-    "usage: rocm-perf run [--device auto|gpu|software] [--threads N] [--] PROGRAM [ARGS...]\n"
+    "usage: rocm-perf run [--device auto|gpu|software] [--threads N] [--gpus N] [--]\n"
+    "                     PROGRAM [ARGS...]\n"
     "\n"
     "Runs a program on the chosen device without tracing. Its arguments, input, output and exit\n"
     "status pass through unchanged (128 + N when signal N ends it, as a shell does).\n"
@@ -18,6 +19,7 @@ static const char help[] =
     "  --device D   auto: the GPU if there is one, else the software MI300X (default)\n"
     "               gpu: the GPU or an error; software: the software MI300X\n"
     "  --threads N  processors the software MI300X may use (default: all); times do not change\n"
+    "  --gpus N     how many software MI300X there are, 1 to 8 (default 1)\n"
     "  --help       this text\n"
     "\n"
     "exit status: the program's; 2 usage, 4 environment when it could not be started\n";
@@ -27,6 +29,7 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'},
         {"threads", required_argument, NULL, 't'},
+        {"gpus", required_argument, NULL, 'g'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -43,8 +46,10 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
             continue;
         if (c == 't' && rp_cli_threads(optarg, &err) == 0)
             continue;
-        *ret_code = c == 'd' || c == 't' ? rp_cli_error(&err)
-                                         : rp_cli_bad_option("run", argv[optind - 1], c);
+        if (c == 'g' && rp_cli_gpus(optarg, &err) == 0)
+            continue;
+        *ret_code = c == ':' || c == '?' ? rp_cli_bad_option("run", argv[optind - 1], c)
+                                         : rp_cli_error(&err);
         return -1;
     }
     if (optind == argc) {

@@ -60,6 +60,15 @@ int rp_cli_threads(const char *word, struct rp_err *err)
     return 0;
 }
 
+int rp_cli_gpus(const char *word, struct rp_err *err)
+{
+    if (word[0] < '1' || word[0] > '8' || word[1])
+        return rp_fail(err, RP_USAGE, "--gpus %s: use a whole number from 1 to 8", word);
+    if (setenv("ROCM_PERF_DEVICE_GPUS", word, 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
 int rp_cli_result(const char *text)
 {
     if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {

@@ -104,6 +104,41 @@ static struct gpu_page *map_page(struct rp_device *d)
     return rp_memory_translate(&d->memory, 0, page_va, sizeof(struct gpu_page), 1);
 }
 
+/* Calls that name a GPU refuse one that is not there. */
+static void unknown_gpus(void **state)
+{
+    (void)state;
+    struct rp_device *d = device();
+    const uint64_t va = page_va + (1 << 24); /* beside what other tests have mapped */
+    uint32_t nobody = RP_TOPOLOGY_GPU_ID + 1;
+    struct rp_kfd_alloc alloc = {.va = va, .bytes = 4096, .gpu_id = nobody, .flags = 1};
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x16, struct rp_kfd_alloc), &alloc), -EINVAL);
+    alloc.gpu_id = RP_TOPOLOGY_GPU_ID;
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x16, struct rp_kfd_alloc), &alloc), 0);
+    uint32_t ids[2] = {RP_TOPOLOGY_GPU_ID, nobody};
+    struct rp_kfd_map map = {
+        .handle = alloc.handle, .device_ids_ptr = (uintptr_t)ids, .device_count = 2};
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x18, struct rp_kfd_map), &map), -EINVAL);
+    assert_int_equal(map.success_count, 1); /* the first of the list was done */
+    assert_non_null(rp_memory_translate(&d->memory, 0, va, 4096, 0));
+    struct rp_kfd_handle handle = {.handle = alloc.handle};
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x17, struct rp_kfd_handle), &handle), 0);
+    struct rp_kfd_available_memory available = {.gpu_id = nobody};
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x23, struct rp_kfd_available_memory), &available),
+                     -EINVAL);
+    struct rp_kfd_clock_counters clock = {.gpu_id = nobody};
+    assert_int_equal(rp_kfd_ioctl(d, NR(5, struct rp_kfd_clock_counters), &clock), 0);
+    assert_int_equal(clock.gpu_ticks, 0); /* the host's clocks alone */
+    assert_int_not_equal(clock.system_ns, 0);
+    int fd = rp_device_open(0, true);
+    struct rp_kfd_acquire_vm vm = {.drm_fd = (uint32_t)fd, .gpu_id = nobody};
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x15, struct rp_kfd_acquire_vm), &vm), -EINVAL);
+    vm.gpu_id = RP_TOPOLOGY_GPU_ID;
+    assert_int_equal(rp_kfd_ioctl(d, NR(0x15, struct rp_kfd_acquire_vm), &vm), 0);
+    close(fd);
+    assert_int_equal(rp_device_open(1, true), -ENODEV);
+}
+
 static void queue_runs_to_its_event(void **state)
 {
     (void)state;
@@ -191,9 +226,13 @@ static void forked_child_starts_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identity),        cmocka_unit_test(clock_pairs_have_slope_ten),
-        cmocka_unit_test(short_arguments), cmocka_unit_test(queue_runs_to_its_event),
-        cmocka_unit_test(idle_is_cheap),   cmocka_unit_test(forked_child_starts_anew),
+        cmocka_unit_test(identity),
+        cmocka_unit_test(clock_pairs_have_slope_ten),
+        cmocka_unit_test(short_arguments),
+        cmocka_unit_test(queue_runs_to_its_event),
+        cmocka_unit_test(unknown_gpus),
+        cmocka_unit_test(idle_is_cheap),
+        cmocka_unit_test(forked_child_starts_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

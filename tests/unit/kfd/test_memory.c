@@ -163,6 +163,29 @@ static void imports_are_second_handles(void **state)
     assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
 }
 
+/* Two GPUs: sizes and page tables of their own. */
+static void each_gpu_has_its_own(void **state)
+{
+    struct rp_memory *memory = *state;
+    struct rp_kfd_alloc args = {.va = va0, .bytes = 60 * MIB, .flags = vram};
+    assert_int_equal(rp_memory_alloc(memory, 1, &args), 0);
+    assert_int_equal(args.handle >> 32, 3); /* the driver's name of GPU 1 */
+    assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
+    assert_int_equal(rp_memory_available_vram(memory, 1), 4 * MIB);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1u << 1), 0);
+    assert_null(rp_memory_translate(memory, 0, va0, 8, 0));
+    void *own = rp_memory_translate(memory, 1, va0, 8, 1);
+    assert_non_null(own);
+    assert_int_equal(rp_memory_map(memory, args.handle, 3), 0); /* opened to the peer */
+    assert_ptr_equal(rp_memory_translate(memory, 0, va0, 8, 1), own);
+    assert_int_equal(rp_memory_unmap(memory, args.handle, 1u << 0), 0);
+    assert_null(rp_memory_translate(memory, 0, va0, 8, 0));
+    assert_ptr_equal(rp_memory_translate(memory, 1, va0, 8, 1), own);
+    assert_int_equal(rp_memory_free(memory, args.handle), 0);
+    assert_null(rp_memory_translate(memory, 1, va0, 8, 0));
+    assert_int_equal(rp_memory_available_vram(memory, 1), 64 * MIB);
+}
+
 /* The SVM call as the thunk makes it. */
 static int svm(struct rp_memory *memory, uint32_t op, void *start, uint64_t bytes, uint32_t *type,
                uint32_t value)
@@ -259,6 +282,7 @@ int main(void)
         TEST(user_pages_and_read_only),
         TEST(descriptors_keep_buffers_alive),
         TEST(imports_are_second_handles),
+        TEST(each_gpu_has_its_own),
         TEST(shared_pages),
         cmocka_unit_test(store_never_overlaps),
     };

@@ -84,6 +84,40 @@ static void counts_match_directories(void **state)
         }
 }
 
+/* A hive: each GPU has a name, a place and a node of its own, and a link to everybody else. */
+static void eight_gpus(void **state)
+{
+    (void)state;
+    enum { GPUS = 8 };
+    topology.gpu_count = GPUS;
+    assert_int_equal(entries_of("topology/nodes"), GPUS + 1);
+    for (unsigned node = 0; node <= GPUS; node++) {
+        char path[96], id[16];
+        snprintf(path, sizeof path, "topology/nodes/%u/properties", node);
+        assert_int_equal(value_of(path, "io_links_count"), GPUS);
+        if (node) {
+            assert_int_equal(value_of(path, "drm_render_minor"), 127 + node);
+            assert_int_equal(value_of(path, "location_id"), node << 8);
+            assert_int_equal(value_of(path, "unique_id") - 1234567890, node - 1);
+            assert_int_not_equal(value_of(path, "hive_id"), 0);
+            snprintf(path, sizeof path, "topology/nodes/%u/gpu_id", node);
+            snprintf(id, sizeof id, "%u\n", node + 1);
+            assert_string_equal(text_of(path), id);
+        }
+        unsigned reached = 1u << node;
+        for (unsigned link = 0; link < GPUS; link++) {
+            snprintf(path, sizeof path, "topology/nodes/%u/io_links/%u/properties", node, link);
+            uint64_t to = value_of(path, "node_to");
+            assert_int_equal(value_of(path, "node_from"), node);
+            assert_int_equal(value_of(path, "type"), node && to ? 11 : 2);
+            reached |= 1u << to;
+        }
+        assert_int_equal(reached, (1u << (GPUS + 1)) - 1);
+    }
+    topology.gpu_count = 1;
+    assert_int_equal(rp_topology_kind(&topology, "topology/nodes/2"), RP_TOPOLOGY_NONE);
+}
+
 /* Every entry of every directory exists and is what the listing says. Returns files seen. */
 static unsigned walk(const char *path)
 {
@@ -152,9 +186,8 @@ int main(void)
 {
     topology.arch = rp_arch_find("gfx942");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mi300x),
-        cmocka_unit_test(counts_match_directories),
-        cmocka_unit_test(tree_is_consistent),
+        cmocka_unit_test(mi300x),     cmocka_unit_test(counts_match_directories),
+        cmocka_unit_test(eight_gpus), cmocka_unit_test(tree_is_consistent),
         cmocka_unit_test(paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,2 @@
+# exit 2
+rocm-perf run --gpus 0 ./app
