@@ -132,11 +132,11 @@ enum rp_step {
 typedef int rp_insn_fn(struct rp_wave *wave, const struct rp_insn *in);
 
 struct rp_insn {
-    rp_insn_fn *fn;   /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
-    rp_lane_fn *lane; /**< VALU lane kernel, or NULL */
+    rp_insn_fn *fn;    /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
+    rp_lane_fn *lane;  /**< VALU lane kernel, or NULL */
     rp_insn_fn *gated; /**< the handler when fn is a gate in front of it (exec/order.h) */
-    uint16_t op;      /**< row in the opcode table (enum rp_op); 0 = undecodable */
-    uint8_t fmt;      /**< enum rp_fmt */
+    uint16_t op;       /**< row in the opcode table (enum rp_op); 0 = undecodable */
+    uint8_t fmt;       /**< enum rp_fmt */
     uint8_t size_bytes; /**< 4, 8 or 12 */
     uint8_t cost_class; /**< enum rp_cost (timing/cost.h) */
     uint8_t seg;        /**< enum rp_seg */
