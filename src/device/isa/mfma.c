@@ -159,7 +159,7 @@ static int run_with_constant(const struct rp_insn *in, struct rp_lane_args *a)
 
 int rp_mfma(struct rp_wave *w, const struct rp_insn *in)
 {
-    if (w->gpr_idx)
+    if (w->gpr_idx & RP_VALU_INDEX)
         return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "matrix instruction in index mode");
     if (!rp_registers_exist(w, in))
         return rp_fault_register(w, in);
