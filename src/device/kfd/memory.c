@@ -12,7 +12,7 @@
 #include "topology.h"
 
 /* Sparse: it only has to be larger than everything that can be modelled at once. */
-#define STORE_BYTES (1ull << 40)
+#define MIN_STORE_BYTES (1ull << 40)
 
 int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_bytes,
                    uint64_t gtt_bytes)
@@ -20,7 +20,10 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
     *memory = (struct rp_memory){
         .gpu_count = gpu_count, .vram_limit_bytes = vram_bytes, .gtt_limit_bytes = gtt_bytes};
     pthread_mutex_init(&memory->lock, NULL);
-    return rp_store_open(&memory->store, STORE_BYTES, RP_MEMORY_RESERVED_BYTES);
+    uint64_t store_bytes = MIN_STORE_BYTES;
+    while (store_bytes < gpu_count * vram_bytes + gtt_bytes)
+        store_bytes *= 2;
+    return rp_store_open(&memory->store, store_bytes, RP_MEMORY_RESERVED_BYTES);
 }
 
 /** Makes room for one more element and clears the new ones. */

@@ -186,6 +186,21 @@ static void each_gpu_has_its_own(void **state)
     assert_int_equal(rp_memory_available_vram(memory, 1), 64 * MIB);
 }
 
+/* All of eight large GPUs' memory together: addresses only, no page is touched. */
+static void eight_full_gpus(void **state)
+{
+    (void)state;
+    const uint64_t each = 192ull << 30;
+    struct rp_memory memory;
+    assert_int_equal(rp_memory_open(&memory, 8, each, MIB), 0);
+    for (unsigned gpu = 0; gpu < 8; gpu++) {
+        struct rp_kfd_alloc args = {.va = va0 + gpu * each, .bytes = each, .flags = vram};
+        assert_int_equal(rp_memory_alloc(&memory, gpu, &args), 0);
+        assert_int_equal(rp_memory_available_vram(&memory, gpu), 0);
+    }
+    rp_memory_close(&memory);
+}
+
 /* The SVM call as the thunk makes it. */
 static int svm(struct rp_memory *memory, uint32_t op, void *start, uint64_t bytes, uint32_t *type,
                uint32_t value)
@@ -283,6 +298,7 @@ int main(void)
         TEST(descriptors_keep_buffers_alive),
         TEST(imports_are_second_handles),
         TEST(each_gpu_has_its_own),
+        cmocka_unit_test(eight_full_gpus),
         TEST(shared_pages),
         cmocka_unit_test(store_never_overlaps),
     };
