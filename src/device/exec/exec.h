@@ -16,6 +16,16 @@
 
 struct rp_arch;
 
+enum { RP_GWS_RESOURCES = 64 };
+
+/** Global wave sync: barriers for waves of the whole device, which keep their state. Zeroed. */
+struct rp_gws {
+    struct {
+        uint32_t counter; /**< waves still expected before the last one */
+        uint32_t phase;   /**< barriers that have opened */
+    } resource[RP_GWS_RESOURCES];
+};
+
 /** What the driver side tells the executor about its world. */
 struct rp_exec_host {
     void *ctx;
@@ -36,6 +46,7 @@ struct rp_exec_host {
     uint64_t (*clock_ticks)(void *ctx);             /**< 100 MHz device clock for s_memrealtime */
     uint64_t lds_aperture;     /**< 0x1000000000000: high half compared by FLAT */
     uint64_t scratch_aperture; /**< 0x2000000000000 */
+    struct rp_gws *gws;        /**< of the device; NULL = it has none */
 };
 
 /** Values taken from an AQL kernel dispatch packet and its queue. */

@@ -287,7 +287,7 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
     w->poll_va = 0;
     w->poll_count = 0;
     w->wait = (struct rp_wait){0};
-    w->at_barrier = w->past_barrier = false;
+    w->at_barrier = w->past_barrier = w->at_gws_barrier = false;
     w->ended = false;
     w->fault = (struct rp_fault){0};
 

@@ -92,6 +92,8 @@ struct rp_wave {
     uint64_t poll_va;    /**< address of the latest load, and how often in a row it was the */
     uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
     struct rp_wait wait;
+    bool at_gws_barrier;
+    uint32_t gws_phase; /**< of the resource when the wave came to its barrier */
     bool at_barrier;
     bool past_barrier; /**< has not executed s_waitcnt since its latest barrier */
     bool ended;

@@ -797,7 +797,7 @@ static void finish(struct dec *d)
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = d->row->cost;
-    if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init)
+    if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init && in->op != RP_OP_ds_gws_barrier)
         in->fn = rp_fault_unimplemented; /* gfx942 has no global data share, only wave sync */
     if (ends_block(in))
         in->flags |= RP_IF_ENDS_BLOCK;

@@ -145,14 +145,6 @@ int rp_ds_consume(struct rp_wave *w, const struct rp_insn *in)
     return append(w, in, true);
 }
 
-/* A GWS resource has no effect until a barrier or semaphore uses it, and those are refused. */
-int rp_ds_gws_init(struct rp_wave *w, const struct rp_insn *in)
-{
-    (void)w;
-    (void)in;
-    return RP_STEP_NEXT;
-}
-
 int rp_ds_nop(struct rp_wave *w, const struct rp_insn *in)
 {
     (void)w;

@@ -120,6 +120,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .clock_ticks = clock_ticks,
                 .lds_aperture = RP_LDS_BASE,
                 .scratch_aperture = RP_SCRATCH_BASE,
+                .gws = &gpu->gws,
             },
         .cp =
             {

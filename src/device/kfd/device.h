@@ -31,6 +31,7 @@ struct rp_gpu {
     unsigned index;
     uint32_t id; /**< KFD's gpu_id */
     int fd;      /**< its render node */
+    struct rp_gws gws;
     struct rp_exec_host host;
     struct rp_cp cp;
 };

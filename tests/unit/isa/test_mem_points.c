@@ -607,6 +607,36 @@ static void condxchg_writes_where_the_top_bit_is_set(void **state)
     assert_same_state(&w.s, &want, "ds_condxchg32_rtn_b64");
 }
 
+/* Three waves, two barriers; the last to come says how many are expected next. */
+static void gws_barrier_opens_for_the_last_wave(void **state)
+{
+    (void)state;
+    static struct rp_gws gws;
+    struct form init = {.op = RP_OP_ds_gws_init, .gds = true, .offset = 5};
+    struct form barrier = {.op = RP_OP_ds_gws_barrier, .gds = true, .offset = 5};
+    memset(&gws, 0, sizeof gws);
+    assert_fault(&barrier, RP_FAULT_UNIMPLEMENTED, -1, "global wave sync");
+    w.host.gws = &gws;
+    w.s.sgpr[RP_SGPR_M0] = 3 << 16;
+    world_exec(&w, ~1ull);
+    w.s.vgpr[R_ADDR][1] = 2; /* first active lane: three waves */
+    w.s.vgpr[R_ADDR][0] = 99;
+    assert_int_equal(world_step(&w, &init), RP_STEP_NEXT);
+    assert_int_equal(gws.resource[8].counter, 2);
+    w.s.vgpr[R_ADDR][1] = 1; /* next time two */
+    struct rp_wave waves[3] = {w.wave, w.wave, w.wave};
+    static const int steps[][2] = {{0, RP_STEP_YIELD}, {1, RP_STEP_YIELD}, {0, RP_STEP_YIELD},
+                                   {2, RP_STEP_NEXT},  {2, RP_STEP_YIELD}, {1, RP_STEP_NEXT},
+                                   {0, RP_STEP_NEXT},  {0, RP_STEP_NEXT},  {2, RP_STEP_NEXT}};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        w.wave = waves[steps[i][0]];
+        uint64_t pc = w.wave.pc;
+        assert_int_equal(world_step(&w, &barrier), steps[i][1]);
+        assert_int_equal(w.wave.pc - pc, steps[i][1] == RP_STEP_NEXT ? 8 : 0);
+        waves[steps[i][0]] = w.wave;
+    }
+}
+
 static void scalar_buffers_drop_dwords_out_of_range(void **state)
 {
     (void)state;
@@ -761,6 +791,7 @@ int main(void)
         TEST(addtid_forms_use_m0_and_the_lane),
         TEST(append_and_consume_count_active_lanes),
         TEST(condxchg_writes_where_the_top_bit_is_set),
+        TEST(gws_barrier_opens_for_the_last_wave),
         TEST(scalar_buffers_drop_dwords_out_of_range),
         TEST(clocks_read_the_modelled_time),
         TEST(wide_accesses_fault_when_any_part_is_unmapped),

@@ -25,7 +25,6 @@ static const struct {
     {"ds_gws_sema_br", "global wave sync semaphore: nothing in HIP uses one"},
     {"ds_gws_sema_p", "global wave sync semaphore: nothing in HIP uses one"},
     {"ds_gws_sema_release_all", "global wave sync semaphore: nothing in HIP uses one"},
-    {"ds_gws_barrier", "global wave sync barrier: HIP's cooperative launch does without"},
 };
 
 /* ---- does it execute? ---- */
