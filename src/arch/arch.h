@@ -74,6 +74,8 @@ struct rp_arch {
     double hbm_peak_gbps;        /**< 1e9 bytes per second */
     double hbm_efficiency;       /**< share of the peak that streaming kernels reach; 0 = unknown */
     uint32_t hbm_latency_cycles; /**< engine clocks, load to use, cache miss */
+    double host_link_gbps;       /**< payload to or from host memory, one direction; 0 = unknown */
+    double peer_link_gbps;       /**< payload to or from one other GPU, one direction */
     uint32_t timestamp_mhz;      /**< rate of the dispatch timestamps */
 
     /* Identity on the PCI bus and in KFD's topology (used by the software device). */

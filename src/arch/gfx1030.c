@@ -94,6 +94,7 @@ const struct rp_arch rp_arch_gfx1030 = {
     .hbm_peak_gbps = 512.0,  /* [DS] GDDR6 */
     .hbm_efficiency = 0,     /* no trusted measurement */
     .hbm_latency_cycles = 0, /* no trusted measurement */
+    .host_link_gbps = 28.8,  /* [DS] PCIe 4.0 x16: 31.5 GB/s * 256/280, see gfx942 */
     .timestamp_mhz = 100,    /* LLVM's GPU libc: steady counter of GFX10 */
 
     .pci_vendor_id = 0x1002,

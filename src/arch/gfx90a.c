@@ -80,6 +80,7 @@ const struct rp_arch rp_arch_gfx90a = {
     .hbm_peak_gbps = 1638.4, /* [DS] 3276.8 of two GCDs, [RPC] */
     .hbm_efficiency = 0.848, /* [RPC] empirical roofline of a real GCD: 1389 GB/s */
     .hbm_latency_cycles = 0, /* no trusted measurement */
+    .host_link_gbps = 28.8,  /* [DS] PCIe 4.0 x16: 31.5 GB/s * 256/280, see gfx942 */
     .timestamp_mhz = 0,      /* no trusted source: ask the driver */
 
     .pci_vendor_id = 0x1002,

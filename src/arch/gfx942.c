@@ -92,7 +92,11 @@ const struct rp_arch rp_arch_gfx942 = {
     .hbm_peak_gbps = 5324.8,   /* [RPC]; [DS] 5.3 TB/s */
     .hbm_efficiency = 0.784,   /* [BS] Copy 4177.285 GB/s of the peak */
     .hbm_latency_cycles = 900, /* [mt4g] mean of a pointer chase, p50 876, p95 1115 */
-    .timestamp_mhz = 100,      /* constant clock behind s_memrealtime and signal timestamps */
+    /* PCIe 5.0 x16 [DS]: 32 GT/s * 16 lanes * 128/130 = 63.0 GB/s; packets of 256 bytes carry 24
+     * of header, framing and check: 256/280 of that. */
+    .host_link_gbps = 57.6,
+    .peer_link_gbps = 48.0, /* AMD's ROCm blog on RCCL and xGMI: 64 GB/s raw, 48 usable a link */
+    .timestamp_mhz = 100,   /* constant clock behind s_memrealtime and signal timestamps */
 
     .pci_vendor_id = 0x1002, /* [KFD] 4098 */
     .pci_device_id = 0x74a1,

@@ -35,7 +35,12 @@ struct rp_kfd_create_queue {
 };
 static_assert(sizeof(struct rp_kfd_create_queue) == 96, "kfd_ioctl_create_queue_args");
 
-enum { RP_KFD_QUEUE_COMPUTE_AQL = 2 };
+enum rp_kfd_queue_type {
+    RP_KFD_QUEUE_SDMA = 1,
+    RP_KFD_QUEUE_COMPUTE_AQL = 2,
+    RP_KFD_QUEUE_SDMA_XGMI = 3,
+    RP_KFD_QUEUE_SDMA_BY_ENGINE = 4,
+};
 
 struct rp_kfd_queue_id {
     uint32_t queue_id, pad;

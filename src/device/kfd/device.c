@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "signal.h"
 
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
 static struct rp_device *the_device;
@@ -79,6 +78,12 @@ static uint64_t clock_ticks(void *ctx)
     return rp_clock_now(&((struct rp_gpu *)ctx)->device->clock);
 }
 
+static enum rp_place place(void *ctx, uint64_t va)
+{
+    struct rp_gpu *gpu = ctx;
+    return rp_memory_place(&gpu->device->memory, gpu->index, va);
+}
+
 /* ---- life --------------------------------------------------------------------------------- */
 
 /**
@@ -129,6 +134,9 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .clock = &device->clock,
                 .events = &device->events,
                 .report_fd = STDERR_FILENO,
+                .gpu_id = gpu->id,
+                .place = place,
+                .stores = &device->stores,
             },
     };
     if (device->gpu_count > 1)

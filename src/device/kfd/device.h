@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "packet.h"
 #include "queue.h"
+#include "signal.h"
 #include "topology.h"
 
 /* Apertures that ROCr accepts on 48-bit parts; a GPU VM limit of 2^47-1 makes the runtime use
@@ -45,6 +46,7 @@ struct rp_device {
     struct rp_memory memory;
     struct rp_events events;
     struct rp_queues queues;
+    struct rp_store_times stores;
     unsigned gpu_count;
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "sdma.h"
 #include "signal.h"
 
 /* ---- kernel names ------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static const struct {
     [RP_FAULT_NO_MEMORY] = {RP_QUEUE_ERR_GROUP_MEMORY, "out of host memory"},
 };
 
-static void stop_queue(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)
+void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)
 {
     queue->faulted = true;
     rp_log("queue %u: error 0x%x to the signal at 0x%" PRIx64, queue->id, error,
@@ -255,7 +256,7 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
                         name, kinds[fault->kind].what, fault->text, where, lane);
     print_line(cp, line, used, sizeof line);
     print_details(cp, details, describe(cp, kernel_object_va, name, fault, details));
-    stop_queue(cp, queue, kinds[fault->kind].error);
+    rp_fault_stop(cp, queue, kinds[fault->kind].error);
 }
 
 void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned seconds)
@@ -276,5 +277,14 @@ void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t
     int used = snprintf(line, sizeof line, "rocm-perf-device: %squeue %u, packet %" PRIu64 ": %s\n",
                         cp->label, queue->id, queue->read_index, why);
     print_line(cp, line, used, sizeof line);
-    stop_queue(cp, queue, error);
+    rp_fault_stop(cp, queue, error);
+}
+
+void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why)
+{
+    char line[300];
+    int used =
+        snprintf(line, sizeof line, "rocm-perf-device: %sSDMA queue %u, byte 0x%" PRIx64 ": %s\n",
+                 cp->label, queue->id, queue->read_bytes, why);
+    print_line(cp, line, used, sizeof line);
 }

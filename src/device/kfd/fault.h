@@ -22,6 +22,14 @@ void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned 
 void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
                      const char *why);
 
+struct rp_sdma_queue;
+
+/** The line for a DMA packet that cannot be done; whom to tell is the caller's business. */
+void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why);
+
+/** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
+void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error);
+
 /**
  * Name of the kernel whose descriptor is at @p descriptor_va, from the symbol table of the code
  * object around it in GPU memory. @return 0, or -ENOENT with @p name = the address in hex

@@ -353,6 +353,7 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle,
         .end = handle->va + buffer->bytes,
         .delta = (int64_t)((uint64_t)(uintptr_t)buffer->host - handle->va),
         .writable = (buffer->flags & RP_KFD_MEM_WRITABLE) != 0,
+        .home = buffer->flags & RP_KFD_MEM_VRAM ? (uint8_t)(buffer->gpu + 1) : 0,
         .shared = (uint64_t)(uintptr_t)buffer->host == handle->va,
     };
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++) {
@@ -410,6 +411,7 @@ int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffe
         .end = va + bytes,
         .delta = (int64_t)((uint64_t)(uintptr_t)buffer->host + offset - va),
         .writable = writable,
+        .home = buffer->flags & RP_KFD_MEM_VRAM ? (uint8_t)(buffer->gpu + 1) : 0,
     };
     pthread_mutex_lock(&memory->lock);
     int rc = replace ? rp_vm_unmap(&memory->vm[gpu], va, va + bytes) : 0;
@@ -528,6 +530,15 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
     }
     pthread_mutex_unlock(&memory->lock);
     return found;
+}
+
+enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    unsigned home = range ? range->home : gpu + 1;
+    pthread_mutex_unlock(&memory->lock);
+    return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
 }
 
 void rp_memory_close(struct rp_memory *memory)

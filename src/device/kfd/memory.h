@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "device/timing/copy.h"
 #include "store.h"
 #include "vm.h"
 
@@ -119,6 +120,9 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
                           int write);
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta);
+
+/** Where the memory at @p va is, seen from the GPU; unmapped counts as local. */
+enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
 
 void rp_memory_close(struct rp_memory *memory);
 

@@ -149,8 +149,8 @@ static int read_signal(const struct rp_cp *cp, uint64_t va, int64_t *ret_value, 
     if (!signal)
         return -EFAULT;
     *ret_value = __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE);
-    uint64_t end = signal->end_ticks;
-    if (end > *end_ticks && end <= rp_clock_now(cp->clock))
+    uint64_t end = rp_signal_end_ticks(cp, va + offsetof(struct rp_amd_signal, value));
+    if (end > *end_ticks)
         *end_ticks = end;
     return 0;
 }

@@ -14,16 +14,23 @@
 #include "abi.h"
 #include "clock.h"
 #include "device/exec/exec.h"
+#include "device/timing/copy.h"
 #include "event.h"
 
-/** What the packet processor works with; one per GPU. */
+struct rp_store_times;
+
+/** What the packet processors work with; one per GPU. */
 struct rp_cp {
     const struct rp_exec_host *host;
     const struct rp_arch *arch;
     struct rp_clock *clock;
     struct rp_events *events;
-    int report_fd;  /**< where a fault's line goes: 2 */
-    char label[24]; /**< "GPU 1, " in that line; empty when there is one GPU only */
+    int report_fd;   /**< where a fault's line goes: 2 */
+    uint32_t gpu_id; /**< KFD's */
+    char label[24];  /**< "GPU 1, " in that line; empty when there is one GPU only */
+    /** Where the memory at @p va is; called with host->ctx. NULL: all is local. */
+    enum rp_place (*place)(void *ctx, uint64_t va);
+    struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
 };
 
 struct rp_cp_queue {

@@ -10,12 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "log.h"
 #include "memory.h"
+#include "topology.h"
 
-/* Wave instructions per turn and thread: some milliseconds, so that a queue never waits long for
+/* Per turn (wave instructions: and thread): some milliseconds, so that a queue never waits long for
  * its turn. */
-enum { SLICE_WAVE_INSTS = 1 << 17 };
+enum { SLICE_WAVE_INSTS = 1 << 17, SLICE_COPY_BYTES = 8 << 20 };
 
 enum {
     SPIN_NS = 30 * 1000,      /* no yield: on a busy machine that gives a whole time slice away */
@@ -47,6 +49,50 @@ static void let_callers_in(struct rp_queues *queues)
     }
 }
 
+/**
+ * A DMA queue has no signal for its errors: the runtime hears of them by the error of compute
+ * queues of the same GPU, or without one by a memory exception. Of the compute queues only those
+ * with the largest ring: the runtime's internal ones are small, and end the program on an error.
+ */
+static void tell_of_dma_fault(struct rp_queues *queues, const struct rp_sdma_queue *dma)
+{
+    uint32_t error = dma->fault_va ? RP_QUEUE_ERR_MEMORY : RP_QUEUE_ERR_PACKET, largest = 0;
+    for (uint32_t id = 0; id < queues->used; id++) {
+        const struct rp_cp_queue *compute = queues->slots[id].compute;
+        if (compute && compute->cp == dma->cp && compute->ring_packets > largest)
+            largest = compute->ring_packets;
+    }
+    for (uint32_t id = 0; id < queues->used; id++) {
+        struct rp_cp_queue *compute = queues->slots[id].compute;
+        if (compute && compute->cp == dma->cp && compute->ring_packets == largest &&
+            !compute->faulted)
+            rp_fault_stop(dma->cp, compute, error);
+    }
+    if (largest == 0) {
+        struct rp_kfd_memory_exception what = {
+            .not_present = 1,
+            .read_only = dma->fault_read_only,
+            .va = dma->fault_va ? dma->fault_va : dma->ring_va + dma->read_bytes % dma->ring_bytes,
+            .gpu_id = dma->cp->gpu_id,
+        };
+        rp_events_memory_fault(dma->cp->events, &what);
+    }
+}
+
+static enum rp_cp_step serve(struct rp_queues *queues, const struct rp_queue_slot *slot,
+                             uint64_t budget_wave_insts)
+{
+    if (slot->compute)
+        return rp_cp_step(slot->compute->cp, slot->compute, budget_wave_insts);
+    if (!slot->dma)
+        return RP_CP_IDLE;
+    bool faulted = slot->dma->faulted;
+    enum rp_cp_step step = rp_sdma_step(slot->dma->cp, slot->dma, SLICE_COPY_BYTES);
+    if (slot->dma->faulted && !faulted)
+        tell_of_dma_fault(queues, slot->dma);
+    return step;
+}
+
 /** Gives every queue one turn. Returns whether any made progress. */
 static bool serve_all(struct rp_queues *queues)
 {
@@ -55,9 +101,7 @@ static bool serve_all(struct rp_queues *queues)
     pthread_mutex_lock(&queues->lock);
     for (uint32_t id = 0; id < queues->used; id++) {
         let_callers_in(queues);
-        struct rp_cp_queue *queue = queues->slots[id];
-        if (queue && rp_cp_step(queue->cp, queue, budget) == RP_CP_PROGRESS)
-            progress = true;
+        progress |= serve(queues, &queues->slots[id], budget) == RP_CP_PROGRESS;
     }
     pthread_mutex_unlock(&queues->lock);
     return progress;
@@ -82,7 +126,7 @@ static bool pause_after(struct rp_queues *queues, int64_t idle_ns)
     return kicked;
 }
 
-static void *serve(void *arg)
+static void *serve_forever(void *arg)
 {
     struct rp_queues *queues = arg;
     prctl(PR_SET_NAME, "rp-device");
@@ -117,7 +161,7 @@ static int start_server(struct rp_queues *queues)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int rc = pthread_create(&thread, &attr, serve, queues);
+    int rc = pthread_create(&thread, &attr, serve_forever, queues);
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     queues->running = rc == 0;
@@ -139,28 +183,65 @@ static void leave(struct rp_queues *queues)
     rp_queues_kick(queues);
 }
 
-static int create_locked(struct rp_queues *queues, const struct rp_cp *cp,
-                         struct rp_kfd_create_queue *args)
+static void release(struct rp_queue_slot *slot)
 {
-    uint32_t id = 0;
-    while (id < RP_QUEUE_LIMIT && queues->slots[id])
-        id++;
-    if (id == RP_QUEUE_LIMIT)
-        return -ENOSPC;
-    struct rp_cp_queue *queue = calloc(1, sizeof *queue);
+    if (slot->compute)
+        rp_cp_queue_release(slot->compute);
+    free(slot->compute);
+    free(slot->dma);
+    *slot = (struct rp_queue_slot){0};
+}
+
+static int open_compute(const struct rp_cp *cp, const struct rp_kfd_create_queue *args, uint32_t id,
+                        struct rp_queue_slot *slot)
+{
+    struct rp_cp_queue *queue = slot->compute = calloc(1, sizeof *queue);
     if (!queue)
         return -ENOMEM;
     queue->id = id;
     queue->enabled = args->percentage > 0;
-    int rc = rp_cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
+    return rp_cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
+                            args->write_pointer);
+}
+
+static int open_dma(const struct rp_cp *cp, const struct rp_kfd_create_queue *args, uint32_t id,
+                    struct rp_queue_slot *slot)
+{
+    if (args->type == RP_KFD_QUEUE_SDMA_BY_ENGINE &&
+        args->sdma_engine >= RP_TOPOLOGY_SDMA_ENGINES + RP_TOPOLOGY_SDMA_XGMI_ENGINES)
+        return -EINVAL;
+    struct rp_sdma_queue *queue = slot->dma = calloc(1, sizeof *queue);
+    if (!queue)
+        return -ENOMEM;
+    queue->id = id;
+    queue->enabled = args->percentage > 0;
+    return rp_sdma_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
                               args->write_pointer);
+}
+
+static bool is_free(const struct rp_queue_slot *slot)
+{
+    return !slot->compute && !slot->dma;
+}
+
+static int create_locked(struct rp_queues *queues, const struct rp_cp *cp,
+                         struct rp_kfd_create_queue *args)
+{
+    uint32_t id = 0;
+    while (id < RP_QUEUE_LIMIT && !is_free(&queues->slots[id]))
+        id++;
+    if (id == RP_QUEUE_LIMIT)
+        return -ENOSPC;
+    struct rp_queue_slot fresh = {0};
+    int rc = args->type == RP_KFD_QUEUE_COMPUTE_AQL ? open_compute(cp, args, id, &fresh)
+                                                    : open_dma(cp, args, id, &fresh);
     if (rc == 0)
         rc = start_server(queues);
     if (rc < 0) {
-        free(queue);
+        release(&fresh);
         return rc;
     }
-    queues->slots[id] = queue;
+    queues->slots[id] = fresh;
     if (id >= queues->used)
         queues->used = id + 1;
     args->queue_id = id;
@@ -168,11 +249,17 @@ static int create_locked(struct rp_queues *queues, const struct rp_cp *cp,
     return 0;
 }
 
+static bool is_served(uint32_t type)
+{
+    return type == RP_KFD_QUEUE_COMPUTE_AQL || type == RP_KFD_QUEUE_SDMA ||
+           type == RP_KFD_QUEUE_SDMA_XGMI || type == RP_KFD_QUEUE_SDMA_BY_ENGINE;
+}
+
 int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
                      struct rp_kfd_create_queue *args)
 {
-    if (args->type != RP_KFD_QUEUE_COMPUTE_AQL) {
-        rp_log("create queue: type %u is refused, only AQL compute queues exist", args->type);
+    if (!is_served(args->type)) {
+        rp_log("create queue: type %u is refused, only AQL and SDMA queues exist", args->type);
         return -EINVAL;
     }
     enter(queues);
@@ -181,33 +268,39 @@ int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
     return rc;
 }
 
+/** The slot of a queue that exists, or NULL. */
+static struct rp_queue_slot *find(struct rp_queues *queues, uint32_t id)
+{
+    return id < RP_QUEUE_LIMIT && !is_free(&queues->slots[id]) ? &queues->slots[id] : NULL;
+}
+
 int rp_queues_destroy(struct rp_queues *queues, uint32_t id)
 {
     enter(queues);
-    struct rp_cp_queue *queue = id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
-    if (queue) {
-        queues->slots[id] = NULL;
-        rp_cp_queue_release(queue);
-        free(queue);
-    }
+    struct rp_queue_slot *slot = find(queues, id);
+    if (slot)
+        release(slot);
     leave(queues);
-    return queue ? 0 : -EINVAL;
+    return slot ? 0 : -EINVAL;
 }
 
 int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
 {
     enter(queues);
-    struct rp_cp_queue *queue = id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
-    if (queue)
-        queue->enabled = percentage > 0;
+    struct rp_queue_slot *slot = find(queues, id);
+    if (slot && slot->compute)
+        slot->compute->enabled = percentage > 0;
+    else if (slot)
+        slot->dma->enabled = percentage > 0;
     leave(queues);
-    return queue ? 0 : -EINVAL;
+    return slot ? 0 : -EINVAL;
 }
 
 int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count)
 {
     enter(queues);
-    struct rp_cp_queue *queue = count && id < RP_QUEUE_LIMIT ? queues->slots[id] : NULL;
+    struct rp_queue_slot *slot = count ? find(queues, id) : NULL;
+    struct rp_cp_queue *queue = slot ? slot->compute : NULL;
     if (queue)
         queue->compute_units = count;
     leave(queues);
@@ -219,7 +312,9 @@ bool rp_queues_idle(struct rp_queues *queues)
     bool idle = true;
     enter(queues);
     for (uint32_t id = 0; idle && id < queues->used; id++)
-        idle = !queues->slots[id] || rp_cp_queue_idle(queues->slots[id]);
+        idle = queues->slots[id].compute ? rp_cp_queue_idle(queues->slots[id].compute)
+               : queues->slots[id].dma   ? rp_sdma_queue_idle(queues->slots[id].dma)
+                                         : true;
     leave(queues);
     return idle;
 }

@@ -1,6 +1,6 @@
 /**
  * @file queue.h
- * @brief All queues of the process and the thread that serves them, round robin.
+ * @brief All queues of the process, compute and DMA, and the thread that serves them, round robin.
  *
  * The runtime rings a doorbell with a plain store, which nobody can wait for: the thread looks at
  * the queues' write indices, at once while there is work, then ever more seldom (at most 4 ms
@@ -12,14 +12,21 @@
 #include <pthread.h>
 
 #include "packet.h"
+#include "sdma.h"
 
 enum { RP_QUEUE_LIMIT = 1024 }; /* 8-byte doorbells in the process's two doorbell pages */
 
+/** One of the two is not NULL; both are: the slot is free. */
+struct rp_queue_slot {
+    struct rp_cp_queue *compute;
+    struct rp_sdma_queue *dma;
+};
+
 struct rp_queues {
     pthread_mutex_t lock;
-    struct rp_cp_queue *slots[RP_QUEUE_LIMIT]; /**< index = queue id */
-    uint32_t used;                             /**< slots below this were ever in use */
-    bool running;                              /**< the thread exists */
+    struct rp_queue_slot slots[RP_QUEUE_LIMIT]; /**< index = queue id */
+    uint32_t used;                              /**< slots below this were ever in use */
+    bool running;                               /**< the thread exists */
     uint32_t callers; /**< threads that want the lock: the server lets them in */
     uint32_t asleep;  /**< futex word: 1 while the server sleeps */
 };

@@ -47,6 +47,37 @@ int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value)
     return 0;
 }
 
+static unsigned store_slot(uint64_t va)
+{
+    return (unsigned)((va >> 3) * 0x9e3779b97f4a7c15ull >> 54); /* 10 bits: RP_STORE_TIMES */
+}
+
+void rp_signal_note_store(const struct rp_cp *cp, uint64_t va, uint64_t ticks)
+{
+    if (!cp->stores)
+        return;
+    unsigned slot = store_slot(va & ~7ull);
+    __atomic_store_n(&cp->stores->slots[slot].ticks, ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&cp->stores->slots[slot].va, va & ~7ull, __ATOMIC_RELAXED);
+}
+
+uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va)
+{
+    uint64_t now = rp_clock_now(cp->clock), end = 0;
+    const struct rp_amd_signal *signal =
+        rp_signal_at(cp->host, value_va - offsetof(struct rp_amd_signal, value));
+    if (signal && signal->end_ticks <= now)
+        end = signal->end_ticks;
+    if (cp->stores) {
+        unsigned slot = store_slot(value_va);
+        uint64_t ticks = __atomic_load_n(&cp->stores->slots[slot].ticks, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&cp->stores->slots[slot].va, __ATOMIC_RELAXED) == value_va &&
+            ticks > end && ticks <= now)
+            end = ticks;
+    }
+    return end;
+}
+
 void rp_signal_interrupt(struct rp_events *events, uint32_t m0)
 {
     /* The message carries the low 8 bits of the event id (the device library masks them so); the

@@ -7,6 +7,19 @@
 
 #include "packet.h"
 
+enum { RP_STORE_TIMES = 1024 };
+
+/**
+ * When the DMA engines last stored to an address. They complete a signal with a bare atomic, so
+ * the signal itself does not say when; a packet that waits for it must not start before. Direct
+ * mapped: a lost entry costs order in modelled time, never a result.
+ */
+struct rp_store_times {
+    struct {
+        uint64_t va, ticks;
+    } slots[RP_STORE_TIMES];
+};
+
 /** The signal at @p va in this process, or NULL if it is not mapped for writing. */
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va);
 
@@ -19,6 +32,15 @@ int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks
 
 /** Stores @p value (queue errors) and wakes the waiters. 0 or -EFAULT. */
 int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
+
+/** A DMA engine stores to @p va at device time @p ticks. */
+void rp_signal_note_store(const struct rp_cp *cp, uint64_t va, uint64_t ticks);
+
+/**
+ * When the value at @p value_va (of a signal, if it is one) got what it holds: 0 when this device
+ * did not write it, never later than now.
+ */
+uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va);
 
 /** s_sendmsg: wakes the event whose low bits are in @p m0. */
 void rp_signal_interrupt(struct rp_events *events, uint32_t m0);

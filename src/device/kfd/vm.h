@@ -16,6 +16,8 @@ struct rp_vm_range {
     uint64_t begin, end; /**< half-open, bytes */
     int64_t delta;       /**< host address = gpu address + delta */
     bool writable;
+    uint8_t
+        home;    /**< GPU index + 1 whose memory it is, 0 = system memory; shared ranges always 0 */
     bool shared; /**< pages of the program itself at their own address (delta 0) */
 };
 

@@ -156,11 +156,11 @@ static void queue_runs_to_its_event(void **state)
         .read_pointer = page_va + offsetof(struct gpu_page, queue.read_dispatch_id),
         .write_pointer = page_va + offsetof(struct gpu_page, queue.write_dispatch_id),
         .gpu_id = RP_TOPOLOGY_GPU_ID,
-        .type = 1,
+        .type = 0, /* PM4 compute */
         .percentage = 100,
     };
     assert_int_equal(rp_kfd_ioctl(d, NR(2, struct rp_kfd_create_queue), &queue),
-                     -EINVAL); /* SDMA */
+                     -EINVAL);
     queue.type = RP_KFD_QUEUE_COMPUTE_AQL;
     assert_int_equal(rp_kfd_ioctl(d, NR(2, struct rp_kfd_create_queue), &queue), 0);
     page->signal.value = 1;

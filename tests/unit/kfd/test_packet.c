@@ -127,7 +127,7 @@ static void read_report(struct bench *b, char *text, size_t room)
     text[n] = '\0';
 }
 
-static void dispatch_completes(void **state)
+static void point_29_completion_order(void **state)
 {
     struct bench *b = *state;
     fake_exec.turns = 3;
@@ -303,7 +303,7 @@ static void fault_stops_the_queue(void **state)
                               "v_frob_b32 v0, v1, pc 0x1234, lane 5\n");
 }
 
-static void agent_dispatch_is_refused(void **state)
+static void point_30_agent_dispatch_is_refused(void **state)
 {
     struct bench *b = *state;
     char text[256];
@@ -352,7 +352,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(dispatch_completes),
+        TEST(point_29_completion_order),
         TEST(packets_follow_each_other),
         TEST(reserved_slot_waits_for_its_header),
         TEST(completion_wakes_its_event),
@@ -362,7 +362,7 @@ int main(void)
         TEST(pm4_acquire_drops_code),
         TEST(pm4_other_is_refused),
         TEST(fault_stops_the_queue),
-        TEST(agent_dispatch_is_refused),
+        TEST(point_30_agent_dispatch_is_refused),
         TEST(bad_signal_is_refused),
         TEST(disabled_queue_rests),
         TEST(bad_queues_are_refused),
