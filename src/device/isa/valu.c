@@ -4,6 +4,7 @@
  * valu_mod.c.
  */
 #include "valu.h"
+#include "valu_fast.h"
 
 const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
                                 struct rp_rows *rows)
@@ -98,6 +99,11 @@ ARITH(3, 1)
 ARITH(1, 2)
 ARITH(2, 2)
 ARITH(3, 2)
+
+int rp_valu_signed(struct rp_wave *w, const struct rp_insn *in)
+{
+    return in->src[2].kind != RP_OPND_NONE ? signed_3_1(w, in) : signed_2_1(w, in);
+}
 
 /* Arithmetic with a lane mask going in or out: carries, selects, division helpers. */
 static int arith_masked(struct rp_wave *w, const struct rp_insn *in)
@@ -219,6 +225,23 @@ static bool only_packed_f32(const struct rp_insn *in)
     return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF32 && !(in->flags & RP_IF_DSTMOD);
 }
 
+/* The handler with the arithmetic inside, where there is one and the CPU can. */
+static void choose_fast_way(struct rp_insn *in)
+{
+    const bool modified = in->flags & (RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA);
+    if (!rp_lane_find_level("v_mov_b32", RP_LANE_V4) || in->fn == rp_valu_cmpx)
+        return;
+    rp_insn_fn *fast = NULL;
+    if (!modified)
+        fast = rp_valu_fast_find(in, false);
+    else if (only_packed_f32(in))
+        fast = rp_valu_fast_find(in, in->neg || in->abs);
+    else if (only_signs(in))
+        fast = rp_valu_fast_find(in, true);
+    if (fast)
+        in->fn = fast;
+}
+
 static void choose_short_way(struct rp_insn *in)
 {
     static rp_insn_fn *const plain[3][2] = {
@@ -275,6 +298,8 @@ void rp_valu_bind(struct rp_insn *in)
     if (in->op == RP_OP_v_pk_mov_b32)
         return; /* moves only: valu_mod.c */
     choose_lane(in);
-    if (in->lane)
+    if (in->lane) {
         choose_short_way(in);
+        choose_fast_way(in);
+    }
 }

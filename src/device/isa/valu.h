@@ -118,6 +118,9 @@ const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_
 /** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
 rp_insn_fn rp_valu_packed_f32;
 
+/** Two or three 32-bit sources with at most neg and abs, one 32-bit result. */
+rp_insn_fn rp_valu_signed;
+
 /** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
 bool rp_keeps_other_half(const struct rp_insn *in);
 
