@@ -11,6 +11,7 @@
 #define RP_ARCH_ARCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** How the register counts of a code object relate to the allocated vector registers. */
@@ -30,6 +31,7 @@ struct rp_arch_product {
     uint32_t memory_clock_mhz; /**< KFD's mem_clk_max */
     uint32_t memory_width_bits;
     uint64_t memory_bytes;
+    bool apu; /**< processor and GPU in one package, with one memory */
 };
 
 struct rp_arch {
@@ -71,6 +73,7 @@ struct rp_arch {
     uint32_t memory_width_bits;
     uint32_t memory_transfers_per_clock; /**< peak = width / 8 * clock * this */
     uint64_t memory_bytes;
+    bool apu;                    /**< as of rp_arch_product */
     double hbm_peak_gbps;        /**< 1e9 bytes per second */
     double hbm_efficiency;       /**< share of the peak that streaming kernels reach; 0 = unknown */
     uint32_t hbm_latency_cycles; /**< engine clocks, load to use, cache miss */
@@ -89,6 +92,9 @@ struct rp_arch {
     uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
 
+    const char *kfd_name;         /**< the driver's word for the chip */
+    const char *software_refusal; /**< why the software device cannot be one; NULL: it can */
+
     const struct rp_arch_product *products; /**< first = the default product */
     uint32_t product_count;
 };
@@ -103,6 +109,22 @@ const struct rp_arch *rp_arch_find(const char *name);
 const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
                                                    uint32_t pci_device_id, uint32_t compute_units,
                                                    uint32_t memory_clock_mhz);
+
+/**
+ * The architecture with the shape, clocks and memory of one of its products.
+ * @param spec  "gfx942", "gfx942:mi325x" or "mi325x", in any case
+ * @return 0; -ENOENT nothing is called that; -ENODATA a product known by name only; -ENOTSUP the
+ *         software device cannot be one (ret->software_refusal says why). With the last two *ret
+ *         is set as far as known.
+ */
+int rp_arch_select(const char *spec, struct rp_arch *ret);
+
+/**
+ * What rp_arch_select takes, for messages: "gfx942:mi300x, gfx942:mi300a, ...", only what the
+ * software device can be.
+ * @return length, as snprintf
+ */
+int rp_arch_choices(char *out, size_t room);
 
 /** All known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);

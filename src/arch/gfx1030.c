@@ -109,6 +109,9 @@ const struct rp_arch rp_arch_gfx1030 = {
     .l2_channels_per_xcc = 16,     /* [Mesa] 16 texture channel caches */
     .lds_banks = 32,               /* [ISA] per CU: a WGP has two halves of 32 */
 
+    .kfd_name = "sienna_cichlid", /* amdgpu's name of Navi 21 */
+    .software_refusal = "RDNA2 has another instruction set",
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

@@ -81,7 +81,7 @@ const struct rp_arch rp_arch_gfx90a = {
     .hbm_efficiency = 0.848, /* [RPC] empirical roofline of a real GCD: 1389 GB/s */
     .hbm_latency_cycles = 0, /* no trusted measurement */
     .host_link_gbps = 28.8,  /* [DS] PCIe 4.0 x16: 31.5 GB/s * 256/280, see gfx942 */
-    .timestamp_mhz = 0,      /* no trusted source: ask the driver */
+    .timestamp_mhz = 25,     /* CDNA2 ISA manual, S_MEMREALTIME: constant 25 MHz */
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x7408,
@@ -95,6 +95,9 @@ const struct rp_arch rp_arch_gfx90a = {
     .xgmi_link_mbytes_s = 50000, /* [DS] 100 GB/s per link, both directions together */
     .l2_channels_per_xcc = 32,   /* [RPC], [WP] 32 slices per GCD */
     .lds_banks = 32,             /* CDNA2 ISA manual */
+
+    .kfd_name = "aldebaran", /* amdgpu's name of the MI200 family */
+    .software_refusal = "its scratch memory and 25 MHz clock are not implemented",
 
     .products = products,
     .product_count = RP_COUNT(products),

@@ -34,6 +34,7 @@ static const struct rp_arch_product products[] = {
         .memory_clock_mhz = 1300,    /* [RPC]: 5324.8 GB/s */
         .memory_width_bits = 8192,   /* [DS] of MI300A */
         .memory_bytes = RP_GIB(128), /* [DS] of MI300A: 128 GB, nominal */
+        .apu = true,                 /* [DS] of MI300A: 24 Zen 4 cores in the package */
     },
     {
         .name = "AMD Instinct MI325X",
@@ -110,6 +111,8 @@ const struct rp_arch rp_arch_gfx942 = {
     .xgmi_link_mbytes_s = 64000,   /* [DS] 128 GB/s per link, both directions together */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 32,               /* CDNA3 ISA manual: 32 banks of 4 bytes */
+
+    .kfd_name = "aqua_vanjaram", /* amdgpu's name of the MI300 family */
 
     .products = products,
     .product_count = RP_COUNT(products),

@@ -85,6 +85,9 @@ const struct rp_arch rp_arch_gfx950 = {
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 0,                /* sources disagree (32 or 64) */
 
+    .kfd_name = "ip discovery", /* amdgpu's word for chips that it has no name of its own for */
+    .software_refusal = "its instructions are not implemented yet",
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -77,6 +78,7 @@ static void doctor_text(const struct rp_environment *env, const char *device,
                         const struct rp_err *err, struct rp_buf *out)
 {
     rp_autobuf rocm = {0};
+    char targets[512];
 
     if (env->rocm_kind != RP_ROCM_NONE)
         rp_buf_printf(&rocm, "%s (%s) in %s", env->rocm_version, rocm_kind_name(env->rocm_kind),
@@ -89,6 +91,8 @@ static void doctor_text(const struct rp_environment *env, const char *device,
          env->rocprofv3 ? env->rocprofv3 : "not found (the built-in collector does not need it)");
     line(out, "software device", env->device_library != NULL,
          env->device_library ? env->device_library : "librocm-perf-device.so not found");
+    rp_arch_choices(targets, sizeof targets);
+    rp_buf_printf(out, "  %-15s %-8s %s\n", "", "as", targets);
     line(out, "collector", env->tool_library != NULL,
          env->tool_library ? env->tool_library : "librocm-perf-tool.so not found");
     if (!device)

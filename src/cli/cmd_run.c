@@ -10,14 +10,15 @@
 #include "collect/offload.h"
 
 static const char help[] =
-    "usage: rocm-perf run [--device auto|gpu|software] [--threads N] [--gpus N] [--]\n"
+    "usage: rocm-perf run [--device auto|gpu|software[:TARGET]] [--threads N] [--gpus N] [--]\n"
     "                     PROGRAM [ARGS...]\n"
     "\n"
     "Runs a program on the chosen device without tracing. Its arguments, input, output and exit\n"
     "status pass through unchanged (128 + N when signal N ends it, as a shell does).\n"
     "\n"
     "  --device D   auto: the GPU if there is one, else the software MI300X (default)\n"
-    "               gpu: the GPU or an error; software: the software MI300X\n"
+    "               gpu: the GPU or an error; software: the software MI300X; software:TARGET:\n"
+    "               another target, such as software:mi325x (rocm-perf doctor lists them)\n"
     "  --threads N  processors the software MI300X may use (default: all); times do not change\n"
     "  --gpus N     how many software MI300X there are, 1 to 8 (default 1)\n"
     "  --help       this text\n"
@@ -59,18 +60,27 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
     return 0;
 }
 
+/* "AMD Instinct MI300X" without the maker. */
+static const char *short_name(const char *product)
+{
+    static const char maker[] = "AMD Instinct ";
+
+    return strncmp(product, maker, sizeof maker - 1) == 0 ? product + sizeof maker - 1 : product;
+}
+
 /* HIP 7.2 crashes at the launch of a kernel that it has no code for; say why before. */
 static void warn_about_target(const struct rp_launch_plan *plan, enum rp_device device)
 {
-    static const char gfx[] = "gfx942"; /* what the software MI300X is */
+    const char *gfx, *product;
     char targets[256];
 
+    rp_device_software(&gfx, &product);
     if (device == RP_DEVICE_SOFTWARE &&
         rp_offload_lacks(plan->executable, gfx, targets, sizeof targets))
         fprintf(stderr,
-                "rocm-perf: warning: %s has device code for %s only, but the software MI300X is "
+                "rocm-perf: warning: %s has device code for %s only, but the software %s is "
                 "%s: its kernels cannot start; compile with --offload-arch=%s\n",
-                plan->executable, targets, gfx, gfx);
+                plan->executable, targets, short_name(product), gfx, gfx);
 }
 
 int rp_cmd_run(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -261,6 +262,41 @@ void rp_environment_free(struct rp_environment *env)
 
 /* --- device -------------------------------------------------------------------------------- */
 
+/* "software:gfx942:mi325x" */
+static int choose_software(const char *spec, struct rp_err *err)
+{
+    char choices[512];
+    struct rp_arch arch;
+    int rc = rp_arch_select(spec, &arch);
+
+    rp_arch_choices(choices, sizeof choices);
+    if (rc == -ENOTSUP)
+        return rp_fail(err, RP_USAGE,
+                       "--device software:%s: the software device cannot be a %s: %s; use %s", spec,
+                       arch.name, arch.software_refusal, choices);
+    if (rc == -ENODATA)
+        return rp_fail(err, RP_USAGE,
+                       "--device software:%s: of the %s nothing but its name is known here; use %s",
+                       spec, arch.product, choices);
+    if (rc < 0)
+        return rp_fail(err, RP_USAGE, "--device software:%s: no such target; use %s", spec,
+                       choices);
+    if (setenv("ROCM_PERF_DEVICE", spec, 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+void rp_device_software(const char **ret_gfx, const char **ret_product)
+{
+    const char *spec = getenv("ROCM_PERF_DEVICE");
+    struct rp_arch arch;
+
+    if (!spec || rp_arch_select(spec, &arch) < 0)
+        rp_arch_select("gfx942", &arch);
+    *ret_gfx = arch.name;
+    *ret_product = arch.product;
+}
+
 int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
 {
     if (strcmp(word, "auto") == 0)
@@ -269,8 +305,12 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
         *ret = RP_DEVICE_GPU;
     else if (strcmp(word, "software") == 0)
         *ret = RP_DEVICE_SOFTWARE;
-    else
-        return rp_fail(err, RP_USAGE, "--device %s: use auto, gpu or software", word);
+    else if (strncmp(word, "software:", 9) == 0) {
+        *ret = RP_DEVICE_SOFTWARE;
+        return choose_software(word + 9, err);
+    } else
+        return rp_fail(err, RP_USAGE, "--device %s: use auto, gpu, software or software:TARGET",
+                       word);
     return 0;
 }
 

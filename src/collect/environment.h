@@ -38,8 +38,15 @@ void rp_environment_free(struct rp_environment *env);
 /** How the user named the device. */
 enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
 
-/** @return 0, or RP_USAGE for a word that is not auto, gpu or software */
+/**
+ * "auto", "gpu", "software" or "software:TARGET", TARGET as of rp_arch_select. What the software
+ * device shall be goes to the program's environment (ROCM_PERF_DEVICE).
+ * @return 0, or RP_USAGE for another word or a target that the software device cannot be
+ */
 int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err);
+
+/** The GPU that the software device of a program started here is: "gfx942", and its product. */
+void rp_device_software(const char **ret_gfx, const char **ret_product);
 
 /**
  * Resolves AUTO and checks that the device can be used here.

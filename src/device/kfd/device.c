@@ -15,15 +15,36 @@
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
 static struct rp_device *the_device;
 
+static int chosen(struct rp_arch *ret)
+{
+    const char *value = getenv("ROCM_PERF_DEVICE");
+    return rp_arch_select(value && *value ? value : "gfx942", ret);
+}
+
 bool rp_device_wanted(void)
 {
     const char *value = getenv("ROCM_PERF_DEVICE");
-    return !value || strcmp(value, "off") != 0;
+    struct rp_arch arch;
+    return !value || (strcmp(value, "off") != 0 && chosen(&arch) == 0);
 }
 
-const struct rp_arch *rp_device_arch(void)
+struct rp_arch rp_device_arch(void)
 {
-    return rp_arch_find("gfx942");
+    struct rp_arch arch;
+    /* Of a choice that cannot be there is no device, and nobody asks this. */
+    return chosen(&arch) == 0 ? arch : *rp_arch_find("gfx942");
+}
+
+/** The command line refuses a wrong choice; this is for those who set the variable themselves. */
+__attribute__((constructor)) static void tell_wrong_choice(void)
+{
+    const char *value = getenv("ROCM_PERF_DEVICE");
+    char choices[512];
+    if (!value || strcmp(value, "off") == 0 || rp_device_wanted())
+        return;
+    rp_arch_choices(choices, sizeof choices);
+    dprintf(STDERR_FILENO, "rocm-perf-device: ROCM_PERF_DEVICE=%s: no device; choose off, %s\n",
+            value, choices);
 }
 
 unsigned rp_device_gpu_count(void)
@@ -130,7 +151,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
         .cp =
             {
                 .host = &gpu->host,
-                .arch = device->arch,
+                .arch = &device->arch,
                 .clock = &device->clock,
                 .events = &device->events,
                 .report_fd = STDERR_FILENO,
@@ -163,7 +184,7 @@ static int device_new(struct rp_device **ret_device)
     device->arch = rp_device_arch();
     device->clock.ticks = RP_CLOCK_FIRST_TICK;
     device->gpu_count = rp_device_gpu_count();
-    int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch->memory_bytes,
+    int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);
     if (rc < 0) {
         free(device);
@@ -216,7 +237,7 @@ static int device_make(struct rp_device **ret_device)
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;
         atexit(settle_at_exit);
-        rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch->product);
+        rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }
     device_free(fresh); /* another thread was first */

@@ -41,7 +41,7 @@ struct rp_device {
     pid_t pid;
     dev_t file_dev; /**< identity of the device files: every descriptor on the store */
     ino_t file_ino;
-    const struct rp_arch *arch;
+    struct rp_arch arch;
     struct rp_clock clock; /**< of all GPUs: they are driven by one reference clock */
     struct rp_memory memory;
     struct rp_events events;
@@ -51,7 +51,7 @@ struct rp_device {
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };
 
-/** The software device was not switched off (ROCM_PERF_DEVICE=off). */
+/** Not switched off (ROCM_PERF_DEVICE=off), nor asked to be what it cannot be. */
 bool rp_device_wanted(void);
 
 /** This process's device, or NULL if it has none. */
@@ -69,7 +69,8 @@ unsigned rp_device_gpu_of_fd(int fd);
 /** The GPU that KFD calls @p gpu_id, or NULL. */
 struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id);
 
-const struct rp_arch *rp_device_arch(void);
+/** The GPU that the environment asks for (ROCM_PERF_DEVICE, as rp_arch_select; none: MI300X). */
+struct rp_arch rp_device_arch(void);
 
 /** How many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS): 1 to RP_GPU_LIMIT. */
 unsigned rp_device_gpu_count(void);

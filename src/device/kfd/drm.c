@@ -116,25 +116,26 @@ RP_EXPORT const char *amdgpu_get_marketing_name(void *handle)
 {
     if (!ours(handle))
         FORWARD(NULL, amdgpu_get_marketing_name, handle);
-    return rp_device_arch()->product;
+    return rp_device_arch().product;
 }
 
 RP_EXPORT int amdgpu_query_gpu_info(void *handle, struct rp_drm_gpu_info *info)
 {
     if (!ours(handle))
         FORWARD(-EINVAL, amdgpu_query_gpu_info, handle, info);
-    const struct rp_arch *arch = rp_device_arch();
+    const struct rp_arch arch = rp_device_arch();
     *info = (struct rp_drm_gpu_info){
-        .asic_id = arch->pci_device_id,
+        .asic_id = arch.pci_device_id,
+        .ids_flags = arch.apu ? 1 : 0, /* AMDGPU_IDS_FLAGS_FUSION of amdgpu_drm.h */
         .family_id = 141, /* AMDGPU_FAMILY_AI of amdgpu_drm.h: Vega and the CDNA parts */
-        .max_engine_clk_khz = (uint64_t)arch->engine_clock_mhz * 1000,
-        .max_memory_clk_khz = (uint64_t)arch->memory_clock_mhz * 1000,
-        .shader_engines = arch->shader_engines,
+        .max_engine_clk_khz = (uint64_t)arch.engine_clock_mhz * 1000,
+        .max_memory_clk_khz = (uint64_t)arch.memory_clock_mhz * 1000,
+        .shader_engines = arch.shader_engines,
         .shader_arrays_per_engine = 1,
         .gpu_counter_freq_khz = RP_CLOCK_HZ / 1000,
-        .cu_active_number = arch->compute_units,
+        .cu_active_number = arch.compute_units,
         .vram_type = 6, /* HBM */
-        .vram_bit_width = arch->memory_width_bits,
+        .vram_bit_width = arch.memory_width_bits,
     };
     return 0;
 }

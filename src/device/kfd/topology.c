@@ -120,7 +120,7 @@ static void gpu_id(struct text *t)
 
 static void gpu_name(struct text *t)
 {
-    word(t, "aqua_vanjaram"); /* amdgpu's name of the MI300 family */
+    word(t, t->arch->kfd_name);
 }
 
 /* ROCr's view of what the driver can do, as an MI300X reports it but without the debug firmware
@@ -135,7 +135,7 @@ static void gpu_properties(struct text *t)
     line(t, "cpu_cores_count", 0);
     line(t, "simd_count", (uint64_t)a->compute_units * a->simds_per_cu);
     line(t, "mem_banks_count", 1);
-    line(t, "caches_count", 3);
+    line(t, "caches_count", a->mall_bytes ? 3 : 2);
     line(t, "io_links_count", t->topology->gpu_count);
     line(t, "p2p_links_count", 0);
     line(t, "cpu_core_id_base", 0);
@@ -262,6 +262,8 @@ static bool visit_node(const struct rp_topology *topology, unsigned node, visito
     size_t count = node ? COUNT(gpu_files) : COUNT(cpu_files);
     struct entry entry = {.gpu = node ? node - 1 : 0};
     for (size_t i = 0; i < count; i++) {
+        if (files[i].write == gpu_mall && !topology->arch.mall_bytes)
+            continue;
         snprintf(entry.path, sizeof entry.path, "topology/nodes/%u/%s", node, files[i].path);
         entry.write = files[i].write;
         if (each(ctx, &entry))
@@ -334,7 +336,7 @@ int rp_topology_read(const struct rp_topology *topology, const char *path,
         return -ENOENT;
     struct text text = {.out = out,
                         .topology = topology,
-                        .arch = topology->arch,
+                        .arch = &topology->arch,
                         .gpu = search.file.gpu,
                         .to_node = search.file.to_node};
     search.file.write(&text);

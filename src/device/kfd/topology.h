@@ -34,7 +34,7 @@ enum rp_topology_kind { RP_TOPOLOGY_NONE = 0, RP_TOPOLOGY_FILE, RP_TOPOLOGY_DIR 
 
 /** The machine to describe. */
 struct rp_topology {
-    const struct rp_arch *arch; /**< of every GPU */
+    struct rp_arch arch; /**< of every GPU */
     unsigned gpu_count;
     struct rp_topology_host host;
 };

@@ -1,5 +1,6 @@
 #include "arch/arch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,9 +132,53 @@ static void tells_products_apart(void **state)
     assert_null(rp_arch_product_find(NULL, 0x74a1, 304, 1300));
 }
 
+static void products_are_selected(void **state)
+{
+    /* Peaks: data sheets of AMD, in GB/s, to the two digits that they give. */
+    static const struct {
+        const char *spec, *gfx, *product;
+        int rc;
+        uint32_t compute_units;
+        double peak_gbps;
+    } rows[] = {
+        {"gfx942", "gfx942", "AMD Instinct MI300X", 0, 304, 5300},
+        {"GFX942:MI300A", "gfx942", "AMD Instinct MI300A", 0, 228, 5300},
+        {"mi325x", "gfx942", "AMD Instinct MI325X", 0, 304, 6000},
+        {"gfx942:mi300x-vf", "gfx942", "AMD Instinct MI300X VF", -ENODATA, 0, 0},
+        {"rx-6900-xt", NULL, NULL, -ENOENT, 0, 0},
+        {"gfx1030", "gfx1030", "AMD Radeon RX 6900 XT", -ENOTSUP, 80, 512},
+        {"gfx942:mi210", NULL, NULL, -ENOENT, 0, 0},
+        {"gfx942:", NULL, NULL, -ENOENT, 0, 0},
+        {"gfx94", NULL, NULL, -ENOENT, 0, 0},
+        {"", NULL, NULL, -ENOENT, 0, 0},
+    };
+    char choices[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rp_arch a;
+
+        assert_int_equal(rp_arch_select(rows[i].spec, &a), rows[i].rc);
+        if (!rows[i].gfx)
+            continue;
+        assert_string_equal(a.name, rows[i].gfx);
+        assert_string_equal(a.product, rows[i].product);
+        assert_int_equal(a.compute_units, rows[i].compute_units);
+        if (rows[i].rc == 0)
+            assert_true(a.hbm_peak_gbps > rows[i].peak_gbps * 0.98 &&
+                        a.hbm_peak_gbps < rows[i].peak_gbps * 1.03);
+    }
+    assert_true(rp_arch_choices(choices, sizeof choices) < (int)sizeof choices);
+    assert_non_null(strstr(choices, "gfx942:mi300x, gfx942:mi300a, gfx942:mi325x"));
+    assert_null(strstr(choices, "vf"));
+    assert_int_equal(rp_arch_choices(choices, 5), (int)rp_arch_choices(NULL, 0));
+    assert_string_equal(choices, "gfx9");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_selected),
         cmocka_unit_test(finds_every_spelling_of_a_name),
         cmocka_unit_test(every_row_is_listed_and_consistent),
         cmocka_unit_test(the_mi300x_is_the_one_the_driver_describes),

@@ -121,6 +121,21 @@ static void devices_are_resolved(void **state)
     assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "./setup"));
     assert_int_equal(rp_device_parse("cuda", &device, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("software:", &device, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("software:gfx1030", &device, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "RDNA2"));
+    assert_int_equal(rp_device_parse("software:gfx942:mi308x", &device, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "gfx942:mi325x"));
+
+    const char *gfx, *product;
+    assert_int_equal(rp_device_parse("software:mi325x", &device, &err), 0);
+    assert_int_equal(device, RP_DEVICE_SOFTWARE);
+    rp_device_software(&gfx, &product);
+    assert_string_equal(gfx, "gfx942");
+    assert_string_equal(product, "AMD Instinct MI325X");
+    unsetenv("ROCM_PERF_DEVICE");
+    rp_device_software(&gfx, &product);
+    assert_string_equal(product, "AMD Instinct MI300X");
 }
 
 /* --- hipcc --------------------------------------------------------------------------------- */

@@ -184,7 +184,7 @@ static void paths(void **state)
 
 int main(void)
 {
-    topology.arch = rp_arch_find("gfx942");
+    topology.arch = *rp_arch_find("gfx942");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mi300x),     cmocka_unit_test(counts_match_directories),
         cmocka_unit_test(eight_gpus), cmocka_unit_test(tree_is_consistent),
