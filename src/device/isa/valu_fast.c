@@ -95,18 +95,20 @@ ALWAYS uint64_t mask64(__mmask16 m0, __mmask16 m1, __mmask16 m2, __mmask16 m3)
     return m0 | (uint64_t)m1 << 16 | (uint64_t)m2 << 32 | (uint64_t)m3 << 48;
 }
 
+/* Whether any two floats in the same place of a and b have a NaN between them. */
 ALWAYS bool unordered(struct quad a, struct quad b)
 {
-    return (_mm512_cmp_ps_mask(FLOAT(a.q0), FLOAT(b.q0), _CMP_UNORD_Q) |
-            _mm512_cmp_ps_mask(FLOAT(a.q1), FLOAT(b.q1), _CMP_UNORD_Q) |
-            _mm512_cmp_ps_mask(FLOAT(a.q2), FLOAT(b.q2), _CMP_UNORD_Q) |
-            _mm512_cmp_ps_mask(FLOAT(a.q3), FLOAT(b.q3), _CMP_UNORD_Q)) != 0;
+    const __mmask16 k0 = _mm512_cmp_ps_mask(FLOAT(a.q0), FLOAT(b.q0), _CMP_UNORD_Q);
+    const __mmask16 k1 = _mm512_cmp_ps_mask(FLOAT(a.q1), FLOAT(b.q1), _CMP_UNORD_Q);
+    const __mmask16 k2 = _mm512_cmp_ps_mask(FLOAT(a.q2), FLOAT(b.q2), _CMP_UNORD_Q);
+    const __mmask16 k3 = _mm512_cmp_ps_mask(FLOAT(a.q3), FLOAT(b.q3), _CMP_UNORD_Q);
+    return !_kortestz_mask16_u8(_kor_mask16(k0, k1), _kor_mask16(k2, k3));
 }
 
 ALWAYS bool any_nan(struct quad v)
 {
-    return (_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q1), _CMP_UNORD_Q) |
-            _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q3), _CMP_UNORD_Q)) != 0;
+    return !_kortestz_mask16_u8(_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q1), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q3), _CMP_UNORD_Q));
 }
 
 struct wide {
@@ -245,8 +247,9 @@ ALWAYS int packed(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
     EACH(hi, f, a, b, c);
     if (__builtin_expect(unordered(lo, hi), 0))
         return rp_valu_packed_f32(w, in);
-    store(w->vgpr[in->dst.index], lo, exec);
-    store(w->vgpr[in->dst.index + 1], hi, exec);
+    uint32_t *const row = w->vgpr[in->dst.index];
+    store(row, lo, exec);
+    store(row + RP_LANES, hi, exec);
     return RP_STEP_NEXT;
 }
 
