@@ -9,16 +9,31 @@ extern const struct rp_mem_lanes RP_LANE_SYM(mem_lanes);
 
 static bool affine(const uint32_t *row, int64_t *ret_stride)
 {
-    uint32_t step = row[1] - row[0], expect = row[0], differs = 0;
+    uint32_t step = row[1] - row[0];
     int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
     *ret_stride = (int32_t)step;
     if (last < 0 || last > UINT32_MAX || row[63] != last) /* most that are not affine end here */
         return false;
+#if RP_LANE_LEVEL == 2
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i step16 = _mm512_set1_epi32((int)(16 * step));
+    __m512i expect = _mm512_add_epi32(_mm512_set1_epi32((int)row[0]),
+                                      _mm512_mullo_epi32(count, _mm512_set1_epi32((int)step)));
+    __m512i differs = _mm512_setzero_si512();
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        __m512i value = _mm512_loadu_si512(row + lane);
+        differs = _mm512_or_si512(differs, _mm512_xor_si512(value, expect));
+        expect = _mm512_add_epi32(expect, step16);
+    }
+    return !_mm512_test_epi32_mask(differs, differs);
+#else
+    uint32_t expect = row[0], differs = 0;
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         differs |= row[lane] ^ expect;
         expect += step;
     }
     return !differs;
+#endif
 }
 
 static bool uniform(const uint32_t *row)
@@ -27,6 +42,104 @@ static bool uniform(const uint32_t *row)
     for (unsigned lane = 0; lane < RP_LANES; lane++)
         differs |= row[lane] ^ row[0];
     return !differs;
+}
+
+/*
+ * Elements side by side. A stream of waves is too slow for the processor's own prefetching to be
+ * ahead enough: ask for the lines that a wave of the next workgroups will want. Addresses that do
+ * not exist do no harm.
+ */
+enum { LINE_BYTES = 64, AHEAD_WAVES = 8 };
+
+static inline void prefetch(const uint8_t *at, unsigned dwords)
+{
+    const uint8_t *ahead = (const uint8_t *)((uintptr_t)at + AHEAD_WAVES * RP_LANES * 4 * dwords);
+    for (unsigned i = 0; i < RP_LANES * 4 * dwords; i += LINE_BYTES)
+        __builtin_prefetch((const void *)((uintptr_t)ahead + i), 0, 2);
+}
+
+static void load_rows_1(uint32_t (*d)[RP_LANES], const uint8_t *at)
+{
+    prefetch(at, 1);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4)
+        _mm_store_si128((__m128i *)(void *)&d[0][lane],
+                        _mm_loadu_si128((const __m128i *)(const void *)(at + 4 * lane)));
+}
+
+static void store_rows_1(const uint32_t (*d)[RP_LANES], uint8_t *at)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4)
+        _mm_storeu_si128((__m128i *)(void *)(at + 4 * lane),
+                         _mm_load_si128((const __m128i *)(const void *)&d[0][lane]));
+}
+
+/* Four lanes at a time, turned by unpacking. */
+
+static inline __m128i piece(const uint8_t *at)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+static inline __m128i row4(const uint32_t *row)
+{
+    return _mm_load_si128((const __m128i *)(const void *)row);
+}
+
+static void load_rows_2(uint32_t (*d)[RP_LANES], const uint8_t *at)
+{
+    prefetch(at, 2);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4) {
+        __m128 a = _mm_castsi128_ps(piece(at + 8 * lane));
+        __m128 b = _mm_castsi128_ps(piece(at + 8 * lane + 16));
+        _mm_store_si128((__m128i *)(void *)&d[0][lane],
+                        _mm_castps_si128(_mm_shuffle_ps(a, b, 0x88)));
+        _mm_store_si128((__m128i *)(void *)&d[1][lane],
+                        _mm_castps_si128(_mm_shuffle_ps(a, b, 0xdd)));
+    }
+}
+
+static void store_rows_2(const uint32_t (*d)[RP_LANES], uint8_t *at)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4) {
+        __m128i low = row4(&d[0][lane]), high = row4(&d[1][lane]);
+        _mm_storeu_si128((__m128i *)(void *)(at + 8 * lane), _mm_unpacklo_epi32(low, high));
+        _mm_storeu_si128((__m128i *)(void *)(at + 8 * lane + 16), _mm_unpackhi_epi32(low, high));
+    }
+}
+
+static inline void turn(__m128i v[4])
+{
+    __m128i ab = _mm_unpacklo_epi32(v[0], v[1]), cd = _mm_unpacklo_epi32(v[2], v[3]);
+    __m128i ef = _mm_unpackhi_epi32(v[0], v[1]), gh = _mm_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm_unpacklo_epi64(ab, cd);
+    v[1] = _mm_unpackhi_epi64(ab, cd);
+    v[2] = _mm_unpacklo_epi64(ef, gh);
+    v[3] = _mm_unpackhi_epi64(ef, gh);
+}
+
+static void load_rows_4(uint32_t (*d)[RP_LANES], const uint8_t *at)
+{
+    prefetch(at, 4);
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4) {
+        __m128i v[4];
+        for (unsigned i = 0; i < 4; i++)
+            v[i] = piece(at + 16 * (lane + i));
+        turn(v);
+        for (unsigned i = 0; i < 4; i++)
+            _mm_store_si128((__m128i *)(void *)&d[i][lane], v[i]);
+    }
+}
+
+static void store_rows_4(const uint32_t (*d)[RP_LANES], uint8_t *at)
+{
+    for (unsigned lane = 0; lane < RP_LANES; lane += 4) {
+        __m128i v[4];
+        for (unsigned i = 0; i < 4; i++)
+            v[i] = row4(&d[i][lane]);
+        turn(v);
+        for (unsigned i = 0; i < 4; i++)
+            _mm_storeu_si128((__m128i *)(void *)(at + 16 * (lane + i)), v[i]);
+    }
 }
 
 #if RP_LANE_LEVEL == 2
@@ -222,6 +335,8 @@ const struct rp_mem_lanes RP_LANE_SYM(mem_lanes) = {
     .uniform = uniform,
     .bounds = bounds,
     .permute = permute,
+    .load_rows = {NULL, load_rows_1, load_rows_2, NULL, load_rows_4},
+    .store_rows = {NULL, store_rows_1, store_rows_2, NULL, store_rows_4},
     .load = {NULL, load_1, load_2, load_3, load_4},
     .store = {NULL, store_1, store_2, store_3, store_4},
 };

@@ -173,6 +173,13 @@ RP_INLINE bool is_simple(enum rp_elem e, int64_t stride, uint64_t exec)
     return !rp_elem_dwords(e) || (exec == ~0ull && stride == (int64_t)rp_elem_bytes(e));
 }
 
+/* Whether a row function of struct rp_mem_lanes does it. */
+RP_INLINE bool is_rows(enum rp_elem e, int64_t stride, uint64_t exec)
+{
+    const unsigned dwords = rp_elem_dwords(e);
+    return (dwords == 1 || dwords == 2 || dwords == 4) && exec == ~0ull && stride == 4 * dwords;
+}
+
 RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const unsigned bytes = rp_elem_bytes(e);
@@ -186,7 +193,10 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
         const uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 0);
         if (lane0) {
             rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-            rp_lanes_load(e, d, lane0, stride, exec);
+            if (is_rows(e, stride, exec))
+                rp_lanes_of(w)->load_rows[rp_elem_dwords(e)](d, lane0);
+            else
+                rp_lanes_load(e, d, lane0, stride, exec);
             return rp_note_poll(w, va);
         }
     }
@@ -224,7 +234,10 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
         uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
         if (lane0) {
             rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-            rp_lanes_store(e, s, lane0, stride, exec);
+            if (is_rows(e, stride, exec))
+                rp_lanes_of(w)->store_rows[rp_elem_dwords(e)]((const rp_row *)s, lane0);
+            else
+                rp_lanes_store(e, s, lane0, stride, exec);
             return RP_STEP_NEXT;
         }
     }

@@ -94,6 +94,28 @@ static void check_moves(const struct rp_mem_lanes *lanes, unsigned dwords, int s
     assert_memory_equal(&got, &want, sizeof got);
 }
 
+/* Elements side by side, at any alignment. */
+static void check_rows(const struct rp_mem_lanes *lanes, unsigned dwords, int store)
+{
+    _Alignas(64) struct world got, want;
+    uint32_t at = next_random() % 64;
+    make_world(&got);
+    want = got;
+    for (unsigned lane = 0; lane < 64; lane++)
+        for (unsigned i = 0; i < dwords; i++) {
+            uint8_t *p = want.memory + at + 4 * (lane * dwords + i);
+            if (store)
+                memcpy(p, &want.rows[i][lane], 4);
+            else
+                memcpy(&want.rows[i][lane], p, 4);
+        }
+    if (store)
+        lanes->store_rows[dwords]((const uint32_t(*)[64])got.rows, got.memory + at);
+    else
+        lanes->load_rows[dwords](got.rows, got.memory + at);
+    assert_memory_equal(&got, &want, sizeof got);
+}
+
 static void check_shapes(const struct rp_mem_lanes *lanes)
 {
     uint32_t row[64], low, high;
@@ -103,8 +125,11 @@ static void check_shapes(const struct rp_mem_lanes *lanes)
     assert_true(lanes->affine(row, &stride));
     assert_true(stride == -12);
     assert_false(lanes->uniform(row));
-    row[40]++;
-    assert_false(lanes->affine(row, &stride));
+    for (unsigned lane = 0; lane < 64; lane++) {
+        row[lane]++;
+        assert_false(lanes->affine(row, &stride));
+        row[lane]--;
+    }
     for (unsigned lane = 0; lane < 64; lane++)
         row[lane] = 0xffffff80u + 4 * lane; /* wraps */
     assert_false(lanes->affine(row, &stride));
@@ -143,6 +168,10 @@ static void check_level(enum rp_lane_level level)
         for (unsigned dwords = 1; dwords <= 4; dwords++) {
             check_moves(lanes, dwords, 0);
             check_moves(lanes, dwords, 1);
+            if (dwords != 3) {
+                check_rows(lanes, dwords, 0);
+                check_rows(lanes, dwords, 1);
+            }
         }
 }
 
