@@ -286,10 +286,10 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
     w->cycles = 0;
     w->poll_va = 0;
     w->poll_count = 0;
-    w->wait = (struct rp_wait){0};
+    w->wait.armed = w->wait.idle = false; /* the rest counts only while it is armed */
     w->at_barrier = w->past_barrier = w->at_gws_barrier = false;
     w->ended = false;
-    w->fault = (struct rp_fault){0};
+    w->fault.kind = RP_FAULT_NONE;
 
     memcpy(w->sgpr, k->user_sgpr, k->user_sgpr_count * sizeof w->sgpr[0]);
     unsigned s = k->user_sgpr_count;

@@ -224,9 +224,13 @@ static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct
         g->wave_budget = lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE;
     uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
     uint32_t unused = turn;
-    struct rp_counts before = h->counts;
+    const bool polls = w->wait.armed; /* else nobody asks what its loop has cost */
+    struct rp_counts before;
+    if (polls)
+        before = h->counts;
     int step = run_wave(h, w, &unused);
-    rp_wait_turn(w, &before, &h->counts);
+    if (polls)
+        rp_wait_turn(w, &before, &h->counts);
     uint32_t used = turn - unused;
     g->wave_budget -= used;
     lane->left -= used;
