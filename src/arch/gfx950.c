@@ -86,7 +86,6 @@ const struct rp_arch rp_arch_gfx950 = {
     .lds_banks = 0,                /* sources disagree (32 or 64) */
 
     .kfd_name = "ip discovery", /* amdgpu's word for chips that it has no name of its own for */
-    .software_refusal = "its instructions are not implemented yet",
 
     .products = products,
     .product_count = RP_COUNT(products),

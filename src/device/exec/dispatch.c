@@ -1,6 +1,8 @@
 /* The executor's face: a dispatch from launch to end. */
 #include "dispatch.h"
 
+#include "arch/arch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         return NULL;
     d->host = host;
     d->arch = arch;
+    rp_isa_target_set(arch->name);
     d->launch = *launch;
     d->lanes = rp_mem_lanes_best();
     d->hands[0] = rp_hand_new(d);

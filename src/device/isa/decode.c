@@ -476,6 +476,15 @@ static void vop3_destination(struct dec *d, uint32_t w0, bool b_form)
     }
 }
 
+/* The truth table sits where abs, neg and omod are otherwise. */
+static void bitop3_modifiers(struct dec *d, uint32_t w0, uint32_t w1)
+{
+    struct rp_insn *in = d->in;
+    in->cbsz = (uint8_t)(bits(w1, 27, 2) << 6 | bits(w0, 8, 3) << 3 | bits(w1, 29, 3));
+    in->op_sel = (uint8_t)bits(w0, 11, 4);
+    d->bad |= bits(w0, 15, 1) || (in->op == RP_OP_v_bitop3_b32 && in->op_sel);
+}
+
 static void decode_vop3(struct dec *d, uint32_t w0)
 {
     uint32_t w1 = next_dword(d);
@@ -496,7 +505,10 @@ static void decode_vop3(struct dec *d, uint32_t w0)
         in->src[3] = row->src[2] != RP_T_NONE ? make_sgpr(d, RP_SGPR_VCC_LO, RP_T_MASK)
                                               : scalar_source(d, bits(w1, 18, 9), RP_T_MASK, false);
     d->bad |= row->src[3] == RP_T_MASK && bits(w1, 18, 9) >= SRC_VGPR && row->src[2] == RP_T_NONE;
-    vop3_modifiers(d, w0, w1, b_form);
+    if (in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32)
+        bitop3_modifiers(d, w0, w1);
+    else
+        vop3_modifiers(d, w0, w1, b_form);
 }
 
 static bool is_mai(unsigned opcode)
@@ -797,6 +809,8 @@ static void finish(struct dec *d)
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = d->row->cost;
+    if (!rp_target_agrees(in->op))
+        in->fn = rp_fault_unimplemented;
     if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init && in->op != RP_OP_ds_gws_barrier)
         in->fn = rp_fault_unimplemented; /* gfx942 has no global data share, only wave sync */
     if (ends_block(in))

@@ -145,7 +145,8 @@ struct rp_insn {
     uint8_t op_sel;     /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
     uint8_t op_sel_hi;  /**< VOP3P */
     uint8_t omod;       /**< 0 none, 1 *2, 2 *4, 3 /2 */
-    /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp. */
+    /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp, v_bitop3 its
+     * truth table in cbsz. */
     uint8_t cbsz, abid, blgp;
     uint8_t dst_sel, dst_unused, src_sel[2]; /**< SDWA; src sext in sdwa_sext bit i */
     uint8_t sdwa_sext;
@@ -163,6 +164,14 @@ struct rp_insn {
                                 resource, src[3] soffset or second data (DS) */
     uint32_t raw[3];       /**< the encoding, for messages */
 };
+
+/** What the process's GPUs execute. */
+enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950 };
+
+/** Chooses it by name ("gfx950"; anything else is gfx942). Code decoded before stays as it is. */
+void rp_isa_target_set(const char *gfx);
+
+const char *rp_isa_target_name(void);
 
 /**
  * Decodes the instruction at @p code.

@@ -48,6 +48,7 @@ int rp_fault_operand(struct rp_wave *wave, const struct rp_insn *in)
 
 int rp_fault_illegal(struct rp_wave *wave, const struct rp_insn *in)
 {
-    return rp_wave_fault(wave, in, RP_FAULT_ILLEGAL_OPCODE, "0x%08x is no gfx942 instruction",
-                         in->raw[0]);
+    return rp_wave_fault(wave, in, RP_FAULT_ILLEGAL_OPCODE,
+                         "0x%08x is no %s instruction known here", in->raw[0],
+                         rp_isa_target_name());
 }

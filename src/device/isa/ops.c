@@ -3,7 +3,7 @@
 
 #include "../timing/cost.h"
 
-const struct rp_op_row rp_op_rows[RP_OP_MAX] = {
+const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
     [RP_OP_INVALID] = {.mnemonic = "invalid"},
 #define RP_OP(fmt_, opcode_, mnemonic_, dst_, sdst_, s0_, s1_, s2_, s3_, handler_, cost_)          \
     [RP_OP_##mnemonic_] = {.mnemonic = #mnemonic_,                                                 \
@@ -23,6 +23,7 @@ const struct rp_op_row rp_op_rows[RP_OP_MAX] = {
                            .src = {RP_T_##s0_, RP_T_##s1_, RP_T_##s2_, RP_T_##s3_},                \
                            .cost = RP_COST_MISC},
 #include "ops_alu.def"
+#include "ops_gfx950.def"
 #include "ops_mem.def"
 #undef RP_OP
 #undef RP_OP_NOEXEC
@@ -39,9 +40,9 @@ static bool segment_matches(const struct rp_op_row *row, enum rp_seg seg)
 /* Linear: about a thousand small rows, searched once per decoded instruction, not per execution. */
 static unsigned find_row(unsigned fmt, enum rp_seg seg, unsigned opcode)
 {
-    for (unsigned i = 1; i < RP_OP_MAX; i++) {
+    for (unsigned i = 1; i < RP_OP_ALL; i++) {
         const struct rp_op_row *row = &rp_op_rows[i];
-        if (row->opcode == opcode && row->fmt == fmt &&
+        if (row->opcode == opcode && row->fmt == fmt && rp_target_has(i) &&
             (fmt != RP_FMT_FLAT || segment_matches(row, seg)))
             return i;
     }
@@ -101,5 +102,5 @@ bool rp_type_is_16bit(unsigned type)
 
 const char *rp_isa_mnemonic(unsigned op)
 {
-    return rp_op_rows[op < RP_OP_MAX ? op : (unsigned)RP_OP_INVALID].mnemonic;
+    return rp_op_rows[op < RP_OP_ALL ? op : (unsigned)RP_OP_INVALID].mnemonic;
 }

@@ -1,6 +1,7 @@
 /**
  * @file ops.h
  * @brief The instruction table of gfx942: one row per opcode, from ops_alu.def and ops_mem.def.
+ *        Behind it the rows that only gfx950 has, ops_gfx950.def.
  *
  * Row forms:
  *   RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost)
@@ -24,13 +25,21 @@ enum rp_op {
 #include "ops_mem.def"
 #undef RP_OP
 #undef RP_OP_NOEXEC
-    RP_OP_MAX,
+    RP_OP_MAX, /**< end of gfx942's rows */
+    RP_OP_LAST_GFX942 = RP_OP_MAX - 1,
+#define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) RP_OP_##mnemonic,
+#define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)         RP_OP_##mnemonic,
+#include "ops_gfx950.def"
+#undef RP_OP
+#undef RP_OP_NOEXEC
+    RP_OP_ALL, /**< end of all rows */
 };
 
 /* Every handler named by a row must exist. */
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) rp_insn_fn handler;
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)
 #include "ops_alu.def"
+#include "ops_gfx950.def"
 #include "ops_mem.def"
 #undef RP_OP
 #undef RP_OP_NOEXEC
@@ -47,7 +56,13 @@ struct rp_op_row {
 };
 
 /** Indexed by enum rp_op; row 0 is "invalid". */
-extern const struct rp_op_row rp_op_rows[RP_OP_MAX];
+extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
+
+/** Whether the target has the row (target.c). */
+bool rp_target_has(unsigned op);
+
+/** False where the target's instruction of that encoding computes something else than the row. */
+bool rp_target_agrees(unsigned op);
 
 /**
  * Row of an opcode, or RP_OP_INVALID. VOP3 opcodes below 0x1c0 give the VOP1, VOP2 or VOPC row

@@ -468,6 +468,8 @@ static void print_vop(struct out *o, const struct rp_insn *in)
         put_dpp(o, in);
         return;
     }
+    if ((in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32) && in->cbsz)
+        put(o, " bitop3:0x%x", in->cbsz);
     if (in->op_sel != 0) {
         /* The byte select of v_cvt_sr_* uses two of four bits. */
         unsigned n = in->dst.type == RP_T_B8 ? 3 : source_count(in);

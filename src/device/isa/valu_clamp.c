@@ -195,7 +195,7 @@ CARRY(subrev_co, b, a, -)
 
 rp_lane_fn *rp_saturating_lane(unsigned op)
 {
-    static rp_lane_fn *const lanes[RP_OP_MAX] = {
+    static rp_lane_fn *const lanes[RP_OP_ALL] = {
         [RP_OP_v_add_u32] = add_u32,
         [RP_OP_v_sub_u32] = sub_u32,
         [RP_OP_v_subrev_u32] = subrev_u32,

@@ -91,7 +91,7 @@ enum kind {
 
 static enum kind kind_of(unsigned op)
 {
-    static const uint8_t kinds[RP_OP_MAX] = {
+    static const uint8_t kinds[RP_OP_ALL] = {
         [RP_OP_v_add_f16] = ADD,
         [RP_OP_v_add_f32] = ADD,
         [RP_OP_v_add_f64] = ADD,

@@ -14,6 +14,28 @@ says out 'AMD Instinct MI300A'
 says out 'SOFTWARE DEVICE'
 [ "$(json device .rocpd_profile/profile.json)" = software ] || fail 'not called software'
 [ "$(json gpus.0.product .rocpd_profile/profile.json)" = 'AMD Instinct MI300A' ] || fail 'which GPU?'
+# gfx950: its own instructions, and those of its that are not implemented are named.
+for_gfx950() { # NAME OPTION: compiles it
+    local source=$SOURCE/tests/e2e/programs/$1.hip
+    [ -f "$source" ] || source=$SOURCE/examples/$1.hip
+    rocm-perf hipcc --offload-arch=gfx950 "$2" -I "$SOURCE/examples" "$source" -o "$1" || fail "cannot compile $1"
+}
+for_gfx950 what_gpu -O3
+expect 0 rocm-perf run --device software:gfx950 ./what_gpu
+says out 'AMD Instinct MI350X|gfx950|256 CUs|309237645312 bytes|2200000 kHz|1900000 kHz memory'
+says out 'LDS 163840'
+for_gfx950 three_bits -O3
+expect 0 rocm-perf run --device software:gfx950 ./three_bits
+says out '32 bits: 0 of 9000 differ'
+for_gfx950 softmax -O3
+expect 0 rocm-perf run --device software:gfx950 ./softmax
+for_gfx950 reduction -O0
+expect 0 rocm-perf run --device software:gfx950 ./reduction
+for_gfx950 eight_bit_float -O3
+got=0
+rocm-perf run --device software:gfx950 ./eight_bit_float >out 2>err || got=$?
+[ "$got" != 0 ] || fail 'OCP floats pass for FNUZ ones'
+says err 'v_cvt_f32_fp8'
 # The variable without the command line: a wrong word is told, and there is no device.
 got=0
 env LD_PRELOAD="$BUILD/lib/librocm-perf-device.so" ROCM_PERF_DEVICE=voodoo2 ./what_gpu >out 2>err || got=$?
