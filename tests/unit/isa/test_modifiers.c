@@ -485,9 +485,36 @@ static void test_index_mode_unusual_operands(void **state)
     assert_int_equal(f.vgpr[8][3], 0x41a80000);
 }
 
+/* The table looked up bit by bit; halves by op_sel, the rest of the register and lanes kept. */
+static void three_bit_functions(void **state)
+{
+    (void)state;
+    const uint64_t exec = 0x00f0000000000123;
+
+    fixture_init(&f);
+    rp_sgpr64_set(&f.wave, RP_SGPR_EXEC_LO, exec);
+    for (unsigned r = 1; r <= 4; r++)
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            f.vgpr[r][lane] = (lane + 1) * 0x9e3779b9u * (2 * r + 1);
+    rp_isa_target_set("gfx950");
+    run(&f, "v_bitop3_b16 v1, v2, v3, v4 bitop3:0x12 op_sel:[0,1,1,1]", 0xd2337201, 0x44120702);
+    rp_isa_target_set("gfx942");
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        uint32_t expected = (lane + 1) * 0x9e3779b9u * 3;
+        for (unsigned bit = 0; exec >> lane & 1 && bit < 16; bit++) {
+            unsigned a = f.vgpr[2][lane] >> bit & 1, b = f.vgpr[3][lane] >> (16 + bit) & 1;
+            unsigned c = f.vgpr[4][lane] >> (16 + bit) & 1;
+            uint32_t one = 1u << (16 + bit);
+            expected = 0x12 >> (4 * a + 2 * b + c) & 1 ? expected | one : expected & ~one;
+        }
+        assert_int_equal(f.vgpr[1][lane], expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_bit_functions),
         cmocka_unit_test(test_sdwa_every_select),
         cmocka_unit_test(test_sdwa_float_modifiers),
         cmocka_unit_test(test_dpp_every_control),
