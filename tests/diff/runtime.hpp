@@ -72,6 +72,10 @@ HD u32 rotl32(u32 x, u32 n) { return x << (n & 31); }
 #else
 HD u32 rotl32(u32 x, u32 n) { return x << (n & 31) | x >> (-n & 31); }
 #endif
+// x, with nothing known about its bits: clang 22 divides sign-extended dividends as 24-bit floats,
+// also unsigned ones.
+HD u32 hide(u32 x, const u32 *in) { return x ^ in[0] ^ in[0 * x]; }
+HD u64 hide(u64 x, const u32 *in) { return x ^ ((u64)in[0] << 32 ^ (u64)in[0 * (u32)x] << 32); }
 HD u32 umin(u32 a, u32 b) { return a < b ? a : b; }
 HD u32 umax(u32 a, u32 b) { return a > b ? a : b; }
 HD i32 imin(i32 a, i32 b) { return a < b ? a : b; }
