@@ -18,6 +18,16 @@ __global__ void hold(volatile int *flag)
         __builtin_amdgcn_s_sleep(1);
 }
 
+// A stream with a hardware queue of its own: streams of one priority may share one.
+static hipStream_t urgent_stream()
+{
+    hipStream_t stream;
+    int least, greatest;
+    HIP(hipDeviceGetStreamPriorityRange(&least, &greatest));
+    HIP(hipStreamCreateWithPriority(&stream, hipStreamNonBlocking, greatest));
+    return stream;
+}
+
 static unsigned *device_value(unsigned first)
 {
     unsigned *value;
@@ -54,12 +64,11 @@ static void null_stream_is_a_barrier()
 // A non-blocking stream does not care about the null stream: it ends while that one is held.
 static void non_blocking_stream_passes()
 {
-    hipStream_t free_stream;
+    hipStream_t free_stream = urgent_stream();
     unsigned *value = device_value(3);
     int *flag;
     HIP(hipHostMalloc(&flag, sizeof *flag, hipHostMallocCoherent));
     *(volatile int *)flag = 0;
-    HIP(hipStreamCreateWithFlags(&free_stream, hipStreamNonBlocking));
     hold<<<1, 1>>>(flag);
     step<<<1, 1, 0, free_stream>>>(value, 2, 1);
     HIP(hipStreamSynchronize(free_stream));
@@ -137,7 +146,7 @@ static void host_functions()
 // hipStreamWriteValue and hipStreamWaitValue: one stream releases another through memory.
 static void values_in_memory()
 {
-    hipStream_t waits, writes;
+    hipStream_t waits, writes = urgent_stream();
     unsigned *value = device_value(5);
     uint32_t *word;
     uint64_t *wide;
@@ -147,7 +156,6 @@ static void values_in_memory()
     *wide = 0;
     HIP(hipDeviceSynchronize());
     HIP(hipStreamCreateWithFlags(&waits, hipStreamNonBlocking));
-    HIP(hipStreamCreateWithFlags(&writes, hipStreamNonBlocking));
     HIP(hipStreamWaitValue32(waits, word, 17, hipStreamWaitValueGte, 0xffffffff));
     step<<<1, 1, 0, waits>>>(value, 3, 1);
     HIP(hipStreamWriteValue64(waits, wide, 0x123456789abcdefull, 0));

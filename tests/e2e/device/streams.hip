@@ -81,7 +81,11 @@ static void rendezvous()
     HIP(hipHostMalloc(&seen, sizeof *seen, hipHostMallocCoherent));
     *flag = *seen = 0;
     HIP(hipStreamCreateWithFlags(&waits, hipStreamNonBlocking));
-    HIP(hipStreamCreateWithFlags(&raises, hipStreamNonBlocking));
+    // Two streams of one priority may share a hardware queue, where one would wait for the other
+    // for ever; other priorities have other queues.
+    int least, greatest;
+    HIP(hipDeviceGetStreamPriorityRange(&least, &greatest));
+    HIP(hipStreamCreateWithPriority(&raises, hipStreamNonBlocking, greatest));
     wait_for<<<1, 1, 0, waits>>>(flag, seen);
     CHECK(hipStreamQuery(waits) == hipErrorNotReady);
     raise<<<1, 1, 0, raises>>>(flag);
