@@ -49,15 +49,17 @@ template <class To, class From> HD To bits_as(From from)
     return to;
 }
 
-// A NaN's bits are nobody's promise.
-HD u32 fbits(float x) { return x == x ? bits_as<u32>(x) : 0x7fc00000u; }
-HD u64 dbits(double x) { return x == x ? bits_as<u64>(x) : 0x7ff8000000000000ull; }
-HD u16 hbits(f16 x) { return x == x ? bits_as<u16>(x) : (u16)0x7e00; }
+// A NaN's bits are nobody's promise. Nor is the sign of a zero clang 22's: it makes v_min and v_max
+// of selects, multiplies f16 by v_fma_mix with +0, and drops "+ 0".
+HD u32 fbits(float x) { return x != x ? 0x7fc00000u : x == 0 ? 0 : bits_as<u32>(x); }
+HD u64 dbits(double x) { return x != x ? 0x7ff8000000000000ull : x == 0 ? 0 : bits_as<u64>(x); }
+HD u16 hbits(f16 x) { return x != x ? (u16)0x7e00 : x == 0 ? (u16)0 : bits_as<u16>(x); }
 HD float bits_f(u32 x) { return bits_as<float>(x); }
 HD double bits_d(u64 x) { return bits_as<double>(x); }
 HD f16 bits_h(u32 x) { return bits_as<f16>((u16)x); }
-HD float sane_f(float x) { return x == x ? x : 1.0f; }
-HD double sane_d(double x) { return x == x ? x : 1.0; }
+HD float sane_f(float x) { return x == x && x != 0 ? x : 1.0f; }
+HD double sane_d(double x) { return x == x && x != 0 ? x : 1.0; }
+HD f16 sane_h(f16 x) { return x == x && x != 0 ? x : (f16)1.0; }
 
 // Conversions only where C defines them.
 HD u32 f2u(float x) { return x >= 0 && x < 4294967040.0f ? (u32)x : 7u; }
@@ -74,8 +76,8 @@ HD u32 rotl32(u32 x, u32 n) { return x << (n & 31) | x >> (-n & 31); }
 #endif
 // x, with nothing known about its bits: clang 22 divides sign-extended dividends as 24-bit floats,
 // also unsigned ones.
-HD u32 hide(u32 x, const u32 *in) { return x ^ in[0] ^ in[0 * x]; }
-HD u64 hide(u64 x, const u32 *in) { return x ^ ((u64)in[0] << 32 ^ (u64)in[0 * (u32)x] << 32); }
+HD u32 hide(u32 x, const u32 *in) { return x ^ in[0]; }
+HD u64 hide64(u64 x, const u32 *in) { return x ^ (u64)in[0] << 32; }
 HD u32 umin(u32 a, u32 b) { return a < b ? a : b; }
 HD u32 umax(u32 a, u32 b) { return a > b ? a : b; }
 HD i32 imin(i32 a, i32 b) { return a < b ? a : b; }
@@ -86,13 +88,12 @@ HD i64 l_min(i64 a, i64 b) { return a < b ? a : b; }
 HD i64 l_max(i64 a, i64 b) { return a > b ? a : b; }
 HD u32 absdiff(u32 a, u32 b) { return a > b ? a - b : b - a; }
 HD u64 mulhi64(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
-// The GPU's compiler makes v_min and v_max of these, whose zeros have another sign: + 0.0 hides it.
-HD float f_min(float a, float b) { return (a < b ? a : b) + 0.0f; }
-HD float f_max(float a, float b) { return (a > b ? a : b) + 0.0f; }
-HD double d_min(double a, double b) { return (a < b ? a : b) + 0.0; }
-HD double d_max(double a, double b) { return (a > b ? a : b) + 0.0; }
-HD f16 h_min(f16 a, f16 b) { return (f16)((a < b ? a : b) + (f16)0.0); }
-HD f16 h_max(f16 a, f16 b) { return (f16)((a > b ? a : b) + (f16)0.0); }
+HD float f_min(float a, float b) { return a < b ? a : b; }
+HD float f_max(float a, float b) { return a > b ? a : b; }
+HD double d_min(double a, double b) { return a < b ? a : b; }
+HD double d_max(double a, double b) { return a > b ? a : b; }
+HD f16 h_min(f16 a, f16 b) { return a < b ? a : b; }
+HD f16 h_max(f16 a, f16 b) { return a > b ? a : b; }
 
 enum { IN_WORDS = 1024 };
 HD u32 in_u(const u32 *in, u32 i) { return in[i % IN_WORDS]; }
