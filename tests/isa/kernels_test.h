@@ -65,7 +65,7 @@ static enum rp_run_state launch(struct fixture *f, const char *kernel, uint32_t 
 }
 
 static inline void run_ok(struct fixture *f, const char *kernel, uint32_t blocks, uint32_t threads,
-                   const void *args, size_t args_bytes)
+                          const void *args, size_t args_bytes)
 {
     enum rp_run_state state = launch(f, kernel, blocks, threads, args, args_bytes);
     if (state != RP_RUN_DONE)

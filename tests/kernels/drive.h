@@ -23,7 +23,7 @@
     do {                                                                                           \
         hipError_t error_ = (call);                                                                \
         if (error_ != hipSuccess) {                                                                \
-            printf("FAILED %s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorName(error_)); \
+            printf("FAILED %s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorName(error_));  \
             exit(1);                                                                               \
         }                                                                                          \
     } while (0)
@@ -191,8 +191,8 @@ class subject
     {
         that(got.size() == want.size(), "%zu values, expected %zu", got.size(), want.size());
         for (size_t i = 0; i < got.size() && i < want.size(); i++)
-            that(close((double)got[i], want[i], absolute, relative), "[%zu] is %.17g, expected %.17g",
-                 i, (double)got[i], want[i]);
+            that(close((double)got[i], want[i], absolute, relative),
+                 "[%zu] is %.17g, expected %.17g", i, (double)got[i], want[i]);
     }
     static bool close(double got, double want, double absolute, double relative)
     {

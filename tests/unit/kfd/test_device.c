@@ -159,8 +159,7 @@ static void queue_runs_to_its_event(void **state)
         .type = 0, /* PM4 compute */
         .percentage = 100,
     };
-    assert_int_equal(rp_kfd_ioctl(d, NR(2, struct rp_kfd_create_queue), &queue),
-                     -EINVAL);
+    assert_int_equal(rp_kfd_ioctl(d, NR(2, struct rp_kfd_create_queue), &queue), -EINVAL);
     queue.type = RP_KFD_QUEUE_COMPUTE_AQL;
     assert_int_equal(rp_kfd_ioctl(d, NR(2, struct rp_kfd_create_queue), &queue), 0);
     page->signal.value = 1;
