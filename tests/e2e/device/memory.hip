@@ -193,7 +193,7 @@ static void mapped_twice(bool fault)
         HIP(hipMemSetAccess(at[1], bytes, &access, 1));
         increment<<<1, 64>>>(at[1], N);
         hipError_t error = hipDeviceSynchronize();
-        printf("hipDeviceSynchronize: %s\n", hipGetErrorName(error));
+        printf("\nhipDeviceSynchronize: %s\n", hipGetErrorName(error));
         fflush(stdout);
         _exit(42);
     }
