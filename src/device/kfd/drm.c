@@ -81,9 +81,12 @@ RP_EXPORT int drmCommandWriteRead(int fd, unsigned long command, void *data, uns
     int rc = rp_memory_buffer_from_id(&device->memory, id, &buffer);
     if (rc < 0)
         return rc;
-    memcpy(data, &buffer->offset, sizeof buffer->offset);
+    if (buffer->imported) /* the offset would be taken for one in our own file */
+        rc = -EINVAL;
+    else
+        memcpy(data, &buffer->offset, sizeof buffer->offset);
     rp_memory_buffer_unref(&device->memory, buffer);
-    return 0;
+    return rc;
 }
 
 RP_EXPORT int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **ret_handle)
@@ -214,8 +217,9 @@ RP_EXPORT int amdgpu_bo_cpu_map(void *handle, void **ret_cpu)
     if (!our_bo(bo) || !device)
         FORWARD(-EINVAL, amdgpu_bo_cpu_map, handle, ret_cpu);
     if (!bo->cpu) {
-        void *cpu = mmap(NULL, bo->buffer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         device->memory.store.fd, (off_t)bo->buffer->offset);
+        void *cpu =
+            mmap(NULL, bo->buffer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                 rp_memory_buffer_file(&device->memory, bo->buffer), (off_t)bo->buffer->offset);
         if (cpu == MAP_FAILED)
             return -errno;
         bo->cpu = cpu;

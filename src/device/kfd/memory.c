@@ -5,10 +5,13 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device/exec/exec.h"
+#include "dmabuf.h"
 #include "topology.h"
 
 /* Sparse: it only has to be larger than everything that can be modelled at once. */
@@ -44,6 +47,8 @@ static int grow(void **array, size_t *capacity, size_t element_bytes)
 static void account(struct rp_memory *memory, const struct rp_buffer *buffer, int sign)
 {
     uint64_t bytes = sign < 0 ? 0 - buffer->bytes : buffer->bytes;
+    if (buffer->imported)
+        return;
     if (buffer->flags & RP_KFD_MEM_VRAM)
         memory->vram_used_bytes[buffer->gpu] += bytes;
     else if (buffer->flags & RP_KFD_MEM_GTT)
@@ -93,8 +98,8 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     return 0;
 }
 
-static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kfd_alloc *args,
-                      struct rp_buffer **ret_buffer)
+/** An empty buffer, not yet in the table: put_buffer() does that. */
+static int buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffer)
 {
     size_t slot = 0;
     while (slot < memory->buffer_capacity && memory->buffers[slot])
@@ -105,27 +110,52 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
     struct rp_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer)
         return -ENOMEM;
-    *buffer = (struct rp_buffer){.id = (uint32_t)slot + 1,
-                                 .refs = 1,
-                                 .flags = args->flags,
-                                 .gpu = gpu,
-                                 .bytes = args->bytes};
-    int rc = back(memory, buffer, args->mmap_offset);
+    *buffer = (struct rp_buffer){.id = (uint32_t)slot + 1, .refs = 1};
+    *ret_buffer = buffer;
+    return 0;
+}
+
+static void put_buffer(struct rp_memory *memory, struct rp_buffer *buffer)
+{
+    account(memory, buffer, +1);
+    memory->buffers[buffer->id - 1] = buffer;
+}
+
+static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kfd_alloc *args,
+                      struct rp_buffer **ret_buffer)
+{
+    struct rp_buffer *buffer;
+    int rc = buffer_slot(memory, &buffer);
+    if (rc < 0)
+        return rc;
+    buffer->flags = args->flags;
+    buffer->gpu = gpu;
+    buffer->bytes = args->bytes;
+    rc = back(memory, buffer, args->mmap_offset);
     if (rc < 0) {
         free(buffer);
         return rc;
     }
-    account(memory, buffer, +1);
-    memory->buffers[slot] = buffer;
+    put_buffer(memory, buffer);
     *ret_buffer = buffer;
     return 0;
+}
+
+/** Ends an imported buffer's life here. */
+static void drop_import(struct rp_buffer *buffer)
+{
+    syscall(SYS_munmap, buffer->host, buffer->bytes); /* munmap() is hooked and takes our lock */
+    close(buffer->file_fd);
+    close(buffer->dmabuf_fd);
 }
 
 static void unref(struct rp_memory *memory, struct rp_buffer *buffer)
 {
     if (--buffer->refs > 0)
         return;
-    if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
+    if (buffer->imported)
+        drop_import(buffer);
+    else if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
         rp_store_free(&memory->store, buffer->offset, buffer->bytes);
     account(memory, buffer, -1);
     memory->buffers[buffer->id - 1] = NULL;
@@ -214,6 +244,24 @@ static void reap_dmabufs(struct rp_memory *memory)
     }
 }
 
+int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer)
+{
+    return buffer->imported ? buffer->file_fd : memory->store.fd;
+}
+
+/** For other processes; the program's own pages are in no file, so they get no record. */
+static int describe(struct rp_memory *memory, const struct rp_buffer *buffer, int write_end)
+{
+    struct rp_dmabuf_record record = {.offset = buffer->offset,
+                                      .bytes = buffer->bytes,
+                                      .flags = buffer->flags,
+                                      .gpu = buffer->gpu,
+                                      .metadata = buffer->metadata};
+    if (!(buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT)))
+        return 0;
+    return rp_dmabuf_describe(write_end, rp_memory_buffer_file(memory, buffer), &record);
+}
+
 static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int fd_flags,
                          int *ret_fd)
 {
@@ -227,6 +275,12 @@ static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int
     if (!(fd_flags & O_CLOEXEC))
         fcntl(ends[1], F_SETFD, 0);
     fstat(ends[0], &st);
+    int rc = describe(memory, buffer, ends[1]);
+    if (rc < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return rc;
+    }
     buffer->refs++;
     memory->dmabufs[memory->dmabuf_count++] = (struct rp_dmabuf){
         .read_end = ends[0], .dev = st.st_dev, .ino = st.st_ino, .buffer = buffer};
@@ -242,7 +296,78 @@ static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
     for (size_t i = 0; i < memory->dmabuf_count; i++)
         if (memory->dmabufs[i].ino == st.st_ino && memory->dmabufs[i].dev == st.st_dev)
             return memory->dmabufs[i].buffer;
+    for (size_t i = 0; i < memory->buffer_capacity; i++) {
+        struct rp_buffer *buffer = memory->buffers[i];
+        if (buffer && buffer->imported && buffer->ino == st.st_ino && buffer->dev == st.st_dev)
+            return buffer;
+    }
     return NULL;
+}
+
+/** Maps what a record describes; the buffer takes @p file_fd over on success. */
+static int map_import(struct rp_buffer *buffer, const struct rp_dmabuf_record *record, int fd,
+                      int file_fd)
+{
+    struct stat st;
+    int keep = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (keep < 0)
+        return -errno;
+    fstat(keep, &st);
+    void *host = mmap(NULL, record->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      file_fd, (off_t)record->offset);
+    if (host == MAP_FAILED) {
+        int rc = -errno;
+        close(keep);
+        return rc;
+    }
+    madvise(host, record->bytes, MADV_DONTFORK); /* as the store's window */
+    madvise(host, record->bytes, MADV_DONTDUMP);
+    buffer->imported = true;
+    buffer->file_fd = file_fd;
+    buffer->dmabuf_fd = keep;
+    buffer->dev = st.st_dev;
+    buffer->ino = st.st_ino;
+    buffer->host = host;
+    return 0;
+}
+
+static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+{
+    struct rp_dmabuf_record record;
+    struct rp_buffer *buffer;
+    int file_fd;
+    int rc = rp_dmabuf_resolve(fd, &record, &file_fd);
+    if (rc < 0)
+        return rc;
+    rc = record.gpu < memory->gpu_count ? buffer_slot(memory, &buffer) : -EINVAL;
+    if (rc == 0) {
+        buffer->flags = record.flags;
+        buffer->gpu = record.gpu;
+        buffer->bytes = record.bytes;
+        buffer->offset = record.offset;
+        buffer->metadata = record.metadata;
+        rc = map_import(buffer, &record, fd, file_fd);
+        if (rc < 0)
+            free(buffer);
+    }
+    if (rc < 0) {
+        close(file_fd);
+        return rc;
+    }
+    put_buffer(memory, buffer);
+    *ret_buffer = buffer;
+    return 0;
+}
+
+/** A new reference to the buffer behind a descriptor of this or another process. */
+static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+{
+    struct rp_buffer *buffer = find_dmabuf(memory, fd);
+    if (!buffer)
+        return import_foreign(memory, fd, ret_buffer);
+    buffer->refs++;
+    *ret_buffer = buffer;
+    return 0;
 }
 
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd)
@@ -258,13 +383,9 @@ int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, in
 int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer = find_dmabuf(memory, fd);
-    if (buffer) {
-        buffer->refs++;
-        *ret_buffer = buffer;
-    }
+    int rc = ref_dmabuf(memory, fd, ret_buffer);
     pthread_mutex_unlock(&memory->lock);
-    return buffer ? 0 : -EINVAL;
+    return rc;
 }
 
 int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer)
@@ -284,10 +405,13 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
                      uint64_t *ret_handle)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer = find_dmabuf(memory, fd);
-    int rc = buffer ? handle_new(memory, gpu, buffer, va, ret_handle) : -EINVAL;
-    if (rc == 0)
-        buffer->refs++;
+    struct rp_buffer *buffer;
+    int rc = ref_dmabuf(memory, fd, &buffer);
+    if (rc == 0) {
+        rc = handle_new(memory, gpu, buffer, va, ret_handle);
+        if (rc < 0)
+            unref(memory, buffer);
+    }
     pthread_mutex_unlock(&memory->lock);
     return rc;
 }
@@ -545,8 +669,11 @@ void rp_memory_close(struct rp_memory *memory)
 {
     for (size_t i = 0; i < memory->dmabuf_count; i++)
         close(memory->dmabufs[i].read_end);
-    for (size_t i = 0; i < memory->buffer_capacity; i++)
+    for (size_t i = 0; i < memory->buffer_capacity; i++) {
+        if (memory->buffers[i] && memory->buffers[i]->imported)
+            drop_import(memory->buffers[i]);
         free(memory->buffers[i]);
+    }
     free(memory->buffers);
     free(memory->handles);
     free(memory->dmabufs);

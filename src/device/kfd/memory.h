@@ -3,7 +3,8 @@
  * @brief Device memory as the driver manages it: buffers, handles on them, mappings, sharing.
  *
  * A buffer is storage (an extent of the store, or the program's own pages). A handle is what
- * /dev/kfd gives out: a buffer with the GPU address it is meant for. Buffers also live as long
+ * /dev/kfd gives out: a buffer with the GPU address it is meant for. An imported buffer is another
+ * process's; it is mapped here and kept alive there. Buffers also live as long
  * as a dmabuf descriptor or a libdrm import refers to them. Each GPU has its own memory size and
  * page table; "gpu" is its index, "gpus" a mask of indices. All functions lock; -errno on failure.
  */
@@ -39,6 +40,11 @@ struct rp_buffer {
     uint64_t bytes;
     uint64_t offset; /**< in the store, unless userptr */
     uint8_t *host;   /**< first byte in this process */
+    bool imported;   /**< from another process: in its file, not charged here */
+    int file_fd;     /**< of that file, if imported; offset is in it */
+    int dmabuf_fd;   /**< keeps the buffer alive in the exporter, if imported */
+    dev_t dev;       /**< what the descriptor it was imported from is, if imported */
+    ino_t ino;
     struct rp_drm_bo_metadata metadata;
 };
 
@@ -89,7 +95,7 @@ uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu);
 /** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
 
-/** A new reference to the buffer behind a dmabuf descriptor of this process. */
+/** A new reference to the buffer behind a dmabuf descriptor of this or another process. */
 int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer);
 int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer);
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer);
@@ -97,6 +103,9 @@ void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer);
 /** IMPORT_DMABUF: a second handle on the same buffer. */
 int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
                      uint64_t *ret_handle);
+
+/** The file that holds a buffer at its offset: the store's, or the exporter's. */
+int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer);
 
 /** Maps part of a buffer at @p va (libdrm's view); @p replace drops what was there. */
 int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,

@@ -1,5 +1,6 @@
-// Features of HIP's memory: registration, managed memory, pools, several mappings of one allocation,
-// forks and handles for other processes. What cannot be had must be an error of HIP's, never an end.
+// Features of HIP's memory: registration, managed memory, pools, several mappings of one
+// allocation, forks and handles for other processes. What cannot be had must be an error of HIP's,
+// never an end.
 #include "check.h"
 
 #include <cstring>
@@ -238,42 +239,93 @@ static void fork_after()
     HIP(hipFree(data));
 }
 
-// The other process of ipc(): whatever it is handed, it gets an error.
-static int importer(int in)
+// The other process of ipc(): reads what the exporter's kernel wrote, by copy and by kernel, and
+// writes back; reads on when the exporter has freed the memory (`1` from it) and has ended.
+static int importer(int in, int out)
 {
-    hipIpcMemHandle_t handle;
-    void *data;
+    hipIpcMemHandle_t handle, damaged;
+    int *shared, *own;
+    std::vector<int> values(N);
+    char word;
     CHECK(read(in, &handle, sizeof handle) == (ssize_t)sizeof handle);
-    for (int round = 0; round < 2; round++) {
-        hipError_t error = hipIpcOpenMemHandle(&data, handle, hipIpcMemLazyEnablePeerAccess);
-        printf("%s handle: %s\n", round ? "damaged" : "good", hipGetErrorName(error));
-        (void)hipGetLastError();
-        memset(&handle, 0x5a, sizeof handle);
-    }
-    int *own; // and all else still works
+    memset(&damaged, 0x5a, sizeof damaged);
+    FAILS(hipIpcOpenMemHandle((void **)&shared, damaged, hipIpcMemLazyEnablePeerAccess),
+          hipErrorInvalidValue);
+    size_t before, after, total;
+    HIP(hipMemGetInfo(&before, &total));
+    HIP(hipIpcOpenMemHandle((void **)&shared, handle, hipIpcMemLazyEnablePeerAccess));
+    HIP(hipMemGetInfo(&after, &total));
+    CHECK(after == before); // it is the exporter's memory
+    HIP(hipMemcpy(values.data(), shared, N * sizeof(int), hipMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        CHECK(values[i] == 3 * i + 1);
+    launch(shared, N);
+    CHECK(write(out, "w", 1) == 1);
+    CHECK(read(in, &word, 1) == 1 && word == 'f'); // freed over there
+    CHECK(read(in, &word, 1) == 0);                // and the process is gone
     HIP(hipMalloc(&own, N * sizeof(int)));
+    HIP(hipMemcpy(own, shared, N * sizeof(int), hipMemcpyDeviceToDevice));
     launch(own, N);
+    HIP(hipMemcpy(values.data(), own, N * sizeof(int), hipMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        CHECK(values[i] == 3 * i + 4);
+    HIP(hipIpcCloseMemHandle(shared));
+    FAILS(hipIpcCloseMemHandle(shared), hipErrorInvalidValue);
     HIP(hipFree(own));
-    fflush(stdout);
+    return 7;
+}
+
+static int exporter(int in, int out)
+{
+    int *data;
+    std::vector<int> values(N);
+    char word;
+    const size_t bytes = (size_t)8 << 20; // more than what ROCr keeps for itself when it is freed
+    HIP(hipMalloc(&data, bytes));
+    for (int i = 0; i < N; i++)
+        values[i] = 3 * i;
+    HIP(hipMemcpy(data, values.data(), N * sizeof(int), hipMemcpyHostToDevice));
+    launch(data, N);
+    hipIpcMemHandle_t handle = {};
+    HIP(hipIpcGetMemHandle(&handle, data));
+    CHECK(write(out, &handle, sizeof handle) == (ssize_t)sizeof handle);
+    CHECK(read(in, &word, 1) == 1);
+    launch(data, N); // on what the importer's kernel left
+    HIP(hipMemcpy(values.data(), data, N * sizeof(int), hipMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        CHECK(values[i] == 3 * i + 3);
+    HIP(hipFree(data));
+    int *other; // must not be given the same memory
+    HIP(hipMalloc(&other, bytes));
+    HIP(hipMemset(other, 0x77, bytes));
+    HIP(hipDeviceSynchronize());
+    CHECK(write(out, "f", 1) == 1);
     return 7;
 }
 
 static void ipc()
 {
-    int pipes[2], *data;
-    CHECK(pipe(pipes) == 0);
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(importer(pipes[0]));
-    hipIpcMemHandle_t handle = {};
-    HIP(hipMalloc(&data, N * sizeof(int)));
-    hipError_t error = hipIpcGetMemHandle(&handle, data);
-    printf("export: %s\n", hipGetErrorName(error));
-    fflush(stdout);
-    CHECK(write(pipes[1], &handle, sizeof handle) == (ssize_t)sizeof handle);
-    CHECK(wait_for(pid) == 7);
-    launch(data, N);
-    HIP(hipFree(data));
+    int there[2], back[2];
+    CHECK(pipe(there) == 0 && pipe(back) == 0);
+    pid_t first = fork();
+    if (first == 0) {
+        close(there[0]);
+        close(back[1]);
+        alarm(60);
+        _exit(exporter(back[0], there[1]));
+    }
+    pid_t second = fork();
+    if (second == 0) {
+        close(there[1]);
+        close(back[0]);
+        alarm(60);
+        _exit(importer(there[0], back[1]));
+    }
+    close(there[1]);
+    close(back[0]);
+    close(back[1]);
+    CHECK(wait_for(first) == 7);
+    CHECK(wait_for(second) == 7);
 }
 
 int main(int argc, char **argv)

@@ -163,6 +163,72 @@ static void imports_are_second_handles(void **state)
     assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
 }
 
+static void other_processes_import(void **state)
+{
+    struct rp_memory *memory = *state, other;
+    assert_int_equal(rp_memory_open(&other, 2, 64 * MIB, 32 * MIB), 0);
+    for (int gtt = 0; gtt < 2; gtt++) { /* two memories have in common what two processes have */
+        struct rp_buffer *buffer, *again;
+        uint64_t handle, available = rp_memory_available_vram(&other, 0);
+        int fd;
+        struct rp_kfd_alloc args =
+            alloc(memory, va0, MIB, (gtt ? RP_KFD_MEM_GTT : RP_KFD_MEM_VRAM) | RP_KFD_MEM_WRITABLE);
+        assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+        uint32_t *theirs = rp_memory_translate(memory, 0, va0, MIB, 1);
+        theirs[5] = 1234;
+        assert_int_equal(rp_memory_export(memory, args.handle, O_CLOEXEC, &fd), 0);
+        for (int round = 0; round < 2; round++) { /* looking does not use the descriptor up */
+            assert_int_equal(rp_memory_buffer_from_fd(&other, fd, &buffer), 0);
+            assert_int_equal(buffer->bytes, MIB);
+            assert_int_equal(buffer->flags, args.flags);
+            rp_memory_buffer_unref(&other, buffer);
+        }
+        assert_int_equal(rp_memory_import(&other, 1, fd, 2 * va0, &handle), 0);
+        assert_int_equal(rp_memory_buffer_from_fd(&other, fd, &again), 0);
+        close(fd);
+        assert_int_equal(rp_memory_map(&other, handle, 2), 0);
+        uint32_t *ours = rp_memory_translate(&other, 1, 2 * va0, MIB, 1);
+        assert_ptr_equal(ours, again->host);
+        assert_ptr_not_equal(ours, theirs);
+        assert_int_equal(ours[5], 1234);
+        ours[6] = 99;
+        assert_int_equal(theirs[6], 99);
+        assert_int_equal(rp_memory_available_vram(&other, 0), available);
+        assert_int_equal(rp_memory_free(memory, args.handle), 0);
+        args = alloc(memory, va0, MIB, args.flags); /* not the same bytes: they are in use */
+        assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+        *(uint32_t *)rp_memory_translate(memory, 0, va0 + 20, 4, 1) = 77;
+        assert_int_equal(ours[5], 1234);
+        assert_int_equal(rp_memory_free(memory, args.handle), 0);
+        rp_memory_buffer_unref(&other, again);
+        const uint64_t *used = gtt ? &memory->gtt_used_bytes : &memory->vram_used_bytes[0];
+        assert_int_equal(*used, MIB);
+        assert_int_equal(rp_memory_free(&other, handle), 0);
+        args = alloc(memory, va0, MIB, vram); /* the exporter looks for closed descriptors */
+        assert_int_equal(rp_memory_free(memory, args.handle), 0);
+        assert_int_equal(*used, 0);
+    }
+    rp_memory_close(&other);
+}
+
+static void strange_descriptors_are_refused(void **state)
+{
+    struct rp_memory *memory = *state;
+    struct rp_buffer *buffer;
+    char junk[4096];
+    int ends[2];
+    memset(junk, 0x5a, sizeof junk);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(rp_memory_buffer_from_fd(memory, ends[1], &buffer), -EINVAL); /* empty */
+    assert_int_equal(write(ends[1], junk, sizeof junk), (int)sizeof junk);
+    assert_int_equal(rp_memory_buffer_from_fd(memory, ends[1], &buffer), -EINVAL);
+    assert_int_equal(read(ends[0], junk, sizeof junk), (int)sizeof junk); /* nothing was taken */
+    assert_int_equal(rp_memory_buffer_from_fd(memory, -1, &buffer), -EINVAL);
+    assert_int_equal(rp_memory_buffer_from_fd(memory, memory->store.fd, &buffer), -EINVAL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* Two GPUs: sizes and page tables of their own. */
 static void each_gpu_has_its_own(void **state)
 {
@@ -297,6 +363,8 @@ int main(void)
         TEST(user_pages_and_read_only),
         TEST(descriptors_keep_buffers_alive),
         TEST(imports_are_second_handles),
+        TEST(other_processes_import),
+        TEST(strange_descriptors_are_refused),
         TEST(each_gpu_has_its_own),
         cmocka_unit_test(eight_full_gpus),
         TEST(shared_pages),
