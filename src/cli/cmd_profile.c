@@ -28,7 +28,7 @@ static const char help[] =
     "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
     "                 gpu: the GPU or an error; software: the software MI300X; software:TARGET:\n"
     "                 another target, such as software:mi325x (rocm-perf doctor lists them)\n"
-    "  --threads N    processors the software MI300X may use (default: all); times do not change\n"
+    "  --threads N    processors the software MI300X may use (default: all)\n"
     "  --gpus N       how many software MI300X there are, 1 to 8 (default 1)\n"
     "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"

@@ -275,9 +275,10 @@ static int choose_software(const char *spec, struct rp_err *err)
                        "--device software:%s: the software device cannot be a %s: %s; use %s", spec,
                        arch.name, arch.software_refusal, choices);
     if (rc == -ENODATA)
-        return rp_fail(err, RP_USAGE,
-                       "--device software:%s: of the %s nothing but its name is known here; use %s",
-                       spec, arch.product, choices);
+        return rp_fail(
+            err, RP_USAGE,
+            "--device software:%s: of the %s not enough is known here to model it; use %s", spec,
+            arch.product, choices);
     if (rc < 0)
         return rp_fail(err, RP_USAGE, "--device software:%s: no such target; use %s", spec,
                        choices);

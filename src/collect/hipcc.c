@@ -170,7 +170,10 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     add(args, rp_format("--rocm-path=%s/usr", root));
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));
+    /* Not every step links: with -Werror an unused option would be an error. */
+    add(args, strdup("--start-no-unused-arguments"));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));
+    add(args, strdup("--end-no-unused-arguments"));
     /* Relocatable device code is only compiled when it is linked. */
     if ((wish.sources || wish.rdc) && !wish.arch)
         add(args, strdup("--offload-arch=gfx942"));

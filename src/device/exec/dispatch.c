@@ -43,6 +43,7 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
         d->start_ticks = d->host->clock_ticks ? d->host->clock_ticks(d->host->ctx) : 0;
     }
     d->budget = budget < INT64_MAX ? (int64_t)budget : INT64_MAX;
+    d->hands[0]->share_left = d->budget / rp_exec_threads() + 1;
     d->outside = false;
     __atomic_store_n(&d->stop, 0, __ATOMIC_RELAXED);
     rp_sched_work(d, d->hands[0]);

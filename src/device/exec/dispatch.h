@@ -85,6 +85,7 @@ struct rp_hand {
     struct rp_totals done;   /**< of the present slice */
     uint64_t order;          /**< of the present slice */
     uint32_t spent;          /**< instructions not yet taken off the dispatch's budget */
+    int64_t share_left;      /**< first hand: what is left of one thread's part of the budget */
     struct rp_log *log;      /**< of the present slice, or NULL */
     bool logging;            /**< the present instruction's atomics go there */
     bool ordered;            /**< an ordered operation has been executed in this turn */

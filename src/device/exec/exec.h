@@ -123,6 +123,13 @@ void rp_exec_set_help_after(uint64_t wave_insts);
  */
 void rp_exec_settle(void);
 
+/**
+ * Around a piece of work of the DMA engine, from its look-up of host addresses to their last use:
+ * rp_exec_settle waits for it as for a thread that executes. One thread at a time.
+ */
+void rp_exec_dma_begin(void);
+void rp_exec_dma_end(void);
+
 /** Forgets decoded instructions in a range (code object unloaded or rewritten). */
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
 

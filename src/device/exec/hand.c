@@ -12,6 +12,7 @@
 static struct {
     pthread_mutex_t lock;
     struct rp_hand *head;
+    uint64_t dma_turns; /* odd while the DMA engine uses host addresses */
 } hands = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* In a forked child: its threads are gone. */
@@ -19,6 +20,7 @@ static void forget_parent(void)
 {
     pthread_mutex_init(&hands.lock, NULL);
     hands.head = NULL;
+    hands.dma_turns = 0;
 }
 
 static void watch_forks(void)
@@ -69,14 +71,29 @@ static void barrier_everywhere(void)
     usleep(1000); /* no such call here: no store stays unseen that long */
 }
 
+void rp_exec_dma_begin(void)
+{
+    __atomic_add_fetch(&hands.dma_turns, 1, __ATOMIC_SEQ_CST);
+}
+
+void rp_exec_dma_end(void)
+{
+    __atomic_add_fetch(&hands.dma_turns, 1, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_turn(const uint64_t *counter)
+{
+    uint64_t turns = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+    while (turns % 2 && __atomic_load_n(counter, __ATOMIC_ACQUIRE) == turns)
+        sched_yield();
+}
+
 void rp_exec_settle(void)
 {
     barrier_everywhere(); /* now later turns see the new generation, and we see earlier ones */
     pthread_mutex_lock(&hands.lock);
-    for (struct rp_hand *h = hands.head; h; h = h->next) {
-        uint64_t turns = __atomic_load_n(&h->turns, __ATOMIC_ACQUIRE);
-        while (turns % 2 && __atomic_load_n(&h->turns, __ATOMIC_ACQUIRE) == turns)
-            sched_yield();
-    }
+    for (struct rp_hand *h = hands.head; h; h = h->next)
+        wait_for_turn(&h->turns);
     pthread_mutex_unlock(&hands.lock);
+    wait_for_turn(&hands.dma_turns);
 }

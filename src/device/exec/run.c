@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <xmmintrin.h>
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
@@ -209,6 +208,10 @@ static void spend(struct rp_hand *h)
     struct rp_dispatch *d = h->dispatch;
     if (__atomic_sub_fetch(&d->budget, h->spent, __ATOMIC_RELAXED) <= 0)
         __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
+    /* The caller waits for its own thread: a dispatch that only this one can execute must not take
+     * the time that all of them would have had together. */
+    if (h == d->hands[0] && (h->share_left -= h->spent) <= 0)
+        __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
     h->spent = 0;
 }
 
@@ -327,13 +330,7 @@ static enum rp_slice_state run_slice(struct rp_hand *h, struct rp_lane *lane)
 
 enum rp_slice_state rp_slice_run(struct rp_hand *h, struct rp_lane *lane)
 {
-    /* This thread may have the program's float modes (-ffast-math, fesetround): not the GPU's. */
-    const unsigned host_modes = _mm_getcsr(), usual = 0x1f80;
-    if (host_modes != usual)
-        _mm_setcsr(usual);
     enum rp_slice_state state = run_slice(h, lane);
-    if (host_modes != usual)
-        _mm_setcsr(host_modes);
     spend(h);
     return state;
 }

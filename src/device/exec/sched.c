@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xmmintrin.h>
 
 #include "hand.h"
 #include "order.h"
@@ -383,6 +384,10 @@ static void out_of_memory(struct rp_dispatch *d)
 
 void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
 {
+    /* This thread may have the program's float modes (-ffast-math, fesetround): neither slices nor
+     * the atomics applied when they retire are to see them. */
+    const unsigned host_modes = _mm_getcsr(), usual = 0x1f80;
+    _mm_setcsr(usual);
     pthread_mutex_lock(&d->lock);
     while (!over(d)) {
         if (!d->posted && h == d->hands[0] && d->totals.wave_insts >= rp_pool_help_after())
@@ -404,6 +409,7 @@ void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
     }
     tell(d);
     pthread_mutex_unlock(&d->lock);
+    _mm_setcsr(host_modes);
 }
 
 struct rp_log *rp_sched_log(struct rp_dispatch *d)

@@ -213,14 +213,17 @@ static int device_new(struct rp_device **ret_device)
  */
 static void settle_at_exit(void)
 {
-    enum { STEP_NS = 200 * 1000, STEPS = 1500 };
+    enum { STEP_NS = 200 * 1000, LIMIT_NS = 300 * 1000 * 1000 };
     const struct timespec step = {.tv_nsec = STEP_NS};
     struct rp_device *device = rp_device_get();
-    for (int i = 0; device && i < STEPS; i++) {
-        if (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events))
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        if (!device || (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events)))
             return;
         nanosleep(&step, NULL);
-    }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000000ll + now.tv_nsec - begin.tv_nsec < LIMIT_NS);
 }
 
 /** Lock-free, because a lock could be held by another thread at the time of a fork. */

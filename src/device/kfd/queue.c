@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <xmmintrin.h>
 
 #include "fault.h"
 #include "log.h"
@@ -131,6 +132,7 @@ static void *serve_forever(void *arg)
     struct rp_queues *queues = arg;
     prctl(PR_SET_NAME, "rp-device");
     prctl(PR_SET_TIMERSLACK, 1000); /* of this thread: short sleeps stay short */
+    _mm_setcsr(0x1f80); /* not the program's float modes: modelled time is computed here */
     int64_t idle_since = host_ns();
     for (;;) {
         if (serve_all(queues)) {
@@ -310,7 +312,8 @@ int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t 
 bool rp_queues_idle(struct rp_queues *queues)
 {
     bool idle = true;
-    enter(queues);
+    if (pthread_mutex_trylock(&queues->lock) != 0)
+        return false;
     for (uint32_t id = 0; idle && id < queues->used; id++)
         idle = queues->slots[id].compute ? rp_cp_queue_idle(queues->slots[id].compute)
                : queues->slots[id].dma   ? rp_sdma_queue_idle(queues->slots[id].dma)

@@ -355,6 +355,11 @@ static enum rp_cp_step run_packet(struct rp_sdma_turn *turn)
         return RP_CP_PROGRESS;
     }
     uint64_t dwords = packet_dwords(queue, kind, available);
+    if (dwords * 4 > queue->ring_bytes) {
+        rp_sdma_fault(turn, "packet of %llu dwords is longer than its ring",
+                      (unsigned long long)dwords);
+        return RP_CP_PROGRESS;
+    }
     if (dwords == 0 || dwords > available)
         return RP_CP_IDLE; /* the write pointer stands in its middle */
     uint32_t packet[RP_SDMA_PACKET_DWORDS];
@@ -379,7 +384,9 @@ enum rp_cp_step rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue
     for (int i = 0; i < PACKETS_PER_TURN && turn.budget_bytes > 0; i++) {
         if (rp_sdma_queue_idle(queue))
             break;
+        rp_exec_dma_begin();
         enum rp_cp_step step = run_packet(&turn);
+        rp_exec_dma_end();
         if (step == RP_CP_PROGRESS)
             first = RP_CP_PROGRESS;
         else if (first == RP_CP_IDLE)

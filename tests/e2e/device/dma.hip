@@ -2,6 +2,9 @@
 // rectangles, many copies in flight, addresses nobody mapped.
 #include "check.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
@@ -156,8 +159,32 @@ static int wild_copy()
     _exit(error == hipErrorIllegalAddress ? 42 : 1);
 }
 
+// The program takes memory away while the engine reads it: an error, or the copy was faster.
+static int unmapped_copy()
+{
+    const size_t bytes = 256u << 20;
+    char *host = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+    char *device;
+    hipStream_t stream;
+    CHECK(host != MAP_FAILED);
+    HIP(hipMalloc(&device, bytes));
+    HIP(hipHostRegister(host, bytes, 0));
+    HIP(hipStreamCreate(&stream));
+    HIP(hipMemcpyAsync(device, host, bytes, hipMemcpyHostToDevice, stream));
+    usleep(2000);
+    munmap(host, bytes);
+    hipError_t error = hipStreamSynchronize(stream);
+    CHECK(error == hipSuccess || error == hipErrorIllegalAddress);
+    puts("still here");
+    fflush(stdout);
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "unmapped") == 0)
+        return unmapped_copy();
     if (argc > 1 && strcmp(argv[1], "wild") == 0)
         return wild_copy();
     const size_t limit = 0x3fffff; // most that ROCr puts into one packet for this GPU

@@ -48,6 +48,32 @@ static float expected(int op, float a, float b)
     }
 }
 
+// Many workgroups, so that several threads execute them and apply their atomics.
+__global__ void add_up(float *sums, int turns)
+{
+    float x = threadIdx.x;
+    for (int i = 0; i < turns; i++)
+        x = x * 1.0000001f + 1e-3f;
+    unsafeAtomicAdd(&sums[threadIdx.x], x == -1 ? x : 0.1f);
+}
+
+static void atomics()
+{
+    const int lanes = 64, groups = 1024;
+    float *sums, got[lanes], want = 0;
+    HIP(hipMalloc(&sums, sizeof got));
+    HIP(hipMemset(sums, 0, sizeof got));
+    add_up<<<groups, lanes>>>(sums, 200);
+    HIP(hipMemcpy(got, sums, sizeof got, hipMemcpyDeviceToHost));
+    HIP(hipFree(sums));
+    _mm_setcsr(USUAL);
+    for (int i = 0; i < groups; i++)
+        want += 0.1f;
+    for (float sum : got)
+        CHECK(memcmp(&sum, &want, sizeof want) == 0);
+    _mm_setcsr(ODD);
+}
+
 int main()
 {
     static float a[N], b[N], out[OPS * N];
@@ -68,6 +94,7 @@ int main()
     operate<<<N / 64, 64>>>((float *)d[0], (float *)d[1], (float *)d[2], (double *)d[3],
                             (double *)d[4]);
     HIP(hipDeviceSynchronize());
+    atomics();
     HIP(hipMemcpy(out, d[2], sizeof out, hipMemcpyDeviceToHost));
     HIP(hipMemcpy(wide_out, d[4], sizeof wide_out, hipMemcpyDeviceToHost));
     _mm_setcsr(USUAL);

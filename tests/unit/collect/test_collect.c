@@ -156,7 +156,7 @@ static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
 
     assert_int_equal(rp_hipcc_args(&env, (char *const *)user, &args, &err), 0);
     for (char **arg = args; *arg; arg++)
-        if (!strstr(*arg, "/R/") && !strstr(*arg, "=/R"))
+        if (!strstr(*arg, "/R/") && !strstr(*arg, "=/R") && !strstr(*arg, "no-unused-arguments"))
             rp_buf_printf(&line, "%s%s", line.len ? " " : "", *arg);
     return rp_buf_steal(&line);
 }

@@ -80,6 +80,14 @@ unsigned rp_exec_threads(void)
     return 1;
 }
 
+void rp_exec_dma_begin(void)
+{
+}
+
+void rp_exec_dma_end(void)
+{
+}
+
 void rp_exec_settle(void)
 {
 }
