@@ -262,8 +262,8 @@ void rp_environment_free(struct rp_environment *env)
 
 /* --- device -------------------------------------------------------------------------------- */
 
-/* "software:gfx942:mi325x" */
-static int choose_software(const char *spec, struct rp_err *err)
+/* Whether the software device can be @p spec ("gfx942:mi325x"), which was said with @p option. */
+static int check_software(const char *option, const char *spec, struct rp_err *err)
 {
     char choices[512];
     struct rp_arch arch;
@@ -271,17 +271,22 @@ static int choose_software(const char *spec, struct rp_err *err)
 
     rp_arch_choices(choices, sizeof choices);
     if (rc == -ENOTSUP)
-        return rp_fail(err, RP_USAGE,
-                       "--device software:%s: the software device cannot be a %s: %s; use %s", spec,
-                       arch.name, arch.software_refusal, choices);
+        return rp_fail(err, RP_USAGE, "%s%s: the software device cannot be a %s: %s; use %s",
+                       option, spec, arch.name, arch.software_refusal, choices);
     if (rc == -ENODATA)
-        return rp_fail(
-            err, RP_USAGE,
-            "--device software:%s: of the %s not enough is known here to model it; use %s", spec,
-            arch.product, choices);
+        return rp_fail(err, RP_USAGE,
+                       "%s%s: of the %s not enough is known here to model it; use %s", option, spec,
+                       arch.product, choices);
     if (rc < 0)
-        return rp_fail(err, RP_USAGE, "--device software:%s: no such target; use %s", spec,
-                       choices);
+        return rp_fail(err, RP_USAGE, "%s%s: no such target; use %s", option, spec, choices);
+    return 0;
+}
+
+static int choose_software(const char *spec, struct rp_err *err)
+{
+    int rc = check_software("--device software:", spec, err);
+    if (rc < 0)
+        return rc;
     if (setenv("ROCM_PERF_DEVICE", spec, 1) < 0)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return 0;
@@ -304,9 +309,10 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
         *ret = RP_DEVICE_AUTO;
     else if (strcmp(word, "gpu") == 0)
         *ret = RP_DEVICE_GPU;
-    else if (strcmp(word, "software") == 0)
+    else if (strcmp(word, "software") == 0) {
         *ret = RP_DEVICE_SOFTWARE;
-    else if (strncmp(word, "software:", 9) == 0) {
+        unsetenv("ROCM_PERF_DEVICE"); /* an MI300X, whatever the environment says */
+    } else if (strncmp(word, "software:", 9) == 0) {
         *ret = RP_DEVICE_SOFTWARE;
         return choose_software(word + 9, err);
     } else
@@ -327,6 +333,12 @@ int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enu
                        env->private_root);
     if (device == RP_DEVICE_AUTO)
         device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
+    const char *inherited = getenv("ROCM_PERF_DEVICE");
+    if (device == RP_DEVICE_SOFTWARE && inherited) {
+        int rc = check_software("ROCM_PERF_DEVICE=", inherited, err);
+        if (rc < 0)
+            return rc;
+    }
     if (device == RP_DEVICE_GPU && env->gpu_reason)
         return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
                        env->gpu_reason);
