@@ -13,9 +13,11 @@ cache_dir() {
 
 # Prints the folder of an installed ROCm 7, if there is one.
 installed_rocm() {
-    local root version
-    # The same places in the same order as src/collect/environment.c.
-    for root in ${ROCM_PATH:+"$ROCM_PATH"} /opt/rocm $(ls -d /opt/rocm-7* 2>/dev/null | sort -rV); do
+    local root version roots
+    # The same places in the same order as src/collect/environment.c: $ROCM_PATH alone when it is set.
+    if [ -n "${ROCM_PATH:-}" ]; then roots=("$ROCM_PATH")
+    else roots=(/opt/rocm $(ls -d /opt/rocm-7* 2>/dev/null | sort -rV)); fi
+    for root in "${roots[@]}"; do
         [ -r "$root/.info/version" ] && [ -e "$root/lib/libhsa-runtime64.so.1" ] || continue
         version=$(cat "$root/.info/version")
         case $version in 7.*) printf '%s\n' "$root"; return 0 ;; esac
@@ -32,7 +34,7 @@ rocm_in_use() {
         return 0
     fi
     installed_rocm && return 0
-    [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
+    [ -z "${ROCM_PATH:-}" ] && [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
 }
 
 # build_tree DIR [cmake options]: configures once and builds.

@@ -130,8 +130,12 @@ static void detect_rocm(struct rp_environment *env)
     const char *wish = getenv("ROCM_PATH");
 
     env->private_root = private_rocm_path();
-    if (wish && *wish && (try_installed(env, wish) || try_private(env, wish)))
+    if (wish && *wish) {
+        /* Another ROCm than the one that was asked for would measure something else. */
+        if (!try_installed(env, wish) && !try_private(env, wish))
+            env->rocm_refused = strdup(wish);
         return;
+    }
     if (try_installed(env, "/opt/rocm") || try_versioned(env))
         return;
     if (env->private_root)
@@ -253,6 +257,7 @@ void rp_environment_free(struct rp_environment *env)
     free(env->compiler);
     free(env->rocprofv3);
     free(env->private_root);
+    free(env->rocm_refused);
     free(env->device_library);
     free(env->tool_library);
     free(env->gpu_isa);
@@ -326,6 +331,10 @@ int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enu
 {
     enum rp_device device = wish;
 
+    if (env->rocm_refused)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
+                       env->rocm_refused);
     if (env->rocm_kind == RP_ROCM_NONE)
         return rp_fail(err, RP_ENVIRONMENT,
                        "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run ./setup in the source "

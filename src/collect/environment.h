@@ -24,6 +24,7 @@ struct rp_environment {
     char *compiler;     /**< hipcc of an installed ROCm, clang++ of the private one */
     char *rocprofv3;
     char *private_root;   /**< where the private ROCm is or would be */
+    char *rocm_refused;   /**< $ROCM_PATH when it names no ROCm 7: then rocm_kind is NONE */
     char *device_library; /**< librocm-perf-device.so */
     char *tool_library;   /**< librocm-perf-tool.so */
     char *gpu_isa;        /**< "gfx942" of the first GPU that the driver shows */

@@ -194,6 +194,10 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
     struct args args = {0};
     size_t count = 0;
 
+    if (env->rocm_refused)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
+                       env->rocm_refused);
     if (!env->compiler)
         return rp_fail(err, RP_ENVIRONMENT,
                        "no HIP compiler found in %s; run ./setup in the source "

@@ -92,7 +92,8 @@ static void another_major_version_is_not(void **state)
     put(scratch, "rocm/lib/libhsa-runtime64.so.1", "");
     setenv("ROCM_PATH", root, 1);
     assert_int_equal(rp_environment_detect(&env, &err), 0);
-    assert_true(!env.rocm_root || strcmp(env.rocm_root, root) != 0);
+    assert_null(env.rocm_root); /* nor is another one taken in its place */
+    assert_string_equal(env.rocm_refused, root);
     unsetenv("ROCM_PATH");
 }
 

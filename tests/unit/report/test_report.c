@@ -231,7 +231,7 @@ static void term_tells_what_ran_how_long_and_how_well(void **state)
         "vadd(float const*, float const*, float*, int)\n",
         "grid 1024 x 1 x 1 work-items, block 256 x 1 x 1",
         "VGPR 12, AGPR 4, SGPR 16, LDS 1024 bytes, scratch 0 bytes",
-        "occupancy 100.0 %, 8 of 8 waves per SIMD, not limited",
+        "occupancy 100.0 %, 32 of 32 waves per CU, not limited",
         "Kernels of the HIP runtime",
         "__amd_rocclr_copyBuffer\n",
     };
