@@ -2,181 +2,18 @@
  * @file test_tool.c
  * @brief The collector against a fake runtime: what it records, and what it must leave alone.
  */
-#include <glob.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
-#include "capture/trace_read.h"
-#include "fake_hsa.h"
+#include "harness.h"
 #include "tool/harvest.h"
-
-bool OnLoad(void *table, uint64_t version, uint64_t failed, const char *const *names);
-void OnUnload(void);
-
-static char folder[64];
-
-#define CORE(slot, name) FAKE_CALL(core, slot, name)
-#define AMD(slot, name)  FAKE_CALL(amd, slot, name)
-
-/* --- the trace ----------------------------------------------------------------------------- */
-
-static struct rp_trace_file *read_trace(void)
-{
-    struct rp_trace_file *file = NULL;
-    struct rp_err err = RP_ERR_INIT;
-    char pattern[96];
-    glob_t found;
-
-    snprintf(pattern, sizeof(pattern), "%s/*.rptrace", folder);
-    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    assert_int_equal(found.gl_pathc, 1);
-    if (rp_trace_file_open(found.gl_pathv[0], &file, &err) < 0)
-        fail_msg("%s", err.text);
-    globfree(&found);
-    return file;
-}
-
-/* The n-th record of a kind, or NULL. */
-static const struct rp_record *nth(const struct rp_trace_file *file, uint32_t kind, size_t n)
-{
-    size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (records[i].kind == kind && n-- == 0)
-            return &records[i];
-    return NULL;
-}
-
-static size_t count_kind(const struct rp_trace_file *file, uint32_t kind)
-{
-    size_t count, n = 0;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
-
-    for (size_t i = 0; i < count; i++)
-        n += records[i].kind == kind;
-    return n;
-}
-
-static size_t recorded(uint32_t kind)
-{
-    struct rp_trace_file *file = read_trace();
-    size_t n = count_kind(file, kind);
-
-    rp_trace_file_close(file);
-    return n;
-}
-
-static struct rp_trace_header header_now(void)
-{
-    struct rp_trace_file *file = read_trace();
-    struct rp_trace_header header = *rp_trace_file_header(file);
-
-    rp_trace_file_close(file);
-    return header;
-}
-
-/* --- the program --------------------------------------------------------------------------- */
-
-static struct fake_queue *create_queue(void)
-{
-    struct rp_hsa_queue *queue = NULL;
-
-    assert_int_equal(
-        CORE(7, hsa_queue_create)(FAKE_GPU, 1024, 0, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue),
-        RP_HSA_SUCCESS);
-    return (struct fake_queue *)queue;
-}
-
-static void destroy_queue(struct fake_queue *queue)
-{
-    assert_int_equal(CORE(9, hsa_queue_destroy)(&queue->handle), RP_HSA_SUCCESS);
-}
-
-static void submit_one(struct fake_queue *queue, rp_hsa_signal signal)
-{
-    const struct rp_hsa_packet packet = fake_dispatch(fake_kernel_object(0), signal);
-
-    fake_submit(queue, &packet, 1);
-}
-
-/* Any wait that returns tells the tool to look. */
-static void wait_something(void)
-{
-    rp_hsa_signal signal = fake_signal(0);
-
-    CORE(44, hsa_signal_wait_scacquire)(signal, RP_HSA_CONDITION_LT, 1, UINT64_MAX, 0);
-    CORE(38, hsa_signal_destroy)(signal);
-}
-
-static int load(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/rp-test-tool-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    setenv("ROCM_PERF_TRACE_DIR", folder, 1);
-    fake_reset();
-    assert_true(OnLoad(&fake.root, 3, 0, NULL));
-    return 0;
-}
-
-static int unload(void **state)
-{
-    char command[96];
-
-    (void)state;
-    CORE(1, hsa_shut_down)();
-    OnUnload();
-    assert_int_equal(fake.queues_alive, 0);
-    fake_free();
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command) == 0 ? 0 : -1;
-}
-
-/* --- tests --------------------------------------------------------------------------------- */
-
-static void without_folder_it_is_inert(void **state)
-{
-    void *before[128];
-
-    (void)state;
-    unsetenv("ROCM_PERF_TRACE_DIR");
-    fake_reset();
-    memcpy(before, fake.core->fn, sizeof(before));
-    assert_true(OnLoad(&fake.root, 3, 0, NULL));
-    assert_memory_equal(before, fake.core->fn, sizeof(before));
-    assert_int_equal(fake.signals_alive, 0);
-    OnUnload();
-    fake_free();
-}
-
-static void with_a_short_table_it_is_inert(void **state)
-{
-    void *before[128];
-
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/rp-test-tool-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    setenv("ROCM_PERF_TRACE_DIR", folder, 1);
-    fake_reset();
-    fake.core->version.minor_id = 16 + 123 * sizeof(void *); /* one entry short */
-    memcpy(before, fake.core->fn, sizeof(before));
-    assert_true(OnLoad(&fake.root, 3, 0, NULL));
-    assert_memory_equal(before, fake.core->fn, sizeof(before));
-    OnUnload();
-    fake_free();
-    assert_int_equal(rmdir(folder), 0); /* nothing was created */
-}
 
 static void agents_are_recorded(void **state)
 {
@@ -670,229 +507,30 @@ static void errors_name_the_programs_queue(void **state)
     destroy_queue(queue);
 }
 
-static void forked_child_leaves_the_file_alone(void **state)
-{
-    struct fake_queue *queue = create_queue();
-    uint64_t before;
-    pid_t child;
-    int status;
-
-    (void)state;
-    before = header_now().committed_records;
-    child = fork();
-    if (child == 0) {
-        submit_one(queue, 0);
-        _exit(queue->packets[0].completion == 0 ? 0 : 1); /* passed through */
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(header_now().committed_records, before);
-    submit_one(queue, 0); /* the parent goes on */
-    fake_execute(queue, 1);
-    wait_something();
-    assert_int_equal(recorded(RP_REC_DISPATCH), 1);
-    destroy_queue(queue);
-}
-
-static void full_disk_is_counted(void **state)
-{
-    enum { MANY = 20000 };
-    struct fake_queue *queue = create_queue();
-    struct rlimit before, small;
-    struct rp_trace_header header;
-
-    (void)state;
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = before;
-    small.rlim_cur = 1500 * 1024; /* one window fits, two do not */
-    setrlimit(RLIMIT_FSIZE, &small);
-    for (size_t i = 0; i < MANY; i++) {
-        submit_one(queue, 0);
-        fake_execute(queue, 1);
-        if (i % 100 == 99)
-            wait_something();
-    }
-    setrlimit(RLIMIT_FSIZE, &before);
-    header = header_now();
-    assert_true(header.lost_records > MANY / 2);
-    assert_int_equal(recorded(RP_REC_DISPATCH) + header.lost_records, MANY);
-    destroy_queue(queue);
-}
-
-static void submit_many(struct fake_queue *queue, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        submit_one(queue, 0);
-        fake_execute(queue, 1);
-        if (i % 100 == 99)
-            wait_something();
-    }
-}
-
-/* Kernels and a queue come while the disk is full; when it is not any more, dispatches of them are
- * recorded, and the trace can be read. */
-static void full_disk_recovers(void **state)
-{
-    enum { MANY = 10000 };
-    struct fake_queue *before_full = create_queue(), *queue;
-    struct rlimit before, small;
-    struct rp_trace_file *file;
-    const struct rp_rec_dispatch *last;
-
-    (void)state;
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = before;
-    small.rlim_cur = 1500 * 1024; /* one window fits, two do not */
-    setrlimit(RLIMIT_FSIZE, &small);
-    submit_many(before_full, MANY);
-    CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL);
-    queue = create_queue();
-    setrlimit(RLIMIT_FSIZE, &before);
-    submit_many(queue, MANY);
-    file = read_trace();
-    assert_int_equal(count_kind(file, RP_REC_KERNEL), 0);
-    assert_int_equal(count_kind(file, RP_REC_QUEUE), 1);
-    last = &nth(file, RP_REC_DISPATCH, count_kind(file, RP_REC_DISPATCH) - 1)->u.dispatch;
-    assert_int_equal(last->dispatch_id, 2 * MANY);
-    assert_int_equal(last->kernel_id, 1);
-    assert_int_equal(last->queue_index, 1);
-    assert_false(rp_trace_file_complete(file));
-    rp_trace_file_close(file);
-    destroy_queue(before_full);
-    destroy_queue(queue);
-}
-
-static void unload_closes(void **state)
-{
-    struct fake_queue *queue;
-    struct rp_trace_file *file;
-
-    load(state);
-    queue = create_queue();
-    submit_one(queue, 0);
-    fake_execute(queue, 1);
-    destroy_queue(queue);
-    CORE(1, hsa_shut_down)();
-    assert_int_equal(fake.signals_alive, 0); /* the pools were given back in time */
-    OnUnload();
-    file = read_trace();
-    assert_true(rp_trace_file_complete(file));
-    assert_int_equal(count_kind(file, RP_REC_DISPATCH), 1);
-    assert_true(rp_trace_file_header(file)->fini_ns >= rp_trace_file_header(file)->init_ns);
-    rp_trace_file_close(file);
-    OnUnload(); /* twice is once */
-    unload(state);
-}
-
-static void unload_with_running_kernel(void **state)
-{
-    struct fake_queue *queue;
-    struct rp_trace_file *file;
-
-    load(state);
-    queue = create_queue();
-    submit_one(queue, 0);
-    CORE(1, hsa_shut_down)(); /* waits, but not for ever */
-    OnUnload();
-    file = read_trace();
-    assert_true(rp_trace_file_header(file)->flags & RP_TRACE_CLOSED);
-    assert_int_equal(rp_trace_file_header(file)->lost_dispatches, 1);
-    assert_false(rp_trace_file_complete(file));
-    rp_trace_file_close(file);
-    submit_one(queue, 0); /* late, into hooks of an unloaded tool */
-    assert_int_equal(queue->packets[1].completion, 0);
-    destroy_queue(queue);
-    unload(state);
-}
-
-enum { THREADS = 4, PER_THREAD = 3000 };
-
-static void *submit_and_wait(void *data)
-{
-    struct fake_queue *queue = create_queue();
-    rp_hsa_signal signal = fake_signal(1);
-
-    (void)data;
-    for (int i = 0; i < PER_THREAD; i++) {
-        bool with_signal = i % 7 == 6;
-
-        submit_one(queue, with_signal ? signal : 0);
-        if (!with_signal && i % 5 != 0)
-            continue;
-        fake_execute(queue, queue->count);
-        if (with_signal) {
-            if (i % 2)
-                CORE(44, hsa_signal_wait_scacquire)(signal, RP_HSA_CONDITION_LT, 1, 1, 0);
-            CORE(102, hsa_signal_silent_store_relaxed)(signal, 1);
-        }
-    }
-    fake_execute(queue, queue->count);
-    CORE(38, hsa_signal_destroy)(signal);
-    destroy_queue(queue);
-    return NULL;
-}
-
-static void many_threads(void **state)
-{
-    pthread_t threads[THREADS];
-    struct rp_trace_file *file;
-    size_t count;
-    const struct rp_record *records;
-    static uint8_t seen[THREADS * PER_THREAD + 1];
-
-    (void)state;
-    for (size_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, submit_and_wait, NULL), 0);
-    for (size_t i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    file = read_trace();
-    records = rp_trace_file_records(file, &count);
-    memset(seen, 0, sizeof(seen));
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_rec_dispatch *d = &records[i].u.dispatch;
-
-        if (records[i].kind != RP_REC_DISPATCH)
-            continue;
-        assert_in_range(d->dispatch_id, 1, THREADS * PER_THREAD);
-        assert_int_equal(d->end_ns > d->start_ns, 1);
-        assert_int_equal(seen[d->dispatch_id]++, 0);
-    }
-    assert_int_equal(count_kind(file, RP_REC_QUEUE), THREADS);
-    for (size_t i = 1; i <= THREADS * PER_THREAD; i++)
-        assert_int_equal(seen[i], 1);
-    rp_trace_file_close(file);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_folder_it_is_inert),
-        cmocka_unit_test(with_a_short_table_it_is_inert),
-        cmocka_unit_test_setup_teardown(agents_are_recorded, load, unload),
-        cmocka_unit_test_setup_teardown(kernels_are_recorded, load, unload),
-        cmocka_unit_test_setup_teardown(packet_without_signal, load, unload),
-        cmocka_unit_test_setup_teardown(programs_signal_stays, load, unload),
-        cmocka_unit_test_setup_teardown(value_reset_behind_our_back, load, unload),
-        cmocka_unit_test_setup_teardown(shared_signal_is_forwarded, load, unload),
-        cmocka_unit_test_setup_teardown(signal_pending_twice_is_forwarded, load, unload),
-        cmocka_unit_test_setup_teardown(other_packets_pass_untouched, load, unload),
-        cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_pool_is_empty, load, unload),
-        cmocka_unit_test_setup_teardown(a_full_queue_is_waited_for, load, unload),
-        cmocka_unit_test_setup_teardown(barriers_are_not_waited_for, load, unload),
-        cmocka_unit_test_setup_teardown(out_of_order_completion, load, unload),
-        cmocka_unit_test_setup_teardown(no_signal_to_be_had, load, unload),
-        cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, load, unload),
-        cmocka_unit_test_setup_teardown(copies_are_recorded, load, unload),
-        cmocka_unit_test_setup_teardown(queue_destroyed_with_work, load, unload),
-        cmocka_unit_test_setup_teardown(handlers_outlive_the_queue, load, unload),
-        cmocka_unit_test_setup_teardown(queue_that_cannot_be_intercepted, load, unload),
-        cmocka_unit_test_setup_teardown(errors_name_the_programs_queue, load, unload),
-        cmocka_unit_test_setup_teardown(forked_child_leaves_the_file_alone, load, unload),
-        cmocka_unit_test_setup_teardown(full_disk_is_counted, load, unload),
-        cmocka_unit_test_setup_teardown(full_disk_recovers, load, unload),
-        cmocka_unit_test(unload_closes),
-        cmocka_unit_test(unload_with_running_kernel),
-        cmocka_unit_test_setup_teardown(many_threads, load, unload),
+        cmocka_unit_test_setup_teardown(agents_are_recorded, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(kernels_are_recorded, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(packet_without_signal, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(programs_signal_stays, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(value_reset_behind_our_back, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(shared_signal_is_forwarded, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(signal_pending_twice_is_forwarded, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(other_packets_pass_untouched, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_pool_is_empty, tool_load,
+                                        tool_unload),
+        cmocka_unit_test_setup_teardown(a_full_queue_is_waited_for, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(barriers_are_not_waited_for, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(out_of_order_completion, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(no_signal_to_be_had, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, tool_load,
+                                        tool_unload),
+        cmocka_unit_test_setup_teardown(copies_are_recorded, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(queue_destroyed_with_work, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(handlers_outlive_the_queue, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(queue_that_cannot_be_intercepted, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(errors_name_the_programs_queue, tool_load, tool_unload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
