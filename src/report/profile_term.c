@@ -209,8 +209,7 @@ static void put_occupancy(const struct page *page, const struct rp_occupancy *o)
     }
     line(page, PLAIN, INDENT, "occupancy %s %%, %u of %u waves per %s, %s",
          percent(o->theoretical).text, o->waves_per_cu, o->max_waves_per_cu,
-         o->cus_per_block > 1 ? "WGP" : "CU",
-         limiter_words(o->limiter));
+         o->cus_per_block > 1 ? "WGP" : "CU", limiter_words(o->limiter));
     line(page, DIM, INDENT + 2, "%s", o->reason);
 }
 
