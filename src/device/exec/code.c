@@ -48,7 +48,7 @@ static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **
     static const uint32_t sizes[] = {RP_CODE_PAGE_BYTES + 8, RP_CODE_PAGE_BYTES + 4,
                                      RP_CODE_PAGE_BYTES};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const uint8_t *at = rp_mem_at(mem, base_va, sizes[i], 0);
+        const uint8_t *at = rp_mem_owned_at(mem, base_va, sizes[i]);
         if (at) {
             *ret_at = at;
             return sizes[i];
@@ -58,7 +58,7 @@ static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **
     uint32_t end = 0;
     memset(copy, 0, RP_CODE_PAGE_BYTES + 8);
     for (uint32_t offset = 0; offset < RP_CODE_PAGE_BYTES + 8; offset += 4) {
-        const void *at = rp_mem_at(mem, base_va + offset, 4, 0);
+        const void *at = rp_mem_owned_at(mem, base_va + offset, 4);
         if (!at)
             continue;
         memcpy(copy + offset, at, 4);
@@ -81,7 +81,7 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
     uint8_t copy[RP_CODE_PAGE_BYTES + 8];
     const uint8_t *at;
     *ret_kind = RP_FAULT_MEMORY;
-    if (!rp_mem_at(mem, va & ~3ull, 4, 0))
+    if (!rp_mem_owned_at(mem, va & ~3ull, 4))
         return NULL;
     uint32_t bytes = read_code(mem, base_va, &at, copy);
 

@@ -41,6 +41,11 @@ struct rp_exec_host {
      */
     int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta);
+    /**
+     * NULL or: whether range() may answer with memory of the program that can vanish without
+     * notice, so that accesses have to be guarded (guard.h). translate() never does.
+     */
+    const bool *borrows;
     const uint64_t *generation; /**< bumped by the driver on every map and unmap */
     void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
     uint64_t (*clock_ticks)(void *ctx);             /**< 100 MHz device clock for s_memrealtime */

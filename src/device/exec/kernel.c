@@ -154,7 +154,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct descriptor *kd,
         return refuse(f, "kernel descriptor asks for %u user SGPRs, the limit is %d",
                       k->user_sgpr_count + preload, MAX_USER_SGPRS);
     if (preload) {
-        const void *args = rp_mem_at(mem, l->kernarg_va + offset * 4ull, preload * 4ull, 0);
+        const void *args = rp_mem_owned_at(mem, l->kernarg_va + offset * 4ull, preload * 4ull);
         if (!args)
             return refuse(f, "kernel arguments at 0x%llx are not mapped",
                           (unsigned long long)l->kernarg_va);
@@ -203,7 +203,7 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
 {
     struct rp_kernel k = {0};
     struct descriptor kd;
-    const void *at = rp_mem_at(mem, launch->kernel_object_va, sizeof kd, 0);
+    const void *at = rp_mem_owned_at(mem, launch->kernel_object_va, sizeof kd);
     if (!at || launch->kernel_object_va % 64)
         return refuse(ret_fault, "kernel object 0x%llx is not a mapped kernel descriptor",
                       (unsigned long long)launch->kernel_object_va);
@@ -216,7 +216,7 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
         resolve_user_sgprs(mem, &kd, launch, &k, ret_fault) < 0 ||
         resolve_residency(arch, &kd, &k, ret_fault) < 0)
         return -1;
-    if (k.entry_va % 4 || !rp_mem_at(mem, k.entry_va, 4, 0))
+    if (k.entry_va % 4 || !rp_mem_owned_at(mem, k.entry_va, 4))
         return refuse(ret_fault, "kernel entry 0x%llx is not mapped",
                       (unsigned long long)k.entry_va);
     *ret = k;

@@ -5,6 +5,7 @@
 #ifndef RP_DEVICE_EXEC_MEMORY_H
 #define RP_DEVICE_EXEC_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "exec.h"
@@ -32,6 +33,17 @@ void rp_mem_refresh(struct rp_mem *m);
 
 /** Asks the host. NULL = not mapped. */
 void *rp_mem_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write);
+
+/** Host pointer to memory that cannot vanish, for what is not guarded (code). Not cached. */
+static inline void *rp_mem_owned_at(const struct rp_mem *m, uint64_t va, uint64_t bytes)
+{
+    return m->host->translate(m->host->ctx, va, bytes, 0);
+}
+
+static inline bool rp_mem_borrows(const struct rp_mem *m)
+{
+    return m->host->borrows && __atomic_load_n(m->host->borrows, __ATOMIC_RELAXED);
+}
 
 /** Host pointer to @p bytes of GPU memory, or NULL. */
 static inline void *rp_mem_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)

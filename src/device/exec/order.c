@@ -4,13 +4,14 @@
 
 #include "../isa/mem_lanes.h"
 #include "../isa/ops.h"
+#include "guard.h"
 #include "sched.h"
 
 enum { PAGE_SHIFT = 12, PAGE_BITS = RP_LOG_PAGE_WORDS * 64 };
 
 void rp_log_clear(struct rp_log *log)
 {
-    log->count = 0;
+    log->count = log->applied = 0;
     log->low = UINT64_MAX;
     log->high = 0;
     memset(log->pages, 0, sizeof log->pages);
@@ -19,13 +20,36 @@ void rp_log_clear(struct rp_log *log)
 void rp_log_apply(struct rp_log *log, struct rp_mem *mem)
 {
     bool changed;
-    for (uint32_t i = 0; i < log->count; i++) {
-        const struct rp_log_entry *e = &log->entry[i];
+    while (log->applied < log->count) {
+        /* Before the access: one that traps is left out (rp_log_retire). */
+        const struct rp_log_entry *e = &log->entry[log->applied++];
         void *p = rp_mem_at(mem, e->va, e->bytes, 1);
         if (p)
             e->fn(p, e->data, e->data, &changed);
     }
     rp_log_clear(log);
+}
+
+struct application {
+    struct rp_log *log;
+    struct rp_mem *mem;
+};
+
+static void apply_body(void *ctx)
+{
+    const struct application *a = ctx;
+    rp_log_apply(a->log, a->mem);
+}
+
+void rp_log_retire(struct rp_log *log, struct rp_mem *mem)
+{
+    struct application application = {log, mem};
+    uint64_t address;
+    if (!rp_mem_borrows(mem))
+        rp_log_apply(log, mem);
+    else
+        while (!rp_guarded(apply_body, &application, &address)) {
+        }
 }
 
 static bool in_turn(const struct rp_hand *h)

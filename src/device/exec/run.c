@@ -5,6 +5,7 @@
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
+#include "guard.h"
 #include "hand.h"
 #include "slot.h"
 #include "wait.h"
@@ -128,6 +129,44 @@ out:
     return step;
 }
 
+struct guarded_wave {
+    struct rp_hand *hand;
+    struct rp_wave *wave;
+    uint32_t left;
+    int step;
+};
+
+static void wave_body(void *ctx)
+{
+    struct guarded_wave *g = ctx;
+    g->step = run_wave(g->hand, g->wave, &g->left);
+}
+
+/* run_wave, where memory may vanish under the access: that is the wave's fault. */
+static int run_guarded(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
+{
+    enum { MEMORY_INSN_BYTES = 8 }; /* FLAT, MUBUF, MTBUF and SMEM; the pc is behind it already */
+    struct guarded_wave g = {.hand = h, .wave = w, .left = *budget};
+    char text[120] = "";
+    uint64_t address;
+    if (rp_guarded(wave_body, &g, &address)) {
+        *budget = g.left;
+        return g.step;
+    }
+    h->logging = h->ordered = false;
+    w->pc -= MEMORY_INSN_BYTES;
+    const struct rp_code_page *page = page_of(h, w);
+    if (page)
+        rp_isa_print(&page->insn[(w->pc - page->base_va) / 4], w->pc, text, sizeof text);
+    w->fault =
+        (struct rp_fault){.kind = RP_FAULT_MEMORY, .pc = w->pc, .address = address, .lane = -1};
+    snprintf(
+        w->fault.text, sizeof w->fault.text,
+        "%s: the program's memory at 0x%llx was taken away, or lies beyond the end of its file",
+        text, (unsigned long long)address);
+    return RP_STEP_FAULT;
+}
+
 static void release_barrier(struct rp_group *g)
 {
     if (!g->waves_at_barrier || g->waves_at_barrier + g->waves_ended < g->wave_count)
@@ -231,7 +270,8 @@ static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct
     struct rp_counts before;
     if (polls)
         before = h->counts;
-    int step = run_wave(h, w, &unused);
+    int step = __builtin_expect(rp_mem_borrows(&h->mem), 0) ? run_guarded(h, w, &unused)
+                                                            : run_wave(h, w, &unused);
     if (polls)
         rp_wait_turn(w, &before, &h->counts);
     uint32_t used = turn - unused;

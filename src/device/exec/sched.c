@@ -279,7 +279,7 @@ static void retire(struct rp_dispatch *d, struct rp_hand *h)
             d->retiring = true;
             pthread_mutex_unlock(&d->lock);
             rp_hand_enter(h);
-            rp_log_apply(log, &h->mem);
+            rp_log_retire(log, &h->mem);
             rp_hand_leave(h);
             pthread_mutex_lock(&d->lock);
             d->retiring = false;

@@ -105,6 +105,13 @@ static enum rp_place place(void *ctx, uint64_t va)
     return rp_memory_place(&gpu->device->memory, gpu->index, va);
 }
 
+static bool is_programs(void *ctx, uint64_t va)
+{
+    struct rp_gpu *gpu = ctx;
+    struct rp_memory *memory = &gpu->device->memory;
+    return !memory->xnack && rp_memory_is_programs(memory, va, false);
+}
+
 /* ---- life --------------------------------------------------------------------------------- */
 
 /**
@@ -141,6 +148,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .ctx = gpu,
                 .translate = translate,
                 .range = range,
+                .borrows = &device->memory.xnack,
                 .generation = &device->memory.vm[index].generation,
                 .send_interrupt = send_interrupt,
                 .clock_ticks = clock_ticks,
@@ -157,6 +165,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .report_fd = STDERR_FILENO,
                 .gpu_id = gpu->id,
                 .place = place,
+                .is_programs = is_programs,
                 .stores = &device->stores,
             },
     };

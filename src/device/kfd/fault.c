@@ -226,6 +226,11 @@ static size_t describe(const struct rp_cp *cp, uint64_t kernel_object_va, const 
                        fault->wave * 64 + (unsigned)fault->lane);
         used = add(text, used, "\n");
     }
+    if (fault->kind == RP_FAULT_MEMORY && fault->address && cp->is_programs &&
+        cp->is_programs(cp->host->ctx, fault->address))
+        used = add(text, used,
+                   "  the address is memory of the program (malloc, stack, global): a GPU reaches "
+                   "it with HSA_XNACK=1, or after hipHostRegister\n");
     uint64_t entry = fault->in_wave ? entry_of(cp->host, kernel_object_va) : 0;
     size_t before = used;
     if (entry)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ioctl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "device/exec/guard.h"
 #include "export.h"
 #include "log.h"
 #include "vfs.h"
@@ -384,6 +386,28 @@ RP_EXPORT int ioctl(int fd, unsigned long request, ...)
         errno = errno_before;
     }
     return NEXT(ioctl)(fd, request, argument);
+}
+
+/* The program sees its own handlers, not those of exec/guard.c. */
+
+RP_EXPORT int sigaction(int sig, const struct sigaction *restrict fresh,
+                        struct sigaction *restrict ret_old)
+{
+    if (!rp_guard_owns(sig))
+        return NEXT(sigaction)(sig, fresh, ret_old);
+    rp_guard_disposition(sig, fresh, ret_old);
+    return 0;
+}
+
+RP_EXPORT __sighandler_t signal(int sig, __sighandler_t handler)
+{
+    struct sigaction fresh = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+    if (!rp_guard_owns(sig))
+        return NEXT(signal)(sig, handler);
+    sigemptyset(&fresh.sa_mask);
+    sigaddset(&fresh.sa_mask, sig);
+    rp_guard_disposition(sig, &fresh, &old);
+    return old.sa_handler;
 }
 
 RP_EXPORT int munmap(void *address, size_t bytes)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "device/exec/guard.h"
 #include "log.h"
 #include "svm.h"
 
@@ -114,11 +115,17 @@ static int do_runtime_enable(struct rp_device *device, struct rp_kfd_runtime_ena
 
 static int do_set_xnack_mode(struct rp_device *device, struct rp_kfd_xnack *args)
 {
-    (void)device;
-    if (args->enabled > 0)
-        return -EPERM; /* no retry faults */
-    args->enabled = 0;
-    return 0;
+    if (args->enabled < 0) {
+        args->enabled = device->memory.xnack;
+        return 0;
+    }
+    if (rp_queues_exist(&device->queues)) /* the driver cannot change it under them either */
+        return -EBUSY;
+    int rc = args->enabled ? rp_guard_install() : 0;
+    if (rc == 0)
+        __atomic_store_n(&device->memory.xnack, args->enabled != 0, __ATOMIC_RELAXED);
+    rp_log("XNACK %s: %d", args->enabled ? "on" : "off", rc);
+    return rc;
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */

@@ -641,6 +641,42 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
     return host;
 }
 
+/** Changes with every page table: the program's mappings have changed too, then. */
+static uint64_t generations(const struct rp_memory *memory)
+{
+    uint64_t sum = 1;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        sum += memory->vm[gpu].generation;
+    return sum;
+}
+
+/** The program's own pages around @p va, as far as the GPU's page table says nothing of them. */
+static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va, bool write,
+                   uint64_t *ret_begin, uint64_t *ret_end)
+{
+    uint64_t begin, end;
+    if (!rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
+        return false;
+    const struct rp_vm_range *next = rp_vm_next(vm, va);
+    const struct rp_vm_range *before = next ? next : vm->ranges + vm->count;
+    if (next && next->begin < end)
+        end = next->begin;
+    if (before > vm->ranges && before[-1].end > begin)
+        begin = before[-1].end;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
+
+bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
+{
+    uint64_t begin, end;
+    pthread_mutex_lock(&memory->lock);
+    bool is = rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
+    pthread_mutex_unlock(&memory->lock);
+    return is;
+}
+
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
 {
@@ -651,6 +687,10 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         *ret_begin = range->begin;
         *ret_end = range->end;
         *ret_delta = range->delta;
+    } else if (!range && memory->xnack &&
+               borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
+        *ret_delta = 0;
+        found = 1;
     }
     pthread_mutex_unlock(&memory->lock);
     return found;
@@ -660,7 +700,7 @@ enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t v
 {
     pthread_mutex_lock(&memory->lock);
     const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
-    unsigned home = range ? range->home : gpu + 1;
+    unsigned home = range ? range->home : memory->xnack ? 0 : gpu + 1;
     pthread_mutex_unlock(&memory->lock);
     return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
 }
@@ -679,6 +719,7 @@ void rp_memory_close(struct rp_memory *memory)
     free(memory->dmabufs);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         rp_vm_release(&memory->vm[gpu]);
+    rp_pages_release(&memory->pages);
     rp_store_close(&memory->store);
     pthread_mutex_destroy(&memory->lock);
 }

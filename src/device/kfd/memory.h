@@ -18,6 +18,7 @@
 
 #include "abi.h"
 #include "device/timing/copy.h"
+#include "pages.h"
 #include "store.h"
 #include "vm.h"
 
@@ -75,6 +76,8 @@ struct rp_memory {
     size_t handle_capacity;
     struct rp_dmabuf *dmabufs;
     size_t dmabuf_count, dmabuf_capacity;
+    bool xnack; /**< a GPU reaches what the program itself can access; set once, read by anyone */
+    struct rp_pages pages;
     uint64_t shared_ranges; /**< how many shared mappings were ever made: 0 = unmap needs no look */
 };
 
@@ -130,7 +133,14 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta);
 
-/** Where the memory at @p va is, seen from the GPU; unmapped counts as local. */
+/**
+ * Whether the program itself could access @p va, as memory that is neither the device's nor known
+ * to the GPU: what XNACK would let a kernel reach.
+ */
+bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write);
+
+/** Where the memory at @p va is, seen from the GPU; unmapped counts as local, with XNACK
+ *  as the host's. */
 enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
 
 void rp_memory_close(struct rp_memory *memory);

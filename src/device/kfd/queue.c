@@ -286,6 +286,16 @@ int rp_queues_destroy(struct rp_queues *queues, uint32_t id)
     return slot ? 0 : -EINVAL;
 }
 
+bool rp_queues_exist(struct rp_queues *queues)
+{
+    bool exist = false;
+    enter(queues);
+    for (uint32_t id = 0; id < queues->used; id++)
+        exist |= !is_free(&queues->slots[id]);
+    leave(queues);
+    return exist;
+}
+
 int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
 {
     enter(queues);

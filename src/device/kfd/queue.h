@@ -41,6 +41,9 @@ int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
 /** Returns when the queue's dispatch has been stopped and its memory is no longer used. */
 int rp_queues_destroy(struct rp_queues *queues, uint32_t id);
 
+/** Whether there is any. */
+bool rp_queues_exist(struct rp_queues *queues);
+
 /** Percentage 0 suspends the queue. */
 int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage);
 

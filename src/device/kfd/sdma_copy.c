@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "device/exec/guard.h"
 #include "device/timing/copy.h"
 #include "sdma_packet.h"
 
@@ -34,6 +35,36 @@ static uint8_t *reach(struct rp_sdma_turn *turn, struct window *w, uint64_t va, 
     if (*bytes > w->end - va)
         *bytes = w->end - va;
     return (uint8_t *)(uintptr_t)(va + (uint64_t)w->delta);
+}
+
+struct move {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+};
+
+static void move_body(void *ctx)
+{
+    const struct move *move = ctx;
+    memmove(move->to, move->from, move->bytes);
+}
+
+/** memmove, where the program may take memory away meanwhile. False after a fault. */
+static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t bytes)
+{
+    struct move move = {to, from, bytes};
+    const struct rp_exec_host *host = turn->cp->host;
+    uint64_t address;
+    if (!host->borrows || !__atomic_load_n(host->borrows, __ATOMIC_RELAXED)) {
+        move_body(&move);
+        return true;
+    }
+    if (rp_guarded(move_body, &move, &address))
+        return true;
+    turn->queue->fault_va = address; /* the program's memory: the same address on both sides */
+    rp_sdma_fault(turn, "the program has taken away the memory at 0x%llx during a copy",
+                  (unsigned long long)address);
+    return false;
 }
 
 static enum rp_place place_of(const struct rp_cp *cp, uint64_t va)
@@ -73,9 +104,8 @@ static enum rp_sdma_result copy_some(struct rp_sdma_turn *turn, const struct lin
         const uint8_t *source = reach(turn, &from, copy->source + done, false, &bytes);
         uint8_t *destination =
             source ? reach(turn, &to, copy->destination + done, true, &bytes) : NULL;
-        if (!destination)
+        if (!destination || !move(turn, destination, source, bytes))
             return RP_SDMA_FAULT;
-        memmove(destination, source, bytes);
         done += bytes;
         turn->queue->done = base + done;
         turn->budget_bytes -= bytes;
@@ -136,9 +166,8 @@ static enum rp_sdma_result copy_row(struct rp_sdma_turn *turn, struct window *fr
         uint64_t bytes = row_bytes - done;
         const uint8_t *in = reach(turn, from, source + done, false, &bytes);
         uint8_t *out = in ? reach(turn, to, destination + done, true, &bytes) : NULL;
-        if (!out)
+        if (!out || !move(turn, out, in, bytes))
             return RP_SDMA_FAULT;
-        memmove(out, in, bytes);
         done += bytes;
     }
     return RP_SDMA_DONE;
@@ -195,7 +224,8 @@ enum rp_sdma_result rp_sdma_fill(struct rp_sdma_turn *turn)
             return RP_SDMA_FAULT;
         if (piece > CHUNK)
             piece = CHUNK;
-        memcpy(out, pattern + turn->queue->done % 4, piece);
+        if (!move(turn, out, pattern + turn->queue->done % 4, piece))
+            return RP_SDMA_FAULT;
         turn->queue->done += piece;
         turn->budget_bytes -= piece < turn->budget_bytes ? piece : turn->budget_bytes;
     }

@@ -126,6 +126,8 @@ static void gpu_name(struct text *t)
 /* ROCr's view of what the driver can do, as an MI300X reports it but without the debug firmware
  * bit (29): then queue errors arrive through the queue's inactive signal. */
 enum { GPU_CAPABILITY = 201826944 };
+/* HSA_CAP_FLAGS_COHERENTHOSTACCESS: set by the driver where processor and GPU share the memory. */
+enum { COHERENT_HOST_ACCESS = 0x10000000 };
 enum { SIMD_ID_BASE = 0x80001000u };
 enum { UNIQUE_ID = 1234567890, HIVE_ID = 1234567890 };
 
@@ -164,7 +166,7 @@ static void gpu_properties(struct text *t)
     line(t, "max_engine_clk_fcompute", a->engine_clock_mhz);
     line(t, "local_mem_size", 0);
     line(t, "fw_version", 166);
-    line(t, "capability", GPU_CAPABILITY);
+    line(t, "capability", GPU_CAPABILITY | (a->apu ? COHERENT_HOST_ACCESS : 0));
     line(t, "debug_prop", 1495);
     line(t, "sdma_fw_version", 22);
     line(t, "unique_id", UNIQUE_ID + t->gpu);
