@@ -558,35 +558,28 @@ int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint
 
 /* ---- the program's own pages -------------------------------------------------------------- */
 
-static int share_locked(struct rp_memory *memory, struct rp_vm *vm, uint64_t va, uint64_t end)
+int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
+                         bool visible, bool writable)
 {
+    struct rp_vm *vm = &memory->vm[gpu];
     while (va < end) {
         const struct rp_vm_range *next = rp_vm_next(vm, va);
-        if (next && next->begin <= va) {
-            va = next->end;
-            continue;
-        }
-        struct rp_vm_range shared = {.begin = va,
-                                     .end = next && next->begin < end ? next->begin : end,
-                                     .writable = true,
-                                     .shared = true};
-        int rc = rp_vm_map(vm, &shared);
+        bool hole = !next || next->begin > va;
+        uint64_t stop = !next ? end : hole ? next->begin : next->end;
+        bool wrong = !hole && next->svm && (!visible || next->writable != writable);
+        if (stop > end)
+            stop = end;
+        if (wrong && rp_vm_unmap(vm, va, stop) < 0)
+            return -ENOMEM;
+        struct rp_vm_range shared = {
+            .begin = va, .end = stop, .writable = writable, .shared = true, .svm = true};
+        int rc = visible && (hole || wrong) ? rp_vm_map(vm, &shared) : 0;
         if (rc < 0)
             return rc;
         memory->shared_ranges++;
-        va = shared.end;
+        va = stop;
     }
     return 0;
-}
-
-int rp_memory_share(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
-{
-    if (bytes == 0 || va + bytes < va || va % RP_STORE_PAGE)
-        return -EINVAL;
-    pthread_mutex_lock(&memory->lock);
-    int rc = share_locked(memory, &memory->vm[gpu], va, va + bytes);
-    pthread_mutex_unlock(&memory->lock);
-    return rc;
 }
 
 /** Returns whether anything was shared. */
@@ -603,21 +596,14 @@ static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
     return vm->generation != generation;
 }
 
-void rp_memory_unshare(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
-{
-    pthread_mutex_lock(&memory->lock);
-    bool changed = unshare_locked(&memory->vm[gpu], va, va + bytes);
-    pthread_mutex_unlock(&memory->lock);
-    if (changed)
-        rp_exec_settle();
-}
-
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
 {
     if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);
     bool changed = false;
+    /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
+    rp_svm_ranges_forget(&memory->svm, va, va + bytes);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         changed |= unshare_locked(&memory->vm[gpu], va, va + bytes);
     pthread_mutex_unlock(&memory->lock);
@@ -626,11 +612,6 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
 }
 
 /* ---- what kernels see --------------------------------------------------------------------- */
-
-int rp_memory_is_mapped(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes)
-{
-    return rp_memory_translate(memory, gpu, va, bytes, 0) != NULL;
-}
 
 void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
                           int write)
@@ -655,8 +636,15 @@ static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va
                    uint64_t *ret_begin, uint64_t *ret_end)
 {
     uint64_t begin, end;
-    if (!rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
+    uint64_t said_begin, said_end;
+    /* Of what something was said, the page table has what may be seen. */
+    if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
+        !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
         return false;
+    if (said_begin > begin)
+        begin = said_begin;
+    if (said_end < end)
+        end = said_end;
     const struct rp_vm_range *next = rp_vm_next(vm, va);
     const struct rp_vm_range *before = next ? next : vm->ranges + vm->count;
     if (next && next->begin < end)
@@ -719,6 +707,7 @@ void rp_memory_close(struct rp_memory *memory)
     free(memory->dmabufs);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         rp_vm_release(&memory->vm[gpu]);
+    rp_svm_ranges_release(&memory->svm);
     rp_pages_release(&memory->pages);
     rp_store_close(&memory->store);
     pthread_mutex_destroy(&memory->lock);

@@ -20,6 +20,7 @@
 #include "device/timing/copy.h"
 #include "pages.h"
 #include "store.h"
+#include "svm_range.h"
 #include "vm.h"
 
 enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
@@ -78,6 +79,7 @@ struct rp_memory {
     size_t dmabuf_count, dmabuf_capacity;
     bool xnack; /**< a GPU reaches what the program itself can access; set once, read by anyone */
     struct rp_pages pages;
+    struct rp_svm_ranges svm;
     uint64_t shared_ranges; /**< how many shared mappings were ever made: 0 = unmap needs no look */
 };
 
@@ -115,16 +117,16 @@ int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffe
                          uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace);
 int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
-/** Lets the GPU see the program's own pages at their own address (SVM); holes only. */
-int rp_memory_share(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
+/**
+ * Lets the GPU see the program's own pages at their own address (SVM), or no longer; page bounds.
+ * Holes only: what is mapped otherwise stays. The caller holds memory->lock, and calls
+ * rp_exec_settle after it.
+ */
+int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
+                         bool visible, bool writable);
 
-/** The GPU sees them no longer. */
-void rp_memory_unshare(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
-
-/** 1 when every byte of the range is mapped for the GPU. */
-int rp_memory_is_mapped(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
-
-/** The program unmapped pages of its own: shared mappings of them end, on every GPU. */
+/** The program unmapped pages of its own: shared mappings of them end, on every GPU, and what was
+ *  said about them is forgotten. */
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
 
 /* For struct rp_exec_host. */

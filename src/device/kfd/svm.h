@@ -2,8 +2,8 @@
  * @file svm.h
  * @brief Shared virtual memory: the program's own pages become visible to the GPU.
  *
- * Pages do not migrate: CPU and GPU see the same ones, so the location attributes are accepted
- * and change nothing.
+ * Pages do not migrate: CPU and GPU see the same ones. The location attributes are remembered
+ * for those who ask, and change nothing.
  */
 #ifndef RP_DEVICE_KFD_SVM_H
 #define RP_DEVICE_KFD_SVM_H

@@ -19,6 +19,7 @@ struct rp_vm_range {
     uint8_t
         home;    /**< GPU index + 1 whose memory it is, 0 = system memory; shared ranges always 0 */
     bool shared; /**< pages of the program itself at their own address (delta 0) */
+    bool svm;    /**< that because of SVM attributes, which can take it back */
 };
 
 struct rp_vm {

@@ -104,6 +104,65 @@ static void copies()
     HIP(hipFree(device));
 }
 
+static int range_attribute(hipMemRangeAttribute attribute, const void *data, size_t bytes)
+{
+    int value = 77;
+    HIP(hipMemRangeGetAttribute(&value, sizeof value, attribute, data, bytes));
+    return value;
+}
+
+// What was advised is what is answered, also of parts, and both at once.
+static void advice()
+{
+    char *data;
+    const int device = 0, nowhere = hipInvalidDeviceId;
+    const size_t page = 4096, bytes = 64 * page;
+    HIP(hipMallocManaged(&data, bytes));
+    const hipMemRangeAttribute preferred = hipMemRangeAttributePreferredLocation,
+                               prefetched = hipMemRangeAttributeLastPrefetchLocation,
+                               read_mostly = hipMemRangeAttributeReadMostly,
+                               accessed_by = hipMemRangeAttributeAccessedBy;
+    CHECK(range_attribute(preferred, data, bytes) == nowhere);
+    CHECK(range_attribute(prefetched, data, bytes) == nowhere);
+    CHECK(range_attribute(read_mostly, data, bytes) == 0);
+    CHECK(range_attribute(accessed_by, data, bytes) == nowhere);
+    HIP(hipMemAdvise(data, bytes, hipMemAdviseSetReadMostly, device));
+    CHECK(range_attribute(read_mostly, data, bytes) == 1);
+    HIP(hipMemAdvise(data + 8 * page, 8 * page, hipMemAdviseUnsetReadMostly, device));
+    CHECK(range_attribute(read_mostly, data + 8 * page, 8 * page) == 0);
+    CHECK(range_attribute(read_mostly, data, 8 * page) == 1);
+    CHECK(range_attribute(read_mostly, data, bytes) == 0);
+    HIP(hipMemAdvise(data, bytes, hipMemAdviseSetPreferredLocation, device));
+    CHECK(range_attribute(preferred, data, bytes) == device);
+    HIP(hipMemAdvise(data, 4 * page, hipMemAdviseSetPreferredLocation, hipCpuDeviceId));
+    CHECK(range_attribute(preferred, data, 4 * page) == hipCpuDeviceId);
+    CHECK(range_attribute(preferred, data + 4 * page, 4 * page) == device);
+    CHECK(range_attribute(preferred, data, bytes) == nowhere);
+    HIP(hipMemAdvise(data, bytes, hipMemAdviseUnsetPreferredLocation, device));
+    CHECK(range_attribute(preferred, data, bytes) == nowhere);
+    HIP(hipMemPrefetchAsync(data, bytes, device, 0));
+    HIP(hipStreamSynchronize(0));
+    CHECK(range_attribute(prefetched, data, bytes) == device);
+    HIP(hipMemPrefetchAsync(data, bytes, hipCpuDeviceId, 0));
+    HIP(hipStreamSynchronize(0));
+    CHECK(range_attribute(prefetched, data, bytes) == hipCpuDeviceId);
+    HIP(hipMemAdvise(data, bytes, hipMemAdviseSetAccessedBy, device));
+    CHECK(range_attribute(accessed_by, data, bytes) == device);
+    HIP(hipMemAdvise(data, bytes, hipMemAdviseSetReadMostly, device));
+    // Four, because HIP 7.2 looks at as many places as the first size has bytes.
+    int values[4] = {77, 77, 77, 77};
+    void *places[4] = {&values[0], &values[1], &values[2], &values[3]};
+    size_t sizes[4] = {sizeof(int), sizeof(int), sizeof(int), sizeof(int)};
+    hipMemRangeAttribute asked[4] = {read_mostly, prefetched, preferred, read_mostly};
+    HIP(hipMemRangeGetAttributes(places, sizes, asked, 4, data, bytes));
+    CHECK(values[0] == 1 && values[1] == hipCpuDeviceId && values[2] == nowhere && values[3] == 1);
+    HIP(hipFree(data));
+    HIP(hipMallocManaged(&data, bytes)); // perhaps at the same address: nothing is left over
+    CHECK(range_attribute(read_mostly, data, bytes) == 0);
+    CHECK(range_attribute(accessed_by, data, bytes) == nowhere);
+    HIP(hipFree(data));
+}
+
 static void managed()
 {
     int *data;
@@ -337,6 +396,7 @@ int main(int argc, char **argv)
                  {"host_flags", host_flags},
                  {"copies", copies},
                  {"managed", managed},
+                 {"advice", advice},
                  {"pools", pools},
                  {"mapped_twice", [] { mapped_twice(false); }},
                  {"read_only", [] { mapped_twice(true); }},
