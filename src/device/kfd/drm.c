@@ -81,10 +81,8 @@ RP_EXPORT int drmCommandWriteRead(int fd, unsigned long command, void *data, uns
     int rc = rp_memory_buffer_from_id(&device->memory, id, &buffer);
     if (rc < 0)
         return rc;
-    if (buffer->imported) /* the offset would be taken for one in our own file */
-        rc = -EINVAL;
-    else
-        memcpy(data, &buffer->offset, sizeof buffer->offset);
+    uint64_t offset = rp_memory_mmap_offset(buffer);
+    memcpy(data, &offset, sizeof offset);
     rp_memory_buffer_unref(&device->memory, buffer);
     return rc;
 }

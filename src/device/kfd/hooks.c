@@ -388,6 +388,32 @@ RP_EXPORT int ioctl(int fd, unsigned long request, ...)
     return NEXT(ioctl)(fd, request, argument);
 }
 
+/* Not NEXT: the first call of all may come before dlsym() can allocate. */
+static void *map_memory(void *address, size_t bytes, int protection, int flags, int fd,
+                        off_t offset)
+{
+    struct rp_device *device;
+    if ((uint64_t)offset >= RP_MEMORY_IMPORT_OFFSET && offset > 0 && !(flags & MAP_ANONYMOUS) &&
+        (device = rp_device_get()) && rp_device_owns(device, fd)) {
+        void *mapped;
+        int rc = rp_memory_mmap_imported(&device->memory, address, bytes, protection, flags,
+                                         (uint64_t)offset, &mapped);
+        return rc < 0 ? (errno = -rc, MAP_FAILED) : mapped;
+    }
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+
+RP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return map_memory(address, bytes, protection, flags, fd, offset);
+}
+
+RP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
+                       off64_t offset)
+{
+    return map_memory(address, bytes, protection, flags, fd, offset);
+}
+
 /* The program sees its own handlers, not those of exec/guard.c. */
 
 RP_EXPORT int sigaction(int sig, const struct sigaction *restrict fresh,

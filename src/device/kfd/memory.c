@@ -249,6 +249,37 @@ int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer
     return buffer->imported ? buffer->file_fd : memory->store.fd;
 }
 
+enum { IMPORT_SHIFT = 40 }; /* bytes per import in the space of offsets: more than any buffer has */
+
+uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer)
+{
+    return buffer->imported ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << IMPORT_SHIFT)
+                            : buffer->offset;
+}
+
+int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
+                            int flags, uint64_t offset, void **ret_at)
+{
+    struct rp_buffer *buffer;
+    uint64_t id = (offset - RP_MEMORY_IMPORT_OFFSET) >> IMPORT_SHIFT;
+    uint64_t inside = offset & ((1ull << IMPORT_SHIFT) - 1);
+    int rc = id <= UINT32_MAX ? rp_memory_buffer_from_id(memory, (uint32_t)id, &buffer) : -EINVAL;
+    if (rc < 0)
+        return -EINVAL;
+    if (!buffer->imported || inside > buffer->bytes || bytes > buffer->bytes - inside) {
+        rc = -EINVAL;
+    } else {
+        long mapped = syscall(SYS_mmap, at, bytes, protection, flags, buffer->file_fd,
+                              buffer->offset + inside);
+        if (mapped == -1)
+            rc = -errno;
+        else
+            *ret_at = (void *)mapped;
+    }
+    rp_memory_buffer_unref(memory, buffer);
+    return rc;
+}
+
 /** For other processes; the program's own pages are in no file, so they get no record. */
 static int describe(struct rp_memory *memory, const struct rp_buffer *buffer, int write_end)
 {

@@ -112,6 +112,18 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
 /** The file that holds a buffer at its offset: the store's, or the exporter's. */
 int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer);
 
+/**
+ * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
+ * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
+ */
+uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer);
+
+#define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
+
+/** mmap() with an offset at or beyond RP_MEMORY_IMPORT_OFFSET. 0 or -errno. */
+int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
+                            int flags, uint64_t offset, void **ret_at);
+
 /** Maps part of a buffer at @p va (libdrm's view); @p replace drops what was there. */
 int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
                          uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace);
