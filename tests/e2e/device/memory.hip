@@ -282,16 +282,30 @@ static void fork_before()
     managed();
 }
 
-// After it, the child's HIP has an error for it.
+// After it, the child's HIP has an error for what it asks of the driver.
 static void fork_after()
 {
-    void *data;
+    void *data, *shared;
     HIP(hipMalloc(&data, 4096));
+    HIP(hipMallocManaged(&shared, 4096));
     pid_t pid = fork();
     if (pid == 0) {
+        static char page[8192];
         void *mine = nullptr;
+        hipIpcMemHandle_t handle;
+        hipMemAllocationProp prop = {};
+        hipMemGenericAllocationHandle_t physical;
+        prop.type = hipMemAllocationTypePinned;
+        prop.location.type = hipMemLocationTypeDevice;
         alarm(20); // a hang is a failure
-        _exit(hipMalloc(&mine, (size_t)64 << 20) == hipSuccess ? 8 : 7);
+        FAILS(hipMalloc(&mine, (size_t)64 << 20), hipErrorOutOfMemory);
+        FAILS(hipMallocManaged(&mine, 4096), hipErrorOutOfMemory);
+        FAILS(hipHostMalloc(&mine, (size_t)1 << 20), hipErrorOutOfMemory);
+        FAILS(hipHostRegister(page, sizeof page, 0), hipErrorInvalidValue);
+        FAILS(hipMemAdvise(shared, 4096, hipMemAdviseSetReadMostly, 0), hipErrorInvalidValue);
+        FAILS(hipIpcGetMemHandle(&handle, data), hipErrorInvalidValue);
+        FAILS(hipMemCreate(&physical, (size_t)2 << 20, &prop, 0), hipErrorOutOfMemory);
+        _exit(7);
     }
     CHECK(wait_for(pid) == 7);
     HIP(hipMemset(data, 0, 4096));
