@@ -118,13 +118,14 @@ int main(int argc, char **argv)
         float *c;
         float x;
         int n;
-    } chain = {c, 0.999f, 2000};
+    } chain = {c, 0.999f, 2000}, blend = {c, 0.75f, 300};
 
     struct bench benches[] = {
         {"compute",
          "fma_chain",
          {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
          {0}},
+        {"mixed", "mixed", {.grid = {65536}, .block = {256}, .args_bytes = sizeof blend}, {0}},
         {"half-dot",
          "half_dot",
          {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
          {0}},
     };
     const unsigned threads = rp_exec_threads();
-    const void *args[] = {&chain, &chain, &three, &square, &rows, &two, &bytes};
+    const void *args[] = {&chain, &blend, &chain, &three, &square, &rows, &two, &bytes};
     int status = 0;
     rp_exec_set_threads(1);
     for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++) {

@@ -339,6 +339,55 @@ extern "C" __global__ void fma_chain(float *out, float x, int n)
     out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
 
+// What arithmetic kernels are made of, in about their proportions: f32 most, then integers,
+// compares and selects, conversions, some scalar work and branches, a little f16 and f64.
+// test_kernels.c has the same function in C.
+extern "C" __global__ void mixed(unsigned *out, float x, int n)
+{
+#pragma clang fp contract(off)
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned random = t * 2654435761u + 12345, bits = t;
+    int k = t & 255, steps = 0;
+    float a = t * 0.001f, b = 1, c = x, low = 3, high = 0;
+    double sum = 0;
+    _Float16 h = 1;
+    for (int i = 0; i < n; i++) {
+        random = random * 1664525u + 1013904223u;
+        float f = (float)(random >> 8) * 0x1p-24f;
+        a = __builtin_fmaf(a, x, f);
+        b = __builtin_fmaf(b, -0.5f, a * f);
+        c = (c + b) * 0.25f - f;
+        a = __builtin_fmaf(c, 0.125f, a);
+        low = __builtin_fminf(low, __builtin_fabsf(c) + b);
+        high = __builtin_fmaxf(high, __builtin_fmaf(f, f, a));
+        k += f < 0.5f ? (int)(f * 100) : 3 - (k >> 2);
+        bits = (bits << 5 | bits >> 27) ^ ((random & 0xff00) + k);
+        bits += (random & 0xffffff) * (bits & 0xffffff);
+        b = bits & 1 << (i & 31) ? b * 0.5f : b + 0.75f;
+        if (k > 400) {
+            k -= i & 0x3f;
+            steps++;
+        }
+        c = c > 2 ? 2 : c;
+        if (random < 1u << 23) // in one of 512 rounds of a lane, one of 8 of a wave
+            c = a / (high + 1.5f);
+        if (i % 8 == 3) {
+            sum += (double)a * 0.5;
+            h = h * (_Float16)0.75f + (_Float16)f;
+        }
+    }
+    unsigned words[7];
+    __builtin_memcpy(words, &a, 4), __builtin_memcpy(words + 1, &b, 4);
+    __builtin_memcpy(words + 2, &c, 4), __builtin_memcpy(words + 3, &low, 4);
+    __builtin_memcpy(words + 4, &high, 4), __builtin_memcpy(words + 5, &sum, 8);
+    float half = (float)h;
+    unsigned all = 0, last;
+    __builtin_memcpy(&last, &half, 4);
+    for (int i = 0; i < 7; i++)
+        all = (all ^ words[i]) * 0x9e3779b1u;
+    out[t] = ((all ^ bits) * 31 + last) * 31 + k * 7 + steps;
+}
+
 // Products of halves into floats; in assembly, as the compiler may widen the halves first.
 extern "C" __global__ void half_dot(float *out, float x, int n)
 {

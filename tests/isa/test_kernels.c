@@ -636,6 +636,77 @@ static void atomics_are_traffic(void **state)
     assert_int_equal(f->sim.counts.write_bytes, 5 * 4);
 }
 
+/* ---- arithmetic of many kinds ---- */
+
+/* To f16 and back, nearest even: what is dropped is at most half of the last place kept. */
+static float as_half(double v)
+{
+    int exponent;
+    frexp(v, &exponent);
+    double place = ldexp(1, exponent < -13 ? -24 : exponent - 11);
+    return (float)(nearbyint(v / place) * place);
+}
+
+static uint32_t bits_of(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/* The kernel of that name, one work-item; in float and double this file fuses nothing. */
+static uint32_t mixed_item(uint32_t t, float x, int n)
+{
+    uint32_t random = t * 2654435761u + 12345, bits = t;
+    int32_t k = t & 255, steps = 0;
+    float a = (float)t * 0.001f, b = 1, c = x, low = 3, high = 0, h = 1;
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        random = random * 1664525u + 1013904223u;
+        float f = (float)(random >> 8) * 0x1p-24f;
+        a = fmaf(a, x, f);
+        b = fmaf(b, -0.5f, a * f);
+        c = (c + b) * 0.25f - f;
+        a = fmaf(c, 0.125f, a);
+        low = fminf(low, fabsf(c) + b);
+        high = fmaxf(high, fmaf(f, f, a));
+        k += f < 0.5f ? (int32_t)(f * 100) : 3 - (k >> 2);
+        bits = (bits << 5 | bits >> 27) ^ ((random & 0xff00) + (uint32_t)k);
+        bits += (random & 0xffffff) * (bits & 0xffffff);
+        b = bits & 1u << (i & 31) ? b * 0.5f : b + 0.75f;
+        if (k > 400) {
+            k -= i & 0x3f;
+            steps++;
+        }
+        c = c > 2 ? 2 : c;
+        if (random < 1u << 23)
+            c = a / (high + 1.5f);
+        if (i % 8 == 3) {
+            sum += (double)a * 0.5;
+            h = as_half((double)as_half((double)h * 0.75) + (double)as_half((double)f));
+        }
+    }
+    uint32_t words[7] = {bits_of(a), bits_of(b), bits_of(c), bits_of(low), bits_of(high)}, all = 0;
+    memcpy(words + 5, &sum, sizeof sum);
+    for (int i = 0; i < 7; i++)
+        all = (all ^ words[i]) * 0x9e3779b1u;
+    return ((all ^ bits) * 31 + bits_of(h)) * 31 + (uint32_t)(k * 7 + steps);
+}
+
+static void mixed_arithmetic(void **state)
+{
+    struct fixture *f = *state;
+    enum { ITEMS = 4 * 256, ROUNDS = 200 };
+    struct {
+        uint32_t *out;
+        float x;
+        int n;
+    } args = {sim_alloc(&f->sim, ITEMS * 4), 0.75f, ROUNDS};
+    run_ok(f, "mixed", 4, 256, &args, sizeof args);
+    for (uint32_t t = 0; t < ITEMS; t++)
+        assert_int_equal(args.out[t], mixed_item(t, args.x, ROUNDS));
+}
+
 /* ---- determinism ---- */
 
 static void budgets_do_not_matter(void **state)
@@ -673,6 +744,7 @@ int main(void)
         TEST(scratch),
         TEST(flat_pointers),
         TEST(recursion),
+        TEST(mixed_arithmetic),
         TEST(integer_division),
         TEST(long_division),
         TEST(global_atomics),
