@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "device/exec/dispatch.h"
 
 /* LLVM AMDGPU guide, "Relocation Records". */
 enum { R_AMDGPU_ABS64 = 3, R_AMDGPU_RELATIVE64 = 13 };
@@ -282,6 +283,7 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
             s->between(s, s->between_arg);
     s->counts = *rp_dispatch_counts(d);
     s->fault = *rp_dispatch_fault(d);
+    s->slices = d->next_order;
     rp_dispatch_free(d);
     return state;
 }

@@ -34,6 +34,7 @@ struct sim {
     uint32_t last_interrupt;
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */
+    uint64_t slices;         /**< of the last launch: exec/dispatch.h */
     struct rp_fault fault;
 };
 

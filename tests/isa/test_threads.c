@@ -355,6 +355,33 @@ static void all_resident(void **state)
     same_with_any_threads(f, &r);
 }
 
+/* Several workgroups a slice, and back to one at a time where they wait for one another. */
+static void short_workgroups(void **state)
+{
+    struct fixture *f = *state;
+    enum { BLOCKS = 4000, THREADS = 64 };
+    struct {
+        uint32_t *out;
+        int32_t *flag, first;
+    } args = {sim_alloc(&f->sim, BLOCKS * THREADS * 4), sim_alloc(&f->sim, BLOCKS * 4), BLOCKS};
+    struct run r = {.kernel = "wait_among_short",
+                    .blocks = BLOCKS,
+                    .threads = THREADS,
+                    .args = &args,
+                    .args_bytes = sizeof args,
+                    .memory = {args.out, args.flag},
+                    .bytes = {BLOCKS * THREADS * 4, BLOCKS * 4},
+                    .expected = RP_RUN_DONE};
+    same_with_any_threads(f, &r);
+    assert_true(f->sim.slices < BLOCKS / 4);
+    args.first = 3000;
+    same_with_any_threads(f, &r);
+    for (uint32_t i = 0; i < BLOCKS * THREADS; i++)
+        assert_int_equal(args.out[i], work(i / THREADS, 2));
+    for (int b = 0; b < BLOCKS; b++)
+        assert_int_equal(args.flag[b], b >= args.first);
+}
+
 static void clock_values(void **state)
 {
     struct fixture *f = *state;
@@ -377,9 +404,10 @@ static void clock_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(float_sums),  TEST(float_results), TEST(own_atomics_seen), TEST(tickets),
-        TEST(uneven_work), TEST(grid_barriers), TEST(look_back),        TEST(spin_lock),
-        TEST(last_block),  TEST(first_fault),   TEST(all_resident),     TEST(clock_values),
+        TEST(float_sums),       TEST(float_results), TEST(own_atomics_seen), TEST(tickets),
+        TEST(uneven_work),      TEST(grid_barriers), TEST(look_back),        TEST(spin_lock),
+        TEST(last_block),       TEST(first_fault),   TEST(all_resident),     TEST(clock_values),
+        TEST(short_workgroups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

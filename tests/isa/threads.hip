@@ -178,6 +178,20 @@ extern "C" __global__ void wait_for_next(int *flag)
     __hip_atomic_store(&flag[b], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+// Short blocks, and behind them some that wait for their neighbour, eight at a time: with it they
+// would have been given to one place of the device.
+extern "C" __global__ void wait_among_short(unsigned *out, int *flag, int first)
+{
+    int b = blockIdx.x;
+    out[b * blockDim.x + threadIdx.x] = work(b, 2);
+    if (threadIdx.x || b < first)
+        return;
+    if (b % 8 != 7)
+        while (!__hip_atomic_load(&flag[b + 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+    __hip_atomic_store(&flag[b], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 // What every workgroup is told about itself.
 extern "C" __global__ void clock_starts(unsigned long long *out)
 {

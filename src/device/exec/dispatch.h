@@ -96,7 +96,8 @@ struct rp_hand {
 
 /** What happened in a round, as far as its slices have retired. */
 struct rp_round {
-    uint64_t slices, idle, groups_ended;
+    uint64_t slices, groups_ended;
+    uint64_t idle;           /**< slices in which every wave waited and no workgroup ended */
     struct rp_totals totals; /**< when the latest of them retired */
 };
 
@@ -128,7 +129,8 @@ struct rp_dispatch {
     pthread_mutex_t lock; /**< for all that follows */
     pthread_cond_t changed;
     unsigned sleepers;
-    unsigned running; /**< hands that execute a slice */
+    unsigned running;   /**< hands that execute a slice */
+    unsigned suspended; /**< lanes in that state */
     uint64_t next_order;
     struct rp_lane *lane_head, *lane_tail;     /**< by rp_lane.next */
     struct rp_lane *issued_head, *issued_tail; /**< by rp_lane.next_issued */

@@ -23,7 +23,7 @@ static struct {
     unsigned sleepers;
     unsigned wanted;           /* threads in all, the caller's included; 0 = not yet known */
     uint64_t help_after;       /* instructions */
-} pool = {.help_after = 65536, /* less than a millisecond: waking a thread takes up to a tenth */
+} pool = {.help_after = 16384, /* 0.2 ms: waking a thread takes up to 0.1 */
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .posted = PTHREAD_COND_INITIALIZER,
           .withdrawn = PTHREAD_COND_INITIALIZER};

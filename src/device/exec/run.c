@@ -295,7 +295,8 @@ static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct
         memcpy(lane->fault.group_id, g->id, sizeof g->id);
     }
     /* Every wave that could run went to sleep in turn: let other workgroups change that. */
-    if (g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier) {
+    if (state == GROUP_MORE &&
+        g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier) {
         lane->idle = true;
         lane->left = 0;
     }

@@ -255,7 +255,7 @@ static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
     lane->known = d->totals;
     struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
     round->slices++;
-    round->idle += lane->idle;
+    round->idle += lane->idle && !lane->done.groups;
     round->groups_ended += lane->done.groups;
     round->totals = d->totals;
     if (lane->faulted) {
@@ -299,7 +299,7 @@ static struct rp_lane *pick(struct rp_dispatch *d)
     if (lane && lane->state == RP_LANE_PARKED)
         return lane;
     uint64_t limit = __atomic_load_n(&d->fault_order, __ATOMIC_RELAXED);
-    for (; lane && lane->order < limit; lane = lane->next_issued)
+    for (; d->suspended && lane && lane->order < limit; lane = lane->next_issued)
         if (lane->state == RP_LANE_SUSPENDED)
             return lane;
     return issue(d);
@@ -315,6 +315,7 @@ static void finish(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lan
     switch (state) {
     case RP_SLICE_SUSPENDED:
         lane->state = RP_LANE_SUSPENDED;
+        d->suspended++;
         break;
     case RP_SLICE_TURN:
         lane->state = RP_LANE_PARKED;
@@ -333,6 +334,7 @@ static void finish(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lan
 
 static void execute(struct rp_dispatch *d, struct rp_hand *h, struct rp_lane *lane)
 {
+    d->suspended -= lane->state == RP_LANE_SUSPENDED;
     lane->state = RP_LANE_RUNNING;
     d->running++;
     pthread_mutex_unlock(&d->lock);
