@@ -134,8 +134,11 @@ static void *helper(void *arg)
         pthread_mutex_lock(&pool.lock);
         if (!--d->helpers)
             pthread_cond_broadcast(&pool.withdrawn);
-        if (!hand) /* out of memory: others will do it */
+        if (!hand) { /* out of memory: others will do it */
+            pool.sleepers++;
             pthread_cond_wait(&pool.posted, &pool.lock);
+            pool.sleepers--;
+        }
     }
     return NULL;
 }

@@ -179,6 +179,7 @@ static void device_free(struct rp_device *device)
     for (unsigned i = 1; i < device->gpu_count; i++)
         if (device->gpus[i].fd > 0)
             close(device->gpus[i].fd);
+    rp_store_times_release(&device->stores);
     rp_memory_close(&device->memory);
     free(device);
 }

@@ -269,9 +269,9 @@ void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned 
     char name[512], line[1024];
     rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
     int used = snprintf(line, sizeof line,
-                        "rocm-perf-device: kernel %s: has waited for %u seconds: all its waves "
+                        "rocm-perf-device: %skernel %s: has waited for %u seconds: all its waves "
                         "sleep or poll memory, until the host or another queue changes it\n",
-                        name, seconds);
+                        cp->label, name, seconds);
     print_line(cp, line, used, sizeof line);
 }
 

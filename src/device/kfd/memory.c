@@ -1,17 +1,10 @@
-#include "memory.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "device/exec/exec.h"
-#include "dmabuf.h"
+#include "memory_private.h"
 #include "topology.h"
 
 /* Sparse: it only has to be larger than everything that can be modelled at once. */
@@ -29,8 +22,7 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
     return rp_store_open(&memory->store, store_bytes, RP_MEMORY_RESERVED_BYTES);
 }
 
-/** Makes room for one more element and clears the new ones. */
-static int grow(void **array, size_t *capacity, size_t element_bytes)
+int rp_memory_grow(void **array, size_t *capacity, size_t element_bytes)
 {
     size_t larger = *capacity ? *capacity * 2 : 32;
     void *grown = realloc(*array, larger * element_bytes);
@@ -98,14 +90,14 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     return 0;
 }
 
-/** An empty buffer, not yet in the table: put_buffer() does that. */
-static int buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffer)
+int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffer)
 {
     size_t slot = 0;
     while (slot < memory->buffer_capacity && memory->buffers[slot])
         slot++;
     if (slot == memory->buffer_capacity &&
-        grow((void **)&memory->buffers, &memory->buffer_capacity, sizeof *memory->buffers) < 0)
+        rp_memory_grow((void **)&memory->buffers, &memory->buffer_capacity,
+                       sizeof *memory->buffers) < 0)
         return -ENOMEM;
     struct rp_buffer *buffer = malloc(sizeof *buffer);
     if (!buffer)
@@ -115,7 +107,7 @@ static int buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffer)
     return 0;
 }
 
-static void put_buffer(struct rp_memory *memory, struct rp_buffer *buffer)
+void rp_memory_buffer_put(struct rp_memory *memory, struct rp_buffer *buffer)
 {
     account(memory, buffer, +1);
     memory->buffers[buffer->id - 1] = buffer;
@@ -125,7 +117,7 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
                       struct rp_buffer **ret_buffer)
 {
     struct rp_buffer *buffer;
-    int rc = buffer_slot(memory, &buffer);
+    int rc = rp_memory_buffer_slot(memory, &buffer);
     if (rc < 0)
         return rc;
     buffer->flags = args->flags;
@@ -136,25 +128,17 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
         free(buffer);
         return rc;
     }
-    put_buffer(memory, buffer);
+    rp_memory_buffer_put(memory, buffer);
     *ret_buffer = buffer;
     return 0;
 }
 
-/** Ends an imported buffer's life here. */
-static void drop_import(struct rp_buffer *buffer)
-{
-    syscall(SYS_munmap, buffer->host, buffer->bytes); /* munmap() is hooked and takes our lock */
-    close(buffer->file_fd);
-    close(buffer->dmabuf_fd);
-}
-
-static void unref(struct rp_memory *memory, struct rp_buffer *buffer)
+void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer *buffer)
 {
     if (--buffer->refs > 0)
         return;
     if (buffer->imported)
-        drop_import(buffer);
+        rp_memory_drop_import(buffer);
     else if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
         rp_store_free(&memory->store, buffer->offset, buffer->bytes);
     account(memory, buffer, -1);
@@ -165,7 +149,7 @@ static void unref(struct rp_memory *memory, struct rp_buffer *buffer)
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer)
 {
     pthread_mutex_lock(&memory->lock);
-    unref(memory, buffer);
+    rp_memory_buffer_drop(memory, buffer);
     pthread_mutex_unlock(&memory->lock);
 }
 
@@ -188,7 +172,7 @@ static int map_range(struct rp_vm *vm, const struct rp_vm_range *range)
     return rc;
 }
 
-static struct rp_memory_handle *lookup(struct rp_memory *memory, uint64_t handle)
+struct rp_memory_handle *rp_memory_lookup(struct rp_memory *memory, uint64_t handle)
 {
     uint64_t slot = (handle & UINT32_MAX) - 1;
     if (handle >> 32 < RP_TOPOLOGY_GPU_ID ||
@@ -198,14 +182,15 @@ static struct rp_memory_handle *lookup(struct rp_memory *memory, uint64_t handle
     return &memory->handles[slot];
 }
 
-static int handle_new(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer, uint64_t va,
-                      uint64_t *ret_handle)
+int rp_memory_handle_new(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+                         uint64_t va, uint64_t *ret_handle)
 {
     size_t slot = 0;
     while (slot < memory->handle_capacity && memory->handles[slot].buffer)
         slot++;
     if (slot == memory->handle_capacity &&
-        grow((void **)&memory->handles, &memory->handle_capacity, sizeof *memory->handles) < 0)
+        rp_memory_grow((void **)&memory->handles, &memory->handle_capacity,
+                       sizeof *memory->handles) < 0)
         return -ENOMEM;
     memory->handles[slot] = (struct rp_memory_handle){.buffer = buffer, .va = va};
     *ret_handle = (uint64_t)rp_topology_gpu_id(gpu) << 32 | (slot + 1);
@@ -225,240 +210,18 @@ static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handl
     return 0;
 }
 
-/* ---- dmabuf descriptors ------------------------------------------------------------------- */
-
-/** Lets go of buffers whose last descriptor was closed. */
-static void reap_dmabufs(struct rp_memory *memory)
-{
-    for (size_t i = 0; i < memory->dmabuf_count;) {
-        struct rp_dmabuf *dmabuf = &memory->dmabufs[i];
-        struct pollfd probe = {.fd = dmabuf->read_end, .events = POLLIN};
-        if (poll(&probe, 1, 0) <= 0 || !(probe.revents & (POLLHUP | POLLNVAL))) {
-            i++;
-            continue;
-        }
-        if (!(probe.revents & POLLNVAL)) /* else somebody closed our descriptor */
-            close(dmabuf->read_end);
-        unref(memory, dmabuf->buffer);
-        memory->dmabufs[i] = memory->dmabufs[--memory->dmabuf_count];
-    }
-}
-
-int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer)
-{
-    return buffer->imported ? buffer->file_fd : memory->store.fd;
-}
-
-enum { IMPORT_SHIFT = 40 }; /* bytes per import in the space of offsets: more than any buffer has */
-
-uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer)
-{
-    return buffer->imported ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << IMPORT_SHIFT)
-                            : buffer->offset;
-}
-
-int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
-                            int flags, uint64_t offset, void **ret_at)
-{
-    struct rp_buffer *buffer;
-    uint64_t id = (offset - RP_MEMORY_IMPORT_OFFSET) >> IMPORT_SHIFT;
-    uint64_t inside = offset & ((1ull << IMPORT_SHIFT) - 1);
-    int rc = id <= UINT32_MAX ? rp_memory_buffer_from_id(memory, (uint32_t)id, &buffer) : -EINVAL;
-    if (rc < 0)
-        return -EINVAL;
-    if (!buffer->imported || inside > buffer->bytes || bytes > buffer->bytes - inside) {
-        rc = -EINVAL;
-    } else {
-        long mapped = syscall(SYS_mmap, at, bytes, protection, flags, buffer->file_fd,
-                              buffer->offset + inside);
-        if (mapped == -1)
-            rc = -errno;
-        else
-            *ret_at = (void *)mapped;
-    }
-    rp_memory_buffer_unref(memory, buffer);
-    return rc;
-}
-
-/** For other processes; the program's own pages are in no file, so they get no record. */
-static int describe(struct rp_memory *memory, const struct rp_buffer *buffer, int write_end)
-{
-    struct rp_dmabuf_record record = {.offset = buffer->offset,
-                                      .bytes = buffer->bytes,
-                                      .flags = buffer->flags,
-                                      .gpu = buffer->gpu,
-                                      .metadata = buffer->metadata};
-    if (!(buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT)))
-        return 0;
-    return rp_dmabuf_describe(write_end, rp_memory_buffer_file(memory, buffer), &record);
-}
-
-static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int fd_flags,
-                         int *ret_fd)
-{
-    if (memory->dmabuf_count == memory->dmabuf_capacity &&
-        grow((void **)&memory->dmabufs, &memory->dmabuf_capacity, sizeof *memory->dmabufs) < 0)
-        return -ENOMEM;
-    int ends[2];
-    struct stat st;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    if (!(fd_flags & O_CLOEXEC))
-        fcntl(ends[1], F_SETFD, 0);
-    fstat(ends[0], &st);
-    int rc = describe(memory, buffer, ends[1]);
-    if (rc < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return rc;
-    }
-    buffer->refs++;
-    memory->dmabufs[memory->dmabuf_count++] = (struct rp_dmabuf){
-        .read_end = ends[0], .dev = st.st_dev, .ino = st.st_ino, .buffer = buffer};
-    *ret_fd = ends[1];
-    return 0;
-}
-
-static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return NULL;
-    for (size_t i = 0; i < memory->dmabuf_count; i++)
-        if (memory->dmabufs[i].ino == st.st_ino && memory->dmabufs[i].dev == st.st_dev)
-            return memory->dmabufs[i].buffer;
-    for (size_t i = 0; i < memory->buffer_capacity; i++) {
-        struct rp_buffer *buffer = memory->buffers[i];
-        if (buffer && buffer->imported && buffer->ino == st.st_ino && buffer->dev == st.st_dev)
-            return buffer;
-    }
-    return NULL;
-}
-
-/** Maps what a record describes; the buffer takes @p file_fd over on success. */
-static int map_import(struct rp_buffer *buffer, const struct rp_dmabuf_record *record, int fd,
-                      int file_fd)
-{
-    struct stat st;
-    int keep = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (keep < 0)
-        return -errno;
-    fstat(keep, &st);
-    void *host = mmap(NULL, record->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                      file_fd, (off_t)record->offset);
-    if (host == MAP_FAILED) {
-        int rc = -errno;
-        close(keep);
-        return rc;
-    }
-    madvise(host, record->bytes, MADV_DONTFORK); /* as the store's window */
-    madvise(host, record->bytes, MADV_DONTDUMP);
-    buffer->imported = true;
-    buffer->file_fd = file_fd;
-    buffer->dmabuf_fd = keep;
-    buffer->dev = st.st_dev;
-    buffer->ino = st.st_ino;
-    buffer->host = host;
-    return 0;
-}
-
-static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
-{
-    struct rp_dmabuf_record record;
-    struct rp_buffer *buffer;
-    int file_fd;
-    int rc = rp_dmabuf_resolve(fd, &record, &file_fd);
-    if (rc < 0)
-        return rc;
-    rc = record.gpu < memory->gpu_count ? buffer_slot(memory, &buffer) : -EINVAL;
-    if (rc == 0) {
-        buffer->flags = record.flags;
-        buffer->gpu = record.gpu;
-        buffer->bytes = record.bytes;
-        buffer->offset = record.offset;
-        buffer->metadata = record.metadata;
-        rc = map_import(buffer, &record, fd, file_fd);
-        if (rc < 0)
-            free(buffer);
-    }
-    if (rc < 0) {
-        close(file_fd);
-        return rc;
-    }
-    put_buffer(memory, buffer);
-    *ret_buffer = buffer;
-    return 0;
-}
-
-/** A new reference to the buffer behind a descriptor of this or another process. */
-static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
-{
-    struct rp_buffer *buffer = find_dmabuf(memory, fd);
-    if (!buffer)
-        return import_foreign(memory, fd, ret_buffer);
-    buffer->refs++;
-    *ret_buffer = buffer;
-    return 0;
-}
-
-int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd)
-{
-    pthread_mutex_lock(&memory->lock);
-    reap_dmabufs(memory);
-    struct rp_memory_handle *h = lookup(memory, handle);
-    int rc = h ? export_buffer(memory, h->buffer, fd_flags, ret_fd) : -EINVAL;
-    pthread_mutex_unlock(&memory->lock);
-    return rc;
-}
-
-int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
-{
-    pthread_mutex_lock(&memory->lock);
-    int rc = ref_dmabuf(memory, fd, ret_buffer);
-    pthread_mutex_unlock(&memory->lock);
-    return rc;
-}
-
-int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer)
-{
-    pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer =
-        id > 0 && id <= memory->buffer_capacity ? memory->buffers[id - 1] : NULL;
-    if (buffer) {
-        buffer->refs++;
-        *ret_buffer = buffer;
-    }
-    pthread_mutex_unlock(&memory->lock);
-    return buffer ? 0 : -ENOENT;
-}
-
-int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
-                     uint64_t *ret_handle)
-{
-    pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer;
-    int rc = ref_dmabuf(memory, fd, &buffer);
-    if (rc == 0) {
-        rc = handle_new(memory, gpu, buffer, va, ret_handle);
-        if (rc < 0)
-            unref(memory, buffer);
-    }
-    pthread_mutex_unlock(&memory->lock);
-    return rc;
-}
-
 /* ---- the driver's calls ------------------------------------------------------------------- */
 
 static int alloc_locked(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args)
 {
     struct rp_buffer *buffer;
-    reap_dmabufs(memory);
+    rp_memory_reap_dmabufs(memory);
     int rc = buffer_new(memory, gpu, args, &buffer);
     if (rc < 0)
         return rc;
-    rc = handle_new(memory, gpu, buffer, args->va, &args->handle);
+    rc = rp_memory_handle_new(memory, gpu, buffer, args->va, &args->handle);
     if (rc < 0) {
-        unref(memory, buffer);
+        rp_memory_buffer_drop(memory, buffer);
         return rc;
     }
     if (!(args->flags & RP_KFD_MEM_USERPTR))
@@ -476,26 +239,54 @@ int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc 
     return rc;
 }
 
-/* Decoded instructions are dropped after the lock is released: the executor calls back into this
- * file while it holds its own. */
+/* Decoded instructions are dropped after the lock is released, and running work is waited for: the
+ * executor calls back into this file while it holds its own. */
+static void drop_uses(uint64_t va, uint64_t bytes)
+{
+    rp_exec_invalidate_code(va, bytes);
+    rp_exec_settle();
+}
 
 int rp_memory_free(struct rp_memory *memory, uint64_t handle)
 {
-    uint64_t va = 0, bytes = 0;
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = lookup(memory, handle);
+    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
+    struct rp_memory_handle old = h ? *h : (struct rp_memory_handle){0};
     int rc = h ? unmap_handle(memory, h, UINT32_MAX) : -EINVAL;
-    if (rc == 0) {
-        va = h->va;
-        bytes = h->buffer->bytes;
-        unref(memory, h->buffer);
+    if (rc == 0)
         h->buffer = NULL;
-    }
-    reap_dmabufs(memory);
     pthread_mutex_unlock(&memory->lock);
-    if (va)
-        rp_exec_invalidate_code(va, bytes);
-    return rc;
+    if (rc < 0)
+        return rc;
+    if (old.va)
+        drop_uses(old.va, old.buffer->bytes);
+    pthread_mutex_lock(&memory->lock);
+    rp_memory_buffer_drop(memory,
+                          old.buffer); /* now that nobody uses it: somebody else gets its storage */
+    rp_memory_reap_dmabufs(memory);
+    pthread_mutex_unlock(&memory->lock);
+    return 0;
+}
+
+/** Maps what is not mapped yet of the program's own pages: they may have been gone meanwhile. */
+static int map_again(struct rp_vm *vm, const struct rp_vm_range *all)
+{
+    for (uint64_t va = all->begin; va < all->end;) {
+        const struct rp_vm_range *next = rp_vm_next(vm, va);
+        if (next && next->begin <= va) {
+            va = next->end;
+            continue;
+        }
+        struct rp_vm_range hole = *all;
+        hole.begin = va;
+        if (next && next->begin < hole.end)
+            hole.end = next->begin;
+        int rc = rp_vm_map(vm, &hole);
+        if (rc < 0)
+            return rc;
+        va = hole.end;
+    }
+    return 0;
 }
 
 static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle, uint32_t gpus)
@@ -512,9 +303,10 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle,
         .shared = (uint64_t)(uintptr_t)buffer->host == handle->va,
     };
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++) {
-        if (!(gpus & ~handle->mapped & 1u << gpu))
+        bool mapped = handle->mapped & 1u << gpu;
+        if (!(gpus & 1u << gpu) || (mapped && !range.shared))
             continue;
-        int rc = map_range(&memory->vm[gpu], &range);
+        int rc = mapped ? map_again(&memory->vm[gpu], &range) : map_range(&memory->vm[gpu], &range);
         if (rc < 0)
             return rc;
         memory->shared_ranges += range.shared;
@@ -526,7 +318,7 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle,
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = lookup(memory, handle);
+    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
     int rc = h ? map_handle(memory, h, gpus) : -EINVAL;
     pthread_mutex_unlock(&memory->lock);
     return rc;
@@ -536,7 +328,7 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     uint64_t va = 0, bytes = 0;
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = lookup(memory, handle);
+    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
     int rc = h ? unmap_handle(memory, h, gpus) : -EINVAL;
     if (rc == 0) {
         va = h->va;
@@ -544,7 +336,7 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
     }
     pthread_mutex_unlock(&memory->lock);
     if (va)
-        rp_exec_invalidate_code(va, bytes);
+        drop_uses(va, bytes);
     return rc;
 }
 
@@ -574,7 +366,7 @@ int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffe
         rc = map_range(&memory->vm[gpu], &range);
     pthread_mutex_unlock(&memory->lock);
     if (replace)
-        rp_exec_invalidate_code(va, bytes);
+        drop_uses(va, bytes);
     return rc;
 }
 
@@ -583,145 +375,8 @@ int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint
     pthread_mutex_lock(&memory->lock);
     int rc = rp_vm_unmap(&memory->vm[gpu], va, va + bytes);
     pthread_mutex_unlock(&memory->lock);
-    rp_exec_invalidate_code(va, bytes);
+    drop_uses(va, bytes);
     return rc;
-}
-
-/* ---- the program's own pages -------------------------------------------------------------- */
-
-int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
-                         bool visible, bool writable)
-{
-    struct rp_vm *vm = &memory->vm[gpu];
-    while (va < end) {
-        const struct rp_vm_range *next = rp_vm_next(vm, va);
-        bool hole = !next || next->begin > va;
-        uint64_t stop = !next ? end : hole ? next->begin : next->end;
-        bool wrong = !hole && next->svm && (!visible || next->writable != writable);
-        if (stop > end)
-            stop = end;
-        if (wrong && rp_vm_unmap(vm, va, stop) < 0)
-            return -ENOMEM;
-        struct rp_vm_range shared = {
-            .begin = va, .end = stop, .writable = writable, .shared = true, .svm = true};
-        int rc = visible && (hole || wrong) ? rp_vm_map(vm, &shared) : 0;
-        if (rc < 0)
-            return rc;
-        memory->shared_ranges++;
-        va = stop;
-    }
-    return 0;
-}
-
-/** Returns whether anything was shared. */
-static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
-{
-    uint64_t generation = vm->generation;
-    const struct rp_vm_range *range;
-    while (va < end && (range = rp_vm_next(vm, va)) && range->begin < end) {
-        uint64_t stop = range->end < end ? range->end : end;
-        if (range->shared && rp_vm_unmap(vm, va, stop) < 0)
-            break;
-        va = stop;
-    }
-    return vm->generation != generation;
-}
-
-void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
-{
-    if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
-        return;
-    pthread_mutex_lock(&memory->lock);
-    bool changed = false;
-    /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
-    rp_svm_ranges_forget(&memory->svm, va, va + bytes);
-    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
-        changed |= unshare_locked(&memory->vm[gpu], va, va + bytes);
-    pthread_mutex_unlock(&memory->lock);
-    if (changed) /* a kernel may be using these pages: its next access is to fault */
-        rp_exec_settle();
-}
-
-/* ---- what kernels see --------------------------------------------------------------------- */
-
-void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
-                          int write)
-{
-    pthread_mutex_lock(&memory->lock);
-    void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
-    pthread_mutex_unlock(&memory->lock);
-    return host;
-}
-
-/** Changes with every page table: the program's mappings have changed too, then. */
-static uint64_t generations(const struct rp_memory *memory)
-{
-    uint64_t sum = 1;
-    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
-        sum += memory->vm[gpu].generation;
-    return sum;
-}
-
-/** The program's own pages around @p va, as far as the GPU's page table says nothing of them. */
-static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va, bool write,
-                   uint64_t *ret_begin, uint64_t *ret_end)
-{
-    uint64_t begin, end;
-    uint64_t said_begin, said_end;
-    /* Of what something was said, the page table has what may be seen. */
-    if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
-        !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
-        return false;
-    if (said_begin > begin)
-        begin = said_begin;
-    if (said_end < end)
-        end = said_end;
-    const struct rp_vm_range *next = rp_vm_next(vm, va);
-    const struct rp_vm_range *before = next ? next : vm->ranges + vm->count;
-    if (next && next->begin < end)
-        end = next->begin;
-    if (before > vm->ranges && before[-1].end > begin)
-        begin = before[-1].end;
-    *ret_begin = begin;
-    *ret_end = end;
-    return true;
-}
-
-bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
-{
-    uint64_t begin, end;
-    pthread_mutex_lock(&memory->lock);
-    bool is = rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
-    pthread_mutex_unlock(&memory->lock);
-    return is;
-}
-
-int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
-                    uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
-{
-    pthread_mutex_lock(&memory->lock);
-    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
-    int found = range && (!write || range->writable);
-    if (found) {
-        *ret_begin = range->begin;
-        *ret_end = range->end;
-        *ret_delta = range->delta;
-    } else if (!range && memory->xnack &&
-               borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
-        *ret_delta = 0;
-        found = 1;
-    }
-    pthread_mutex_unlock(&memory->lock);
-    return found;
-}
-
-enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
-{
-    pthread_mutex_lock(&memory->lock);
-    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
-    unsigned home = range ? range->home : memory->xnack ? 0 : gpu + 1;
-    pthread_mutex_unlock(&memory->lock);
-    return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
 }
 
 void rp_memory_close(struct rp_memory *memory)
@@ -730,7 +385,7 @@ void rp_memory_close(struct rp_memory *memory)
         close(memory->dmabufs[i].read_end);
     for (size_t i = 0; i < memory->buffer_capacity; i++) {
         if (memory->buffers[i] && memory->buffers[i]->imported)
-            drop_import(memory->buffers[i]);
+            rp_memory_drop_import(memory->buffers[i]);
         free(memory->buffers[i]);
     }
     free(memory->buffers);

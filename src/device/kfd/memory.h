@@ -91,7 +91,8 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
 int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args);
 int rp_memory_free(struct rp_memory *memory, uint64_t handle);
 
-/** MAP_MEMORY_TO_GPU and its reverse, for each of @p gpus; mapping again changes nothing. */
+/** MAP_MEMORY_TO_GPU and its reverse, for each of @p gpus. Mapping again changes
+ *  nothing, but brings back what the program unmapped of its own pages meanwhile. */
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 

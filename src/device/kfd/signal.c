@@ -1,6 +1,7 @@
 #include "signal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 {
@@ -47,18 +48,48 @@ int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value)
     return 0;
 }
 
-static unsigned store_slot(uint64_t va)
+/** The slot of an address, or the empty one where it belongs. There is always an empty one. */
+static struct rp_store_time *store_slot(const struct rp_store_times *times, uint64_t va)
 {
-    return (unsigned)((va >> 3) * 0x9e3779b97f4a7c15ull >> 54); /* 10 bits: RP_STORE_TIMES */
+    size_t at = (size_t)((va >> 3) * 0x9e3779b97f4a7c15ull >> 32);
+    for (;; at++) {
+        struct rp_store_time *slot = &times->slots[at & (times->capacity - 1)];
+        if (slot->va == va || slot->va == 0)
+            return slot;
+    }
+}
+
+static int grow(struct rp_store_times *times)
+{
+    struct rp_store_times larger = {.count = times->count,
+                                    .capacity = times->capacity ? times->capacity * 2 : 1024};
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return -ENOMEM;
+    for (size_t i = 0; i < times->capacity; i++)
+        if (times->slots[i].va)
+            *store_slot(&larger, times->slots[i].va) = times->slots[i];
+    free(times->slots);
+    *times = larger;
+    return 0;
 }
 
 void rp_signal_note_store(const struct rp_cp *cp, uint64_t va, uint64_t ticks)
 {
-    if (!cp->stores)
+    struct rp_store_times *times = cp->stores;
+    va &= ~7ull;
+    /* Without host memory the order in modelled time suffers, no result. */
+    if (!times || va == 0 || (2 * (times->count + 1) > times->capacity && grow(times) < 0))
         return;
-    unsigned slot = store_slot(va & ~7ull);
-    __atomic_store_n(&cp->stores->slots[slot].ticks, ticks, __ATOMIC_RELAXED);
-    __atomic_store_n(&cp->stores->slots[slot].va, va & ~7ull, __ATOMIC_RELAXED);
+    struct rp_store_time *slot = store_slot(times, va);
+    times->count += slot->va == 0;
+    *slot = (struct rp_store_time){va, ticks};
+}
+
+void rp_store_times_release(struct rp_store_times *times)
+{
+    free(times->slots);
+    *times = (struct rp_store_times){0};
 }
 
 uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va)
@@ -68,12 +99,10 @@ uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va)
         rp_signal_at(cp->host, value_va - offsetof(struct rp_amd_signal, value));
     if (signal && signal->end_ticks <= now)
         end = signal->end_ticks;
-    if (cp->stores) {
-        unsigned slot = store_slot(value_va);
-        uint64_t ticks = __atomic_load_n(&cp->stores->slots[slot].ticks, __ATOMIC_RELAXED);
-        if (__atomic_load_n(&cp->stores->slots[slot].va, __ATOMIC_RELAXED) == value_va &&
-            ticks > end && ticks <= now)
-            end = ticks;
+    if (cp->stores && cp->stores->capacity) {
+        const struct rp_store_time *stored = store_slot(cp->stores, value_va);
+        if (stored->va == value_va && stored->ticks > end && stored->ticks <= now)
+            end = stored->ticks;
     }
     return end;
 }

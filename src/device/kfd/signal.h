@@ -5,20 +5,26 @@
 #ifndef RP_DEVICE_KFD_SIGNAL_H
 #define RP_DEVICE_KFD_SIGNAL_H
 
+#include <stddef.h>
+
 #include "packet.h"
 
-enum { RP_STORE_TIMES = 1024 };
+struct rp_store_time {
+    uint64_t va, ticks; /**< va 0 = empty */
+};
 
 /**
  * When the DMA engines last stored to an address. They complete a signal with a bare atomic, so
- * the signal itself does not say when; a packet that waits for it must not start before. Direct
- * mapped: a lost entry costs order in modelled time, never a result.
+ * the signal itself does not say when; a packet that waits for it must not start before. A hash
+ * table that grows, so that modelled time does not depend on which addresses share a slot. Used
+ * by the thread that serves the queues, alone. Zeroed = empty.
  */
 struct rp_store_times {
-    struct {
-        uint64_t va, ticks;
-    } slots[RP_STORE_TIMES];
+    struct rp_store_time *slots;
+    size_t count, capacity; /**< capacity is a power of two, at most half of it used */
 };
+
+void rp_store_times_release(struct rp_store_times *times);
 
 /** The signal at @p va in this process, or NULL if it is not mapped for writing. */
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va);

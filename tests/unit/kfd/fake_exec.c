@@ -91,6 +91,8 @@ void rp_exec_dma_end(void)
 
 void rp_exec_settle(void)
 {
+    if (fake_exec.on_settle)
+        fake_exec.on_settle(fake_exec.settle_ctx);
 }
 
 int rp_guard_install(void)

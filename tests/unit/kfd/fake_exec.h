@@ -14,6 +14,8 @@ struct fake_exec {
     struct rp_launch launch; /**< the last one */
     unsigned launched, freed;
     unsigned invalidated;
+    void (*on_settle)(void *ctx); /**< what rp_exec_settle calls, if it is set */
+    void *settle_ctx;
 };
 
 extern struct fake_exec fake_exec;

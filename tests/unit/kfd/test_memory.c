@@ -311,6 +311,67 @@ static void shared_pages(void **state)
     munmap(pages, 4 * page);
 }
 
+struct settling {
+    struct rp_memory *memory;
+    unsigned calls;
+    uint64_t available_bytes; /* while running work was waited for */
+    bool visible;
+};
+
+static void on_settle(void *ctx)
+{
+    struct settling *s = ctx;
+    s->calls++;
+    s->available_bytes = rp_memory_available_vram(s->memory, 0);
+    s->visible = rp_memory_translate(s->memory, 0, va0, 8, 0) != NULL;
+}
+
+/* A kernel may be using memory that is freed: nobody else gets it before that has ended. */
+static void freeing_waits_for_running_work(void **state)
+{
+    struct rp_memory *memory = *state;
+    struct settling s = {.memory = memory};
+    struct rp_kfd_alloc args = alloc(memory, va0, MIB, vram);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    fake_exec.on_settle = on_settle;
+    fake_exec.settle_ctx = &s;
+    assert_int_equal(rp_memory_unmap(memory, args.handle, 1), 0);
+    assert_int_equal(s.calls, 1);
+    assert_false(s.visible);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_int_equal(rp_memory_free(memory, args.handle), 0);
+    fake_exec.on_settle = NULL;
+    assert_int_equal(s.calls, 2);
+    assert_false(s.visible);
+    assert_int_equal(s.available_bytes, 63 * MIB); /* still taken */
+    assert_int_equal(rp_memory_available_vram(memory, 0), 64 * MIB);
+}
+
+/* Registered pages that the program unmapped and mapped anew are there again when the runtime maps
+ * its handle again. */
+static void registered_pages_come_back(void **state)
+{
+    struct rp_memory *memory = *state;
+    const uint64_t page = 4096;
+    uint8_t *pages =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    struct rp_kfd_alloc args = {.va = (uintptr_t)pages,
+                                .bytes = 4 * page,
+                                .gpu_id = 2,
+                                .mmap_offset = (uintptr_t)pages,
+                                .flags = RP_KFD_MEM_USERPTR | RP_KFD_MEM_WRITABLE};
+    assert_int_equal(rp_memory_alloc(memory, 0, &args), 0);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    rp_memory_host_unmapped(memory, args.va + page, 2 * page);
+    assert_null(rp_memory_translate(memory, 0, args.va + page, 1, 0));
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_ptr_equal(rp_memory_translate(memory, 0, args.va, 4 * page, 1), pages);
+    assert_int_equal(rp_memory_free(memory, args.handle), 0);
+    assert_null(rp_memory_translate(memory, 0, args.va + page, 1, 0));
+    munmap(pages, 4 * page);
+}
+
 /* The store against a list of what is held: nothing overlaps, everything comes back. */
 static void store_never_overlaps(void **state)
 {
@@ -368,6 +429,8 @@ int main(void)
         TEST(each_gpu_has_its_own),
         cmocka_unit_test(eight_full_gpus),
         TEST(shared_pages),
+        TEST(freeing_waits_for_running_work),
+        TEST(registered_pages_come_back),
         cmocka_unit_test(store_never_overlaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

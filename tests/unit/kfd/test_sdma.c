@@ -94,6 +94,7 @@ static int tear_down(void **state)
     struct bench *b = *state;
     close(b->report[0]);
     close(b->report[1]);
+    rp_store_times_release(&b->stores);
     free(b);
     return 0;
 }
@@ -408,6 +409,24 @@ static void bad_queues_are_refused(void **state)
     assert_int_equal(rp_sdma_queue_init(&b->cp, &q, 4096, 1024, r, w), -EFAULT);
 }
 
+/* However many addresses the engines store to, each keeps its time. */
+static void store_times_are_not_lost(void **state)
+{
+    struct bench *b = *state;
+    enum { COUNT = 20000 };
+    const uint64_t base = 0x7f0000000000ull;
+    b->clock.ticks = 10 * COUNT;
+    for (uint64_t i = 0; i < COUNT; i++)
+        rp_signal_note_store(&b->cp, base + i * 4096 + 4, i + 1);
+    for (uint64_t i = 0; i < COUNT; i += 2) /* again, later */
+        rp_signal_note_store(&b->cp, base + i * 4096, i + 5);
+    for (uint64_t i = 0; i < COUNT; i++)
+        assert_int_equal(rp_signal_end_ticks(&b->cp, base + i * 4096), i % 2 ? i + 1 : i + 5);
+    assert_int_equal(rp_signal_end_ticks(&b->cp, base + 8), 0);
+    b->clock.ticks = 100; /* never later than now */
+    assert_int_equal(rp_signal_end_ticks(&b->cp, base + 200 * 4096), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -428,6 +447,7 @@ int main(void)
         TEST(unaligned_atomic_is_refused),
         TEST(register_poll_is_refused),
         TEST(bad_queues_are_refused),
+        TEST(store_times_are_not_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,145 @@
+/**
+ * @file memory_view.c
+ * @brief What kernels see: the page tables, and the program's own pages.
+ */
+#include <errno.h>
+
+#include "device/exec/exec.h"
+#include "memory.h"
+
+/* ---- the program's own pages -------------------------------------------------------------- */
+
+int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
+                         bool visible, bool writable)
+{
+    struct rp_vm *vm = &memory->vm[gpu];
+    while (va < end) {
+        const struct rp_vm_range *next = rp_vm_next(vm, va);
+        bool hole = !next || next->begin > va;
+        uint64_t stop = !next ? end : hole ? next->begin : next->end;
+        bool wrong = !hole && next->svm && (!visible || next->writable != writable);
+        if (stop > end)
+            stop = end;
+        if (wrong && rp_vm_unmap(vm, va, stop) < 0)
+            return -ENOMEM;
+        struct rp_vm_range shared = {
+            .begin = va, .end = stop, .writable = writable, .shared = true, .svm = true};
+        int rc = visible && (hole || wrong) ? rp_vm_map(vm, &shared) : 0;
+        if (rc < 0)
+            return rc;
+        memory->shared_ranges++;
+        va = stop;
+    }
+    return 0;
+}
+
+/** Returns whether anything was shared. */
+static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
+{
+    uint64_t generation = vm->generation;
+    const struct rp_vm_range *range;
+    while (va < end && (range = rp_vm_next(vm, va)) && range->begin < end) {
+        uint64_t stop = range->end < end ? range->end : end;
+        if (range->shared && rp_vm_unmap(vm, va, stop) < 0)
+            break;
+        va = stop;
+    }
+    return vm->generation != generation;
+}
+
+void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    bool changed = false;
+    /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
+    rp_svm_ranges_forget(&memory->svm, va, va + bytes);
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        changed |= unshare_locked(&memory->vm[gpu], va, va + bytes);
+    pthread_mutex_unlock(&memory->lock);
+    if (changed) /* a kernel may be using these pages: its next access is to fault */
+        rp_exec_settle();
+}
+
+/* ---- what kernels see --------------------------------------------------------------------- */
+
+void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
+                          int write)
+{
+    pthread_mutex_lock(&memory->lock);
+    void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
+    pthread_mutex_unlock(&memory->lock);
+    return host;
+}
+
+/** Changes with every page table: the program's mappings have changed too, then. */
+static uint64_t generations(const struct rp_memory *memory)
+{
+    uint64_t sum = 1;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        sum += memory->vm[gpu].generation;
+    return sum;
+}
+
+/** The program's own pages around @p va, as far as the GPU's page table says nothing of them. */
+static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va, bool write,
+                   uint64_t *ret_begin, uint64_t *ret_end)
+{
+    uint64_t begin, end;
+    uint64_t said_begin, said_end;
+    /* Of what something was said, the page table has what may be seen. */
+    if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
+        !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
+        return false;
+    if (said_begin > begin)
+        begin = said_begin;
+    if (said_end < end)
+        end = said_end;
+    const struct rp_vm_range *next = rp_vm_next(vm, va);
+    const struct rp_vm_range *before = next ? next : vm->ranges + vm->count;
+    if (next && next->begin < end)
+        end = next->begin;
+    if (before > vm->ranges && before[-1].end > begin)
+        begin = before[-1].end;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
+
+bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
+{
+    uint64_t begin, end;
+    pthread_mutex_lock(&memory->lock);
+    bool is = rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
+    pthread_mutex_unlock(&memory->lock);
+    return is;
+}
+
+int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
+                    uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    int found = range && (!write || range->writable);
+    if (found) {
+        *ret_begin = range->begin;
+        *ret_end = range->end;
+        *ret_delta = range->delta;
+    } else if (!range && memory->xnack &&
+               borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
+        *ret_delta = 0;
+        found = 1;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return found;
+}
+
+enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    unsigned home = range ? range->home : memory->xnack ? 0 : gpu + 1;
+    pthread_mutex_unlock(&memory->lock);
+    return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
+}
