@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "bell.h"
 #include "fault.h"
 #include "sdma_packet.h"
 #include "signal.h"
@@ -80,6 +81,7 @@ static enum rp_sdma_result fence(struct rp_sdma_turn *turn)
         return RP_SDMA_FAULT;
     rp_signal_note_store(turn->cp, va, turn->ticks);
     __atomic_store_n(at, turn->dw[3], __ATOMIC_RELEASE);
+    rp_bell_ring();
     return RP_SDMA_DONE;
 }
 
@@ -270,6 +272,7 @@ static enum rp_sdma_result atomic(struct rp_sdma_turn *turn)
     rp_signal_note_store(turn->cp, va, turn->ticks); /* first: a reader may follow at once */
     if (!apply(operation & 0x1f, at, &operands))
         return rp_sdma_fault(turn, "atomic operation 0x%02x is not supported", dw[0] >> 25);
+    rp_bell_ring();
     return RP_SDMA_DONE;
 }
 

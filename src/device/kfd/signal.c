@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bell.h"
+
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 {
     if (va % sizeof(uint64_t))
@@ -12,6 +14,7 @@ struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 
 static void notify(const struct rp_cp *cp, const struct rp_amd_signal *signal)
 {
+    rp_bell_ring();
     if (signal->mailbox_va == 0)
         return;
     uint64_t *mailbox = cp->host->translate(cp->host->ctx, signal->mailbox_va, sizeof *mailbox, 1);

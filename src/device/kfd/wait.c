@@ -1,0 +1,144 @@
+/**
+ * @file wait.c
+ * @brief Waits for HSA signals that leave the processor to the device.
+ *
+ * The HIP runtime waits actively, and the HSA runtime polls a signal without an interrupt in any
+ * case: on a GPU that costs a processor that has nothing else to do. Here the processors are the
+ * device, and the poll would take one of them from the kernel it waits for. So the wait of the
+ * runtime gets the first moments, in which short kernels end, and after it the thread sleeps until
+ * the device stores to a signal. A signal that something else stores to (another thread, a kernel)
+ * is looked at every SLICE_NS.
+ *
+ * Which function is called next is found by name: the HSA runtime may have been opened later than
+ * this library and out of the global scope.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "bell.h"
+#include "export.h"
+
+enum { SPIN_NS = 100 * 1000, SLICE_NS = 1000 * 1000 };
+
+/* Of hsa.h: hsa_signal_condition_t, and the attribute of hsa_system_get_info. */
+enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
+enum { SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3 };
+
+typedef struct {
+    uint64_t handle;
+} hsa_signal_t;
+
+typedef int64_t (*wait_fn)(hsa_signal_t signal, int condition, int64_t compare, uint64_t timeout,
+                           int hint);
+
+RP_EXPORT int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, int64_t compare,
+                                            uint64_t timeout, int hint);
+RP_EXPORT int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
+                                          uint64_t timeout, int hint);
+
+/** The HSA runtime's function, or NULL; its order in the search is that of the program. */
+static void *runtime_function(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found)
+        return found;
+    void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!runtime)
+        return NULL;
+    found = dlsym(runtime, name);
+    dlclose(runtime); /* the program's own reference keeps it */
+    return found;
+}
+
+/** Ticks a second of the clock in which the runtime takes timeouts; 0 before hsa_init. */
+static uint64_t runtime_hz(void)
+{
+    static uint64_t known;
+    uint64_t hz = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (hz)
+        return hz;
+    union {
+        void *data;
+        int (*call)(int attribute, void *value);
+    } get = {.data = runtime_function("hsa_system_get_info")};
+    if (!get.data || get.call(SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) != 0)
+        return 0;
+    __atomic_store_n(&known, hz, __ATOMIC_RELAXED);
+    return hz;
+}
+
+static bool holds(int condition, int64_t value, int64_t compare)
+{
+    switch (condition) {
+    case CONDITION_EQ:
+        return value == compare;
+    case CONDITION_NE:
+        return value != compare;
+    case CONDITION_LT:
+        return value < compare;
+    default:
+        return value >= compare;
+    }
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int64_t patient_wait(wait_fn next, hsa_signal_t signal, int condition, int64_t compare,
+                            uint64_t timeout, int hint)
+{
+    uint64_t hz = runtime_hz(), spin = hz / (1000000000 / SPIN_NS);
+    if (timeout <= spin || hz == 0)
+        return next(signal, condition, compare, timeout, hint);
+    double limit_ns = (double)timeout * 1e9 / (double)hz;
+    uint64_t start = now_ns();
+    int64_t value = next(signal, condition, compare, spin, hint);
+    while (!holds(condition, value, compare)) {
+        double left_ns = limit_ns - (double)(now_ns() - start);
+        if (left_ns <= 0)
+            break;
+        uint32_t seen = rp_bell_count();
+        value = next(signal, condition, compare, 0, hint);
+        if (holds(condition, value, compare))
+            break;
+        rp_bell_wait(seen, left_ns < SLICE_NS ? (uint64_t)left_ns : SLICE_NS);
+        value = next(signal, condition, compare, 0, hint);
+    }
+    return value;
+}
+
+/** The runtime's wait of the same name, looked up once; a program that can call has it. */
+#define RUNTIME_WAIT(name)                                                                         \
+    __extension__({                                                                                \
+        static void *known_;                                                                       \
+        union {                                                                                    \
+            void *data;                                                                            \
+            wait_fn call;                                                                          \
+        } found_ = {.data = __atomic_load_n(&known_, __ATOMIC_RELAXED)};                           \
+        if (!found_.data) {                                                                        \
+            found_.data = runtime_function(#name);                                                 \
+            __atomic_store_n(&known_, found_.data, __ATOMIC_RELAXED);                              \
+        }                                                                                          \
+        found_.call;                                                                               \
+    })
+
+int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, int64_t compare,
+                                  uint64_t timeout, int hint)
+{
+    return patient_wait(RUNTIME_WAIT(hsa_signal_wait_scacquire), signal, condition, compare,
+                        timeout, hint);
+}
+
+int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
+                                uint64_t timeout, int hint)
+{
+    return patient_wait(RUNTIME_WAIT(hsa_signal_wait_relaxed), signal, condition, compare, timeout,
+                        hint);
+}
