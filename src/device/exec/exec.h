@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../timing/copy.h"
 #include "wave.h"
 
 struct rp_arch;
@@ -41,6 +42,8 @@ struct rp_exec_host {
      */
     int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta);
+    /** Where the memory at gpu_va is, the same for all of a range. NULL: all is local. */
+    enum rp_place (*place)(void *ctx, uint64_t gpu_va);
     /**
      * NULL or: whether range() may answer with memory of the program that can vanish without
      * notice, so that accesses have to be guarded (guard.h). translate() never does.

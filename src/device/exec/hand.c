@@ -36,6 +36,7 @@ struct rp_hand *rp_hand_new(struct rp_dispatch *d)
         return NULL;
     h->dispatch = d;
     rp_mem_init(&h->mem, d->host);
+    h->mem.counts = &h->counts;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&hands.lock);
     h->next = hands.head;

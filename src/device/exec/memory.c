@@ -20,7 +20,12 @@ void rp_mem_refresh(struct rp_mem *m)
     m->generation = now;
 }
 
-void *rp_mem_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
+static enum rp_place place_of(const struct rp_mem *m, uint64_t va)
+{
+    return m->host->place ? m->host->place(m->host->ctx, va) : RP_PLACE_LOCAL;
+}
+
+void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
 {
     uint64_t begin = 0, end = 0;
     int64_t delta = 0;
@@ -28,10 +33,31 @@ void *rp_mem_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned wri
         return NULL;
     if (m->host->range && m->host->range(m->host->ctx, va, (int)write, &begin, &end, &delta) &&
         begin <= va && va < end) {
-        m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES] = (struct rp_mem_range){
-            .begin = begin, .span_bytes = end - begin, .delta = (uint64_t)delta};
+        m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES] =
+            (struct rp_mem_range){.begin = begin,
+                                  .span_bytes = end - begin,
+                                  .delta = (uint64_t)delta,
+                                  .place = place_of(m, va)};
         if (end - va >= bytes)
             return (void *)(uintptr_t)(va + (uint64_t)delta);
     }
     return m->host->translate(m->host->ctx, va, bytes, (int)write);
+}
+
+/* What a lane's scattered dword costs on a link: the L2 asks for 64 bytes there (TCC_EA0_RDREQ,
+ * which counts 32-byte requests separately, of AMD's MI300 performance counters). */
+enum { REQUEST_BYTES = 64 };
+
+void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
+                           uint64_t exec)
+{
+    void *at = rp_mem_find(m, va, bytes, write);
+    const struct rp_mem_range *r = rp_mem_entry(m, va, write);
+    if (!at || !m->counts)
+        return at;
+    enum rp_place place = va - r->begin < r->span_bytes ? r->place : place_of(m, va);
+    uint64_t most = REQUEST_BYTES * (uint64_t)__builtin_popcountll(exec);
+    if (place != RP_PLACE_LOCAL)
+        m->counts->link_bytes[place][write] += bytes < most ? bytes : most;
+    return at;
 }

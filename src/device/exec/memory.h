@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../timing/copy.h"
 #include "exec.h"
 
 /* Direct-mapped by address bits: a kernel's arrays are usually more than 1 MiB apart. */
@@ -18,11 +19,13 @@ struct rp_mem_range {
     uint64_t begin;
     uint64_t span_bytes;
     uint64_t delta;
+    enum rp_place place;
 };
 
 struct rp_mem {
     const struct rp_exec_host *host;
     uint64_t generation;
+    struct rp_counts *counts; /**< where bytes that cross a link are counted; NULL: nowhere */
     struct rp_mem_range side[2][RP_MEM_ENTRIES]; /**< [0] reads, [1] writes */
 };
 
@@ -31,8 +34,52 @@ void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host);
 /** Drops cached ranges when the host's mapping has changed. Called between slices. */
 void rp_mem_refresh(struct rp_mem *m);
 
+/** The cached range for an address; of another address, if it is not cached. */
+static inline const struct rp_mem_range *rp_mem_entry(const struct rp_mem *m, uint64_t va,
+                                                      unsigned write)
+{
+    return &m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES];
+}
+
 /** Asks the host. NULL = not mapped. */
-void *rp_mem_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write);
+void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write);
+
+/** Host pointer to @p bytes of GPU memory, or NULL. Counts nothing: caches, scalar loads. */
+static inline void *rp_mem_find(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
+{
+    const struct rp_mem_range *r = rp_mem_entry(m, va, write);
+    uint64_t offset = va - r->begin;
+    if (offset < r->span_bytes && r->span_bytes - offset >= bytes)
+        return (void *)(uintptr_t)(va + r->delta);
+    return rp_mem_find_slow(m, va, bytes, write);
+}
+
+/** The rest of rp_mem_lanes_at when it is not simply cached local memory. */
+void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
+                           uint64_t exec);
+
+/**
+ * The same for an access that @p exec lanes make to parts of the range. What of it is in another
+ * GPU's or the host's memory is counted as bytes over that link: the range, but at most a request
+ * for each lane.
+ */
+static inline void *rp_mem_lanes_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
+                                    uint64_t exec)
+{
+    const struct rp_mem_range *r = rp_mem_entry(m, va, write);
+    uint64_t offset = va - r->begin;
+    if (__builtin_expect(offset < r->span_bytes && r->span_bytes - offset >= bytes &&
+                             r->place == RP_PLACE_LOCAL,
+                         1))
+        return (void *)(uintptr_t)(va + r->delta);
+    return rp_mem_lanes_at_slow(m, va, bytes, write, exec);
+}
+
+/** The same for one lane. */
+static inline void *rp_mem_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
+{
+    return rp_mem_lanes_at(m, va, bytes, write, 1);
+}
 
 /** Host pointer to memory that cannot vanish, for what is not guarded (code). Not cached. */
 static inline void *rp_mem_owned_at(const struct rp_mem *m, uint64_t va, uint64_t bytes)
@@ -43,16 +90,6 @@ static inline void *rp_mem_owned_at(const struct rp_mem *m, uint64_t va, uint64_
 static inline bool rp_mem_borrows(const struct rp_mem *m)
 {
     return m->host->borrows && __atomic_load_n(m->host->borrows, __ATOMIC_RELAXED);
-}
-
-/** Host pointer to @p bytes of GPU memory, or NULL. */
-static inline void *rp_mem_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
-{
-    const struct rp_mem_range *r = &m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES];
-    uint64_t offset = va - r->begin;
-    if (offset < r->span_bytes && r->span_bytes - offset >= bytes)
-        return (void *)(uintptr_t)(va + r->delta);
-    return rp_mem_at_slow(m, va, bytes, write);
 }
 
 #endif

@@ -23,7 +23,7 @@ void rp_log_apply(struct rp_log *log, struct rp_mem *mem)
     while (log->applied < log->count) {
         /* Before the access: one that traps is left out (rp_log_retire). */
         const struct rp_log_entry *e = &log->entry[log->applied++];
-        void *p = rp_mem_at(mem, e->va, e->bytes, 1);
+        void *p = rp_mem_find(mem, e->va, e->bytes, 1); /* counted when it was noted */
         if (p)
             e->fn(p, e->data, e->data, &changed);
     }

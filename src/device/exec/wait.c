@@ -41,6 +41,9 @@ void rp_wait_turn(struct rp_wave *w, const struct rp_counts *before, const struc
     cost->read_bytes += after->read_bytes - before->read_bytes;
     cost->write_bytes += after->write_bytes - before->write_bytes;
     cost->lds_bytes += after->lds_bytes - before->lds_bytes;
+    for (unsigned i = 0; i < 2 * RP_PLACES; i++)
+        cost->link_bytes[i / 2][i % 2] +=
+            after->link_bytes[i / 2][i % 2] - before->link_bytes[i / 2][i % 2];
 }
 
 /* From here on turns of the loop are compared with the wave as it is now. */
@@ -60,6 +63,8 @@ static void take_back(struct rp_wave *w, struct rp_counts *counts)
     counts->issue_cycles -= cost->issue_cycles;
     counts->read_bytes -= cost->read_bytes;
     counts->write_bytes -= cost->write_bytes;
+    for (unsigned i = 0; i < 2 * RP_PLACES; i++)
+        counts->link_bytes[i / 2][i % 2] -= cost->link_bytes[i / 2][i % 2];
     w->cycles = w->wait.cycles;
 }
 

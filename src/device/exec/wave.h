@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../timing/copy.h"
+
 #include "../isa/insn.h"
 
 /* Indices into rp_wave.sgpr are the scalar operand encodings of gfx9. */
@@ -54,6 +56,9 @@ struct rp_counts {
     uint64_t read_bytes;      /**< by active lanes, global memory, scalar loads included */
     uint64_t write_bytes;     /**< atomics count as a read and a write */
     uint64_t lds_bytes;
+    /** Of read and write_bytes: to or from other GPUs and the host, by vector instructions; indexed
+     *  by enum rp_place (local ones are not counted) and 0 = read, 1 = written. */
+    uint64_t link_bytes[RP_PLACES][2];
 };
 
 /** A wave that polls memory: what its loop has cost since a point it may come back to. */

@@ -55,7 +55,7 @@ RP_INLINE bool map_plain(struct rp_wave *w, const struct rp_buffer *b, unsigned 
         last + b->scalar_offset + bytes > b->num_records)
         return false;
     uint64_t va = b->base + b->scalar_offset + b->inst_offset + low;
-    uint8_t *p = rp_mem_at(rp_mem_of(w), va, (uint64_t)high - low + bytes, write);
+    uint8_t *p = rp_mem_lanes_at(rp_mem_of(w), va, (uint64_t)high - low + bytes, write, exec);
     *ret = (struct rp_spread){.base = p, .index = b->offset, .zero = low, .last = high - low};
     return p;
 }

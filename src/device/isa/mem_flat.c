@@ -44,7 +44,7 @@ RP_INLINE uint8_t *map_affine(struct rp_wave *w, uint64_t va, int64_t stride, un
     uint64_t from = va + (uint64_t)(stride * (int64_t)rp_first_lane(exec));
     uint64_t to = va + (uint64_t)(stride * (int64_t)rp_last_lane(exec));
     uint64_t low = stride < 0 ? to : from, high = stride < 0 ? from : to;
-    uint8_t *p = rp_mem_at(rp_mem_of(w), low, high - low + bytes, write);
+    uint8_t *p = rp_mem_lanes_at(rp_mem_of(w), low, high - low + bytes, write, exec);
     return p ? (uint8_t *)((uintptr_t)p - (uintptr_t)(low - va)) : NULL;
 }
 
@@ -76,7 +76,7 @@ RP_INLINE bool map_spread(struct rp_wave *w, const struct rp_insn *in, unsigned 
         return false;
     uint8_t *p = NULL;
     if (high - low <= INT32_MAX)
-        p = rp_mem_at(rp_mem_of(w), base + low, (uint64_t)high - low + bytes, write);
+        p = rp_mem_lanes_at(rp_mem_of(w), base + low, (uint64_t)high - low + bytes, write, exec);
     *ret = (struct rp_spread){.base = p, .index = v[0], .zero = low, .last = high - low};
     *ret_poll_va = base + v[0][rp_first_lane(exec)];
     return p;

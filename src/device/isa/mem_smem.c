@@ -39,7 +39,7 @@ static int load(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
     uint32_t split[16];
-    const void *p = rp_mem_at(rp_mem_of(w), va, bytes, 0);
+    const void *p = rp_mem_find(rp_mem_of(w), va, bytes, 0);
     if (!p && rp_mem_read_split(w, va, split, (unsigned)bytes))
         p = split;
     if (!p)
@@ -54,7 +54,7 @@ static int store(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
     uint64_t bytes = in->src[0].dwords * 4ull;
     if (!rp_sgprs_fit(&in->src[0]))
         return rp_fault_illegal(w, in);
-    void *p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
+    void *p = rp_mem_find(rp_mem_of(w), va, bytes, 1);
     if (p)
         memcpy(p, &w->sgpr[in->src[0].index], bytes);
     else if (!rp_mem_write_split(w, va, &w->sgpr[in->src[0].index], (unsigned)bytes))
@@ -94,7 +94,7 @@ int rp_smem_buffer_load(struct rp_wave *w, const struct rp_insn *in)
     for (unsigned i = 0; i < in->dst.dwords; i++) {
         if (!rp_smem_inside(&b, i))
             continue;
-        const void *p = rp_mem_at(rp_mem_of(w), b.va + 4 * i, 4, 0);
+        const void *p = rp_mem_find(rp_mem_of(w), b.va + 4 * i, 4, 0);
         if (!p)
             return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, -1, b.va + 4 * i,
                                          "read of unmapped address");
@@ -114,7 +114,7 @@ int rp_smem_buffer_store(struct rp_wave *w, const struct rp_insn *in)
     for (unsigned i = 0; i < in->src[0].dwords; i++) {
         if (!rp_smem_inside(&b, i))
             continue;
-        void *p = rp_mem_at(rp_mem_of(w), b.va + 4 * i, 4, 1);
+        void *p = rp_mem_find(rp_mem_of(w), b.va + 4 * i, 4, 1);
         if (!p)
             return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, -1, b.va + 4 * i,
                                          "write to unmapped or read-only address");

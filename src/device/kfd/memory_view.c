@@ -6,6 +6,7 @@
 
 #include "device/exec/exec.h"
 #include "memory.h"
+#include "topology.h"
 
 /* ---- the program's own pages -------------------------------------------------------------- */
 
@@ -116,6 +117,19 @@ bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
     return is;
 }
 
+/** Cuts a range of shared pages to those of which the same was said. */
+static void clip_to_said(const struct rp_memory *memory, uint64_t va, uint64_t *begin,
+                         uint64_t *end)
+{
+    const struct rp_svm_range *said = rp_svm_ranges_next(&memory->svm, va);
+    if (!said || said->begin > va)
+        return;
+    if (said->begin > *begin)
+        *begin = said->begin;
+    if (said->end < *end)
+        *end = said->end;
+}
+
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
 {
@@ -126,6 +140,8 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         *ret_begin = range->begin;
         *ret_end = range->end;
         *ret_delta = range->delta;
+        if (range->svm) /* one place for all of it */
+            clip_to_said(memory, va, ret_begin, ret_end);
     } else if (!range && memory->xnack &&
                borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
         *ret_delta = 0;
@@ -135,11 +151,25 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
     return found;
 }
 
+/**
+ * The GPU to whose memory the program's pages at @p va have been prefetched, + 1; 0 = the host's.
+ * As in the driver without XNACK, nothing else moves them.
+ */
+static unsigned home_of_pages(const struct rp_memory *memory, uint64_t va)
+{
+    const struct rp_svm_range *said = rp_svm_ranges_next(&memory->svm, va);
+    uint32_t at = said && said->begin <= va ? said->attributes.prefetched : 0;
+    uint32_t gpu = at - RP_TOPOLOGY_GPU_ID;
+    return gpu < memory->gpu_count ? gpu + 1 : 0;
+}
+
 enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
 {
     pthread_mutex_lock(&memory->lock);
     const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
-    unsigned home = range ? range->home : memory->xnack ? 0 : gpu + 1;
+    unsigned home = !range       ? (memory->xnack ? 0 : gpu + 1)
+                    : range->svm ? home_of_pages(memory, va)
+                                 : range->home;
     pthread_mutex_unlock(&memory->lock);
     return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
 }

@@ -28,8 +28,6 @@ struct rp_cp {
     int report_fd;   /**< where a fault's line goes: 2 */
     uint32_t gpu_id; /**< KFD's */
     char label[24];  /**< "GPU 1, " in that line; empty when there is one GPU only */
-    /** Where the memory at @p va is; called with host->ctx. NULL: all is local. */
-    enum rp_place (*place)(void *ctx, uint64_t va);
     /** Whether @p va is the program's own memory, and XNACK is off; called with host->ctx. */
     bool (*is_programs)(void *ctx, uint64_t va);
     struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */

@@ -69,7 +69,7 @@ static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t
 
 static enum rp_place place_of(const struct rp_cp *cp, uint64_t va)
 {
-    return cp->place ? cp->place(cp->host->ctx, va) : RP_PLACE_LOCAL;
+    return cp->host->place ? cp->host->place(cp->host->ctx, va) : RP_PLACE_LOCAL;
 }
 
 /** The packet's data are where they belong: time passes. */

@@ -1,7 +1,5 @@
 #include "copy.h"
 
-#include "arch/arch.h"
-
 /* Fallbacks for architectures whose data file does not say; see arch/gfx942.c for the sources. */
 #define HBM_EFFICIENCY     0.75
 #define HBM_LATENCY_CYCLES 900
@@ -16,22 +14,14 @@ static double slower(double gbps, double link_gbps)
     return link_gbps > 0 && (gbps <= 0 || link_gbps < gbps) ? link_gbps : gbps;
 }
 
-static double link_gbps(const struct rp_arch *arch, enum rp_place place)
-{
-    if (place == RP_PLACE_LOCAL)
-        return 0;
-    bool direct = place == RP_PLACE_PEER && arch->peer_link_gbps > 0;
-    return direct ? arch->peer_link_gbps : arch->host_link_gbps; /* else through the host */
-}
-
 uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes, enum rp_place source,
                               enum rp_place destination, bool reads, bool follows)
 {
     bool both_local = reads && source == RP_PLACE_LOCAL && destination == RP_PLACE_LOCAL;
     double gbps = both_local ? hbm_gbps(arch) / 2 : hbm_gbps(arch);
     if (reads)
-        gbps = slower(gbps, link_gbps(arch, source));
-    gbps = slower(gbps, link_gbps(arch, destination));
+        gbps = slower(gbps, rp_timing_link_gbps(arch, source));
+    gbps = slower(gbps, rp_timing_link_gbps(arch, destination));
     double seconds = gbps > 0 ? (double)bytes / (gbps * 1e9) : 0;
     if (!follows && arch->engine_clock_mhz) {
         double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;

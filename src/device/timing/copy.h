@@ -8,14 +8,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rp_arch;
+#include "arch/arch.h"
 
 /** Where memory is, seen from the GPU whose engine copies. */
 enum rp_place {
     RP_PLACE_LOCAL = 0, /**< its own HBM */
     RP_PLACE_PEER,      /**< another GPU's HBM */
     RP_PLACE_HOST,      /**< behind the host link */
+    RP_PLACES,
 };
+
+/** Payload over the link to such memory, one direction; 0 = no link is crossed, or not known. */
+static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_place place)
+{
+    if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
+        return 0; /* an APU's processor has the same memory */
+    bool direct = place == RP_PLACE_PEER && arch->peer_link_gbps > 0;
+    return direct ? arch->peer_link_gbps : arch->host_link_gbps; /* else through the host */
+}
 
 /**
  * Modelled duration of one copy or fill command: its bytes over the slowest link they cross, or

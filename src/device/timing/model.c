@@ -2,6 +2,7 @@
 
 #include "../exec/wave.h"
 #include "arch/arch.h"
+#include "copy.h"
 
 /*
  * Fallbacks for architectures whose data file does not say, both measured on MI300X:
@@ -23,6 +24,15 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* Both directions at once, each at the link's rate. All peers count as one. */
+static double link_seconds(const struct rp_arch *arch, const struct rp_counts *c,
+                           enum rp_place place)
+{
+    double gbps = rp_timing_link_gbps(arch, place);
+    double bytes = larger((double)c->link_bytes[place][0], (double)c->link_bytes[place][1]);
+    return gbps > 0 ? bytes / (gbps * 1e9) : 0;
+}
+
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c)
 {
     double engine_hz = arch->engine_clock_mhz * 1e6;
@@ -42,6 +52,8 @@ uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_co
     if (arch->hbm_peak_gbps > 0)
         seconds = larger(seconds, (double)(c->read_bytes + c->write_bytes) /
                                       (arch->hbm_peak_gbps * 1e9 * efficiency));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
     seconds += latency / engine_hz;
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }

@@ -16,6 +16,7 @@ struct rp_counts;
  *   - the issue cycles of its longest wave,
  *   - all issue cycles spread over the SIMDs that so many waves can use,
  *   - its global memory traffic at the sustained bandwidth of the memory,
+ *   - its traffic to other GPUs' and the host's memory at the rate of the link,
  *   - its LDS traffic at the LDS bandwidth of the compute units in use,
  * plus the latency of one memory access, which no kernel avoids.
  * @return ticks of the device clock (arch->timestamp_mhz), at least 1

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "device/exec/wave.h"
+#include "device/timing/copy.h"
 #include "device/timing/cost.h"
 #include "device/timing/model.h"
 
@@ -65,6 +66,36 @@ static void bytes_take_bandwidth(void **state)
     assert_in_range(ticks(&c), (uint64_t)(2 * expect) - 1, (uint64_t)(2 * expect) + 1);
 }
 
+/* PCIe 5.0 x16 and one xGMI link of an MI300X, each direction by itself. */
+static void links_take_bandwidth(void **state)
+{
+    (void)state;
+    const struct {
+        enum rp_place place;
+        uint64_t read, written;
+        double gbps;
+    } cases[] = {{RP_PLACE_HOST, 576000000, 0, 57.6},
+                 {RP_PLACE_HOST, 576000000, 500000000, 57.6},
+                 {RP_PLACE_HOST, 1000, 1152000000, 57.6},
+                 {RP_PLACE_PEER, 480000000, 480000000, 48.0},
+                 {RP_PLACE_PEER, 0, 960000000, 48.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_counts c = {.waves = 10000, .issue_cycles = 1};
+        c.link_bytes[cases[i].place][0] = cases[i].read;
+        c.link_bytes[cases[i].place][1] = cases[i].written;
+        c.read_bytes = cases[i].read;
+        c.write_bytes = cases[i].written;
+        uint64_t more = cases[i].read > cases[i].written ? cases[i].read : cases[i].written;
+        double expect = (double)more / (cases[i].gbps * 1e9) * 1e8;
+        assert_in_range(ticks(&c), (uint64_t)expect - 1, (uint64_t)expect + 1);
+    }
+    struct rp_arch apu = *mi300x(); /* its processor's memory is its own */
+    struct rp_counts c = {.waves = 1}, far = c;
+    apu.apu = true;
+    far.link_bytes[RP_PLACE_HOST][0] = 1000000000;
+    assert_int_equal(rp_timing_dispatch_ticks(&apu, &far), rp_timing_dispatch_ticks(&apu, &c));
+}
+
 static void every_class_has_a_cost(void **state)
 {
     (void)state;
@@ -77,7 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_still_takes_time),     cmocka_unit_test(one_long_wave_decides),
         cmocka_unit_test(issue_is_shared_by_the_simds), cmocka_unit_test(bytes_take_bandwidth),
-        cmocka_unit_test(every_class_has_a_cost),
+        cmocka_unit_test(every_class_has_a_cost),       cmocka_unit_test(links_take_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,8 @@ static int set_up(void **state)
         b->source[i] = (uint8_t)(i * 7 + (i >> 8));
     rp_events_init(&b->events);
     b->clock.ticks = 1000;
-    b->host = (struct rp_exec_host){.ctx = b, .translate = translate, .range = range};
+    b->host =
+        (struct rp_exec_host){.ctx = b, .translate = translate, .range = range, .place = place};
     if (pipe(b->report) < 0)
         return -1;
     b->cp = (struct rp_cp){.host = &b->host,
@@ -81,7 +82,6 @@ static int set_up(void **state)
                            .clock = &b->clock,
                            .events = &b->events,
                            .report_fd = b->report[1],
-                           .place = place,
                            .stores = &b->stores};
     b->queue.enabled = true;
     *state = b;
