@@ -111,7 +111,7 @@ static void remove_stale_partial(const char *dir, const char *name, void *ctx)
 
 int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_err *err)
 {
-    struct rp_result_dir dir = {0};
+    struct rp_result_dir dir = {.fresh = !rp_path_is_dir(path)};
     int rc = rp_mkdirs(path, err);
 
     if (rc < 0)
@@ -247,6 +247,8 @@ void rp_result_dir_close(struct rp_result_dir *dir)
 {
     if (dir->partial)
         rp_remove_tree(dir->partial);
+    if (dir->fresh && dir->path)
+        rmdir(dir->path); /* nothing was kept: as if we had not been here */
     free(dir->partial);
     free(dir->path);
     memset(dir, 0, sizeof *dir);

@@ -11,12 +11,15 @@
 #ifndef RP_COLLECT_RESULT_DIR_H
 #define RP_COLLECT_RESULT_DIR_H
 
+#include <stdbool.h>
+
 struct rp_err;
 
 /** Owned strings. Release with rp_result_dir_close, which removes what was not committed. */
 struct rp_result_dir {
     char *path;
     char *partial; /**< DIR/.partial-<pid>: new files are made here under their final names */
+    bool fresh;    /**< DIR was not there before: it goes again if nothing is kept in it */
 };
 
 /** Creates the folders. @return 0 or RP_ENVIRONMENT (not writable; something in it has one of the

@@ -88,8 +88,10 @@ static int bad_lane(struct rp_wave *w, const struct rp_insn *in, unsigned lane, 
     static const char *const text[3][2] = {
         [RP_SPACE_GLOBAL] = {"read of unmapped address", "write to unmapped or read-only address"},
         [RP_SPACE_LDS] = {"read outside the LDS allocation", "write outside the LDS allocation"},
-        [RP_SPACE_PRIVATE] = {"read outside the private segment",
-                              "write outside the private segment"},
+        [RP_SPACE_PRIVATE] = {"read outside the private segment (the kernel's stack, "
+                              "see hipLimitStackSize)",
+                              "write outside the private segment (the kernel's stack, "
+                              "see hipLimitStackSize)"},
     };
     return rp_wave_fault_address(w, in, space == RP_SPACE_LDS ? RP_FAULT_LDS : RP_FAULT_MEMORY,
                                  (int)lane, va, text[space][write]);

@@ -164,6 +164,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .clock = &device->clock,
                 .events = &device->events,
                 .report_fd = STDERR_FILENO,
+                .patience_ns = 10ll * 1000 * 1000 * 1000,
                 .gpu_id = gpu->id,
                 .is_programs = is_programs,
                 .stores = &device->stores,

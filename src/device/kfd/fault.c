@@ -264,14 +264,31 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
     rp_fault_stop(cp, queue, kinds[fault->kind].error);
 }
 
-void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned seconds)
+enum { NS_PER_S = 1000000000 };
+
+void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va)
 {
     char name[512], line[1024];
     rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
-    int used = snprintf(line, sizeof line,
-                        "rocm-perf-device: %skernel %s: has waited for %u seconds: all its waves "
-                        "sleep or poll memory, until the host or another queue changes it\n",
-                        cp->label, name, seconds);
+    int used =
+        snprintf(line, sizeof line,
+                 "rocm-perf-device: %skernel %s: has waited for %" PRId64 " seconds: all its waves "
+                 "sleep or poll memory, until the host or another queue changes it\n",
+                 cp->label, name, cp->patience_ns / NS_PER_S);
+    print_line(cp, line, used, sizeof line);
+}
+
+void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
+                   const struct rp_counts *counts)
+{
+    char name[512], line[1024];
+    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    int used =
+        snprintf(line, sizeof line,
+                 "rocm-perf-device: %skernel %s: has been running for %" PRId64
+                 " seconds of processor time: %" PRIu64 " waves have ended, %" PRIu64
+                 " instructions were executed\n",
+                 cp->label, name, cp->patience_ns / NS_PER_S, counts->waves, counts->wave_insts);
     print_line(cp, line, used, sizeof line);
 }
 

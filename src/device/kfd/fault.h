@@ -15,8 +15,13 @@
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault);
 
-/** Says on cp->report_fd that a kernel only waits, and for how long already. */
-void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va, unsigned seconds);
+/** Says on cp->report_fd that a kernel has only waited for cp->patience_ns. */
+void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va);
+
+/** Says on cp->report_fd that a kernel is still at work after cp->patience_ns, and how far it is.
+ */
+void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
+                   const struct rp_counts *counts);
 
 /** As rp_fault_kernel, for a packet that the processor refuses. @p why is a complete phrase. */
 void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,

@@ -95,23 +95,45 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
     queue->start_ticks = earliest(queue);
     queue->waits_since_ns = 0;
     queue->waits_told = false;
+    queue->busy_since_ns = 0;
     return RP_CP_PROGRESS;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /** Says once if a dispatch does nothing but wait: perhaps for something that will never come. */
 static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
-    enum { PATIENCE_S = 10 };
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     if (!rp_dispatch_waits(queue->dispatch)) {
         queue->waits_since_ns = 0;
     } else if (!queue->waits_since_ns) {
         queue->waits_since_ns = now_ns;
-    } else if (!queue->waits_told && now_ns - queue->waits_since_ns >= PATIENCE_S * 1000000000ll) {
+    } else if (!queue->waits_told && now_ns - queue->waits_since_ns >= cp->patience_ns) {
         queue->waits_told = true;
-        rp_fault_waits(cp, current(queue)->dispatch.kernel_object, PATIENCE_S);
+        rp_fault_waits(cp, current(queue)->dispatch.kernel_object);
+    }
+}
+
+/**
+ * Says once if a dispatch goes on and on: perhaps a loop without an end. Processor time, because
+ * the machine may have other things to do; and once for launches of the same kernel in a row.
+ */
+static void watch_running(const struct rp_cp *cp, struct rp_cp_queue *queue)
+{
+    uint64_t kernel = current(queue)->dispatch.kernel_object;
+    int64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!queue->busy_since_ns) {
+        queue->busy_since_ns = now_ns;
+    } else if (queue->busy_told != kernel && !queue->waits_told &&
+               now_ns - queue->busy_since_ns >= cp->patience_ns) {
+        queue->busy_told = kernel;
+        rp_fault_long(cp, kernel, rp_dispatch_counts(queue->dispatch));
     }
 }
 
@@ -120,6 +142,7 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
     enum rp_run_state state = rp_dispatch_run(queue->dispatch, budget);
     if (state == RP_RUN_MORE) {
         watch_waiting(cp, queue);
+        watch_running(cp, queue);
         return RP_CP_PROGRESS;
     }
     if (state == RP_RUN_FAULT) {

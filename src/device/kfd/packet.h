@@ -30,6 +30,7 @@ struct rp_cp {
     char label[24];  /**< "GPU 1, " in that line; empty when there is one GPU only */
     /** Whether @p va is the program's own memory, and XNACK is off; called with host->ctx. */
     bool (*is_programs)(void *ctx, uint64_t va);
+    int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
     struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
 };
 
@@ -52,6 +53,8 @@ struct rp_cp_queue {
     struct rp_dispatch *dispatch;
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
     bool waits_told;        /**< of the running dispatch: that was reported */
+    int64_t busy_since_ns;  /**< processor time of the server when the dispatch got long; 0 = not */
+    uint64_t busy_told;     /**< the kernel whose long run was reported last */
 };
 
 enum rp_cp_step {

@@ -65,6 +65,19 @@ __global__ void deep_stack(int *out, int n)
     *out = stack[n];
 }
 
+// The compiler does not know how deep this goes: the stack is what hipLimitStackSize says.
+__device__ __attribute__((noinline)) int sink(volatile int *above, int depth)
+{
+    volatile int frame[64];
+    frame[depth % 64] = above ? above[0] : depth;
+    return depth == 0 ? frame[0] : sink(frame, depth - 1) + frame[depth % 64];
+}
+
+__global__ void recursion(int *out, int depth)
+{
+    *out = sink(nullptr, depth);
+}
+
 extern __shared__ int shared[];
 
 // Outside its LDS a group reads zero and writes nothing; through a generic pointer it is a fault.
@@ -127,6 +140,8 @@ static bool launch(const char *what)
         bad_opcode<<<1, 64>>>(out);
     else if (strcmp(what, "trap") == 0)
         trap<<<1, 64>>>(out);
+    else if (strcmp(what, "stack") == 0)
+        recursion<<<1, 64>>>(out, 1000);
     else if (strcmp(what, "abort") == 0)
         give_up<<<1, 64>>>(out);
     else if (strcmp(what, "assert") == 0)

@@ -280,6 +280,27 @@ static void results_are_replaced_and_foreign_files_kept(void **state)
     assert_true(has(scratch, "notes.txt"));
 }
 
+static void a_folder_for_nothing_goes_again(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *path = rp_path_join(scratch->dir, "new/deep");
+    rp_autofree char *failed = rp_path_join(path, "failed");
+    for (int kept = 0; kept < 2; kept++) {
+        struct rp_result_dir dir = {0};
+        assert_int_equal(rp_result_dir_open(path, &dir, &err), 0);
+        if (kept)
+            assert_int_equal(rp_result_dir_keep_failed(&dir, &err), 0);
+        rp_result_dir_close(&dir);
+        assert_int_equal(rp_path_is_dir(path), kept);
+    }
+    struct rp_result_dir dir = {0};
+    assert_int_equal(rmdir(failed), 0);
+    assert_int_equal(rp_result_dir_open(path, &dir, &err), 0);
+    rp_result_dir_close(&dir);
+    assert_true(rp_path_is_dir(path)); /* it was there before */
+}
+
 static void foreign_things_under_our_names_are_refused(void **state)
 {
     struct scratch *scratch = *state;
@@ -337,6 +358,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(elf_files_tell_their_needs, make_scratch, drop_scratch),
         cmocka_unit_test(plans_carry_device_and_collector),
         cmocka_unit_test_setup_teardown(results_are_replaced_and_foreign_files_kept, make_scratch,
+                                        drop_scratch),
+        cmocka_unit_test_setup_teardown(a_folder_for_nothing_goes_again, make_scratch,
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(foreign_things_under_our_names_are_refused, make_scratch,
                                         drop_scratch),

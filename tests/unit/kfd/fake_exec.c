@@ -17,8 +17,10 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
 {
     (void)host, (void)arch;
     struct rp_dispatch *d = calloc(1, sizeof *d);
-    if (d)
+    if (d) {
         d->turns_left = fake_exec.turns;
+        d->counts = fake_exec.counts;
+    }
     fake_exec.launch = *launch;
     fake_exec.launched++;
     return d;
@@ -42,7 +44,7 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
 bool rp_dispatch_waits(const struct rp_dispatch *d)
 {
     (void)d;
-    return false;
+    return fake_exec.waits;
 }
 
 size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,

@@ -10,6 +10,8 @@
 struct fake_exec {
     unsigned turns;          /**< how many runs a dispatch takes */
     uint64_t ticks;          /**< modelled duration of every dispatch */
+    bool waits;              /**< what rp_dispatch_waits says */
+    struct rp_counts counts; /**< of every dispatch */
     struct rp_fault fault;   /**< kind other than NONE: the last run faults */
     struct rp_launch launch; /**< the last one */
     unsigned launched, freed;

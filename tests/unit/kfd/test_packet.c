@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,8 +51,11 @@ static int set_up(void **state)
     b->host = (struct rp_exec_host){.ctx = b, .translate = translate};
     if (pipe(b->report) < 0)
         return -1;
-    b->cp = (struct rp_cp){
-        .host = &b->host, .clock = &b->clock, .events = &b->events, .report_fd = b->report[1]};
+    b->cp = (struct rp_cp){.host = &b->host,
+                           .clock = &b->clock,
+                           .events = &b->events,
+                           .report_fd = b->report[1],
+                           .patience_ns = INT64_MAX};
     for (int i = 0; i < PACKETS; i++)
         b->ring[i].header = RP_AQL_INVALID;
     for (int i = 0; i < SIGNALS; i++)
@@ -348,6 +352,37 @@ static void bad_queues_are_refused(void **state)
     assert_int_equal(rp_cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
 }
 
+/* What waits or runs for long is mentioned, once, by name and GPU. */
+static void long_dispatches_are_mentioned(void **state)
+{
+    struct bench *b = *state;
+    char text[1000] = "";
+    fake_exec.turns = 10;
+    fake_exec.counts = (struct rp_counts){.waves = 12, .wave_insts = 3456};
+    fake_exec.waits = true;
+    b->cp.patience_ns = 1; /* over at the second look */
+    snprintf(b->cp.label, sizeof b->cp.label, "GPU 3, ");
+    submit_dispatch(b, NULL);
+    for (unsigned i = 0; i < 12; i++)
+        step(b);
+    fake_exec.waits = false;
+    submit_dispatch(b, NULL);
+    submit_dispatch(b, NULL); /* the same kernel: not again */
+    for (unsigned i = 0; i < 24; i++)
+        step(b);
+    assert_int_equal(b->queue.read_index, 3);
+    read_report(b, text, sizeof text);
+    char *second = strchr(text, '\n');
+    assert_non_null(second);
+    *second++ = '\0';
+    assert_string_equal(text,
+                        "rocm-perf-device: GPU 3, kernel 0x5000: has waited for 0 seconds: all its "
+                        "waves sleep or poll memory, until the host or another queue changes it");
+    assert_string_equal(
+        second, "rocm-perf-device: GPU 3, kernel 0x5000: has been running for 0 seconds "
+                "of processor time: 12 waves have ended, 3456 instructions were executed\n");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -355,6 +390,7 @@ int main(void)
         TEST(point_29_completion_order),
         TEST(packets_follow_each_other),
         TEST(reserved_slot_waits_for_its_header),
+        TEST(long_dispatches_are_mentioned),
         TEST(completion_wakes_its_event),
         TEST(barrier_and_waits_for_all),
         TEST(barrier_or_waits_for_one),
