@@ -70,6 +70,7 @@ const struct rp_arch rp_arch_gfx950 = {
     .hbm_efficiency = 0.628, /* [RPC] empirical roofline of a real MI350X: 4886 GB/s */
     .hbm_latency_cycles = 0, /* no trusted measurement */
     .host_link_gbps = 57.6,  /* [DS] PCIe 5.0 x16, as gfx942 */
+    .peer_link_gbps = 57.6,  /* [DS] 76.8 GB/s raw; of that the share usable on gfx942 */
     .timestamp_mhz = 100,    /* as gfx942 */
 
     .pci_vendor_id = 0x1002,

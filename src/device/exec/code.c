@@ -41,12 +41,13 @@ static struct rp_code_page **bucket_of(uint64_t base_va)
     return &cache.bucket[base_va / RP_CODE_PAGE_BYTES % BUCKETS];
 }
 
-/* How much code is readable at base_va: the page, and up to 8 bytes of the next one. */
+/* How much code is readable at base_va: the page, and RP_CODE_REACH bytes of the next one at most.
+ */
 static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **ret_at,
                           uint8_t *copy)
 {
-    static const uint32_t sizes[] = {RP_CODE_PAGE_BYTES + 8, RP_CODE_PAGE_BYTES + 4,
-                                     RP_CODE_PAGE_BYTES};
+    static const uint32_t sizes[] = {RP_CODE_PAGE_BYTES + RP_CODE_REACH, RP_CODE_PAGE_BYTES + 8,
+                                     RP_CODE_PAGE_BYTES + 4, RP_CODE_PAGE_BYTES};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const uint8_t *at = rp_mem_owned_at(mem, base_va, sizes[i]);
         if (at) {
@@ -56,8 +57,8 @@ static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **
     }
     /* Code that begins or ends inside the page: take what is there, dword by dword. */
     uint32_t end = 0;
-    memset(copy, 0, RP_CODE_PAGE_BYTES + 8);
-    for (uint32_t offset = 0; offset < RP_CODE_PAGE_BYTES + 8; offset += 4) {
+    memset(copy, 0, RP_CODE_PAGE_BYTES + RP_CODE_REACH);
+    for (uint32_t offset = 0; offset < RP_CODE_PAGE_BYTES + RP_CODE_REACH; offset += 4) {
         const void *at = rp_mem_owned_at(mem, base_va + offset, 4);
         if (!at)
             continue;
@@ -78,7 +79,7 @@ static void unlink_page(struct rp_code_page **link)
 struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_fault_kind *ret_kind)
 {
     uint64_t base_va = va & ~(uint64_t)(RP_CODE_PAGE_BYTES - 1);
-    uint8_t copy[RP_CODE_PAGE_BYTES + 8];
+    uint8_t copy[RP_CODE_PAGE_BYTES + RP_CODE_REACH];
     const uint8_t *at;
     *ret_kind = RP_FAULT_MEMORY;
     if (!rp_mem_owned_at(mem, va & ~3ull, 4))
@@ -119,7 +120,7 @@ void rp_code_page_put(struct rp_code_page *page)
 void rp_code_decode(struct rp_code_page *page, unsigned index)
 {
     struct rp_insn in;
-    uint32_t code[3] = {0};
+    uint32_t code[4] = {0};
     size_t bytes = 0;
     if (page->valid_bytes > index * 4)
         bytes = page->valid_bytes - index * 4;

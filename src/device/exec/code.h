@@ -14,14 +14,19 @@
 #include "memory.h"
 #include "wave.h"
 
-enum { RP_CODE_PAGE_BYTES = 4096, RP_CODE_PAGE_INSNS = RP_CODE_PAGE_BYTES / 4 };
+enum {
+    RP_CODE_PAGE_BYTES = 4096,
+    RP_CODE_PAGE_INSNS = RP_CODE_PAGE_BYTES / 4,
+    RP_CODE_REACH = 12, /**< how far an instruction that begins in a page may go beyond it */
+};
 
 struct rp_code_page {
     uint64_t base_va;
     unsigned refs;             /**< the cache's own and one per dispatch using it; atomic */
     struct rp_code_page *next; /**< hash chain */
-    uint8_t bytes[RP_CODE_PAGE_BYTES + 8]; /**< as decoded; the last instruction may reach beyond */
-    uint32_t valid_bytes;                  /**< how many of them are mapped */
+    uint8_t bytes[RP_CODE_PAGE_BYTES +
+                  RP_CODE_REACH]; /**< as decoded; the last instruction may reach beyond */
+    uint32_t valid_bytes;         /**< how many of them are mapped */
     /** One per dword; fn is NULL until decoded, and is written last. */
     struct rp_insn insn[RP_CODE_PAGE_INSNS];
 };

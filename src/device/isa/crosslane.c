@@ -96,6 +96,36 @@ int rp_v_swap_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
+/*
+ * v_permlane16_swap, v_permlane32_swap: the odd groups of 16 (32) lanes of the first register
+ * change places with the even ones of the second. The ISA document knows no EXEC in it, and not
+ * what FI and BOUND_CTRL do: where EXEC parts two lanes that would change places, nothing says what
+ * happens.
+ */
+int rp_v_permlane_swap(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_insn moved;
+    if (!(in = prepare(w, in, &moved)))
+        return RP_STEP_FAULT;
+    const unsigned group = in->op == RP_OP_v_permlane16_swap_b32 ? 16 : 32;
+    const uint64_t exec = RP_EXEC(w);
+    const uint64_t even = group == 16 ? 0x0000ffff0000ffff : 0x00000000ffffffff;
+    if (in->src[0].kind != RP_OPND_VGPR)
+        return rp_fault_operand(w, in);
+    if ((exec & even) != (exec >> group & even))
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
+                             "lanes change places with lanes that EXEC switches off");
+    uint32_t *dst = w->vgpr[in->dst.index], *src = w->vgpr[in->src[0].index];
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        if (!((exec & even) >> lane & 1))
+            continue;
+        const uint32_t old = src[lane];
+        src[lane] = dst[lane + group];
+        dst[lane + group] = old;
+    }
+    return RP_STEP_NEXT;
+}
+
 int rp_v_nop(struct rp_wave *w, const struct rp_insn *in)
 {
     (void)w;

@@ -1,5 +1,5 @@
 /*
- * Decoder of every gfx9-family format that gfx942 has.
+ * Decoder of every gfx9-family format that gfx942 and gfx950 have.
  *
  * Field positions are those of the AMD CDNA3 ISA guide, chapter "Microcode formats", with the
  * gfx942 changes to FLAT and MUBUF (sc0, sc1, nt, acc) confirmed against LLVM's assembler.
@@ -130,7 +130,8 @@ static unsigned float_sources(const struct rp_insn *in)
     unsigned mask = in->op == RP_OP_v_cndmask_b32 ? 3 : 0;
     for (unsigned i = 0; i < 3; i++) {
         const unsigned t = row->src[i];
-        if (t == RP_T_F16 || t == RP_T_F32 || t == RP_T_F64 || t == RP_T_PKF16 || t == RP_T_PKF32)
+        if (t == RP_T_F16 || t == RP_T_BF16 || t == RP_T_PKBF16 || t == RP_T_F32 || t == RP_T_F64 ||
+            t == RP_T_PKF16 || t == RP_T_PKF32)
             mask |= 1u << i;
     }
     return mask;
@@ -312,6 +313,8 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
     for (unsigned i = 0; i < 3; i++)
         if (!(accumulates && i == 2))
             in->src[i] = rp_dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
+    for (unsigned i = 0; i < 3; i++) /* more than a 64-bit pair, and not of v_mqsad: vectors only */
+        d->bad |= in->src[i].dwords > 4 && in->src[i].kind != RP_OPND_VGPR;
     if (accumulates)
         in->src[2] = rp_dec_vgpr(d, in->dst.index, row->src[2]);
     if (row->src[3] == RP_T_MASK)
@@ -320,22 +323,23 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
     d->bad |= row->src[3] == RP_T_MASK && bits(w1, 18, 9) >= SRC_VGPR && row->src[2] == RP_T_NONE;
     if (in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32)
         bitop3_modifiers(d, w0, w1);
+    else if (in->op == RP_OP_v_permlane16_swap_b32 || in->op == RP_OP_v_permlane32_swap_b32)
+        in->op_sel = (uint8_t)bits(w0, 11, 2); /* FI and BOUND_CTRL, in place of op_sel */
     else
         vop3_modifiers(d, w0, w1, b_form);
-}
-
-static bool is_mai(unsigned opcode)
-{
-    return opcode >= 0x3e; /* 0x3e, 0x3f are the xf32 forms, below the 0x40 range of the rest */
 }
 
 static void decode_vop3p(struct rp_dec *d, uint32_t w0)
 {
     uint32_t w1 = rp_dec_dword(d);
     unsigned opcode = bits(w0, 16, 7);
+    if (opcode == LOAD_SCALES) {
+        rp_dec_mfma_scaled(d, w0, w1);
+        return;
+    }
     if (d->bad || !rp_dec_row(d, RP_FMT_VOP3P, 0, opcode))
         return;
-    if (is_mai(opcode)) {
+    if (rp_op_is_mai(d->in->op)) {
         rp_dec_mfma(d, w0, w1);
         return;
     }
@@ -446,13 +450,12 @@ static void finish(struct rp_dec *d)
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = d->row->cost;
-    if (!rp_target_agrees(in->op))
-        in->fn = rp_fault_unimplemented;
     if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init && in->op != RP_OP_ds_gws_barrier)
         in->fn = rp_fault_unimplemented; /* gfx942 has no global data share, only wave sync */
     if (ends_block(in))
         in->flags |= RP_IF_ENDS_BLOCK;
     note_registers(in, &in->dst);
+    note_registers(in, &in->sdst);
     for (unsigned i = 0; i < 4; i++) {
         note_registers(in, &in->src[i]);
         if (in->src[i].kind == RP_OPND_SPECIAL && !special_is_supported(in->src[i].index))

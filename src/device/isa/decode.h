@@ -31,6 +31,9 @@ enum {
     SADDR_OFF = 0x7f,
 };
 
+/* VOP3P opcode of the first half of a VOP3PX2 instruction. */
+enum { LOAD_SCALES = 0x2c };
+
 struct rp_dec {
     const uint32_t *code;
     size_t dwords;      /**< that may be read at code */
@@ -78,7 +81,9 @@ struct rp_opnd rp_dec_source(struct rp_dec *d, unsigned enc, unsigned type, bool
 
 /* ---- formats; w0 (and w1) are the words read so far ---- */
 
-void rp_dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1); /* decode_mfma.c */
+/* decode_mfma.c */
+void rp_dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1);
+void rp_dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1);
 
 /* decode_mem.c */
 void rp_dec_smem(struct rp_dec *d, uint32_t w0);

@@ -111,6 +111,9 @@ static bool loads_to_lds(unsigned op)
     case RP_OP_buffer_load_sshort:
     case RP_OP_buffer_load_dword:
         return true;
+    case RP_OP_buffer_load_dwordx3:
+    case RP_OP_buffer_load_dwordx4:
+        return rp_isa_target_get() == RP_ISA_GFX950;
     default:
         return false;
     }

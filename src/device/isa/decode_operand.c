@@ -80,6 +80,9 @@ static uint64_t inline_float(unsigned enc, unsigned type)
                                    0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
     unsigned i = enc - SRC_FLOAT_FIRST;
     switch (type) {
+    case RP_T_BF16: /* the upper half of the f32 pattern */
+    case RP_T_PKBF16:
+        return single[i] >> 16;
     case RP_T_F16:
     case RP_T_PKF16:
         return half[i];

@@ -29,8 +29,9 @@ enum rp_fmt {
     RP_FMT_VOP1,
     RP_FMT_VOP2,
     RP_FMT_VOPC,
-    RP_FMT_VOP3,  /**< VOP3a and VOP3b, and the VOP3 twins of VOP1, VOP2 and VOPC */
-    RP_FMT_VOP3P, /**< packed math and MFMA */
+    RP_FMT_VOP3,    /**< VOP3a and VOP3b, and the VOP3 twins of VOP1, VOP2 and VOPC */
+    RP_FMT_VOP3P,   /**< packed math and MFMA */
+    RP_FMT_VOP3PX2, /**< MFMA behind a dword pair that loads its scales (gfx950) */
     RP_FMT_DS,
     RP_FMT_FLAT, /**< FLAT, GLOBAL and SCRATCH; see rp_insn.seg */
     RP_FMT_MUBUF,
@@ -76,11 +77,13 @@ enum rp_type {
     RP_T_U64,
     RP_T_I64,
     RP_T_F64,
-    RP_T_PK16,  /**< two 16-bit integers */
-    RP_T_PKF16, /**< two f16 */
-    RP_T_PKF32, /**< two f32 in a register pair */
+    RP_T_PK16,   /**< two 16-bit integers */
+    RP_T_PKF16,  /**< two f16 */
+    RP_T_PKBF16, /**< two bf16 */
+    RP_T_PKF32,  /**< two f32 in a register pair */
     RP_T_B96,
     RP_T_B128,
+    RP_T_B192,
     RP_T_B256,
     RP_T_B512,
     RP_T_B1024,
@@ -137,7 +140,7 @@ struct rp_insn {
     rp_insn_fn *gated; /**< the handler when fn is a gate in front of it (exec/order.h) */
     uint16_t op;       /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;       /**< enum rp_fmt */
-    uint8_t size_bytes; /**< 4, 8 or 12 */
+    uint8_t size_bytes; /**< 4, 8, 12 or 16 */
     uint8_t cost_class; /**< enum rp_cost (timing/cost.h) */
     uint8_t seg;        /**< enum rp_seg */
     uint8_t neg;        /**< bit i: negate src[i]; VOP3P: neg_lo */
@@ -158,11 +161,13 @@ struct rp_insn {
     int32_t offset;        /**< memory offset in bytes; SOPP/SOPK simm16 (sign-extended);
                                 DS: offset0 | offset1 << 8 as encoded for two-address forms */
     struct rp_opnd dst;    /**< result (data to store/atomic is src[1]) */
-    struct rp_opnd sdst;   /**< second result: carry or compare mask; VOPC and VOP2 carry: VCC */
+    struct rp_opnd sdst;   /**< second result: carry or compare mask; VOPC and VOP2 carry: VCC.
+                              No result but the scales of B in VOP3PX2 */
     struct rp_opnd src[4]; /**< src[3]: MASK input (VCC or SGPR pair) of addc, cndmask, div_fmas;
+                                VOP3PX2: the scales of A;
                                 memory: src[0] vector address, src[1] data, src[2] scalar base or
                                 resource, src[3] soffset or second data (DS) */
-    uint32_t raw[3];       /**< the encoding, for messages */
+    uint32_t raw[4];       /**< the encoding, for messages */
 };
 
 /** What the process's GPUs execute. */
@@ -171,12 +176,14 @@ enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950 };
 /** Chooses it by name ("gfx950"; anything else is gfx942). Code decoded before stays as it is. */
 void rp_isa_target_set(const char *gfx);
 
+enum rp_isa_target rp_isa_target_get(void);
+
 const char *rp_isa_target_name(void);
 
 /**
  * Decodes the instruction at @p code.
  * @param code    dwords of the program, host pointer
- * @param dwords  how many dwords may be read (1..3 needed)
+ * @param dwords  how many dwords may be read (1..4 needed)
  * @param ret     written always; an undecodable word yields op 0 and the fault handler
  * @return size in bytes, or 0 when undecodable
  */

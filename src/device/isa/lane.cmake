@@ -16,6 +16,7 @@ set(rp_lane_kernels
     ${RP_LANE_DIR}/lane_mem.c
     ${RP_LANE_DIR}/lane_mfma.c
     ${RP_LANE_DIR}/lane_mfma_sparse.c
+    ${RP_LANE_DIR}/lane_mfma_any.c
     ${RP_LANE_DIR}/lane_mfma_f64.c
     ${RP_LANE_DIR}/lane_trans.c)
 set(rp_lane_flags -O3 -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math

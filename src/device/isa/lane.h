@@ -48,9 +48,20 @@ struct rp_lane_args {
     uint32_t mode;      /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
 
     /* Matrix kernels only (lane_mfma.h). */
-    const uint32_t *s3; /**< smfmac: the row of sparse indices */
+    const uint32_t *s3; /**< smfmac: the row of sparse indices; f8f6f4: scales of A, or NULL */
+    const uint32_t *s4; /**< f8f6f4: scales of B */
     uint32_t c_stride;  /**< dwords from one register of s2 to the next; 0: a constant, rows once */
-    uint32_t select;    /**< smfmac: shift of the index set in s3; f64: bits 0..2 negate A, B, C */
+    uint32_t select;    /**< smfmac: shift of the index set in s3; f64: bits 0..2 negate A, B, C;
+                         * f8f6f4: RP_F8F6F4_* */
+};
+
+/** rp_lane_args.select of f8f6f4: where the format of A and B begins (3 bits: fp8, bf8, fp6, bf6,
+ * fp4) and the number of the byte in the scales (2 bits). */
+enum {
+    RP_F8F6F4_A = 0,
+    RP_F8F6F4_B = 3,
+    RP_F8F6F4_BYTE_A = 6,
+    RP_F8F6F4_BYTE_B = 8,
 };
 
 typedef void rp_lane_fn(struct rp_lane_args *args);

@@ -6,6 +6,7 @@
 #include "lane_fp8.h"
 #include "lane_level.h"
 #include "lane_num.h"
+#include "lane_small.h"
 
 /* The value handed to the CPU's conversion is always in range, so it is defined in C and the same
  * at every level; the ends are put in afterwards. */
@@ -114,10 +115,9 @@ static inline uint64_t rp_pair(float lo, float hi)
     return (uint64_t)rp_bits_f32(hi) << 32 | rp_bits_f32(lo);
 }
 
-/* ---- to fp8 and bf8 (lane_fp8.h) --------------------------------------------------------------
- */
+/* ---- to fp8 and bf8 (lane_fp8.h); MODE.FP16_OVFL (23): the largest value instead of NaN ---- */
 
-/* r: magnitude after rounding. Too large is NaN, or the largest value with MODE.FP16_OVFL (23). */
+/* r: magnitude after rounding. */
 static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
 {
     const int finite = (bits & 0x7fffffffu) < 0x7f800000u;
@@ -126,35 +126,17 @@ static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
     return mag > 0x7fu ? 0x80u : mag == 0 ? 0 : mag | (bits >> 24 & 0x80u);
 }
 
-/* Nearest even. */
 static inline uint32_t rp_fnuz_of_f32(uint32_t bits, unsigned mant_bits, uint32_t bias,
                                       uint32_t mode)
 {
-    const uint32_t x = bits & 0x7fffffffu, drop = 23 - mant_bits, half = 1u << (drop - 1);
-    const uint32_t normal = (x - ((127 - bias) << 23) + half - 1 + (x >> drop & 1)) >> drop;
-    /* f32 numbers near this one are as far apart as the denormals: adding it rounds to them. */
-    const uint32_t grid = (128 - bias - mant_bits + 23) << 23;
-    const uint32_t denormal = rp_bits_f32(rp_f32_of(x) + rp_f32_of(grid)) - grid;
-    return rp_fnuz_finish(x < (128 - bias) << 23 ? denormal : normal, bits, mode);
+    return rp_fnuz_finish(rp_small_nearest(bits & 0x7fffffffu, mant_bits, bias), bits, mode);
 }
 
-/* Stochastic: the dropped bits plus as many random bits from the top of S1, then cut off. The
- * document shows this for normal results (its wrap of the mantissa without carry is taken for a
- * slip); for denormal results, which drop more bits, more random bits are taken likewise. */
 static inline uint32_t rp_fnuz_of_f32_random(uint32_t bits, uint32_t random, unsigned mant_bits,
                                              uint32_t bias, uint32_t mode)
 {
-    const uint32_t x = bits & 0x7fffffffu, drop = 23 - mant_bits, min_normal = (128 - bias) << 23;
-    const uint32_t normal =
-        (uint32_t)((uint64_t)x - ((127 - bias) << 23) + (random >> (32 - drop))) >> drop;
-    const uint32_t exp = x >> 23 ? x >> 23 : 1, first = 128 - bias;
-    const uint32_t more = exp < first ? first - exp : 0,
-                   total = drop + more < 56 ? drop + more : 56;
-    const uint64_t sig = (x & 0x7fffffu) | (x >> 23 ? 0x800000u : 0);
-    const uint64_t add = total < 32 ? random >> (32 - total) : (uint64_t)random << (total - 32);
-    /* From 57 dropped bits on even the largest random number does not carry. */
-    const uint64_t denormal = drop + more > 56 ? 0 : (sig + add) >> total;
-    return rp_fnuz_finish(x < min_normal ? (uint32_t)denormal : normal, bits, mode);
+    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, mant_bits, bias);
+    return rp_fnuz_finish(r, bits, mode);
 }
 
 static inline uint32_t rp_fp8_of_f32(uint32_t bits, uint32_t mode)
@@ -175,6 +157,59 @@ static inline uint32_t rp_fp8_of_f32_random(uint32_t bits, uint32_t random, uint
 static inline uint32_t rp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
 {
     return rp_fnuz_of_f32_random(bits, random, 2, 16, mode);
+}
+
+/* The OCP formats of gfx950. What is too large, infinities too, is an infinity in bf8 and NaN in
+ * fp8, which has none; with FP16_OVFL the largest value (CDNA4 ISA document, "FP16_OVFL rule"). */
+static inline uint32_t rp_ocp_finish(uint32_t r, uint32_t bits, uint32_t largest, uint32_t mode)
+{
+    const uint32_t x = bits & 0x7fffffffu;
+    const uint32_t mag = x < 0x7f800000u && r <= largest ? r : largest + !(mode >> 23 & 1);
+    return (x > 0x7f800000u ? 0x7fu : mag) | (bits >> 24 & 0x80u);
+}
+
+static inline uint32_t rp_ocp_fp8_of_f32(uint32_t bits, uint32_t mode)
+{
+    return rp_ocp_finish(rp_small_nearest(bits & 0x7fffffffu, 3, 7), bits, 0x7eu, mode);
+}
+
+static inline uint32_t rp_ocp_bf8_of_f32(uint32_t bits, uint32_t mode)
+{
+    return rp_ocp_finish(rp_small_nearest(bits & 0x7fffffffu, 2, 15), bits, 0x7bu, mode);
+}
+
+static inline uint32_t rp_ocp_fp8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
+{
+    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, 3, 7);
+    return rp_ocp_finish(r, bits, 0x7eu, mode);
+}
+
+static inline uint32_t rp_ocp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
+{
+    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, 2, 15);
+    return rp_ocp_finish(r, bits, 0x7bu, mode);
+}
+
+/* ---- bf16 and stochastic f16 (gfx950) ----------------------------------------------------- */
+
+/* The upper half of an f32, nearest even; NaNs are quieted and keep the top of their payload. */
+static inline uint32_t rp_bf16_of_f32(uint32_t bits)
+{
+    const uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+    return (bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u : nearest;
+}
+
+static inline uint32_t rp_bf16_of_f32_random(uint32_t bits, uint32_t random)
+{
+    const int special = (bits & 0x7f800000u) == 0x7f800000u;
+    return special ? rp_bf16_of_f32(bits) : (bits + (random >> 16)) >> 16;
+}
+
+static inline uint32_t rp_h16_of_f32_random(uint32_t bits, uint32_t random)
+{
+    const uint32_t x = bits & 0x7fffffffu, r = rp_small_random(x, random, 10, 15);
+    const uint32_t finite = (r < 0x7c00u ? r : 0x7c00u) | (bits >> 16 & 0x8000u);
+    return x < 0x7f800000u ? finite : rp_h16_of_f32(rp_f32_of(bits));
 }
 
 #define RP_LANE_CVT(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)

@@ -43,6 +43,23 @@ static inline uint32_t rp_max_f32(uint32_t a, uint32_t b, uint32_t mode)
     return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b), mode);
 }
 
+/* IEEE 754-2019 minimum and maximum: a NaN wins, quieted, the first of two; -0 is below +0. */
+static inline uint32_t rp_any_nan_f32(uint32_t a, uint32_t b, uint32_t r)
+{
+    r = rp_sel32(rp_is_nan_f32(b), b | 0x00400000u, r);
+    return rp_sel32(rp_is_nan_f32(a), a | 0x00400000u, r);
+}
+
+static inline uint32_t rp_minimum_f32(uint32_t a, uint32_t b)
+{
+    return rp_any_nan_f32(a, b, rp_sel32(rp_order_f32(a) < rp_order_f32(b), a, b));
+}
+
+static inline uint32_t rp_maximum_f32(uint32_t a, uint32_t b)
+{
+    return rp_any_nan_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b));
+}
+
 /* The comparisons with the maximum are float ones in the document, so -0 equals +0. */
 static inline uint32_t rp_med_f32(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
 {

@@ -11,18 +11,19 @@
 /* Declarations of every kernel at every level. */
 #define RP_ROW(shape, name, ...)                                                                   \
     rp_lane_fn rp_lane_base_##name, rp_lane_v3_##name, rp_lane_v4_##name;
-#define RP_LANE_INT(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_F32(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_F64(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_H16(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_CMP(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_CVT(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_TRANS(...) RP_ROW(__VA_ARGS__)
-#define RP_LANE_PK(...)    RP_ROW(__VA_ARGS__)
-#define RP_LANE_BODY(...)  RP_ROW(__VA_ARGS__, )
-#define RP_MFMA(...)       RP_ROW(mfma, __VA_ARGS__)
-#define RP_SMFMAC(...)     RP_ROW(smfmac, __VA_ARGS__)
-#define RP_MFMA_F64(...)   RP_ROW(mfma, __VA_ARGS__, )
+#define RP_LANE_INT(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_F32(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_F64(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_H16(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_CMP(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_CVT(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_TRANS(...)  RP_ROW(__VA_ARGS__)
+#define RP_LANE_PK(...)     RP_ROW(__VA_ARGS__)
+#define RP_LANE_BODY(...)   RP_ROW(__VA_ARGS__, )
+#define RP_MFMA(...)        RP_ROW(mfma, __VA_ARGS__)
+#define RP_SMFMAC(...)      RP_ROW(smfmac, __VA_ARGS__)
+#define RP_MFMA_F64(...)    RP_ROW(mfma, __VA_ARGS__, )
+#define RP_MFMA_F8F6F4(...) RP_ROW(mfma, __VA_ARGS__)
 #include "lane.def"
 #include "lane_mfma.def"
 #undef RP_ROW
@@ -35,18 +36,19 @@ struct rp_lane_row {
 static const struct rp_lane_row rp_lane_rows[] = {
 #define RP_ROW(shape, name, ...)                                                                   \
     {#name, {rp_lane_base_##name, rp_lane_v3_##name, rp_lane_v4_##name}},
-#define RP_LANE_INT(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_F32(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_F64(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_H16(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_CMP(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_CVT(...)   RP_ROW(__VA_ARGS__)
-#define RP_LANE_TRANS(...) RP_ROW(__VA_ARGS__)
-#define RP_LANE_PK(...)    RP_ROW(__VA_ARGS__)
-#define RP_LANE_BODY(...)  RP_ROW(__VA_ARGS__, )
-#define RP_MFMA(...)       RP_ROW(mfma, __VA_ARGS__)
-#define RP_SMFMAC(...)     RP_ROW(smfmac, __VA_ARGS__)
-#define RP_MFMA_F64(...)   RP_ROW(mfma, __VA_ARGS__, )
+#define RP_LANE_INT(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_F32(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_F64(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_H16(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_CMP(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_CVT(...)    RP_ROW(__VA_ARGS__)
+#define RP_LANE_TRANS(...)  RP_ROW(__VA_ARGS__)
+#define RP_LANE_PK(...)     RP_ROW(__VA_ARGS__)
+#define RP_LANE_BODY(...)   RP_ROW(__VA_ARGS__, )
+#define RP_MFMA(...)        RP_ROW(mfma, __VA_ARGS__)
+#define RP_SMFMAC(...)      RP_ROW(smfmac, __VA_ARGS__)
+#define RP_MFMA_F64(...)    RP_ROW(mfma, __VA_ARGS__, )
+#define RP_MFMA_F8F6F4(...) RP_ROW(mfma, __VA_ARGS__)
 #include "lane.def"
 #include "lane_mfma.def"
 #undef RP_ROW

@@ -150,6 +150,16 @@ static inline float rp_dot2_h16(uint32_t x, uint32_t y, float z)
     return rp_flush_f32(rp_nan1(t, t + p1));
 }
 
+/* As the document has it for bf16: the products, then the addend; the rest as above. */
+static inline float rp_dot2_bf16(uint32_t x, uint32_t y, float z)
+{
+    const float a0 = rp_flush_f32(rp_f32_of(x << 16)), a1 = rp_flush_f32(rp_f32_of(x & ~0xffffu));
+    const float b0 = rp_flush_f32(rp_f32_of(y << 16)), b1 = rp_flush_f32(rp_f32_of(y & ~0xffffu));
+    const float p0 = rp_flush_f32(rp_nan1(a0, a0 * b0)), p1 = rp_flush_f32(rp_nan1(a1, a1 * b1));
+    const float t = rp_flush_f32(rp_nan1(p0, p0 + p1)), c = rp_flush_f32(z);
+    return rp_flush_f32(rp_nan1(t, t + c));
+}
+
 /* ---- halves ------------------------------------------------------------------------------- */
 
 static inline uint32_t rp_lo(uint32_t x)
@@ -197,6 +207,35 @@ static inline uint32_t rp_pk_min_h16(uint32_t a, uint32_t b, uint32_t mode)
 static inline uint32_t rp_pk_max_h16(uint32_t a, uint32_t b, uint32_t mode)
 {
     return rp_pk(rp_max_h16(rp_lo(a), rp_lo(b), mode), rp_max_h16(rp_hi(a), rp_hi(b), mode));
+}
+
+/* IEEE 754-2019 minimum and maximum, as in lane_f32.c. */
+static inline uint32_t rp_any_nan_h16(uint32_t a, uint32_t b, uint32_t r)
+{
+    r = rp_sel32((b & 0x7fffu) > 0x7c00u, b | 0x0200u, r);
+    return rp_sel32((a & 0x7fffu) > 0x7c00u, a | 0x0200u, r);
+}
+
+static inline uint32_t rp_minimum_h16(uint32_t a, uint32_t b)
+{
+    return rp_any_nan_h16(a, b, rp_sel32(rp_order_h16(a) < rp_order_h16(b), a, b));
+}
+
+static inline uint32_t rp_maximum_h16(uint32_t a, uint32_t b)
+{
+    return rp_any_nan_h16(a, b, rp_sel32(rp_order_h16(a) > rp_order_h16(b), a, b));
+}
+
+static inline uint32_t rp_pk_minimum3_h16(uint32_t a, uint32_t b, uint32_t c)
+{
+    return rp_pk(rp_minimum_h16(rp_minimum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
+                 rp_minimum_h16(rp_minimum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
+}
+
+static inline uint32_t rp_pk_maximum3_h16(uint32_t a, uint32_t b, uint32_t c)
+{
+    return rp_pk(rp_maximum_h16(rp_maximum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
+                 rp_maximum_h16(rp_maximum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
 }
 
 static inline int32_t rp_shift_right(int32_t x, int32_t by)

@@ -177,6 +177,12 @@ static inline uint32_t rp_sat_u8(int32_t x)
     return x < 0 ? 0 : x > 255 ? 255u : (uint32_t)x;
 }
 
+/* Into the byte's range, and to its bits. */
+static inline uint32_t rp_sat_i8(int32_t x)
+{
+    return (uint32_t)rp_min_i32(rp_max_i32(x, INT8_MIN), INT8_MAX) & 0xffu;
+}
+
 static inline uint32_t rp_sat_pk_u8_i16(uint32_t x)
 {
     return rp_sat_u8((int32_t)(x << 16) >> 16) | rp_sat_u8((int32_t)x >> 16) << 8;

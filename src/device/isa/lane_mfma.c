@@ -95,4 +95,5 @@ RP_CORES(I8)
     }
 #define RP_SMFMAC(...)
 #define RP_MFMA_F64(name)
+#define RP_MFMA_F8F6F4(name, m)
 #include "lane_mfma.def"

@@ -174,6 +174,8 @@ RP_WIDEN(xf32, 1, rp_f32_of(rp_bits_xf32(w)))
 RP_WIDEN(bf16, 2, rp_f32_of(e ? w & 0xffff0000u : w << 16))
 RP_WIDEN(fp8, 4, rp_f32_of_fp8(w >> (8 * e) & 0xffu))
 RP_WIDEN(bf8, 4, rp_f32_of_bf8(w >> (8 * e) & 0xffu))
+RP_WIDEN(ocp_fp8, 4, rp_f32_of_ocp_fp8(w >> (8 * e)))
+RP_WIDEN(ocp_bf8, 4, rp_f32_of_ocp_bf8(w >> (8 * e)))
 /* Bytes e and e + 2, sign-extended to the halves of a dword: the sum does not mind the order. */
 RP_WIDEN(i8pair, 2, rp_f32_of((rp_i8_at(w, e) & 0xffffu) | rp_i8_at(w, e + 2) << 16))
 /* One integer in the low half, so that a multiply-add of pairs is a multiplication. */

@@ -10,7 +10,7 @@
 /* @p p stored values of A per lane; all parameters from m on are constants at every use. */
 RP_MFMA_INLINE void rp_sparse(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
                               const uint32_t (*at)[RP_LANES], unsigned m, unsigned p,
-                              enum rp_mac how)
+                              unsigned chunks, enum rp_mac how)
 {
     for (unsigned i0 = 0; i0 < m; i0 += RP_TILE)
         for (unsigned j0 = 0; j0 < m; j0 += RP_VEC) {
@@ -19,9 +19,10 @@ RP_MFMA_INLINE void rp_sparse(const struct rp_lane_args *x, const rp_wide *a, co
             for (unsigned i = 0; i < RP_TILE; i++)
                 acc[i] = rp_vec_load(x->s2 + RP_D_REGISTER(m, 0, i0 + i) * x->c_stride +
                                      RP_D_LANE(m, i0 + i) + j0);
-            for (unsigned group = 0; group < RP_LANES / m; group++)
-                for (unsigned e = 0; e < p; e++) {
-                    const unsigned first = m * group;
+            for (unsigned part = 0; part < chunks * (RP_LANES / m); part++)
+                for (unsigned n = 0; n < p / chunks; n++) {
+                    const unsigned e = part / (RP_LANES / m) * (p / chunks) + n;
+                    const unsigned first = m * (part % (RP_LANES / m));
                     const float *const column = a[e] + first + i0;
                     const uint32_t *const rows = at[e] + first + i0;
 #pragma GCC unroll 16
@@ -40,9 +41,9 @@ RP_MFMA_INLINE void rp_sparse(const struct rp_lane_args *x, const rp_wide *a, co
 #define RP_CORE(m, how)                                                                            \
     static __attribute__((noinline)) void rp_sparse_##m##_##how(                                   \
         const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,                          \
-        const uint32_t(*at)[RP_LANES], unsigned p)                                                 \
+        const uint32_t(*at)[RP_LANES], unsigned p, unsigned chunks)                                \
     {                                                                                              \
-        rp_sparse(x, a, b, at, m, p, RP_MAC_##how);                                                \
+        rp_sparse(x, a, b, at, m, p, chunks, RP_MAC_##how);                                        \
     }
 RP_CORE(16, FMA)
 RP_CORE(32, FMA)
@@ -66,7 +67,7 @@ RP_MFMA_INLINE void rp_sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[
     }
 }
 
-#define RP_SMFMAC(name, m, p, type_a, type_b, how)                                                 \
+#define RP_SMFMAC(name, m, p, chunks, type_a, type_b, how)                                         \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
         rp_wide a[p] __attribute__((aligned(64))), b[2 * (p)] __attribute__((aligned(64)));        \
@@ -75,8 +76,9 @@ RP_MFMA_INLINE void rp_sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[
         rp_widen_##type_b(b, args->s1, 2 * (p));                                                   \
         rp_sparse_rows(args, at, p);                                                               \
         rp_sparse_##m##_##how(args, (const rp_wide *)a, (const rp_wide *)b,                        \
-                              (const uint32_t(*)[RP_LANES])at, p);                                 \
+                              (const uint32_t(*)[RP_LANES])at, p, chunks);                         \
     }
 #define RP_MFMA(...)
 #define RP_MFMA_F64(name)
+#define RP_MFMA_F8F6F4(name, m)
 #include "lane_mfma.def"

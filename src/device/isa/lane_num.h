@@ -25,6 +25,7 @@
 #define RP_SHAPE_i32_f64(n, ...)         RP_LANE_ROW1(n, i32, f64, __VA_ARGS__)
 #define RP_SHAPE_u32_f64(n, ...)         RP_LANE_ROW1(n, u32, f64, __VA_ARGS__)
 #define RP_SHAPE_u32_u32_u32(n, ...)     RP_LANE_ROW2(n, u32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_i32_i32_u32(n, ...) RP_LANE_ROW3(n, u32, i32, i32, u32, __VA_ARGS__)
 #define RP_SHAPE_u32_i32_i32(n, ...)     RP_LANE_ROW2(n, u32, i32, i32, __VA_ARGS__)
 #define RP_SHAPE_i32_u32_i32(n, ...)     RP_LANE_ROW2(n, i32, u32, i32, __VA_ARGS__)
 #define RP_SHAPE_i32_i32_i32(n, ...)     RP_LANE_ROW2(n, i32, i32, i32, __VA_ARGS__)

@@ -171,6 +171,7 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
     }
 RP_ATOMIC_MEM_OPS(BUFFER)
 RP_ATOMIC_CMPSWAP_OPS(BUFFER)
+RP_ATOMIC_BF16_OPS(BUFFER)
 
 /* ---- SMEM: one word per wave, whatever EXEC says ---- */
 

@@ -106,11 +106,21 @@ RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_e
     return RP_STEP_NEXT;
 }
 
-/* A load whose result goes to LDS, a dword per lane. */
+uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes)
+{
+    const bool wide = rp_isa_target_get() == RP_ISA_GFX950;
+    const uint32_t mask = !wide ? 0xffff : in->fmt == RP_FMT_FLAT ? 0x3fffc : 0x3ffff;
+    const uint32_t start = (w->sgpr[RP_SGPR_M0] & mask) + (uint32_t)in->offset;
+    const uint64_t at = (uint64_t)start + (bytes == 4 ? 4 : 16) * lane;
+    return at + bytes <= w->group->lds_bytes ? w->group->lds + at : NULL;
+}
+
+/* A load whose result goes to LDS: what is narrower than a dword extended to one. */
 RP_INLINE int buffer_load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
+    const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
+    const enum rp_elem piece = bytes > 4 ? RP_ELEM_B32 : e;
     static const uint8_t zero[4];
-    const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w);
     struct rp_buffer b;
     rp_row value;
@@ -118,20 +128,22 @@ RP_INLINE int buffer_load_lds(struct rp_wave *w, const struct rp_insn *in, enum 
         return RP_STEP_FAULT;
     RP_FOR_LANES(lane, exec)
     {
-        const void *at = zero;
-        if (rp_buffer_inside(&b, lane, 0, bytes)) {
-            uint64_t va = rp_buffer_at(&b, lane, 0);
-            at = rp_mem_at(rp_mem_of(w), va, bytes, 0);
-            if (!at)
-                return unmapped(w, in, lane, va, false);
-            rp_counts_of(w)->read_bytes += bytes;
+        uint8_t *const to = rp_load_lds_at(w, in, lane, 4 * parts);
+        for (unsigned p = 0; p < parts; p++) {
+            const void *at = zero;
+            if (rp_buffer_inside(&b, lane, 4 * p, rp_elem_bytes(piece))) {
+                uint64_t va = rp_buffer_at(&b, lane, 4 * p);
+                at = rp_mem_at(rp_mem_of(w), va, rp_elem_bytes(piece), 0);
+                if (!at)
+                    return unmapped(w, in, lane, va, false);
+                rp_counts_of(w)->read_bytes += rp_elem_bytes(piece);
+            }
+            rp_elem_load(piece, &value, lane, at);
+            if (to)
+                memcpy(to + 4 * p, &value[lane], 4);
         }
-        rp_elem_load(e, &value, lane, at);
-        uint8_t *to = rp_load_lds_at(w, in, lane);
-        if (to)
-            memcpy(to, &value[lane], 4);
     }
-    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4;
+    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4 * parts;
     return RP_STEP_NEXT;
 }
 
@@ -173,8 +185,6 @@ RP_INLINE int buffer_store(struct rp_wave *w, const struct rp_insn *in, enum rp_
         return buffer_load(w, in, RP_ELEM_##elem);                                                 \
     }
 LOAD(b64, B64)
-LOAD(b96, B96)
-LOAD(b128, B128)
 LOAD(u8_d16, U8_D16)
 LOAD(u8_d16_hi, U8_D16_HI)
 LOAD(i8_d16, I8_D16)
@@ -182,7 +192,7 @@ LOAD(i8_d16_hi, I8_D16_HI)
 LOAD(b16_d16, B16_D16)
 LOAD(b16_d16_hi, B16_D16_HI)
 
-/* These five can write to LDS instead of registers. */
+/* These can write to LDS instead of registers; the wide ones on gfx950 only. */
 #define LOAD_OR_LDS(name, elem)                                                                    \
     int rp_buffer_load_##name(struct rp_wave *w, const struct rp_insn *in)                         \
     {                                                                                              \
@@ -194,6 +204,8 @@ LOAD_OR_LDS(i8, I8)
 LOAD_OR_LDS(u16, U16)
 LOAD_OR_LDS(i16, I16)
 LOAD_OR_LDS(b32, B32)
+LOAD_OR_LDS(b96, B96)
+LOAD_OR_LDS(b128, B128)
 
 #define STORE(name, elem)                                                                          \
     int rp_buffer_store_##name(struct rp_wave *w, const struct rp_insn *in)                        \

@@ -69,13 +69,13 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
 }
 
 /**
- * LDS place of a lane's dword in an instruction that loads to LDS: M0[15:0], instruction offset and
- * lane number. NULL when it is outside the allocation: nothing is written.
+ * LDS place of a lane in an instruction that loads to LDS: M0, instruction offset and lane number.
+ * M0 counts with 16 bits; on gfx950, whose LDS is larger, with 18 (CDNA4 ISA document, "Memory
+ * Buffer Load to LDS"; GLOBAL takes a whole number of dwords). Lanes are a dword apart, in wider
+ * loads four, of which DWORDX3 leaves the last one. NULL when it is outside the allocation: nothing
+ * is written.
+ * @param bytes  4, 12 or 16
  */
-RP_INLINE uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane)
-{
-    uint64_t at = (uint64_t)((w->sgpr[RP_SGPR_M0] & 0xffff) + (uint32_t)in->offset) + 4 * lane;
-    return at + 4 <= w->group->lds_bytes ? w->group->lds + at : NULL;
-}
+uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes);
 
 #endif

@@ -145,6 +145,67 @@ int rp_ds_consume(struct rp_wave *w, const struct rp_insn *in)
     return append(w, in, true);
 }
 
+/* ---- transposing reads (gfx950) ---- */
+
+/* Bits of an element: the number behind "_tr_b". */
+static unsigned element_bits(unsigned op)
+{
+    switch (op) {
+    case RP_OP_ds_read_b64_tr_b4:
+        return 4;
+    case RP_OP_ds_read_b96_tr_b6:
+        return 6;
+    case RP_OP_ds_read_b64_tr_b8:
+        return 8;
+    default:
+        return 16;
+    }
+}
+
+/* @p count bits from bit @p at of little-endian words; at most 16, which may lie across two. */
+static uint32_t bits_at(const uint32_t *words, unsigned at, unsigned count)
+{
+    const unsigned word = at / 32, shift = at % 32;
+    const uint64_t high = shift + count > 32 ? words[word + 1] : 0;
+    return (uint32_t)((words[word] | high << 32) >> shift) & ((1u << count) - 1);
+}
+
+/*
+ * Every 16 lanes read a matrix of 16 columns: a lane reads n elements side by side, 16 / n lanes
+ * one row, the next lanes the next row. Lane i gets column i: from row j its element j. (CDNA4 ISA
+ * document, "MFMA Transpose Load from LDS", which also wants all lanes on; for eight bits,
+ * published probes of an MI350X.) Outside the allocation there are zeros.
+ */
+int rp_ds_read_tr(struct rp_wave *w, const struct rp_insn *in)
+{
+    const unsigned width = element_bits(in->op), bytes = 4u * in->dst.dwords;
+    const unsigned n = 8 * bytes / width, lanes_per_row = 16 / n;
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    uint32_t read[RP_LANES][3] = {{0}}, result[RP_LANES][3] = {{0}};
+    if (RP_EXEC(w) != ~0ull)
+        return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED,
+                             "a transposing read wants all lanes switched on");
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const uint64_t at = (uint32_t)(address[lane] + ((uint32_t)in->offset & 0xffff));
+        if (at + bytes <= w->group->lds_bytes)
+            memcpy(read[lane], w->group->lds + at, bytes);
+    }
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        for (unsigned j = 0; j < n; j++) {
+            const unsigned i = lane % 16, from = lane - i + j * lanes_per_row + i / n;
+            const uint32_t v = bits_at(read[from], i % n * width, width);
+            const unsigned word = j * width / 32, shift = j * width % 32;
+            result[lane][word] |= v << shift;
+            if (shift + width > 32)
+                result[lane][word + 1] |= v >> (32 - shift);
+        }
+    for (unsigned r = 0; r < in->dst.dwords; r++)
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            rp_rows(w, &in->dst)[r][lane] = result[lane][r];
+    rp_counts_of(w)->lds_bytes += (uint64_t)RP_LANES * bytes;
+    return RP_STEP_NEXT;
+}
+
 int rp_ds_nop(struct rp_wave *w, const struct rp_insn *in)
 {
     (void)w;

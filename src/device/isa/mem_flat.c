@@ -379,30 +379,27 @@ RP_STORE_FORMS(STORE)
 
 /* ---- GLOBAL_LOAD_LDS, SCRATCH_LOAD_LDS: memory to LDS without a register ---- */
 
-/*
- * Lane n writes the dword at M0[15:0] + instruction offset + 4 n of the workgroup's LDS; sub-dword
- * loads are extended to a dword. (CDNA3 ISA guide, "Memory Buffer Load to LDS".)
- */
+/* Where: rp_load_lds_at. Sub-dword loads are extended to a dword. */
 RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const enum rp_space space = in->seg == RP_SEG_SCRATCH ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
-    const unsigned bytes = rp_elem_bytes(e);
+    const unsigned bytes = rp_elem_bytes(e), dwords = bytes > 4 ? bytes / 4 : 1;
     uint64_t exec = RP_EXEC(w), vas[RP_LANES];
-    rp_row value;
+    rp_row value[4];
     if (space == RP_SPACE_PRIVATE)
         scratch_addresses(w, in, vas);
     else
         rp_flat_addresses(w, in, vas);
     RP_FOR_LANES(lane, exec)
     {
-        if (!load_lane(w, e, &value, lane, vas[lane], space))
+        if (!load_lane(w, e, value, lane, vas[lane], space))
             return bad_lane(w, in, lane, vas[lane], space, false);
-        uint8_t *to = rp_load_lds_at(w, in, lane);
-        if (to)
-            memcpy(to, &value[lane], 4);
+        uint8_t *to = rp_load_lds_at(w, in, lane, 4 * dwords);
+        for (unsigned i = 0; to && i < dwords; i++)
+            memcpy(to + 4 * i, &value[i][lane], 4);
     }
     rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4;
+    rp_counts_of(w)->lds_bytes += (uint64_t)rp_lane_count(exec) * 4 * dwords;
     return RP_STEP_NEXT;
 }
 
@@ -416,3 +413,5 @@ LOAD_LDS(i8, I8)
 LOAD_LDS(u16, U16)
 LOAD_LDS(i16, I16)
 LOAD_LDS(b32, B32)
+LOAD_LDS(b96, B96)
+LOAD_LDS(b128, B128)

@@ -128,7 +128,7 @@ static int typed_load(struct rp_wave *w, const struct rp_insn *in, unsigned comp
                 return refuse(w, in, why);
             put(value, lane, c, d16, first_half, result);
         }
-        uint8_t *to = lds ? rp_load_lds_at(w, in, lane) : NULL;
+        uint8_t *to = lds ? rp_load_lds_at(w, in, lane, 4) : NULL;
         if (to)
             memcpy(to, &value[0][lane], 4);
         rp_counts_of(w)->read_bytes += inside ? t.format->bytes : 0;

@@ -4,7 +4,7 @@
  */
 #include "valu.h"
 
-enum { AB_ROWS_MAX = 4, CD_ROWS_MAX = 32 };
+enum { AB_ROWS_MAX = 8, CD_ROWS_MAX = 32 };
 
 /** What the modifiers of an opcode mean. */
 struct shape {
@@ -13,6 +13,7 @@ struct shape {
     bool blgp;      /**< BLGP permutes B */
     bool sparse;    /**< CBSZ and ABID choose the index set */
     bool f64;       /**< BLGP negates A, B, C */
+    bool any;       /**< CBSZ and BLGP name the formats of A and B */
     uint8_t sets;   /**< sparse: index sets per dword */
 };
 
@@ -37,25 +38,34 @@ static struct shape shape_of(const struct rp_insn *in)
         s.blocks = 16;
     s.blgp = !s.f64 && (s.blocks > 1 || in->op == RP_OP_v_mfma_f32_32x32x2_f32 ||
                         in->op == RP_OP_v_mfma_f32_16x16x4_f32);
-    s.sets = strstr(name, "f16") ? 4 : 2; /* 8 of 32 bits for four stored values, 16 for eight */
+    s.any = rp_mfma_any_format(in->op);
+    /* Two bits for each of a lane's stored values, of 16 or 8 bits. */
+    s.sets = (uint8_t)(32 / (in->src[0].dwords * (strstr(name, "f16") ? 4 : 8)));
     return s;
 }
 
 static bool modifiers_are_defined(const struct rp_insn *in, const struct shape *s)
 {
+    if (s->any) /* ABID: whether there are scales */
+        return in->cbsz <= 4 && in->blgp <= 4 && in->abid == (in->fmt == RP_FMT_VOP3PX2);
     if (in->blgp && !s->blgp && !s->f64)
         return false;
-    if (s->sparse)
-        return in->cbsz || in->abid < s->sets;
+    if (s->sparse) /* with one set nothing is chosen */
+        return in->cbsz || s->sets == 1 || in->abid < s->sets;
     if (s->f64 && in->cbsz)
         return false;
     return 1u << in->cbsz <= s->blocks && in->abid < 1u << in->cbsz;
 }
 
+bool rp_mfma_any_format(unsigned op)
+{
+    return strstr(rp_isa_mnemonic(op), "_f8f6f4") != NULL;
+}
+
 void rp_mfma_bind(struct rp_insn *in)
 {
     const struct shape s = shape_of(in);
-    in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+    in->lane = rp_target_lane(in->op);
     if (!in->lane || !modifiers_are_defined(in, &s))
         in->fn = rp_fault_operand;
 }
@@ -106,7 +116,7 @@ static int run_modified(const struct rp_insn *in, struct rp_lane_args *a)
     uint8_t from[RP_LANES];
     const struct shape s = shape_of(in);
     if (s.sparse) {
-        a->select = in->cbsz ? 0 : 32u / s.sets * in->abid;
+        a->select = in->cbsz || s.sets == 1 ? 0 : 32u / s.sets * in->abid;
     } else if (s.f64) {
         a->select = in->blgp;
     } else {
@@ -123,8 +133,20 @@ static int run_modified(const struct rp_insn *in, struct rp_lane_args *a)
     return RP_STEP_NEXT;
 }
 
+static int run_any_format(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    const unsigned byte_a = (in->op_sel & 1) | (in->op_sel_hi & 1) << 1;
+    const unsigned byte_b = (in->op_sel >> 1 & 1) | (in->op_sel_hi & 2);
+    a->select = (uint32_t)in->cbsz << RP_F8F6F4_A | (uint32_t)in->blgp << RP_F8F6F4_B |
+                byte_a << RP_F8F6F4_BYTE_A | byte_b << RP_F8F6F4_BYTE_B;
+    in->lane(a);
+    return RP_STEP_NEXT;
+}
+
 static int run(const struct rp_insn *in, struct rp_lane_args *a)
 {
+    if (rp_op_rows[in->op].src[0] == RP_T_B256)
+        return run_any_format(in, a);
     if (__builtin_expect(in->cbsz | in->abid | in->blgp, 0))
         return run_modified(in, a);
     in->lane(a);
@@ -172,6 +194,10 @@ int rp_mfma(struct rp_wave *w, const struct rp_insn *in)
         a.s2 = a.d;
         a.s3 = rows_of(w, &in->src[2]);
         return run(in, &a);
+    }
+    if (in->fmt == RP_FMT_VOP3PX2) {
+        a.s3 = rows_of(w, &in->src[3]);
+        a.s4 = rows_of(w, &in->sdst);
     }
     if (in->src[2].kind == RP_OPND_CONST)
         return run_with_constant(in, &a);

@@ -80,11 +80,12 @@ unsigned rp_op_find(enum rp_fmt fmt, enum rp_seg seg, unsigned opcode)
 unsigned rp_type_dwords(unsigned type)
 {
     static const uint8_t dwords[RP_T_MAX] = {
-        [RP_T_B8] = 1,   [RP_T_U8] = 1,   [RP_T_I8] = 1,    [RP_T_B16] = 1,    [RP_T_U16] = 1,
-        [RP_T_I16] = 1,  [RP_T_F16] = 1,  [RP_T_BF16] = 1,  [RP_T_B32] = 1,    [RP_T_U32] = 1,
-        [RP_T_I32] = 1,  [RP_T_F32] = 1,  [RP_T_B64] = 2,   [RP_T_U64] = 2,    [RP_T_I64] = 2,
-        [RP_T_F64] = 2,  [RP_T_PK16] = 1, [RP_T_PKF16] = 1, [RP_T_PKF32] = 2,  [RP_T_B96] = 3,
-        [RP_T_B128] = 4, [RP_T_B256] = 8, [RP_T_B512] = 16, [RP_T_B1024] = 32, [RP_T_MASK] = 2,
+        [RP_T_B8] = 1,     [RP_T_U8] = 1,   [RP_T_I8] = 1,    [RP_T_B16] = 1,    [RP_T_U16] = 1,
+        [RP_T_I16] = 1,    [RP_T_F16] = 1,  [RP_T_BF16] = 1,  [RP_T_B32] = 1,    [RP_T_U32] = 1,
+        [RP_T_I32] = 1,    [RP_T_F32] = 1,  [RP_T_B64] = 2,   [RP_T_U64] = 2,    [RP_T_I64] = 2,
+        [RP_T_F64] = 2,    [RP_T_PK16] = 1, [RP_T_PKF16] = 1, [RP_T_PKF32] = 2,  [RP_T_B96] = 3,
+        [RP_T_B128] = 4,   [RP_T_B256] = 8, [RP_T_B192] = 6,  [RP_T_PKBF16] = 1, [RP_T_B512] = 16,
+        [RP_T_B1024] = 32, [RP_T_MASK] = 2,
     };
     return type < RP_T_MAX ? dwords[type] : 0;
 }
@@ -98,6 +99,12 @@ bool rp_type_is_float(unsigned type)
 bool rp_type_is_16bit(unsigned type)
 {
     return type >= RP_T_B8 && type <= RP_T_BF16;
+}
+
+bool rp_op_is_mai(unsigned op)
+{
+    return rp_op_rows[op].fn == rp_mfma || op == RP_OP_v_accvgpr_read_b32 ||
+           op == RP_OP_v_accvgpr_write_b32;
 }
 
 const char *rp_isa_mnemonic(unsigned op)

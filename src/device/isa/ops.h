@@ -61,8 +61,11 @@ extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
 /** Whether the target has the row (target.c). */
 bool rp_target_has(unsigned op);
 
-/** False where the target's instruction of that encoding computes something else than the row. */
-bool rp_target_agrees(unsigned op);
+/**
+ * Lane kernel of a row on the target, or NULL. gfx950's 8-bit floats are other ones than gfx942's
+ * in the same instructions: their kernels have "_ocp" behind the mnemonic.
+ */
+rp_lane_fn *rp_target_lane(unsigned op);
 
 /**
  * Row of an opcode, or RP_OP_INVALID. VOP3 opcodes below 0x1c0 give the VOP1, VOP2 or VOPC row
@@ -84,6 +87,12 @@ bool rp_type_is_16bit(unsigned type);
  * every other field is final.
  */
 void rp_valu_bind(struct rp_insn *in);
+
+/** Matrix instructions and the moves of accumulation registers: VOP3P encodes them otherwise. */
+bool rp_op_is_mai(unsigned op);
+
+/** A matrix instruction whose CBSZ and BLGP choose the formats of A and B. */
+bool rp_mfma_any_format(unsigned op);
 
 /** Value of an inline constant in an f16 operand: a float's pattern becomes the f16 one. */
 uint32_t rp_inline_as_f16(const struct rp_opnd *constant);

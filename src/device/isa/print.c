@@ -470,6 +470,10 @@ static void print_vop(struct out *o, const struct rp_insn *in)
     }
     if ((in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32) && in->cbsz)
         put(o, " bitop3:0x%x", in->cbsz);
+    if (in->op == RP_OP_v_permlane16_swap_b32 || in->op == RP_OP_v_permlane32_swap_b32) {
+        put(o, "%s%s", in->op_sel & 2 ? " bound_ctrl:1" : "", in->op_sel & 1 ? " fi:1" : "");
+        return;
+    }
     if (in->op_sel != 0) {
         /* The byte select of v_cvt_sr_* uses two of four bits. */
         unsigned n = in->dst.type == RP_T_B8 ? 3 : source_count(in);
@@ -489,12 +493,21 @@ static bool is_f64_matrix(const struct rp_insn *in)
     return in->op == RP_OP_v_mfma_f64_16x16x4_f64 || in->op == RP_OP_v_mfma_f64_4x4x4_4b_f64;
 }
 
+static void put_scales(struct out *o, const struct rp_insn *in)
+{
+    put_next(o, &in->src[3]);
+    put_next(o, &in->sdst);
+    if (in->op_sel)
+        put_array(o, "op_sel", in->op_sel, 3);
+    put_array(o, "op_sel_hi", in->op_sel_hi, 3);
+}
+
 static void print_vop3p(struct out *o, const struct rp_insn *in)
 {
     unsigned n = source_count(in), all = (1u << n) - 1;
-    bool mix = is_mix(in), packed = !mix && (in->raw[0] >> 16 & 0x7f) < 0x3e;
+    bool mix = is_mix(in), packed = !mix && !rp_op_is_mai(in->op);
     bool selects = in->src[0].type == RP_T_PK16 || in->src[0].type == RP_T_PKF16 ||
-                   in->src[0].type == RP_T_PKF32;
+                   in->src[0].type == RP_T_PKBF16 || in->src[0].type == RP_T_PKF32;
     put_next(o, &in->dst);
     for (unsigned i = 0; i < n; i++) {
         if (mix)
@@ -502,6 +515,8 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
         else
             put_next(o, &in->src[i]);
     }
+    if (in->fmt == RP_FMT_VOP3PX2)
+        put_scales(o, in);
     if ((mix || selects) && in->op_sel & all)
         put_array(o, "op_sel", in->op_sel, n);
     if (mix ? (in->op_sel_hi & all) != 0 : selects && (in->op_sel_hi & all) != all)
@@ -512,7 +527,7 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
         put_array(o, "neg_hi", in->abs, n);
     if (in->cbsz)
         put(o, " cbsz:%u", in->cbsz);
-    if (in->abid)
+    if (in->abid && in->fmt != RP_FMT_VOP3PX2) /* there it says that the scales count */
         put(o, " abid:%u", in->abid);
     if (in->blgp && is_f64_matrix(in))
         put_array(o, "neg", in->blgp, 3);
@@ -701,6 +716,7 @@ void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_b
         print_vop(&o, in);
         break;
     case RP_FMT_VOP3P:
+    case RP_FMT_VOP3PX2:
         print_vop3p(&o, in);
         break;
     case RP_FMT_DS:

@@ -3,6 +3,7 @@
  * assembler gives the same bytes for every row of gfx942 but the two xf32 matrix instructions,
  * which it does not know there.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "ops.h"
@@ -22,6 +23,11 @@ void rp_isa_target_set(const char *gfx)
         __atomic_store_n(&target, wanted, __ATOMIC_RELAXED);
 }
 
+enum rp_isa_target rp_isa_target_get(void)
+{
+    return (enum rp_isa_target)now();
+}
+
 const char *rp_isa_target_name(void)
 {
     return now() == RP_ISA_GFX950 ? "gfx950" : "gfx942";
@@ -36,8 +42,12 @@ bool rp_target_has(unsigned op)
 
 /* The 8-bit floats of gfx942 are the FNUZ ones, those of gfx950 the OCP ones (LLVM, "FP8
  * conversion"): same encoding, another value for the same bits. */
-bool rp_target_agrees(unsigned op)
+rp_lane_fn *rp_target_lane(unsigned op)
 {
-    const char *mnemonic = rp_op_rows[op].mnemonic;
-    return now() == RP_ISA_GFX942 || !(strstr(mnemonic, "fp8") || strstr(mnemonic, "bf8"));
+    const char *mnemonic = rp_isa_mnemonic(op);
+    char ocp[64];
+    if (now() == RP_ISA_GFX942 || !(strstr(mnemonic, "fp8") || strstr(mnemonic, "bf8")))
+        return rp_lane_find(mnemonic);
+    snprintf(ocp, sizeof ocp, "%s_ocp", mnemonic);
+    return rp_lane_find(ocp);
 }

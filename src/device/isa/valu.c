@@ -149,8 +149,8 @@ static int compare(struct rp_wave *w, const struct rp_insn *in)
 
 static bool is_float(unsigned type)
 {
-    return type == RP_T_F16 || type == RP_T_F32 || type == RP_T_F64 || type == RP_T_PKF16 ||
-           type == RP_T_PKF32;
+    return type == RP_T_F16 || type == RP_T_BF16 || type == RP_T_PKBF16 || type == RP_T_F32 ||
+           type == RP_T_F64 || type == RP_T_PKF16 || type == RP_T_PKF32;
 }
 
 /*
@@ -184,7 +184,7 @@ static bool is_unsupported(const struct rp_insn *in)
         return true;
     for (unsigned i = 0; i < 3; i++) {
         const unsigned type = in->src[i].type;
-        const bool packed = type == RP_T_PK16 || type == RP_T_PKF16;
+        const bool packed = type == RP_T_PK16 || type == RP_T_PKF16 || type == RP_T_PKBF16;
         if (packed && in->fmt != RP_FMT_VOP3P && ((in->neg | in->abs) >> i & 1))
             return true;
         /* An inline constant has one f32 (the other may be 0 or the same), unless it is 0. */
@@ -202,7 +202,7 @@ static void choose_lane(struct rp_insn *in)
     if (in->flags & RP_IF_CLAMP && in->dst.kind != RP_OPND_NONE && !is_float(in->dst.type))
         in->lane = rp_saturating_lane(in->op);
     if (!in->lane)
-        in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+        in->lane = rp_target_lane(in->op);
     if (!in->lane)
         in->fn = rp_fault_unimplemented;
 }
@@ -280,6 +280,10 @@ void rp_valu_bind(struct rp_insn *in)
 {
     if (in->fn == rp_mfma) {
         rp_mfma_bind(in);
+        return;
+    }
+    if (in->fn == rp_v_cvt_scalef32) {
+        rp_cvt_scale_bind(in);
         return;
     }
     if (in->fn == rp_valu_mix) {

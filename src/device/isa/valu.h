@@ -127,6 +127,9 @@ bool rp_keeps_other_half(const struct rp_insn *in);
 /** Kernel of a matrix instruction, or its refusal; called by rp_valu_bind. */
 void rp_mfma_bind(struct rp_insn *in);
 
+/** What v_cvt_scalef32_* converts, or its refusal; called by rp_valu_bind. */
+void rp_cvt_scale_bind(struct rp_insn *in);
+
 /** Lane kernels with saturation, for the integer forms of CLAMP; NULL where CLAMP does nothing. */
 rp_lane_fn *rp_saturating_lane(unsigned op);
 

@@ -152,8 +152,8 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
         rp_row_mask(out->row[1], src + (hi_sel ? RP_LANES : 0), ~0u, neg_hi ? 0x80000000u : 0);
         return out->row[0];
     }
-    if (type == RP_T_PK16 || type == RP_T_PKF16) {
-        const bool f = type == RP_T_PKF16;
+    if (type == RP_T_PK16 || type == RP_T_PKF16 || type == RP_T_PKBF16) {
+        const bool f = type != RP_T_PK16;
         const uint32_t flip = (f && neg_lo ? 0x8000u : 0) | (f && neg_hi ? 0x80000000u : 0);
         if (!lo_sel && hi_sel) {
             if (flip == 0)
@@ -254,6 +254,17 @@ static uint32_t clamp_f16(uint32_t half, bool dx10)
     return half > 0x3c00 ? 0x3c00 : half;
 }
 
+/* The same for bf16, whose infinity is 0x7f80 and whose 1.0 is 0x3f80. */
+static uint32_t clamp_bf16(uint32_t half, bool dx10)
+{
+    half &= 0xffff;
+    if ((half & 0x7fff) > 0x7f80 && !dx10)
+        return half;
+    if (half & 0x8000 || half > 0x7f80)
+        return 0;
+    return half > 0x3f80 ? 0x3f80 : half;
+}
+
 static void clamp_result(unsigned type, bool dx10, struct rp_rows *r)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
@@ -271,6 +282,9 @@ static void clamp_result(unsigned type, bool dx10, struct rp_rows *r)
             break;
         case RP_T_PKF16:
             *lo = clamp_f16(*lo, dx10) | clamp_f16(*lo >> 16, dx10) << 16;
+            break;
+        case RP_T_PKBF16:
+            *lo = clamp_bf16(*lo, dx10) | clamp_bf16(*lo >> 16, dx10) << 16;
             break;
         case RP_T_F64: {
             const uint64_t v = clamp_f64((uint64_t)*hi << 32 | *lo, dx10);

@@ -14,7 +14,7 @@ says out 'AMD Instinct MI300A'
 says out 'SOFTWARE DEVICE'
 [ "$(json device .rocpd_profile/profile.json)" = software ] || fail 'not called software'
 [ "$(json gpus.0.product .rocpd_profile/profile.json)" = 'AMD Instinct MI300A' ] || fail 'which GPU?'
-# gfx950: its own instructions, and those of its that are not implemented are named.
+# gfx950: its own instructions.
 for_gfx950() { # NAME OPTION: compiles it
     local source=$SOURCE/tests/e2e/programs/$1.hip
     [ -f "$source" ] || source=$SOURCE/examples/$1.hip
@@ -31,11 +31,12 @@ for_gfx950 softmax -O3
 expect 0 rocm-perf run --device software:gfx950 ./softmax
 for_gfx950 reduction -O0
 expect 0 rocm-perf run --device software:gfx950 ./reduction
-for_gfx950 eight_bit_float -O3
-got=0
-rocm-perf run --device software:gfx950 ./eight_bit_float >out 2>err || got=$?
-[ "$got" != 0 ] || fail 'OCP floats pass for FNUZ ones'
-says err 'v_cvt_f32_fp8'
+for_gfx950 cdna4 -O3
+expect 0 rocm-perf run --device software:gfx950 ./cdna4
+says out '0 of all differ'
+for_gfx950 cdna4 -O0
+expect 0 rocm-perf run --device software:gfx950 ./cdna4
+says out '0 of all differ'
 # The variable without the command line: a wrong word is told, and there is no device.
 got=0
 env LD_PRELOAD="$BUILD/lib/librocm-perf-device.so" ROCM_PERF_DEVICE=voodoo2 ./what_gpu >out 2>err || got=$?

@@ -13,10 +13,10 @@
 #include "wave_fixture.h"
 
 /* clang-format off */
-static const struct {
+static const struct op {
     const char *name;
     unsigned opcode;
-} ops[] = {
+} gfx942_ops[] = {
     {"v_mfma_f32_16x16x8_xf32", 0x3e},
     {"v_mfma_f32_32x32x4_xf32", 0x3f},
     {"v_mfma_f32_32x32x1_2b_f32", 0x40},
@@ -64,14 +64,59 @@ static const struct {
     {"v_smfmac_f32_32x32x32_fp8_bf8", 0x7e},
     {"v_smfmac_f32_32x32x32_fp8_fp8", 0x7f},
 };
+
+/* What gfx950 adds, and the 8-bit floats, which have other formats there. */
+static const struct op gfx950_ops[] = {
+    {"v_mfma_f32_16x16x32_bf16", 0x35},
+    {"v_mfma_i32_16x16x64_i8", 0x36},
+    {"v_mfma_f32_32x32x16_bf16", 0x37},
+    {"v_mfma_i32_32x32x32_i8", 0x38},
+    {"v_smfmac_f32_16x16x64_bf16", 0x39},
+    {"v_smfmac_i32_16x16x128_i8", 0x3a},
+    {"v_smfmac_f32_16x16x128_bf8_bf8", 0x3b},
+    {"v_smfmac_f32_16x16x128_bf8_fp8", 0x3c},
+    {"v_smfmac_f32_16x16x128_fp8_bf8", 0x3d},
+    {"v_smfmac_f32_16x16x128_fp8_fp8", 0x43},
+    {"v_smfmac_f32_32x32x32_bf16", 0x46},
+    {"v_smfmac_i32_32x32x64_i8", 0x47},
+    {"v_smfmac_f32_32x32x64_bf8_bf8", 0x4b},
+    {"v_smfmac_f32_32x32x64_bf8_fp8", 0x4e},
+    {"v_smfmac_f32_32x32x64_fp8_bf8", 0x4f},
+    {"v_smfmac_f32_32x32x64_fp8_fp8", 0x53},
+    {"v_mfma_f32_16x16x32_f16", 0x54},
+    {"v_mfma_f32_32x32x16_f16", 0x55},
+    {"v_smfmac_f32_16x16x64_f16", 0x5a},
+    {"v_smfmac_f32_32x32x32_f16", 0x5b},
+    {"v_mfma_f32_16x16x32_bf8_bf8", 0x70},
+    {"v_mfma_f32_16x16x32_bf8_fp8", 0x71},
+    {"v_mfma_f32_16x16x32_fp8_bf8", 0x72},
+    {"v_mfma_f32_16x16x32_fp8_fp8", 0x73},
+    {"v_mfma_f32_32x32x16_bf8_bf8", 0x74},
+    {"v_mfma_f32_32x32x16_bf8_fp8", 0x75},
+    {"v_mfma_f32_32x32x16_fp8_bf8", 0x76},
+    {"v_mfma_f32_32x32x16_fp8_fp8", 0x77},
+    {"v_smfmac_f32_16x16x64_bf8_bf8", 0x78},
+    {"v_smfmac_f32_16x16x64_bf8_fp8", 0x79},
+    {"v_smfmac_f32_16x16x64_fp8_bf8", 0x7a},
+    {"v_smfmac_f32_16x16x64_fp8_fp8", 0x7b},
+    {"v_smfmac_f32_32x32x32_bf8_bf8", 0x7c},
+    {"v_smfmac_f32_32x32x32_bf8_fp8", 0x7d},
+    {"v_smfmac_f32_32x32x32_fp8_bf8", 0x7e},
+    {"v_smfmac_f32_32x32x32_fp8_fp8", 0x7f},
+};
 /* clang-format on */
-enum { OPS = sizeof ops / sizeof ops[0] };
+
+/* Those of the target under test. */
+static const struct op *ops = gfx942_ops;
+static unsigned op_count = sizeof gfx942_ops / sizeof gfx942_ops[0];
+static bool ocp; /* the formats of the 8-bit floats */
 
 struct kind {
     unsigned m, k, blocks;
     char a[8], b[8]; /* types */
     bool sparse, f64, i32;
     unsigned cd_rows, a_rows, b_rows;
+    unsigned chunks; /* 2: the first half of a lane's values is in the first half of K */
 };
 
 static struct fixture f;
@@ -117,6 +162,7 @@ static struct kind kind_of(const char *name)
     k.cd_rows = k.m * k.m * k.blocks / 64 * (k.f64 ? 2 : 1);
     k.b_rows = k.k * k.m * k.blocks * width_of(k.b) / 64 / 32;
     k.a_rows = k.k * k.m * k.blocks * width_of(k.a) / 64 / 32 / (k.sparse ? 2 : 1);
+    k.chunks = k.sparse && k.b_rows == 8 ? 2 : 1; /* CDNA4 ISA document, "Index Layout" */
     return k;
 }
 
@@ -141,6 +187,18 @@ static double small_float(unsigned bits, unsigned exponent_bits, unsigned mantis
     return negative ? -v : v;
 }
 
+/* OCP: E4M3 has one NaN per sign in place of infinities, E5M2 is like f16. */
+static double ocp_float(unsigned bits, bool fp8)
+{
+    if (!fp8)
+        return small_float(bits, 5, 2, 15, false);
+    if ((bits & 0x7f) == 0x7f)
+        return NAN;
+    const unsigned e = bits >> 3 & 15, mantissa = bits & 7;
+    const double v = e ? ldexp(mantissa + 8.0, (int)e - 10) : ldexp(mantissa, -9);
+    return bits & 0x80 ? -v : v;
+}
+
 static double value_of(const char *type, uint64_t bits)
 {
     double d;
@@ -161,6 +219,8 @@ static double value_of(const char *type, uint64_t bits)
         return small_float((unsigned)bits, 5, 10, 15, false);
     if (!strcmp(type, "bf16"))
         return small_float((unsigned)bits, 8, 7, 127, false);
+    if (ocp && strstr(type, "8") && type[0] != 'i')
+        return ocp_float((unsigned)bits, type[0] == 'f');
     if (!strcmp(type, "fp8"))
         return small_float((unsigned)bits, 4, 3, 8, true);
     if (!strcmp(type, "bf8"))
@@ -177,6 +237,15 @@ static uint64_t stored(uint32_t (*rows)[RP_LANES], unsigned width, unsigned lane
     const unsigned per_dword = 32 / width;
     const uint64_t word = rows[index / per_dword][lane];
     return word >> (index % per_dword * width) & ((1ull << width) - 1);
+}
+
+/* Value k of @p total, @p per_lane in each lane: in which group of lanes, and which of theirs. */
+static void locate(const struct kind *s, unsigned k, unsigned per_lane, unsigned total,
+                   unsigned *group, unsigned *item)
+{
+    const unsigned n = per_lane / s->chunks, part = total / s->chunks;
+    *group = k % part / n;
+    *item = k / part * n + k % part % n;
 }
 
 static unsigned input_lane(const struct kind *s, unsigned i, unsigned block, unsigned group)
@@ -249,17 +318,19 @@ static struct sum element(const struct kind *s, const struct inputs *in, const s
     x.exact = x.chain;
     x.size = fabsl(x.exact);
     for (unsigned step = 0; step < steps; step++) {
-        const unsigned a_lane = input_lane(s, i, a_block, step / p);
-        unsigned k = step;
+        unsigned group, a_item, b_item, k = step;
+        locate(s, step, p, steps, &group, &a_item);
+        const unsigned a_lane = input_lane(s, i, a_block, group);
         if (s->sparse) {
-            const unsigned set = o->cbsz ? 0 : o->abid;
-            k = step / 2 * 4 + (in->index[a_lane] >> (2 * (set * p + step % p)) & 3);
+            const unsigned set = o->cbsz || p == 16 ? 0 : o->abid; /* 16 fill the register */
+            k = step / 2 * 4 + (in->index[a_lane] >> (2 * (set * p + a_item)) & 3);
         }
-        unsigned b_lane = input_lane(s, j, block, k / pb);
+        locate(s, k, pb, s->k, &group, &b_item);
+        unsigned b_lane = input_lane(s, j, block, group);
         if (!s->f64)
             b_lane = blgp_source[o->blgp][b_lane / 16] + b_lane % 16;
-        double a = value_of(s->a, stored(in->a, width_of(s->a), a_lane, step % p));
-        double b = value_of(s->b, stored(in->b, width_of(s->b), b_lane, k % pb));
+        double a = value_of(s->a, stored(in->a, width_of(s->a), a_lane, a_item));
+        double b = value_of(s->b, stored(in->b, width_of(s->b), b_lane, b_item));
         if (s->f64 && o->blgp & 1)
             a = -a;
         if (s->f64 && o->blgp & 2)
@@ -352,7 +423,11 @@ static void check(unsigned op, const struct operands *r, const struct modifiers 
     memcpy(before_v, vgpr, sizeof vgpr);
     memcpy(before_a, agpr, sizeof agpr);
     for (int level = 0; level < RP_LANE_LEVELS; level++) {
-        in.lane = rp_lane_find_level(ops[op].name, (enum rp_lane_level)level);
+        char kernel[64];
+        snprintf(kernel, sizeof kernel, "%s%s", ops[op].name,
+                 ocp && (strstr(ops[op].name, "fp8") || strstr(ops[op].name, "bf8")) ? "_ocp" : "");
+        in.lane = rp_lane_find_level(kernel, (enum rp_lane_level)level);
+        assert_true(level > 0 || in.lane);
         if (!in.lane)
             continue;
         memcpy(vgpr, before_v, sizeof vgpr);
@@ -390,10 +465,11 @@ static uint32_t moderate_word(const char *type)
     if (!strcmp(type, "bf16"))
         return (r & 0x807f807fu) | (120 + (r >> 7) % 9) << 7 | (120 + (r >> 23) % 9) << 23;
     (void)w;
-    uint32_t word = 0; /* bytes: all but the one NaN of fp8 and bf8 */
+    uint32_t word = 0; /* bytes: numbers of fp8 and bf8 */
     for (unsigned i = 0; i < 4; i++) {
         const uint32_t byte = next_random() & 0xff;
-        word |= (byte == 0x80 && strcmp(type, "i8") ? 1u : byte) << (8 * i);
+        const bool number = !strcmp(type, "i8") || isfinite(value_of(type, byte));
+        word |= (number ? byte : 1u) << (8 * i);
     }
     return word;
 }
@@ -462,6 +538,26 @@ static int setup(void **state)
     f.wave.agpr = agpr;
     f.wave.vgpr_count = f.wave.agpr_count = 256;
     seed = 4711;
+    ocp = false;
+    ops = gfx942_ops;
+    op_count = sizeof gfx942_ops / sizeof gfx942_ops[0];
+    return 0;
+}
+
+static int setup_gfx950(void **state)
+{
+    setup(state);
+    rp_isa_target_set("gfx950");
+    ocp = true;
+    ops = gfx950_ops;
+    op_count = sizeof gfx950_ops / sizeof gfx950_ops[0];
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    rp_isa_target_set("gfx942");
     return 0;
 }
 
@@ -473,7 +569,7 @@ static void test_values(void **state)
 {
     (void)state;
     const struct operands r = {.d = 100, .a = 4, .b = 12, .c = 40};
-    for (unsigned op = 0; op < OPS; op++)
+    for (unsigned op = 0; op < op_count; op++)
         for (int round = 0; round < 6; round++) {
             fill_operands(op, &r, (enum fill)(round % 3));
             check(op, &r, &none, NULL, round % 3 == MODERATE);
@@ -492,7 +588,7 @@ static void test_places(void **state)
         {.d = 42, .a = 4, .b = 12, .c = 40},
         {.d = 40, .a = 40, .b = 40, .c = 100},
     };
-    for (unsigned op = 0; op < OPS; op++)
+    for (unsigned op = 0; op < op_count; op++)
         for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
             struct operands r = places[i];
             if (kind_of(ops[op].name).sparse)
@@ -517,7 +613,7 @@ static void test_constants(void **state)
         {247, 0xc0800000, 0xc010000000000000},
         {248, 0x3e22f983, 0x3fc45f306dc9c882},
     };
-    for (unsigned op = 0; op < OPS; op++)
+    for (unsigned op = 0; op < op_count; op++)
         for (unsigned i = 0; i < sizeof constants / sizeof constants[0]; i++) {
             const struct kind s = kind_of(ops[op].name);
             const struct operands r = {
@@ -535,7 +631,8 @@ static bool is_defined(const struct kind *s, const struct modifiers *o)
 {
     const bool f32 = !strcmp(s->a, "f32");
     if (s->sparse)
-        return o->blgp == 0 && (o->cbsz || o->abid < (width_of(s->a) == 16 ? 4u : 2u));
+        return o->blgp == 0 && (o->cbsz || s->a_rows * 32 / width_of(s->a) == 16 ||
+                                o->abid < 32 / (2 * s->a_rows * 32 / width_of(s->a)));
     if (s->f64)
         return !o->cbsz && !o->abid;
     if (o->blgp && s->blocks == 1 && !f32)
@@ -547,7 +644,7 @@ static void test_modifiers(void **state)
 {
     (void)state;
     const struct operands r = {.d = 100, .a = 4, .b = 12, .c = 40};
-    for (unsigned op = 0; op < OPS; op++) {
+    for (unsigned op = 0; op < op_count; op++) {
         const struct kind s = kind_of(ops[op].name);
         for (unsigned n = 0; n < 1024; n++) {
             const struct modifiers o = {n & 7, n >> 3 & 15, n >> 7};
@@ -569,7 +666,7 @@ static void test_refusals(void **state)
     (void)state;
     const struct operands r = {.d = 100, .a = 4, .b = 12, .c = 40};
     struct rp_insn in;
-    for (unsigned op = 0; op < OPS; op++) {
+    for (unsigned op = 0; op < op_count; op++) {
         assert_true(decode(op, &r, &none, &in));
         f.wave.vgpr_count = 100;
         assert_int_equal(in.fn(&f.wave, &in), RP_STEP_FAULT);
@@ -592,6 +689,11 @@ int main(void)
         cmocka_unit_test_setup(test_constants, setup),
         cmocka_unit_test_setup(test_modifiers, setup),
         cmocka_unit_test_setup(test_refusals, setup),
+        cmocka_unit_test_setup_teardown(test_values, setup_gfx950, teardown),
+        cmocka_unit_test_setup_teardown(test_places, setup_gfx950, teardown),
+        cmocka_unit_test_setup_teardown(test_constants, setup_gfx950, teardown),
+        cmocka_unit_test_setup_teardown(test_modifiers, setup_gfx950, teardown),
+        cmocka_unit_test_setup_teardown(test_refusals, setup_gfx950, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,11 +43,15 @@ static bool needs_lane(const struct rp_op_row *row)
            row->fn == rp_valu_mix || row->fn == rp_mfma;
 }
 
-static bool executes(const struct rp_op_row *row)
+static bool executes(unsigned op)
 {
+    const struct rp_op_row *row = &rp_op_rows[op];
     if (!row->fn)
         return false;
-    return !needs_lane(row) || rp_lane_find(row->mnemonic) != NULL;
+    if (!needs_lane(row))
+        return true;
+    rp_isa_target_set(op < RP_OP_MAX ? "gfx942" : "gfx950");
+    return rp_target_lane(op) != NULL;
 }
 
 static bool is_memory(const struct rp_op_row *row)
@@ -62,7 +66,7 @@ enum { TESTS_MAX = 64 };
 
 static struct {
     char name[40];
-    bool covers[RP_OP_MAX];
+    bool covers[RP_OP_ALL];
 } tests[TESTS_MAX];
 static unsigned test_count;
 
@@ -88,7 +92,7 @@ static bool in_oracle(const struct lane_oracle *rows, size_t count, const char *
 static void note_lane_oracles(void)
 {
     const unsigned lane = test_named("lane");
-    for (unsigned op = 1; op < RP_OP_MAX; op++) {
+    for (unsigned op = 1; op < RP_OP_ALL; op++) {
         char name[64];
         const struct lane_in in = {0};
         snprintf(name, sizeof name, "%s", rp_op_rows[op].mnemonic);
@@ -108,7 +112,7 @@ static unsigned op_of_word(const char *word)
         const size_t n = strlen(word), m = strlen(suffixes[s]);
         if (n <= m || strcmp(word + n - m, suffixes[s]) != 0)
             continue;
-        for (unsigned op = 1; op < RP_OP_MAX; op++)
+        for (unsigned op = 1; op < RP_OP_ALL; op++)
             if (strlen(rp_op_rows[op].mnemonic) == n - m &&
                 strncmp(rp_op_rows[op].mnemonic, word, n - m) == 0)
                 return op;
@@ -215,17 +219,18 @@ static bool is_tested(unsigned op)
 /* ---- the page ---- */
 
 static const char *const formats[RP_FMT_MAX] = {
-    [RP_FMT_SOP1] = "SOP1", [RP_FMT_SOP2] = "SOP2",   [RP_FMT_SOPC] = "SOPC",
-    [RP_FMT_SOPK] = "SOPK", [RP_FMT_SOPP] = "SOPP",   [RP_FMT_SMEM] = "SMEM",
-    [RP_FMT_VOP1] = "VOP1", [RP_FMT_VOP2] = "VOP2",   [RP_FMT_VOPC] = "VOPC",
-    [RP_FMT_VOP3] = "VOP3", [RP_FMT_VOP3P] = "VOP3P", [RP_FMT_DS] = "DS",
-    [RP_FMT_FLAT] = "FLAT", [RP_FMT_MUBUF] = "MUBUF", [RP_FMT_MTBUF] = "MTBUF",
+    [RP_FMT_SOP1] = "SOP1",       [RP_FMT_SOP2] = "SOP2",   [RP_FMT_SOPC] = "SOPC",
+    [RP_FMT_SOPK] = "SOPK",       [RP_FMT_SOPP] = "SOPP",   [RP_FMT_SMEM] = "SMEM",
+    [RP_FMT_VOP1] = "VOP1",       [RP_FMT_VOP2] = "VOP2",   [RP_FMT_VOPC] = "VOPC",
+    [RP_FMT_VOP3] = "VOP3",       [RP_FMT_VOP3P] = "VOP3P", [RP_FMT_DS] = "DS",
+    [RP_FMT_VOP3PX2] = "VOP3PX2", [RP_FMT_FLAT] = "FLAT",   [RP_FMT_MUBUF] = "MUBUF",
+    [RP_FMT_MTBUF] = "MTBUF",
 };
 
 static void write_row(FILE *out, unsigned op)
 {
     const struct rp_op_row *row = &rp_op_rows[op];
-    const bool runs = executes(row);
+    const bool runs = executes(op);
     const char *separator = "";
     fprintf(out, "| 0x%02x | `%s` | %s | ", row->opcode, row->mnemonic,
             runs ? "yes" : reason_of(row->mnemonic));
@@ -237,34 +242,65 @@ static void write_row(FILE *out, unsigned op)
     fputs(" |\n", out);
 }
 
+struct totals {
+    unsigned rows, run, tested;
+};
+
+static struct totals count_rows(unsigned first, unsigned end)
+{
+    struct totals t = {0};
+    for (unsigned op = first; op < end; op++) {
+        const bool runs = executes(op);
+        t.rows++;
+        t.run += runs;
+        t.tested += runs && is_tested(op);
+    }
+    return t;
+}
+
+/* A table per format, of the rows from @p first to before @p end. */
+static void write_tables(FILE *out, const char *heading, unsigned first, unsigned end)
+{
+    for (unsigned fmt = 0; fmt < RP_FMT_MAX; fmt++) {
+        bool begun = false;
+        for (unsigned op = first; op < end; op++) {
+            if (rp_op_rows[op].fmt != fmt)
+                continue;
+            if (!begun)
+                fprintf(out,
+                        "\n%s %s\n\n| opcode | instruction | executes | tested by |\n"
+                        "|---|---|---|---|\n",
+                        heading, formats[fmt]);
+            begun = true;
+            write_row(out, op);
+        }
+    }
+}
+
 static void write_page(FILE *out)
 {
-    unsigned rows = 0, run = 0, tested = 0;
-    for (unsigned op = 1; op < RP_OP_MAX; op++) {
-        const bool runs = executes(&rp_op_rows[op]);
-        rows++;
-        run += runs;
-        tested += runs && is_tested(op);
-    }
-    fprintf(out,
-            "# Opcodes of the software MI300X\n\n"
-            "Every instruction that LLVM assembles for gfx942: %u, of which %u execute; %u of "
-            "these are\nnamed by a unit test, which the last column lists (\"lane\" are the "
-            "oracles of `tests/unit/lane`).\nAll are decoded and printed as LLVM does "
-            "(`tests/unit/isa/test_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
-            "and DPP forms, too. What does not execute stops its kernel with a message.\n\n"
-            "Written by `test_isa_opcodes`; `./check --update` rewrites it.\n",
-            rows, run, tested);
-    for (unsigned fmt = 0; fmt < RP_FMT_MAX; fmt++) {
-        if (!formats[fmt])
-            continue;
-        fprintf(out,
-                "\n## %s\n\n| opcode | instruction | executes | tested by |\n|---|---|---|---|\n",
-                formats[fmt]);
-        for (unsigned op = 1; op < RP_OP_MAX; op++)
-            if (rp_op_rows[op].fmt == fmt)
-                write_row(out, op);
-    }
+    const struct totals t = count_rows(1, RP_OP_MAX), more = count_rows(RP_OP_MAX, RP_OP_ALL);
+    fprintf(
+        out,
+        "# Opcodes of the software device\n\n"
+        "Every instruction that LLVM assembles for gfx942 (MI300X): %u, of which %u execute; %u of "
+        "these are\nnamed by a unit test, which the last column lists (\"lane\" are the "
+        "oracles of `tests/unit/lane`).\nAll are decoded and printed as LLVM does "
+        "(`tests/unit/isa/test_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
+        "and DPP forms, too. What does not execute stops its kernel with a message.\n"
+        "gfx950 (MI350X) adds %u, of which %u execute: [the last chapter](#gfx950).\n\n"
+        "Written by `test_isa_opcodes`; `./check --update` rewrites it.\n",
+        t.rows, t.run, t.tested, more.rows, more.run);
+    write_tables(out, "##", 1, RP_OP_MAX);
+    fprintf(
+        out,
+        "\n## gfx950\n\n"
+        "What gfx950 has beyond gfx942: %u instructions, of which %u execute; %u of these are "
+        "named by a unit\ntest. It lacks the two xf32 matrix instructions. The 8-bit floats of the "
+        "others are the OCP ones there\n(`tests/unit/lane`, rows with `_ocp`; "
+        "`tests/unit/isa/test_mfma.c`).\n",
+        more.rows, more.run, more.tested);
+    write_tables(out, "###", RP_OP_MAX, RP_OP_ALL);
 }
 
 static void test_page_is_current(void **state)
@@ -295,11 +331,11 @@ static void test_every_refusal_has_a_reason(void **state)
 {
     (void)state;
     unsigned wrong = 0;
-    for (unsigned op = 1; op < RP_OP_MAX; op++) {
+    for (unsigned op = 1; op < RP_OP_ALL; op++) {
         const struct rp_op_row *row = &rp_op_rows[op];
-        if (executes(row) == (reason_of(row->mnemonic) != NULL)) {
+        if (executes(op) == (reason_of(row->mnemonic) != NULL)) {
             print_error("%s: %s\n", row->mnemonic,
-                        executes(row) ? "executes, but has a reason not to" : "refused, but why?");
+                        executes(op) ? "executes, but has a reason not to" : "refused, but why?");
             wrong++;
         }
     }
@@ -310,8 +346,8 @@ static void test_every_alu_row_is_tested(void **state)
 {
     (void)state;
     unsigned missing = 0;
-    for (unsigned op = 1; op < RP_OP_MAX; op++)
-        if (executes(&rp_op_rows[op]) && !is_memory(&rp_op_rows[op]) && !is_tested(op)) {
+    for (unsigned op = 1; op < RP_OP_ALL; op++)
+        if (executes(op) && !is_memory(&rp_op_rows[op]) && !is_tested(op)) {
             print_error("no test names %s\n", rp_op_rows[op].mnemonic);
             missing++;
         }

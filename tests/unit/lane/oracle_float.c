@@ -260,6 +260,100 @@ static unsigned fnuz_random(uint64_t a, uint64_t random, uint32_t mode, int mant
     return code == 0 ? 0 : code | (a >> 31 ? 0x80u : 0);
 }
 
+/* OCP formats: the largest number's code, and behind it what is larger. */
+struct ocp {
+    int mant_bits, bias;
+    unsigned last;
+};
+static const struct ocp ocp_fp8 = {3, 7, 0x7e}, ocp_bf8 = {2, 15, 0x7b};
+
+static __float128 ocp_value(const struct ocp *f, unsigned code)
+{
+    return fnuz_value(code & 0x7f, f->mant_bits, f->bias);
+}
+
+static uint64_t ocp_decode(const struct ocp *f, unsigned v)
+{
+    const uint64_t sign = v & 0x80 ? 0x80000000u : 0;
+    if ((v & 0x7f) <= f->last)
+        return fmt_round(fmt_f32, ocp_value(f, v)) | sign;
+    return sign | (f == &ocp_bf8 && (v & 0x7f) == 0x7c ? 0x7f800000u : 0x7fc00000u);
+}
+
+/* A magnitude's code, with NaN, infinity and what is too large seen to. */
+static unsigned ocp_code(const struct ocp *f, uint64_t a, uint32_t mode, unsigned code)
+{
+    const unsigned sign = a >> 31 ? 0x80 : 0;
+    if (fmt_is_nan(fmt_f32, a))
+        return sign | 0x7f;
+    if (fmt_is_inf(fmt_f32, a) || code > f->last)
+        code = mode >> 23 & 1 ? f->last : f->last + 1;
+    return sign | code;
+}
+
+static __float128 magnitude(uint64_t a)
+{
+    return fmt_value(fmt_f32, a & 0x7fffffff);
+}
+
+/* The code whose value is nearest, of two the even one, by trying all. */
+static unsigned ocp_nearest(const struct ocp *f, uint64_t a, uint32_t mode)
+{
+    const __float128 mag = magnitude(a);
+    unsigned best = 0;
+    if (mag >= scaled(1, 20)) /* far away, where 113 bits do not tell the distances apart */
+        return ocp_code(f, a, mode, f->last + 1);
+    for (unsigned code = 1; code <= f->last + 1 && mag - mag == 0; code++) {
+        const __float128 d = ocp_value(f, code) - mag, e = mag - ocp_value(f, best);
+        const __float128 dist = d < 0 ? -d : d, best_dist = e < 0 ? -e : e;
+        if (dist < best_dist || (dist == best_dist && code % 2 == 0))
+            best = code;
+    }
+    return ocp_code(f, a, mode, best);
+}
+
+/* Up with the probability of what is cut off: if it and random / 2^32 make one. */
+static unsigned ocp_random(const struct ocp *f, uint64_t a, uint64_t random, uint32_t mode)
+{
+    const __float128 mag = magnitude(a);
+    unsigned code = 0;
+    while (code <= f->last && ocp_value(f, code + 1) <= mag)
+        code++;
+    const __float128 low = ocp_value(f, code), step = ocp_value(f, code + 1) - low;
+    if (code <= f->last && (mag - low) / step + scaled((__float128)random, -32) >= 1)
+        code++;
+    return ocp_code(f, a, mode, code);
+}
+
+static const struct fmt fmt_bf16 = {8, 7};
+
+/* The same to f16 and bf16. */
+static uint64_t random16(struct fmt f, uint64_t a, uint64_t random)
+{
+    if (fmt_is_nan(fmt_f32, a) || fmt_is_inf(fmt_f32, a))
+        return convert(fmt_f32, f, a);
+    const __float128 mag = magnitude(a);
+    uint64_t code = fmt_round_rtz(f, mag);
+    const int exp = (int)(code >> f.mant_bits), bias = (1 << (f.exp_bits - 1)) - 1;
+    const __float128 step = scaled(1, (exp ? exp : 1) - bias - f.mant_bits);
+    if ((mag - fmt_value(f, code)) / step + scaled((__float128)random, -32) >= 1)
+        code++;
+    return code | (a >> 31) << 15;
+}
+
+/* minimum and maximum of IEEE 754-2019. */
+static uint64_t strict(struct fmt f, uint64_t a, uint64_t b, int want_max)
+{
+    if (fmt_is_nan(f, a) || fmt_is_nan(f, b))
+        return fmt_quiet(f, fmt_is_nan(f, a) ? a : b);
+    return extreme(f, a, b, want_max, 0);
+}
+
+static uint64_t strict3(struct fmt f, uint64_t a, uint64_t b, uint64_t c, int want_max)
+{
+    return strict(f, strict(f, a, b, want_max), c, want_max);
+}
+
 /* ---- transcendental ----------------------------------------------------------------------- */
 
 static long double ld(struct fmt f, uint64_t a)
@@ -513,6 +607,18 @@ static uint64_t dot2(uint64_t a, uint64_t b, uint64_t c)
         acc = flushed(fmt_f32, acc);
     }
     return acc;
+}
+
+static uint64_t dot2_bf16(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t product[2];
+    for (int half = 0; half < 2; half++) {
+        const uint64_t x = flushed(fmt_f32, (a >> (16 * half) & 0xffff) << 16);
+        const uint64_t y = flushed(fmt_f32, (b >> (16 * half) & 0xffff) << 16);
+        product[half] = flushed(fmt_f32, times(fmt_f32, x, y));
+    }
+    const uint64_t both = flushed(fmt_f32, added(fmt_f32, product[0], product[1]));
+    return flushed(fmt_f32, added(fmt_f32, both, flushed(fmt_f32, c)));
 }
 
 /* Two roundings, no denormals anywhere. The addend's NaN counts before that of an invalid product.

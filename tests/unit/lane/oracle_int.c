@@ -173,6 +173,13 @@ static uint64_t limited(int64_t x, int64_t min, int64_t max)
     return (uint64_t)(x < min ? min : x > max ? max : x);
 }
 
+static uint64_t shifted_bytes(uint64_t a, uint64_t b, uint64_t c, int64_t min, int64_t max)
+{
+    const int64_t x = widen(right(a, c % 32, 32, bit(a, 31)), 32);
+    const int64_t y = widen(right(b, c % 32, 32, bit(b, 31)), 32);
+    return field(limited(x, min, max), 0, 8) + 256 * field(limited(y, min, max), 0, 8);
+}
+
 static uint64_t aligned(uint64_t high, uint64_t low, uint64_t by)
 {
     uint64_t r = 0;
