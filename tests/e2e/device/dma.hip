@@ -181,8 +181,48 @@ static int unmapped_copy()
     _exit(0);
 }
 
+// More than 2^30 bytes in one call: to the device, to another one, back, and set. The host's side is
+// one file of 64 MiB mapped over and over; of the copies, pieces are compared with the pattern.
+static int huge_copies()
+{
+    const size_t piece = (size_t)64 << 20, times = 17, n = times * piece - 12345;
+    Bytes in = pattern(piece, 5), out(1 << 20);
+    int fd = memfd_create("pattern", 0);
+    CHECK(fd >= 0 && write(fd, in.data(), piece) == (ssize_t)piece);
+    char *host = (char *)mmap(nullptr, times * piece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(host != MAP_FAILED);
+    for (size_t i = 0; i < times; i++)
+        CHECK(mmap(host + i * piece, piece, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) !=
+              MAP_FAILED);
+    const size_t places[] = {0, piece - 1000, ((size_t)1 << 30) - 5000, ((size_t)1 << 30) + 4096 * 17,
+                             n - out.size()};
+    char *near, *far;
+    HIP(hipMalloc(&near, n));
+    HIP(hipSetDevice(1));
+    HIP(hipMalloc(&far, n));
+    HIP(hipSetDevice(0));
+    HIP(hipMemcpy(near, host, n, hipMemcpyHostToDevice));
+    HIP(hipMemcpyPeer(far, 1, near, 0, n));
+    HIP(hipDeviceSynchronize());
+    for (size_t at : places) {
+        HIP(hipMemcpy(out.data(), far + at, out.size(), hipMemcpyDeviceToHost));
+        for (size_t i = 0; i < out.size(); i += 61)
+            CHECK(out[i] == in[(at + i) % piece]);
+    }
+    HIP(hipMemset(far, 0x3c, n));
+    HIP(hipDeviceSynchronize());
+    for (size_t at : places) {
+        HIP(hipMemcpy(out.data(), far + at, out.size(), hipMemcpyDeviceToHost));
+        CHECK(out == Bytes(out.size(), 0x3c));
+    }
+    puts("ok");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "huge") == 0)
+        return huge_copies();
     if (argc > 1 && strcmp(argv[1], "unmapped") == 0)
         return unmapped_copy();
     if (argc > 1 && strcmp(argv[1], "wild") == 0)
