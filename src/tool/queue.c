@@ -30,8 +30,10 @@ struct rp_queue {
     struct rp_line line;
     struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
     uint64_t buffer_packets;
-    uint64_t submitted;          /* packets handed over */
-    rp_hsa_queue_error on_error; /* the program's */
+    uint64_t submitted;           /* packets handed over */
+    struct rp_hsa_queue *beneath; /* of a cooperative queue, see share_cooperative */
+    unsigned users;               /* likewise: how often the program has created it */
+    rp_hsa_queue_error on_error;  /* the program's */
     void *on_error_data;
 };
 
@@ -263,6 +265,78 @@ static void adopt(struct rp_tool *tool, struct rp_queue *queue)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
+/*
+ * A cooperative queue is the agent's: each creation returns the same one and counts it, and the
+ * last destruction frees it. An intercept queue around it frees it too when it is destroyed, and
+ * ROCr 7.2 does not count that: the program crashes at exit. So the intercept queue is never
+ * destroyed. The tool creates the queue beneath once more for itself; when the program has
+ * destroyed it as often as it has created it, both counts are given back by that handle. What is
+ * left is the empty shell of the intercept queue.
+ */
+static bool share_cooperative(struct rp_tool *tool, rp_hsa_agent agent, struct rp_hsa_queue **ret)
+{
+    struct rp_queue *queue;
+
+    pthread_mutex_lock(&tool->harvest.lock);
+    for (queue = tool->queues; queue; queue = queue->next)
+        if (queue->beneath && queue->agent == agent)
+            break;
+    if (queue) {
+        queue->users++;
+        *ret = queue->handle;
+    }
+    pthread_mutex_unlock(&tool->harvest.lock);
+    return queue != NULL;
+}
+
+static bool last_user(struct rp_tool *tool, struct rp_queue *queue)
+{
+    unsigned left;
+
+    pthread_mutex_lock(&tool->harvest.lock);
+    left = --queue->users;
+    pthread_mutex_unlock(&tool->harvest.lock);
+    return left == 0;
+}
+
+/* What creation counted: once for the tool, once for the intercept queue. */
+static rp_hsa_status release_cooperative(struct rp_tool *tool, struct rp_hsa_queue *beneath)
+{
+    tool->hsa.hsa_queue_destroy(beneath);
+    return tool->hsa.hsa_queue_destroy(beneath);
+}
+
+/* Creates the intercept queue, and what a cooperative one needs besides. */
+static bool wrap(struct rp_tool *tool, struct rp_queue *queue, uint32_t size, uint32_t type,
+                 uint32_t private_bytes, uint32_t group_bytes)
+{
+    const struct rp_hsa *hsa = &tool->hsa;
+    struct rp_hsa_queue *handle;
+
+    if (type == RP_HSA_QUEUE_TYPE_COOPERATIVE) {
+        if (hsa->hsa_queue_create(queue->agent, size, type, queue->on_error, queue->on_error_data,
+                                  private_bytes, group_bytes, &queue->beneath) != RP_HSA_SUCCESS)
+            return false;
+        queue->users = 1;
+    }
+    if (hsa->hsa_amd_queue_intercept_create(queue->agent, size, type, on_queue_error, queue,
+                                            private_bytes, group_bytes,
+                                            &handle) != RP_HSA_SUCCESS) {
+        if (queue->beneath)
+            hsa->hsa_queue_destroy(queue->beneath);
+        return false;
+    }
+    queue->handle = handle;
+    if (hsa->hsa_amd_profiling_set_profiler_enabled(handle, 1) == RP_HSA_SUCCESS &&
+        hsa->hsa_amd_queue_intercept_register(handle, on_packets, queue) == RP_HSA_SUCCESS)
+        return true;
+    if (queue->beneath)
+        release_cooperative(tool, queue->beneath);
+    else
+        hsa->hsa_queue_destroy(handle);
+    return false;
+}
+
 static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32_t type,
                                        rp_hsa_queue_error on_error, void *data,
                                        uint32_t private_bytes, uint32_t group_bytes,
@@ -272,22 +346,17 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     const struct rp_hsa *hsa = &tool->hsa;
     struct rp_queue *queue = NULL;
 
-    /* A cooperative queue belongs to the agent and is shared: ROCr 7.2 destroys it once more at
-     * exit when it has been wrapped, and the program crashes. */
-    if (rp_tool_active(tool) && ret && type != RP_HSA_QUEUE_TYPE_COOPERATIVE)
+    if (rp_tool_active(tool) && ret && type == RP_HSA_QUEUE_TYPE_COOPERATIVE &&
+        share_cooperative(tool, agent, ret))
+        return RP_HSA_SUCCESS;
+    if (rp_tool_active(tool) && ret)
         queue = new_queue(agent, on_error, data);
     if (!queue)
         goto plain;
     rp_agents_record(tool);
-    if (hsa->hsa_amd_queue_intercept_create(agent, size, type, on_queue_error, queue, private_bytes,
-                                            group_bytes, ret) != RP_HSA_SUCCESS)
+    if (!wrap(tool, queue, size, type, private_bytes, group_bytes))
         goto plain;
-    queue->handle = *ret;
-    if (hsa->hsa_amd_profiling_set_profiler_enabled(*ret, 1) != RP_HSA_SUCCESS ||
-        hsa->hsa_amd_queue_intercept_register(*ret, on_packets, queue) != RP_HSA_SUCCESS) {
-        hsa->hsa_queue_destroy(*ret);
-        goto plain;
-    }
+    *ret = queue->handle;
     adopt(tool, queue);
     return RP_HSA_SUCCESS;
 
@@ -323,6 +392,18 @@ static void retire(struct rp_tool *tool, struct rp_queue *queue)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
+/* Without the lock: of use in a forked child, which has one thread, and after the end. */
+static bool is_shell(const struct rp_tool *tool, const struct rp_hsa_queue *handle)
+{
+    for (const struct rp_queue *queue = tool->queues; queue; queue = queue->next)
+        if (queue->beneath && queue->handle == handle)
+            return true;
+    for (const struct rp_queue *queue = tool->retired; queue; queue = queue->next)
+        if (queue->beneath && queue->handle == handle)
+            return true;
+    return false;
+}
+
 static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
 {
     struct rp_tool *tool = &rp_the_tool;
@@ -330,7 +411,7 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     rp_hsa_status status;
 
     if (!rp_tool_active(tool))
-        return tool->hsa.hsa_queue_destroy(handle);
+        return is_shell(tool, handle) ? RP_HSA_SUCCESS : tool->hsa.hsa_queue_destroy(handle);
     pthread_mutex_lock(&tool->harvest.lock);
     for (queue = tool->queues; queue && queue->handle != handle; queue = queue->next)
         ;
@@ -338,14 +419,18 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     if (!queue)
         return tool->hsa.hsa_queue_destroy(handle);
 
+    if (queue->beneath && !last_user(tool, queue))
+        return RP_HSA_SUCCESS;
     rp_harvest_drain_line(tool, &queue->line, DESTROY_PATIENCE_MS);
     record_queue(tool, queue, RP_REC_QUEUE_END);
-    status = tool->hsa.hsa_queue_destroy(handle);
+    status = queue->beneath ? release_cooperative(tool, queue->beneath)
+                            : tool->hsa.hsa_queue_destroy(handle);
     if (status != RP_HSA_SUCCESS)
         return status; /* it lives on */
     unlink_queue(tool, queue);
-    /* The runtime's handler of a forwarded signal may be on its way with an entry of the line. */
-    if (rp_harvest_abandon(tool, &queue->line, true))
+    /* The runtime's handler of a forwarded signal may be on its way with an entry of the line, and
+     * the shell of a cooperative queue knows it. */
+    if (rp_harvest_abandon(tool, &queue->line, true) || queue->beneath)
         retire(tool, queue);
     else
         free_queue(queue);

@@ -15,8 +15,37 @@ __global__ void rotate(const int *in, int *out, int n)
     out[(i + 1) % n] = mine;
 }
 
-int main()
+// Nothing but cooperative launches: on every GPU, on two streams, and again after a reset.
+static bool only()
 {
+    constexpr int n = 256;
+    int devices = 0, count = n;
+    HIP_CHECK(hipGetDeviceCount(&devices));
+    for (int round = 0; round < 2; round++)
+        for (int device = 0; device < devices; device++) {
+            int *data;
+            hipStream_t stream;
+            HIP_CHECK(hipSetDevice(device));
+            HIP_CHECK(hipMalloc(&data, n * sizeof(int)));
+            HIP_CHECK(hipStreamCreate(&stream));
+            void *arguments[] = {&data, &data, &count};
+            for (int launch = 0; launch < 3; launch++)
+                HIP_CHECK(hipLaunchCooperativeKernel(reinterpret_cast<void *>(rotate), dim3(4),
+                                                     dim3(64), arguments, 0,
+                                                     launch == 1 ? stream : 0));
+            HIP_CHECK(hipDeviceSynchronize());
+            HIP_CHECK(hipStreamDestroy(stream));
+            HIP_CHECK(hipFree(data));
+            if (round == 0)
+                HIP_CHECK(hipDeviceReset());
+        }
+    return true;
+}
+
+int main(int argc, char **)
+{
+    if (argc > 1)
+        return report("cooperative only", only());
     constexpr int n = 256;
     int *data, host[n], count = n;
     HIP_CHECK(hipMalloc(&data, n * sizeof(int)));
