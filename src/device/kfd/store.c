@@ -1,11 +1,13 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Large buffers start on a boundary where the kernel can use large pages. */
@@ -24,9 +26,25 @@ static bool file_limit_allows(uint64_t bytes)
            limit.rlim_cur >= bytes;
 }
 
+/**
+ * With vm.overcommit_memory = 2 a page that the host cannot provide is a SIGBUS for whoever touches
+ * it. Otherwise the host kills some process when it is out of memory, and nobody can help that.
+ */
+static bool host_is_strict(void)
+{
+    char mode = '0';
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory",
+                          O_RDONLY | O_CLOEXEC); /* open() is one of our own hooks */
+    if (fd < 0)
+        return false;
+    bool strict = read(fd, &mode, 1) == 1 && mode == '2';
+    close(fd);
+    return strict;
+}
+
 int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes)
 {
-    *store = (struct rp_store){.fd = -1, .bytes = bytes};
+    *store = (struct rp_store){.fd = -1, .bytes = bytes, .strict = host_is_strict()};
     store->free = malloc(16 * sizeof *store->free);
     if (!store->free)
         return -ENOMEM;
@@ -81,7 +99,7 @@ static void erase(struct rp_store *store, size_t at)
     memmove(&store->free[at], &store->free[at + 1], (store->free_count - at) * sizeof *store->free);
 }
 
-int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
+static int find_extent(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
 {
     if (bytes == 0 || bytes > store->bytes)
         return -EINVAL;
@@ -104,6 +122,21 @@ int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
         return 0;
     }
     return -ENOMEM;
+}
+
+int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
+{
+    uint64_t offset;
+    int rc = find_extent(store, bytes, &offset);
+    if (rc == 0 && store->strict &&
+        fallocate(store->fd, FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                  (off_t)round_up(bytes, RP_STORE_PAGE)) < 0) {
+        rp_store_free(store, offset, bytes);
+        rc = -ENOMEM;
+    }
+    if (rc == 0)
+        *ret_offset = offset;
+    return rc;
 }
 
 void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes)

@@ -9,6 +9,7 @@
 #ifndef RP_DEVICE_KFD_STORE_H
 #define RP_DEVICE_KFD_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct rp_store {
     int fd;
     uint8_t *window;
     uint64_t bytes;
+    bool strict; /**< the host promises no memory that it lacks: extents are allocated for real */
     struct rp_store_extent *free; /**< sorted, never touching */
     size_t free_count, free_capacity;
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device/kfd/memory.h"
@@ -414,6 +415,33 @@ static void store_never_overlaps(void **state)
     rp_store_close(&store);
 }
 
+/* Where the host promises nothing it lacks, an allocation takes memory at once, or fails. */
+static void strict_hosts_refuse_early(void **state)
+{
+    (void)state;
+    struct rp_store store;
+    struct stat before, during, after;
+    uint64_t offset = 0, other = 0;
+    assert_int_equal(rp_store_open(&store, 1024 * MIB, 65536), 0);
+    store.strict = true;
+    assert_int_equal(fstat(store.fd, &before), 0);
+    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &offset), 0);
+    assert_int_equal(fstat(store.fd, &during), 0);
+    assert_int_equal((during.st_blocks - before.st_blocks) * 512, 8 * MIB);
+    rp_store_free(&store, offset, 8 * MIB);
+    assert_int_equal(fstat(store.fd, &after), 0);
+    assert_int_equal(after.st_blocks, before.st_blocks);
+    int usable = store.fd;
+    store.fd = open("/dev/null", O_RDONLY); /* has no room for anything */
+    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &other), -ENOMEM);
+    close(store.fd);
+    store.fd = usable;
+    assert_int_equal(store.free_count, 1); /* as if nothing had happened */
+    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &other), 0);
+    assert_int_equal(other, offset);
+    rp_store_close(&store);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -432,6 +460,7 @@ int main(void)
         TEST(freeing_waits_for_running_work),
         TEST(registered_pages_come_back),
         cmocka_unit_test(store_never_overlaps),
+        cmocka_unit_test(strict_hosts_refuse_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
