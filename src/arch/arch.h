@@ -62,6 +62,9 @@ struct rp_arch {
     uint32_t sgpr_granule;
     uint32_t max_sgprs_per_wave; /**< allocated at most, VCC and trap registers included */
 
+    /* Private memory. */
+    bool architected_flat_scratch; /**< waves know theirs; else SGPRs tell them where it is */
+
     /* LDS. */
     uint32_t lds_bytes_per_cu;
     uint32_t lds_bytes_per_workgroup;
@@ -89,6 +92,7 @@ struct rp_arch {
     uint32_t l2_bytes, l2_line_bytes; /**< per XCC */
     uint64_t mall_bytes;              /**< Infinity Cache, 0 = none */
     uint32_t xgmi_link_mbytes_s; /**< one link to another GPU, one direction; 0 = no such links */
+    uint32_t sdma_engines, sdma_xgmi_engines; /**< DMA engines for the host, and for its peers */
     uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
 

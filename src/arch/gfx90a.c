@@ -93,11 +93,12 @@ const struct rp_arch rp_arch_gfx90a = {
     .l2_line_bytes = 128,          /* [WP] */
     .mall_bytes = 0,
     .xgmi_link_mbytes_s = 50000, /* [DS] 100 GB/s per link, both directions together */
-    .l2_channels_per_xcc = 32,   /* [RPC], [WP] 32 slices per GCD */
-    .lds_banks = 32,             /* CDNA2 ISA manual */
+    .sdma_engines = 2,           /* amdgpu: five SDMA instances, two of them for the host */
+    .sdma_xgmi_engines = 3,
+    .l2_channels_per_xcc = 32, /* [RPC], [WP] 32 slices per GCD */
+    .lds_banks = 32,           /* CDNA2 ISA manual */
 
     .kfd_name = "aldebaran", /* amdgpu's name of the MI200 family */
-    .software_refusal = "its scratch memory and 25 MHz clock are not implemented",
 
     .products = products,
     .product_count = RP_COUNT(products),

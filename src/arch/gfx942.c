@@ -81,6 +81,8 @@ const struct rp_arch rp_arch_gfx942 = {
     .sgpr_granule = 16,        /* [LLVM] */
     .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
 
+    .architected_flat_scratch = true, /* [LLVM] */
+
     .lds_bytes_per_cu = RP_KIB(64),        /* [DS], [KFD] lds_size_in_kb */
     .lds_bytes_per_workgroup = RP_KIB(64), /* [LLVM] */
     .lds_granule_bytes = 512,              /* [LLVM] 128 dwords */
@@ -109,6 +111,8 @@ const struct rp_arch rp_arch_gfx942 = {
     .l2_line_bytes = 128,          /* [mt4g] */
     .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
     .xgmi_link_mbytes_s = 64000,   /* [DS] 128 GB/s per link, both directions together */
+    .sdma_engines = 2,             /* [KFD] */
+    .sdma_xgmi_engines = 14,       /* [KFD] */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 32,               /* CDNA3 ISA manual: 32 banks of 4 bytes */
 

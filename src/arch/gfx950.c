@@ -57,6 +57,8 @@ const struct rp_arch rp_arch_gfx950 = {
     .sgpr_granule = 16,        /* [LLVM] */
     .max_sgprs_per_wave = 112, /* [LLVM] 102 + VCC, FLAT_SCRATCH, XNACK, in granules of 16 */
 
+    .architected_flat_scratch = true, /* [LLVM] */
+
     .lds_bytes_per_cu = RP_KIB(160),        /* [DS], [RPC] */
     .lds_bytes_per_workgroup = RP_KIB(160), /* [LLVM], [HW] */
     .lds_granule_bytes = 1280,              /* [LLVM] 320 dwords */
@@ -83,6 +85,8 @@ const struct rp_arch rp_arch_gfx950 = {
     .l2_line_bytes = 128,          /* [RPC] */
     .mall_bytes = RP_MIB(256),     /* [DS] Infinity Cache */
     .xgmi_link_mbytes_s = 76800,   /* [DS] 153.6 GB/s per link, both directions together */
+    .sdma_engines = 2,             /* as gfx942 */
+    .sdma_xgmi_engines = 14,       /* as gfx942 */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 0,                /* sources disagree (32 or 64) */
 

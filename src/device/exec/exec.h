@@ -51,7 +51,7 @@ struct rp_exec_host {
     const bool *borrows;
     const uint64_t *generation; /**< bumped by the driver on every map and unmap */
     void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
-    uint64_t (*clock_ticks)(void *ctx);             /**< 100 MHz device clock for s_memrealtime */
+    uint64_t (*clock_ticks)(void *ctx);             /**< device clock for s_memrealtime */
     uint64_t lds_aperture;     /**< 0x1000000000000: high half compared by FLAT */
     uint64_t scratch_aperture; /**< 0x2000000000000 */
     struct rp_gws *gws;        /**< of the device; NULL = it has none */

@@ -89,7 +89,7 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
 {
     if (kd->properties & RP_KCP_WAVEFRONT_SIZE32)
         return refuse(f, "kernel descriptor asks for wavefronts of 32 lanes");
-    if (kd->properties & RP_KCP_PRIVATE_SEGMENT_BUFFER)
+    if (kd->properties & RP_KCP_PRIVATE_SEGMENT_BUFFER && arch->architected_flat_scratch)
         return refuse(f, "kernel descriptor asks for a private segment buffer, which this "
                          "architecture (flat scratch) does not set up");
     /* gfx90a and later: granules of 8 registers, both kinds together; ACC begins at 4 * (n + 1). */
@@ -101,6 +101,7 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
     for (unsigned d = 0; d < 3; d++)
         k->workgroup_id[d] = bits(kd->rsrc2, 7 + d, 1);
     k->workgroup_info = bits(kd->rsrc2, 10, 1);
+    k->scratch_wave_offset = bits(kd->rsrc2, 0, 1) && !arch->architected_flat_scratch;
     return 0;
 }
 
@@ -116,7 +117,7 @@ static int resolve_memory(const struct rp_arch *arch, const struct descriptor *k
     uint32_t lane = l->private_segment_bytes > kd->private_segment_bytes
                         ? l->private_segment_bytes
                         : kd->private_segment_bytes;
-    /* COMPUTE_TMPRING_SIZE.WAVESIZE on gfx942: 13 bits of 1 KiB per wave. */
+    /* COMPUTE_TMPRING_SIZE.WAVESIZE on gfx9: 13 bits of 1 KiB per wave. */
     if (lane > 131056)
         return refuse(f, "kernel needs %u bytes of scratch per work-item, the limit is 131056",
                       lane);
@@ -130,11 +131,27 @@ static void push64(struct rp_kernel *k, uint64_t value)
     k->user_sgpr[k->user_sgpr_count++] = (uint32_t)(value >> 32);
 }
 
+/*
+ * The resource through which a wave reaches its private memory: swizzled, so that the lanes' dwords
+ * are neighbours (stride 0, index stride 64), and the lane number is added. Fields: CDNA2 ISA
+ * guide, "Buffer Resource Descriptor"; the settings are those of ROCr's queues.
+ */
+static void push_scratch_resource(struct rp_kernel *k)
+{
+    enum { SWIZZLE_ENABLE = 1u << 31, INDEX_STRIDE_64 = 3 << 21, ADD_TID_ENABLE = 1 << 23 };
+    push64(k, RP_SCRATCH_BASE_VA | (uint64_t)SWIZZLE_ENABLE << 32);
+    push64(k, (uint64_t)k->scratch_lane_bytes * RP_LANES |
+                  (uint64_t)(INDEX_STRIDE_64 | ADD_TID_ENABLE) << 32);
+}
+
 /* Order and widths: table "SGPR Register Set Up Order" of LLVM's AMDGPU guide. */
-static int resolve_user_sgprs(struct rp_mem *mem, const struct descriptor *kd,
-                              const struct rp_launch *l, struct rp_kernel *k, struct rp_fault *f)
+static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
+                              const struct descriptor *kd, const struct rp_launch *l,
+                              struct rp_kernel *k, struct rp_fault *f)
 {
     k->user_sgpr_count = 0;
+    if (kd->properties & RP_KCP_PRIVATE_SEGMENT_BUFFER)
+        push_scratch_resource(k);
     if (kd->properties & RP_KCP_DISPATCH_PTR)
         push64(k, l->packet_va);
     if (kd->properties & RP_KCP_QUEUE_PTR)
@@ -144,7 +161,8 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct descriptor *kd,
     if (kd->properties & RP_KCP_DISPATCH_ID)
         push64(k, l->dispatch_id);
     if (kd->properties & RP_KCP_FLAT_SCRATCH_INIT)
-        push64(k, 0); /* architected flat scratch: the wave's base is not program-visible */
+        push64(k, arch->architected_flat_scratch ? 0 /* programs do not see it */
+                                                 : RP_SCRATCH_BASE_VA);
     if (kd->properties & RP_KCP_PRIVATE_SEGMENT_SIZE)
         k->user_sgpr[k->user_sgpr_count++] = k->scratch_lane_bytes;
 
@@ -213,7 +231,7 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
     if (resolve_grid(arch, launch, &k, ret_fault) < 0 ||
         resolve_registers(arch, &kd, &k, ret_fault) < 0 ||
         resolve_memory(arch, &kd, launch, &k, ret_fault) < 0 ||
-        resolve_user_sgprs(mem, &kd, launch, &k, ret_fault) < 0 ||
+        resolve_user_sgprs(mem, arch, &kd, launch, &k, ret_fault) < 0 ||
         resolve_residency(arch, &kd, &k, ret_fault) < 0)
         return -1;
     if (k.entry_va % 4 || !rp_mem_owned_at(mem, k.entry_va, 4))
@@ -298,5 +316,7 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
             w->sgpr[s++] = w->group->id[d];
     if (k->workgroup_info) /* first wave, number of waves: LLVM guide, "Work-Group Info" */
         w->sgpr[s++] = (w->id_in_group == 0 ? 1u << 31 : 0) | w->group->wave_count;
+    if (k->scratch_wave_offset)
+        w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA means this wave's own already */
     rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(k, w, w->vgpr[0]));
 }

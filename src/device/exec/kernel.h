@@ -3,7 +3,7 @@
  * @brief The kernel descriptor and what follows from it: registers, limits, launch state.
  *
  * Layout: LLVM "User Guide for AMDGPU Backend", Kernel Descriptor and Initial Kernel Execution
- * State, gfx942 columns (code object v5 and v6).
+ * State, gfx90a and gfx942 columns (code object v5 and v6).
  */
 #ifndef RP_DEVICE_EXEC_KERNEL_H
 #define RP_DEVICE_EXEC_KERNEL_H
@@ -42,6 +42,7 @@ struct rp_kernel {
     uint32_t user_sgpr[32];
     bool workgroup_id[3];
     bool workgroup_info;
+    bool scratch_wave_offset; /**< without architected flat scratch only */
     uint32_t workgroup_size[3];
     uint32_t group_items;     /**< work-items of a full workgroup */
     uint32_t waves_per_group; /**< of a full workgroup */

@@ -24,6 +24,13 @@ enum {
     RP_SGPR_COUNT = 128,
 };
 
+/**
+ * Where private memory begins to a wave that SGPRs tell (no architected flat scratch): a 48-bit
+ * address with nothing behind it, beyond everything mapped for the GPU. The buffer resource and
+ * FLAT_SCRATCH that a kernel is given name it; what they address is rp_wave.scratch.
+ */
+#define RP_SCRATCH_BASE_VA 0xfffe00000000ull
+
 /** Why a dispatch stopped. Mirrors what the hardware would report to the queue. */
 enum rp_fault_kind {
     RP_FAULT_NONE = 0,

@@ -1,5 +1,6 @@
 /* MUBUF: untyped loads and stores through a buffer resource, loads to LDS, cache maintenance. */
 #include "mem_buffer.h"
+#include "mem_private.h"
 
 /* Loads and stores that convert: MTBUF, and the _format_ rows of MUBUF. */
 static bool is_format(const struct rp_insn *in)
@@ -31,6 +32,7 @@ int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer
         .index = idxen ? rows[0] : NULL,
         .offset = offen ? rows[idxen] : NULL,
     };
+    b.private = rp_buffer_is_private(v);
     b.by_record = idxen && b.stride_bytes;
     /* The lane's number wants long strides: their upper bits are where the format would be. */
     if (b.add_lane && v[3] >> 15 & 15 && !is_format(in))
@@ -68,6 +70,103 @@ static int unmapped(struct rp_wave *w, const struct rp_insn *in, unsigned lane, 
                                        : "read of unmapped address");
 }
 
+/* ---- private memory, of waves without architected flat scratch ---- */
+
+/*
+ * rp_wave.scratch is as the swizzle of the resource has it. NULL when the access leaves what the
+ * lane has.
+ */
+RP_INLINE uint8_t *private_at(struct rp_wave *w, const struct rp_buffer *b, unsigned lane,
+                              uint32_t extra, unsigned bytes)
+{
+    uint64_t at = rp_buffer_at(b, lane, extra) - RP_SCRATCH_BASE_VA;
+    return at + bytes <= (uint64_t)w->scratch_lane_bytes * RP_LANES ? w->scratch + at : NULL;
+}
+
+/* The first of the lanes' neighbouring dwords, if all use the same offset; else NULL. */
+RP_INLINE uint8_t *private_rows(struct rp_wave *w, const struct rp_buffer *b, unsigned bytes)
+{
+    if (b->index || bytes % 4 || b->scalar_offset % 256 || b->base % 256 ||
+        (b->offset && !rp_lanes_of(w)->uniform(b->offset)) || rp_buffer_offset(b, 0) % 4 ||
+        !private_at(w, b, RP_LANES - 1, bytes - 4, 4))
+        return NULL;
+    return private_at(w, b, 0, 0, 4);
+}
+
+RP_INLINE void merge_rows(uint32_t *to, const uint32_t *from, unsigned rows, uint64_t exec)
+{
+    if (exec == ~0ull) {
+        memcpy(to, from, rows * sizeof(rp_row));
+        return;
+    }
+    for (unsigned i = 0; i < rows; i++)
+        RP_FOR_LANES(lane, exec)
+    to[i * RP_LANES + lane] = from[i * RP_LANES + lane];
+}
+
+static int outside_private(struct rp_wave *w, const struct rp_insn *in, const struct rp_buffer *b,
+                           unsigned lane, bool write)
+{
+    uint64_t offset =
+        (b->base - RP_SCRATCH_BASE_VA + b->scalar_offset) / RP_LANES + rp_buffer_offset(b, lane);
+    return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, offset,
+                                 write ? "write outside the private segment"
+                                       : "read outside the private segment");
+}
+
+RP_INLINE int private_load(struct rp_wave *w, const struct rp_insn *in, const struct rp_buffer *b,
+                           enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
+    const enum rp_elem piece = bytes > 4 ? RP_ELEM_B32 : e;
+    const uint64_t exec = RP_EXEC(w);
+    rp_row *d = rp_rows(w, &in->dst), value[4];
+    rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    const uint8_t *rows = private_rows(w, b, bytes);
+    if (rows) {
+        merge_rows(d[0], (const uint32_t *)(const void *)rows, parts, exec);
+        return RP_STEP_NEXT;
+    }
+    memcpy(value, d, parts * sizeof value[0]); /* the offset may be in a destination register */
+    RP_FOR_LANES(lane, exec)
+    for (unsigned p = 0; p < parts; p++) {
+        const uint8_t *at = private_at(w, b, lane, 4 * p, rp_elem_bytes(piece));
+        if (!at)
+            return outside_private(w, in, b, lane, false);
+        rp_elem_load(piece, &value[p], lane, at);
+    }
+    memcpy(d, value, parts * sizeof value[0]);
+    return RP_STEP_NEXT;
+}
+
+RP_INLINE int private_store(struct rp_wave *w, const struct rp_insn *in, const struct rp_buffer *b,
+                            enum rp_elem e)
+{
+    const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
+    const enum rp_elem piece = bytes > 4 ? RP_ELEM_B32 : e;
+    const uint64_t exec = RP_EXEC(w);
+    rp_row *s = rp_rows(w, &in->src[1]);
+    rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    uint8_t *rows = private_rows(w, b, bytes);
+    if (rows) {
+        rp_private_touch(w, (uint32_t)((uint64_t)(rows - w->scratch) / RP_LANES + bytes));
+        merge_rows((uint32_t *)(void *)rows, s[0], parts, exec);
+        return RP_STEP_NEXT;
+    }
+    RP_FOR_LANES(lane, exec)
+    for (unsigned p = 0; p < parts; p++) {
+        uint8_t *at = private_at(w, b, lane, 4 * p, rp_elem_bytes(piece));
+        if (!at)
+            return outside_private(w, in, b, lane, true);
+        rp_private_touch(
+            w, (uint32_t)((uint64_t)(at + rp_elem_bytes(piece) - 1 - w->scratch) / 256 * 4 + 4));
+        rp_elem_store(piece, s + p, lane, at);
+    }
+    return RP_STEP_NEXT;
+}
+
+/* ---- memory ---- */
+
 /* Wide accesses are checked dword by dword; what is out of range reads as zero. */
 RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
@@ -80,6 +179,8 @@ RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_e
     rp_row *d = rp_rows(w, &in->dst), value[4];
     if (rp_buffer_open(w, in, &b))
         return RP_STEP_FAULT;
+    if (b.private)
+        return private_load(w, in, &b, e);
     if (map_plain(w, &b, bytes, exec, 0, &spread)) {
         rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
         rp_spread_load(w, e, d, &spread, exec);
@@ -158,6 +259,8 @@ RP_INLINE int buffer_store(struct rp_wave *w, const struct rp_insn *in, enum rp_
     if (rp_buffer_open(w, in, &b))
         return RP_STEP_FAULT;
     w->poll_va = 0;
+    if (b.private)
+        return private_store(w, in, &b, e);
     if (map_plain(w, &b, bytes, exec, 1, &spread)) {
         rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
         rp_spread_store(w, e, s, &spread, exec);

@@ -26,12 +26,19 @@ struct rp_buffer {
     bool swizzled;
     bool unchecked; /**< every address is in range */
     bool by_record; /**< the index is checked, not the byte offset */
+    bool private;   /**< the wave's private memory, at RP_SCRATCH_BASE_VA */
     const uint32_t *index;
     const uint32_t *offset; /**< vector registers, NULL where the instruction has none */
 };
 
 /** @return RP_STEP_NEXT, or RP_STEP_FAULT for operands that are no resource */
 int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer *ret);
+
+/** Whether the resource at @p v (four SGPRs) is the one that a wave begins with (exec/kernel.c). */
+RP_INLINE bool rp_buffer_is_private(const uint32_t *v)
+{
+    return (v[1] & 0xffff) == RP_SCRATCH_BASE_VA >> 32 && v[1] >> 31 && v[3] >> 23 & 1;
+}
 
 /** Index and byte offset that the range check and the address have in common. */
 RP_INLINE uint32_t rp_buffer_index(const struct rp_buffer *b, unsigned lane)

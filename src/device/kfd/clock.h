@@ -1,27 +1,34 @@
 /**
  * @file clock.h
- * @brief The device clock: one virtual 100 MHz counter per process. Host time never enters it.
+ * @brief The device clock: one virtual counter per process, of the rate that the architecture's
+ *        timestamps have (rp_arch.timestamp_mhz). Host time never enters it.
  *
  * It moves only when a packet completes (to the packet's end). The runtime's readings move by a
- * tick each, so that ROCr's calibration pairs differ and its ratio stays exactly 10 ns; they do not
- * move the clock itself, because how often ROCr reads depends on the host's time.
+ * tick each, so that ROCr's calibration pairs differ and its ratio stays exactly that of the rates
+ * (10 ns per tick at 100 MHz); they do not move the clock itself, because how often ROCr reads
+ * depends on the host's time.
  */
 #ifndef RP_DEVICE_KFD_CLOCK_H
 #define RP_DEVICE_KFD_CLOCK_H
 
 #include <stdint.h>
 
-enum {
-    RP_CLOCK_HZ = 100000000, /* MI300X: constant 100 MHz reference (s_memrealtime, signal times) */
-    RP_CLOCK_NS_PER_TICK = 10,
-    /* ROCr treats a timestamp of 0 as missing: start one second in. */
-    RP_CLOCK_FIRST_TICK = RP_CLOCK_HZ,
-};
-
 struct rp_clock {
+    uint32_t mhz; /**< ticks per microsecond */
     uint64_t ticks;
     uint64_t sampled; /**< the last reading given out: at or ahead of ticks at that moment */
 };
+
+/** ROCr treats a timestamp of 0 as missing: the clock starts one second in. */
+static inline void rp_clock_init(struct rp_clock *clock, uint32_t mhz)
+{
+    *clock = (struct rp_clock){.mhz = mhz, .ticks = mhz * 1000000ull};
+}
+
+static inline uint64_t rp_clock_ns(const struct rp_clock *clock, uint64_t ticks)
+{
+    return ticks * 1000 / clock->mhz; /* whole for 25 and 100 MHz */
+}
 
 static inline uint64_t rp_clock_now(const struct rp_clock *clock)
 {

@@ -193,7 +193,7 @@ static int device_new(struct rp_device **ret_device)
         return -ENOMEM;
     device->pid = getpid();
     device->arch = rp_device_arch();
-    device->clock.ticks = RP_CLOCK_FIRST_TICK;
+    rp_clock_init(&device->clock, device->arch.timestamp_mhz);
     device->gpu_count = rp_device_gpu_count();
     int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);

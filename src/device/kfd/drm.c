@@ -133,7 +133,7 @@ RP_EXPORT int amdgpu_query_gpu_info(void *handle, struct rp_drm_gpu_info *info)
         .max_memory_clk_khz = (uint64_t)arch.memory_clock_mhz * 1000,
         .shader_engines = arch.shader_engines,
         .shader_arrays_per_engine = 1,
-        .gpu_counter_freq_khz = RP_CLOCK_HZ / 1000,
+        .gpu_counter_freq_khz = arch.timestamp_mhz * 1000,
         .cu_active_number = arch.compute_units,
         .vram_type = 6, /* HBM */
         .vram_bit_width = arch.memory_width_bits,

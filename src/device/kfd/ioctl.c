@@ -52,7 +52,7 @@ static int do_get_clock_counters(struct rp_device *device, struct rp_kfd_clock_c
     uint64_t ticks = rp_clock_sample(&device->clock);
     /* As the driver answers for a node without a GPU: the host's clocks alone. */
     args->gpu_ticks = rp_device_gpu(device, args->gpu_id) ? ticks : 0;
-    args->system_ns = args->cpu_ns = ticks * RP_CLOCK_NS_PER_TICK;
+    args->system_ns = args->cpu_ns = rp_clock_ns(&device->clock, ticks);
     args->system_hz = 1000000000;
     return 0;
 }

@@ -210,7 +210,7 @@ static int open_dma(const struct rp_cp *cp, const struct rp_kfd_create_queue *ar
                     struct rp_queue_slot *slot)
 {
     if (args->type == RP_KFD_QUEUE_SDMA_BY_ENGINE &&
-        args->sdma_engine >= RP_TOPOLOGY_SDMA_ENGINES + RP_TOPOLOGY_SDMA_XGMI_ENGINES)
+        args->sdma_engine >= cp->arch->sdma_engines + cp->arch->sdma_xgmi_engines)
         return -EINVAL;
     struct rp_sdma_queue *queue = slot->dma = calloc(1, sizeof *queue);
     if (!queue)

@@ -159,8 +159,8 @@ static void gpu_properties(struct text *t)
     line(t, "domain", 0);
     line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR + t->gpu);
     line(t, "hive_id", t->topology->gpu_count > 1 ? HIVE_ID : 0);
-    line(t, "num_sdma_engines", RP_TOPOLOGY_SDMA_ENGINES);
-    line(t, "num_sdma_xgmi_engines", RP_TOPOLOGY_SDMA_XGMI_ENGINES);
+    line(t, "num_sdma_engines", a->sdma_engines);
+    line(t, "num_sdma_xgmi_engines", a->sdma_xgmi_engines);
     line(t, "num_sdma_queues_per_engine", RP_TOPOLOGY_SDMA_QUEUES);
     line(t, "num_cp_queues", 24);
     line(t, "max_engine_clk_fcompute", a->engine_clock_mhz);

@@ -17,11 +17,8 @@
 enum {
     RP_TOPOLOGY_GPU_ID = 2,         /**< of GPU 0; the others follow */
     RP_TOPOLOGY_RENDER_MINOR = 128, /**< likewise */
-    /* As the driver of an MI300X reports: two engines for the host, the rest for its peers. */
-    RP_TOPOLOGY_SDMA_ENGINES = 2,
-    RP_TOPOLOGY_SDMA_XGMI_ENGINES = 14,
-    RP_TOPOLOGY_SDMA_QUEUES = 8,   /**< of each engine */
-    RP_TOPOLOGY_FILE_BYTES = 4096, /**< no file is longer */
+    RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
+    RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
 };
 
 /** Facts about the host that node 0 shows. */
