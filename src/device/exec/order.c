@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../isa/mem_buffer.h"
 #include "../isa/mem_lanes.h"
 #include "../isa/ops.h"
 #include "guard.h"
@@ -147,6 +148,12 @@ static bool flat_touches(struct rp_wave *w, const struct rp_insn *in, const stru
     return log_has(log, base + low, base + high + WIDEST_ACCESS);
 }
 
+static bool is_private(const struct rp_wave *w, const struct rp_insn *in)
+{
+    return in->fmt == RP_FMT_MUBUF && in->src[2].kind == RP_OPND_SGPR &&
+           rp_buffer_is_private(&w->sgpr[in->src[2].index]);
+}
+
 static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_log *log)
 {
     if (in->fmt == RP_FMT_FLAT)
@@ -158,7 +165,7 @@ static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp
             va += rp_opnd_u32(w, &in->src[1]);
         return log_has(log, va & ~3ull, va + WIDEST_ACCESS);
     }
-    return true; /* buffer resources: taken to be anywhere */
+    return !is_private(w, in); /* other buffer resources are taken to be anywhere */
 }
 
 /* A plain access: it must see the slice's own atomics. */
@@ -166,6 +173,21 @@ static int plain_gate(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_hand *h = w->group->hand;
     if (__builtin_expect(h->log && h->log->count && touches(w, in, h->log), 0)) {
+        if (!in_turn(h))
+            return RP_STEP_TURN;
+        rp_log_apply(h->log, &h->mem);
+    }
+    return in->gated(w, in);
+}
+
+/*
+ * A store of gfx90a, which may be an atomic one that releases what was done before: then whoever
+ * sees it must see the slice's atomics.
+ */
+static int store_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_hand *h = w->group->hand;
+    if (__builtin_expect(h->log && h->log->count && !is_private(w, in), 0)) {
         if (!in_turn(h))
             return RP_STEP_TURN;
         rp_log_apply(h->log, &h->mem);
@@ -191,6 +213,18 @@ static bool is_memory(const struct rp_insn *in)
     }
 }
 
+/*
+ * What HIP's atomic and volatile accesses are compiled to. gfx90a's say no more than that loads
+ * bypass the near cache (glc; nontemporal ones have slc beside it), and nothing in stores: see
+ * store_gate.
+ */
+static bool is_synchronising(const struct rp_insn *in)
+{
+    if (rp_isa_target_get() == RP_ISA_GFX90A)
+        return in->dst.kind != RP_OPND_NONE && (in->flags & (RP_IF_SC0 | RP_IF_NT)) == RP_IF_SC0;
+    return in->flags & RP_IF_SC1;
+}
+
 static rp_insn_fn *gate_of(const struct rp_insn *in)
 {
     bool returns = in->dst.kind != RP_OPND_NONE || in->flags & RP_IF_SC0;
@@ -203,9 +237,10 @@ static rp_insn_fn *gate_of(const struct rp_insn *in)
     if (strstr(mnemonic, "atomic")) /* a log entry holds one operand: no compare and swap */
         return returns || in->fmt == RP_FMT_SMEM || strstr(mnemonic, "cmpswap") ? ordered_gate
                                                                                 : note_gate;
-    if (in->fmt != RP_FMT_SMEM && in->flags & RP_IF_SC1)
+    if (in->fmt != RP_FMT_SMEM && is_synchronising(in))
         return ordered_gate;
-    return plain_gate;
+    return rp_isa_target_get() == RP_ISA_GFX90A && in->dst.kind == RP_OPND_NONE ? store_gate
+                                                                                : plain_gate;
 }
 
 void rp_order_bind(struct rp_insn *in)

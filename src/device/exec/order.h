@@ -4,10 +4,11 @@
  *
  * Slices are executed at the same time, but an *ordered operation* waits until every earlier slice
  * has retired: a memory atomic that returns a value, any load or store with sc1 (so HIP compiles
- * atomic and volatile accesses), a message to the host. Everything a program may synchronise with
- * is among them, so a program without data races gets exactly what it would get if slices were
- * executed one after another. Atomics that return nothing do not wait: they are noted, and applied
- * when their slice retires, or before it touches their pages in another way.
+ * atomic and volatile accesses; for gfx90a, loads with glc), a message to the host. Everything a
+ * program may synchronise with is among them, so a program without data races gets exactly what it
+ * would get if slices were executed one after another. Atomics that return nothing do not wait:
+ * they are noted, and applied when their slice retires, or before it touches their pages in another
+ * way.
  *
  * After an ordered operation a slice ends soon, so that what follows overlaps with other slices.
  */

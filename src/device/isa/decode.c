@@ -234,10 +234,13 @@ static void decode_vop2(struct rp_dec *d, uint32_t w)
     in->src[3] = rp_dec_sgpr(d, RP_SGPR_VCC_LO, row->src[3]);
     switch (in->op) {
     case RP_OP_v_fmamk_f32:
+    case RP_OP_v_madmk_f32:
     case RP_OP_v_madmk_f16: /* d = s0 * K + s1: K becomes src[1] */
     case RP_OP_v_fmaak_f32:
+    case RP_OP_v_madak_f32:
     case RP_OP_v_madak_f16: { /* d = s0 * s1 + K: K becomes src[2] */
-        bool k_last = in->op == RP_OP_v_fmaak_f32 || in->op == RP_OP_v_madak_f16;
+        bool k_last = in->op == RP_OP_v_fmaak_f32 || in->op == RP_OP_v_madak_f16 ||
+                      in->op == RP_OP_v_madak_f32;
         unsigned enc = bits(w, 0, 9);
         uint32_t k = rp_dec_dword(d);
         d->bad |= enc == SRC_SDWA || enc == SRC_DPP;
@@ -449,7 +452,7 @@ static void finish(struct rp_dec *d)
 {
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
-    in->cost_class = d->row->cost;
+    in->cost_class = rp_target_cost(in->op);
     if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init && in->op != RP_OP_ds_gws_barrier)
         in->fn = rp_fault_unimplemented; /* gfx942 has no global data share, only wave sync */
     if (ends_block(in))

@@ -26,6 +26,30 @@ void rp_dec_smem(struct rp_dec *d, uint32_t w0)
     }
 }
 
+/*
+ * gfx90a's loads to LDS are global loads with a bit, gfx942's have opcodes of their own: the rows
+ * of those stand for both.
+ */
+static void load_to_lds(struct rp_dec *d)
+{
+    static const struct {
+        uint16_t plain, to_lds;
+    } pairs[] = {
+        {RP_OP_global_load_ubyte, RP_OP_global_load_lds_ubyte},
+        {RP_OP_global_load_sbyte, RP_OP_global_load_lds_sbyte},
+        {RP_OP_global_load_ushort, RP_OP_global_load_lds_ushort},
+        {RP_OP_global_load_sshort, RP_OP_global_load_lds_sshort},
+        {RP_OP_global_load_dword, RP_OP_global_load_lds_dword},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (d->in->op == pairs[i].plain) {
+            d->in->op = pairs[i].to_lds;
+            d->row = &rp_op_rows[d->in->op];
+            return;
+        }
+    d->bad = true;
+}
+
 void rp_dec_flat(struct rp_dec *d, uint32_t w0)
 {
     uint32_t w1 = rp_dec_dword(d);
@@ -34,12 +58,17 @@ void rp_dec_flat(struct rp_dec *d, uint32_t w0)
         d->bad = true;
         return;
     }
+    /* Bit 13: on gfx90a, to LDS; on gfx942, scratch with a vector address (gfx90a: instead of a
+     * scalar one). */
+    const bool gfx90a = rp_isa_target_get() == RP_ISA_GFX90A, bit13 = bits(w0, 13, 1);
+    if (gfx90a && bit13)
+        load_to_lds(d);
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
     unsigned saddr = bits(w1, 16, 7);
     bool acc = bits(w1, 23, 1);
     bool has_saddr = seg != RP_SEG_FLAT && saddr != SADDR_OFF;
-    bool has_vaddr = seg != RP_SEG_SCRATCH || bits(w0, 13, 1);
+    bool has_vaddr = seg != RP_SEG_SCRATCH || (gfx90a ? !has_saddr : bit13);
     bool atomic = row->dst != RP_T_NONE && row->src[1] != RP_T_NONE;
     in->seg = (uint8_t)seg;
     in->offset = sign_extend(w0, 13);

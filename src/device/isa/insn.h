@@ -97,9 +97,9 @@ enum rp_seg { RP_SEG_FLAT = 0, RP_SEG_SCRATCH = 1, RP_SEG_GLOBAL = 2 };
 /** rp_insn.flags */
 enum {
     RP_IF_CLAMP = 1u << 0,
-    RP_IF_SC0 = 1u << 1, /**< glc: for atomics, return the value before */
-    RP_IF_SC1 = 1u << 2,
-    RP_IF_NT = 1u << 3,
+    RP_IF_SC0 = 1u << 1,   /**< gfx90a: glc. For atomics, return the value before */
+    RP_IF_SC1 = 1u << 2,   /**< gfx90a: scc */
+    RP_IF_NT = 1u << 3,    /**< gfx90a: slc */
     RP_IF_SADDR = 1u << 4, /**< GLOBAL/SCRATCH: src[2] holds the scalar address operand */
     RP_IF_VADDR = 1u << 5, /**< SCRATCH/MUBUF: src[0] holds a vector address/offset */
     RP_IF_GDS = 1u << 6,
@@ -113,6 +113,7 @@ enum {
         1u << 13, /**< any of clamp/omod/dst_sel/op_sel-on-dst needs the slow dest path */
     RP_IF_SOFFSET_EN = 1u << 14, /**< SMEM: scalar offset register in src[1] */
     RP_IF_ENDS_BLOCK = 1u << 15, /**< branch, barrier, endpgm, sleep, trap, setpc ... */
+    RP_IF_FLUSH = 1u << 16,      /**< MFMA: denormals of its operands and result are zeros */
 };
 
 /** What a wave's step wants from the scheduler. */
@@ -171,9 +172,10 @@ struct rp_insn {
 };
 
 /** What the process's GPUs execute. */
-enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950 };
+enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950, RP_ISA_GFX90A };
 
-/** Chooses it by name ("gfx950"; anything else is gfx942). Code decoded before stays as it is. */
+/** Chooses it by name ("gfx90a", "gfx950"; anything else is gfx942). Code decoded before stays as
+ * it is. */
 void rp_isa_target_set(const char *gfx);
 
 enum rp_isa_target rp_isa_target_get(void);

@@ -10,6 +10,31 @@ static inline int rp_is_nan_f32(uint32_t x)
     return (x & 0x7fffffffu) > 0x7f800000u;
 }
 
+static inline float rp_zero_if_denormal(float x)
+{
+    const uint32_t bits = rp_bits_f32(x);
+    return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
+}
+
+/*
+ * gfx90a's v_mad_f32: product and sum rounded each (LLVM's FMAD), denormals zeros whatever the mode
+ * (LLVM's FMAD_FTZ: the instruction does not support them).
+ */
+static inline float rp_mad_f32(float a, float b, float c)
+{
+    const float x = rp_zero_if_denormal(a), y = rp_zero_if_denormal(b);
+    const float z = rp_zero_if_denormal(c), p = rp_zero_if_denormal(x * y);
+    return rp_nan3(a, b, rp_nan1(c, rp_zero_if_denormal(p + z)));
+}
+
+/* Zero times anything is zero. */
+static inline float rp_mad_legacy_f32(float a, float b, float c)
+{
+    const float x = rp_zero_if_denormal(a), y = rp_zero_if_denormal(b);
+    const float z = rp_zero_if_denormal(c);
+    return x == 0 || y == 0 ? rp_nan1(c, 0.0f + z) : rp_mad_f32(a, b, c);
+}
+
 /* Signed integers in the order of the floats, -0 below +0. */
 static inline int32_t rp_order_f32(uint32_t x)
 {

@@ -12,32 +12,31 @@ struct shape {
     uint8_t blocks; /**< 1, 2, 4 or 16 */
     bool blgp;      /**< BLGP permutes B */
     bool sparse;    /**< CBSZ and ABID choose the index set */
-    bool f64;       /**< BLGP negates A, B, C */
-    bool any;       /**< CBSZ and BLGP name the formats of A and B */
-    uint8_t sets;   /**< sparse: index sets per dword */
+    bool f64;
+    bool negates; /**< BLGP negates A, B, C */
+    bool any;     /**< CBSZ and BLGP name the formats of A and B */
+    uint8_t sets; /**< sparse: index sets per dword */
 };
 
 /*
- * From the mnemonic, which says it all. BLGP exists where it did on CDNA1: not in the shapes that
- * CDNA3 added or widened (AMD matrix instruction calculator).
+ * From the mnemonic, which says it all but the blocks: those fill the result. On CDNA2 all but f64
+ * have BLGP, on CDNA3 not the shapes of one block, but for f32; and only CDNA3 negates f64 (AMD
+ * matrix instruction calculator).
  */
 static struct shape shape_of(const struct rp_insn *in)
 {
     const char *name = rp_isa_mnemonic(in->op);
     struct shape s = {.m = 4, .blocks = 1};
+    const bool gfx90a = rp_isa_target_get() == RP_ISA_GFX90A;
     const bool wide = strstr(name, "_32x32x"), square = strstr(name, "_16x16x");
     if (wide || square)
         s.m = wide ? 32 : 16;
     s.sparse = strncmp(name, "v_smfmac", 8) == 0;
     s.f64 = strstr(name, "_f64") != NULL;
-    if (strstr(name, "_2b_"))
-        s.blocks = 2;
-    else if (strstr(name, "_4b_"))
-        s.blocks = 4;
-    else if (strstr(name, "_16b_"))
-        s.blocks = 16;
+    s.blocks = (uint8_t)(in->dst.dwords * RP_LANES / (s.f64 ? 2 : 1) / (s.m * s.m));
     s.blgp = !s.f64 && (s.blocks > 1 || in->op == RP_OP_v_mfma_f32_32x32x2_f32 ||
-                        in->op == RP_OP_v_mfma_f32_16x16x4_f32);
+                        in->op == RP_OP_v_mfma_f32_16x16x4_f32 || gfx90a);
+    s.negates = s.f64 && !gfx90a;
     s.any = rp_mfma_any_format(in->op);
     /* Two bits for each of a lane's stored values, of 16 or 8 bits. */
     s.sets = (uint8_t)(32 / (in->src[0].dwords * (strstr(name, "f16") ? 4 : 8)));
@@ -48,7 +47,7 @@ static bool modifiers_are_defined(const struct rp_insn *in, const struct shape *
 {
     if (s->any) /* ABID: whether there are scales */
         return in->cbsz <= 4 && in->blgp <= 4 && in->abid == (in->fmt == RP_FMT_VOP3PX2);
-    if (in->blgp && !s->blgp && !s->f64)
+    if (in->blgp && !s->blgp && !s->negates)
         return false;
     if (s->sparse) /* with one set nothing is chosen */
         return in->cbsz || s->sets == 1 || in->abid < s->sets;
@@ -68,6 +67,8 @@ void rp_mfma_bind(struct rp_insn *in)
     in->lane = rp_target_lane(in->op);
     if (!in->lane || !modifiers_are_defined(in, &s))
         in->fn = rp_fault_operand;
+    if (rp_isa_target_get() == RP_ISA_GFX90A && strstr(rp_isa_mnemonic(in->op), "f16"))
+        in->flags |= RP_IF_FLUSH;
 }
 
 static const uint32_t *rows_of(const struct rp_wave *w, const struct rp_opnd *o)
@@ -143,7 +144,7 @@ static int run_any_format(const struct rp_insn *in, struct rp_lane_args *a)
     return RP_STEP_NEXT;
 }
 
-static int run(const struct rp_insn *in, struct rp_lane_args *a)
+static int run_kept(const struct rp_insn *in, struct rp_lane_args *a)
 {
     if (rp_op_rows[in->op].src[0] == RP_T_B256)
         return run_any_format(in, a);
@@ -151,6 +152,50 @@ static int run(const struct rp_insn *in, struct rp_lane_args *a)
         return run_modified(in, a);
     in->lane(a);
     return RP_STEP_NEXT;
+}
+
+static void flush_f32(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n)
+{
+    for (unsigned i = 0; i < n * RP_LANES; i++)
+        to[0][i] = rows[i] & 0x7f800000 ? rows[i] : rows[i] & 0x80000000;
+}
+
+/* Both halves of each dword. */
+static void flush_halves(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n,
+                         uint32_t exponent)
+{
+    for (unsigned i = 0; i < n * RP_LANES; i++) {
+        const uint32_t low = rows[i] & exponent ? 0x7fff : 0;
+        const uint32_t high = rows[i] >> 16 & exponent ? 0x7fff : 0;
+        to[0][i] = rows[i] & (0x80008000 | high << 16 | low);
+    }
+}
+
+/*
+ * CDNA2's matrix instructions on f16 and bf16 take denormals for zeros and give none (AMD, "MI200
+ * matrix fused multiply-add behavior specifics"). C counts as an input, too.
+ */
+static int run_flushed(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    uint32_t rows_a[AB_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    uint32_t rows_b[AB_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    uint32_t rows_c[CD_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
+    const uint32_t exponent = strstr(rp_isa_mnemonic(in->op), "bf16") ? 0x7f80 : 0x7c00;
+    uint32_t(*d)[RP_LANES] = (uint32_t(*)[RP_LANES])(void *)a->d;
+    flush_halves(rows_a, a->s0, in->src[0].dwords, exponent);
+    flush_halves(rows_b, a->s1, in->src[1].dwords, exponent);
+    flush_f32(rows_c, a->s2, a->c_stride ? in->dst.dwords : 1);
+    a->s0 = rows_a[0];
+    a->s1 = rows_b[0];
+    a->s2 = rows_c[0];
+    int step = run_kept(in, a);
+    flush_f32(d, a->d, in->dst.dwords);
+    return step;
+}
+
+static int run(const struct rp_insn *in, struct rp_lane_args *a)
+{
+    return in->flags & RP_IF_FLUSH ? run_flushed(in, a) : run_kept(in, a);
 }
 
 /* C and D share registers but are not the same: the kernel gets a copy of C. */

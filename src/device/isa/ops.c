@@ -23,6 +23,7 @@ const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
                            .src = {RP_T_##s0_, RP_T_##s1_, RP_T_##s2_, RP_T_##s3_},                \
                            .cost = RP_COST_MISC},
 #include "ops_alu.def"
+#include "ops_gfx90a.def"
 #include "ops_gfx950.def"
 #include "ops_mem.def"
 #undef RP_OP
@@ -58,6 +59,8 @@ static bool has_vop3_twin(unsigned op)
     case RP_OP_v_accvgpr_mov_b32:
     case RP_OP_v_fmamk_f32:
     case RP_OP_v_fmaak_f32:
+    case RP_OP_v_madmk_f32:
+    case RP_OP_v_madak_f32:
     case RP_OP_v_madmk_f16:
     case RP_OP_v_madak_f16:
         return false;

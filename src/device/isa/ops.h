@@ -1,7 +1,8 @@
 /**
  * @file ops.h
  * @brief The instruction table of gfx942: one row per opcode, from ops_alu.def and ops_mem.def.
- *        Behind it the rows that only gfx950 has, ops_gfx950.def.
+ *        Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only gfx90a
+ *        has, ops_gfx90a.def.
  *
  * Row forms:
  *   RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost)
@@ -30,6 +31,9 @@ enum rp_op {
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) RP_OP_##mnemonic,
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)         RP_OP_##mnemonic,
 #include "ops_gfx950.def"
+    RP_OP_END_GFX950,
+    RP_OP_LAST_GFX950 = RP_OP_END_GFX950 - 1,
+#include "ops_gfx90a.def"
 #undef RP_OP
 #undef RP_OP_NOEXEC
     RP_OP_ALL, /**< end of all rows */
@@ -39,6 +43,7 @@ enum rp_op {
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) rp_insn_fn handler;
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)
 #include "ops_alu.def"
+#include "ops_gfx90a.def"
 #include "ops_gfx950.def"
 #include "ops_mem.def"
 #undef RP_OP
@@ -66,6 +71,12 @@ bool rp_target_has(unsigned op);
  * in the same instructions: their kernels have "_ocp" behind the mnemonic.
  */
 rp_lane_fn *rp_target_lane(unsigned op);
+
+/** The row's mnemonic as the target's assembler has it. */
+const char *rp_target_spelling(unsigned op);
+
+/** enum rp_cost of the row on the target. */
+uint8_t rp_target_cost(unsigned op);
 
 /**
  * Row of an opcode, or RP_OP_INVALID. VOP3 opcodes below 0x1c0 give the VOP1, VOP2 or VOPC row

@@ -332,6 +332,7 @@ static bool source_is_shown(const struct rp_insn *in, unsigned i)
     const struct rp_op_row *row = &rp_op_rows[in->op];
     if (row->fmt == RP_FMT_VOP2 && i == 2)
         return in->op == RP_OP_v_fmamk_f32 || in->op == RP_OP_v_fmaak_f32 ||
+               in->op == RP_OP_v_madmk_f32 || in->op == RP_OP_v_madak_f32 ||
                in->op == RP_OP_v_madmk_f16 || in->op == RP_OP_v_madak_f16;
     if (in->op == RP_OP_v_cvt_pkaccum_u8_f32 && i == 2)
         return false;
@@ -357,6 +358,8 @@ static const char *encoding_suffix(const struct rp_insn *in)
     case RP_OP_v_accvgpr_mov_b32:
     case RP_OP_v_fmamk_f32:
     case RP_OP_v_fmaak_f32:
+    case RP_OP_v_madmk_f32:
+    case RP_OP_v_madak_f32:
     case RP_OP_v_madmk_f16:
     case RP_OP_v_madak_f16:
         return "";
@@ -529,7 +532,7 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
         put(o, " cbsz:%u", in->cbsz);
     if (in->abid && in->fmt != RP_FMT_VOP3PX2) /* there it says that the scales count */
         put(o, " abid:%u", in->abid);
-    if (in->blgp && is_f64_matrix(in))
+    if (in->blgp && is_f64_matrix(in) && rp_isa_target_get() != RP_ISA_GFX90A)
         put_array(o, "neg", in->blgp, 3);
     else if (in->blgp)
         put(o, " blgp:%u", in->blgp);
@@ -540,8 +543,10 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
 
 static void put_cache_bits(struct out *o, const struct rp_insn *in)
 {
-    put(o, "%s%s%s", in->flags & RP_IF_SC0 ? " sc0" : "", in->flags & RP_IF_NT ? " nt" : "",
-        in->flags & RP_IF_SC1 ? " sc1" : "");
+    static const char *const words[2][3] = {{" sc0", " nt", " sc1"}, {" glc", " slc", " scc"}};
+    const char *const *w = words[rp_isa_target_get() == RP_ISA_GFX90A];
+    put(o, "%s%s%s", in->flags & RP_IF_SC0 ? w[0] : "", in->flags & RP_IF_NT ? w[1] : "",
+        in->flags & RP_IF_SC1 ? w[2] : "");
 }
 
 static void print_smem(struct out *o, const struct rp_insn *in)
@@ -581,6 +586,8 @@ static void print_flat(struct out *o, const struct rp_insn *in)
     if (in->offset)
         put(o, " offset:%d", in->offset);
     put_cache_bits(o, in);
+    if (in->flags & RP_IF_LDS && rp_isa_target_get() == RP_ISA_GFX90A)
+        put(o, " lds");
 }
 
 static bool has_two_offsets(const char *mnemonic)
@@ -693,7 +700,7 @@ void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_b
     if (buf_bytes == 0)
         return;
     buf[0] = '\0';
-    put(&o, "%s%s", rp_isa_mnemonic(in->op), encoding_suffix(in));
+    put(&o, "%s%s", rp_target_spelling(in->op), encoding_suffix(in));
     switch (in->fmt) {
     case RP_FMT_SOP1:
     case RP_FMT_SOP2:

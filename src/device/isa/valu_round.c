@@ -79,7 +79,9 @@ enum kind {
     MUL,
     MUL_LEGACY,
     FMA,
-    MAD, /* f16, product and sum rounded and flushed */
+    MAD,        /* f16, product and sum rounded and flushed */
+    MAD_F32,    /* the same of f32 */
+    MAD_LEGACY, /* and zero times anything is zero */
     LDEXP,
     FRACT,
     CONVERT,
@@ -119,6 +121,11 @@ static enum kind kind_of(unsigned op)
         [RP_OP_v_pk_fmac_f16] = FMA,
         [RP_OP_v_pk_fma_f32] = FMA,
         [RP_OP_v_mad_f16] = MAD,
+        [RP_OP_v_mad_f32] = MAD_F32,
+        [RP_OP_v_mac_f32] = MAD_F32,
+        [RP_OP_v_madmk_f32] = MAD_F32,
+        [RP_OP_v_madak_f32] = MAD_F32,
+        [RP_OP_v_mad_legacy_f32] = MAD_LEGACY,
         [RP_OP_v_mad_legacy_f16] = MAD,
         [RP_OP_v_mac_f16] = MAD,
         [RP_OP_v_madmk_f16] = MAD,
@@ -176,6 +183,19 @@ static double mad_f16(double a, double b, double c, unsigned round)
     return p + flushed(c);
 }
 
+static double flushed_f32(double v)
+{
+    return fabs(v) < 0x1p-126 ? copysign(0, v) : v;
+}
+
+/* The product of two f32 is exact here; then it is narrowed as the CPU's mode says. */
+static double mad_f32(double a, double b, double c, bool legacy)
+{
+    const double x = flushed_f32(a), y = flushed_f32(b);
+    const float p = (float)(x * y);
+    return (legacy && (x == 0 || y == 0) ? 0 : flushed_f32((double)p)) + flushed_f32(c);
+}
+
 struct operands {
     double a, b, c;
     int n; /* ldexp's exponent */
@@ -199,6 +219,9 @@ static double compute(enum kind kind, const struct operands *o, unsigned type, u
         return fma(o->a, o->b, o->c);
     case MAD:
         return mad_f16(o->a, o->b, o->c, round);
+    case MAD_F32:
+    case MAD_LEGACY:
+        return mad_f32(o->a, o->b, o->c, kind == MAD_LEGACY);
     case LDEXP:
         return scaled(o->a, o->n < -3000 ? -3000 : o->n > 3000 ? 3000 : o->n);
     case FRACT:
@@ -245,7 +268,9 @@ static void store(enum kind kind, unsigned type, unsigned round, double v, struc
         r->row[0][lane] = (uint32_t)bits;
         r->row[1][lane] = (uint32_t)(bits >> 32);
     } else if (type == RP_T_F32 || type == RP_T_PKF32) {
-        const float narrow = (float)v,
+        const float narrow = kind == MAD_F32 || kind == MAD_LEGACY
+                                 ? (float)flushed_f32((double)(float)v)
+                                 : (float)v,
                     kept = kind == FRACT && narrow >= 1 ? 0x1.fffffep-1f : narrow;
         memcpy(dword, &kept, sizeof kept);
     } else {

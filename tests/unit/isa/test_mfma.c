@@ -65,6 +65,51 @@ static const struct op {
     {"v_smfmac_f32_32x32x32_fp8_fp8", 0x7f},
 };
 
+/* gfx90a's, called as gfx942 would call them; below, what the rows of its own are called. */
+static const struct op gfx90a_ops[] = {
+    {"v_mfma_f32_32x32x1_2b_f32", 0x40},
+    {"v_mfma_f32_16x16x1_4b_f32", 0x41},
+    {"v_mfma_f32_4x4x1_16b_f32", 0x42},
+    {"v_mfma_f32_32x32x2_f32", 0x44},
+    {"v_mfma_f32_16x16x4_f32", 0x45},
+    {"v_mfma_f32_32x32x4_2b_f16", 0x48},
+    {"v_mfma_f32_16x16x4_4b_f16", 0x49},
+    {"v_mfma_f32_4x4x4_16b_f16", 0x4a},
+    {"v_mfma_f32_32x32x8_f16", 0x4c},
+    {"v_mfma_f32_16x16x16_f16", 0x4d},
+    {"v_mfma_i32_32x32x4_2b_i8", 0x50},
+    {"v_mfma_i32_16x16x4_4b_i8", 0x51},
+    {"v_mfma_i32_4x4x4_16b_i8", 0x52},
+    {"v_mfma_i32_32x32x8_i8", 0x54},
+    {"v_mfma_i32_16x16x16_i8", 0x55},
+    {"v_mfma_f32_32x32x4_2b_bf16", 0x63},
+    {"v_mfma_f32_16x16x4_4b_bf16", 0x64},
+    {"v_mfma_f32_4x4x4_16b_bf16", 0x65},
+    {"v_mfma_f32_32x32x8_bf16", 0x66},
+    {"v_mfma_f32_16x16x16_bf16", 0x67},
+    {"v_mfma_f32_32x32x2_2b_bf16", 0x68},
+    {"v_mfma_f32_16x16x2_4b_bf16", 0x69},
+    {"v_mfma_f32_4x4x2_16b_bf16", 0x6b},
+    {"v_mfma_f32_32x32x4_bf16", 0x6c},
+    {"v_mfma_f32_16x16x8_bf16", 0x6d},
+    {"v_mfma_f64_16x16x4_f64", 0x6e},
+    {"v_mfma_f64_4x4x4_4b_f64", 0x6f},
+};
+static const char *const gfx90a_rows[128] = {
+    [0x54] = "v_mfma_i32_32x32x8i8",
+    [0x55] = "v_mfma_i32_16x16x16i8",
+    [0x63] = "v_mfma_f32_32x32x4bf16_1k",
+    [0x64] = "v_mfma_f32_16x16x4bf16_1k",
+    [0x65] = "v_mfma_f32_4x4x4bf16_1k",
+    [0x66] = "v_mfma_f32_32x32x8bf16_1k",
+    [0x67] = "v_mfma_f32_16x16x16bf16_1k",
+    [0x68] = "v_mfma_f32_32x32x2bf16",
+    [0x69] = "v_mfma_f32_16x16x2bf16",
+    [0x6b] = "v_mfma_f32_4x4x2bf16",
+    [0x6c] = "v_mfma_f32_32x32x4bf16",
+    [0x6d] = "v_mfma_f32_16x16x8bf16",
+};
+
 /* What gfx950 adds, and the 8-bit floats, which have other formats there. */
 static const struct op gfx950_ops[] = {
     {"v_mfma_f32_16x16x32_bf16", 0x35},
@@ -110,6 +155,13 @@ static const struct op gfx950_ops[] = {
 static const struct op *ops = gfx942_ops;
 static unsigned op_count = sizeof gfx942_ops / sizeof gfx942_ops[0];
 static bool ocp; /* the formats of the 8-bit floats */
+static bool gfx90a;
+
+static const char *row_name(unsigned op)
+{
+    const char *own = gfx90a ? gfx90a_rows[ops[op].opcode] : NULL;
+    return own ? own : ops[op].name;
+}
 
 struct kind {
     unsigned m, k, blocks;
@@ -199,6 +251,17 @@ static double ocp_float(unsigned bits, bool fp8)
     return bits & 0x80 ? -v : v;
 }
 
+/* Denormals of a type are zeros to the instructions on f16 and bf16 of gfx90a. */
+static double without_denormals(double v, int smallest_exponent)
+{
+    return gfx90a && fabs(v) < ldexp(1, smallest_exponent) ? copysign(0, v) : v;
+}
+
+static bool flushes(const struct kind *s)
+{
+    return gfx90a && width_of(s->a) == 16;
+}
+
 static double value_of(const char *type, uint64_t bits)
 {
     double d;
@@ -216,9 +279,9 @@ static double value_of(const char *type, uint64_t bits)
         return s;
     }
     if (!strcmp(type, "f16"))
-        return small_float((unsigned)bits, 5, 10, 15, false);
+        return without_denormals(small_float((unsigned)bits, 5, 10, 15, false), -14);
     if (!strcmp(type, "bf16"))
-        return small_float((unsigned)bits, 8, 7, 127, false);
+        return without_denormals(small_float((unsigned)bits, 8, 7, 127, false), -126);
     if (ocp && strstr(type, "8") && type[0] != 'i')
         return ocp_float((unsigned)bits, type[0] == 'f');
     if (!strcmp(type, "fp8"))
@@ -312,7 +375,8 @@ static struct sum element(const struct kind *s, const struct inputs *in, const s
     const unsigned i = at[0], j = at[1], block = at[2], steps = s->sparse ? s->k / 2 : s->k;
     const unsigned p = steps * s->m * s->blocks / 64, pb = s->k * s->m * s->blocks / 64;
     const unsigned a_block = s->sparse ? 0 : block - block % (1u << o->cbsz) + o->abid;
-    const double c = s->i32 ? 0 : value_of(s->f64 ? "f64" : "f32", c_bits);
+    double c = s->i32 ? 0 : value_of(s->f64 ? "f64" : "f32", c_bits);
+    c = flushes(s) ? without_denormals(c, -126) : c;
     struct sum x = {.wrapped = (uint32_t)c_bits};
     x.chain = s->f64 && o->blgp & 4 ? -c : c;
     x.exact = x.chain;
@@ -342,7 +406,8 @@ static struct sum element(const struct kind *s, const struct inputs *in, const s
 
 static uint64_t bits_of(const struct kind *s, const struct sum *x)
 {
-    const float narrow = (float)x->chain;
+    const double last = flushes(s) ? without_denormals(x->chain, -126) : x->chain;
+    const float narrow = (float)last;
     uint64_t bits = 0;
     if (s->i32)
         return x->wrapped;
@@ -402,7 +467,7 @@ static bool decode(unsigned op, const struct operands *r, const struct modifiers
                                    (uint32_t)(r->a >= AGPR) << 27 | (uint32_t)(r->b >= AGPR) << 28 |
                                    o->blgp << 29};
     assert_int_equal(rp_isa_decode(words, 3, in), 8);
-    assert_string_equal(rp_isa_mnemonic(in->op), ops[op].name);
+    assert_string_equal(rp_isa_mnemonic(in->op), row_name(op));
     return in->fn != rp_fault_operand;
 }
 
@@ -424,7 +489,7 @@ static void check(unsigned op, const struct operands *r, const struct modifiers 
     memcpy(before_a, agpr, sizeof agpr);
     for (int level = 0; level < RP_LANE_LEVELS; level++) {
         char kernel[64];
-        snprintf(kernel, sizeof kernel, "%s%s", ops[op].name,
+        snprintf(kernel, sizeof kernel, "%s%s", row_name(op),
                  ocp && (strstr(ops[op].name, "fp8") || strstr(ops[op].name, "bf8")) ? "_ocp" : "");
         in.lane = rp_lane_find_level(kernel, (enum rp_lane_level)level);
         assert_true(level > 0 || in.lane);
@@ -538,7 +603,7 @@ static int setup(void **state)
     f.wave.agpr = agpr;
     f.wave.vgpr_count = f.wave.agpr_count = 256;
     seed = 4711;
-    ocp = false;
+    ocp = gfx90a = false;
     ops = gfx942_ops;
     op_count = sizeof gfx942_ops / sizeof gfx942_ops[0];
     return 0;
@@ -551,6 +616,16 @@ static int setup_gfx950(void **state)
     ocp = true;
     ops = gfx950_ops;
     op_count = sizeof gfx950_ops / sizeof gfx950_ops[0];
+    return 0;
+}
+
+static int setup_gfx90a(void **state)
+{
+    setup(state);
+    rp_isa_target_set("gfx90a");
+    gfx90a = true;
+    ops = gfx90a_ops;
+    op_count = sizeof gfx90a_ops / sizeof gfx90a_ops[0];
     return 0;
 }
 
@@ -634,8 +709,8 @@ static bool is_defined(const struct kind *s, const struct modifiers *o)
         return o->blgp == 0 && (o->cbsz || s->a_rows * 32 / width_of(s->a) == 16 ||
                                 o->abid < 32 / (2 * s->a_rows * 32 / width_of(s->a)));
     if (s->f64)
-        return !o->cbsz && !o->abid;
-    if (o->blgp && s->blocks == 1 && !f32)
+        return !o->cbsz && !o->abid && !(gfx90a && o->blgp);
+    if (o->blgp && s->blocks == 1 && !f32 && !gfx90a)
         return false;
     return 1u << o->cbsz <= s->blocks && o->abid < 1u << o->cbsz;
 }
@@ -689,6 +764,11 @@ int main(void)
         cmocka_unit_test_setup(test_constants, setup),
         cmocka_unit_test_setup(test_modifiers, setup),
         cmocka_unit_test_setup(test_refusals, setup),
+        cmocka_unit_test_setup_teardown(test_values, setup_gfx90a, teardown),
+        cmocka_unit_test_setup_teardown(test_places, setup_gfx90a, teardown),
+        cmocka_unit_test_setup_teardown(test_constants, setup_gfx90a, teardown),
+        cmocka_unit_test_setup_teardown(test_modifiers, setup_gfx90a, teardown),
+        cmocka_unit_test_setup_teardown(test_refusals, setup_gfx90a, teardown),
         cmocka_unit_test_setup_teardown(test_values, setup_gfx950, teardown),
         cmocka_unit_test_setup_teardown(test_places, setup_gfx950, teardown),
         cmocka_unit_test_setup_teardown(test_constants, setup_gfx950, teardown),

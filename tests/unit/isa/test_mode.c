@@ -62,6 +62,8 @@ static const struct row {
     {"v_pk_fma_f16", 'H', 'H', FMA},
     {"v_pk_fma_f32", 'S', 'S', FMA},
     {"v_mad_f16", 'H', 'H', MAD},
+    {"v_mad_f32", 'S', 'S', MAD}, /* this one and the next: gfx90a */
+    {"v_mac_f32", 'S', 'S', MAD},
     {"v_mad_legacy_f16", 'H', 'H', MAD},
     {"v_mac_f16", 'H', 'H', MAD},
     {"v_ldexp_f16", 'H', 'H', LDEXP},
@@ -219,17 +221,18 @@ static struct value opposite(struct value v)
     return (struct value){-v.v, !v.minus};
 }
 
-static struct value multiply_add(const struct value s[3], int round)
+static struct value multiply_add(char src, const struct value s[3], int round)
 {
+    const double least = src == 'H' ? 0x1p-14 : 0x1p-126;
     struct value t[3];
     for (int i = 0; i < 3; i++) {
-        const bool small = s[i].v < 0x1p-14 && s[i].v > -0x1p-14;
+        const bool small = s[i].v < least && s[i].v > -least;
         t[i] = small ? (struct value){0, s[i].minus} : s[i];
     }
-    uint64_t p = rounded('H', (struct value){t[0].v * t[1].v, t[0].minus ^ t[1].minus}, round);
-    if (is_denormal(fmt_f16, p))
-        p = zero_like(fmt_f16, p);
-    return fused(read('H', p), (struct value){1, false}, t[2], round);
+    uint64_t p = rounded(src, (struct value){t[0].v * t[1].v, t[0].minus ^ t[1].minus}, round);
+    if (is_denormal(fmt_of(src), p))
+        p = zero_like(fmt_of(src), p);
+    return fused(read(src, p), (struct value){1, false}, t[2], round);
 }
 
 /* Before rounding; the kinds not here have their own rules. */
@@ -254,7 +257,7 @@ static struct value exact(enum kind kind, char src, const struct value s[3], int
     case MIX:
         return fused(s[0], s[1], s[2], round);
     case MAD:
-        return multiply_add(s, round);
+        return multiply_add(src, s, round);
     case LDEXP:
         return scaled(s[0], n > 4000 ? 4000 : n < -4000 ? -4000 : n);
     case FRACT:
@@ -341,8 +344,8 @@ static bool expected(const struct row *r, const struct mode *m, const uint64_t r
     uint64_t bits = rounded(first, v, round);
     if (r->kind == FRACT && bits == rounded(r->dst, (struct value){1, false}, 0))
         bits--;
-    if (r->kind == MAD && is_denormal(fmt_f16, bits))
-        bits = zero_like(fmt_f16, bits);
+    if (r->kind == MAD && is_denormal(fmt_of(r->dst), bits))
+        bits = zero_like(fmt_of(r->dst), bits);
     if (r->kind == MIX) {
         bits = flush(m, 'S', true, bits);
         if (r->dst == 'H')
@@ -387,7 +390,7 @@ static uint64_t random_source(char c)
 
 static unsigned op_named(const char *mnemonic)
 {
-    for (unsigned op = 1; op < RP_OP_MAX; op++)
+    for (unsigned op = 1; op < RP_OP_ALL; op++)
         if (strcmp(rp_op_rows[op].mnemonic, mnemonic) == 0)
             return op;
     fail_msg("no row %s", mnemonic);
@@ -396,7 +399,8 @@ static unsigned op_named(const char *mnemonic)
 
 static struct rp_insn encode(const struct row *r, int omod, bool clamp)
 {
-    const struct rp_op_row *row = &rp_op_rows[op_named(r->mnemonic)];
+    const unsigned op = op_named(r->mnemonic);
+    const struct rp_op_row *row = &rp_op_rows[op];
     const unsigned twin = row->fmt == RP_FMT_VOP2 ? 0x100 : row->fmt == RP_FMT_VOP1 ? 0x140 : 0;
     const uint32_t sources = (256 + SRC0) | (256 + SRC1) << 9 | (256 + SRC2) << 18;
     uint32_t w[2] = {0xd0000000u | (row->opcode + twin) << 16 | DST, sources};
@@ -409,7 +413,9 @@ static struct rp_insn encode(const struct row *r, int omod, bool clamp)
         w[1] |= (uint32_t)omod << OMOD_SHIFT;
     }
     w[0] |= (uint32_t)clamp << 15;
+    rp_isa_target_set(op < RP_OP_MAX ? "gfx942" : "gfx90a");
     assert_int_equal(rp_isa_decode(w, 2, &in), 8);
+    rp_isa_target_set("gfx942");
     assert_string_equal(rp_isa_mnemonic(in.op), r->mnemonic);
     return in;
 }

@@ -623,9 +623,8 @@ static uint64_t dot2_bf16(uint64_t a, uint64_t b, uint64_t c)
 
 /* Two roundings, no denormals anywhere. The addend's NaN counts before that of an invalid product.
  */
-static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t multiply_add(struct fmt f, uint64_t a, uint64_t b, uint64_t c)
 {
-    const struct fmt f = fmt_f16;
     const uint64_t x = flushed(f, a), y = flushed(f, b), z = flushed(f, c);
     if (!fmt_is_nan(f, x) && !fmt_is_nan(f, y) && fmt_is_nan(f, z))
         return fmt_quiet(f, z);
@@ -655,6 +654,15 @@ static uint64_t with_byte(uint64_t a, uint64_t b, uint64_t c)
 static uint64_t mul_legacy(uint64_t a, uint64_t b)
 {
     return fmt_value(fmt_f32, a) == 0 || fmt_value(fmt_f32, b) == 0 ? 0 : times(fmt_f32, a, b);
+}
+
+/* As multiply_add, but that nothing is left of a product with a zero. */
+static uint64_t multiply_add_legacy(uint64_t a, uint64_t b, uint64_t c)
+{
+    const struct fmt f = fmt_f32;
+    if (fmt_value(f, flushed(f, a)) == 0 || fmt_value(f, flushed(f, b)) == 0)
+        return added(f, 0, flushed(f, c));
+    return multiply_add(f, a, b, c);
 }
 
 /* floor(x + 0.5) where the sum is an f32. */
