@@ -56,7 +56,8 @@ static uint64_t sim_clock(void *ctx)
 void sim_init(struct sim *s)
 {
     memset(s, 0, sizeof *s);
-    s->arch = rp_arch_find("gfx942");
+    const char *target = getenv("RP_ISA_TARGET"); /* of the code that is to run */
+    s->arch = rp_arch_find(target && *target ? target : "gfx942");
     s->host = (struct rp_exec_host){
         .ctx = s,
         .translate = sim_translate,

@@ -79,8 +79,10 @@ static void hardware_registers(void **state)
     struct rp_arch other = *f->sim.arch;
     const struct rp_arch *arches[] = {f->sim.arch, &other};
     uint32_t *out = sim_alloc(&f->sim, BLOCKS * 16);
-    other.xcc_count = 3;
-    assert_int_equal(f->sim.arch->xcc_count, 8);
+    if (f->sim.arch->xcc_count > 1) {
+        other.xcc_count = 3;
+        assert_int_equal(f->sim.arch->xcc_count, 8);
+    }
     for (unsigned a = 0; a < 2; a++) {
         f->sim.arch = arches[a];
         run_ok(f, "hardware_registers", BLOCKS, 128, &out, sizeof out);
@@ -98,7 +100,8 @@ static void hardware_registers(void **state)
     assert_non_null(strstr(f->sim.fault.text, "hardware register 6"));
 }
 
-/* s_memtime counts shader clocks, s_memrealtime 100 MHz; both come from the modelled clock. */
+/* s_memtime counts shader clocks, s_memrealtime the timestamps' (100 MHz on an MI300X); both come
+ * from the modelled clock. */
 static void two_clocks(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,8 @@
 /* Kernels as the compiler makes them, against what the CPU computes. */
 #include "kernels_test.h"
 
+#include "arch/arch.h"
+
 #include <math.h>
 
 /* ---- streams ---- */
@@ -538,7 +540,9 @@ static void clocks_advance(void **state)
     f->sim.instruction_limit = 1000000;
     run_ok(f, "clocks", 1, 64, &out, sizeof out);
     assert_in_range(out[0], 100, 200);
-    assert_in_range(out[1], 100 * 21, 200 * 21); /* 2100 MHz against 100 */
+    /* 2100 MHz against 100 on an MI300X, 1700 against 25 on an MI250X. */
+    const uint64_t ratio = strcmp(f->sim.arch->name, "gfx90a") == 0 ? 68 : 21;
+    assert_in_range(out[1], 100 * ratio, 200 * ratio);
 }
 
 static void set_flag(struct sim *s, void *flag)

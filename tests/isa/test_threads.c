@@ -15,6 +15,7 @@ struct run {
     void *memory[4];
     size_t bytes[4];
     enum rp_run_state expected;
+    bool counts_vary;
 };
 
 struct outcome {
@@ -82,9 +83,11 @@ static void same_with_any_threads(struct fixture *f, const struct run *r)
         run_with(f, r, threads[i % 8], &other);
         if (r->expected == RP_RUN_DONE)
             assert_memory_equal(first.memory, other.memory, bytes);
-        assert_memory_equal(&first.counts, &other.counts, sizeof first.counts);
-        assert_int_equal(rp_timing_dispatch_ticks(f->sim.arch, &first.counts),
-                         rp_timing_dispatch_ticks(f->sim.arch, &other.counts));
+        if (!r->counts_vary) {
+            assert_memory_equal(&first.counts, &other.counts, sizeof first.counts);
+            assert_int_equal(rp_timing_dispatch_ticks(f->sim.arch, &first.counts),
+                             rp_timing_dispatch_ticks(f->sim.arch, &other.counts));
+        }
         same_fault(&first.fault, &other.fault);
     }
     free(before);
@@ -351,7 +354,9 @@ static void all_resident(void **state)
                     .args_bytes = sizeof flag,
                     .memory = {flag},
                     .bytes = {BLOCKS * 4},
-                    .expected = RP_RUN_DONE};
+                    .expected = RP_RUN_DONE,
+                    /* gfx90a's atomic stores are plain ones: nothing says when they happen */
+                    .counts_vary = strcmp(f->sim.arch->name, "gfx90a") == 0};
     same_with_any_threads(f, &r);
 }
 

@@ -240,8 +240,10 @@ extern "C" __global__ void hidden(unsigned *out)
 
 extern "C" __global__ void hardware_registers(unsigned *out)
 {
-    unsigned xcc, mode, status;
+    unsigned xcc = 0, mode, status;
+#ifndef __gfx90a__ // which has one XCC and no such register
     asm volatile("s_getreg_b32 %0, hwreg(HW_REG_XCC_ID)" : "=s"(xcc));
+#endif
     asm volatile("s_getreg_b32 %0, hwreg(HW_REG_MODE, 0, 10)" : "=s"(mode));
     asm volatile("s_getreg_b32 %0, hwreg(HW_REG_STATUS)" : "=s"(status));
     if (threadIdx.x == 0) {

@@ -18,6 +18,14 @@
 #include <string>
 #include <vector>
 
+// Compiled for gfx90a, which lacks some instructions: those kernels are empty there, and not
+// driven.
+#ifdef RP_GFX90A
+static const bool gfx90a = true;
+#else
+static const bool gfx90a = false;
+#endif
+
 // A HIP call that must succeed.
 #define HIP(call)                                                                                  \
     do {                                                                                           \

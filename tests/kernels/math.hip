@@ -100,8 +100,10 @@ __global__ void cvts(const double *a, const float *b, const int *c, const unsign
 __global__ void fp8cvt(const float *a, int *o, float *q)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
+#ifndef __gfx90a__
     int p = __builtin_amdgcn_cvt_pk_fp8_f32(a[i * 2], a[i * 2 + 1], 0, false);
     p = __builtin_amdgcn_cvt_pk_bf8_f32(a[i * 2], a[i * 2 + 1], p, true);
     o[i] = __builtin_amdgcn_cvt_sr_fp8_f32(a[i], o[i], p, 1);
     q[i] = __builtin_amdgcn_cvt_f32_fp8(p, 0) + __builtin_amdgcn_cvt_f32_bf8(p, 3);
+#endif
 }

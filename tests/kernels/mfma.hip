@@ -55,8 +55,10 @@ __global__ void mfma_i8(const long *A, const long *B, int *C, int N)
     i16v acc = {};
     i4 ac2 = {};
     for (int k = 0; k < N; k++) {
+#ifndef __gfx90a__
         acc = __builtin_amdgcn_mfma_i32_32x32x16_i8(A[k * 64 + l], B[k * 64 + l], acc, 0, 0, 0);
         ac2 = __builtin_amdgcn_mfma_i32_16x16x32_i8(A[k * 64 + l], B[k * 64 + l], ac2, 0, 0, 0);
+#endif
     }
     for (int i = 0; i < 16; i++)
         C[i * 64 + l] = acc[i];
@@ -89,9 +91,11 @@ __global__ void mfma_f32_all(const float *A, const float *B, float *C, int N)
         b0 = __builtin_amdgcn_mfma_f32_16x16x1f32(a, b, b0, 2, 1, 3);
         b1 = __builtin_amdgcn_mfma_f32_32x32x2f32(a, b, b1, 0, 0, 0);
         c0 = __builtin_amdgcn_mfma_f32_32x32x1f32(a, b, c0, 1, 0, 1);
+#ifndef __gfx90a__
         f2 p = {a, b};
         x0 = __builtin_amdgcn_mfma_f32_16x16x8_xf32(p, p, x0, 0, 0, 0);
         x1 = __builtin_amdgcn_mfma_f32_32x32x4_xf32(p, p, x1, 0, 0, 0);
+#endif
     }
     for (int i = 0; i < 4; i++)
         C[i * 64 + l] = a0[i] + a1[i] + x0[i];
@@ -107,12 +111,14 @@ __global__ void mfma_fp8(const long *A, const long *B, float *C, int N)
     f16v e = {}, f = {}, g = {}, h = {};
     for (int k = 0; k < N; k++) {
         long x = A[k * 64 + l], y = B[k * 64 + l];
+#ifndef __gfx90a__
         a = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(x, y, a, 0, 0, 0);
         b = __builtin_amdgcn_mfma_f32_16x16x32_bf8_bf8(x, y, b, 0, 0, 0);
         c = __builtin_amdgcn_mfma_f32_16x16x32_fp8_bf8(x, y, c, 0, 0, 0);
         d = __builtin_amdgcn_mfma_f32_16x16x32_bf8_fp8(x, y, d, 0, 0, 0);
         e = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(x, y, e, 0, 0, 0);
         f = __builtin_amdgcn_mfma_f32_32x32x16_bf8_fp8(x, y, f, 0, 0, 0);
+#endif
     }
     for (int i = 0; i < 4; i++)
         C[i * 64 + l] = a[i] + b[i] + c[i] + d[i];
@@ -145,8 +151,10 @@ __global__ void smfmac(const h4 *A, const h8 *B, const int *I, float *C, int N)
     f4 a = {};
     f16v b = {};
     for (int k = 0; k < N; k++) {
+#ifndef __gfx90a__
         a = __builtin_amdgcn_smfmac_f32_16x16x32_f16(A[k * 64 + l], B[k * 64 + l], a, I[k], 0, 0);
         b = __builtin_amdgcn_smfmac_f32_32x32x16_f16(A[k * 64 + l], B[k * 64 + l], b, I[k], 1, 0);
+#endif
     }
     for (int i = 0; i < 4; i++)
         C[i * 64 + l] = a[i];

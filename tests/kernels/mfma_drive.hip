@@ -156,6 +156,8 @@ static void test_f32()
         });
     };
     auto pairs = [&](const shape &x, int l, int r) { // both inputs are the pair (a, b)
+        if (gfx90a)
+            return 0.0; // it has no xf32
         return times([&](int k) {
             auto at = [&](int lane, int e) { return (double)(e ? b : a)[k * 64 + lane]; };
             return x.product(l, r, at, at);
@@ -269,11 +271,14 @@ int main()
 {
     test_f16_gemm();
     test_bf16();
-    test_i8();
+    if (!gfx90a)
+        test_i8();
     test_f64();
     test_f32();
-    test_fp8();
     test_f16_small();
-    test_smfmac();
+    if (!gfx90a) {
+        test_fp8();
+        test_smfmac();
+    }
     return drive_end();
 }
