@@ -296,7 +296,7 @@ static void test_conversions(void **state)
 {
     (void)state;
     unsigned rows = 0;
-    for (unsigned op = RP_OP_MAX; op < RP_OP_ALL; op++) {
+    for (unsigned op = RP_OP_MAX; op < RP_OP_END_GFX950; op++) {
         if (strncmp(rp_isa_mnemonic(op), "v_cvt_scalef32_", 15) != 0)
             continue;
         assert_string_equal(rp_isa_mnemonic(op), conversions[rows++]);
