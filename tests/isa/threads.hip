@@ -165,6 +165,26 @@ extern "C" __global__ void wild(unsigned *out, unsigned long long hole, unsigned
     out[b * blockDim.x + threadIdx.x] = v;
 }
 
+// The next block adds to this one's cell, without asking for the value before, and then says so: who
+// has heard it must see all of the sum.
+extern "C" __global__ void told_by_next(int *cell, int *flag, int *out)
+{
+    int b = blockIdx.x, blocks = gridDim.x;
+    if (b > 0)
+        __hip_atomic_fetch_add(&cell[b - 1], (int)threadIdx.x + b, __ATOMIC_RELAXED,
+                               __HIP_MEMORY_SCOPE_AGENT);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    __hip_atomic_store(&flag[b], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    if (b + 1 == blocks)
+        return;
+    while (!__hip_atomic_load(&flag[b + 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+        ;
+    out[b] = __hip_atomic_load(&cell[b], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 // Waits for the next block, which is not given to the device before this one.
 extern "C" __global__ void wait_for_next(int *flag)
 {
