@@ -21,7 +21,7 @@ static struct {
 
 static bool is_alu(unsigned fmt)
 {
-    return fmt != RP_FMT_SMEM && fmt >= RP_FMT_SOP1 && fmt <= RP_FMT_VOP3P;
+    return fmt != RP_FMT_SMEM && fmt >= RP_FMT_SOP1 && fmt <= RP_FMT_VOP3PX2;
 }
 
 /* Register files of exactly their size, so that the sanitizer sees every step beyond. */
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t head;
     if (size < sizeof head || size > 64)
         return 0;
-    memcpy(&head, data, sizeof head); /* EXEC, index mode, size of the text buffer */
+    memcpy(&head, data, sizeof head); /* EXEC, index mode, size of the text buffer, target */
     data += sizeof head;
     size -= sizeof head;
     const size_t dwords = size / 4;
@@ -63,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t text_bytes = head % 160;
     char *text = malloc(text_bytes ? text_bytes : 1);
     set_up((uint32_t)(head >> 32));
+    rp_isa_target_set(head >> 56 & 1 ? "gfx950" : "gfx942");
     rp_sgpr64_set(&world.wave, RP_SGPR_EXEC_LO, head * 0x9e3779b97f4a7c15u);
     for (size_t at = 0; at < dwords;) {
         struct rp_insn in;
