@@ -16,6 +16,7 @@
 struct rp_buf;
 struct rp_err;
 struct rp_profile;
+struct rp_dag_result;
 
 /** What was timed. */
 enum rp_measurement {
@@ -68,5 +69,15 @@ struct rp_term_style {
 /** The table for people. Names are shown printable and cut to fit. As rp_report_profile_json. */
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
+
+/**
+ * dag.json (docs/format/dag.md).
+ * @param full  also every kernel and copy with its slack
+ */
+int rp_report_dag_json(const struct rp_dag_result *dag, bool full, struct rp_buf *buf,
+                       struct rp_err *err);
+/** The same for people. As rp_report_profile_term. */
+int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
+                       struct rp_buf *buf, struct rp_err *err);
 
 #endif

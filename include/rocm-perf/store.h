@@ -111,6 +111,37 @@ struct rp_row_copy {
     uint32_t guid_index;
 };
 
+/** One call of an API: HIP, HSA, ROCTx ranges and others. */
+struct rp_row_region {
+    int64_t id;
+    int64_t tid;
+    int64_t start_ns, end_ns;
+    const char *name;
+    int64_t event_id;       /**< what its arguments refer to */
+    int64_t correlation_id; /**< what the work that it started refers to; 0 = unknown */
+    int64_t parent_id;      /**< correlation id of the call that made it, 0 = none */
+    uint32_t guid_index;
+};
+
+struct rp_row_arg {
+    int64_t id;
+    int64_t event_id; /**< of the region */
+    int64_t position;
+    const char *name, *value; /**< as rocprofv3 prints it: "0x55d0c0000200", "(nil)" */
+    uint32_t guid_index;
+};
+
+/** hipEventRecord or hipStreamWaitEvent as the GPU executed it (schema 3.0.4). */
+struct rp_row_hip_event {
+    int64_t id;
+    int64_t queue_id, stream_id;
+    int64_t handle;
+    int64_t start_ns, end_ns;
+    const char *name; /**< "HIP_EVENT_RECORD", "HIP_EVENT_WAIT" */
+    int64_t correlation_id;
+    uint32_t guid_index;
+};
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 /** Who wrote the trace; goes to metadata and info_node. */
@@ -222,6 +253,13 @@ int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, 
                         struct rp_err *err);
 int rp_store_copies(struct rp_store *s, const struct rp_row_copy **ret, size_t *ret_count,
                     struct rp_err *err);
+
+int rp_store_regions(struct rp_store *s, const struct rp_row_region **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_args(struct rp_store *s, const struct rp_row_arg **ret, size_t *ret_count,
+                  struct rp_err *err);
+int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret, size_t *ret_count,
+                        struct rp_err *err);
 
 /** The agent or kernel that a row with this guid_index refers to; NULL when it does not exist or
  *  rp_store_agents, rp_store_kernels has not been called yet. */

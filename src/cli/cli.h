@@ -7,6 +7,7 @@
 #define RP_CLI_CLI_H
 
 #include "base/err.h"
+#include "rocm-perf/report.h"
 
 #define RP_CMD(name, function, summary) int rp_cmd_##function(int argc, char **argv);
 #include "cli/cmds.def"
@@ -33,5 +34,8 @@ int rp_cli_help(const char *text);
 
 /** Writes a result to stdout and flushes; @return RP_OK or RP_ENVIRONMENT with a message. */
 int rp_cli_result(const char *text);
+
+/** How standard output is to be written: coloured on a terminal unless NO_COLOR, and how wide. */
+struct rp_term_style rp_cli_style(void);
 
 #endif

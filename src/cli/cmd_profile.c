@@ -197,16 +197,6 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
     return 0;
 }
 
-static struct rp_term_style terminal_style(void)
-{
-    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
-    struct winsize size;
-
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        style.width = size.ws_col;
-    return style;
-}
-
 static int print_result(const struct rp_profile_options *options,
                         const struct rp_profile_report *report, const char *json,
                         struct rp_err *err)
@@ -217,7 +207,7 @@ static int print_result(const struct rp_profile_options *options,
         return rp_cli_result(json);
     if (options->quiet)
         rp_buf_printf(&text, "%.6f\n", report->runtime_ms[0]);
-    else if (rp_report_profile_term(report, terminal_style(), &text, err) < 0)
+    else if (rp_report_profile_term(report, rp_cli_style(), &text, err) < 0)
         return rp_cli_error(err);
     return rp_cli_result(rp_buf_text(&text));
 }

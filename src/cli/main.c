@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -76,6 +77,16 @@ int rp_cli_result(const char *text)
         return RP_ENVIRONMENT;
     }
     return RP_OK;
+}
+
+struct rp_term_style rp_cli_style(void)
+{
+    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        style.width = size.ws_col;
+    return style;
 }
 
 int rp_cli_help(const char *text)

@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "report/page.h"
 #include "report/text.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -14,52 +14,6 @@ enum {
     MOST_KERNELS = 20, /* shown; profile.json has them all */
     INDENT = 6,
 };
-
-enum ink { PLAIN, BOLD, DIM, RED, YELLOW, GREEN };
-
-/** Where the report goes and what it may use. */
-struct page {
-    struct rp_buf *out;
-    bool colour;
-    unsigned width;
-};
-
-static void ink(const struct page *page, enum ink ink)
-{
-    static const char *const codes[] = {
-        [PLAIN] = "\033[0m", [BOLD] = "\033[1m",    [DIM] = "\033[2m",
-        [RED] = "\033[31m",  [YELLOW] = "\033[33m", [GREEN] = "\033[32m",
-    };
-
-    if (page->colour)
-        rp_buf_puts(page->out, codes[ink]);
-}
-
-/** One line, cut in its middle if it is wider than the page. */
-static void put_line(const struct page *page, enum ink how, unsigned indent, const char *text)
-{
-    rp_buf_printf(page->out, "%*s", (int)indent, "");
-    if (how != PLAIN)
-        ink(page, how);
-    rp_text_printable(page->out, text, page->width - indent);
-    if (how != PLAIN)
-        ink(page, PLAIN);
-    rp_buf_puts(page->out, "\n");
-}
-
-static void __attribute__((format(printf, 4, 5)))
-line(const struct page *page, enum ink how, unsigned indent, const char *fmt, ...)
-{
-    rp_autobuf text = {0};
-    va_list ap;
-
-    va_start(ap, fmt);
-    rp_buf_vprintf(&text, fmt, ap);
-    va_end(ap);
-    if (text.failed)
-        page->out->failed = true;
-    put_line(page, how, indent, rp_buf_text(&text));
-}
 
 static struct rp_text_number ms(uint64_t ns)
 {
@@ -78,7 +32,7 @@ static const char *plural(uint64_t n)
 
 /* Head: what ran, on what, how long, how steadily. */
 
-static void put_command(const struct page *page, const struct rp_provenance *from)
+static void put_command(const struct rp_page *page, const struct rp_provenance *from)
 {
     rp_autobuf text = {0};
 
@@ -87,10 +41,10 @@ static void put_command(const struct page *page, const struct rp_provenance *fro
         rp_buf_printf(&text, " %s", from->command[i]);
     if (text.failed)
         page->out->failed = true;
-    put_line(page, BOLD, 0, rp_buf_text(&text));
+    rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
 }
 
-static void put_gpu(const struct page *page, size_t index, const struct rp_agent_summary *agent)
+static void put_gpu(const struct rp_page *page, size_t index, const struct rp_agent_summary *agent)
 {
     rp_autobuf text = {0};
 
@@ -102,25 +56,25 @@ static void put_gpu(const struct page *page, size_t index, const struct rp_agent
         rp_buf_printf(&text, ", wave%u", agent->wave_size);
     if (text.failed)
         page->out->failed = true;
-    put_line(page, PLAIN, 0, rp_buf_text(&text));
+    rp_page_text(page, RP_INK_PLAIN, 0, rp_buf_text(&text));
 }
 
-static void put_device(const struct page *page, const struct rp_profile_report *r)
+static void put_device(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
     bool software = strcmp(r->device, "software") == 0;
     bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
 
     if (software && wall)
-        put_line(page, YELLOW, 0,
-                 "SOFTWARE DEVICE: wall clock of the emulation, not hardware time");
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: wall clock of the emulation, not hardware time");
     else if (software)
-        put_line(page, YELLOW, 0,
-                 "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: modelled time (software device), not hardware time");
     else
-        put_line(page, GREEN, 0,
-                 wall ? "HARDWARE: wall clock of the whole process"
-                      : "HARDWARE: time stamped by the GPU");
+        rp_page_text(page, RP_INK_GREEN, 0,
+                     wall ? "HARDWARE: wall clock of the whole process"
+                          : "HARDWARE: time stamped by the GPU");
     for (size_t i = 0; i < p->agent_count; i++)
         put_gpu(page, i, &p->agents[i]);
 }
@@ -138,7 +92,7 @@ static void count_class(const struct rp_profile *p, bool internal, size_t *ret_k
     }
 }
 
-static void put_class_total(const struct page *page, const struct rp_profile *p, bool internal)
+static void put_class_total(const struct rp_page *page, const struct rp_profile *p, bool internal)
 {
     uint64_t calls;
     size_t kernels;
@@ -146,36 +100,38 @@ static void put_class_total(const struct page *page, const struct rp_profile *p,
     count_class(p, internal, &kernels, &calls);
     if (!kernels)
         return;
-    line(page, PLAIN, 0, "%-13s %s ms in %llu launch%s of %zu kernel%s",
-         internal ? "HIP runtime" : "Program",
-         ms(internal ? p->runtime_internal_ns : p->user_ns).text, (unsigned long long)calls,
-         calls == 1 ? "" : "es", kernels, plural(kernels));
+    rp_page_line(page, RP_INK_PLAIN, 0, "%-13s %s ms in %llu launch%s of %zu kernel%s",
+                 internal ? "HIP runtime" : "Program",
+                 ms(internal ? p->runtime_internal_ns : p->user_ns).text, (unsigned long long)calls,
+                 calls == 1 ? "" : "es", kernels, plural(kernels));
 }
 
-static void put_stability(const struct page *page, const struct rp_stability *s)
+static void put_stability(const struct rp_page *page, const struct rp_stability *s)
 {
-    enum ink how = s->classification == RP_UNSTABLE   ? RED
-                   : s->classification == RP_MODERATE ? YELLOW
-                                                      : PLAIN;
+    enum rp_ink how = s->classification == RP_UNSTABLE   ? RP_INK_RED
+                      : s->classification == RP_MODERATE ? RP_INK_YELLOW
+                                                         : RP_INK_PLAIN;
 
-    line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
-         rp_stability_class_name(s->classification), s->runs, plural(s->runs), percent(s->cv).text);
-    line(page, how, 0, "              mean %s ms, stddev %s ms", rp_text_fixed(s->mean_ms, 6).text,
-         rp_text_fixed(s->stddev_ms, 6).text);
+    rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
+                 rp_stability_class_name(s->classification), s->runs, plural(s->runs),
+                 percent(s->cv).text);
+    rp_page_line(page, how, 0, "              mean %s ms, stddev %s ms",
+                 rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text);
 }
 
-static void put_head(const struct page *page, const struct rp_profile_report *r)
+static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
 
     put_device(page, r);
     put_command(page, &r->provenance);
     if (r->measurement == RP_MEASURED_WALL_CLOCK) {
-        line(page, BOLD, 0, "Wall clock    %s ms, whole process; no dispatch was traced",
-             r->runs ? rp_text_fixed(r->runtime_ms[0], 6).text : "?");
+        rp_page_line(page, RP_INK_BOLD, 0,
+                     "Wall clock    %s ms, whole process; no dispatch was traced",
+                     r->runs ? rp_text_fixed(r->runtime_ms[0], 6).text : "?");
     } else {
-        line(page, BOLD, 0, "Runtime       %s ms, all dispatches",
-             ms(p->user_ns + p->runtime_internal_ns).text);
+        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s ms, all dispatches",
+                     ms(p->user_ns + p->runtime_internal_ns).text);
         put_class_total(page, p, false);
         put_class_total(page, p, true);
     }
@@ -201,66 +157,71 @@ static const char *limiter_words(enum rp_occupancy_limit limit)
     return "limited";
 }
 
-static void put_occupancy(const struct page *page, const struct rp_occupancy *o)
+static void put_occupancy(const struct rp_page *page, const struct rp_occupancy *o)
 {
     if (!o->known) {
-        line(page, PLAIN, INDENT, "occupancy unknown: %s", o->reason);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "occupancy unknown: %s", o->reason);
         return;
     }
-    line(page, PLAIN, INDENT, "occupancy %s %%, %u of %u waves per %s, %s",
-         percent(o->theoretical).text, o->waves_per_cu, o->max_waves_per_cu,
-         o->cus_per_block > 1 ? "WGP" : "CU", limiter_words(o->limiter));
-    line(page, DIM, INDENT + 2, "%s", o->reason);
+    rp_page_line(page, RP_INK_PLAIN, INDENT, "occupancy %s %%, %u of %u waves per %s, %s",
+                 percent(o->theoretical).text, o->waves_per_cu, o->max_waves_per_cu,
+                 o->cus_per_block > 1 ? "WGP" : "CU", limiter_words(o->limiter));
+    rp_page_line(page, RP_INK_DIM, INDENT + 2, "%s", o->reason);
 }
 
-static void put_resources(const struct page *page, const struct rp_kernel_summary *k)
+static void put_resources(const struct rp_page *page, const struct rp_kernel_summary *k)
 {
     const struct rp_kernel_resources *r = &k->resources;
 
     if (k->symbol_known)
-        line(page, PLAIN, INDENT, "VGPR %u, AGPR %u, SGPR %u, LDS %u bytes, scratch %u bytes",
-             r->arch_vgpr, r->accum_vgpr, r->sgpr, r->lds_bytes, r->scratch_bytes);
+        rp_page_line(page, RP_INK_PLAIN, INDENT,
+                     "VGPR %u, AGPR %u, SGPR %u, LDS %u bytes, scratch %u bytes", r->arch_vgpr,
+                     r->accum_vgpr, r->sgpr, r->lds_bytes, r->scratch_bytes);
     else
-        line(page, PLAIN, INDENT, "registers unknown, LDS %u bytes, scratch %u bytes", r->lds_bytes,
-             r->scratch_bytes);
+        rp_page_line(page, RP_INK_PLAIN, INDENT,
+                     "registers unknown, LDS %u bytes, scratch %u bytes", r->lds_bytes,
+                     r->scratch_bytes);
 }
 
-static void put_times(const struct page *page, const char *label, const struct rp_kernel_summary *k)
+static void put_times(const struct rp_page *page, const char *label,
+                      const struct rp_kernel_summary *k)
 {
     double mean = k->timed_calls ? (double)k->total_ns / (double)k->timed_calls / 1e6 : 0;
 
-    line(page, PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label, (unsigned long long)k->calls,
-         ms(k->total_ns).text, rp_text_fixed(mean, 6).text, ms(k->max_ns).text,
-         percent(k->share).text);
+    rp_page_line(page, RP_INK_PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label,
+                 (unsigned long long)k->calls, ms(k->total_ns).text, rp_text_fixed(mean, 6).text,
+                 ms(k->max_ns).text, percent(k->share).text);
 }
 
-static void put_kernel(const struct page *page, const struct rp_profile *p, size_t index)
+static void put_kernel(const struct rp_page *page, const struct rp_profile *p, size_t index)
 {
     const struct rp_kernel_summary *k = &p->kernels[index];
     struct rp_text_number label = rp_text_fixed((double)index + 1, 0);
 
     put_times(page, label.text, k);
-    put_line(page, BOLD, INDENT, k->name);
-    line(page, PLAIN, INDENT, "grid %llu x %llu x %llu work-items, block %u x %u x %u",
-         (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
-         (unsigned long long)k->grid[2], k->block[0], k->block[1], k->block[2]);
+    rp_page_text(page, RP_INK_BOLD, INDENT, k->name);
+    rp_page_line(page, RP_INK_PLAIN, INDENT,
+                 "grid %llu x %llu x %llu work-items, block %u x %u x %u",
+                 (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
+                 (unsigned long long)k->grid[2], k->block[0], k->block[1], k->block[2]);
     if (k->geometries > 1)
-        line(page, PLAIN, INDENT, "the most frequent of %u launch geometries", k->geometries);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "the most frequent of %u launch geometries",
+                     k->geometries);
     put_resources(page, k);
     put_occupancy(page, &k->occupancy);
     if (p->agent_count > 1)
-        line(page, PLAIN, INDENT, "on GPU %u", k->agent);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "on GPU %u", k->agent);
 }
 
-static void put_table_head(const struct page *page, const char *title)
+static void put_table_head(const struct rp_page *page, const char *title)
 {
     rp_buf_puts(page->out, "\n");
-    put_line(page, BOLD, 0, title);
-    line(page, DIM, 0, "%4s %8s %14s %13s %13s  %6s", "#", "calls", "total ms", "mean ms", "max ms",
-         "share%");
+    rp_page_text(page, RP_INK_BOLD, 0, title);
+    rp_page_line(page, RP_INK_DIM, 0, "%4s %8s %14s %13s %13s  %6s", "#", "calls", "total ms",
+                 "mean ms", "max ms", "share%");
 }
 
-static void put_kernels(const struct page *page, const struct rp_profile_report *r)
+static void put_kernels(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
     bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
@@ -273,18 +234,19 @@ static void put_kernels(const struct page *page, const struct rp_profile_report 
     if (user)
         put_table_head(page, "Kernels of the program");
     else
-        line(page, YELLOW, 0,
-             all_seen ? "The program launched no kernel of its own."
-                      : "No kernel of the program's own was recorded.");
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     all_seen ? "The program launched no kernel of its own."
+                              : "No kernel of the program's own was recorded.");
     for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
         put_kernel(page, p, i);
     if (user > MOST_KERNELS)
-        line(page, PLAIN, INDENT, "and %zu more: profile.json has them all", user - MOST_KERNELS);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
+                     user - MOST_KERNELS);
     if (runtime)
         put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)");
     for (size_t i = user; i < user + runtime; i++) {
         put_times(page, "", &p->kernels[i]);
-        put_line(page, PLAIN, INDENT, p->kernels[i].name);
+        rp_page_text(page, RP_INK_PLAIN, INDENT, p->kernels[i].name);
     }
 }
 
@@ -299,7 +261,7 @@ static unsigned long long count_mended(const struct rp_profile *p)
     return mended;
 }
 
-static void put_warnings(const struct page *page, const struct rp_profile_report *r)
+static void put_warnings(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_provenance *from = &r->provenance;
     const struct rp_profile *p = r->profile;
@@ -321,14 +283,15 @@ static void put_warnings(const struct page *page, const struct rp_profile_report
 
     for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
         if (warnings[i].n)
-            line(page, YELLOW, 0, "warning: %s: %llu", warnings[i].what, warnings[i].n);
+            rp_page_line(page, RP_INK_YELLOW, 0, "warning: %s: %llu", warnings[i].what,
+                         warnings[i].n);
     }
 }
 
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    struct page page = {
+    struct rp_page page = {
         .out = buf,
         .colour = style.colour,
         .width = style.width ? style.width : DEFAULT_WIDTH,

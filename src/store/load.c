@@ -248,6 +248,13 @@ static const struct rp_keyed *look_up(const struct rp_lookup *table, uint32_t gu
 {
     struct rp_keyed key = {.id = id, .guid_index = guid};
 
+    /* Ids of one process usually count up without a gap. */
+    if (table->count && id >= table->rows[0].id &&
+        (uint64_t)(id - table->rows[0].id) < table->count) {
+        const struct rp_keyed *guess = &table->rows[id - table->rows[0].id];
+        if (guess->id == id && guess->guid_index == guid)
+            return guess;
+    }
     return table->count ? bsearch(&key, table->rows, table->count, sizeof key, by_guid_and_id)
                         : NULL;
 }
@@ -277,6 +284,11 @@ static int add_keyed(struct pass *pass, uint32_t guid, void *ctx, struct rp_err 
         result = get_text(pass, 1, "", &row.value.text, err);
     else if (result == 0)
         result = get_number(pass, 1, 0, &row.value.number, err);
+    /* Some traces name the launching call only as the parent. */
+    if (result == 0 && table == &pass->store->events)
+        result = get_number(pass, 2, 0, &row.parent, err);
+    if (row.value.number == 0 && table == &pass->store->events)
+        row.value.number = row.parent;
     if (result < 0)
         return result;
     slot = next_slot((void **)&table->rows, &table->count, sizeof row);
@@ -290,14 +302,14 @@ static int load_lookup(struct rp_store *s, enum rp_table from, struct rp_lookup 
                        struct rp_err *err)
 {
     static const char *const string_columns[] = {"id", "string"};
-    static const char *const event_columns[] = {"id", "stack_id"};
-    static const bool both[] = {true, true}, first[] = {true, false};
+    static const char *const event_columns[] = {"id", "stack_id", "parent_stack_id"};
+    static const bool both[] = {true, true}, first[] = {true, false, false};
     bool strings = from == RP_TABLE_string;
     int result;
 
     if (table->loaded)
         return 0;
-    result = for_each_row(s, from, strings ? string_columns : event_columns, 2,
+    result = for_each_row(s, from, strings ? string_columns : event_columns, strings ? 2 : 3,
                           strings ? both : first, add_keyed, table, err);
     if (result < 0) {
         free(table->rows);
@@ -343,6 +355,18 @@ static int load_event(struct pass *pass, size_t column, uint32_t guid, int64_t *
     return 0;
 }
 
+/* A region's event: its id, which arguments refer to, and what it says. */
+static int load_event_row(struct pass *pass, size_t column, uint32_t guid, int64_t ret[3],
+                          struct rp_err *err)
+{
+    int result = get_number(pass, column, -1, &ret[0], err);
+    const struct rp_keyed *found = result < 0 ? NULL : look_up(&pass->store->events, guid, ret[0]);
+
+    ret[1] = found ? found->value.number : 0;
+    ret[2] = found ? found->parent : 0;
+    return result;
+}
+
 static int load_word(struct pass *pass, size_t column, enum rp_kind kind, void *field)
 {
     int at = pass->at[column];
@@ -377,6 +401,8 @@ static int load_column(struct pass *pass, size_t i, enum rp_kind kind, uint32_t 
         return load_string(pass, i, guid, field, err);
     case RP_KIND_EVENT:
         return load_event(pass, i, guid, field, err);
+    case RP_KIND_EVENT_ROW:
+        return load_event_row(pass, i, guid, field, err);
     case RP_KIND_TYPE:
     case RP_KIND_STORAGE:
         return load_word(pass, i, kind, field);
@@ -472,6 +498,16 @@ static int in_order(const void *a, const void *b, void *ctx)
     return (x > y) - (x < y);
 }
 
+static bool is_in_order(const struct rp_rowset *set, size_t row_bytes, struct order *order)
+{
+    const char *rows = set->rows;
+
+    for (size_t i = 1; i < set->count; i++)
+        if (in_order(rows + (i - 1) * row_bytes, rows + i * row_bytes, order) > 0)
+            return false;
+    return true;
+}
+
 int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err)
 {
     struct load load = {.spec = &rp_specs[rows]};
@@ -499,7 +535,7 @@ int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err)
         free(load.set.rows);
         return rp_wrap(err, "read trace %s", s->path);
     }
-    if (load.set.count)
+    if (load.set.count && !is_in_order(&load.set, spec->row_bytes, &order))
         qsort_r(load.set.rows, load.set.count, spec->row_bytes, in_order, &order);
     s->rows[rows] = load.set;
     s->rows[rows].loaded = true;

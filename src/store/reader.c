@@ -109,6 +109,9 @@ DEFINE_ROWS(code_objects, code_object, rp_row_code_object)
 DEFINE_ROWS(kernels, kernel, rp_row_kernel)
 DEFINE_ROWS(dispatches, dispatch, rp_row_dispatch)
 DEFINE_ROWS(copies, copy, rp_row_copy)
+DEFINE_ROWS(regions, region, rp_row_region)
+DEFINE_ROWS(args, arg, rp_row_arg)
+DEFINE_ROWS(hip_events, hip_event, rp_row_hip_event)
 
 const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
                                                int64_t id)

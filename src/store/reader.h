@@ -30,6 +30,7 @@ struct rp_keyed {
         const char *text;
         int64_t number;
     } value;
+    int64_t parent; /**< of an event: the call around the one that it belongs to, 0 = none */
     uint32_t guid_index;
 };
 

@@ -41,6 +41,7 @@ static const char *const table_names[] = {
 #undef TABLE
 #undef COLUMN
 #undef REFER
+    [RP_TABLE_hip_event] = "rocpd_hip_event",
 };
 
 enum {
@@ -87,9 +88,9 @@ int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err)
     char suffix[RP_GUID_BYTES];
 
     rp_schema_suffix(guid, suffix);
-    for (int t = 0; t < RP_TABLE_COUNT; t++)
+    for (int t = 0; t < RP_TABLE_WRITTEN_COUNT; t++)
         add_table(&sql, (enum rp_table)t, guid, suffix);
-    for (int t = 0; t < RP_TABLE_COUNT; t++)
+    for (int t = 0; t < RP_TABLE_WRITTEN_COUNT; t++)
         rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n",
                       rp_table_name((enum rp_table)t), rp_table_name((enum rp_table)t), suffix);
     for (size_t v = 0; v < VIEW_COUNT; v++)

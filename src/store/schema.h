@@ -18,6 +18,8 @@ enum rp_table {
 #undef TABLE
 #undef COLUMN
 #undef REFER
+    RP_TABLE_WRITTEN_COUNT, /**< what follows came after 3.0.0: read, not written */
+    RP_TABLE_hip_event = RP_TABLE_WRITTEN_COUNT,
     RP_TABLE_COUNT
 };
 

@@ -136,6 +136,34 @@ static const struct rp_column copy_columns[] = {
     {.name = "event_id", .kind = RP_KIND_EVENT, AT(copy, correlation_id)},
 };
 
+static const struct rp_column region_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(region, id), NEEDED},
+    {.name = "tid", .kind = RP_KIND_THREAD, AT(region, tid), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(region, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(region, end_ns), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(region, name), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT_ROW, AT(region, event_id), NEEDED},
+};
+
+static const struct rp_column arg_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(arg, id), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_INT, AT(arg, event_id), NEEDED},
+    {.name = "position", .kind = RP_KIND_INT, AT(arg, position)},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(arg, name), NEEDED},
+    {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
+};
+
+static const struct rp_column hip_event_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(hip_event, id), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_INT, AT(hip_event, queue_id), NEEDED},
+    {.name = "stream_id", .kind = RP_KIND_INT, AT(hip_event, stream_id), NEEDED},
+    {.name = "hip_event_handle", .kind = RP_KIND_INT, AT(hip_event, handle), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(hip_event, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(hip_event, end_ns), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(hip_event, name), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT, AT(hip_event, correlation_id), NEEDED},
+};
+
 #define ROWS(r, cols)                                                                              \
     .columns = cols, .column_count = sizeof cols / sizeof cols[0],                                 \
     .row_bytes = sizeof(struct rp_row_##r), .guid_offset = offsetof(struct rp_row_##r, guid_index)
@@ -174,4 +202,18 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                       .category = "MEMORY_COPY",
                       .numbered = true,
                       ROWS(copy, copy_columns)},
+    [RP_ROWS_region] = {.table = RP_TABLE_region,
+                        .what = "region",
+                        .category = "HIP_RUNTIME_API_EXT",
+                        .read_only = true,
+                        ROWS(region, region_columns)},
+    [RP_ROWS_arg] = {.table = RP_TABLE_arg,
+                     .what = "argument",
+                     .read_only = true,
+                     ROWS(arg, arg_columns)},
+    [RP_ROWS_hip_event] = {.table = RP_TABLE_hip_event,
+                           .what = "HIP event",
+                           .category = "HIP_EVENT",
+                           .read_only = true,
+                           ROWS(hip_event, hip_event_columns)},
 };

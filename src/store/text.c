@@ -32,13 +32,27 @@ static struct rp_text_chunk *room_for(struct rp_text *text, size_t bytes)
     return chunk;
 }
 
+/* FNV-1a, reduced to a place in recent. */
+static const char **place_of(struct rp_text *text, const char *bytes, size_t len)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+    return &text->recent[(hash ^ hash >> 15) % (sizeof text->recent / sizeof text->recent[0])];
+}
+
 const char *rp_text_add(struct rp_text *text, const char *bytes, size_t len)
 {
     rp_autobuf mended = {0};
     struct rp_text_chunk *chunk;
+    const char **place;
     char *copy;
 
     len = strnlen(bytes, len);
+    place = place_of(text, bytes, len);
+    if (*place && strncmp(*place, bytes, len) == 0 && (*place)[len] == '\0')
+        return *place;
     if (!rp_utf8_valid(bytes, len)) {
         rp_utf8_mend(&mended, bytes, len);
         if (mended.failed)
@@ -53,6 +67,7 @@ const char *rp_text_add(struct rp_text *text, const char *bytes, size_t len)
     memcpy(copy, bytes, len);
     copy[len] = '\0';
     chunk->used += len + 1;
+    *place = copy;
     return copy;
 }
 

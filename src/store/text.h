@@ -12,6 +12,7 @@
 struct rp_text {
     struct rp_text_chunk *chunks;
     uint64_t used_bytes, limit_bytes;
+    const char *recent[1024]; /**< by hash: traces repeat names and handles row after row */
 };
 
 /** Copy of the text up to its first zero byte, made UTF-8; NULL when memory or the limit is out. */

@@ -60,7 +60,8 @@ int rp_writer_prepare(struct rp_store_writer *w, struct rp_err *err)
     int result = 0;
 
     for (int r = 0; r < RP_ROWS_COUNT && result == 0; r++)
-        result = prepare_rows(w, (enum rp_rows)r, err);
+        if (!rp_specs[r].read_only)
+            result = prepare_rows(w, (enum rp_rows)r, err);
     if (result == 0)
         result = prepare_insert(w, RP_TABLE_event, "INSERT",
                                 "id, category_id, stack_id, parent_stack_id, correlation_id", 5,
@@ -249,6 +250,7 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         bind_storage(stmt, at, row);
         return 0;
     case RP_KIND_EVENT:
+    case RP_KIND_EVENT_ROW:
         sqlite3_bind_int64(stmt, at, w->next_event + 1);
         return 0;
     case RP_KIND_NODE:
@@ -472,6 +474,7 @@ int rp_writer_complete(struct rp_store_writer *w, struct rp_err *err)
     if (!w->process_known)
         return rp_fail(err, RP_BAD_INPUT, "there is no process row");
     for (int r = 0; r < RP_ROWS_COUNT && result == 0; r++)
-        result = complete_rows(w, (enum rp_rows)r, err);
+        if (!rp_specs[r].read_only)
+            result = complete_rows(w, (enum rp_rows)r, err);
     return result;
 }

@@ -1,0 +1,134 @@
+/**
+ * @file dag.h
+ * @brief What bounds the end-to-end time of a traced program: execution DAG, critical path, slack,
+ *        what-if. Rules: docs/format/dag.md.
+ *
+ * Every kernel, copy and API call has a point where it starts and one where it ends; edges between
+ * points say what had to wait for what, and how long after. All times are nanoseconds.
+ */
+#ifndef ROCM_PERF_DAG_H
+#define ROCM_PERF_DAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_store;
+
+/** Why one point waits for another, in the order in which ties are broken. */
+enum rp_dag_class {
+    RP_DAG_STREAM,      /**< the operation before it in its stream */
+    RP_DAG_EVENT,       /**< hipStreamWaitEvent */
+    RP_DAG_NULL_STREAM, /**< the legacy default stream waits for others, and they for it */
+    RP_DAG_COLLECTIVE,  /**< a collective ends on all ranks together */
+    RP_DAG_QUEUE,    /**< another stream's packet in the same hardware queue: a false dependency */
+    RP_DAG_SYNC,     /**< the host waits for the device */
+    RP_DAG_LAUNCH,   /**< from the call to the operation that it started */
+    RP_DAG_HOST_GAP, /**< the program's own time between two calls of a thread */
+    RP_DAG_DURATION, /**< of a kernel, copy or call */
+    RP_DAG_UNKNOWN,  /**< the trace does not say what it waited for */
+    RP_DAG_CLASS_COUNT
+};
+
+/** How well an edge is known. */
+enum rp_dag_grade {
+    RP_DAG_RECORDED, /**< the trace holds the dependency itself, or both ends of a duration */
+    RP_DAG_DERIVED,  /**< follows from the API calls and their arguments */
+    RP_DAG_PARTIAL,  /**< from order and times; arguments are missing */
+    RP_DAG_INFERRED, /**< guessed from times alone */
+    RP_DAG_GRADE_COUNT
+};
+
+/** What a stretch of the critical path is spent on. */
+enum rp_dag_part {
+    RP_DAG_PART_KERNEL,
+    RP_DAG_PART_COPY,
+    RP_DAG_PART_HOST_API, /**< inside a HIP call */
+    RP_DAG_PART_HOST_GAP, /**< the program's own code between two calls */
+    RP_DAG_PART_LAUNCH,
+    RP_DAG_PART_STREAM,
+    RP_DAG_PART_QUEUE,
+    RP_DAG_PART_EVENT,
+    RP_DAG_PART_NULL_STREAM,
+    RP_DAG_PART_SYNC,
+    RP_DAG_PART_COLLECTIVE,
+    RP_DAG_PART_UNKNOWN,
+    RP_DAG_PART_COUNT
+};
+
+/** "kernel", "host_gap" ... */
+const char *rp_dag_part_name(enum rp_dag_part part);
+const char *rp_dag_grade_name(enum rp_dag_grade grade);
+
+/** A kernel, copy, HIP call or "[launch]" with its time on the critical path. */
+struct rp_dag_share {
+    const char *name;
+    int64_t path_ns;
+    bool is_kernel;
+};
+
+/** A kernel or copy. */
+struct rp_dag_step {
+    const char *guid; /**< of its process */
+    const char *name;
+    int64_t id; /**< dispatch_id of a kernel, row id of a copy */
+    int64_t start_ns, duration_ns;
+    int64_t slack_ns; /**< how much longer it could take with the same end-to-end time */
+    bool is_copy;
+    bool on_path; /**< of the critical path that was chosen; others may be as long */
+};
+
+/** End-to-end time if every dispatch of a kernel took den/num of its time; num 0: no time at all.
+ */
+struct rp_dag_what_if {
+    const char *symbol;
+    uint32_t num, den;
+    int64_t makespan_ns;
+};
+
+/** What was mended before anything was computed. */
+struct rp_dag_mended {
+    uint64_t negative_durations, zero_durations, never_ended, late_ends;
+    uint64_t shortened_edges, dropped_edges; /**< dependencies that the recorded times contradict */
+    uint32_t unknown_costs; /**< blocking calls whose own cost no instance shows: taken as
+                               the cheapest other blocking call's, or 0 */
+};
+
+enum { RP_DAG_CONCURRENCY = 9 };
+
+/** Strings are owned by the stores. */
+struct rp_dag_result {
+    const char *device; /**< "software", "hardware"; NULL: the traces do not say, or differ */
+    int64_t start_ns, makespan_ns;
+    int64_t kernel_span_ns;             /**< longest chain when only kernel durations weigh */
+    int64_t path_ns[RP_DAG_PART_COUNT]; /**< sum: makespan_ns */
+    int64_t grade_path_ns[RP_DAG_GRADE_COUNT];
+    uint64_t grade_edges[RP_DAG_GRADE_COUNT];
+    struct rp_dag_share *shares; /**< by path_ns, then name */
+    size_t share_count;
+    struct rp_dag_step *chain; /**< kernels and copies on the critical path, first to last */
+    size_t chain_count;
+    struct rp_dag_what_if *what_ifs;
+    size_t what_if_count;
+    int64_t unshared_queues_ns; /**< makespan without false dependencies through queues */
+    int64_t kernel_time_ns;     /**< sum over all dispatches */
+    /** Time during which so many kernels and copies ran; the last one stands for it and more. */
+    int64_t concurrency_ns[RP_DAG_CONCURRENCY];
+    int64_t exposed_copy_ns;                           /**< only copies ran */
+    int64_t launch_ns, dispatch_ns, event_ns, wake_ns; /**< delays that the trace shows */
+    struct rp_dag_mended mended;
+    struct rp_dag_step *steps; /**< every kernel and copy, by process, start and id */
+    size_t step_count;
+};
+
+/**
+ * Computes everything from traces of one run: one store, or those of its processes and ranks.
+ * The stores must stay open as long as the result.
+ * @return 0; RP_BAD_INPUT when there is nothing to analyse; RP_ENVIRONMENT out of memory
+ */
+int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp_dag_result *ret,
+                   struct rp_err *err);
+void rp_dag_result_free(struct rp_dag_result *result);
+
+#endif

@@ -1,0 +1,613 @@
+#include "build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "delays.h"
+#include "streams.h"
+#include "usual.h"
+
+/* An operation that ends this much behind the start of the next packet of its queue did not: the
+ * firmware wrote the time late. More is true concurrency. */
+enum { LATE_END_NS = 2000 };
+
+struct stream {
+    uint32_t tail;  /* point of its last packet, or RP_DAG_NONE */
+    bool null_seen; /* its packets are behind the default stream's last one */
+};
+
+struct event {
+    uint64_t handle;
+    uint32_t point; /* of the last record, or RP_DAG_NONE */
+};
+
+/* One process on its way through its calls. */
+struct walk {
+    struct rp_dag_process *process;
+    uint16_t number;
+    struct rp_dag_streams names;
+    struct stream *streams;
+    uint32_t *queue_tails;
+    uint32_t *queue_kernels; /* as the tails, but of kernels: markers' times are not known */
+    uint32_t null_tail;
+    uint32_t *threads; /* per thread: end of its last call */
+    struct event *events;
+    size_t event_count;
+    size_t next_call;
+    uint32_t call_start;       /* of a call that is stuck in a collective */
+    uint32_t next_op;          /* of the call's */
+    size_t next_loose;         /* of those that no call is known of */
+    uint32_t parked;           /* activity: a collective that waits for the other ranks */
+    enum rp_dag_grade grade;   /* of what follows from calls */
+    struct rp_dag_usual usual; /* where the grade is not better than partial */
+    bool done;
+};
+
+struct build {
+    struct rp_dag *dag;
+    struct rp_dag_trace *trace;
+    size_t point_room, activity_room;
+    uint32_t root;
+    bool failed;
+};
+
+/* --- points --------------------------------------------------------------------------------- */
+
+static uint32_t add_point(struct build *b, int64_t time_ns, unsigned flags, uint32_t owner)
+{
+    uint32_t p = rp_dag_point(&b->dag->graph, time_ns);
+
+    if (b->dag->graph.failed)
+        return 0;
+    if (p >= b->point_room) {
+        size_t room = b->dag->graph.point_room;
+        uint8_t *f = realloc(b->dag->flags, room * sizeof *f);
+        uint32_t *o;
+        if (f)
+            b->dag->flags = f;
+        o = realloc(b->dag->owner, room * sizeof *o);
+        if (o)
+            b->dag->owner = o;
+        if (!f || !o) {
+            b->failed = true;
+            return 0;
+        }
+        b->point_room = room;
+    }
+    b->dag->flags[p] = (uint8_t)flags;
+    b->dag->owner[p] = owner;
+    return p;
+}
+
+static void add_edge(struct build *b, uint32_t from, enum rp_dag_class class,
+                     enum rp_dag_grade grade)
+{
+    rp_dag_edge(&b->dag->graph, from, 0, class, grade); /* delays.c sets the weight */
+}
+
+static uint32_t add_activity(struct build *b, const struct walk *w, bool is_op, uint32_t index)
+{
+    struct rp_dag *dag = b->dag;
+
+    if (dag->activity_count == b->activity_room) {
+        size_t room = b->activity_room ? b->activity_room + b->activity_room / 2 : 1024;
+        struct rp_dag_activity *grown = realloc(dag->activities, room * sizeof *grown);
+        if (!grown) {
+            b->failed = true;
+            return 0;
+        }
+        dag->activities = grown;
+        b->activity_room = room;
+    }
+    dag->activities[dag->activity_count] = (struct rp_dag_activity){
+        .start = RP_DAG_NONE,
+        .finish = RP_DAG_NONE,
+        .index = index,
+        .process = w->number,
+        .is_op = is_op,
+    };
+    return (uint32_t)dag->activity_count++;
+}
+
+/* --- packets -------------------------------------------------------------------------------- */
+
+/* Takes back the end of the operation that ends at a point, when it is a little late. */
+static void mend_late_end(struct build *b, uint32_t point, int64_t next_start_ns)
+{
+    struct rp_dag *dag = b->dag;
+    int64_t late = dag->graph.time_ns[point] - next_start_ns;
+    const struct rp_dag_activity *a;
+    struct rp_dag_op *op;
+
+    if (late <= 0 || late > LATE_END_NS || dag->owner[point] == RP_DAG_NONE)
+        return;
+    a = &dag->activities[dag->owner[point]];
+    op = &b->trace->processes[a->process].ops[a->index];
+    if (!a->is_op || op->start_ns > next_start_ns)
+        return;
+    op->end_ns = next_start_ns; /* less the dispatch delay, once that is known: delays.c */
+    dag->graph.time_ns[point] = next_start_ns;
+    dag->flags[point] |= RP_DAG_DISTRUSTED;
+    b->trace->repairs.overlaps++;
+}
+
+/* What a packet waits for. Edges are added to the point that is made next. */
+static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t stream,
+                         int32_t queue, int64_t start_ns)
+{
+    uint32_t tail = stream >= 0 ? w->streams[stream].tail : RP_DAG_NONE;
+    uint32_t behind = queue >= 0 ? w->queue_tails[queue] : RP_DAG_NONE;
+
+    if (call != RP_DAG_NONE)
+        add_edge(b, call, RP_DAG_LAUNCH, RP_DAG_RECORDED);
+    if (queue >= 0 && w->queue_kernels[queue] != RP_DAG_NONE)
+        mend_late_end(b, w->queue_kernels[queue], start_ns);
+    if (tail != RP_DAG_NONE)
+        add_edge(b, tail, RP_DAG_STREAM, w->grade);
+    if (behind != RP_DAG_NONE && behind != tail)
+        add_edge(b, behind, RP_DAG_QUEUE, w->grade);
+    if (stream == 0) {
+        for (int32_t k = 1; k < w->names.stream_count; k++)
+            if (w->names.blocking[k] && w->streams[k].tail != RP_DAG_NONE)
+                add_edge(b, w->streams[k].tail, RP_DAG_NULL_STREAM, w->grade);
+    } else if (stream > 0 && w->names.blocking[stream] && !w->streams[stream].null_seen) {
+        add_edge(b, w->null_tail, RP_DAG_NULL_STREAM, w->grade);
+        w->streams[stream].null_seen = true;
+    }
+}
+
+/* The latest end among the tails of the other streams that is not after the given time. */
+static uint32_t latest_tail(const struct build *b, const struct walk *w, int32_t own,
+                            int64_t before_ns)
+{
+    uint32_t latest = RP_DAG_NONE;
+
+    for (int32_t k = 0; k < w->names.stream_count; k++) {
+        uint32_t tail = w->streams[k].tail;
+        if (k == own || tail == RP_DAG_NONE || !(b->dag->flags[tail] & RP_DAG_PINNED) ||
+            b->dag->graph.time_ns[tail] > before_ns)
+            continue;
+        if (latest == RP_DAG_NONE || b->dag->graph.time_ns[tail] > b->dag->graph.time_ns[latest])
+            latest = tail;
+    }
+    return latest;
+}
+
+static int64_t later(const struct build *b, uint32_t point, int64_t delay_ns, int64_t other_ns)
+{
+    int64_t t = point == RP_DAG_NONE ? INT64_MIN : b->dag->graph.time_ns[point] + delay_ns;
+
+    return t > other_ns ? t : other_ns;
+}
+
+/* Without the arguments of the calls: an operation that begins later than its call, stream and
+ * queue explain, right behind the end of one in another stream, waited for that one. */
+static void guess_wait(struct build *b, const struct walk *w, uint32_t call,
+                       const struct rp_dag_op *op)
+{
+    const struct rp_dag_usual *usual = &w->usual;
+    int64_t reason_ns = later(b, call, usual->launch_ns, INT64_MIN);
+    uint32_t other;
+
+    if (op->stream >= 0)
+        reason_ns = later(b, w->streams[op->stream].tail, usual->gap_ns, reason_ns);
+    if (op->queue >= 0)
+        reason_ns = later(b, w->queue_tails[op->queue], usual->gap_ns, reason_ns);
+    if (reason_ns == INT64_MIN || op->start_ns - reason_ns <= usual->jitter_ns)
+        return;
+    other = latest_tail(b, w, op->stream, op->start_ns);
+    if (other != RP_DAG_NONE && b->dag->graph.time_ns[other] > reason_ns - usual->gap_ns &&
+        op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
+        add_edge(b, other, RP_DAG_EVENT, RP_DAG_INFERRED);
+}
+
+static void packet_done(struct walk *w, int32_t stream, int32_t queue, uint32_t finish)
+{
+    if (stream >= 0)
+        w->streams[stream].tail = finish;
+    if (queue >= 0)
+        w->queue_tails[queue] = finish;
+    if (stream == 0) {
+        w->null_tail = finish;
+        for (int32_t k = 1; k < w->names.stream_count; k++)
+            if (w->names.blocking[k])
+                w->streams[k].null_seen = false;
+    }
+}
+
+static bool is_collective(const char *symbol)
+{
+    return strncmp(symbol, "ncclDevKernel", 13) == 0 || strncmp(symbol, "ncclKernel", 10) == 0 ||
+           strncmp(symbol, "rcclKernel", 10) == 0;
+}
+
+/* An operation's two points; of a collective only the first: it ends with those of all ranks.
+ * Returns true when the walk is to wait for them. */
+static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t index)
+{
+    const struct rp_dag_op *op = &w->process->ops[index];
+    uint32_t a = add_activity(b, w, true, index), finish;
+    struct rp_dag_activity *activity;
+
+    if (b->failed)
+        return false;
+    packet_edges(b, w, call, op->stream, op->queue, op->start_ns);
+    if (w->grade > RP_DAG_DERIVED)
+        guess_wait(b, w, call, op);
+    if (call == RP_DAG_NONE)
+        add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
+    activity = &b->dag->activities[a];
+    activity->start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, a);
+    if (b->trace->process_count > 1 && is_collective(b->trace->symbols[op->symbol])) {
+        w->parked = a;
+        return true;
+    }
+    activity->duration =
+        rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+    finish = add_point(b, op->end_ns, RP_DAG_PINNED, a);
+    activity->finish = finish;
+    packet_done(w, op->stream, op->queue, finish);
+    if (op->queue >= 0)
+        w->queue_kernels[op->queue] = finish;
+    return false;
+}
+
+static int by_handle(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+
+    return (x->handle > y->handle) - (x->handle < y->handle);
+}
+
+static struct event *find_event(const struct walk *w, const struct rp_dag_call *call)
+{
+    const struct event key = {.handle = call->event};
+
+    return call->has_event ? bsearch(&key, w->events, w->event_count, sizeof key, by_handle) : NULL;
+}
+
+/* hipEventRecord and hipStreamWaitEvent. */
+static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uint32_t index)
+{
+    const struct rp_dag_call *call = &w->process->calls[index];
+    const struct rp_dag_mark *mark =
+        call->mark == RP_DAG_NONE ? NULL : &w->process->marks[call->mark];
+    struct event *event = find_event(w, call);
+    int32_t stream = mark ? mark->stream : -1, queue = mark ? mark->queue : -1;
+    uint32_t point;
+
+    if (!mark && call->has_stream)
+        stream = rp_dag_stream_at(&w->names, call->stream, index);
+    if (!mark && stream >= 0)
+        queue = w->names.queue[stream];
+    if (stream < 0)
+        return;
+    if (call->kind == RP_DAG_CALL_STREAM_WAIT && (!event || event->point == RP_DAG_NONE))
+        return; /* never recorded: no wait */
+    packet_edges(b, w, call_point, stream, queue, INT64_MAX);
+    if (call->kind == RP_DAG_CALL_STREAM_WAIT)
+        add_edge(b, event->point, RP_DAG_EVENT, mark ? RP_DAG_RECORDED : w->grade);
+    point = add_point(b, mark ? mark->end_ns : 0, mark ? RP_DAG_PINNED : 0, RP_DAG_NONE);
+    packet_done(w, stream, queue, point);
+    if (call->kind == RP_DAG_CALL_EVENT_RECORD && event)
+        event->point = point;
+}
+
+/* --- the ends of calls ---------------------------------------------------------------------- */
+
+static unsigned wait_for(struct build *b, const struct walk *w, uint32_t point)
+{
+    if (point == RP_DAG_NONE)
+        return 0;
+    add_edge(b, point, RP_DAG_SYNC, w->grade);
+    return RP_DAG_BLOCKED;
+}
+
+static unsigned wait_for_all(struct build *b, const struct walk *w)
+{
+    unsigned flags = 0;
+
+    for (int32_t k = 0; k < w->names.stream_count; k++)
+        flags |= wait_for(b, w, w->streams[k].tail);
+    return flags;
+}
+
+/* Does the call end behind everything on the device, some of which ended while it ran? */
+static bool seems_to_wait(const struct build *b, const struct walk *w,
+                          const struct rp_dag_call *call)
+{
+    int64_t last = INT64_MIN;
+
+    for (int32_t k = 0; k < w->names.stream_count; k++) {
+        uint32_t tail = w->streams[k].tail;
+        if (tail == RP_DAG_NONE || !(b->dag->flags[tail] & RP_DAG_PINNED))
+            continue;
+        if (b->dag->graph.time_ns[tail] > last)
+            last = b->dag->graph.time_ns[tail];
+    }
+    return last > call->start_ns && last <= call->end_ns;
+}
+
+/* Without arguments: the call waited for what ended last before it could have woken up. */
+static unsigned guess_sync(struct build *b, const struct walk *w, const struct rp_dag_call *call)
+{
+    uint32_t tail = latest_tail(b, w, -1, call->end_ns - w->usual.wake_ns);
+
+    if (tail == RP_DAG_NONE || b->dag->graph.time_ns[tail] <= call->start_ns)
+        return 0;
+    add_edge(b, tail, RP_DAG_SYNC, RP_DAG_INFERRED);
+    return RP_DAG_BLOCKED;
+}
+
+/* Edges of what the call waited for, if it waited. */
+static unsigned sync_edges(struct build *b, const struct walk *w, uint32_t index)
+{
+    const struct rp_dag_call *call = &w->process->calls[index];
+    const struct event *event;
+    int32_t stream;
+    unsigned flags = 0;
+
+    switch ((enum rp_dag_call_kind)call->kind) {
+    case RP_DAG_CALL_EVENT_SYNC:
+        if (!call->has_event)
+            return guess_sync(b, w, call);
+        event = find_event(w, call);
+        return event ? wait_for(b, w, event->point) : 0;
+    case RP_DAG_CALL_STREAM_SYNC:
+        if (!call->has_stream)
+            return guess_sync(b, w, call);
+        stream = rp_dag_stream_at(&w->names, call->stream, index);
+        return stream >= 0 ? wait_for(b, w, w->streams[stream].tail) : 0;
+    case RP_DAG_CALL_DEVICE_SYNC:
+        return wait_for_all(b, w);
+    case RP_DAG_CALL_MAYBE_SYNC:
+        return seems_to_wait(b, w, call) ? wait_for_all(b, w) : 0;
+    case RP_DAG_CALL_OWN_SYNC:
+    case RP_DAG_CALL_OTHER: /* copies of pageable memory: decided by their ends */
+        for (uint32_t i = 0; i < call->op_count; i++) {
+            const struct rp_dag_op *op = &w->process->ops[call->first_op + i];
+            if (op->end_ns <= call->end_ns && op->stream >= 0 &&
+                (op->is_copy || call->kind == RP_DAG_CALL_OWN_SYNC))
+                flags |= wait_for(b, w, w->streams[op->stream].tail);
+        }
+        return flags;
+    case RP_DAG_CALL_EVENT_RECORD:
+    case RP_DAG_CALL_STREAM_WAIT:
+    case RP_DAG_CALL_STREAM_CREATE:
+        return 0;
+    }
+    return 0;
+}
+
+static uint32_t begin_call(struct build *b, struct walk *w, uint32_t index)
+{
+    const struct rp_dag_call *call = &w->process->calls[index];
+    uint32_t a = add_activity(b, w, false, index), before = w->threads[call->thread];
+
+    if (b->failed)
+        return 0;
+    add_edge(b, before == RP_DAG_NONE ? b->root : before, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    b->dag->activities[a].start = add_point(b, call->start_ns, RP_DAG_PINNED, a);
+    return a;
+}
+
+static void end_call(struct build *b, struct walk *w, uint32_t a)
+{
+    struct rp_dag_activity *activity = &b->dag->activities[a];
+    const struct rp_dag_call *call = &w->process->calls[activity->index];
+    unsigned flags = RP_DAG_PINNED;
+
+    activity->duration =
+        rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+    flags |= sync_edges(b, w, activity->index);
+    activity->finish = add_point(b, call->end_ns, flags, a);
+    w->threads[call->thread] = activity->finish;
+}
+
+/* --- walking -------------------------------------------------------------------------------- */
+
+/* Goes on until the process is done or waits in a collective. */
+static void advance(struct build *b, struct walk *w)
+{
+    struct rp_dag_process *p = w->process;
+
+    while (w->next_call < p->call_count && !b->failed && !b->dag->graph.failed) {
+        struct rp_dag_call *call = &p->calls[w->next_call];
+        if (w->call_start == RP_DAG_NONE) {
+            w->call_start = begin_call(b, w, (uint32_t)w->next_call);
+            w->next_op = 0;
+            if (b->failed)
+                return;
+            if (call->kind == RP_DAG_CALL_EVENT_RECORD || call->kind == RP_DAG_CALL_STREAM_WAIT)
+                add_marker(b, w, b->dag->activities[w->call_start].start, (uint32_t)w->next_call);
+        }
+        while (w->next_op < call->op_count)
+            if (add_op(b, w, b->dag->activities[w->call_start].start,
+                       call->first_op + w->next_op++))
+                return;
+        end_call(b, w, w->call_start);
+        w->call_start = RP_DAG_NONE;
+        w->next_call++;
+    }
+    while (w->next_loose < p->op_count && !b->failed) {
+        uint32_t i = (uint32_t)w->next_loose++;
+        if (p->ops[i].call == RP_DAG_NONE && add_op(b, w, RP_DAG_NONE, i))
+            return;
+    }
+    w->done = true;
+}
+
+/* All ranks that are left stand at a collective: it ends everywhere a certain time after the last
+ * one has begun. */
+static void finish_collective(struct build *b, struct walk *walks, size_t count)
+{
+    struct rp_dag_graph *g = &b->dag->graph;
+    int64_t end_ns = INT64_MAX;
+    uint32_t common;
+
+    for (size_t i = 0; i < count; i++) {
+        struct rp_dag_activity *a = &b->dag->activities[walks[i].parked];
+        if (walks[i].parked == RP_DAG_NONE)
+            continue;
+        a->duration = rp_dag_edge(g, a->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+        if (walks[i].process->ops[a->index].end_ns < end_ns)
+            end_ns = walks[i].process->ops[a->index].end_ns;
+    }
+    common = add_point(b, end_ns, RP_DAG_PINNED | RP_DAG_COMMON, RP_DAG_NONE);
+    for (size_t i = 0; i < count && !b->failed; i++) {
+        struct rp_dag_activity *a = &b->dag->activities[walks[i].parked];
+        const struct rp_dag_op *op;
+        uint32_t finish;
+        if (walks[i].parked == RP_DAG_NONE)
+            continue;
+        op = &walks[i].process->ops[a->index];
+        a->finish = common;
+        add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
+        finish = add_point(b, op->end_ns, RP_DAG_PINNED, walks[i].parked);
+        packet_done(&walks[i], op->stream, op->queue, finish);
+        walks[i].parked = RP_DAG_NONE;
+    }
+}
+
+static int find_events(struct walk *w, struct rp_err *err)
+{
+    const struct rp_dag_process *p = w->process;
+    size_t kept = 0;
+
+    w->events = malloc((p->call_count + 1) * sizeof *w->events);
+    if (!w->events)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < p->call_count; i++)
+        if (p->calls[i].has_event && p->calls[i].kind == RP_DAG_CALL_EVENT_RECORD)
+            w->events[w->event_count++] = (struct event){p->calls[i].event, RP_DAG_NONE};
+    qsort(w->events, w->event_count, sizeof *w->events, by_handle);
+    for (size_t i = 0; i < w->event_count; i++)
+        if (!kept || w->events[kept - 1].handle != w->events[i].handle)
+            w->events[kept++] = w->events[i];
+    w->event_count = kept;
+    return 0;
+}
+
+static int begin_walk(struct walk *w, struct rp_dag_process *p, uint16_t number, struct rp_err *err)
+{
+    int rc;
+
+    *w = (struct walk){.process = p,
+                       .number = number,
+                       .null_tail = RP_DAG_NONE,
+                       .call_start = RP_DAG_NONE,
+                       .parked = RP_DAG_NONE,
+                       .grade = !p->call_count ? RP_DAG_INFERRED
+                                : p->has_args  ? RP_DAG_DERIVED
+                                               : RP_DAG_PARTIAL};
+    rc = rp_dag_streams_find(p, &w->names, err);
+    if (rc == 0)
+        rc = find_events(w, err);
+    if (rc == 0 && w->grade > RP_DAG_DERIVED)
+        rc = rp_dag_usual_find(p, &w->names, &w->usual, err);
+    if (rc < 0)
+        return rc;
+    w->streams = malloc((size_t)w->names.stream_count * sizeof *w->streams);
+    w->queue_tails = malloc((size_t)w->names.queue_count * sizeof *w->queue_tails);
+    w->queue_kernels = malloc((size_t)w->names.queue_count * sizeof *w->queue_kernels);
+    w->threads = malloc((p->thread_count + 1) * sizeof *w->threads);
+    if (!w->streams || !w->queue_tails || !w->queue_kernels || !w->threads)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (int32_t k = 0; k < w->names.stream_count; k++)
+        w->streams[k] = (struct stream){.tail = RP_DAG_NONE, .null_seen = true};
+    for (int32_t k = 0; k < w->names.queue_count; k++)
+        w->queue_tails[k] = w->queue_kernels[k] = RP_DAG_NONE;
+    for (uint32_t k = 0; k < p->thread_count; k++)
+        w->threads[k] = RP_DAG_NONE;
+    return 0;
+}
+
+static void end_walk(struct walk *w)
+{
+    rp_dag_streams_free(&w->names);
+    free(w->streams);
+    free(w->queue_tails);
+    free(w->queue_kernels);
+    free(w->threads);
+    free(w->events);
+}
+
+static void walk_all(struct build *b, struct walk *walks, size_t count)
+{
+    bool waiting = true;
+
+    while (waiting && !b->failed) {
+        waiting = false;
+        for (size_t i = 0; i < count; i++) {
+            if (!walks[i].done)
+                advance(b, &walks[i]);
+            waiting |= walks[i].parked != RP_DAG_NONE;
+        }
+        if (waiting && !b->failed)
+            finish_collective(b, walks, count);
+    }
+}
+
+/* The first and the last time of the trace. */
+static bool find_window(const struct rp_dag_trace *trace, struct rp_dag *dag)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+
+    for (size_t i = 0; i < trace->process_count; i++) {
+        const struct rp_dag_process *p = &trace->processes[i];
+        for (size_t k = 0; k < p->call_count; k++) {
+            first = p->calls[k].start_ns < first ? p->calls[k].start_ns : first;
+            last = p->calls[k].end_ns > last ? p->calls[k].end_ns : last;
+        }
+        for (size_t k = 0; k < p->op_count; k++) {
+            first = p->ops[k].start_ns < first ? p->ops[k].start_ns : first;
+            last = p->ops[k].end_ns > last ? p->ops[k].end_ns : last;
+        }
+    }
+    dag->start_ns = first;
+    dag->end_ns = last;
+    return first <= last;
+}
+
+int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err)
+{
+    struct rp_dag dag = {0};
+    struct build b = {.dag = &dag, .trace = trace};
+    struct walk *walks = calloc(trace->process_count + 1, sizeof *walks);
+    int rc = 0;
+
+    if (!walks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (trace->process_count > UINT16_MAX)
+        rc = rp_fail(err, RP_BAD_INPUT, "more than %d processes", UINT16_MAX);
+    else if (!find_window(trace, &dag))
+        rc = rp_fail(err, RP_BAD_INPUT, "the trace has neither kernels, copies nor HIP calls");
+    for (size_t i = 0; i < trace->process_count && rc == 0; i++)
+        rc = begin_walk(&walks[i], &trace->processes[i], (uint16_t)i, err);
+    if (rc == 0) {
+        b.root = add_point(&b, dag.start_ns, RP_DAG_PINNED, RP_DAG_NONE);
+        walk_all(&b, walks, trace->process_count);
+        if (b.failed || dag.graph.failed)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory, or too long a trace for one DAG");
+    }
+    for (size_t i = 0; i < trace->process_count; i++)
+        end_walk(&walks[i]);
+    free(walks);
+    if (rc == 0)
+        rc = rp_dag_settle(&dag, trace, err);
+    if (rc < 0)
+        rp_dag_free(&dag);
+    else
+        *ret = dag;
+    return rc;
+}
+
+void rp_dag_free(struct rp_dag *dag)
+{
+    rp_dag_graph_free(&dag->graph);
+    free(dag->flags);
+    free(dag->owner);
+    free(dag->activities);
+    memset(dag, 0, sizeof *dag);
+}

@@ -1,0 +1,54 @@
+/**
+ * @file build.h
+ * @brief From the rows of a trace to points and edges, with the delays that the trace shows.
+ */
+#ifndef RP_ANALYSIS_DAG_BUILD_H
+#define RP_ANALYSIS_DAG_BUILD_H
+
+#include "graph.h"
+#include "trace.h"
+
+/** What a point is. */
+enum {
+    RP_DAG_PINNED = 1,     /**< the trace has its time */
+    RP_DAG_OP_START = 2,   /**< of a kernel or copy: waits for packets take the dispatch delay */
+    RP_DAG_BLOCKED = 4,    /**< the end of a call that waited for something */
+    RP_DAG_DISTRUSTED = 8, /**< its time was mended: delays are not learned from it */
+    RP_DAG_COMMON = 16,    /**< the end of a collective on all ranks */
+};
+
+/** An operation or call: where it starts and ends in the graph. */
+struct rp_dag_activity {
+    uint32_t start, finish; /**< points; of a collective, finish is the one common to all ranks */
+    uint32_t duration;      /**< edge */
+    uint32_t index;         /**< in its process's calls or ops */
+    uint16_t process;
+    bool is_op;
+    bool on_path; /**< set when the critical path is found */
+};
+
+/** Shortest delays that agree with every time in the trace; 0 when it shows none. */
+struct rp_dag_delays {
+    int64_t launch_ns;   /**< start of a call to start of its operation */
+    int64_t dispatch_ns; /**< end of a packet to start of the next one */
+    int64_t event_ns;    /**< recorded marker to waiting marker */
+    int64_t wake_ns;     /**< end of what a call waits for to the end of the call */
+    /** Blocking calls that always waited: how long they take otherwise is not known. */
+    uint32_t unknown_costs;
+};
+
+struct rp_dag {
+    struct rp_dag_graph graph;
+    uint8_t *flags;  /**< per point */
+    uint32_t *owner; /**< per point: the activity that starts or ends there, or RP_DAG_NONE */
+    struct rp_dag_activity *activities; /**< in the order of their start points */
+    size_t activity_count;
+    struct rp_dag_delays delays;
+    int64_t start_ns, end_ns; /**< of the whole */
+    uint32_t end_point;       /**< the first point with the last time */
+};
+
+int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);
+void rp_dag_free(struct rp_dag *dag);
+
+#endif

@@ -1,0 +1,383 @@
+#include "delays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* No marker is handed on more slowly than this: the longest event delay that is tried. */
+enum { LONGEST_EVENT_NS = 10000000 };
+
+/* A dependency that the times contradict holds nothing back. */
+static const int64_t dropped_ns = INT64_MIN / 4;
+
+static bool is_trusted(const struct rp_dag *dag, uint32_t point)
+{
+    return (dag->flags[point] & RP_DAG_PINNED) && !(dag->flags[point] & RP_DAG_DISTRUSTED);
+}
+
+static bool is_packet_class(enum rp_dag_class class)
+{
+    return class == RP_DAG_STREAM || class == RP_DAG_QUEUE || class == RP_DAG_NULL_STREAM;
+}
+
+int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t to)
+{
+    switch (class) {
+    case RP_DAG_STREAM:
+    case RP_DAG_QUEUE:
+    case RP_DAG_NULL_STREAM: /* a marker is reached with the packet before it */
+        return dag->flags[to] & RP_DAG_OP_START ? dag->delays.dispatch_ns : 0;
+    case RP_DAG_LAUNCH:
+        return dag->delays.launch_ns;
+    case RP_DAG_EVENT:
+        return dag->delays.event_ns;
+    case RP_DAG_SYNC:
+        return dag->delays.wake_ns;
+    case RP_DAG_COLLECTIVE:
+    case RP_DAG_HOST_GAP:
+    case RP_DAG_DURATION:
+    case RP_DAG_UNKNOWN:
+    case RP_DAG_CLASS_COUNT:
+        return 0;
+    }
+    return 0;
+}
+
+static void lower(int64_t *least, int64_t candidate)
+{
+    if (candidate >= 0 && candidate < *least)
+        *least = candidate;
+}
+
+/* --- launch and dispatch: both ends are in the trace ---------------------------------------- */
+
+static void learn_packets(struct rp_dag *dag)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t launch = INT64_MAX, dispatch = INT64_MAX;
+
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        if (!(dag->flags[p] & RP_DAG_OP_START))
+            continue;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            int64_t apart = g->time_ns[p] - g->time_ns[g->from[e]];
+            if (!is_trusted(dag, g->from[e]))
+                continue;
+            if (g->class[e] == RP_DAG_LAUNCH)
+                lower(&launch, apart);
+            else if (is_packet_class((enum rp_dag_class)g->class[e]))
+                lower(&dispatch, apart);
+        }
+    }
+    dag->delays.launch_ns = launch == INT64_MAX ? 0 : launch;
+    dag->delays.dispatch_ns = dispatch == INT64_MAX ? 0 : dispatch;
+}
+
+/* Ends that were written late are as late as what followed allows. */
+static void settle_late_ends(struct rp_dag *dag, struct rp_dag_trace *trace)
+{
+    for (size_t i = 0; i < dag->activity_count; i++) {
+        const struct rp_dag_activity *a = &dag->activities[i];
+        struct rp_dag_op *op;
+        if (!a->is_op || !(dag->flags[a->finish] & RP_DAG_DISTRUSTED))
+            continue;
+        op = &trace->processes[a->process].ops[a->index];
+        op->end_ns -= dag->delays.dispatch_ns;
+        if (op->end_ns < op->start_ns)
+            op->end_ns = op->start_ns;
+        dag->graph.time_ns[a->finish] = op->end_ns;
+    }
+}
+
+/* --- events: markers are not in most traces ------------------------------------------------- */
+
+/* Weight of an edge by the delays, and by the trace for what has its own length. */
+static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    if (g->class[e] == RP_DAG_HOST_GAP ||
+        (g->class[e] == RP_DAG_DURATION && !(dag->flags[to] & RP_DAG_BLOCKED)))
+        return g->time_ns[to] - g->time_ns[g->from[e]];
+    return rp_dag_delay(dag, (enum rp_dag_class)g->class[e], to);
+}
+
+/* Places the markers as early as they can be. Returns whether all of them are early enough for
+ * what follows them; if not, and that is all that is asked, at the first that is not. */
+static bool place_markers(struct rp_dag *dag, bool only_ask)
+{
+    struct rp_dag_graph *g = &dag->graph;
+    bool early = true;
+
+    for (uint32_t p = 0; p < g->point_count && (early || !only_ask); p++) {
+        bool pinned = dag->flags[p] & RP_DAG_PINNED;
+        int64_t latest = INT64_MIN;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            uint32_t u = g->from[e];
+            int64_t t;
+            if (pinned && (dag->flags[u] & RP_DAG_PINNED))
+                continue;
+            /* Its end is not known: it is no evidence of anything being late. */
+            if (only_ask && (dag->flags[u] & RP_DAG_DISTRUSTED))
+                continue;
+            t = g->time_ns[u] + weigh(dag, e, p);
+            if (t > latest)
+                latest = t;
+        }
+        if (!pinned)
+            g->time_ns[p] = latest;
+        else
+            early &= latest <= g->time_ns[p];
+    }
+    return early;
+}
+
+static void learn_events(struct rp_dag *dag)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t low = 0, high = LONGEST_EVENT_NS, seen = INT64_MAX;
+    bool any = false;
+
+    for (uint32_t p = 0; p < g->point_count; p++)
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            if (g->class[e] != RP_DAG_EVENT)
+                continue;
+            any = true;
+            if (is_trusted(dag, p) && is_trusted(dag, g->from[e]))
+                lower(&seen, g->time_ns[p] - g->time_ns[g->from[e]]);
+        }
+    dag->delays.event_ns = seen == INT64_MAX ? 0 : seen;
+    if (any && seen == INT64_MAX) {
+        /* The longest delay with no point later than recorded; none if all are short enough. */
+        while (low < high) {
+            dag->delays.event_ns = low + (high - low + 1) / 2;
+            if (place_markers(dag, true))
+                low = dag->delays.event_ns;
+            else
+                high = dag->delays.event_ns - 1;
+        }
+        dag->delays.event_ns = low == LONGEST_EVENT_NS ? 0 : low;
+    }
+    place_markers(dag, false);
+}
+
+/* A collective lasts from its last start on, on every rank. */
+static void settle_collectives(struct rp_dag *dag)
+{
+    struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        int64_t least = INT64_MAX;
+        if (!(dag->flags[p] & RP_DAG_COMMON))
+            continue;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+            least = g->weight_ns[e] < least ? g->weight_ns[e] : least;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+            g->weight_ns[e] = least > 0 ? least : 0;
+    }
+}
+
+/* --- blocking calls ------------------------------------------------------------------------- */
+
+/* When the last thing is done that a call waits for. False: a time of them was mended. */
+static bool last_waited(const struct rp_dag *dag, uint32_t p, int64_t *ret_ns)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    bool trusted = true;
+
+    *ret_ns = INT64_MIN;
+    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        if (g->class[e] != RP_DAG_SYNC)
+            continue;
+        trusted &= !(dag->flags[g->from[e]] & RP_DAG_DISTRUSTED);
+        if (g->time_ns[g->from[e]] > *ret_ns)
+            *ret_ns = g->time_ns[g->from[e]];
+    }
+    return trusted;
+}
+
+static void learn_wake(struct rp_dag *dag)
+{
+    int64_t wake = INT64_MAX, waited_ns;
+
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if ((dag->flags[p] & RP_DAG_BLOCKED) && last_waited(dag, p, &waited_ns))
+            lower(&wake, dag->graph.time_ns[p] - waited_ns);
+    dag->delays.wake_ns = wake == INT64_MAX ? 0 : wake;
+}
+
+/* What a blocking call costs when it need not wait, by its name. */
+struct cost {
+    const char *name;
+    int64_t least_ns;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct cost *)a)->name, ((const struct cost *)b)->name);
+}
+
+static const struct rp_dag_call *call_of(const struct rp_dag_trace *trace,
+                                         const struct rp_dag_activity *a)
+{
+    return a->is_op ? NULL : &trace->processes[a->process].calls[a->index];
+}
+
+/* Calls that wait, or could have. */
+static bool may_block(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                      const struct rp_dag_activity *a)
+{
+    const struct rp_dag_call *call = call_of(trace, a);
+
+    return call &&
+           ((dag->flags[a->finish] & RP_DAG_BLOCKED) || call->kind == RP_DAG_CALL_EVENT_SYNC ||
+            call->kind == RP_DAG_CALL_STREAM_SYNC || call->kind == RP_DAG_CALL_DEVICE_SYNC);
+}
+
+static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                           const struct rp_dag_activity *a)
+{
+    struct cost cost = {call_of(trace, a)->name, INT64_MAX};
+    int64_t waited_ns = INT64_MIN / 2, end_ns = dag->graph.time_ns[a->finish];
+    bool blocked = dag->flags[a->finish] & RP_DAG_BLOCKED;
+
+    if (!blocked ||
+        (last_waited(dag, a->finish, &waited_ns) && end_ns > waited_ns + dag->delays.wake_ns))
+        cost.least_ns = end_ns - dag->graph.time_ns[a->start];
+    return cost;
+}
+
+/* Names of blocking calls, each once, with the shortest that did not wait. */
+static int learn_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, struct cost **ret,
+                       size_t *ret_count, struct rp_err *err)
+{
+    size_t count = 0, kept = 0;
+    struct cost *costs;
+
+    for (size_t i = 0; i < dag->activity_count; i++)
+        count += may_block(dag, trace, &dag->activities[i]);
+    costs = malloc((count + 1) * sizeof *costs);
+    if (!costs)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    count = 0;
+    for (size_t i = 0; i < dag->activity_count; i++)
+        if (may_block(dag, trace, &dag->activities[i]))
+            costs[count++] = cost_of(dag, trace, &dag->activities[i]);
+    qsort(costs, count, sizeof *costs, by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (!kept || strcmp(costs[kept - 1].name, costs[i].name) != 0)
+            costs[kept++] = costs[i];
+        else if (costs[i].least_ns < costs[kept - 1].least_ns)
+            costs[kept - 1].least_ns = costs[i].least_ns;
+    }
+    *ret = costs;
+    *ret_count = kept;
+    return 0;
+}
+
+/* For a call that always waited: what the cheapest other one takes, 0 if there is none either. */
+static int64_t cheapest(const struct cost *costs, size_t count)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t i = 0; i < count; i++)
+        least = costs[i].least_ns < least ? costs[i].least_ns : least;
+    return least == INT64_MAX ? 0 : least;
+}
+
+static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_err *err)
+{
+    struct rp_dag_graph *g = &dag->graph;
+    rp_autofree struct cost *costs = NULL;
+    size_t count = 0;
+    int rc = learn_costs(dag, trace, &costs, &count, err);
+
+    for (size_t i = 0; i < dag->activity_count && rc == 0; i++) {
+        const struct rp_dag_activity *a = &dag->activities[i];
+        int64_t took_ns = g->time_ns[a->finish] - g->time_ns[a->start];
+        struct cost key, *found;
+        if (!(dag->flags[a->finish] & RP_DAG_BLOCKED))
+            continue;
+        key.name = call_of(trace, a)->name;
+        found = bsearch(&key, costs, count, sizeof *costs, by_name);
+        if (!found || found->least_ns == INT64_MAX) {
+            int64_t likely_ns = cheapest(costs, count);
+            dag->delays.unknown_costs++;
+            took_ns = likely_ns < took_ns ? likely_ns : took_ns;
+        } else if (found->least_ns < took_ns) {
+            took_ns = found->least_ns;
+        }
+        g->weight_ns[a->duration] = took_ns;
+    }
+    return rc;
+}
+
+/* --- agreement ------------------------------------------------------------------------------ */
+
+/* Makes the edges into a point agree with its recorded time: what would make it later is
+ * shortened or dropped, what is missing goes to the edge that binds. */
+static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs)
+{
+    struct rp_dag_graph *g = &dag->graph;
+    int64_t recorded = g->time_ns[p], missing;
+    uint32_t binding;
+
+    if (g->first[p] == g->first[p + 1])
+        return;
+    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        int64_t room_ns = recorded - g->time_ns[g->from[e]];
+        if (g->weight_ns[e] <= room_ns)
+            continue;
+        if (room_ns >= 0 || g->class[e] == RP_DAG_DURATION || g->class[e] == RP_DAG_HOST_GAP) {
+            g->weight_ns[e] = room_ns;
+            repairs->clamped_edges++;
+        } else {
+            g->weight_ns[e] = dropped_ns;
+            repairs->dropped_edges++;
+        }
+    }
+    binding = rp_dag_binding(g, g->time_ns, g->weight_ns, p);
+    missing = recorded - g->time_ns[g->from[binding]] - g->weight_ns[binding];
+    if (g->weight_ns[binding] == dropped_ns) {
+        /* All are contradicted: it hangs on the first one as it was. */
+        g->class[binding] = RP_DAG_UNKNOWN;
+        g->grade[binding] = RP_DAG_INFERRED;
+    }
+    g->weight_ns[binding] += missing;
+}
+
+static void find_end(struct rp_dag *dag)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    dag->end_point = 0;
+    for (uint32_t p = 1; p < g->point_count; p++)
+        if (g->time_ns[p] > g->time_ns[dag->end_point])
+            dag->end_point = p;
+    dag->end_ns = g->time_ns[dag->end_point];
+}
+
+int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
+{
+    struct rp_dag_graph *g = &dag->graph;
+    int rc;
+
+    learn_packets(dag);
+    settle_late_ends(dag, trace);
+    learn_events(dag);
+    learn_wake(dag);
+    for (uint32_t p = 0; p < g->point_count; p++)
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+            g->weight_ns[e] = weigh(dag, e, p);
+    settle_collectives(dag);
+    rc = settle_costs(dag, trace, err);
+    if (rc < 0)
+        return rc;
+    for (uint32_t p = 0; p < g->point_count; p++)
+        if (dag->flags[p] & RP_DAG_PINNED)
+            agree(dag, p, &trace->repairs);
+    find_end(dag);
+    return 0;
+}

@@ -1,0 +1,436 @@
+#include "rocm-perf/dag.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "build.h"
+#include "overlap.h"
+#include "scenario.h"
+
+/* Kernels whose speed-up is tried: the first on the path, then the first in total. */
+enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
+
+static const struct {
+    uint32_t num, den;
+} factors[] = {{11, 10}, {5, 4}, {3, 2}, {2, 1}, {4, 1}, {0, 0}};
+
+const char *rp_dag_part_name(enum rp_dag_part part)
+{
+    static const char *const names[RP_DAG_PART_COUNT] = {
+        [RP_DAG_PART_KERNEL] = "kernel",
+        [RP_DAG_PART_COPY] = "copy",
+        [RP_DAG_PART_HOST_API] = "host_api",
+        [RP_DAG_PART_HOST_GAP] = "host_gap",
+        [RP_DAG_PART_LAUNCH] = "launch",
+        [RP_DAG_PART_STREAM] = "stream",
+        [RP_DAG_PART_QUEUE] = "queue",
+        [RP_DAG_PART_EVENT] = "event",
+        [RP_DAG_PART_NULL_STREAM] = "null_stream",
+        [RP_DAG_PART_SYNC] = "sync",
+        [RP_DAG_PART_COLLECTIVE] = "collective",
+        [RP_DAG_PART_UNKNOWN] = "unknown",
+    };
+
+    return names[part];
+}
+
+const char *rp_dag_grade_name(enum rp_dag_grade grade)
+{
+    static const char *const names[RP_DAG_GRADE_COUNT] = {"recorded", "derived", "partial",
+                                                          "inferred"};
+
+    return names[grade];
+}
+
+/* --- the path ------------------------------------------------------------------------------- */
+
+static const char *const part_labels[RP_DAG_PART_COUNT] = {
+    [RP_DAG_PART_HOST_GAP] = "[host_gap]", [RP_DAG_PART_LAUNCH] = "[launch]",
+    [RP_DAG_PART_STREAM] = "[stream]",     [RP_DAG_PART_QUEUE] = "[queue]",
+    [RP_DAG_PART_EVENT] = "[event]",       [RP_DAG_PART_NULL_STREAM] = "[null_stream]",
+    [RP_DAG_PART_SYNC] = "[sync]",         [RP_DAG_PART_COLLECTIVE] = "[collective]",
+    [RP_DAG_PART_UNKNOWN] = "[unknown]",
+};
+
+static const enum rp_dag_part part_of_class[RP_DAG_CLASS_COUNT] = {
+    [RP_DAG_STREAM] = RP_DAG_PART_STREAM,
+    [RP_DAG_EVENT] = RP_DAG_PART_EVENT,
+    [RP_DAG_NULL_STREAM] = RP_DAG_PART_NULL_STREAM,
+    [RP_DAG_COLLECTIVE] = RP_DAG_PART_COLLECTIVE,
+    [RP_DAG_QUEUE] = RP_DAG_PART_QUEUE,
+    [RP_DAG_SYNC] = RP_DAG_PART_SYNC,
+    [RP_DAG_LAUNCH] = RP_DAG_PART_LAUNCH,
+    [RP_DAG_HOST_GAP] = RP_DAG_PART_HOST_GAP,
+    [RP_DAG_DURATION] = RP_DAG_PART_HOST_API,
+    [RP_DAG_UNKNOWN] = RP_DAG_PART_UNKNOWN,
+};
+
+/* The activity that an edge is the duration of, or NULL. */
+static const struct rp_dag_activity *activity_of_edge(const struct rp_dag *dag, uint32_t e)
+{
+    uint32_t owner = dag->owner[dag->graph.from[e]];
+
+    return dag->graph.class[e] != RP_DAG_DURATION || owner == RP_DAG_NONE ? NULL
+                                                                          : &dag->activities[owner];
+}
+
+static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                  const struct rp_dag_activity *a, const int64_t *latest_ns)
+{
+    const struct rp_dag_process *p = &trace->processes[a->process];
+    const struct rp_dag_op *op = &p->ops[a->index];
+    const struct rp_dag_graph *g = &dag->graph;
+
+    return (struct rp_dag_step){
+        .guid = p->guid,
+        .name = trace->symbols[op->symbol],
+        .id = op->row_id,
+        .start_ns = op->start_ns,
+        .duration_ns = op->end_ns - op->start_ns,
+        /* Of a collective only the rank that comes last has none to spare. */
+        .slack_ns = latest_ns[a->finish] - g->time_ns[a->start] - g->weight_ns[a->duration],
+        .is_copy = op->is_copy,
+        .on_path = a->on_path,
+    };
+}
+
+struct path {
+    uint32_t *edges; /* last to first */
+    size_t count;
+};
+
+static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *err)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    size_t room = 1024, count = 0;
+    uint32_t *edges = malloc(room * sizeof *edges), p = dag->end_point, e;
+
+    while (edges && (e = rp_dag_binding(g, g->time_ns, g->weight_ns, p)) != RP_DAG_NO_POINT) {
+        if (count == room) {
+            uint32_t *grown = realloc(edges, (room *= 2) * sizeof *edges);
+            if (!grown)
+                free(edges);
+            edges = grown;
+            if (!edges)
+                break;
+        }
+        edges[count++] = e;
+        p = g->from[e];
+    }
+    if (!edges)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = (struct path){edges, count};
+    return 0;
+}
+
+static int by_share_name(const void *a, const void *b)
+{
+    return strcmp(((const struct rp_dag_share *)a)->name, ((const struct rp_dag_share *)b)->name);
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const struct rp_dag_share *x = a, *y = b;
+
+    if (x->path_ns != y->path_ns)
+        return x->path_ns > y->path_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Adds up equal names and puts the largest first. */
+static void merge_shares(struct rp_dag_result *r)
+{
+    size_t kept = 0;
+
+    qsort(r->shares, r->share_count, sizeof *r->shares, by_share_name);
+    for (size_t i = 0; i < r->share_count; i++) {
+        if (kept && strcmp(r->shares[kept - 1].name, r->shares[i].name) == 0)
+            r->shares[kept - 1].path_ns += r->shares[i].path_ns;
+        else
+            r->shares[kept++] = r->shares[i];
+    }
+    r->share_count = kept;
+    qsort(r->shares, r->share_count, sizeof *r->shares, by_share);
+}
+
+/* One edge of the path: its time goes to a part, a name and a grade. */
+static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
+                       const int64_t *latest_ns, struct rp_dag_result *r)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    const struct rp_dag_activity *a = activity_of_edge(dag, e);
+    enum rp_dag_part part = part_of_class[g->class[e]];
+    struct rp_dag_share share = {.name = part_labels[part], .path_ns = g->weight_ns[e]};
+
+    if (a && a->is_op) {
+        const struct rp_dag_op *op = &trace->processes[a->process].ops[a->index];
+        part = op->is_copy ? RP_DAG_PART_COPY : RP_DAG_PART_KERNEL;
+        share.name = trace->symbols[op->symbol];
+        share.is_kernel = !op->is_copy;
+        dag->activities[a - dag->activities].on_path = true;
+        r->chain[r->chain_count++] = step_of(dag, trace, a, latest_ns);
+    } else if (a) {
+        share.name = trace->processes[a->process].calls[a->index].name;
+    }
+    r->path_ns[part] += g->weight_ns[e];
+    r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
+    r->shares[r->share_count++] = share;
+}
+
+static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
+                    struct rp_dag_result *r, struct rp_err *err)
+{
+    struct path path = {0};
+    int rc = find_path(dag, &path, err);
+
+    if (rc < 0)
+        return rc;
+    r->shares = malloc((path.count + 1) * sizeof *r->shares);
+    r->chain = malloc((path.count + 1) * sizeof *r->chain);
+    if (!r->shares || !r->chain) {
+        free(path.edges);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    for (size_t i = path.count; i-- > 0;)
+        count_edge(dag, trace, path.edges[i], latest_ns, r);
+    free(path.edges);
+    merge_shares(r);
+    return 0;
+}
+
+/* --- every operation -------------------------------------------------------------------------- */
+
+static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                     const int64_t *latest_ns, struct rp_dag_result *r, struct rp_err *err)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < dag->activity_count; i++)
+        count += dag->activities[i].is_op;
+    r->steps = malloc((count + 1) * sizeof *r->steps);
+    if (!r->steps)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < dag->activity_count; i++) {
+        if (!dag->activities[i].is_op)
+            continue;
+        r->steps[r->step_count] = step_of(dag, trace, &dag->activities[i], latest_ns);
+        if (!r->steps[r->step_count].is_copy)
+            r->kernel_time_ns += r->steps[r->step_count].duration_ns;
+        r->step_count++;
+    }
+    return 0;
+}
+
+/* --- other weights ------------------------------------------------------------------------------
+ */
+
+/* Longest chain of kernel durations alone. */
+static int64_t kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                           int64_t *time_ns)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t longest = 0;
+
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        int64_t latest = 0;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            const struct rp_dag_activity *a = activity_of_edge(dag, e);
+            bool weighs = a && a->is_op && !trace->processes[a->process].ops[a->index].is_copy;
+            int64_t t = time_ns[g->from[e]] + (weighs ? g->weight_ns[e] : 0);
+            latest = t > latest ? t : latest;
+        }
+        time_ns[p] = latest;
+        longest = latest > longest ? latest : longest;
+    }
+    return longest;
+}
+
+static int64_t last_of(const int64_t *time_ns, size_t count)
+{
+    int64_t last = INT64_MIN;
+
+    for (size_t i = 0; i < count; i++)
+        last = time_ns[i] > last ? time_ns[i] : last;
+    return last;
+}
+
+/* --- what if ---------------------------------------------------------------------------------- */
+
+struct total {
+    uint32_t symbol;
+    int64_t total_ns, path_ns;
+    const char *name;
+};
+
+static int by_path(const void *a, const void *b)
+{
+    const struct total *x = a, *y = b;
+
+    if (x->path_ns != y->path_ns)
+        return x->path_ns > y->path_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct total *x = a, *y = b;
+
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Kernels with their times, those that are tried first. Returns how many are. */
+static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_result *r,
+                     struct total *totals)
+{
+    size_t count = 0, tried;
+
+    for (uint32_t k = 0; k < trace->symbol_count; k++)
+        totals[k] = (struct total){.symbol = k, .name = trace->symbols[k]};
+    for (size_t i = 0; i < trace->process_count; i++)
+        for (size_t k = 0; k < trace->processes[i].op_count; k++) {
+            const struct rp_dag_op *op = &trace->processes[i].ops[k];
+            if (!op->is_copy)
+                totals[op->symbol].total_ns += op->end_ns - op->start_ns;
+        }
+    for (size_t i = 0; i < r->share_count; i++)
+        for (uint32_t k = 0; r->shares[i].is_kernel && k < trace->symbol_count; k++)
+            if (strcmp(trace->symbols[k], r->shares[i].name) == 0)
+                totals[k].path_ns = r->shares[i].path_ns;
+    for (uint32_t k = 0; k < trace->symbol_count; k++)
+        if (totals[k].total_ns > 0)
+            totals[count++] = totals[k];
+    qsort(totals, count, sizeof *totals, by_path);
+    tried = count < PATH_SYMBOLS ? count : PATH_SYMBOLS;
+    while (tried && totals[tried - 1].path_ns == 0)
+        tried--;
+    qsort(totals + tried, count - tried, sizeof *totals, by_total);
+    return count - tried < TOTAL_SYMBOLS ? count : tried + TOTAL_SYMBOLS;
+}
+
+static int put_what_ifs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                        struct rp_dag_result *r, struct rp_err *err)
+{
+    enum { FACTORS = sizeof factors / sizeof factors[0] };
+    rp_autofree struct total *totals = malloc(trace->symbol_count * sizeof *totals);
+    rp_autofree struct rp_dag_scenario *s = NULL;
+    size_t count = totals ? choose(trace, r, totals) * FACTORS : 0;
+    int rc;
+
+    s = malloc((count + 1) * sizeof *s);
+    r->what_ifs = malloc((count + 1) * sizeof *r->what_ifs);
+    if (!totals || !s || !r->what_ifs)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        s[i] = (struct rp_dag_scenario){.symbol = totals[i / FACTORS].symbol,
+                                        .num = factors[i % FACTORS].num,
+                                        .den = factors[i % FACTORS].den};
+    rc = rp_dag_scenarios(dag, trace, s, count, err);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        r->what_ifs[r->what_if_count++] =
+            (struct rp_dag_what_if){.symbol = trace->symbols[s[i].symbol],
+                                    .num = s[i].num,
+                                    .den = s[i].den,
+                                    .makespan_ns = s[i].end_ns - dag->start_ns};
+    return rc;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------
+ */
+
+static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                      struct rp_dag_result *r)
+{
+    const struct rp_dag_repairs *repairs = &trace->repairs;
+
+    r->start_ns = dag->start_ns;
+    r->makespan_ns = dag->end_ns - dag->start_ns;
+    r->launch_ns = dag->delays.launch_ns;
+    r->dispatch_ns = dag->delays.dispatch_ns;
+    r->event_ns = dag->delays.event_ns;
+    r->wake_ns = dag->delays.wake_ns;
+    r->mended = (struct rp_dag_mended){
+        .negative_durations = repairs->negative_durations,
+        .zero_durations = repairs->zero_durations,
+        .never_ended = repairs->never_ended,
+        .late_ends = repairs->overlaps,
+        .shortened_edges = repairs->clamped_edges,
+        .dropped_edges = repairs->dropped_edges,
+        .unknown_costs = dag->delays.unknown_costs,
+    };
+    for (size_t e = 0; e < dag->graph.edge_count; e++)
+        r->grade_edges[dag->graph.grade[e]]++;
+}
+
+static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_result *r,
+                struct rp_err *err)
+{
+    size_t points = dag->graph.point_count;
+    rp_autofree int64_t *time_ns = malloc(points * sizeof *time_ns);
+    int rc;
+
+    if (!time_ns)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    put_facts(dag, trace, r);
+    rp_dag_backward(&dag->graph, dag->end_ns, time_ns);
+    rc = put_path(dag, trace, time_ns, r, err);
+    if (rc == 0)
+        rc = put_steps(dag, trace, time_ns, r, err);
+    if (rc == 0)
+        rc = put_what_ifs(dag, trace, r, err);
+    if (rc == 0)
+        rc = rp_dag_overlap(trace, dag->start_ns, dag->end_ns, r, err);
+    if (rc < 0)
+        return rc;
+    r->kernel_span_ns = kernel_span(dag, trace, time_ns);
+    rp_dag_forward(&dag->graph, dag->graph.weight_ns, RP_DAG_QUEUE, time_ns);
+    r->unshared_queues_ns = last_of(time_ns, points) - dag->start_ns;
+    return 0;
+}
+
+/* What all traces say of the device that they ran on. */
+static const char *device_of(struct rp_store *const *stores, size_t count)
+{
+    const char *device = count ? rp_store_metadata(stores[0], "rocm_perf_device") : NULL;
+
+    for (size_t i = 1; i < count && device; i++) {
+        const char *other = rp_store_metadata(stores[i], "rocm_perf_device");
+        if (!other || strcmp(device, other) != 0)
+            device = NULL;
+    }
+    return device;
+}
+
+int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp_dag_result *ret,
+                   struct rp_err *err)
+{
+    struct rp_dag_trace trace = {0};
+    struct rp_dag dag = {0};
+    struct rp_dag_result result = {0};
+    int rc = rp_dag_trace_load(stores, store_count, &trace, err);
+
+    if (rc == 0)
+        rc = rp_dag_build(&trace, &dag, err);
+    if (rc == 0)
+        rc = fill(&dag, &trace, &result, err);
+    result.device = device_of(stores, store_count);
+    rp_dag_free(&dag);
+    rp_dag_trace_free(&trace);
+    if (rc < 0)
+        rp_dag_result_free(&result);
+    else
+        *ret = result;
+    return rc;
+}
+
+void rp_dag_result_free(struct rp_dag_result *result)
+{
+    free(result->shares);
+    free(result->chain);
+    free(result->what_ifs);
+    free(result->steps);
+    memset(result, 0, sizeof *result);
+}

@@ -1,0 +1,225 @@
+#include "streams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+static int by_handle(const void *a, const void *b)
+{
+    const struct rp_dag_handle *x = a, *y = b;
+
+    if (x->handle != y->handle)
+        return x->handle < y->handle ? -1 : 1;
+    return (x->from_call > y->from_call) - (x->from_call < y->from_call);
+}
+
+/* The stream that a call's own operation or marker ran on, -1 without one. */
+static int32_t seen_stream(const struct rp_dag_process *p, const struct rp_dag_call *call)
+{
+    if (call->op_count)
+        return p->ops[call->first_op].stream;
+    return call->mark != RP_DAG_NONE ? p->marks[call->mark].stream : -1;
+}
+
+/* Keeps an entry where a handle's stream changes. */
+static void compress(struct rp_dag_streams *s)
+{
+    size_t kept = 0;
+
+    qsort(s->handles, s->handle_count, sizeof *s->handles, by_handle);
+    for (size_t i = 0; i < s->handle_count; i++) {
+        const struct rp_dag_handle *last = kept ? &s->handles[kept - 1] : NULL;
+        if (!last || last->handle != s->handles[i].handle || last->stream != s->handles[i].stream)
+            s->handles[kept++] = s->handles[i];
+    }
+    s->handle_count = kept;
+}
+
+static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, struct rp_err *err)
+{
+    size_t room = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->call_count; i++) {
+            const struct rp_dag_call *call = &p->calls[i];
+            int32_t stream = call->has_stream ? seen_stream(p, call) : -1;
+            if (stream < 0)
+                continue;
+            if (pass == 0)
+                room++;
+            else
+                s->handles[s->handle_count++] =
+                    (struct rp_dag_handle){call->stream, (uint32_t)i, stream};
+        }
+        if (pass == 0 && !(s->handles = malloc((room + p->call_count + 1) * sizeof *s->handles)))
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    compress(s);
+    return 0;
+}
+
+int32_t rp_dag_stream_at(const struct rp_dag_streams *s, uint64_t handle, uint32_t call)
+{
+    size_t low = 0, high = s->handle_count;
+
+    /* The first entry behind (handle, call). */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct rp_dag_handle *h = &s->handles[middle];
+        if (h->handle < handle || (h->handle == handle && h->from_call <= call))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && s->handles[low - 1].handle == handle)
+        return s->handles[low - 1].stream;
+    if (low < s->handle_count && s->handles[low].handle == handle)
+        return s->handles[low].stream; /* used before its first operation */
+    return handle == 0 ? 0 : -1;
+}
+
+static uint32_t created_streams(const struct rp_dag_process *p)
+{
+    uint32_t created = 0;
+
+    for (size_t i = 0; i < p->call_count; i++)
+        created += p->calls[i].kind == RP_DAG_CALL_STREAM_CREATE;
+    return created;
+}
+
+/* Handles that no operation shows get the streams that no other handle has, both in ascending
+ * order; what is left over gets numbers of its own. */
+static void name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *s, bool *taken)
+{
+    size_t known = s->handle_count;
+    int32_t next = 1;
+
+    for (size_t i = 0; i < p->call_count; i++)
+        if (p->calls[i].has_stream && rp_dag_stream_at(s, p->calls[i].stream, (uint32_t)i) < 0)
+            s->handles[s->handle_count++] =
+                (struct rp_dag_handle){p->calls[i].stream, 0, INT32_MAX};
+    qsort(s->handles + known, s->handle_count - known, sizeof *s->handles, by_handle);
+    for (size_t i = known; i < s->handle_count; i++) {
+        bool again = i > known && s->handles[i].handle == s->handles[i - 1].handle;
+        while (!again && taken[next])
+            next++;
+        if (!again)
+            taken[next] = true;
+        s->handles[i].stream = next;
+        if (next >= s->stream_count)
+            s->stream_count = next + 1;
+    }
+    compress(s);
+}
+
+/* HIP deals queues out in turn: when all streams that are known fit such a pattern, the others do
+ * too. */
+static void guess_queues(const struct rp_dag_process *p, struct rp_dag_streams *s)
+{
+    int32_t shift = -1, known = 0;
+
+    if (p->queue_count < 1)
+        return;
+    for (int32_t k = 1; k < s->stream_count; k++) {
+        int32_t fits;
+        if (s->queue[k] < 0)
+            continue;
+        fits = ((s->queue[k] - 1 - k) % p->queue_count + p->queue_count) % p->queue_count;
+        if (s->queue[k] < 1 || s->queue[k] > p->queue_count || (shift >= 0 && shift != fits))
+            return;
+        shift = fits;
+        known++;
+    }
+    for (int32_t k = 1; k < s->stream_count && known > 1; k++)
+        if (s->queue[k] < 0)
+            s->queue[k] = 1 + (k + shift) % p->queue_count;
+}
+
+static void find_queues(const struct rp_dag_process *p, struct rp_dag_streams *s)
+{
+    for (int32_t k = 0; k < s->stream_count; k++)
+        s->queue[k] = -1;
+    for (size_t i = 0; i < p->op_count; i++) {
+        const struct rp_dag_op *op = &p->ops[i];
+        if (op->stream >= 0 && op->queue >= 0 && s->queue[op->stream] < 0)
+            s->queue[op->stream] = op->queue;
+    }
+    for (size_t i = 0; i < p->mark_count; i++)
+        if (p->marks[i].stream >= 0 && s->queue[p->marks[i].stream] < 0)
+            s->queue[p->marks[i].stream] = p->marks[i].queue;
+    guess_queues(p, s);
+}
+
+/* Streams are numbered in the order of their creation. */
+static void find_blocking(const struct rp_dag_process *p, struct rp_dag_streams *s)
+{
+    int32_t next = 1;
+
+    for (size_t i = 0; i < p->call_count; i++) {
+        if (p->calls[i].kind != RP_DAG_CALL_STREAM_CREATE)
+            continue;
+        if (next < s->stream_count)
+            s->blocking[next] = p->has_args && !(p->calls[i].flags & 1);
+        next++;
+    }
+}
+
+static void count_ids(const struct rp_dag_process *p, struct rp_dag_streams *s)
+{
+    s->stream_count = (int32_t)created_streams(p) + 1;
+    s->queue_count = p->queue_count + 1;
+    for (size_t i = 0; i < p->op_count; i++) {
+        if (p->ops[i].stream >= s->stream_count)
+            s->stream_count = p->ops[i].stream + 1;
+        if (p->ops[i].queue >= s->queue_count)
+            s->queue_count = p->ops[i].queue + 1;
+    }
+    for (size_t i = 0; i < p->mark_count; i++) {
+        if (p->marks[i].stream >= s->stream_count)
+            s->stream_count = p->marks[i].stream + 1;
+        if (p->marks[i].queue >= s->queue_count)
+            s->queue_count = p->marks[i].queue + 1;
+    }
+}
+
+int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *ret,
+                        struct rp_err *err)
+{
+    struct rp_dag_streams s = {0};
+    bool *taken, named = false;
+    size_t room;
+    int rc = collect(p, &s, err);
+
+    if (rc < 0)
+        return rc;
+    count_ids(p, &s);
+    room = (size_t)s.stream_count + p->call_count + 1;
+    taken = calloc(room, sizeof *taken);
+    if (taken) {
+        taken[0] = true;
+        for (size_t i = 0; i < s.handle_count; i++)
+            taken[s.handles[i].stream] = true;
+        name_the_rest(p, &s, taken);
+        named = true;
+    }
+    free(taken);
+    s.queue = malloc((size_t)s.stream_count * sizeof *s.queue);
+    s.blocking = calloc((size_t)s.stream_count, sizeof *s.blocking);
+    if (!named || !s.queue || !s.blocking) {
+        rp_dag_streams_free(&s);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    find_queues(p, &s);
+    find_blocking(p, &s);
+    *ret = s;
+    return 0;
+}
+
+void rp_dag_streams_free(struct rp_dag_streams *streams)
+{
+    free(streams->handles);
+    free(streams->queue);
+    free(streams->blocking);
+    memset(streams, 0, sizeof *streams);
+}

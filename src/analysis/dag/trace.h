@@ -1,0 +1,105 @@
+/**
+ * @file trace.h
+ * @brief The rows of a trace that the DAG is built from, process by process, in program order.
+ */
+#ifndef RP_ANALYSIS_DAG_TRACE_H
+#define RP_ANALYSIS_DAG_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rocm-perf/store.h"
+
+enum { RP_DAG_NONE = UINT32_MAX };
+
+enum rp_dag_call_kind {
+    RP_DAG_CALL_OTHER,         /**< waits for nothing; may start operations */
+    RP_DAG_CALL_EVENT_RECORD,  /**< puts a marker on a stream */
+    RP_DAG_CALL_STREAM_WAIT,   /**< puts a marker on a stream that waits for a recorded one */
+    RP_DAG_CALL_EVENT_SYNC,    /**< blocks until the event's marker is reached */
+    RP_DAG_CALL_STREAM_SYNC,   /**< blocks until the stream is empty */
+    RP_DAG_CALL_DEVICE_SYNC,   /**< blocks until all streams are empty */
+    RP_DAG_CALL_STREAM_CREATE, /**< makes the next stream */
+    RP_DAG_CALL_OWN_SYNC,      /**< blocks until what it started is done */
+    RP_DAG_CALL_MAYBE_SYNC, /**< blocks until the device is idle, sometimes: decided by its end */
+};
+
+struct rp_dag_call {
+    int64_t start_ns, end_ns;
+    int64_t order; /**< correlation id: calls of a process in the order of their entry */
+    const char *name;
+    uint64_t stream, event;     /**< handles */
+    bool has_stream, has_event; /**< there are such arguments */
+    int64_t flags;
+    uint32_t thread;
+    uint32_t first_op, op_count; /**< what it started, in program order */
+    uint32_t mark;               /**< record of its marker on the GPU, or RP_DAG_NONE */
+    uint8_t kind;                /**< enum rp_dag_call_kind */
+};
+
+/** A kernel or a copy. */
+struct rp_dag_op {
+    int64_t start_ns, end_ns;
+    int64_t row_id; /**< dispatch_id of a kernel, id of a copy */
+    int64_t correlation_id;
+    uint32_t call;         /**< index, or RP_DAG_NONE */
+    uint32_t symbol;       /**< index into rp_dag_trace.symbols */
+    int32_t stream, queue; /**< -1: unknown; copies have no queue */
+    int32_t agent;
+    bool is_copy;
+    bool end_moved; /**< its end was taken back to the start of what followed it */
+};
+
+/** What the GPU says of a marker (schema 3.0.4). */
+struct rp_dag_mark {
+    int64_t end_ns;
+    int64_t correlation_id;
+    int32_t queue, stream;
+};
+
+struct rp_dag_process {
+    struct rp_dag_call *calls; /**< sorted by order */
+    size_t call_count;
+    struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
+    size_t op_count;
+    struct rp_dag_mark *marks;
+    size_t mark_count;
+    uint32_t thread_count;
+    int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
+    bool has_args;
+    const char *guid;
+};
+
+/** Counts of what was mended, so that nobody takes the numbers for more than they are. */
+struct rp_dag_repairs {
+    uint64_t negative_durations; /**< end before start: taken as 0 */
+    uint64_t zero_durations;
+    uint64_t never_ended;   /**< start or end 0: left out */
+    uint64_t overlaps;      /**< end after the start of the next packet of the queue: taken back */
+    uint64_t clamped_edges; /**< a dependency that the times contradict: its delay made shorter */
+    uint64_t dropped_edges; /**< contradicted altogether */
+};
+
+/** Where a process comes from. */
+struct rp_dag_source {
+    struct rp_store *store;
+    uint32_t guid_index;
+};
+
+struct rp_dag_trace {
+    struct rp_dag_process *processes;
+    size_t process_count;
+    const char **symbols; /**< of kernels, copies; sorted, no two equal; owned by the stores */
+    size_t symbol_count;
+    struct rp_dag_repairs repairs;
+};
+
+struct rp_err;
+
+/** Reads what the stores hold; they must stay open. Release with rp_dag_trace_free. */
+int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
+                      struct rp_err *err);
+void rp_dag_trace_free(struct rp_dag_trace *trace);
+
+#endif

@@ -1,0 +1,172 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/text.h"
+#include "rocm-perf/dag.h"
+#include "rocm-perf/report.h"
+
+/* Written by hand: a trace may have millions of dispatches, and no tree of them is needed. Keys
+ * are in alphabetical order in every object. */
+
+static void quoted(struct rp_buf *buf, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_text_utf8(&clean, text ? text : "");
+    rp_buf_puts(buf, "\"");
+    for (const char *p = rp_buf_text(&clean); *p; p++) {
+        if (*p == '"' || *p == '\\')
+            rp_buf_printf(buf, "\\%c", *p);
+        else if ((unsigned char)*p < 0x20)
+            rp_buf_printf(buf, "\\u%04x", (unsigned)*p);
+        else
+            rp_buf_add(buf, p, 1);
+    }
+    rp_buf_puts(buf, "\"");
+    buf->failed |= clean.failed;
+}
+
+static const char *comma(size_t i)
+{
+    return i ? "," : "";
+}
+
+static void put_step(struct rp_buf *buf, const struct rp_dag_step *s, const char *extra)
+{
+    rp_buf_printf(buf, "{\"duration_ns\": %" PRId64 ", \"guid\": ", s->duration_ns);
+    quoted(buf, s->guid);
+    rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"kind\": \"%s\", \"name\": ", s->id,
+                  s->is_copy ? "copy" : "kernel");
+    quoted(buf, s->name);
+    rp_buf_printf(buf, ", \"start_ns\": %" PRId64 "%s}", s->start_ns, extra);
+}
+
+static void put_path(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    /* Parts in the order of their names. */
+    static const enum rp_dag_part order[RP_DAG_PART_COUNT] = {
+        RP_DAG_PART_COLLECTIVE, RP_DAG_PART_COPY,   RP_DAG_PART_EVENT,  RP_DAG_PART_HOST_API,
+        RP_DAG_PART_HOST_GAP,   RP_DAG_PART_KERNEL, RP_DAG_PART_LAUNCH, RP_DAG_PART_NULL_STREAM,
+        RP_DAG_PART_QUEUE,      RP_DAG_PART_STREAM, RP_DAG_PART_SYNC,   RP_DAG_PART_UNKNOWN,
+    };
+
+    rp_buf_puts(buf, "  \"critical_path\": {\n    \"by_class\": {");
+    for (size_t i = 0; i < RP_DAG_PART_COUNT; i++)
+        rp_buf_printf(buf, "%s\"%s\": %" PRId64, i ? ", " : "", rp_dag_part_name(order[i]),
+                      r->path_ns[order[i]]);
+    rp_buf_puts(buf, "},\n    \"by_symbol\": [");
+    for (size_t i = 0; i < r->share_count; i++) {
+        rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
+        quoted(buf, r->shares[i].name);
+        rp_buf_printf(buf, ", \"ns\": %" PRId64 ", \"weight\": %.9f}", r->shares[i].path_ns,
+                      r->makespan_ns ? (double)r->shares[i].path_ns / (double)r->makespan_ns : 0);
+    }
+    rp_buf_puts(buf, "],\n    \"chain\": [");
+    for (size_t i = 0; i < r->chain_count; i++) {
+        rp_buf_printf(buf, "%s\n      ", comma(i));
+        put_step(buf, &r->chain[i], "");
+    }
+    rp_buf_puts(buf, "]\n  },\n");
+}
+
+static void put_delays(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_printf(buf,
+                  "  \"delays\": {\"dispatch_ns\": %" PRId64 ", \"event_ns\": %" PRId64
+                  ", \"launch_ns\": %" PRId64 ", \"wake_ns\": %" PRId64 "},\n",
+                  r->dispatch_ns, r->event_ns, r->launch_ns, r->wake_ns);
+}
+
+static void put_dispatches(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"dispatches\": [");
+    for (size_t i = 0; i < r->step_count; i++) {
+        const struct rp_dag_step *s = &r->steps[i];
+        rp_buf_printf(buf, "%s\n    {\"guid\": ", comma(i));
+        quoted(buf, s->guid);
+        rp_buf_printf(buf, ", \"%s\": %" PRId64, s->is_copy ? "copy_id" : "dispatch_id", s->id);
+        rp_buf_printf(buf, ", \"on_critical_path\": %s, \"slack_ns\": %" PRId64 "}",
+                      s->on_path ? "true" : "false", s->slack_ns);
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
+static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    static const enum rp_dag_grade order[RP_DAG_GRADE_COUNT] = {RP_DAG_DERIVED, RP_DAG_INFERRED,
+                                                                RP_DAG_PARTIAL, RP_DAG_RECORDED};
+
+    rp_buf_puts(buf, "  \"grades\": {");
+    for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++)
+        rp_buf_printf(buf, "%s\"%s\": {\"edges\": %" PRIu64 ", \"path_share\": %.9f}",
+                      i ? ", " : "", rp_dag_grade_name(order[i]), r->grade_edges[order[i]],
+                      r->makespan_ns ? (double)r->grade_path_ns[order[i]] / (double)r->makespan_ns
+                                     : 0);
+    rp_buf_puts(buf, "},\n");
+}
+
+static void put_overlap(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"overlap\": {\"concurrency_ns\": [");
+    for (size_t i = 0; i < RP_DAG_CONCURRENCY; i++)
+        rp_buf_printf(buf, "%s%" PRId64, i ? ", " : "", r->concurrency_ns[i]);
+    rp_buf_printf(buf, "], \"exposed_copy_ns\": %" PRId64 ", \"kernel_time_ns\": %" PRId64 "},\n",
+                  r->exposed_copy_ns, r->kernel_time_ns);
+}
+
+static void put_repairs(struct rp_buf *buf, const struct rp_dag_mended *m)
+{
+    rp_buf_printf(buf,
+                  "  \"repairs\": {\"dropped_edges\": %" PRIu64 ", \"late_ends\": %" PRIu64
+                  ", \"negative_durations\": %" PRIu64 ", \"never_ended\": %" PRIu64
+                  ", \"shortened_edges\": %" PRIu64 ", \"unknown_costs\": %" PRIu32
+                  ", \"zero_durations\": %" PRIu64 "},\n",
+                  m->dropped_edges, m->late_ends, m->negative_durations, m->never_ended,
+                  m->shortened_edges, m->unknown_costs, m->zero_durations);
+}
+
+static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"what_if\": [");
+    for (size_t i = 0; i < r->what_if_count; i++) {
+        const struct rp_dag_what_if *w = &r->what_ifs[i];
+        if (w->num)
+            rp_buf_printf(buf, "%s\n    {\"factor\": %g, ", comma(i),
+                          (double)w->num / (double)w->den);
+        else
+            rp_buf_printf(buf, "%s\n    {\"factor\": \"inf\", ", comma(i));
+        rp_buf_printf(buf, "\"makespan_ns\": %" PRId64 ", \"symbol\": ", w->makespan_ns);
+        quoted(buf, w->symbol);
+        rp_buf_puts(buf, "}");
+    }
+    rp_buf_printf(buf, "],\n  \"what_if_unshared_queues_ns\": %" PRId64 "\n",
+                  r->unshared_queues_ns);
+}
+
+int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
+                       struct rp_err *err)
+{
+    rp_buf_puts(buf, "{\n");
+    put_path(buf, r);
+    put_delays(buf, r);
+    if (r->device) {
+        rp_buf_puts(buf, "  \"device\": ");
+        quoted(buf, r->device);
+        rp_buf_puts(buf, ",\n");
+    } else {
+        rp_buf_puts(buf, "  \"device\": null,\n");
+    }
+    if (full)
+        put_dispatches(buf, r);
+    put_grades(buf, r);
+    rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n  \"makespan_ns\": %" PRId64 ",\n",
+                  r->kernel_span_ns, r->makespan_ns);
+    put_overlap(buf, r);
+    put_repairs(buf, &r->mended);
+    rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
+    put_what_ifs(buf, r);
+    rp_buf_puts(buf, "}\n");
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}

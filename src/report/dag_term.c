@@ -1,0 +1,111 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/page.h"
+#include "report/text.h"
+#include "rocm-perf/dag.h"
+#include "rocm-perf/report.h"
+
+enum {
+    DEFAULT_WIDTH = 80,
+    LEAST_WIDTH = 60,
+    MOST_SHARES = 12, /* shown; dag.json has them all */
+    MOST_KERNELS = 5, /* with their what-ifs */
+};
+
+static struct rp_text_number ms(int64_t ns)
+{
+    return rp_text_fixed((double)ns / 1e6, 6);
+}
+
+static struct rp_text_number percent(int64_t part, int64_t whole)
+{
+    return rp_text_fixed(whole ? (double)part / (double)whole * 100 : 0, 1);
+}
+
+static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    if (r->device && strcmp(r->device, "software") == 0)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+    rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s ms", ms(r->makespan_ns).text);
+    rp_page_line(page, RP_INK_PLAIN, 0, "Kernels       %s ms in all, %s ms one behind the other",
+                 ms(r->kernel_time_ns).text, ms(r->kernel_span_ns).text);
+    rp_page_line(page, RP_INK_PLAIN, 0, "              %s %% of the time no kernel or copy runs",
+                 percent(r->concurrency_ns[0], r->makespan_ns).text);
+}
+
+static void put_shares(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    size_t shown = r->share_count < MOST_SHARES ? r->share_count : MOST_SHARES;
+
+    rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
+    for (size_t i = 0; i < shown; i++)
+        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %12s ms  %s",
+                     percent(r->shares[i].path_ns, r->makespan_ns).text,
+                     ms(r->shares[i].path_ns).text, r->shares[i].name);
+    if (shown < r->share_count)
+        rp_page_line(page, RP_INK_DIM, 2, "and %zu more in dag.json", r->share_count - shown);
+}
+
+/* What-ifs stand together by kernel: the line of a kernel names its doubling and its limit. */
+static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    const char *last = NULL;
+    int64_t twice_ns = r->makespan_ns;
+    size_t shown = 0;
+
+    rp_page_line(page, RP_INK_BOLD, 0, "If a kernel were faster, end to end");
+    for (size_t i = 0; i < r->what_if_count && shown < MOST_KERNELS; i++) {
+        const struct rp_dag_what_if *w = &r->what_ifs[i];
+        if (w->num == 2 && w->den == 1)
+            twice_ns = w->makespan_ns;
+        if (w->num || w->symbol == last)
+            continue;
+        last = w->symbol;
+        rp_page_line(page, RP_INK_PLAIN, 2, "twice as fast -%s %%, at most -%s %%: %s",
+                     percent(r->makespan_ns - twice_ns, r->makespan_ns).text,
+                     percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text, w->symbol);
+        shown++;
+    }
+    if (r->unshared_queues_ns < r->makespan_ns)
+        rp_page_line(page, RP_INK_PLAIN, 2, "-%s %% if streams did not share hardware queues",
+                     percent(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns).text);
+}
+
+static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    const struct rp_dag_mended *m = &r->mended;
+    uint64_t times = m->negative_durations + m->zero_durations + m->never_ended + m->late_ends;
+    int64_t guessed_ns = r->grade_path_ns[RP_DAG_PARTIAL] + r->grade_path_ns[RP_DAG_INFERRED];
+
+    if (guessed_ns)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%s %% of the path rests on guesses: the trace lacks %s",
+                     percent(guessed_ns, r->makespan_ns).text,
+                     r->grade_edges[RP_DAG_DERIVED] ? "some calls" : "HIP calls with arguments");
+    if (times)
+        rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",
+                     times);
+    if (m->dropped_edges)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%" PRIu64 " expected dependencies contradict the recorded times",
+                     m->dropped_edges);
+}
+
+int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style,
+                       struct rp_buf *buf, struct rp_err *err)
+{
+    unsigned width = style.width ? style.width : DEFAULT_WIDTH;
+    struct rp_page page = {
+        .out = buf, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+
+    put_head(&page, r);
+    put_shares(&page, r);
+    if (r->what_if_count)
+        put_what_ifs(&page, r);
+    put_trust(&page, r);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}

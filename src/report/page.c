@@ -1,0 +1,42 @@
+#include "report/page.h"
+
+#include <stdarg.h>
+
+#include "base/buf.h"
+#include "report/text.h"
+
+void rp_page_ink(const struct rp_page *page, enum rp_ink ink)
+{
+    static const char *const codes[] = {
+        [RP_INK_PLAIN] = "\033[0m", [RP_INK_BOLD] = "\033[1m",    [RP_INK_DIM] = "\033[2m",
+        [RP_INK_RED] = "\033[31m",  [RP_INK_YELLOW] = "\033[33m", [RP_INK_GREEN] = "\033[32m",
+    };
+
+    if (page->colour)
+        rp_buf_puts(page->out, codes[ink]);
+}
+
+void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *text)
+{
+    rp_buf_printf(page->out, "%*s", (int)indent, "");
+    if (how != RP_INK_PLAIN)
+        rp_page_ink(page, how);
+    rp_text_printable(page->out, text, page->width - indent);
+    if (how != RP_INK_PLAIN)
+        rp_page_ink(page, RP_INK_PLAIN);
+    rp_buf_puts(page->out, "\n");
+}
+
+void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *fmt,
+                  ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (text.failed)
+        page->out->failed = true;
+    rp_page_text(page, how, indent, rp_buf_text(&text));
+}

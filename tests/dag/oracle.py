@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Compares `rocm-perf analyze` with the exact answers of gen_trace.py.
+
+usage: oracle.py ROCM_PERF SCHEMA FOLDER SIZES SEEDS OPTIONS...
+SIZES: dispatches, such as 100,1000; SEEDS: first:last; each of OPTIONS is one string of options of
+gen_trace.py, such as "--ranks 3 --null-p 0.05". Makespan, path, slack and what-ifs must be equal to
+the nanosecond. What a blocking call costs by itself is not in a trace in which every one waited:
+where repairs.unknown_costs is not 0, and only there, what-ifs and slack may be off by one such cost.
+With a trap that spoils times or hides calls, results must be near and say so.
+Exit status 0 when all agree, 1 otherwise.
+"""
+import json
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+
+LARGEST_COST_NS = 4500  # of the generator's blocking calls
+
+# Largest relative error of makespan and what-ifs for traps that take information away, and what
+# must then be said: (repairs that must be there, grades that must be there).
+TRAPS = {
+    "overlap": (0.05, ["late_ends"], []),
+    "zero": (0.02, ["zero_durations"], []),
+    "neg": (0.02, ["negative_durations"], []),
+    "noargs": (0.4, [], ["partial"]),
+    "nohip": (0.25, [], ["inferred"]),
+}
+
+
+def generate(base, size, seed, options):
+    here = os.path.dirname(os.path.abspath(__file__))
+    subprocess.run([sys.executable, os.path.join(here, "gen_trace.py"), "-n", str(size), "--seed", str(seed),
+                    "-o", base, *options], check=True, stdout=subprocess.DEVNULL)
+    with open(base + ".oracle.json") as f:
+        oracle = json.load(f)
+    return oracle, [os.path.join(os.path.dirname(base), f["path"]) for f in oracle["files"]]
+
+
+def guid_of(path):
+    db = sqlite3.connect(path)
+    guid = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'guid'").fetchone()[0]
+    db.close()
+    return guid
+
+
+def factor_of(text):
+    return "inf" if text == "inf" else int(text.split("/")[0]) / int(text.split("/")[1])
+
+
+def nonzero(pairs):
+    return {k: v for k, v in pairs if v}
+
+
+def compare_exact(got, oracle, guids):
+    """Yields what differs; slack and what-ifs within the cost that the trace does not show."""
+    allowed = LARGEST_COST_NS if got["repairs"]["unknown_costs"] else 0
+    path, want = got["critical_path"], oracle["critical_path"]
+    exact = [
+        ("makespan", got["makespan_ns"], oracle["makespan_ns"]),
+        ("kernel span", got["kernel_span_ns"], oracle["kernel_span"]["length_ns"]),
+        ("classes", nonzero(path["by_class"].items()), nonzero(want["by_class"].items())),
+        ("symbols", nonzero((s["name"], s["ns"]) for s in path["by_symbol"]), nonzero(want["by_name"].items())),
+        ("chain", [[guids.index(s["guid"]), "C" if s["kind"] == "copy" else "K", s["id"]] for s in path["chain"]],
+         want["chain"]),
+        ("without queues", got["what_if_unshared_queues_ns"], oracle["whatif_unshared_queues_makespan_ns"]),
+        ("exposed copies", got["overlap"]["exposed_copy_ns"], oracle["exposed_copy_ns"]),
+        ("kernel time", got["overlap"]["kernel_time_ns"], oracle["kernel_time_ns"]),
+        ("concurrency", nonzero(enumerate(got["overlap"]["concurrency_ns"])),
+         nonzero((int(k), v) for k, v in oracle["concurrency_ns"].items())),
+        ("sum of the path", sum(path["by_class"].values()), got["makespan_ns"]),
+    ]
+    yield from (f"{name}: {a} instead of {b}" for name, a, b in exact if a != b)
+    predicted = {(w["symbol"], w["factor"]): w["makespan_ns"] for w in got["what_if"]}
+    for w in oracle["whatif"]:
+        mine = predicted.get((w["symbol"], factor_of(w["speedup"])))
+        if mine is None or abs(mine - w["makespan_ns"]) > allowed:
+            yield f"{w['symbol']} {w['speedup']}: {mine} instead of {w['makespan_ns']}"
+    for d in got["dispatches"]:
+        slack = oracle["slack_ns"][str(guids.index(d["guid"]))]
+        slack = slack["dispatch"][d["dispatch_id"] - 1] if "dispatch_id" in d else slack["copy"][d["copy_id"] - 1]
+        if abs(d["slack_ns"] - slack) > allowed:
+            yield f"slack of {d}: instead of {slack}"
+
+
+def compare_near(got, oracle, trap):
+    tolerance, repairs, grades = TRAPS[trap]
+    if sum(got["critical_path"]["by_class"].values()) != got["makespan_ns"]:
+        yield "the path does not add up"
+    if abs(got["makespan_ns"] / oracle["makespan_ns"] - 1) > tolerance:
+        yield f"makespan {got['makespan_ns']}, {oracle['makespan_ns']} without the trap"
+    predicted = {(w["symbol"], w["factor"]): w["makespan_ns"] for w in got["what_if"]}
+    for w in oracle["whatif"]:
+        mine = predicted.get((w["symbol"], factor_of(w["speedup"])))
+        if mine and abs(mine / w["makespan_ns"] - 1) > tolerance:
+            yield f"{w['symbol']} {w['speedup']}: {mine}, {w['makespan_ns']} without the trap"
+    for name in grades:
+        if not got["grades"][name]["edges"]:
+            yield f"no edge is graded {name}"
+    for name in repairs:
+        if not got["repairs"][name] and oracle["args"]["n"] >= 1000:
+            yield f"repairs.{name} is 0"
+
+
+def check(program, schema, base, size, seed, options):
+    oracle, files = generate(base, size, seed, options)
+    run = subprocess.run([program, "analyze", "--full", "--json", *files], capture_output=True, text=True)
+    if run.returncode:
+        return [f"exit status {run.returncode}: {run.stderr}"]
+    with open(base + ".dag.json", "w") as f:
+        f.write(run.stdout)
+    trap = options[options.index("--trap") + 1].split(":")[0] if "--trap" in options else ""
+    got = json.loads(run.stdout)
+    wrong = list(compare_near(got, oracle, trap) if trap in TRAPS
+                 else compare_exact(got, oracle, [guid_of(f) for f in files]))
+    here = os.path.dirname(os.path.abspath(__file__))
+    valid = subprocess.run([sys.executable, os.path.join(here, "..", "validate_schema.py"), schema,
+                            base + ".dag.json"], capture_output=True, text=True) if seed == 1 else None
+    if valid and valid.returncode:
+        wrong.append(valid.stdout + valid.stderr)
+    return wrong
+
+
+def main():
+    program, schema, folder, sizes, seeds, *variants = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    first, last = map(int, seeds.split(":"))
+    failed = runs = 0
+    for options in map(shlex.split, variants or [""]):
+        for size in map(int, sizes.split(",")):
+            for seed in range(first, last + 1):
+                wrong = check(program, schema, os.path.join(folder, f"t{os.getpid()}"), size, seed, options)
+                runs += 1
+                failed += bool(wrong)
+                for line in wrong[:6]:
+                    print(f"-n {size} --seed {seed} {shlex.join(options)}: {line}"[:300])
+    for name in os.listdir(folder):
+        if name.startswith(f"t{os.getpid()}."):
+            os.remove(os.path.join(folder, name))
+    print(f"{runs} traces, {failed} differ")
+    sys.exit(1 if failed or not runs else 0)
+
+
+if __name__ == "__main__":
+    main()

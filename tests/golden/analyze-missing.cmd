@@ -1,0 +1,2 @@
+# exit 3
+rocm-perf analyze none.db

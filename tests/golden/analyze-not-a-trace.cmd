@@ -1,0 +1,2 @@
+# exit 3
+rocm-perf analyze /bin/true

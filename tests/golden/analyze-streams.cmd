@@ -1,0 +1,1 @@
+rocm-perf analyze "$SOURCE/tests/data/rocpd/streams-hip_results.db"
