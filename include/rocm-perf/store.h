@@ -92,6 +92,7 @@ struct rp_row_dispatch {
     int64_t id;
     /** correlation_id: of the API call that launched it (event.stack_id); 0 = unknown. */
     int64_t tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
+    int64_t event_id; /**< what its counters refer to, -1 = none; the writer makes its own */
     int64_t start_ns, end_ns;
     int64_t private_bytes, group_bytes;
     int64_t workgroup[3];
@@ -139,6 +140,30 @@ struct rp_row_hip_event {
     int64_t start_ns, end_ns;
     const char *name; /**< "HIP_EVENT_RECORD", "HIP_EVENT_WAIT" */
     int64_t correlation_id;
+    uint32_t guid_index;
+};
+
+/** A counter that was collected. */
+struct rp_row_pmc {
+    int64_t id;
+    const char *name; /**< "SQ_WAVES" */
+    uint32_t guid_index;
+};
+
+/** What one instance of the hardware counted. */
+struct rp_row_pmc_event {
+    int64_t id;
+    int64_t event_id, pmc_id; /**< of the dispatch, of the counter; -1 = none */
+    int64_t sample_id; /**< -1 = the whole dispatch, else one of its samples (SPM, schema 3.0.3) */
+    double value;
+    uint32_t guid_index;
+};
+
+/** One counter of one dispatch: the sum over all instances of the hardware. */
+struct rp_row_counter {
+    int64_t event_id;
+    const char *name;
+    double value;
     uint32_t guid_index;
 };
 
@@ -260,6 +285,19 @@ int rp_store_args(struct rp_store *s, const struct rp_row_arg **ret, size_t *ret
                   struct rp_err *err);
 int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret, size_t *ret_count,
                         struct rp_err *err);
+
+int rp_store_pmcs(struct rp_store *s, const struct rp_row_pmc **ret, size_t *ret_count,
+                  struct rp_err *err);
+int rp_store_pmc_events(struct rp_store *s, const struct rp_row_pmc_event **ret, size_t *ret_count,
+                        struct rp_err *err);
+
+/**
+ * Counters by dispatch, sorted by guid_index, event_id and name. Samples are left out, and so are
+ * values whose counter has no name in the database.
+ * @return as the arrays above
+ */
+int rp_store_counters(struct rp_store *s, const struct rp_row_counter **ret, size_t *ret_count,
+                      struct rp_err *err);
 
 /** The agent or kernel that a row with this guid_index refers to; NULL when it does not exist or
  *  rp_store_agents, rp_store_kernels has not been called yet. */

@@ -218,6 +218,16 @@ static int get_number(struct pass *pass, size_t column, int64_t if_null, int64_t
     }
 }
 
+static int get_real(struct pass *pass, size_t column, double *ret, struct rp_err *err)
+{
+    int64_t checked; /* that it is a number */
+    int result = get_number(pass, column, 0, &checked, err);
+
+    if (result == 0)
+        *ret = pass->at[column] < 0 ? 0 : sqlite3_column_double(pass->stmt, pass->at[column]);
+    return result;
+}
+
 static int get_text(struct pass *pass, size_t column, const char *if_null, const char **ret,
                     struct rp_err *err)
 {
@@ -355,6 +365,14 @@ static int load_event(struct pass *pass, size_t column, uint32_t guid, int64_t *
     return 0;
 }
 
+static int load_event_both(struct pass *pass, size_t column, uint32_t guid, int64_t ret[2],
+                           struct rp_err *err)
+{
+    int result = get_number(pass, column, -1, &ret[1], err);
+
+    return result < 0 ? result : load_event(pass, column, guid, &ret[0], err);
+}
+
 /* A region's event: its id, which arguments refer to, and what it says. */
 static int load_event_row(struct pass *pass, size_t column, uint32_t guid, int64_t ret[3],
                           struct rp_err *err)
@@ -391,6 +409,8 @@ static int load_column(struct pass *pass, size_t i, enum rp_kind kind, uint32_t 
     case RP_KIND_TIME:
     case RP_KIND_THREAD:
         return get_number(pass, i, 0, field, err);
+    case RP_KIND_REAL:
+        return get_real(pass, i, field, err);
     case RP_KIND_REF:
         return get_number(pass, i, -1, field, err);
     case RP_KIND_TEXT:
@@ -401,6 +421,8 @@ static int load_column(struct pass *pass, size_t i, enum rp_kind kind, uint32_t 
         return load_string(pass, i, guid, field, err);
     case RP_KIND_EVENT:
         return load_event(pass, i, guid, field, err);
+    case RP_KIND_EVENT_BOTH:
+        return load_event_both(pass, i, guid, field, err);
     case RP_KIND_EVENT_ROW:
         return load_event_row(pass, i, guid, field, err);
     case RP_KIND_TYPE:

@@ -58,8 +58,9 @@ struct rp_store {
     uint32_t guid_count;
     struct rp_lookup strings, events;
     struct rp_rowset rows[RP_ROWS_COUNT];
-    const char **metadata; /**< tag, value, tag, value, ... */
-    size_t metadata_count; /**< pairs */
+    struct rp_rowset counters; /**< struct rp_row_counter */
+    const char **metadata;     /**< tag, value, tag, value, ... */
+    size_t metadata_count;     /**< pairs */
 };
 
 /* --- relations.c --- */

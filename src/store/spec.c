@@ -116,7 +116,7 @@ static const struct rp_column dispatch_columns[] = {
     {.name = "grid_size_y", .kind = RP_KIND_INT, AT(dispatch, grid[1]), NEEDED},
     {.name = "grid_size_z", .kind = RP_KIND_INT, AT(dispatch, grid[2]), NEEDED},
     {.name = "region_name_id", .kind = RP_KIND_NO_REGION},
-    {.name = "event_id", .kind = RP_KIND_EVENT, AT(dispatch, correlation_id)},
+    {.name = "event_id", .kind = RP_KIND_EVENT_BOTH, AT(dispatch, correlation_id)},
 };
 
 static const struct rp_column copy_columns[] = {
@@ -162,6 +162,19 @@ static const struct rp_column hip_event_columns[] = {
     {.name = "end", .kind = RP_KIND_INT, AT(hip_event, end_ns), NEEDED},
     {.name = "name_id", .kind = RP_KIND_STRING, AT(hip_event, name), NEEDED},
     {.name = "event_id", .kind = RP_KIND_EVENT, AT(hip_event, correlation_id), NEEDED},
+};
+
+static const struct rp_column pmc_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
+};
+
+static const struct rp_column pmc_event_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(pmc_event, id)},
+    {.name = "event_id", .kind = RP_KIND_REF, AT(pmc_event, event_id), NEEDED},
+    {.name = "pmc_id", .kind = RP_KIND_REF, AT(pmc_event, pmc_id), NEEDED},
+    {.name = "sample_id", .kind = RP_KIND_REF, AT(pmc_event, sample_id)},
+    {.name = "value", .kind = RP_KIND_REAL, AT(pmc_event, value), NEEDED},
 };
 
 #define ROWS(r, cols)                                                                              \
@@ -216,4 +229,12 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                            .category = "HIP_EVENT",
                            .read_only = true,
                            ROWS(hip_event, hip_event_columns)},
+    [RP_ROWS_pmc] = {.table = RP_TABLE_info_pmc,
+                     .what = "counter",
+                     .read_only = true,
+                     ROWS(pmc, pmc_columns)},
+    [RP_ROWS_pmc_event] = {.table = RP_TABLE_pmc_event,
+                           .what = "counter value",
+                           .read_only = true,
+                           ROWS(pmc_event, pmc_event_columns)},
 };

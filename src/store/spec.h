@@ -13,18 +13,20 @@
 #include <stddef.h>
 
 enum rp_kind {
-    RP_KIND_ID,        /**< int64_t: the row's own id */
-    RP_KIND_INT,       /**< int64_t */
-    RP_KIND_TIME,      /**< int64_t: 0 is NULL */
-    RP_KIND_REF,       /**< int64_t: id of a row of another table, negative is NULL */
-    RP_KIND_THREAD,    /**< int64_t: as REF, but 0 too is unknown */
-    RP_KIND_TEXT,      /**< const char * */
-    RP_KIND_JSON,      /**< const char *: JSON object, NULL is {} */
-    RP_KIND_STRING,    /**< const char *: stored as an id of rocpd_string */
-    RP_KIND_TYPE,      /**< bool: 'GPU' or 'CPU' */
-    RP_KIND_STORAGE,   /**< the two storage_ fields of a code object */
-    RP_KIND_EVENT,     /**< int64_t correlation id: stored in a row of rocpd_event */
-    RP_KIND_EVENT_ROW, /**< int64_t[3]: id of the row of rocpd_event, correlation id, parent */
+    RP_KIND_ID,         /**< int64_t: the row's own id */
+    RP_KIND_INT,        /**< int64_t */
+    RP_KIND_TIME,       /**< int64_t: 0 is NULL */
+    RP_KIND_REF,        /**< int64_t: id of a row of another table, negative is NULL */
+    RP_KIND_REAL,       /**< double: NULL is 0 */
+    RP_KIND_THREAD,     /**< int64_t: as REF, but 0 too is unknown */
+    RP_KIND_TEXT,       /**< const char * */
+    RP_KIND_JSON,       /**< const char *: JSON object, NULL is {} */
+    RP_KIND_STRING,     /**< const char *: stored as an id of rocpd_string */
+    RP_KIND_TYPE,       /**< bool: 'GPU' or 'CPU' */
+    RP_KIND_STORAGE,    /**< the two storage_ fields of a code object */
+    RP_KIND_EVENT,      /**< int64_t correlation id: stored in a row of rocpd_event */
+    RP_KIND_EVENT_BOTH, /**< int64_t[2]: as EVENT, then the id of that row (not written) */
+    RP_KIND_EVENT_ROW,  /**< int64_t[3]: id of the row of rocpd_event, correlation id, parent */
     /* Written from what the writer knows, not read: */
     RP_KIND_NODE,     /**< id of the node row */
     RP_KIND_PROCESS,  /**< id of the process row */
@@ -67,6 +69,8 @@ enum rp_rows {
     RP_ROWS_region,
     RP_ROWS_arg,
     RP_ROWS_hip_event,
+    RP_ROWS_pmc,
+    RP_ROWS_pmc_event,
     RP_ROWS_COUNT
 };
 

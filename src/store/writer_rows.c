@@ -227,6 +227,9 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
     case RP_KIND_INT:
         sqlite3_bind_int64(stmt, at, *number);
         return 0;
+    case RP_KIND_REAL:
+        sqlite3_bind_double(stmt, at, *(const double *)(const void *)field);
+        return 0;
     case RP_KIND_TIME:
         if (*number)
             sqlite3_bind_int64(stmt, at, *number);
@@ -250,6 +253,7 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         bind_storage(stmt, at, row);
         return 0;
     case RP_KIND_EVENT:
+    case RP_KIND_EVENT_BOTH:
     case RP_KIND_EVENT_ROW:
         sqlite3_bind_int64(stmt, at, w->next_event + 1);
         return 0;
@@ -314,7 +318,7 @@ static int bind_row(struct rp_store_writer *w, enum rp_rows rows, const void *ro
         int result = bind_column(w, spec, column, w->insert[rows], (int)i + 1, row, id, err);
         if (result < 0)
             return result;
-        if (column->kind == RP_KIND_EVENT)
+        if (column->kind == RP_KIND_EVENT || column->kind == RP_KIND_EVENT_BOTH)
             *ret_correlation_id =
                 *(const int64_t *)(const void *)((const char *)row + column->offset);
     }

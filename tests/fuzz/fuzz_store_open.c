@@ -28,6 +28,7 @@ static void walk(struct rp_store *s, struct rp_err *err)
     const struct rp_row_kernel *kernels;
     const struct rp_row_agent *agents;
     const struct rp_row_copy *copies;
+    const struct rp_row_counter *counters;
     size_t count, i;
 
     if (rp_store_agents(s, &agents, &count, err) == 0)
@@ -51,6 +52,9 @@ static void walk(struct rp_store *s, struct rp_err *err)
     if (rp_store_copies(s, &copies, &count, err) == 0)
         for (i = 0; i < count; i++)
             touch(copies[i].name);
+    if (rp_store_counters(s, &counters, &count, err) == 0)
+        for (i = 0; i < count; i++)
+            touch(counters[i].name);
 }
 
 static void walk_rest(struct rp_store *s, struct rp_err *err)
