@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../timing/cost.h"
 #include "order.h"
 
 enum { BUCKETS = 256 };
@@ -131,6 +132,8 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
         in.size_bytes = 4;
     rp_order_bind(&in);
+    in.issue_cycles = rp_cost_cycles[in.cost_class];
+    in.slot_bytes = (uint16_t)(in.size_bytes / 4 * sizeof in);
 
     /* Others may look at fn meanwhile: it is written last, and nothing else of it is touched. */
     const size_t fn_bytes = sizeof in.fn;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../isa/ops.h"
-#include "../timing/cost.h"
 #include "guard.h"
 #include "hand.h"
 #include "slot.h"
@@ -73,14 +72,21 @@ static int skip_vector(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
+/* Whether it names registers that the wave has not, or VSKIP is on. */
+static inline bool is_beyond(const struct rp_wave *w, const struct rp_insn *in)
+{
+    return in->vgpr_top > w->vgpr_count || in->agpr_top > w->agpr_count;
+}
+
 /*
  * Executes up to *budget instructions of one wave, counting it down. Returns the step that ended
- * the turn; NEXT = budget used up.
+ * the turn; NEXT = budget used up. Not inlined: the loop needs all of the CPU's registers.
  */
-static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
+static __attribute__((noinline)) int run_wave(struct rp_hand *h, struct rp_wave *w,
+                                              uint32_t *budget)
 {
     uint32_t left = *budget;
-    uint64_t cycles = 0;
+    uint64_t cycles = 0, pc = w->pc;
     int step = RP_STEP_NEXT;
     while (left) {
         struct rp_code_page *page = page_of(h, w);
@@ -88,39 +94,47 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
             step = RP_STEP_FAULT;
             break;
         }
-        struct rp_insn *insns = page->insn;
-        uint64_t base_va = page->base_va, offset;
-        while (left && (offset = w->pc - base_va) < RP_CODE_PAGE_BYTES) {
-            const struct rp_insn *in = &insns[offset / 4];
+        const struct rp_insn *in = &page->insn[(pc - page->base_va) / 4];
+        const struct rp_insn *const end = page->insn + RP_CODE_PAGE_INSNS;
+        do {
             rp_insn_fn *fn = __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE);
             if (__builtin_expect(!fn, 0)) {
-                rp_code_decode(page, (unsigned)(offset / 4));
+                rp_code_decode(page, (unsigned)(in - page->insn));
                 continue;
             }
-            if (__builtin_expect(in->vgpr_top > w->vgpr_count || in->agpr_top > w->agpr_count, 0)) {
-                if (w->gpr_idx & RP_VALU_SKIP)
-                    fn = skip_vector;
-                else {
+            if (__builtin_expect(is_beyond(w, in), 0)) {
+                if (!(w->gpr_idx & RP_VALU_SKIP)) {
                     step = register_fault(w, in);
                     goto out;
                 }
+                fn = skip_vector;
             }
-            w->pc += in->size_bytes;
-            unsigned cost = rp_cost_cycles[in->cost_class];
-            cycles += cost;
-            w->cycles += cost;
+            const uint64_t next = pc + in->size_bytes;
+            w->pc = next;
+            w->cycles += in->issue_cycles;
+            cycles += in->issue_cycles;
             left--;
             step = fn(w, in);
             if (__builtin_expect(step != RP_STEP_NEXT, 0)) {
                 if (step == RP_STEP_TURN) { /* as if it had not been reached */
                     w->pc -= in->size_bytes;
-                    cycles -= cost;
-                    w->cycles -= cost;
+                    w->cycles -= in->issue_cycles;
+                    cycles -= in->issue_cycles;
                     left++;
                 }
                 goto out;
             }
-        }
+            pc = w->pc;
+            if (pc == next) {
+                in = (const struct rp_insn *)((const char *)in + in->slot_bytes);
+                if (in >= end)
+                    break;
+            } else { /* a branch */
+                if (pc - page->base_va >= RP_CODE_PAGE_BYTES)
+                    break;
+                in = &page->insn[(pc - page->base_va) / 4];
+            }
+        } while (left);
     }
 out:
     h->counts.wave_insts += *budget - left;

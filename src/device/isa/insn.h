@@ -55,7 +55,8 @@ struct rp_opnd {
     uint8_t dwords; /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
     uint8_t index;  /**< first register; CONST: source encoding it came from (255 literal) or 0 */
     uint8_t type;   /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
-    uint64_t imm;   /**< value of a CONST */
+    uint64_t imm;   /**< value of a CONST; VGPR, where rp_valu_fast_find has found a handler: bytes
+                         from the first register's row */
 };
 
 /** Operand types. Size is in the name; B is untyped bits. */
@@ -141,14 +142,16 @@ struct rp_insn {
     rp_insn_fn *gated; /**< the handler when fn is a gate in front of it (exec/order.h) */
     uint16_t op;       /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;       /**< enum rp_fmt */
-    uint8_t size_bytes; /**< 4, 8, 12 or 16 */
-    uint8_t cost_class; /**< enum rp_cost (timing/cost.h) */
-    uint8_t seg;        /**< enum rp_seg */
-    uint8_t neg;        /**< bit i: negate src[i]; VOP3P: neg_lo */
-    uint8_t abs;        /**< bit i: |src[i]|; VOP3P: neg_hi */
-    uint8_t op_sel;     /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
-    uint8_t op_sel_hi;  /**< VOP3P */
-    uint8_t omod;       /**< 0 none, 1 *2, 2 *4, 3 /2 */
+    uint8_t size_bytes;   /**< 4, 8, 12 or 16 */
+    uint8_t cost_class;   /**< enum rp_cost (timing/cost.h) */
+    uint8_t issue_cycles; /**< of that class, and: */
+    uint16_t slot_bytes;  /**< from here to the next instruction in a code page (exec/code.c) */
+    uint8_t seg;          /**< enum rp_seg */
+    uint8_t neg;          /**< bit i: negate src[i]; VOP3P: neg_lo */
+    uint8_t abs;          /**< bit i: |src[i]|; VOP3P: neg_hi */
+    uint8_t op_sel;       /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
+    uint8_t op_sel_hi;    /**< VOP3P */
+    uint8_t omod;         /**< 0 none, 1 *2, 2 *4, 3 /2 */
     /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp, v_bitop3 its
      * truth table in cbsz. */
     uint8_t cbsz, abid, blgp;

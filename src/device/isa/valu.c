@@ -225,6 +225,13 @@ static bool only_packed_f32(const struct rp_insn *in)
     return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF32 && !(in->flags & RP_IF_DSTMOD);
 }
 
+/* For the fast handlers, which have no other use for it. */
+static void note_row(struct rp_opnd *o)
+{
+    if (o->kind == RP_OPND_VGPR)
+        o->imm = o->index * sizeof(uint32_t[RP_LANES]);
+}
+
 /* The handler with the arithmetic inside, where there is one and the CPU can. */
 static void choose_fast_way(struct rp_insn *in)
 {
@@ -238,8 +245,12 @@ static void choose_fast_way(struct rp_insn *in)
         fast = rp_valu_fast_find(in, in->neg || in->abs);
     else if (only_signs(in))
         fast = rp_valu_fast_find(in, true);
-    if (fast)
-        in->fn = fast;
+    if (!fast)
+        return;
+    in->fn = fast;
+    note_row(&in->dst);
+    for (unsigned i = 0; i < 3; i++)
+        note_row(&in->src[i]);
 }
 
 static void choose_short_way(struct rp_insn *in)

@@ -28,9 +28,10 @@ struct quad {
         (r).q3 = f((a).q3, (b).q3, (c).q3);                                                        \
     } while (0)
 
-ALWAYS bool goes_long_way(const struct rp_wave *w, const struct rp_insn *in)
+/* Who executes instructions has seen to it that their registers exist (exec/run.c). */
+ALWAYS bool goes_long_way(const struct rp_wave *w)
 {
-    return __builtin_expect(w->gpr_idx || in->vgpr_top > w->vgpr_count, 0);
+    return __builtin_expect(w->gpr_idx != 0, 0);
 }
 
 ALWAYS struct quad load(const uint32_t *row)
@@ -39,12 +40,17 @@ ALWAYS struct quad load(const uint32_t *row)
                          _mm512_load_si512(row + 32), _mm512_load_si512(row + 48)};
 }
 
+ALWAYS uint32_t *row_of(const struct rp_wave *w, const struct rp_opnd *o)
+{
+    return (uint32_t *)(void *)((char *)w->vgpr + o->imm);
+}
+
 /* Dword @p part of a source; @p scalar, a constant at every use: it is an SGPR or a constant. */
 ALWAYS struct quad fetch(const struct rp_wave *w, const struct rp_opnd *o, bool scalar,
                          unsigned part)
 {
     if (!scalar)
-        return load(w->vgpr[o->index + part]);
+        return load(row_of(w, o) + part * RP_LANES);
     const char *constant = (const char *)&o->imm + part * 4;
     const char *at = o->kind == RP_OPND_SGPR ? (const char *)&w->sgpr[o->index + part] : constant;
     uint32_t value;
@@ -75,19 +81,32 @@ ALWAYS struct quad source(const struct rp_wave *w, const struct rp_insn *in, uns
     return signs ? sign(v, in->neg >> i & 1, in->abs >> i & 1) : v;
 }
 
-ALWAYS void store(uint32_t *row, struct quad v, uint64_t exec)
+ALWAYS void store_all(uint32_t *row, struct quad v)
 {
-    if (__builtin_expect(exec != ~0ull, 0)) {
-        const struct quad old = load(row);
-        v.q0 = _mm512_mask_blend_epi32((__mmask16)exec, old.q0, v.q0);
-        v.q1 = _mm512_mask_blend_epi32((__mmask16)(exec >> 16), old.q1, v.q1);
-        v.q2 = _mm512_mask_blend_epi32((__mmask16)(exec >> 32), old.q2, v.q2);
-        v.q3 = _mm512_mask_blend_epi32((__mmask16)(exec >> 48), old.q3, v.q3);
-    }
     _mm512_store_si512(row, v.q0);
     _mm512_store_si512(row + 16, v.q1);
     _mm512_store_si512(row + 32, v.q2);
     _mm512_store_si512(row + 48, v.q3);
+}
+
+/* Apart, so that the way of a full EXEC is short; no masked stores, for which loads soon after
+ * would wait. */
+static __attribute__((noinline)) void store_some(uint32_t *row, uint64_t exec, __m512i q0,
+                                                 __m512i q1, __m512i q2, __m512i q3)
+{
+    const struct quad old = load(row);
+    store_all(row, (struct quad){_mm512_mask_blend_epi32((__mmask16)exec, old.q0, q0),
+                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 16), old.q1, q1),
+                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 32), old.q2, q2),
+                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 48), old.q3, q3)});
+}
+
+ALWAYS void store(uint32_t *row, struct quad v, uint64_t exec)
+{
+    if (__builtin_expect(exec == ~0ull, 1))
+        store_all(row, v);
+    else
+        store_some(row, exec, v.q0, v.q1, v.q2, v.q3);
 }
 
 ALWAYS uint64_t mask64(__mmask16 m0, __mmask16 m1, __mmask16 m2, __mmask16 m3)
@@ -171,7 +190,7 @@ enum nan_care { NAN_NEVER, NAN_RESULT, NAN_SOURCE };
 ALWAYS int arith(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                  bool signs, enum nan_care care, arith_fn *f)
 {
-    if (goes_long_way(w, in))
+    if (goes_long_way(w))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = source(w, in, 0, scalars, signs);
@@ -182,14 +201,14 @@ ALWAYS int arith(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsign
     if ((care == NAN_RESULT && __builtin_expect(any_nan(r), 0)) ||
         (care == NAN_SOURCE && __builtin_expect(unordered(a, b), 0)))
         return rp_valu_signed(w, in);
-    store(w->vgpr[in->dst.index], r, exec);
+    store(row_of(w, &in->dst), r, exec);
     return RP_STEP_NEXT;
 }
 
 ALWAYS int compare(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool signs,
                    compare_fn *f)
 {
-    if (goes_long_way(w, in))
+    if (goes_long_way(w))
         return rp_valu_cmp(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = source(w, in, 0, scalars, signs), b = source(w, in, 1, scalars, signs);
@@ -200,7 +219,7 @@ ALWAYS int compare(struct rp_wave *w, const struct rp_insn *in, unsigned scalars
 
 ALWAYS int masked(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, masked_fn *f)
 {
-    if (goes_long_way(w, in))
+    if (goes_long_way(w))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const uint64_t m = in->src[3].kind == RP_OPND_NONE ? 0 : rp_opnd_u64(w, &in->src[3]);
@@ -211,7 +230,7 @@ ALWAYS int masked(struct rp_wave *w, const struct rp_insn *in, unsigned scalars,
     r.q1 = f(a.q1, b.q1, (__mmask16)(m >> 16), &c1);
     r.q2 = f(a.q2, b.q2, (__mmask16)(m >> 32), &c2);
     r.q3 = f(a.q3, b.q3, (__mmask16)(m >> 48), &c3);
-    store(w->vgpr[in->dst.index], r, exec);
+    store(row_of(w, &in->dst), r, exec);
     if (in->sdst.kind != RP_OPND_NONE)
         rp_sgpr64_set(w, in->sdst.index, mask64(c0, c1, c2, c3) & exec);
     return RP_STEP_NEXT;
@@ -231,7 +250,7 @@ ALWAYS struct quad half(const struct rp_wave *w, const struct rp_insn *in, unsig
 ALWAYS int packed(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                   bool signs, arith_fn *f)
 {
-    if (goes_long_way(w, in))
+    if (goes_long_way(w))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     struct quad lo, hi;
@@ -247,7 +266,7 @@ ALWAYS int packed(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
     EACH(hi, f, a, b, c);
     if (__builtin_expect(unordered(lo, hi), 0))
         return rp_valu_packed_f32(w, in);
-    uint32_t *const row = w->vgpr[in->dst.index];
+    uint32_t *const row = row_of(w, &in->dst);
     store(row, lo, exec);
     store(row + RP_LANES, hi, exec);
     return RP_STEP_NEXT;
@@ -278,7 +297,7 @@ ALWAYS struct wide shifted(struct wide a, __m512i by)
 /* v_mad_u64_u32 (@p shift false) and v_lshl_add_u64. */
 ALWAYS int wide(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool shift)
 {
-    if (goes_long_way(w, in))
+    if (goes_long_way(w))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = fetch(w, &in->src[0], scalars & 1, 0);
@@ -301,8 +320,8 @@ ALWAYS int wide(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, b
     PART(q2, k2);
     PART(q3, k3);
 #undef PART
-    store(w->vgpr[in->dst.index], lo, exec);
-    store(w->vgpr[in->dst.index + 1], hi, exec);
+    store(row_of(w, &in->dst), lo, exec);
+    store(row_of(w, &in->dst) + RP_LANES, hi, exec);
     if (!shift)
         rp_sgpr64_set(w, in->sdst.index, mask64(k0, k1, k2, k3) & exec);
     return RP_STEP_NEXT;
