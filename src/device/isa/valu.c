@@ -239,7 +239,9 @@ static void choose_fast_way(struct rp_insn *in)
     if (!rp_lane_find_level("v_mov_b32", RP_LANE_V4) || in->fn == rp_valu_cmpx)
         return;
     rp_insn_fn *fast = NULL;
-    if (!modified)
+    if (in->fn == rp_valu_mix)
+        fast = rp_valu_fast_mix(in);
+    else if (!modified)
         fast = rp_valu_fast_find(in, false);
     else if (only_packed_f32(in))
         fast = rp_valu_fast_find(in, in->neg || in->abs);
@@ -300,6 +302,7 @@ void rp_valu_bind(struct rp_insn *in)
     if (in->fn == rp_valu_mix) {
         narrow_constants(in);
         in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
+        choose_fast_way(in);
         return;
     }
     if (in->fn != rp_valu && in->fn != rp_valu_cmp && in->fn != rp_valu_cmpx)

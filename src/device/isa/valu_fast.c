@@ -1,134 +1,5 @@
-/*
- * Compiled for x86-64-v4 (see CMakeLists.txt). A row is four CPU registers; every result of an
- * instruction is known before the first is stored, so that rows may overlap and an instruction can
- * still go another way when a NaN turns up: which NaN wins is the lane kernels' business.
- */
-#include "valu_fast.h"
-
-#include "valu.h"
-
-#define ALWAYS   static inline __attribute__((always_inline))
-#define ALL_ONES _mm512_set1_epi32(-1)
-#define BITS(x)  _mm512_castps_si512(x)
-#define FLOAT(x) _mm512_castsi512_ps(x)
-#define LOW5(x)  _mm512_and_si512(x, _mm512_set1_epi32(31))
-#define LOW24(x) _mm512_and_si512(x, _mm512_set1_epi32(0xffffff))
-
-/** One row: lanes 0..15, 16..31 and so on. */
-struct quad {
-    __m512i q0, q1, q2, q3;
-};
-
-/* r = f(a, b, c) for the four parts of quads. */
-#define EACH(r, f, a, b, c)                                                                        \
-    do {                                                                                           \
-        (r).q0 = f((a).q0, (b).q0, (c).q0);                                                        \
-        (r).q1 = f((a).q1, (b).q1, (c).q1);                                                        \
-        (r).q2 = f((a).q2, (b).q2, (c).q2);                                                        \
-        (r).q3 = f((a).q3, (b).q3, (c).q3);                                                        \
-    } while (0)
-
-/* Who executes instructions has seen to it that their registers exist (exec/run.c). */
-ALWAYS bool goes_long_way(const struct rp_wave *w)
-{
-    return __builtin_expect(w->gpr_idx != 0, 0);
-}
-
-ALWAYS struct quad load(const uint32_t *row)
-{
-    return (struct quad){_mm512_load_si512(row), _mm512_load_si512(row + 16),
-                         _mm512_load_si512(row + 32), _mm512_load_si512(row + 48)};
-}
-
-ALWAYS uint32_t *row_of(const struct rp_wave *w, const struct rp_opnd *o)
-{
-    return (uint32_t *)(void *)((char *)w->vgpr + o->imm);
-}
-
-/* Dword @p part of a source; @p scalar, a constant at every use: it is an SGPR or a constant. */
-ALWAYS struct quad fetch(const struct rp_wave *w, const struct rp_opnd *o, bool scalar,
-                         unsigned part)
-{
-    if (!scalar)
-        return load(row_of(w, o) + part * RP_LANES);
-    const char *constant = (const char *)&o->imm + part * 4;
-    const char *at = o->kind == RP_OPND_SGPR ? (const char *)&w->sgpr[o->index + part] : constant;
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    const __m512i v = _mm512_set1_epi32((int)value);
-    return (struct quad){v, v, v, v};
-}
-
-ALWAYS __m512i with_sign(__m512i v, __m512i keep, __m512i flip)
-{
-    return _mm512_xor_si512(_mm512_and_si512(v, keep), flip);
-}
-
-/* abs, then neg. */
-ALWAYS struct quad sign(struct quad v, bool neg, bool abs)
-{
-    const __m512i keep = _mm512_set1_epi32((int)~((uint32_t)abs << 31));
-    const __m512i flip = _mm512_set1_epi32((int)((uint32_t)neg << 31));
-    return (struct quad){with_sign(v.q0, keep, flip), with_sign(v.q1, keep, flip),
-                         with_sign(v.q2, keep, flip), with_sign(v.q3, keep, flip)};
-}
-
-/* Source @p i of an instruction without packed operands. */
-ALWAYS struct quad source(const struct rp_wave *w, const struct rp_insn *in, unsigned i,
-                          unsigned scalars, bool signs)
-{
-    const struct quad v = fetch(w, &in->src[i], scalars >> i & 1, 0);
-    return signs ? sign(v, in->neg >> i & 1, in->abs >> i & 1) : v;
-}
-
-ALWAYS void store_all(uint32_t *row, struct quad v)
-{
-    _mm512_store_si512(row, v.q0);
-    _mm512_store_si512(row + 16, v.q1);
-    _mm512_store_si512(row + 32, v.q2);
-    _mm512_store_si512(row + 48, v.q3);
-}
-
-/* Apart, so that the way of a full EXEC is short; no masked stores, for which loads soon after
- * would wait. */
-static __attribute__((noinline)) void store_some(uint32_t *row, uint64_t exec, __m512i q0,
-                                                 __m512i q1, __m512i q2, __m512i q3)
-{
-    const struct quad old = load(row);
-    store_all(row, (struct quad){_mm512_mask_blend_epi32((__mmask16)exec, old.q0, q0),
-                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 16), old.q1, q1),
-                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 32), old.q2, q2),
-                                 _mm512_mask_blend_epi32((__mmask16)(exec >> 48), old.q3, q3)});
-}
-
-ALWAYS void store(uint32_t *row, struct quad v, uint64_t exec)
-{
-    if (__builtin_expect(exec == ~0ull, 1))
-        store_all(row, v);
-    else
-        store_some(row, exec, v.q0, v.q1, v.q2, v.q3);
-}
-
-ALWAYS uint64_t mask64(__mmask16 m0, __mmask16 m1, __mmask16 m2, __mmask16 m3)
-{
-    return m0 | (uint64_t)m1 << 16 | (uint64_t)m2 << 32 | (uint64_t)m3 << 48;
-}
-
-/* Whether any two floats in the same place of a and b have a NaN between them. */
-ALWAYS bool unordered(struct quad a, struct quad b)
-{
-    const __mmask16 k0 = _mm512_cmp_ps_mask(FLOAT(a.q0), FLOAT(b.q0), _CMP_UNORD_Q);
-    const __mmask16 k1 = _mm512_cmp_ps_mask(FLOAT(a.q1), FLOAT(b.q1), _CMP_UNORD_Q);
-    const __mmask16 k2 = _mm512_cmp_ps_mask(FLOAT(a.q2), FLOAT(b.q2), _CMP_UNORD_Q);
-    const __mmask16 k3 = _mm512_cmp_ps_mask(FLOAT(a.q3), FLOAT(b.q3), _CMP_UNORD_Q);
-    return !_kortestz_mask16_u8(_kor_mask16(k0, k1), _kor_mask16(k2, k3));
-}
-
-ALWAYS bool any_nan(struct quad v)
-{
-    return !_kortestz_mask16_u8(_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q1), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q3), _CMP_UNORD_Q));
-}
+/* Compiled for x86-64-v4 (see CMakeLists.txt). */
+#include "valu_fast_row.h"
 
 struct wide {
     __m512i lo, hi;
@@ -143,6 +14,47 @@ ALWAYS struct wide product(__m512i a, __m512i b)
                          _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd)};
 }
 
+/* Toward zero; NaN gives 0, what is too large the end of the range. */
+ALWAYS __m512i to_i32(__m512 v)
+{
+    const __mmask16 ordered = _mm512_cmp_ps_mask(v, v, _CMP_ORD_Q);
+    const __mmask16 large = _mm512_cmp_ps_mask(v, _mm512_set1_ps(0x1p31f), _CMP_GE_OQ);
+    return _mm512_mask_mov_epi32(_mm512_maskz_cvttps_epi32(ordered, v), large,
+                                 _mm512_set1_epi32(INT32_MAX));
+}
+
+ALWAYS __m512i to_u32(__m512 v)
+{
+    const __mmask16 positive = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_GT_OQ);
+    return _mm512_maskz_cvttps_epu32(positive, v); /* too large: all ones */
+}
+
+ALWAYS __m512i to_f16(__m512 v)
+{
+    return _mm512_cvtepu16_epi32(_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+/* The low 32 bits of a:b shifted right, by less than 32. */
+ALWAYS __m512i align(__m512i a, __m512i b, __m512i by)
+{
+    const __m512i rest = _mm512_sub_epi32(_mm512_set1_epi32(32), by); /* 32 shifts all out */
+    return _mm512_or_si512(_mm512_srlv_epi32(b, by), _mm512_sllv_epi32(a, rest));
+}
+
+/* @p width bits from the low end, with their sign; none give 0. */
+ALWAYS __m512i low_signed(__m512i v, __m512i width)
+{
+    const __m512i drop = LOW5(_mm512_sub_epi32(_mm512_set1_epi32(32), width));
+    return _mm512_maskz_srav_epi32(_mm512_test_epi32_mask(width, width), _mm512_sllv_epi32(v, drop),
+                                   drop);
+}
+
+ALWAYS __m512i byte_f32(__m512i v, unsigned byte)
+{
+    return BITS(_mm512_cvtepi32_ps(
+        _mm512_and_si512(_mm512_srli_epi32(v, 8 * byte), _mm512_set1_epi32(0xff))));
+}
+
 /* The arithmetic of each row of valu_fast.def, as a function. */
 #define RP_FAST_I(n, name, ...)                                                                    \
     ALWAYS __m512i do_##name(__m512i a, __m512i b, __m512i c)                                      \
@@ -154,7 +66,7 @@ ALWAYS struct wide product(__m512i a, __m512i b)
     ALWAYS __m512i do_##name(__m512i x, __m512i y, __m512i z)                                      \
     {                                                                                              \
         const __m512 a = FLOAT(x), b = FLOAT(y), c = FLOAT(z);                                     \
-        (void)c;                                                                                   \
+        (void)b, (void)c;                                                                          \
         return BITS(__VA_ARGS__);                                                                  \
     }
 #define RP_FAST_S(name, ...) RP_FAST_F(2, name, __VA_ARGS__)
@@ -181,7 +93,6 @@ ALWAYS struct wide product(__m512i a, __m512i b)
     }
 #include "valu_fast.def"
 
-typedef __m512i arith_fn(__m512i a, __m512i b, __m512i c);
 typedef __mmask16 compare_fn(__m512i a, __m512i b);
 typedef __m512i masked_fn(__m512i a, __m512i b, __mmask16 m, __mmask16 *ret_carry);
 
@@ -200,9 +111,17 @@ ALWAYS int arith(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsign
     EACH(r, f, a, b, c);
     if ((care == NAN_RESULT && __builtin_expect(any_nan(r), 0)) ||
         (care == NAN_SOURCE && __builtin_expect(unordered(a, b), 0)))
-        return rp_valu_signed(w, in);
+        return n == 1 || in->src[3].kind != RP_OPND_NONE ? rp_valu(w, in) : rp_valu_signed(w, in);
     store(row_of(w, &in->dst), r, exec);
     return RP_STEP_NEXT;
+}
+
+/* v_div_fmas_f32 scales where its mask says so, which is seldom. */
+ALWAYS int div_fmas(struct rp_wave *w, const struct rp_insn *in, unsigned scalars)
+{
+    if (rp_opnd_u64(w, &in->src[3]) != 0)
+        return rp_valu(w, in);
+    return arith(w, in, 3, scalars, false, NAN_RESULT, do_v_fma_f32);
 }
 
 ALWAYS int compare(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool signs,
@@ -329,25 +248,6 @@ ALWAYS int wide(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, b
 
 /* ---- one handler per opcode, kinds of sources and signs ---- */
 
-#define HANDLER(name, scalars, signs, call)                                                        \
-    static int name##_##scalars##signs(struct rp_wave *w, const struct rp_insn *in)                \
-    {                                                                                              \
-        return call;                                                                               \
-    }
-#define KINDS_1(H, name, signs, ...)                                                               \
-    H(name, 0, signs, __VA_ARGS__)                                                                 \
-    H(name, 1, signs, __VA_ARGS__)
-#define KINDS_2(H, name, signs, ...)                                                               \
-    KINDS_1(H, name, signs, __VA_ARGS__)                                                           \
-    H(name, 2, signs, __VA_ARGS__)                                                                 \
-    H(name, 3, signs, __VA_ARGS__)
-#define KINDS_3(H, name, signs, ...)                                                               \
-    KINDS_2(H, name, signs, __VA_ARGS__)                                                           \
-    H(name, 4, signs, __VA_ARGS__)                                                                 \
-    H(name, 5, signs, __VA_ARGS__)                                                                 \
-    H(name, 6, signs, __VA_ARGS__)                                                                 \
-    H(name, 7, signs, __VA_ARGS__)
-
 #define ARITH(name, scalars, signs, n, care)                                                       \
     HANDLER(name, scalars, signs, arith(w, in, n, scalars, signs, care, do_##name))
 #define COMPARE(name, scalars, signs, _)                                                           \
@@ -356,6 +256,7 @@ ALWAYS int wide(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, b
     HANDLER(name, scalars, signs, masked(w, in, scalars, do_##name))
 #define PACKED(name, scalars, signs, n, single)                                                    \
     HANDLER(name, scalars, signs, packed(w, in, n, scalars, signs, do_##single))
+#define DIV_FMAS(name, scalars, signs, _) HANDLER(name, scalars, signs, div_fmas(w, in, scalars))
 #define WIDE(name, scalars, signs, shift) HANDLER(name, scalars, signs, wide(w, in, scalars, shift))
 
 #define RP_FAST_I(n, name, ...) KINDS_##n(ARITH, name, 0, n, NAN_NEVER)
@@ -374,20 +275,11 @@ KINDS_2(PACKED, v_pk_mul_f32, 0, 2, v_mul_f32)
 KINDS_2(PACKED, v_pk_mul_f32, 1, 2, v_mul_f32)
 KINDS_3(PACKED, v_pk_fma_f32, 0, 3, v_fma_f32)
 KINDS_3(PACKED, v_pk_fma_f32, 1, 3, v_fma_f32)
+KINDS_3(DIV_FMAS, v_div_fmas_f32, 0, )
 KINDS_3(WIDE, v_mad_u64_u32, 0, false)
 KINDS_3(WIDE, v_lshl_add_u64, 0, true)
 
-struct row {
-    uint16_t op;          /**< enum rp_op */
-    rp_insn_fn *fn[2][8]; /**< by signs, then a bit per source that is no VGPR; NULL: none */
-};
-
-#define ENTRY(name, scalars, signs, ...) [signs][scalars] = name##_##scalars##signs,
-#define PLAIN_ROW(n, name)               {RP_OP_##name, {KINDS_##n(ENTRY, name, 0, )}},
-#define SIGNS_ROW(n, name)                                                                         \
-    {RP_OP_##name, {KINDS_##n(ENTRY, name, 0, ) KINDS_##n(ENTRY, name, 1, )}},
-
-static const struct row rows[] = {
+static const struct rp_fast_row rows[] = {
 #define RP_FAST_I(n, name, ...) PLAIN_ROW(n, name)
 #define RP_FAST_F(n, name, ...) SIGNS_ROW(n, name)
 #define RP_FAST_S(name, ...)    SIGNS_ROW(2, name)
@@ -396,7 +288,7 @@ static const struct row rows[] = {
 #define RP_FAST_M(name, ...)    PLAIN_ROW(2, name)
 #include "valu_fast.def"
     SIGNS_ROW(2, v_pk_add_f32) SIGNS_ROW(2, v_pk_mul_f32) SIGNS_ROW(3, v_pk_fma_f32)
-        PLAIN_ROW(3, v_mad_u64_u32) PLAIN_ROW(3, v_lshl_add_u64)};
+        PLAIN_ROW(3, v_div_fmas_f32) PLAIN_ROW(3, v_mad_u64_u32) PLAIN_ROW(3, v_lshl_add_u64)};
 
 rp_insn_fn *rp_valu_fast_find(const struct rp_insn *in, bool signs)
 {
@@ -418,5 +310,5 @@ rp_insn_fn *rp_valu_fast_find(const struct rp_insn *in, bool signs)
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].op == in->op)
             return rows[i].fn[signs][scalars];
-    return NULL;
+    return rp_fast_wide_find(in->op, signs, scalars);
 }

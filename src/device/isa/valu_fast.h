@@ -19,4 +19,7 @@
  */
 rp_insn_fn *rp_valu_fast_find(const struct rp_insn *in, bool signs);
 
+/** The same for v_fma_mix_f32, v_fma_mixlo_f16 and v_fma_mixhi_f16. */
+rp_insn_fn *rp_valu_fast_mix(const struct rp_insn *in);
+
 #endif

@@ -17,9 +17,17 @@ static const struct op {
 #define RP_FAST_CF(name, ...)   {RP_OP_##name, 2, COMPARED_SIGNED},
 #define RP_FAST_M(name, ...)    {RP_OP_##name, 2, CARRYING},
 #include "device/isa/valu_fast.def"
-    {RP_OP_v_pk_add_f32, 2, PACKED}, {RP_OP_v_pk_mul_f32, 2, PACKED},
-    {RP_OP_v_pk_fma_f32, 3, PACKED}, {RP_OP_v_mad_u64_u32, 3, WIDE},
-    {RP_OP_v_lshl_add_u64, 3, WIDE},
+#define RP_FAST_H(n, name, f)   {RP_OP_##name, n, ONE_ROW},
+#define RP_FAST_P(n, name, f)   {RP_OP_##name, n, ONE_ROW},
+#define RP_FAST_D(n, name, ...) {RP_OP_##name, n, SIGNED},
+#define RP_FAST_L(name, ...)    {RP_OP_##name, 2, WIDE},
+#define RP_FAST_CW(name, ...)   {RP_OP_##name, 2, COMPARED},
+#define RP_FAST_CD(name, ...)   {RP_OP_##name, 2, COMPARED_SIGNED},
+#define RP_FAST_W(name, ...)    {RP_OP_##name, 1, WIDE},
+#include "device/isa/valu_fast_wide.def"
+    {RP_OP_v_div_fmas_f32, 3, CARRYING}, {RP_OP_v_pk_add_f32, 2, PACKED},
+    {RP_OP_v_pk_mul_f32, 2, PACKED},     {RP_OP_v_pk_fma_f32, 3, PACKED},
+    {RP_OP_v_mad_u64_u32, 3, WIDE},      {RP_OP_v_lshl_add_u64, 3, WIDE},
 };
 
 static struct fixture f, before;
@@ -111,6 +119,8 @@ static uint32_t expected_dword(const struct op *o, const struct rp_insn *in, uns
                ((uint32_t)((part ? in->abs : in->neg) >> i & 1) << 31);
     }
     uint32_t v = dword(&in->src[i], part, lane);
+    if (part + 1u < in->src[i].dwords) /* the sign is in the last */
+        return v;
     if (in->abs >> i & 1)
         v &= 0x7fffffff;
     return v ^ ((uint32_t)(in->neg >> i & 1) << 31);
