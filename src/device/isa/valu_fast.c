@@ -101,7 +101,7 @@ enum nan_care { NAN_NEVER, NAN_RESULT, NAN_SOURCE };
 ALWAYS int arith(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                  bool signs, enum nan_care care, arith_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = source(w, in, 0, scalars, signs);
@@ -127,7 +127,7 @@ ALWAYS int div_fmas(struct rp_wave *w, const struct rp_insn *in, unsigned scalar
 ALWAYS int compare(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool signs,
                    compare_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu_cmp(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = source(w, in, 0, scalars, signs), b = source(w, in, 1, scalars, signs);
@@ -138,7 +138,7 @@ ALWAYS int compare(struct rp_wave *w, const struct rp_insn *in, unsigned scalars
 
 ALWAYS int masked(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, masked_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const uint64_t m = in->src[3].kind == RP_OPND_NONE ? 0 : rp_opnd_u64(w, &in->src[3]);
@@ -169,7 +169,7 @@ ALWAYS struct quad half(const struct rp_wave *w, const struct rp_insn *in, unsig
 ALWAYS int packed(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                   bool signs, arith_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     struct quad lo, hi;
@@ -216,7 +216,7 @@ ALWAYS struct wide shifted(struct wide a, __m512i by)
 /* v_mad_u64_u32 (@p shift false) and v_lshl_add_u64. */
 ALWAYS int wide(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool shift)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = fetch(w, &in->src[0], scalars & 1, 0);

@@ -35,10 +35,9 @@ struct quad {
         (r).q3 = f((a).q3, (b).q3, (c).q3);                                                        \
     } while (0)
 
-/* Who executes instructions has seen to it that their registers exist (exec/run.c). */
-ALWAYS bool goes_long_way(const struct rp_wave *w)
+ALWAYS bool goes_long_way(const struct rp_wave *w, const struct rp_insn *in)
 {
-    return __builtin_expect(w->gpr_idx != 0, 0);
+    return __builtin_expect(w->gpr_idx || in->vgpr_top > w->vgpr_count, 0);
 }
 
 ALWAYS struct quad load(const uint32_t *row)

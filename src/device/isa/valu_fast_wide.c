@@ -101,7 +101,7 @@ ALWAYS __m512i both(__m512i a, __m512i b)
 ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                   bool two, arith_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad x = source(w, in, 0, scalars, false), y = source(w, in, 1, scalars, false);
@@ -152,7 +152,7 @@ ALWAYS __m512i placed(__m512i old, __m512i half, bool high)
 
 ALWAYS int mix(struct rp_wave *w, const struct rp_insn *in, enum mix_result to)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu_mix(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = mix_source(w, in, 0), b = mix_source(w, in, 1), c = mix_source(w, in, 2);
@@ -267,7 +267,7 @@ ALWAYS bool pair_has_nan(struct pair p)
 ALWAYS int pairs(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                  bool signs, bool shift, arith_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct rows2 x = source2(w, in, 0, scalars, signs, shift);
@@ -300,7 +300,7 @@ ALWAYS int pairs(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsign
 ALWAYS int compare2(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, bool signs,
                     wide_compare_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu_cmp(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct rows2 x = source2(w, in, 0, scalars, signs, false);
@@ -327,7 +327,7 @@ ALWAYS struct pair widen16(__m512i v, widen_fn *f)
 
 ALWAYS int widen(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, widen_fn *f)
 {
-    if (goes_long_way(w))
+    if (goes_long_way(w, in))
         return rp_valu(w, in);
     const uint64_t exec = RP_EXEC(w);
     const struct quad a = source(w, in, 0, scalars, false);

@@ -198,6 +198,8 @@ static void test_long_way(void **state)
         start(0);
         struct rp_insn in = instruction(&ops[i], 0, 0, 0);
         rp_valu_bind(&in);
+        in.vgpr_top = FIXTURE_VGPRS + 1;
+        assert_int_equal(in.fn(&f.wave, &in), RP_STEP_FAULT);
         f.wave.gpr_idx = RP_VALU_SKIP;
         before = f;
         assert_int_equal(in.fn(&f.wave, &in), RP_STEP_NEXT);
