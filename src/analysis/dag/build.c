@@ -1,5 +1,6 @@
 #include "build.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 /* An operation that ends this much behind the start of the next packet of its queue did not: the
  * firmware wrote the time late. More is true concurrency. */
 enum { LATE_END_NS = 2000 };
+
+static const int64_t latest_ns = INT64_MAX / 4 * 3, longest_ns = 366ll * 24 * 3600 * 1000000000;
 
 struct stream {
     uint32_t tail;  /* point of its last packet, or RP_DAG_NONE */
@@ -549,25 +552,43 @@ static void walk_all(struct build *b, struct walk *walks, size_t count)
     }
 }
 
-/* The first and the last time of the trace. */
-static bool find_window(const struct rp_dag_trace *trace, struct rp_dag *dag)
+struct window {
+    int64_t first_ns, last_ns;
+};
+
+static void widen(struct window *w, int64_t start_ns, int64_t end_ns)
 {
-    int64_t first = INT64_MAX, last = INT64_MIN;
+    w->first_ns = start_ns < w->first_ns ? start_ns : w->first_ns;
+    w->last_ns = end_ns > w->last_ns ? end_ns : w->last_ns;
+}
+
+/* The first and the last time of the trace. All are positive (trace.c); such that arithmetic with
+ * them cannot overflow, the last is not beyond what a clock can show, nor is the whole too long. */
+static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, struct rp_err *err)
+{
+    struct window calls_ops = {INT64_MAX, INT64_MIN}, all;
 
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct rp_dag_process *p = &trace->processes[i];
-        for (size_t k = 0; k < p->call_count; k++) {
-            first = p->calls[k].start_ns < first ? p->calls[k].start_ns : first;
-            last = p->calls[k].end_ns > last ? p->calls[k].end_ns : last;
-        }
-        for (size_t k = 0; k < p->op_count; k++) {
-            first = p->ops[k].start_ns < first ? p->ops[k].start_ns : first;
-            last = p->ops[k].end_ns > last ? p->ops[k].end_ns : last;
-        }
+        for (size_t k = 0; k < p->call_count; k++)
+            widen(&calls_ops, p->calls[k].start_ns, p->calls[k].end_ns);
+        for (size_t k = 0; k < p->op_count; k++)
+            widen(&calls_ops, p->ops[k].start_ns, p->ops[k].end_ns);
     }
-    dag->start_ns = first;
-    dag->end_ns = last;
-    return first <= last;
+    if (calls_ops.first_ns > calls_ops.last_ns)
+        return rp_fail(err, RP_BAD_INPUT, "the trace has neither kernels, copies nor HIP calls");
+    all = calls_ops;
+    for (size_t i = 0; i < trace->process_count; i++)
+        for (size_t k = 0; k < trace->processes[i].mark_count; k++)
+            widen(&all, trace->processes[i].marks[k].end_ns, trace->processes[i].marks[k].end_ns);
+    if (all.last_ns > latest_ns || all.last_ns - all.first_ns > longest_ns)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the trace reaches from %" PRId64 " to %" PRId64
+                       " ns, more than a year: its times are damaged. Record the program again",
+                       all.first_ns, all.last_ns);
+    dag->start_ns = calls_ops.first_ns;
+    dag->end_ns = calls_ops.last_ns;
+    return 0;
 }
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err)
@@ -581,8 +602,8 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (trace->process_count > UINT16_MAX)
         rc = rp_fail(err, RP_BAD_INPUT, "more than %d processes", UINT16_MAX);
-    else if (!find_window(trace, &dag))
-        rc = rp_fail(err, RP_BAD_INPUT, "the trace has neither kernels, copies nor HIP calls");
+    else
+        rc = find_window(trace, &dag, err);
     for (size_t i = 0; i < trace->process_count && rc == 0; i++)
         rc = begin_walk(&walks[i], &trace->processes[i], (uint16_t)i, err);
     if (rc == 0) {

@@ -11,7 +11,7 @@ enum { LANES = 8 };
 
 static int64_t scaled(int64_t duration_ns, const struct rp_dag_scenario *s)
 {
-    /* A duration of a month times the largest factor still fits. */
+    /* No trace is longer than a year (build.c): the product fits. */
     return s->num ? (duration_ns * s->den + s->num / 2) / s->num : 0;
 }
 

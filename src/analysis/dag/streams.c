@@ -88,15 +88,23 @@ static uint32_t created_streams(const struct rp_dag_process *p)
     return created;
 }
 
+/* The argument of a call that makes a stream is where the handle is to be put. */
+static bool names_stream(const struct rp_dag_call *call)
+{
+    return call->has_stream && call->kind != RP_DAG_CALL_STREAM_CREATE;
+}
+
 /* Handles that no operation shows get the streams that no other handle has, both in ascending
  * order; what is left over gets numbers of its own. */
 static void name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *s, bool *taken)
 {
+    const struct rp_dag_streams shown = *s; /* sorted, unlike what is put behind it */
     size_t known = s->handle_count;
     int32_t next = 1;
 
     for (size_t i = 0; i < p->call_count; i++)
-        if (p->calls[i].has_stream && rp_dag_stream_at(s, p->calls[i].stream, (uint32_t)i) < 0)
+        if (names_stream(&p->calls[i]) &&
+            rp_dag_stream_at(&shown, p->calls[i].stream, (uint32_t)i) < 0)
             s->handles[s->handle_count++] =
                 (struct rp_dag_handle){p->calls[i].stream, 0, INT32_MAX};
     qsort(s->handles + known, s->handle_count - known, sizeof *s->handles, by_handle);

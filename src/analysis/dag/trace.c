@@ -151,8 +151,9 @@ static uint32_t index_of(const int64_t *ids, uint32_t count, int64_t id)
     return k;
 }
 
-static int load_calls(struct rp_dag_process *p, const struct rp_dag_source *from,
-                      struct inners *inners, int64_t **ret_events, struct rp_err *err)
+static int load_calls(struct rp_dag_trace *trace, struct rp_dag_process *p,
+                      const struct rp_dag_source *from, struct inners *inners, int64_t **ret_events,
+                      struct rp_err *err)
 {
     const struct rp_row_region *rows;
     size_t count;
@@ -172,6 +173,10 @@ static int load_calls(struct rp_dag_process *p, const struct rp_dag_source *from
             continue;
         if (!is_hip_call(r->name)) {
             inners->list[inners->count++] = (struct inner){r->correlation_id, r->parent_id};
+            continue;
+        }
+        if (r->start_ns <= 0) {
+            trace->repairs.never_ended++;
             continue;
         }
         p->calls[p->call_count++] = (struct rp_dag_call){
@@ -399,8 +404,8 @@ static void join(struct rp_dag_process *p, const struct inners *inners)
     }
 }
 
-static int load_marks(struct rp_dag_process *p, const struct rp_dag_source *from,
-                      struct rp_err *err)
+static int load_marks(struct rp_dag_trace *trace, struct rp_dag_process *p,
+                      const struct rp_dag_source *from, struct rp_err *err)
 {
     const struct rp_row_hip_event *rows;
     size_t count;
@@ -411,14 +416,20 @@ static int load_marks(struct rp_dag_process *p, const struct rp_dag_source *from
     p->marks = malloc((count + 1) * sizeof *p->marks);
     if (!p->marks)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].guid_index == from->guid_index)
-            p->marks[p->mark_count++] = (struct rp_dag_mark){
-                .end_ns = rows[i].end_ns,
-                .correlation_id = rows[i].correlation_id,
-                .queue = small_id(rows[i].queue_id),
-                .stream = small_id(rows[i].stream_id),
-            };
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].guid_index != from->guid_index)
+            continue;
+        if (rows[i].end_ns <= 0) {
+            trace->repairs.never_ended++;
+            continue;
+        }
+        p->marks[p->mark_count++] = (struct rp_dag_mark){
+            .end_ns = rows[i].end_ns,
+            .correlation_id = rows[i].correlation_id,
+            .queue = small_id(rows[i].queue_id),
+            .stream = small_id(rows[i].stream_id),
+        };
+    }
     return 0;
 }
 
@@ -444,13 +455,13 @@ static int load_process(struct rp_dag_trace *trace, struct rp_dag_process *p,
     int rc;
 
     p->guid = rp_store_guid(from->store, from->guid_index);
-    rc = load_calls(p, from, &inners, &events, err);
+    rc = load_calls(trace, p, from, &inners, &events, err);
     if (rc == 0)
         rc = load_args(p, from, events, err);
     if (rc == 0)
         rc = load_ops(trace, p, from, err);
     if (rc == 0)
-        rc = load_marks(p, from, err);
+        rc = load_marks(trace, p, from, err);
     if (rc == 0)
         rc = count_queues(p, from, err);
     if (rc == 0)

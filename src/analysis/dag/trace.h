@@ -75,7 +75,7 @@ struct rp_dag_process {
 struct rp_dag_repairs {
     uint64_t negative_durations; /**< end before start: taken as 0 */
     uint64_t zero_durations;
-    uint64_t never_ended;   /**< start or end 0: left out */
+    uint64_t never_ended;   /**< no start, or an operation or marker without an end: left out */
     uint64_t overlaps;      /**< end after the start of the next packet of the queue: taken back */
     uint64_t clamped_edges; /**< a dependency that the times contradict: its delay made shorter */
     uint64_t dropped_edges; /**< contradicted altogether */
