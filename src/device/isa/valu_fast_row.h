@@ -95,10 +95,8 @@ ALWAYS void store_all(uint32_t *row, struct quad v)
     _mm512_store_si512(row + 48, v.q3);
 }
 
-/* Apart, so that the way of a full EXEC is short; no masked stores, for which loads soon after
- * would wait. */
-static __attribute__((noinline)) void store_some(uint32_t *row, uint64_t exec, __m512i q0,
-                                                 __m512i q1, __m512i q2, __m512i q3)
+/* No masked stores, for which loads soon after would wait. */
+ALWAYS void store_some(uint32_t *row, uint64_t exec, __m512i q0, __m512i q1, __m512i q2, __m512i q3)
 {
     const struct quad old = load(row);
     store_all(row, (struct quad){_mm512_mask_blend_epi32((__mmask16)exec, old.q0, q0),
