@@ -75,17 +75,28 @@ static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result 
                      percent(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns).text);
 }
 
+/* By dependencies, not by the path's time: what a path of recorded durations goes through, and what
+ * a faster kernel would free, depends on all of them. */
+static void put_guesses(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    uint64_t derived = r->grade_edges[RP_DAG_DERIVED], partial = r->grade_edges[RP_DAG_PARTIAL];
+    uint64_t guessed = partial + r->grade_edges[RP_DAG_INFERRED];
+
+    if (guessed)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%s %% of the dependencies are guessed: the trace lacks %s",
+                     percent((int64_t)guessed, (int64_t)(guessed + derived)).text,
+                     derived   ? "some calls"
+                     : partial ? "the arguments of HIP calls"
+                               : "HIP calls");
+}
+
 static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
 {
     const struct rp_dag_mended *m = &r->mended;
     uint64_t times = m->negative_durations + m->zero_durations + m->never_ended + m->late_ends;
-    int64_t guessed_ns = r->grade_path_ns[RP_DAG_PARTIAL] + r->grade_path_ns[RP_DAG_INFERRED];
 
-    if (guessed_ns)
-        rp_page_line(page, RP_INK_YELLOW, 0,
-                     "%s %% of the path rests on guesses: the trace lacks %s",
-                     percent(guessed_ns, r->makespan_ns).text,
-                     r->grade_edges[RP_DAG_DERIVED] ? "some calls" : "HIP calls with arguments");
+    put_guesses(page, r);
     if (times)
         rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",
                      times);

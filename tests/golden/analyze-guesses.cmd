@@ -1,0 +1,1 @@
+rocm-perf analyze "$SOURCE/tests/data/rocpd/vadd-kernel_results.db"
