@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const char *const targets[] = {"gfx942", "gfx950", "gfx90a"};
     uint64_t head;
     if (size < sizeof head || size > 64)
         return 0;
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t text_bytes = head % 160;
     char *text = malloc(text_bytes ? text_bytes : 1);
     set_up((uint32_t)(head >> 32));
-    rp_isa_target_set(head >> 56 & 1 ? "gfx950" : "gfx942");
+    rp_isa_target_set(targets[(head >> 56) % 3]);
     rp_sgpr64_set(&world.wave, RP_SGPR_EXEC_LO, head * 0x9e3779b97f4a7c15u);
     for (size_t at = 0; at < dwords;) {
         struct rp_insn in;
