@@ -138,8 +138,8 @@ int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint
 int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
                          bool visible, bool writable);
 
-/** The program unmapped pages of its own: shared mappings of them end, on every GPU, and what was
- *  said about them is forgotten. */
+/** The program is about to call munmap() on pages of its own: shared mappings of them end, on every
+ *  GPU, and what was said about them is forgotten. Part of a page is all of it, as for munmap(). */
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
 
 /* For struct rp_exec_host. */

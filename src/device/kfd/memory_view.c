@@ -50,14 +50,16 @@ static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
 
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
 {
-    if (bytes == 0 || __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
+    const uint64_t end = (va + bytes + RP_STORE_PAGE - 1) & ~(uint64_t)(RP_STORE_PAGE - 1);
+    if (va % RP_STORE_PAGE || end <= va || /* the kernel will refuse */
+        __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);
     bool changed = false;
     /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
-    rp_svm_ranges_forget(&memory->svm, va, va + bytes);
+    rp_svm_ranges_forget(&memory->svm, va, end);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
-        changed |= unshare_locked(&memory->vm[gpu], va, va + bytes);
+        changed |= unshare_locked(&memory->vm[gpu], va, end);
     pthread_mutex_unlock(&memory->lock);
     if (changed) /* a kernel may be using these pages: its next access is to fault */
         rp_exec_settle();

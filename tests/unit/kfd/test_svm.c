@@ -194,6 +194,23 @@ static void unmapped_memory_is_forgotten(void **state)
     assert_null(seen(f, 0, 3, 0));
 }
 
+/* As munmap() has it: any part of a last page is the page; what does not begin a page is refused.
+ */
+static void unmapping_takes_whole_pages(void **state)
+{
+    struct fixture *f = *state;
+    set(f, 0, PAGES, ACCESS, GPU0);
+    rp_memory_host_unmapped(&f->memory, (uintptr_t)f->pages + 3 * PAGE, PAGE + 1);
+    assert_int_equal(access_of(f, 3, 2, 0), NO_ACCESS);
+    assert_null(seen(f, 0, 3, 0));
+    assert_null(seen(f, 0, 4, 0));
+    rp_memory_host_unmapped(&f->memory, (uintptr_t)f->pages + 100, PAGE);
+    rp_memory_host_unmapped(&f->memory, (uintptr_t)f->pages, 0);
+    rp_memory_host_unmapped(&f->memory, (uintptr_t)f->pages, SIZE_MAX);
+    assert_non_null(seen(f, 0, 0, 0));
+    assert_non_null(seen(f, 0, 5, 0));
+}
+
 /* With XNACK all is seen, but for what was said not to be. */
 static void no_access_with_xnack(void **state)
 {
@@ -264,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(access_is_what_the_gpu_sees, set_up, tear_down),
         cmocka_unit_test_setup_teardown(registered_memory_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unmapped_memory_is_forgotten, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unmapping_takes_whole_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_access_with_xnack, set_up, tear_down),
         cmocka_unit_test_setup_teardown(against_a_table, set_up, tear_down),
     };
