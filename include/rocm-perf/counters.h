@@ -1,0 +1,96 @@
+/**
+ * @file counters.h
+ * @brief Hardware counters by kernel dispatch, whichever file they come from.
+ *
+ * CSV forms: docs/format/counters.md. Times are nanoseconds.
+ */
+#ifndef ROCM_PERF_COUNTERS_H
+#define ROCM_PERF_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_text;
+struct rp_names;
+
+/** What a file says of a GPU; 0 or "" = nothing. */
+struct rp_counted_device {
+    int64_t id; /**< agent, -1 = whichever ran the kernels */
+    char arch[32];
+    uint32_t pci_device_id, compute_units, xcc_count, engine_clock_mhz, memory_clock_mhz;
+    bool guessed; /**< written by a tool that is known to guess: what the table knows is better */
+};
+
+struct rp_counter_value {
+    uint32_t counter; /**< index into rp_counters.names */
+    double value;     /**< sum over the instances of the hardware */
+};
+
+struct rp_counted_dispatch {
+    uint32_t kernel; /**< index into rp_counters.kernels */
+    uint32_t device; /**< index into rp_counters.devices */
+    int64_t process, id;
+    bool timed; /**< duration_ns is known */
+    double duration_ns;
+    struct rp_counter_value *values;
+    uint32_t value_count, value_capacity;
+};
+
+struct rp_counters {
+    const char **names; /**< of counters: "TCC_REQ_sum", "SQ_WAVES" */
+    size_t name_count;
+    const char **kernels;
+    size_t kernel_count;
+    struct rp_counted_device *devices;
+    size_t device_count;
+    struct rp_counted_device any;           /**< of every device that has no facts of its own */
+    struct rp_counted_dispatch *dispatches; /**< in the order of the file */
+    size_t dispatch_count;
+    uint64_t spoilt_times; /**< dispatches whose times a spreadsheet has rounded */
+    bool is_timeline;      /**< a kernel trace: its times are better than those of counter runs */
+
+    /* Owned by the functions below. */
+    struct rp_text *text;
+    struct rp_names *name_ids, *kernel_ids;
+    uint32_t *slots;
+    size_t slot_count;
+};
+
+/** Is it read here: a folder, or a file called *.csv? */
+bool rp_counters_can_open(const char *path);
+
+/**
+ * Reads a CSV file or a folder of them: rocprofv3's counter_collection and kernel_trace,
+ * rocprof-compute's pmc_perf.csv. Facts of the GPU come from agent_info.csv or sysinfo.csv beside.
+ * @return 0; RP_BAD_INPUT naming file, line and column; RP_ENVIRONMENT
+ */
+int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err);
+/** The same of a text; @p path is for messages. Facts of GPUs are taken too. */
+int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
+                      struct rp_err *err);
+void rp_counters_free(struct rp_counters *set);
+
+/**
+ * Adds what another run of the same program counted. A file with counters that are new is another
+ * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
+ * another process. A kernel trace only gives times.
+ */
+int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);
+
+/* --- building, for readers of other files; all fail only for want of memory ------------------ */
+
+struct rp_counters *rp_counters_new(void);
+/** Index of the device, added when new. */
+int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
+/** Index of the dispatch, added when new; times and kernel are those of the first call. */
+int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
+                         const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);
+/** Adds to the counter's value; an instance "NAME[3]" counts as NAME. */
+int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, double value,
+                    struct rp_err *err);
+/** Value of a counter of a dispatch. */
+bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
+
+#endif

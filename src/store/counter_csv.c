@@ -1,0 +1,487 @@
+#include "rocm-perf/counters.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "store/csv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a column holds. */
+enum role {
+    ROLE_NONE,
+    ROLE_COUNTER, /* one counter for each dispatch: rocprof-compute's wide form */
+    ROLE_KERNEL,
+    ROLE_DISPATCH,
+    ROLE_DEVICE,
+    ROLE_PROCESS,
+    ROLE_START,
+    ROLE_END,
+    ROLE_NAME, /* of the row's counter: long forms */
+    ROLE_VALUE,
+    ROLE_KIND, /* "KERNEL_DISPATCH": kernel traces */
+    ROLE_ARCH,
+    ROLE_NODE,
+    ROLE_PCI_DEVICE,
+    ROLE_UNITS,
+    ROLE_XCCS,
+    ROLE_CLOCK,
+    ROLE_MEMORY_CLOCK,
+    ROLE_COUNT
+};
+
+/* Header words of all tools and versions, in any case. Words of the wide form that are no counters
+ * must be here: every other column of it is one. Passes that were joined repeat columns with _1,
+ * _2 ... behind. */
+static const struct {
+    const char *word;
+    enum role role;
+} words[] = {
+    {"Kernel_Name", ROLE_KERNEL},
+    {"Dispatch_Id", ROLE_DISPATCH},
+    {"Agent_Id", ROLE_DEVICE},
+    {"GPU_ID", ROLE_DEVICE},
+    {"Process_Id", ROLE_PROCESS},
+    {"PID", ROLE_PROCESS},
+    {"Start_Timestamp", ROLE_START},
+    {"End_Timestamp", ROLE_END},
+    {"Counter_Name", ROLE_NAME},
+    {"Counter_Value", ROLE_VALUE},
+    {"Kind", ROLE_KIND},
+    {"Grid_Size", ROLE_NONE},
+    {"Workgroup_Size", ROLE_NONE},
+    {"LDS_Per_Workgroup", ROLE_NONE},
+    {"LDS_Block_Size", ROLE_NONE},
+    {"Scratch_Per_Workitem", ROLE_NONE},
+    {"Scratch_Size", ROLE_NONE},
+    {"Arch_VGPR", ROLE_NONE},
+    {"Accum_VGPR", ROLE_NONE},
+    {"VGPR_Count", ROLE_NONE},
+    {"Accum_VGPR_Count", ROLE_NONE},
+    {"SGPR", ROLE_NONE},
+    {"SGPR_Count", ROLE_NONE},
+    {"wave_size", ROLE_NONE},
+    {"obj", ROLE_NONE},
+    {"sig", ROLE_NONE},
+    {"TID", ROLE_NONE},
+    {"Thread_ID", ROLE_NONE},
+    {"Queue_ID", ROLE_NONE},
+    {"Stream_ID", ROLE_NONE},
+    {"Kernel_ID", ROLE_NONE},
+    {"Correlation_ID", ROLE_NONE},
+    {"XCC_Index", ROLE_NONE},
+    {"Node_ID", ROLE_NONE},
+};
+
+/* agent_info.csv, then sysinfo.csv. */
+static const struct {
+    const char *word;
+    enum role role;
+} facts[] = {
+    {"Node_Id", ROLE_NODE},
+    {"Name", ROLE_ARCH},
+    {"Agent_Type", ROLE_KIND},
+    {"Device_Id", ROLE_PCI_DEVICE},
+    {"Cu_Count", ROLE_UNITS},
+    {"Num_Xcc", ROLE_XCCS},
+    {"Max_Engine_Clk_Fcompute", ROLE_CLOCK},
+    {"gpu_arch", ROLE_ARCH},
+    {"gpu_chip_id", ROLE_PCI_DEVICE},
+    {"cu_per_gpu", ROLE_UNITS},
+    {"num_xcd", ROLE_XCCS},
+    {"max_sclk", ROLE_CLOCK},
+    {"max_mclk", ROLE_MEMORY_CLOCK},
+};
+
+struct form {
+    enum role *roles; /* of each column */
+    char **names;     /* of each column that is a counter */
+    size_t count;
+    size_t at[ROLE_COUNT]; /* first column of the role, from 1; 0 = none */
+    bool is_facts;
+};
+
+static void form_free(struct form *form)
+{
+    for (size_t i = 0; form->names && i < form->count; i++)
+        free(form->names[i]);
+    free(form->names);
+    free(form->roles);
+}
+
+/* The word, or the word and "_<number>". */
+static bool is_word(const char *header, const char *word)
+{
+    size_t len = strlen(word);
+
+    if (strncasecmp(header, word, len) != 0)
+        return false;
+    if (header[len] == '\0')
+        return true;
+    return header[len] == '_' && header[len + 1] &&
+           strspn(header + len + 1, "0123456789") == strlen(header + len + 1);
+}
+
+static enum role role_of(const char *header, bool is_facts)
+{
+    if (is_facts) {
+        for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+            if (strcasecmp(header, facts[i].word) == 0)
+                return facts[i].role;
+        return ROLE_NONE;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (is_word(header, words[i].word))
+            return words[i].role;
+    /* Counters are called SQ_WAVES, TCC_HIT[3], MeanOccupancyPerCU. */
+    return *header >= 'A' && *header <= 'Z' ? ROLE_COUNTER : ROLE_NONE;
+}
+
+static bool has_word(const struct rp_csv *csv, const char *word)
+{
+    for (size_t i = 0; i < csv->count; i++)
+        if (strcasecmp(rp_csv_field(csv, i), word) == 0)
+            return true;
+    return false;
+}
+
+static int read_header(const struct rp_csv *csv, struct form *form, struct rp_err *err)
+{
+    form->is_facts =
+        has_word(csv, "gpu_arch") || (has_word(csv, "Agent_Type") && has_word(csv, "Node_Id"));
+    form->count = csv->count;
+    form->roles = calloc(csv->count, sizeof *form->roles);
+    form->names = calloc(csv->count, sizeof *form->names);
+    if (!form->roles || !form->names)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < csv->count; i++) {
+        const char *header = rp_csv_field(csv, i);
+        enum role role = role_of(header, form->is_facts);
+
+        form->roles[i] = role;
+        if (form->at[role] == 0)
+            form->at[role] = i + 1;
+        if (role == ROLE_COUNTER) {
+            form->names[i] = strdup(header);
+            if (!form->names[i])
+                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        }
+    }
+    if (form->is_facts)
+        return 0;
+    if (!form->at[ROLE_KERNEL] || !form->at[ROLE_DISPATCH])
+        return rp_fail(
+            err, RP_BAD_INPUT,
+            "no CSV that is known here: columns Kernel_Name and Dispatch_ID are missing");
+    if (!form->at[ROLE_NAME] != !form->at[ROLE_VALUE])
+        return rp_fail(err, RP_BAD_INPUT, "one of Counter_Name and Counter_Value is missing");
+    return 0;
+}
+
+static const char *get(const struct rp_csv *csv, const struct form *form, enum role role)
+{
+    return form->at[role] ? rp_csv_field(csv, form->at[role] - 1) : "";
+}
+
+/* "7", and "Agent 7" */
+static int64_t id_of(const char *text)
+{
+    const char *digits = text + strcspn(text, "0123456789");
+
+    return *digits ? strtoll(digits, NULL, 10) : 0;
+}
+
+/* --- times -------------------------------------------------------------------------------- */
+
+enum time_kind { TIME_NONE, TIME_WHOLE, TIME_FRACTION, TIME_SPOILT };
+
+/* Nanoseconds since boot have 14 digits and more. A spreadsheet leaves "7.17E+14" of them: with
+ * fewer decimals than the exponent says, the rest is lost. */
+static enum time_kind read_time(const char *text, int64_t *ret_whole, double *ret)
+{
+    const char *point = strchr(text, '.'), *exponent = strpbrk(text, "eE");
+    char *end;
+
+    *ret = strtod(text, &end);
+    if (end == text || *end || !isfinite(*ret) || *ret <= 0)
+        return TIME_NONE;
+    if (exponent) {
+        size_t decimals = point && point < exponent ? (size_t)(exponent - point - 1) : 0;
+        return (long)decimals < strtol(exponent + 1, NULL, 10) ? TIME_SPOILT : TIME_FRACTION;
+    }
+    if (point)
+        return TIME_FRACTION;
+    errno = 0;
+    *ret_whole = strtoll(text, &end, 10);
+    return errno || *end ? TIME_NONE : TIME_WHOLE;
+}
+
+static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, const char *start,
+                       const char *end)
+{
+    int64_t start_ns = 0, end_ns = 0;
+    double start_real, end_real;
+    enum time_kind a = read_time(start, &start_ns, &start_real);
+    enum time_kind b = read_time(end, &end_ns, &end_real);
+
+    if (a == TIME_SPOILT || b == TIME_SPOILT)
+        set->spoilt_times++;
+    else if (a == TIME_WHOLE && b == TIME_WHOLE)
+        d->duration_ns = end_ns > start_ns ? (double)(end_ns - start_ns) : 0;
+    else if (a != TIME_NONE && b != TIME_NONE)
+        d->duration_ns = end_real - start_real;
+    d->timed = d->duration_ns > 0;
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t dispatch,
+                     const char *name, const char *text, struct rp_err *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (*text == '\0') /* the pass did not count it */
+        return 0;
+    if (end == text || *end || !isfinite(value))
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s",
+                       csv->line, text, name);
+    return rp_counters_add(set, dispatch, name, value, err);
+}
+
+static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, const struct form *form,
+                         struct rp_err *err)
+{
+    uint32_t device;
+    size_t at;
+    bool is_new;
+    int result = rp_counters_device(set, id_of(get(csv, form, ROLE_DEVICE)), &device, err);
+
+    if (form->at[ROLE_KIND] && strcmp(get(csv, form, ROLE_KIND), "KERNEL_DISPATCH") != 0)
+        return result;
+    if (result == 0)
+        result = rp_counters_dispatch(set, device, id_of(get(csv, form, ROLE_PROCESS)),
+                                      id_of(get(csv, form, ROLE_DISPATCH)),
+                                      get(csv, form, ROLE_KERNEL), &at, &is_new, err);
+    if (result < 0)
+        return result;
+    /* Passes that were joined have different times: those of the first one count. */
+    if (is_new)
+        take_times(set, &set->dispatches[at], get(csv, form, ROLE_START), get(csv, form, ROLE_END));
+    if (form->at[ROLE_KIND])
+        return 0;
+    if (form->at[ROLE_NAME])
+        return add_value(set, csv, at, get(csv, form, ROLE_NAME), get(csv, form, ROLE_VALUE), err);
+    for (size_t i = 0; i < form->count && result == 0; i++)
+        if (form->roles[i] == ROLE_COUNTER)
+            result = add_value(set, csv, at, form->names[i], rp_csv_field(csv, i), err);
+    return result;
+}
+
+static uint32_t fact(const struct rp_csv *csv, const struct form *form, enum role role)
+{
+    double value = strtod(get(csv, form, role), NULL);
+
+    return value >= 1 && value < UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static int read_facts(struct rp_counters *set, const struct rp_csv *csv, const struct form *form,
+                      struct rp_err *err)
+{
+    struct rp_counted_device d = {
+        .id = -1,
+        .pci_device_id = fact(csv, form, ROLE_PCI_DEVICE),
+        .compute_units = fact(csv, form, ROLE_UNITS),
+        .xcc_count = fact(csv, form, ROLE_XCCS),
+        .engine_clock_mhz = fact(csv, form, ROLE_CLOCK),
+        .memory_clock_mhz = fact(csv, form, ROLE_MEMORY_CLOCK),
+        .guessed = !form->at[ROLE_NODE],
+    };
+    uint32_t at;
+    int result;
+
+    if (form->at[ROLE_KIND] && strcmp(get(csv, form, ROLE_KIND), "GPU") != 0)
+        return 0;
+    snprintf(d.arch, sizeof d.arch, "%s", get(csv, form, ROLE_ARCH));
+    if (d.guessed) {
+        set->any = d;
+        return 0;
+    }
+    d.id = id_of(get(csv, form, ROLE_NODE));
+    result = rp_counters_device(set, d.id, &at, err);
+    if (result == 0)
+        set->devices[at] = d;
+    return result;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static int read_text(struct rp_counters *set, const char *text, size_t len, struct rp_err *err)
+{
+    rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
+    rp_cleanup(form_free) struct form form = {0};
+    int result = rp_csv_next(&csv, err);
+
+    if (result == 0)
+        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
+    if (result > 0)
+        result = read_header(&csv, &form, err);
+    set->is_timeline |= !form.is_facts && form.at[ROLE_KIND];
+    while (result >= 0 && (result = rp_csv_next(&csv, err)) > 0) {
+        if (csv.count != form.count)
+            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu", csv.line,
+                           csv.count, form.count);
+        result = form.is_facts ? read_facts(set, &csv, &form, err)
+                               : read_dispatch(set, &csv, &form, err);
+    }
+    return result;
+}
+
+static int read_file(struct rp_counters *set, const char *path, struct rp_err *err)
+{
+    rp_autobuf text = {0};
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char chunk[65536];
+    ssize_t got = -1;
+
+    if (fd < 0)
+        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT, errno,
+                             "read counters %s", path);
+    while ((got = read(fd, chunk, sizeof chunk)) > 0)
+        rp_buf_add(&text, chunk, (size_t)got);
+    if (got < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read counters %s", path);
+    if (text.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "read counters %s: out of memory", path);
+    if (read_text(set, rp_buf_text(&text), text.len, err) < 0)
+        return rp_wrap(err, "read counters %s", path);
+    return 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), part = strlen(end);
+
+    return len >= part && strcasecmp(text + len - part, end) == 0;
+}
+
+bool rp_counters_can_open(const char *path)
+{
+    return ends_with(path, ".csv") || rp_path_is_dir(path);
+}
+
+/* What lies beside a counter file and says which GPU it was. */
+static int read_neighbours(struct rp_counters *set, const char *path, struct rp_err *err)
+{
+    static const char *const forms[] = {"counter_collection.csv", "kernel_trace.csv"};
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    int folder = (int)(base - path);
+    rp_autofree char *facts_path = NULL;
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !facts_path; i++)
+        if (ends_with(path, forms[i]))
+            facts_path =
+                rp_format("%.*sagent_info.csv", (int)(strlen(path) - strlen(forms[i])), path);
+    if (!facts_path)
+        facts_path = rp_format("%.*ssysinfo.csv", folder, path);
+    if (!facts_path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_path_exists(facts_path) ? read_file(set, facts_path, err) : 0;
+}
+
+static int read_one(const char *path, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_counters *set = rp_counters_new();
+    int result = set ? read_file(set, path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (result == 0)
+        result = read_neighbours(set, path, err);
+    if (result < 0) {
+        rp_counters_free(set);
+        return result;
+    }
+    *ret = set;
+    return 0;
+}
+
+static int is_wanted(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, "pmc_perf.csv") == 0 ||
+           ends_with(entry->d_name, "counter_collection.csv") ||
+           ends_with(entry->d_name, "kernel_trace.csv");
+}
+
+static int add_file(struct rp_counters **set, const char *path, struct rp_err *err)
+{
+    struct rp_counters *next;
+    int result = read_one(path, &next, err);
+
+    if (result < 0)
+        return result;
+    if (!*set) {
+        *set = next;
+        return 0;
+    }
+    result = rp_counters_merge(*set, next, err);
+    rp_counters_free(next);
+    return result;
+}
+
+static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
+{
+    struct dirent **names = NULL;
+    struct rp_counters *set = NULL;
+    int count = scandir(path, &names, is_wanted, alphasort), result = 0;
+
+    if (count < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", path);
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *file = rp_path_join(path, names[i]->d_name);
+        if (result == 0)
+            result =
+                file ? add_file(&set, file, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        free(names[i]);
+    }
+    free(names);
+    if (result == 0 && !set)
+        result = rp_fail(err, RP_BAD_INPUT,
+                         "folder %s holds neither pmc_perf.csv nor *counter_collection.csv nor"
+                         " *kernel_trace.csv",
+                         path);
+    if (result < 0) {
+        rp_counters_free(set);
+        return result;
+    }
+    *ret = set;
+    return 0;
+}
+
+int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err)
+{
+    return rp_path_is_dir(path) ? read_folder(path, ret, err) : read_one(path, ret, err);
+}
+
+int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
+                      struct rp_err *err)
+{
+    struct rp_counters *set = rp_counters_new();
+
+    if (!set)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (read_text(set, text, len, err) < 0) {
+        rp_counters_free(set);
+        return rp_wrap(err, "read counters %s", path);
+    }
+    *ret = set;
+    return 0;
+}

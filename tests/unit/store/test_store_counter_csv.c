@@ -1,0 +1,264 @@
+/* Counters from CSV: the grammar, the forms, damaged files, passes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/counters.h"
+#include "store/csv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rp_err err;
+
+static struct rp_counters *parse(const char *text)
+{
+    struct rp_counters *set = NULL;
+
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_counters_parse("t.csv", text, strlen(text), &set, &err) != 0)
+        fail_msg("%s", err.text);
+    return set;
+}
+
+static void refuse(const char *text, size_t len, const char *says)
+{
+    struct rp_counters *set = NULL;
+
+    err = (struct rp_err)RP_ERR_INIT;
+    assert_int_equal(rp_counters_parse("t.csv", text, len, &set, &err), -RP_BAD_INPUT);
+    if (!strstr(err.text, says) || !strstr(err.text, "t.csv"))
+        fail_msg("'%s' does not say '%s'", err.text, says);
+}
+
+static double value(const struct rp_counters *set, size_t dispatch, const char *name)
+{
+    double v = -1;
+
+    for (uint32_t i = 0; i < set->name_count; i++)
+        if (strcmp(set->names[i], name) == 0)
+            rp_counters_value(&set->dispatches[dispatch], i, &v);
+    return v;
+}
+
+static void test_grammar(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf"
+                               "a,\"b,\"\"c\"\"\",\r\n\n\"two\nlines\",,x\ry,z,\"\"";
+    static const char *const fields[3][3] = {
+        {"a", "b,\"c\"", ""}, {"two\nlines", "", "x"}, {"y", "z", ""}};
+    static const unsigned long lines[] = {1, 3, 5};
+    struct rp_csv csv = {.at = text, .end = text + sizeof text - 1};
+
+    (void)state;
+    for (size_t r = 0; r < 3; r++) {
+        assert_int_equal(rp_csv_next(&csv, &err), 1);
+        assert_int_equal(csv.count, 3);
+        assert_int_equal(csv.line, lines[r]);
+        for (size_t i = 0; i < 3; i++)
+            assert_string_equal(rp_csv_field(&csv, i), fields[r][i]);
+    }
+    assert_int_equal(rp_csv_next(&csv, &err), 0);
+    rp_csv_free(&csv);
+}
+
+#define REFUSE(text, says) refuse(text, sizeof(text) - 1, says)
+#define HEAD               "Dispatch_ID,Kernel_Name,SQ_WAVES\n"
+
+static void test_refused(void **state)
+{
+    (void)state;
+    REFUSE("", "the file is empty");
+    REFUSE("\n\n", "the file is empty");
+    REFUSE("a,b\n1,2\n", "columns Kernel_Name and Dispatch_ID are missing");
+    REFUSE("Dispatch_Id,Kernel_Name,Counter_Name\n", "Counter_Value is missing");
+    REFUSE(HEAD "1,\"k,7\n", "line 2: the quoted field has no end");
+    REFUSE(HEAD "1,\"k\"x,7\n", "line 2: text behind a closing quote");
+    REFUSE(HEAD "1,k\"x,7\n", "line 2: a quote within a field that has none");
+    REFUSE(HEAD "1,k,7\n1,k\n", "line 3 has 2 fields, the header 3");
+    REFUSE(HEAD "1,k,7\n2,k,seven\n", "line 3: 'seven' is no value of the counter SQ_WAVES");
+    REFUSE(HEAD "1,k,nan\n", "'nan' is no value");
+    REFUSE(HEAD "1,k\0k,7\n", "line 2 holds a zero byte");
+}
+
+/* Instances add up, joined passes repeat columns, empty cells were not counted. */
+static void test_wide(void **state)
+{
+    struct rp_counters *set =
+        parse("Dispatch_ID,Kernel_Name,GPU_ID,obj_1,TCC_REQ[0],TCC_REQ[1],TCC_REQ_sum,SQ_WAVES,"
+              "Start_Timestamp,End_Timestamp\n"
+              "0,k,2,0x7f,3,4.5,8,,1000000,1000250\n"
+              "1,k,3,0x7f,1,1,2,16384.0,1248227793203453.2,1248227793220373.0\n");
+
+    (void)state;
+    assert_int_equal(set->dispatch_count, 2);
+    assert_int_equal(set->device_count, 2);
+    assert_true(value(set, 0, "TCC_REQ") == 7.5);
+    assert_true(value(set, 0, "TCC_REQ_sum") == 8);
+    assert_true(value(set, 0, "SQ_WAVES") == -1);
+    assert_true(value(set, 1, "SQ_WAVES") == 16384);
+    assert_true(value(set, 0, "obj_1") == -1);
+    assert_true(set->dispatches[0].timed && set->dispatches[0].duration_ns == 250);
+    assert_true(set->dispatches[1].timed && set->dispatches[1].duration_ns == 16919.75);
+    rp_counters_free(set);
+}
+
+static void test_times(void **state)
+{
+    static const struct {
+        const char *start, *end;
+        bool timed, spoilt;
+    } cases[] = {
+        {"100", "200", true, false},
+        {"200", "100", false, false},
+        {"0", "100", false, false},
+        {"", "", false, false},
+        {"8.1097E+14", "8.1097E+14", false, true},
+        {"8.1097E+14", "8.1198E+14", false, true},
+        {"1.5e+1", "2.25e1", true, false},
+        {"x", "7", false, false},
+        {"99999999999999999999", "7", false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        struct rp_counters *set;
+
+        snprintf(text, sizeof text,
+                 "Dispatch_ID,Kernel_Name,Start_Timestamp,End_Timestamp\n1,k,%s,%s\n",
+                 cases[i].start, cases[i].end);
+        set = parse(text);
+        assert_int_equal(set->dispatches[0].timed, cases[i].timed);
+        assert_int_equal(set->spoilt_times, cases[i].spoilt);
+        rp_counters_free(set);
+    }
+}
+
+#define LONG_HEAD                                                                                  \
+    "\"Dispatch_Id\",\"Agent_Id\",\"Process_Id\",\"Kernel_Name\",\"Counter_Name\","                \
+    "\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+
+/* Two passes of one run: the n-th dispatch of a kernel is the same one. */
+static void test_passes(void **state)
+{
+    struct rp_counters *a = parse(LONG_HEAD "1,Agent 4,77,k,A,1,100,110\n"
+                                            "2,Agent 4,77,m,A,2,200,220\n"
+                                            "5,Agent 4,77,k,A,3,300,330\n");
+    struct rp_counters *b = parse(LONG_HEAD "1,Agent 4,78,m,A,9,0,0\n1,Agent 4,78,m,B,20,0,0\n"
+                                            "2,Agent 4,78,k,B,10,0,0\n3,Agent 4,78,k,B,30,0,0\n"
+                                            "4,Agent 4,78,k,B,40,0,0\n");
+    struct rp_counters *trace =
+        parse("Kind,Agent_Id,Dispatch_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
+              "KERNEL_DISPATCH,Agent 4,1,k,10,17\nKERNEL_DISPATCH,Agent 4,2,k,20,28\n");
+
+    (void)state;
+    assert_int_equal(rp_counters_merge(a, b, &err), 0);
+    assert_int_equal(a->dispatch_count, 4);
+    assert_true(value(a, 0, "A") == 1 && value(a, 0, "B") == 10);
+    assert_true(value(a, 1, "A") == 2 && value(a, 1, "B") == 20);
+    assert_true(value(a, 2, "A") == 3 && value(a, 2, "B") == 30);
+    assert_true(value(a, 3, "A") == -1 && value(a, 3, "B") == 40);
+    assert_true(a->dispatches[1].duration_ns == 20);
+    assert_int_equal(rp_counters_merge(a, trace, &err), 0);
+    assert_int_equal(a->dispatch_count, 4);
+    assert_true(a->dispatches[0].duration_ns == 7 && a->dispatches[2].duration_ns == 8);
+    /* The same counters again: another process. */
+    assert_int_equal(rp_counters_merge(a, b, &err), 0);
+    assert_int_equal(a->dispatch_count, 8);
+    assert_true(value(a, 4, "B") == 10 || value(a, 4, "B") == 20);
+    rp_counters_free(a);
+    rp_counters_free(b);
+    rp_counters_free(trace);
+}
+
+static void test_facts(void **state)
+{
+    struct rp_counters *a =
+        parse("\"Node_Id\",\"Agent_Type\",\"Cu_Count\",\"Num_Xcc\","
+              "\"Max_Engine_Clk_Fcompute\",\"Device_Id\",\"Name\"\n"
+              "0,\"CPU\",2,1,0,0,\"AMD EPYC\"\n1,\"GPU\",304,8,2100,29857,\"gfx942\"\n");
+    struct rp_counters *b = parse("gpu_arch,gpu_chip_id,cu_per_gpu,max_sclk,max_mclk,num_xcd\n"
+                                  "gfx950,30112,128,0,,8\n");
+
+    (void)state;
+    assert_int_equal(a->device_count, 1);
+    assert_string_equal(a->devices[0].arch, "gfx942");
+    assert_int_equal(a->devices[0].compute_units, 304);
+    assert_int_equal(a->devices[0].pci_device_id, 29857);
+    assert_int_equal(a->devices[0].engine_clock_mhz, 2100);
+    assert_int_equal(b->device_count, 0);
+    assert_string_equal(b->any.arch, "gfx950");
+    assert_true(b->any.guessed);
+    assert_int_equal(b->any.engine_clock_mhz, 0);
+    rp_counters_free(a);
+    rp_counters_free(b);
+}
+
+/* Real files: rows, kernels and times as the files say. */
+static void test_real(void **state)
+{
+    static const struct {
+        const char *path, *arch;
+        size_t dispatches;
+        uint64_t spoilt;
+        double waves, l2; /* of the first dispatch, TCC_REQ[] added up; -1: not counted */
+    } cases[] = {
+        {"vcopy_MI200", "gfx90a", 3, 0, 16384, 203986},
+        {"no_roof_MI300X_A1", "gfx942", 3, 0, 16384, 197461},
+        {"vcopy_MI300A_A1", "gfx942", 3, 3, 16384, 197107},
+        {"vcopy_MI300X_A1_rocpd", "gfx942", 3, 0, 16384, 199704},
+        {"vcopy_MI350/pmc_perf.csv", "gfx950", 3, 0, 16384, 198016},
+        {"gfx1151", "", 34, 0, -1, -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rp_autofree char *path = rp_format("%s/counters/%s", getenv("RP_TEST_DATA"), cases[i].path);
+        struct rp_counters *set = NULL;
+
+        err = (struct rp_err)RP_ERR_INIT;
+        if (rp_counters_open(path, &set, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(set->dispatch_count, cases[i].dispatches);
+        assert_int_equal(set->spoilt_times, cases[i].spoilt);
+        assert_string_equal(set->any.arch, cases[i].arch);
+        assert_true(value(set, 0, "SQ_WAVES") == cases[i].waves);
+        assert_true(value(set, 0, "TCC_REQ") == cases[i].l2);
+        rp_counters_free(set);
+    }
+}
+
+static void test_folders(void **state)
+{
+    struct rp_counters *set = NULL;
+    rp_autofree char *folder = rp_format("%s/rocpd", getenv("RP_TEST_DATA"));
+
+    (void)state;
+    err = (struct rp_err)RP_ERR_INIT;
+    assert_int_equal(rp_counters_open(folder, &set, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "holds neither pmc_perf.csv"));
+    assert_int_equal(rp_counters_open("/nowhere/x.csv", &set, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "/nowhere/x.csv"));
+    assert_true(rp_counters_can_open(folder) && rp_counters_can_open("x.CSV"));
+    assert_false(rp_counters_can_open("x.db"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grammar), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_times),
+        cmocka_unit_test(test_passes),  cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_real),    cmocka_unit_test(test_folders),
+    };
+
+    return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);
+}
