@@ -1,0 +1,137 @@
+/**
+ * @file roofline.h
+ * @brief FLOPs, bytes and rates by kernel, against what the GPU can do. Rules:
+ *        docs/format/roofline.md.
+ */
+#ifndef ROCM_PERF_ROOFLINE_H
+#define ROCM_PERF_ROOFLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_counters;
+struct rp_err;
+struct rp_store;
+
+/** A number that may not be known. */
+struct rp_quantity {
+    bool known;
+    double value;
+};
+
+/** Kinds of floating-point work: by vector and by matrix instructions. */
+enum rp_flop_type {
+#define RP_FLOP(id, name, unit) RP_FLOP_##id,
+#include "rocm-perf/flop_types.def"
+#undef RP_FLOP
+    RP_FLOP_COUNT
+};
+
+/** "valu_f32", "mfma_bf16" ... */
+const char *rp_flop_name(enum rp_flop_type type);
+
+/** Where bytes are moved. */
+enum rp_level { RP_LEVEL_HBM, RP_LEVEL_L2, RP_LEVEL_L1, RP_LEVEL_LDS, RP_LEVEL_COUNT };
+
+/** "hbm", "l2", "l1", "lds" */
+const char *rp_level_name(enum rp_level level);
+
+/** The resource that needs most of a kernel's time. */
+enum rp_bound {
+    RP_BOUND_UNKNOWN,
+    RP_BOUND_HBM, /**< and on in the order of rp_level */
+    RP_BOUND_L2,
+    RP_BOUND_L1,
+    RP_BOUND_LDS,
+    RP_BOUND_VALU,
+    RP_BOUND_MFMA
+};
+
+/** "hbm" ... "mfma"; NULL for unknown */
+const char *rp_bound_name(enum rp_bound bound);
+
+/** Published ways to count the bytes of a cache differ. */
+enum rp_convention {
+    RP_L2_REQUESTS_128,      /**< 128 for each request that the L2 got */
+    RP_L2_FROM_L1_64,        /**< 64 for each request of the vector L1s */
+    RP_L2_FROM_L1_READS_128, /**< 128 for reads, 64 for others; 64 for all on gfx90a */
+    RP_L1_ACCESSES_64,
+    RP_L1_ACCESSES_128,
+    RP_CONVENTION_COUNT
+};
+const char *rp_convention_name(enum rp_convention convention);
+
+/** What a GPU can do at most; all unknown without an architecture. */
+struct rp_ceilings {
+    struct rp_quantity gbps[RP_LEVEL_COUNT];
+    struct rp_quantity gflops[RP_FLOP_COUNT];
+};
+
+/** A kernel, or the whole program. */
+struct rp_roofline_kernel {
+    const char *name; /**< NULL: the whole program */
+    uint64_t calls;
+    struct rp_quantity time_ns;
+    struct rp_quantity flops; /**< of all types that were counted */
+    struct rp_quantity flops_by_type[RP_FLOP_COUNT];
+    struct rp_quantity matrix_int8_ops;
+    bool flops_by_width; /**< by the simple model */
+    bool reads_by_width; /**< HBM reads without those of 128 bytes, by the simple model */
+    struct rp_quantity hbm_read, hbm_write;
+    struct rp_quantity hbm_read_least, hbm_read_most; /**< when hbm_read cannot be known */
+    struct rp_quantity bytes[RP_LEVEL_COUNT];
+    struct rp_quantity by_convention[RP_CONVENTION_COUNT];
+    struct rp_quantity intensity[RP_LEVEL_COUNT]; /**< FLOPs for each byte */
+    struct rp_quantity gflops;                    /**< achieved */
+    struct rp_quantity gbps[RP_LEVEL_COUNT];      /**< achieved */
+    enum rp_bound bound;
+    struct rp_quantity bound_share; /**< of the measured time that the bound needs at least */
+    uint32_t device;                /**< index into devices */
+};
+
+/** GPU that ran kernels. */
+struct rp_roofline_device {
+    int64_t id;
+    char arch[32];                                       /**< "" = unknown */
+    const char *product;                                 /**< static; NULL = unknown */
+    uint32_t compute_units, xcc_count, engine_clock_mhz; /**< 0 = unknown */
+    struct rp_ceilings ceilings;
+};
+
+enum rp_flop_model {
+    RP_FLOPS_AUTO,  /**< counters by precision; by width where there are none */
+    RP_FLOPS_EXACT, /**< never by width */
+    RP_FLOPS_WIDTH  /**< SQ_INSTS_VALU times a width, 32- and 64-byte requests */
+};
+
+struct rp_roofline_options {
+    const char *arch; /**< "gfx942", "gfx942:mi300a": when the trace does not say; NULL */
+    enum rp_flop_model model;
+    double memory_gbps, clock_mhz; /**< instead of the device's own; 0 = none */
+};
+
+struct rp_roofline {
+    struct rp_roofline_kernel *kernels; /**< by time, then name */
+    size_t kernel_count;
+    struct rp_roofline_kernel program;
+    struct rp_roofline_device *devices;
+    size_t device_count;
+    char **notes; /**< what to know before trusting a number, each one once */
+    size_t note_count;
+    char *reason; /**< why there is no roofline: nothing that it needs was counted; else NULL */
+};
+
+/**
+ * Computes everything. Kernel names are those of the counters, which must stay.
+ * @return 0, also when there is only a reason; RP_USAGE for an unknown arch; RP_ENVIRONMENT
+ */
+int rp_roofline_compute(const struct rp_counters *counters,
+                        const struct rp_roofline_options *options, struct rp_roofline *ret,
+                        struct rp_err *err);
+void rp_roofline_free(struct rp_roofline *roofline);
+
+/** The counters of a rocpd trace; free with rp_counters_free. */
+int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);
+
+#endif

@@ -1,0 +1,153 @@
+#include "analysis/roofline/parts.h"
+
+#include "arch/arch.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct rp_roof_arch table[] = {
+#define ARCH(...) {__VA_ARGS__},
+#include "analysis/roofline/archs.def"
+#undef ARCH
+};
+
+const struct rp_roof_arch *rp_roof_arch_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+uint32_t rp_roof_flops_per_clock(const struct rp_roof_arch *arch, enum rp_flop_type type)
+{
+    switch (type) {
+    case RP_FLOP_VALU_F16:
+    case RP_FLOP_VALU_F32:
+    case RP_FLOP_VALU_F64:
+        return arch->valu;
+    case RP_FLOP_MFMA_F16:
+        return arch->mfma_f16;
+    case RP_FLOP_MFMA_BF16:
+        return arch->mfma_bf16;
+    case RP_FLOP_MFMA_F32:
+        return arch->mfma_f32;
+    case RP_FLOP_MFMA_F64:
+        return arch->mfma_f64;
+    case RP_FLOP_MFMA_F8:
+        return arch->mfma_f8;
+    case RP_FLOP_MFMA_F6F4:
+        return arch->mfma_f6f4;
+    case RP_FLOP_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static struct rp_quantity positive(double value)
+{
+    return (struct rp_quantity){.known = value > 0, .value = value > 0 ? value : 0};
+}
+
+/* GB/s and GFLOP/s: clocks are MHz. */
+static void set_ceilings(struct rp_roofline_device *d, double memory_gbps, uint32_t l2_channels,
+                         const struct rp_roofline_options *options)
+{
+    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+    double clock = options->clock_mhz > 0 ? options->clock_mhz : d->engine_clock_mhz;
+    double cu_clocks = clock * d->compute_units / 1000;
+    struct rp_ceilings *c = &d->ceilings;
+
+    c->gbps[RP_LEVEL_HBM] = positive(options->memory_gbps > 0 ? options->memory_gbps : memory_gbps);
+    if (!roof)
+        return;
+    c->gbps[RP_LEVEL_L2] = positive(clock / 1000 * l2_channels * roof->l2_bytes);
+    c->gbps[RP_LEVEL_L1] = positive(cu_clocks * roof->l1_bytes);
+    c->gbps[RP_LEVEL_LDS] = positive(cu_clocks * roof->lds_bytes);
+    for (size_t i = 0; i < RP_FLOP_COUNT; i++)
+        c->gflops[i] = positive(cu_clocks * rp_roof_flops_per_clock(roof, (enum rp_flop_type)i));
+}
+
+static uint32_t first_of(uint32_t a, uint32_t b)
+{
+    return a ? a : b;
+}
+
+static double memory_peak(const struct rp_arch *arch, const struct rp_arch_product *product)
+{
+    if (!product)
+        return 0;
+    return (double)product->memory_width_bits / 8 * product->memory_clock_mhz *
+           arch->memory_transfers_per_clock / 1000;
+}
+
+static void describe(const struct rp_counted_device *facts, struct rp_roofline_device *d,
+                     const struct rp_roofline_options *options)
+{
+    static const struct rp_arch_product nothing;
+    const struct rp_arch *arch = rp_arch_find(facts->arch);
+    const struct rp_arch_product *found, *product;
+
+    snprintf(d->arch, sizeof d->arch, "%s", arch ? arch->name : facts->arch);
+    found = arch ? rp_arch_product_find(arch, facts->pci_device_id, facts->compute_units,
+                                        facts->guessed ? 0 : facts->memory_clock_mhz)
+                 : NULL;
+    product = found ? found : &nothing;
+    if (found && facts->pci_device_id)
+        d->product = found->name;
+    if (facts->guessed) {
+        d->compute_units = first_of(product->compute_units, facts->compute_units);
+        d->xcc_count = first_of(product->xcc_count, facts->xcc_count);
+        d->engine_clock_mhz = first_of(product->engine_clock_mhz, facts->engine_clock_mhz);
+    } else {
+        d->compute_units = first_of(facts->compute_units, product->compute_units);
+        d->xcc_count = first_of(facts->xcc_count, product->xcc_count);
+        d->engine_clock_mhz = first_of(facts->engine_clock_mhz, product->engine_clock_mhz);
+    }
+    set_ceilings(d, arch ? memory_peak(arch, found) : 0,
+                 arch ? arch->l2_channels_per_xcc * d->xcc_count : 0, options);
+}
+
+/* --arch: all of it from the tables. */
+static int describe_as(const char *spec, struct rp_roofline_device *d,
+                       const struct rp_roofline_options *options, struct rp_err *err)
+{
+    struct rp_arch arch = {0};
+    char choices[512];
+
+    if (rp_arch_select(spec, &arch) == -ENOENT) {
+        rp_arch_choices(choices, sizeof choices);
+        return rp_fail(err, RP_USAGE, "--arch %s is unknown; known are %s, gfx1030", spec, choices);
+    }
+    snprintf(d->arch, sizeof d->arch, "%s", arch.name);
+    d->product = arch.product;
+    d->compute_units = arch.compute_units;
+    d->xcc_count = arch.xcc_count;
+    d->engine_clock_mhz = arch.engine_clock_mhz;
+    set_ceilings(d, arch.hbm_peak_gbps, arch.l2_channels_per_xcc * arch.xcc_count, options);
+    return 0;
+}
+
+int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                    struct rp_roofline *ret, struct rp_err *err)
+{
+    int result = 0;
+
+    ret->devices = calloc(counters->device_count + 1, sizeof *ret->devices);
+    if (!ret->devices)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->device_count = counters->device_count;
+    for (size_t i = 0; i < counters->device_count && result == 0; i++) {
+        const struct rp_counted_device *facts = &counters->devices[i];
+
+        ret->devices[i].id = facts->id;
+        if (options->arch)
+            result = describe_as(options->arch, &ret->devices[i], options, err);
+        else
+            describe(facts->arch[0] ? facts : &counters->any, &ret->devices[i], options);
+    }
+    return result;
+}

@@ -1,0 +1,65 @@
+/**
+ * @file parts.h
+ * @brief The steps of rp_roofline_compute: counters of a kernel, amounts, GPUs, rates.
+ */
+#ifndef RP_ANALYSIS_ROOFLINE_PARTS_H
+#define RP_ANALYSIS_ROOFLINE_PARTS_H
+
+#include "rocm-perf/counters.h"
+#include "rocm-perf/roofline.h"
+
+enum rp_roof_counter {
+#define COUNTER(id, name, other) RP_ROOF_##id,
+#include "analysis/roofline/counters.def"
+#undef COUNTER
+    RP_ROOF_COUNTERS
+};
+
+/** Which counters tell the traffic between L2 and memory. */
+enum rp_roof_memory {
+    MEMORY_UNKNOWN,
+    MEMORY_EA,         /**< reads of 32 and 64 bytes */
+    MEMORY_EA0_BUBBLE, /**< TCC_BUBBLE counts reads of 128 bytes */
+    MEMORY_EA0_128B    /**< TCC_BUBBLE is always 0; TCC_EA0_RDREQ_128B */
+};
+
+/** A row of archs.def. */
+struct rp_roof_arch {
+    const char *name;
+    enum rp_roof_memory memory;
+    uint32_t l2_read_bytes, l1_bytes, l2_bytes, lds_bytes;
+    uint32_t valu, mfma_f16, mfma_bf16, mfma_f32, mfma_f64, mfma_f8, mfma_f6f4;
+};
+
+/** NULL: not in the table. */
+const struct rp_roof_arch *rp_roof_arch_find(const char *name);
+/** FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
+uint32_t rp_roof_flops_per_clock(const struct rp_roof_arch *arch, enum rp_flop_type type);
+
+/** Sums over the dispatches of a kernel. */
+struct rp_roof_sums {
+    struct rp_quantity of[RP_ROOF_COUNTERS]; /**< known: all dispatches have it */
+};
+
+/** FLOPs and bytes of a kernel from its counters. @p arch may be NULL. */
+void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_roof_arch *arch,
+                     enum rp_flop_model model, struct rp_roofline_kernel *ret);
+/** Totals, intensities, rates and bound from amounts and time. */
+void rp_roof_derive(struct rp_roofline_kernel *kernel, const struct rp_ceilings *ceilings);
+
+/** What is known of each GPU, completed from tables. */
+int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                    struct rp_roofline *ret, struct rp_err *err);
+
+/** Adds a note unless it is there; false when out of memory. */
+bool rp_roof_note(struct rp_roofline *roofline, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/** What a reader must know of these numbers; false when out of memory. */
+bool rp_roof_notes(const struct rp_counters *counters, struct rp_roofline *roofline);
+
+/** First name of a counter. */
+const char *rp_roof_counter_name(enum rp_roof_counter counter);
+/** The counter among those of the file; -1 = not there. @p sum: as "<name>_sum". */
+int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum);
+
+#endif

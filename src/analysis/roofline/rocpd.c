@@ -1,0 +1,122 @@
+#include "analysis/extdata.h"
+#include "rocm-perf/counters.h"
+#include "rocm-perf/roofline.h"
+#include "rocm-perf/store.h"
+
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static int add_agent(struct rp_counters *set, const struct rp_row_agent *agent, uint32_t *ret,
+                     struct rp_err *err)
+{
+    struct rp_counted_device *d;
+    json_t *extdata;
+    int result = rp_counters_device(set, agent->id, ret, err);
+
+    if (result < 0 || set->devices[*ret].arch[0])
+        return result;
+    result = rp_extdata_load(agent->extdata, &extdata, err);
+    if (result < 0)
+        return result;
+    d = &set->devices[*ret];
+    snprintf(d->arch, sizeof d->arch, "%s", agent->name);
+    d->pci_device_id = (uint32_t)rp_extdata_positive(extdata, "device_id", UINT32_MAX);
+    d->compute_units = (uint32_t)rp_extdata_positive(extdata, "cu_count", UINT32_MAX);
+    d->xcc_count = (uint32_t)rp_extdata_positive(extdata, "num_xcc", UINT32_MAX);
+    d->engine_clock_mhz =
+        (uint32_t)rp_extdata_positive(extdata, "max_engine_clk_fcompute", UINT32_MAX);
+    d->memory_clock_mhz = (uint32_t)rp_extdata_positive(
+        json_array_get(json_object_get(extdata, "mem_banks"), 0), "mem_clk_max", UINT32_MAX);
+    json_decref(extdata);
+    return 0;
+}
+
+static int add_dispatch(struct rp_counters *set, struct rp_store *store,
+                        const struct rp_row_dispatch *row, size_t *ret, struct rp_err *err)
+{
+    const struct rp_row_agent *agent = rp_store_find_agent(store, row->guid_index, row->agent_id);
+    const struct rp_row_kernel *kernel =
+        rp_store_find_kernel(store, row->guid_index, row->kernel_id);
+    char unnamed[48];
+    const char *name = unnamed;
+    uint32_t device;
+    bool is_new;
+    int result = agent ? add_agent(set, agent, &device, err)
+                       : rp_counters_device(set, row->agent_id, &device, err);
+
+    snprintf(unnamed, sizeof unnamed, "kernel %" PRId64, row->kernel_id);
+    if (kernel && *kernel->kernel_name)
+        name = kernel->kernel_name;
+    if (kernel && *kernel->display_name)
+        name = kernel->display_name;
+    if (result == 0)
+        result =
+            rp_counters_dispatch(set, device, row->guid_index, row->id, name, ret, &is_new, err);
+    if (result == 0 && row->start_ns > 0 && row->end_ns > row->start_ns) {
+        set->dispatches[*ret].timed = true;
+        set->dispatches[*ret].duration_ns = (double)(row->end_ns - row->start_ns);
+    }
+    return result;
+}
+
+/* First counter of the dispatch's event. */
+static size_t first_counter(const struct rp_row_counter *rows, size_t count,
+                            const struct rp_row_dispatch *d)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct rp_row_counter *row = &rows[middle];
+        if (row->guid_index < d->guid_index ||
+            (row->guid_index == d->guid_index && row->event_id < d->event_id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int read_store(struct rp_store *store, struct rp_counters *set, struct rp_err *err)
+{
+    const struct rp_row_agent *agents;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_counter *rows;
+    size_t agent_count, kernel_count, dispatch_count, count, at;
+    int result = rp_store_agents(store, &agents, &agent_count, err);
+
+    if (result == 0)
+        result = rp_store_kernels(store, &kernels, &kernel_count, err);
+    if (result == 0)
+        result = rp_store_dispatches(store, &dispatches, &dispatch_count, err);
+    if (result == 0)
+        result = rp_store_counters(store, &rows, &count, err);
+    for (size_t i = 0; result == 0 && i < dispatch_count; i++) {
+        const struct rp_row_dispatch *d = &dispatches[i];
+
+        result = add_dispatch(set, store, d, &at, err);
+        for (size_t c = first_counter(rows, count, d);
+             result == 0 && c < count && rows[c].event_id == d->event_id &&
+             rows[c].guid_index == d->guid_index;
+             c++)
+            result = rp_counters_add(set, at, rows[c].name, rows[c].value, err);
+    }
+    return result;
+}
+
+int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_counters *set = rp_counters_new();
+    int result = set ? read_store(store, set, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (result < 0) {
+        rp_counters_free(set);
+        return result;
+    }
+    set->is_timeline = set->name_count == 0;
+    *ret = set;
+    return 0;
+}

@@ -1,0 +1,509 @@
+/* Rooflines of real counter files against values that another program computed from them
+ * (tests/data/counters/README.md), and formulas that no such file reaches against sums by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/counters.h"
+#include "rocm-perf/roofline.h"
+#include "rocm-perf/store.h"
+#include "store/csv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rp_err err;
+static const struct rp_roofline_options plain;
+
+struct result {
+    struct rp_counters *counters;
+    struct rp_roofline r;
+};
+
+static void release(struct result *result)
+{
+    rp_roofline_free(&result->r);
+    rp_counters_free(result->counters);
+}
+
+static void compute(struct result *ret, const struct rp_roofline_options *options)
+{
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_roofline_compute(ret->counters, options, &ret->r, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+static void open_file(struct result *ret, const char *name,
+                      const struct rp_roofline_options *options)
+{
+    rp_autofree char *path = rp_format("%s/counters/%s", getenv("RP_TEST_DATA"), name);
+
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_counters_open(path, &ret->counters, &err) != 0)
+        fail_msg("%s", err.text);
+    compute(ret, options);
+}
+
+static void parse(struct result *ret, const char *text, const struct rp_roofline_options *options)
+{
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_counters_parse("t.csv", text, strlen(text), &ret->counters, &err) != 0)
+        fail_msg("%s", err.text);
+    compute(ret, options);
+}
+
+static bool has_note(const struct rp_roofline *r, const char *part)
+{
+    for (size_t i = 0; i < r->note_count; i++)
+        if (strstr(r->notes[i], part))
+            return true;
+    return false;
+}
+
+/* --- against the expected values ---------------------------------------------------------- */
+
+/* The shortest text that reads back as the same number, as the other program wrote it. */
+static const char *shortest(double value, char room[40])
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(room, 40, "%.*g", digits, value);
+        if (strtod(room, NULL) == value)
+            break;
+    }
+    return room;
+}
+
+struct column {
+    const char *name;
+    struct rp_quantity q;
+};
+
+/* "" is unknown; numbers are compared digit by digit. */
+static unsigned compare(const char *file, const struct rp_csv *head, const struct rp_csv *row,
+                        const struct column *columns, size_t count, const char *skip)
+{
+    unsigned compared = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *want = NULL;
+        char mine[40], theirs[40];
+
+        for (size_t c = 0; c < head->count; c++)
+            if (strcmp(rp_csv_field(head, c), columns[i].name) == 0)
+                want = rp_csv_field(row, c);
+        if (!want)
+            fail_msg("%s has no column %s", file, columns[i].name);
+        if (strstr(skip, columns[i].name))
+            continue;
+        if (columns[i].q.known != (*want != '\0'))
+            fail_msg("%s: %s is '%s', known here: %d", file, columns[i].name, want,
+                     columns[i].q.known);
+        compared++;
+        if (*want &&
+            strcmp(shortest(columns[i].q.value, mine), shortest(strtod(want, NULL), theirs)) != 0)
+            fail_msg("%s: %s is %s, here %s", file, columns[i].name, want, mine);
+    }
+    return compared;
+}
+
+static void open_expected(const char *name, struct rp_buf *text, struct rp_csv *head,
+                          struct rp_csv *rows)
+{
+    rp_autofree char *path = rp_format("%s/counters/expected/%s", getenv("RP_TEST_DATA"), name);
+    rp_autofree char *all = rp_read_text(path, 1 << 20);
+
+    assert_non_null(all);
+    rp_buf_puts(text, all);
+    *head = (struct rp_csv){.at = text->data, .end = text->data + text->len};
+    assert_int_equal(rp_csv_next(head, &err), 1);
+    *rows = (struct rp_csv){.at = head->at, .end = head->end, .lines = 1};
+}
+
+static const char *field(const struct rp_csv *head, const struct rp_csv *row, const char *name)
+{
+    for (size_t c = 0; c < head->count; c++)
+        if (strcmp(rp_csv_field(head, c), name) == 0)
+            return rp_csv_field(row, c);
+    return "";
+}
+
+static void check_kernels(const char *file, const struct rp_roofline *r, const char *skip)
+{
+    rp_autobuf text = {0};
+    rp_autofree char *name = rp_format("expected_%s_kernels.csv", file);
+    struct rp_csv head, rows;
+
+    open_expected(name, &text, &head, &rows);
+    for (size_t k = 0; k < r->kernel_count; k++) {
+        const struct rp_roofline_kernel *one = &r->kernels[k];
+        const struct rp_quantity calls = {true, (double)one->calls};
+        const struct column columns[] = {
+            {"calls", calls},
+            {"total_ns", one->time_ns},
+            {"sum_total_flops", one->flops},
+            {"sum_hbm_read_bytes", one->hbm_read},
+            {"sum_hbm_write_bytes", one->hbm_write},
+            {"sum_hbm_bytes", one->bytes[RP_LEVEL_HBM]},
+            {"sum_l2_bytes_tccreq_x128", one->by_convention[RP_L2_REQUESTS_128]},
+            {"sum_l2_bytes_tcp_tcc_x64", one->by_convention[RP_L2_FROM_L1_64]},
+            {"sum_l2_bytes_rd128_wr64", one->by_convention[RP_L2_FROM_L1_READS_128]},
+            {"sum_l1_bytes_x64", one->by_convention[RP_L1_ACCESSES_64]},
+            {"sum_l1_bytes_x128", one->by_convention[RP_L1_ACCESSES_128]},
+            {"sum_lds_bytes", one->bytes[RP_LEVEL_LDS]},
+            {"gflops", one->gflops},
+            {"ai_hbm", one->intensity[RP_LEVEL_HBM]},
+            {"hbm_gbps", one->gbps[RP_LEVEL_HBM]},
+            {"ai_l1_rc", one->intensity[RP_LEVEL_L1]},
+            {"ai_lds", one->intensity[RP_LEVEL_LDS]},
+        };
+
+        assert_int_equal(rp_csv_next(&rows, &err), 1);
+        assert_string_equal(field(&head, &rows, "kernel"), one->name);
+        assert_true(
+            compare(name, &head, &rows, columns, sizeof columns / sizeof columns[0], skip) >= 13);
+    }
+    assert_int_equal(rp_csv_next(&rows, &err), 0);
+    rp_csv_free(&head);
+    rp_csv_free(&rows);
+}
+
+/* Every dispatch by itself: the counters of the others are taken away. */
+static void check_dispatches(const char *file, struct rp_counters *counters, const char *skip)
+{
+    rp_autobuf text = {0};
+    rp_autofree char *name = rp_format("expected_%s_dispatches.csv", file);
+    struct rp_counters one = *counters;
+    struct rp_csv head, rows;
+
+    open_expected(name, &text, &head, &rows);
+    one.dispatch_count = 1;
+    for (size_t i = 0; i < counters->dispatch_count; i++) {
+        struct rp_roofline r = {0};
+
+        one.dispatches = &counters->dispatches[i];
+        assert_int_equal(rp_roofline_compute(&one, &plain, &r, &err), 0);
+        assert_int_equal(rp_csv_next(&rows, &err), 1);
+        const struct rp_roofline_kernel *k = &r.kernels[0];
+        const struct column columns[] = {
+            {"duration_ns", k->time_ns},
+            {"valu_flops_f16", k->flops_by_type[RP_FLOP_VALU_F16]},
+            {"valu_flops_f32", k->flops_by_type[RP_FLOP_VALU_F32]},
+            {"valu_flops_f64", k->flops_by_type[RP_FLOP_VALU_F64]},
+            {"mfma_flops_f16", k->flops_by_type[RP_FLOP_MFMA_F16]},
+            {"mfma_flops_bf16", k->flops_by_type[RP_FLOP_MFMA_BF16]},
+            {"mfma_flops_f32", k->flops_by_type[RP_FLOP_MFMA_F32]},
+            {"mfma_flops_f64", k->flops_by_type[RP_FLOP_MFMA_F64]},
+            {"mfma_flops_f8", k->flops_by_type[RP_FLOP_MFMA_F8]},
+            {"mfma_flops_f6f4", k->flops_by_type[RP_FLOP_MFMA_F6F4]},
+            {"mfma_iops_i8", k->matrix_int8_ops},
+            {"total_flops", k->flops},
+            {"hbm_read_bytes", k->hbm_read},
+            {"hbm_write_bytes", k->hbm_write},
+            {"hbm_bytes", k->bytes[RP_LEVEL_HBM]},
+            {"hbm_gbps", k->gbps[RP_LEVEL_HBM]},
+            {"l2_bytes_tccreq_x128", k->by_convention[RP_L2_REQUESTS_128]},
+            {"l2_bytes_tcp_tcc_x64", k->by_convention[RP_L2_FROM_L1_64]},
+            {"l2_bytes_rd128_wr64", k->bytes[RP_LEVEL_L2]},
+            {"l1_bytes_x64", k->bytes[RP_LEVEL_L1]},
+            {"lds_bytes", k->bytes[RP_LEVEL_LDS]},
+        };
+        assert_true(
+            compare(name, &head, &rows, columns, sizeof columns / sizeof columns[0], skip) >= 17);
+        rp_roofline_free(&r);
+    }
+    assert_int_equal(rp_csv_next(&rows, &err), 0);
+    rp_csv_free(&head);
+    rp_csv_free(&rows);
+}
+
+static void test_expected(void **state)
+{
+    /* The values expected for MI350 use TCC_BUBBLE, which is 0 there: half of what was read. */
+    static const char bubble[] = "sum_hbm_read_bytes sum_hbm_bytes hbm_read_bytes hbm_bytes "
+                                 "hbm_gbps ai_hbm";
+    static const struct {
+        const char *file, *expected, *arch, *product, *skip;
+        double peak;
+    } cases[] = {
+        {"vcopy_MI200", "vcopy_MI200", "gfx90a", NULL, "", 1638.4},
+        {"kernel_names_MI200", "kernelnames_MI200", "gfx90a", NULL, "", 1638.4},
+        {"no_roof_MI300A_A1", "vcopy_MI300A", "gfx942", NULL, "", 5324.8},
+        {"no_roof_MI300X_A1", "vcopy_MI300X", "gfx942", NULL, "", 5324.8},
+        {"vcopy_MI300X_A1_rocpd", "vcopy_MI300X_rocpd_rocm7", "gfx942", "AMD Instinct MI300X", "",
+         5324.8},
+        {"vcopy_MI350", "vcopy_MI350", "gfx950", "AMD Instinct MI350X", bubble, 7782.4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct result got = {0};
+
+        open_file(&got, cases[i].file, &plain);
+        assert_null(got.r.reason);
+        assert_string_equal(got.r.devices[0].arch, cases[i].arch);
+        if (cases[i].product)
+            assert_string_equal(got.r.devices[0].product, cases[i].product);
+        assert_true(got.r.devices[0].ceilings.gbps[RP_LEVEL_HBM].value == cases[i].peak);
+        check_kernels(cases[i].expected, &got.r, cases[i].skip);
+        check_dispatches(cases[i].expected, got.counters, cases[i].skip);
+        release(&got);
+    }
+}
+
+/* --- traps -------------------------------------------------------------------------------- */
+
+static void test_spoilt_times(void **state)
+{
+    struct result got = {0}, whole = {0};
+
+    (void)state;
+    open_file(&got, "vcopy_MI300A_A1", &plain);
+    open_file(&whole, "no_roof_MI300A_A1", &plain);
+    assert_false(got.r.kernels[0].time_ns.known);
+    assert_false(got.r.kernels[0].gflops.known);
+    assert_false(got.r.kernels[0].gbps[RP_LEVEL_HBM].known);
+    assert_true(got.r.kernels[0].hbm_write.value == 25165824);
+    assert_true(has_note(&got.r, "timestamps of 3 dispatches were rounded"));
+    assert_false(has_note(&whole.r, "rounded"));
+    assert_true(has_note(&whole.r, "not in flops: mfma_f8"));
+    assert_true(has_note(&whole.r, "sum over 6 XCDs"));
+    release(&got);
+    release(&whole);
+}
+
+static void test_bubble_of_gfx950(void **state)
+{
+    struct result got = {0};
+    const struct rp_roofline_kernel *k;
+
+    (void)state;
+    open_file(&got, "vcopy_MI350", &plain);
+    k = &got.r.kernels[0];
+    assert_false(k->hbm_read.known || k->bytes[RP_LEVEL_HBM].known);
+    /* 3 copies of 1,048,576 doubles read 25,165,824 bytes. */
+    assert_true(k->hbm_read_least.value == 12599296 && k->hbm_read_most.value == 25198592);
+    assert_true(k->hbm_write.value == 25165824);
+    assert_int_equal(k->bound, RP_BOUND_UNKNOWN);
+    assert_true(has_note(&got.r, "TCC_BUBBLE reads 0 on gfx950"));
+    /* sysinfo.csv says 128 CUs and 0 MHz. */
+    assert_int_equal(got.r.devices[0].compute_units, 256);
+    assert_int_equal(got.r.devices[0].engine_clock_mhz, 2200);
+    release(&got);
+}
+
+/* 100 requests: 30 of 128, 50 of 64 and 20 of 32 bytes. */
+static void test_long_reads(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx950"};
+    static const char *const files[] = {
+        "Dispatch_ID,Kernel_Name,TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_128B_sum,TCC_EA0_RDREQ_32B_sum,"
+        "TCC_BUBBLE_sum\n0,k,100,30,20,0\n",
+        "Dispatch_ID,Kernel_Name,TCC_EA0_RDREQ_64B_sum,TCC_EA0_RDREQ_128B_sum,"
+        "TCC_EA0_RDREQ_32B_sum\n0,k,50,30,20\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct result got = {0};
+        parse(&got, files[i], &options);
+        assert_true(got.r.kernels[0].hbm_read.known);
+        assert_true(got.r.kernels[0].hbm_read.value == 30 * 128 + 50 * 64 + 20 * 32);
+        release(&got);
+    }
+}
+
+/* --- work --------------------------------------------------------------------------------- */
+
+#define HEAD                                                                                       \
+    "Dispatch_ID,Kernel_Name,SQ_INSTS_VALU_ADD_F32,SQ_INSTS_VALU_MUL_F32,"                         \
+    "SQ_INSTS_VALU_TRANS_F32,SQ_INSTS_VALU_FMA_F32,SQ_INSTS_VALU_MFMA_MOPS_BF16,"                  \
+    "SQ_INSTS_VALU_MFMA_MOPS_F8,SQ_INSTS_VALU_MFMA_MOPS_I8,TCC_EA0_RDREQ_sum,"                     \
+    "TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum,"                \
+    "SQ_LDS_IDX_ACTIVE,SQ_LDS_BANK_CONFLICT,Start_Timestamp,End_Timestamp\n"
+
+static void test_work_and_bound(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942:mi300x"};
+    /* A matrix kernel, then one that moves bytes. */
+    static const char text[] =
+        HEAD "0,gemm,1,2,3,4,2147483648,0,7,1000,0,1000,1000,1000,50,10,1000,"
+             "2001000\n"
+             "1,copy,0,0,0,1,0,0,0,3000000,100,1000000,10,4,0,0,1000,101000\n";
+    struct result got = {0};
+    const struct rp_roofline_kernel *k;
+
+    (void)state;
+    parse(&got, text, &options);
+    assert_int_equal(got.r.kernel_count, 2);
+    k = &got.r.kernels[0];
+    assert_string_equal(k->name, "gemm");
+    assert_true(k->flops_by_type[RP_FLOP_VALU_F32].value == 64 * (1 + 2 + 3 + 2 * 4));
+    /* 2 * 8192^3: what a real MI325X counts for a product of matrices of 8192. */
+    assert_true(k->flops_by_type[RP_FLOP_MFMA_BF16].value == 1099511627776.0);
+    assert_true(k->flops.value == 1099511627776.0 + 896);
+    assert_true(k->matrix_int8_ops.value == 7 * 512);
+    assert_true(k->hbm_read.value == 128000 && k->hbm_write.value == 64000);
+    assert_true(k->bytes[RP_LEVEL_LDS].value == 40 * 128);
+    assert_int_equal(k->bound, RP_BOUND_MFMA);
+    /* 304 CUs * 2.1 GHz * 2048 = 1307443.2 GFLOP/s, data sheet 1307.4 TFLOP/s; 2 ms. */
+    assert_true(k->bound_share.value > 0.42 && k->bound_share.value < 0.4205);
+    k = &got.r.kernels[1];
+    assert_true(k->hbm_read.value == 128e6 + 64.0 * (2000000 - 100) + 3200);
+    assert_true(k->hbm_write.value == 4 * 64 + 6 * 32);
+    assert_int_equal(k->bound, RP_BOUND_HBM);
+    assert_true(k->gbps[RP_LEVEL_HBM].value == k->bytes[RP_LEVEL_HBM].value / 100000);
+    assert_int_equal(got.r.program.calls, 2);
+    assert_true(got.r.program.time_ns.value == 2100000);
+    assert_true(got.r.program.flops.value == 1099511627776.0 + 896 + 128);
+    assert_int_equal(got.r.program.bound, RP_BOUND_MFMA);
+    assert_true(has_note(&got.r, "packed vector instructions"));
+    assert_true(has_note(&got.r, "lanes are masked off"));
+    release(&got);
+}
+
+static void test_ceilings(void **state)
+{
+    static const struct {
+        const char *arch;
+        double hbm, l2, l1, lds, valu, bf16, f64;
+    } cases[] = {
+        /* Clock * CUs (or channels) * bytes or FLOPs a clock; bf16 and f64 as in data sheets. */
+        {"mi300x", 5324.8, 2.1 * 128 * 128, 2.1 * 304 * 128, 2.1 * 304 * 128, 81715.2, 1307443.2,
+         163430.4},
+        {"mi250x", 0, 1.7 * 32 * 64, 1.7 * 110 * 64, 1.7 * 110 * 128, 23936, 191488, 47872},
+        {"mi350x", 7782.4, 2.2 * 128 * 128, 2.2 * 256 * 128, 2.2 * 256 * 128, 72089.6, 2306867.2,
+         72089.6},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct rp_roofline_options options = {.arch = cases[i].arch};
+        struct result got = {0};
+        const struct rp_ceilings *c;
+
+        parse(&got, "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n", &options);
+        c = &got.r.devices[0].ceilings;
+#define NEAR(a, b) assert_true((a) > (b)*0.999999 && (a) < (b)*1.000001)
+        if (cases[i].hbm > 0)
+            NEAR(c->gbps[RP_LEVEL_HBM].value, cases[i].hbm);
+        NEAR(c->gbps[RP_LEVEL_L2].value, cases[i].l2);
+        NEAR(c->gbps[RP_LEVEL_L1].value, cases[i].l1);
+        NEAR(c->gbps[RP_LEVEL_LDS].value, cases[i].lds);
+        NEAR(c->gflops[RP_FLOP_VALU_F32].value, cases[i].valu);
+        NEAR(c->gflops[RP_FLOP_MFMA_BF16].value, cases[i].bf16);
+        NEAR(c->gflops[RP_FLOP_MFMA_F64].value, cases[i].f64);
+        release(&got);
+    }
+}
+
+static void test_overrides(void **state)
+{
+    static const struct rp_roofline_options options = {
+        .arch = "gfx942", .memory_gbps = 4000, .clock_mhz = 1000};
+    static const struct rp_roofline_options unknown = {.arch = "gfx9999"};
+    struct result got = {0};
+    struct rp_roofline r;
+
+    (void)state;
+    parse(&got, "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n", &options);
+    assert_true(got.r.devices[0].ceilings.gbps[RP_LEVEL_HBM].value == 4000);
+    assert_true(got.r.devices[0].ceilings.gflops[RP_FLOP_MFMA_F8].value == 304.0 * 4096);
+    assert_false(got.r.devices[0].ceilings.gflops[RP_FLOP_MFMA_F6F4].known);
+    assert_int_equal(rp_roofline_compute(got.counters, &unknown, &r, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "gfx942:mi300a"));
+    release(&got);
+}
+
+/* --- little was counted ------------------------------------------------------------------- */
+
+static void test_width(void **state)
+{
+    static const struct rp_roofline_options exact = {.model = RP_FLOPS_EXACT},
+                                            width = {.model = RP_FLOPS_WIDTH};
+    rp_autofree char *path =
+        rp_format("%s/rocpd/multik-pmc-synthetic_results.db", getenv("RP_TEST_DATA"));
+    struct rp_store *store;
+    struct result got = {0}, none = {0}, wide = {0};
+
+    (void)state;
+    assert_int_equal(rp_store_open(path, &store, &err), 0);
+    assert_int_equal(rp_roofline_counters(store, &got.counters, &err), 0);
+    compute(&got, &plain);
+    assert_int_equal(got.r.program.calls, 34);
+    for (size_t i = 0; i < got.r.kernel_count; i++)
+        if (strcmp(got.r.kernels[i].name, "k_dynlds(float const*, float*, int)") == 0) {
+            /* SQ_INSTS_VALU of its 4 dispatches is 32768, by rocpd's own view. */
+            assert_true(got.r.kernels[i].flops_by_width);
+            assert_true(got.r.kernels[i].flops.value == 8 * 32768);
+            assert_false(got.r.kernels[i].bytes[RP_LEVEL_HBM].known);
+        }
+    assert_true(has_note(&got.r, "simple model"));
+    rp_roofline_free(&got.r);
+    compute(&got, &exact);
+    assert_non_null(strstr(got.r.reason, "SQ_INSTS_VALU"));
+    parse(&none, "Kind,Dispatch_ID,Kernel_Name\nKERNEL_DISPATCH,0,k\n", &plain);
+    assert_string_equal(none.r.reason, "no hardware counters were collected");
+    open_file(&wide, "no_roof_MI300X_A1", &width);
+    /* As if no request were longer than 64 bytes: RDREQ * 64 of three dispatches. */
+    assert_true(wide.r.kernels[0].hbm_read.known && wide.r.kernels[0].reads_by_width);
+    assert_true(wide.r.kernels[0].hbm_read.value < 25210560);
+    rp_store_close(store);
+    release(&got);
+    release(&none);
+    release(&wide);
+}
+
+/* A GPU that no table knows: its derived counters still say how much it read. */
+static void test_unknown_gpu(void **state)
+{
+    struct result got = {0};
+    double sum = 0;
+
+    (void)state;
+    open_file(&got, "gfx1151", &plain);
+    assert_null(got.r.reason);
+    assert_int_equal(got.r.program.calls, 34);
+    for (size_t i = 0; i < got.counters->dispatch_count; i++)
+        sum += got.counters->dispatches[i].values[0].value;
+    assert_true(got.r.program.hbm_read.known && got.r.program.hbm_read.value == sum * 1024);
+    assert_false(got.r.program.hbm_write.known);
+    assert_int_equal(got.r.program.bound, RP_BOUND_UNKNOWN);
+    assert_true(has_note(&got.r, "--arch"));
+    release(&got);
+}
+
+/* One dispatch without a counter makes the kernel's sum unknown, not too small. */
+static void test_missing_in_one(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    struct result got = {0};
+
+    (void)state;
+    parse(&got,
+          "Dispatch_ID,Kernel_Name,TCC_REQ_sum,TCP_TOTAL_CACHE_ACCESSES_sum\n0,k,1,2\n1,k,,2\n",
+          &options);
+    assert_false(got.r.kernels[0].by_convention[RP_L2_REQUESTS_128].known);
+    assert_true(got.r.kernels[0].bytes[RP_LEVEL_L1].value == 256);
+    release(&got);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expected),         cmocka_unit_test(test_spoilt_times),
+        cmocka_unit_test(test_bubble_of_gfx950), cmocka_unit_test(test_long_reads),
+        cmocka_unit_test(test_work_and_bound),   cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_overrides),        cmocka_unit_test(test_width),
+        cmocka_unit_test(test_unknown_gpu),      cmocka_unit_test(test_missing_in_one),
+    };
+
+    return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
+}
