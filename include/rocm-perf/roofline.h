@@ -48,6 +48,11 @@ enum rp_bound {
     RP_BOUND_MFMA
 };
 
+/** Does moving a level's bytes or computing take longer, each at its ceiling? */
+enum rp_level_class { RP_CLASS_UNKNOWN, RP_CLASS_MEMORY, RP_CLASS_COMPUTE };
+/** "memory", "compute"; NULL for unknown */
+const char *rp_level_class_name(enum rp_level_class level_class);
+
 /** "hbm" ... "mfma"; NULL for unknown */
 const char *rp_bound_name(enum rp_bound bound);
 
@@ -85,6 +90,7 @@ struct rp_roofline_kernel {
     struct rp_quantity intensity[RP_LEVEL_COUNT]; /**< FLOPs for each byte */
     struct rp_quantity gflops;                    /**< achieved */
     struct rp_quantity gbps[RP_LEVEL_COUNT];      /**< achieved */
+    enum rp_level_class level_class[RP_LEVEL_COUNT];
     enum rp_bound bound;
     struct rp_quantity bound_share; /**< of the measured time that the bound needs at least */
     uint32_t device;                /**< index into devices */

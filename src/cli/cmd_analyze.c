@@ -1,91 +1,216 @@
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
 #include "rocm-perf/report.h"
+#include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
 
 static const char help[] =
-    "usage: rocm-perf analyze [--json] [--full] [-o DIR] TRACE...\n"
+    "usage: rocm-perf analyze [--json] [--full] [--roofline] [-o DIR] TRACE...\n"
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
     "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
+    "Where hardware counters were collected, says of each kernel how far it is from what the GPU\n"
+    "can do. Counters may also be CSV files, or folders of them, of rocprofv3 and "
+    "rocprof-compute.\n"
     "\n"
-    "  --json    print JSON (schemas/dag.schema.json) instead of a summary\n"
-    "  --full    JSON with every kernel and copy and its slack\n"
-    "  -o DIR    also write DIR/dag.json\n"
-    "  --help    this text\n"
+    "  --json        print dag.json (schemas/dag.schema.json) instead of a summary\n"
+    "  --full        with every kernel and copy and its slack\n"
+    "  --roofline    print roofline.json (schemas/roofline.schema.json) instead\n"
+    "  -o DIR        also write DIR/dag.json and, where there are counters, DIR/roofline.json\n"
+    "  --help        this text\n"
+    "\n"
+    "of the roofline:\n"
+    "  --arch ARCH                  GPU that the files do not name: gfx942, gfx942:mi300a ...\n"
+    "  --memory-bandwidth-gbps N    peak of the memory instead of the GPU's own\n"
+    "  --clock-mhz N                engine clock instead of the GPU's own\n"
+    "  --flop-model MODEL           auto: by precision, else by width; exact: never by width;\n"
+    "                               width: 8 FLOPs for each vector instruction\n"
     "\n"
     "exit status: 0 done, 2 usage, 3 a trace cannot be used, 4 environment\n";
 
 struct options {
-    bool json, full;
+    bool json, full, roofline;
     const char *folder;
+    struct rp_roofline_options roof;
 };
 
-struct stores {
-    struct rp_store **list;
-    size_t count;
+struct inputs {
+    struct rp_store **stores;
+    size_t store_count;
+    struct rp_counters *counters; /* NULL: none */
 };
 
-static void close_all(struct stores *s)
+static void close_all(struct inputs *in)
 {
-    for (size_t i = 0; i < s->count; i++)
-        rp_store_close(s->list[i]);
-    free(s->list);
+    for (size_t i = 0; i < in->store_count; i++)
+        rp_store_close(in->stores[i]);
+    free(in->stores);
+    rp_counters_free(in->counters);
 }
 
-static int open_all(char **paths, size_t count, struct stores *ret, struct rp_err *err)
+/* Takes the set. */
+static int add_counters(struct inputs *in, struct rp_counters *set, struct rp_err *err)
 {
-    ret->list = calloc(count, sizeof *ret->list);
-    if (!ret->list)
+    int result;
+
+    if (!in->counters) {
+        in->counters = set;
+        return 0;
+    }
+    result = rp_counters_merge(in->counters, set, err);
+    rp_counters_free(set);
+    return result;
+}
+
+static int open_all(char **paths, size_t count, struct inputs *in, struct rp_err *err)
+{
+    in->stores = calloc(count, sizeof *in->stores);
+    if (!in->stores)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        int rc = rp_store_open(paths[i], &ret->list[i], err);
+        struct rp_counters *set = NULL;
+        bool is_csv = rp_counters_can_open(paths[i]);
+        int rc = is_csv ? rp_counters_open(paths[i], &set, err)
+                        : rp_store_open(paths[i], &in->stores[in->store_count], err);
+        if (rc == 0 && is_csv)
+            rc = add_counters(in, set, err);
         if (rc < 0)
             return rc;
-        ret->count++;
+        in->store_count += !is_csv;
     }
     return 0;
 }
 
+/* A trace without counters is only asked for its dispatches when a roofline is wanted or other
+ * files have counters: then its times are the better ones. */
+static int read_counters(struct inputs *in, bool wanted, struct rp_err *err)
+{
+    for (size_t i = 0; i < in->store_count; i++) {
+        const struct rp_row_counter *rows;
+        struct rp_counters *set;
+        size_t count;
+        int rc = rp_store_counters(in->stores[i], &rows, &count, err);
+
+        if (rc == 0 && count == 0 && !wanted && !in->counters)
+            continue;
+        if (rc == 0)
+            rc = rp_roofline_counters(in->stores[i], &set, err);
+        if (rc == 0)
+            rc = add_counters(in, set, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- options ------------------------------------------------------------------------------- */
+
+static bool take_number(const char *word, double *ret)
+{
+    char *end;
+
+    *ret = strtod(word, &end);
+    return end != word && !*end && isfinite(*ret) && *ret > 0;
+}
+
+static int take_model(const char *word, enum rp_flop_model *ret)
+{
+    static const char *const names[] = {
+        [RP_FLOPS_AUTO] = "auto", [RP_FLOPS_EXACT] = "exact", [RP_FLOPS_WIDTH] = "width"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(word, names[i]) == 0) {
+            *ret = (enum rp_flop_model)i;
+            return 0;
+        }
+    return rp_cli_usage_error("analyze", "--flop-model %s: use auto, exact or width", word);
+}
+
+/* 0 or an exit code. */
+static int take_option(int c, const char *word, struct options *ret)
+{
+    switch (c) {
+    case 'j':
+        ret->json = true;
+        return 0;
+    case 'f':
+        ret->full = true;
+        return 0;
+    case 'r':
+        ret->roofline = true;
+        return 0;
+    case 'o':
+        ret->folder = word;
+        return 0;
+    case 'a':
+        ret->roof.arch = word;
+        return 0;
+    case 'm':
+        return take_model(word, &ret->roof.model);
+    case 'b':
+        if (take_number(word, &ret->roof.memory_gbps))
+            return 0;
+        return rp_cli_usage_error("analyze", "--memory-bandwidth-gbps %s: use a number above 0",
+                                  word);
+    default:
+        if (take_number(word, &ret->roof.clock_mhz))
+            return 0;
+        return rp_cli_usage_error("analyze", "--clock-mhz %s: use a number above 0", word);
+    }
+}
+
 static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"full", no_argument, NULL, 'f'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"full", no_argument, NULL, 'f'},
+        {"roofline", no_argument, NULL, 'r'},
+        {"output", required_argument, NULL, 'o'},
+        {"arch", required_argument, NULL, 'a'},
+        {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
+        {"clock-mhz", required_argument, NULL, 'c'},
+        {"flop-model", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
     int c;
 
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
-        if (c == 'j')
-            ret->json = true;
-        else if (c == 'f')
-            ret->full = true;
-        else if (c == 'o')
-            ret->folder = optarg;
-        else {
-            *ret_code =
-                c == 'h' ? rp_cli_help(help) : rp_cli_bad_option("analyze", argv[optind - 1], c);
-            return -1;
-        }
+        if (c == 'h')
+            *ret_code = rp_cli_help(help);
+        else if (c == '?' || c == ':')
+            *ret_code = rp_cli_bad_option("analyze", argv[optind - 1], c);
+        else if ((*ret_code = take_option(c, optarg, ret)) == 0)
+            continue;
+        return -1;
     }
-    if (optind < argc)
+    if (ret->json && ret->roofline)
+        *ret_code = rp_cli_usage_error("analyze", "--json and --roofline print different results:"
+                                                  " choose one");
+    else if (optind == argc)
+        *ret_code = rp_cli_usage_error("analyze", "no trace given");
+    else
         return 0;
-    *ret_code = rp_cli_usage_error("analyze", "no trace given");
     return -1;
 }
 
-static int write_json(const char *folder, const struct rp_buf *json, struct rp_err *err)
+/* --- results ------------------------------------------------------------------------------- */
+
+static int write_json(const char *folder, const char *name, const struct rp_buf *json,
+                      struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder, "dag.json");
+    rp_autofree char *path = rp_path_join(folder, name);
     int rc = rp_mkdirs(folder, err);
 
     if (rc < 0)
@@ -95,25 +220,66 @@ static int write_json(const char *folder, const struct rp_buf *json, struct rp_e
     return rp_write_file(path, rp_buf_text(json), json->len, err);
 }
 
+/* What is printed goes to ret: JSON or, neither --json nor --roofline, for people. */
+static int put_dag(const struct inputs *in, const struct options *options, struct rp_buf *ret,
+                   struct rp_err *err)
+{
+    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
+    rp_autobuf json = {0};
+    int rc = rp_dag_analyze(in->stores, in->store_count, &dag, err);
+
+    if (rc == 0)
+        rc = rp_report_dag_json(&dag, options->full, &json, err);
+    if (rc == 0 && options->folder)
+        rc = write_json(options->folder, "dag.json", &json, err);
+    if (rc == 0 && options->json)
+        rp_buf_add(ret, json.data, json.len);
+    else if (rc == 0 && !options->roofline)
+        rc = rp_report_dag_term(&dag, rp_cli_style(), ret, err);
+    return rc;
+}
+
+static int put_roofline(const struct inputs *in, const struct options *options, struct rp_buf *ret,
+                        struct rp_err *err)
+{
+    rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
+    rp_autobuf json = {0};
+    int rc = rp_roofline_compute(in->counters, &options->roof, &roofline, err);
+
+    if (rc == 0)
+        rc = rp_report_roofline_json(&roofline, &json, err);
+    if (rc == 0 && options->folder)
+        rc = write_json(options->folder, "roofline.json", &json, err);
+    if (rc == 0 && options->roofline)
+        rp_buf_add(ret, json.data, json.len);
+    else if (rc == 0 && !options->json)
+        rc = rp_report_roofline_term(&roofline, rp_cli_style(), ret, err);
+    return rc;
+}
+
 int rp_cmd_analyze(int argc, char **argv)
 {
-    rp_cleanup(close_all) struct stores stores = {0};
-    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
+    rp_cleanup(close_all) struct inputs in = {0};
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
-    rp_autobuf json = {0}, text = {0};
+    rp_autobuf text = {0};
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (open_all(argv + optind, (size_t)(argc - optind), &stores, &err) < 0 ||
-        rp_dag_analyze(stores.list, stores.count, &dag, &err) < 0 ||
-        rp_report_dag_json(&dag, options.full, &json, &err) < 0 ||
-        (options.folder && write_json(options.folder, &json, &err) < 0))
+    if (open_all(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);
-    if (options.json)
-        return rp_cli_result(rp_buf_text(&json));
-    if (rp_report_dag_term(&dag, rp_cli_style(), &text, &err) < 0)
+    if (options.json && in.store_count == 0)
+        return rp_cli_usage_error("analyze",
+                                  "--json prints the graph of a rocpd trace, and there is"
+                                  " none; use --roofline");
+    if (in.store_count && (!options.roofline || options.folder) &&
+        put_dag(&in, &options, &text, &err) < 0)
         return rp_cli_error(&err);
+    if (read_counters(&in, options.roofline, &err) < 0 ||
+        (in.counters && put_roofline(&in, &options, &text, &err) < 0))
+        return rp_cli_error(&err);
+    if (text.failed)
+        return rp_cli_error(&(struct rp_err){RP_ENVIRONMENT, "out of memory"});
     return rp_cli_result(rp_buf_text(&text));
 }

@@ -246,6 +246,21 @@ static quantity unit_time(const struct rp_roofline_kernel *k, const struct rp_ce
     return sum;
 }
 
+/* The levels one by one: on which side of the ridge is the kernel? Both units can work at once. */
+static void find_classes(struct rp_roofline_kernel *k, const quantity *need)
+{
+    const quantity *valu_time = &need[RP_LEVEL_COUNT], *mfma_time = valu_time + 1;
+    double compute = valu_time->value > mfma_time->value ? valu_time->value : mfma_time->value;
+
+    for (size_t i = 0; i < RP_LEVEL_COUNT; i++) {
+        bool known = k->flops.known && need[i].known && valu_time->known && mfma_time->known &&
+                     (need[i].value > 0 || compute > 0);
+        k->level_class[i] = !known                    ? RP_CLASS_UNKNOWN
+                            : need[i].value < compute ? RP_CLASS_COMPUTE
+                                                      : RP_CLASS_MEMORY;
+    }
+}
+
 static void find_bound(struct rp_roofline_kernel *k, const struct rp_ceilings *c)
 {
     quantity need[RP_LEVEL_COUNT + 2], most = {0};
@@ -254,6 +269,7 @@ static void find_bound(struct rp_roofline_kernel *k, const struct rp_ceilings *c
         need[i] = ratio(k->bytes[i], c->gbps[i]);
     need[RP_LEVEL_COUNT] = unit_time(k, c, false);
     need[RP_LEVEL_COUNT + 1] = unit_time(k, c, true);
+    find_classes(k, need);
     k->bound = RP_BOUND_UNKNOWN;
     if (!k->flops.known || !need[RP_LEVEL_HBM].known || !need[RP_LEVEL_COUNT].known ||
         !need[RP_LEVEL_COUNT + 1].known)

@@ -51,6 +51,12 @@ const char *rp_bound_name(enum rp_bound bound)
     return names[bound];
 }
 
+const char *rp_level_class_name(enum rp_level_class level_class)
+{
+    static const char *const names[] = {NULL, "memory", "compute"};
+    return names[level_class];
+}
+
 const char *rp_convention_name(enum rp_convention convention)
 {
     static const char *const names[] = {"l2_tcc_req_x128", "l2_tcp_tcc_req_x64",

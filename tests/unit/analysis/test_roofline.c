@@ -353,6 +353,10 @@ static void test_work_and_bound(void **state)
     assert_true(k->hbm_read.value == 128000 && k->hbm_write.value == 64000);
     assert_true(k->bytes[RP_LEVEL_LDS].value == 40 * 128);
     assert_int_equal(k->bound, RP_BOUND_MFMA);
+    assert_int_equal(k->level_class[RP_LEVEL_HBM], RP_CLASS_COMPUTE);
+    assert_int_equal(k->level_class[RP_LEVEL_LDS], RP_CLASS_COMPUTE);
+    assert_int_equal(k->level_class[RP_LEVEL_L1], RP_CLASS_UNKNOWN); /* not counted */
+    assert_int_equal(got.r.kernels[1].level_class[RP_LEVEL_HBM], RP_CLASS_MEMORY);
     /* 304 CUs * 2.1 GHz * 2048 = 1307443.2 GFLOP/s, data sheet 1307.4 TFLOP/s; 2 ms. */
     assert_true(k->bound_share.value > 0.42 && k->bound_share.value < 0.4205);
     k = &got.r.kernels[1];

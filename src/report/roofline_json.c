@@ -1,0 +1,223 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/text.h"
+#include "rocm-perf/report.h"
+#include "rocm-perf/roofline.h"
+
+/* Keys are in alphabetical order in every object. What is not known is null. */
+
+static void quoted(struct rp_buf *buf, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    if (!text) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    rp_text_utf8(&clean, text);
+    rp_buf_puts(buf, "\"");
+    for (const char *p = rp_buf_text(&clean); *p; p++) {
+        if (*p == '"' || *p == '\\')
+            rp_buf_printf(buf, "\\%c", *p);
+        else if ((unsigned char)*p < 0x20)
+            rp_buf_printf(buf, "\\u%04x", (unsigned)*p);
+        else
+            rp_buf_add(buf, p, 1);
+    }
+    rp_buf_puts(buf, "\"");
+    buf->failed |= clean.failed;
+}
+
+/* The shortest text that reads back as the same number; whole numbers without a point. */
+static void put(struct rp_buf *buf, struct rp_quantity q)
+{
+    char room[40];
+
+    if (!q.known) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    if (q.value >= 0 && q.value < 9e15 && q.value == (double)(int64_t)q.value) {
+        rp_buf_printf(buf, "%" PRId64, (int64_t)q.value);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(room, sizeof room, "%.*g", digits, q.value);
+        if (strtod(room, NULL) == q.value)
+            break;
+    }
+    rp_buf_puts(buf, room);
+}
+
+static void key(struct rp_buf *buf, const char *name, struct rp_quantity q)
+{
+    rp_buf_printf(buf, ", \"%s\": ", name);
+    put(buf, q);
+}
+
+/* Types in the order of their names. */
+static const enum rp_flop_type by_name[RP_FLOP_COUNT] = {
+    RP_FLOP_MFMA_BF16, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F32, RP_FLOP_MFMA_F64, RP_FLOP_MFMA_F6F4,
+    RP_FLOP_MFMA_F8,   RP_FLOP_VALU_F16, RP_FLOP_VALU_F32, RP_FLOP_VALU_F64,
+};
+static const enum rp_level levels[RP_LEVEL_COUNT] = {RP_LEVEL_HBM, RP_LEVEL_L1, RP_LEVEL_L2,
+                                                     RP_LEVEL_LDS};
+
+static void put_ceilings(struct rp_buf *buf, const struct rp_ceilings *c)
+{
+    rp_buf_puts(buf, "{");
+    for (size_t i = 0; i < RP_LEVEL_COUNT; i++) {
+        rp_buf_printf(buf, "%s\"%s_gbps\": ", i ? ", " : "", rp_level_name(levels[i]));
+        put(buf, c->gbps[levels[i]]);
+    }
+    for (size_t i = 0; i < RP_FLOP_COUNT; i++) {
+        rp_buf_printf(buf, ", \"%s_gflops\": ", rp_flop_name(by_name[i]));
+        put(buf, c->gflops[by_name[i]]);
+    }
+    rp_buf_puts(buf, "}");
+}
+
+static void put_conventions(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+{
+    static const enum rp_convention order[RP_CONVENTION_COUNT] = {
+        RP_L1_ACCESSES_128, RP_L1_ACCESSES_64, RP_L2_REQUESTS_128, RP_L2_FROM_L1_READS_128,
+        RP_L2_FROM_L1_64};
+
+    rp_buf_puts(buf, ", \"bytes_by_convention\": {");
+    for (size_t i = 0; i < RP_CONVENTION_COUNT; i++) {
+        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", rp_convention_name(order[i]));
+        put(buf, k->by_convention[order[i]]);
+    }
+    rp_buf_puts(buf, "}");
+}
+
+static void put_levels(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+{
+    rp_buf_puts(buf, ", \"levels\": {");
+    for (size_t i = 0; i < RP_LEVEL_COUNT; i++) {
+        enum rp_level level = levels[i];
+
+        rp_buf_printf(buf, "%s\"%s\": {\"arithmetic_intensity\": ", i ? ", " : "",
+                      rp_level_name(level));
+        put(buf, k->intensity[level]);
+        rp_buf_puts(buf, ", \"class\": ");
+        quoted(buf, rp_level_class_name(k->level_class[level]));
+        key(buf, "gbps", k->gbps[level]);
+        rp_buf_puts(buf, "}");
+    }
+    rp_buf_puts(buf, "}");
+}
+
+static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
+                       const struct rp_roofline_kernel *k, bool one_device)
+{
+    static const struct rp_ceilings unknown;
+
+    rp_buf_puts(buf, "{\"achieved_bandwidth_gbps\": ");
+    put(buf, k->gbps[RP_LEVEL_HBM]);
+    key(buf, "achieved_gflops", k->gflops);
+    key(buf, "arithmetic_intensity", k->intensity[RP_LEVEL_HBM]);
+    rp_buf_puts(buf, ", \"bound\": ");
+    quoted(buf, rp_bound_name(k->bound));
+    key(buf, "bound_share", k->bound_share);
+    put_conventions(buf, k);
+    rp_buf_printf(buf, ", \"calls\": %" PRIu64 ", \"ceilings\": ", k->calls);
+    put_ceilings(buf, one_device ? &r->devices[k->device].ceilings : &unknown);
+    rp_buf_puts(buf, ", \"device\": ");
+    if (one_device)
+        rp_buf_printf(buf, "%" PRIu32, k->device);
+    else
+        rp_buf_puts(buf, "null");
+    rp_buf_printf(buf, ", \"flop_model\": \"%s\"", k->flops_by_width ? "width" : "exact");
+    key(buf, "flops", k->flops);
+    rp_buf_puts(buf, ", \"flops_by_type\": {");
+    for (size_t i = 0; i < RP_FLOP_COUNT; i++) {
+        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", rp_flop_name(by_name[i]));
+        put(buf, k->flops_by_type[by_name[i]]);
+    }
+    rp_buf_puts(buf, "}");
+    key(buf, "hbm_read_bytes", k->hbm_read);
+    rp_buf_puts(buf, ", \"hbm_read_bytes_range\": ");
+    if (k->hbm_read_least.known && k->hbm_read_most.known) {
+        rp_buf_puts(buf, "[");
+        put(buf, k->hbm_read_least);
+        rp_buf_puts(buf, ", ");
+        put(buf, k->hbm_read_most);
+        rp_buf_puts(buf, "]");
+    } else {
+        rp_buf_puts(buf, "null");
+    }
+    key(buf, "hbm_write_bytes", k->hbm_write);
+    key(buf, "l1_bytes", k->bytes[RP_LEVEL_L1]);
+    key(buf, "l2_bytes", k->bytes[RP_LEVEL_L2]);
+    key(buf, "lds_bytes", k->bytes[RP_LEVEL_LDS]);
+    put_levels(buf, k);
+    key(buf, "mfma_i8_ops", k->matrix_int8_ops);
+    rp_buf_puts(buf, ", \"name\": ");
+    quoted(buf, k->name);
+    rp_buf_printf(buf, ", \"read_model\": \"%s\"", k->reads_by_width ? "width" : "exact");
+    key(buf, "time_ns", k->time_ns);
+    rp_buf_puts(buf, "}");
+}
+
+static void put_number(struct rp_buf *buf, const char *name, uint32_t value)
+{
+    key(buf, name, (struct rp_quantity){.known = value > 0, .value = value});
+}
+
+static void put_devices(struct rp_buf *buf, const struct rp_roofline *r)
+{
+    rp_buf_puts(buf, "  \"devices\": [");
+    for (size_t i = 0; i < r->device_count; i++) {
+        const struct rp_roofline_device *d = &r->devices[i];
+
+        rp_buf_printf(buf, "%s\n    {\"arch\": ", i ? "," : "");
+        quoted(buf, d->arch[0] ? d->arch : NULL);
+        put_number(buf, "compute_units", d->compute_units);
+        put_number(buf, "engine_clock_mhz", d->engine_clock_mhz);
+        rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"product\": ", d->id);
+        quoted(buf, d->product);
+        put_number(buf, "xcc_count", d->xcc_count);
+        rp_buf_puts(buf, "}");
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
+static bool one_device(const struct rp_roofline *r)
+{
+    for (size_t i = 1; i < r->kernel_count; i++)
+        if (r->kernels[i].device != r->kernels[0].device)
+            return false;
+    return r->kernel_count > 0;
+}
+
+int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, struct rp_err *err)
+{
+    rp_buf_puts(buf, "{\n");
+    if (r->reason) {
+        rp_buf_puts(buf, "  \"reason\": ");
+        quoted(buf, r->reason);
+        rp_buf_puts(buf, ",\n  \"roofline\": null,\n  \"schema_version\": \"1.0\"\n}\n");
+        return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    }
+    put_devices(buf, r);
+    rp_buf_puts(buf, "  \"kernels\": [");
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
+        put_kernel(buf, r, &r->kernels[i], true);
+    }
+    rp_buf_puts(buf, "],\n  \"notes\": [");
+    for (size_t i = 0; i < r->note_count; i++) {
+        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
+        quoted(buf, r->notes[i]);
+    }
+    rp_buf_puts(buf, "],\n  \"program\": ");
+    put_kernel(buf, r, &r->program, one_device(r));
+    rp_buf_puts(buf, ",\n  \"schema_version\": \"1.0\"\n}\n");
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}

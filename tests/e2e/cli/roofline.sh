@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# roofline.json of counter files, alone and beside a trace: agrees with its schema, which refuses
+# others; what cannot be is refused with the reason.
+. "$(dirname "$0")/../lib.sh"
+counters=$SOURCE/tests/data/counters traces=$SOURCE/tests/data/rocpd
+schema=$SOURCE/schemas/roofline.schema.json
+valid() { expect 0 python3 "$SOURCE/tests/validate_schema.py" "$@"; }
+
+# Every folder and a trace: valid, and the same bytes again.
+mkdir all
+for one in "$counters"/*/pmc_perf.csv "$counters"/gfx1151 "$traces"/*.db; do
+    name=$(basename "$(dirname "$one")")-$(basename "$one")
+    expect 0 rocm-perf analyze --roofline "$one"
+    mv out "all/$name.json"
+    expect 0 rocm-perf analyze --roofline "$one"
+    cmp out "all/$name.json" || fail "$one: not the same bytes again"
+done
+[ "$(ls all | wc -l)" -ge 12 ] || fail 'too few files'
+valid "$schema" all
+
+# What the file of a real MI200 says: bytes of three copies, and that a copy is bound by memory.
+real=all/vcopy_MI200-pmc_perf.csv.json
+[ "$(json kernels.0.hbm_read_bytes $real)" = 25168576 ] || fail 'bytes read'
+[ "$(json kernels.0.achieved_bandwidth_gbps $real)" = 864.239755351682 ] || fail 'rate'
+[ "$(json kernels.0.bound $real)" = hbm ] || fail 'bound'
+[ "$(json kernels.0.levels.l2.class $real)" = memory ] || fail 'class'
+[ "$(json kernels.0.ceilings.hbm_gbps $real)" = 1638.4 ] || fail 'ceiling'
+
+# The schema refuses what is damaged.
+mkdir bad
+python3 - $real <<'EOF'
+import copy, json, sys
+good = json.load(open(sys.argv[1]))
+def damage(name, change):
+    document = copy.deepcopy(good)
+    change(document)
+    json.dump(document, open(f"bad/{name}.json", "w"))
+damage("version", lambda d: d.update(schema_version="2.0"))
+damage("extra", lambda d: d["kernels"][0].update(extra=1))
+damage("missing", lambda d: d["kernels"][0].pop("flops"))
+damage("text", lambda d: d["kernels"][0].update(time_ns="7"))
+damage("negative", lambda d: d["kernels"][0].update(l2_bytes=-1))
+damage("bound", lambda d: d["kernels"][0].update(bound="moon"))
+damage("named", lambda d: d["program"].update(name="all"))
+damage("empty", lambda d: d.update(kernels=[]))
+damage("both", lambda d: d.update(roofline=None, reason="x"))
+EOF
+for one in bad/*.json; do
+    expect 1 python3 "$SOURCE/tests/validate_schema.py" "$schema" "$one"
+done
+
+# -o: both files for a trace with counters, the graph alone for one without.
+expect 0 rocm-perf analyze -o with "$traces/multik-pmc-synthetic_results.db"
+[ "$(ls with | tr '\n' ' ')" = 'dag.json roofline.json ' ] || fail 'with counters'
+valid "$schema" with/roofline.json
+expect 0 rocm-perf analyze -o without "$traces/vadd-kernel_results.db"
+[ "$(ls without)" = dag.json ] || fail 'without counters'
+
+# Passes in files of their own, and what the user knows better.
+head='"Dispatch_Id","Agent_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"'
+printf '%s\n1,Agent 1,k,TCC_EA0_RDREQ_sum,100,1000,2000\n1,Agent 1,k,TCC_EA0_RDREQ_32B_sum,20,1000,2000\n1,Agent 1,k,TCC_BUBBLE_sum,30,1000,2000\n' "$head" >a.csv
+printf '%s\n7,Agent 1,k,TCC_EA0_WRREQ_sum,10,5000,9000\n7,Agent 1,k,TCC_EA0_WRREQ_64B_sum,4,5000,9000\n' "$head" >b.csv
+expect 0 rocm-perf analyze --roofline --arch mi300a --memory-bandwidth-gbps 100 --clock-mhz 1000 a.csv b.csv
+[ "$(json kernels.0.hbm_read_bytes out)" = $((30 * 128 + 50 * 64 + 20 * 32)) ] || fail 'first pass'
+[ "$(json kernels.0.hbm_write_bytes out)" = $((4 * 64 + 6 * 32)) ] || fail 'second pass'
+[ "$(json kernels.0.time_ns out)" = 1000 ] || fail 'time of the first file'
+[ "$(json kernels.0.ceilings.hbm_gbps out)" = 100 ] || fail '--memory-bandwidth-gbps'
+[ "$(json kernels.0.ceilings.valu_f32_gflops out)" = $((228 * 128)) ] || fail '--clock-mhz'
+
+# Refusals.
+expect 2 rocm-perf analyze --json a.csv
+says err 'use --roofline'
+expect 2 rocm-perf analyze --json --roofline a.csv
+says err 'choose one'
+expect 2 rocm-perf analyze --roofline --arch gfx7 a.csv
+says err 'gfx942:mi300x'
+expect 2 rocm-perf analyze --clock-mhz fast a.csv
+says err '--clock-mhz fast'
+expect 2 rocm-perf analyze --flop-model guess a.csv
+says err 'auto, exact or width'
+printf '%s\n1,Agent 1,k,TCC_BUBBLE_sum,many,1,2\n' "$head" >bad.csv
+expect 3 rocm-perf analyze bad.csv
+says err "bad.csv: line 2: 'many' is no value of the counter TCC_BUBBLE_sum"
