@@ -143,22 +143,6 @@ struct rp_row_hip_event {
     uint32_t guid_index;
 };
 
-/** A counter that was collected. */
-struct rp_row_pmc {
-    int64_t id;
-    const char *name; /**< "SQ_WAVES" */
-    uint32_t guid_index;
-};
-
-/** What one instance of the hardware counted. */
-struct rp_row_pmc_event {
-    int64_t id;
-    int64_t event_id, pmc_id; /**< of the dispatch, of the counter; -1 = none */
-    int64_t sample_id; /**< -1 = the whole dispatch, else one of its samples (SPM, schema 3.0.3) */
-    double value;
-    uint32_t guid_index;
-};
-
 /** One counter of one dispatch: the sum over all instances of the hardware. */
 struct rp_row_counter {
     int64_t event_id;
@@ -284,11 +268,6 @@ int rp_store_regions(struct rp_store *s, const struct rp_row_region **ret, size_
 int rp_store_args(struct rp_store *s, const struct rp_row_arg **ret, size_t *ret_count,
                   struct rp_err *err);
 int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret, size_t *ret_count,
-                        struct rp_err *err);
-
-int rp_store_pmcs(struct rp_store *s, const struct rp_row_pmc **ret, size_t *ret_count,
-                  struct rp_err *err);
-int rp_store_pmc_events(struct rp_store *s, const struct rp_row_pmc_event **ret, size_t *ret_count,
                         struct rp_err *err);
 
 /**

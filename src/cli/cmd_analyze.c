@@ -95,16 +95,20 @@ static int open_all(char **paths, size_t count, struct inputs *in, struct rp_err
  * files have counters: then its times are the better ones. */
 static int read_counters(struct inputs *in, bool wanted, struct rp_err *err)
 {
+    wanted |= in->counters != NULL;
     for (size_t i = 0; i < in->store_count; i++) {
         const struct rp_row_counter *rows;
-        struct rp_counters *set;
         size_t count;
         int rc = rp_store_counters(in->stores[i], &rows, &count, err);
 
-        if (rc == 0 && count == 0 && !wanted && !in->counters)
-            continue;
-        if (rc == 0)
-            rc = rp_roofline_counters(in->stores[i], &set, err);
+        if (rc < 0)
+            return rc;
+        wanted |= count > 0;
+    }
+    for (size_t i = 0; i < in->store_count && wanted; i++) {
+        struct rp_counters *set;
+        int rc = rp_roofline_counters(in->stores[i], &set, err);
+
         if (rc == 0)
             rc = add_counters(in, set, err);
         if (rc < 0)

@@ -421,11 +421,12 @@ static int is_wanted(const struct dirent *entry)
            ends_with(entry->d_name, "kernel_trace.csv");
 }
 
-static int add_file(struct rp_counters **set, const char *path, struct rp_err *err)
+static int add_file(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
 {
     struct rp_counters *next;
     int result = read_one(path, &next, err);
 
+    (void)depth;
     if (result < 0)
         return result;
     if (!*set) {
@@ -437,22 +438,54 @@ static int add_file(struct rp_counters **set, const char *path, struct rp_err *e
     return result;
 }
 
-static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
+static int is_folder(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
+static int read_entries(const char *path, int (*wanted)(const struct dirent *),
+                        int (*read_entry)(struct rp_counters **, const char *, int,
+                                          struct rp_err *),
+                        int depth, struct rp_counters **set, struct rp_err *err)
 {
     struct dirent **names = NULL;
-    struct rp_counters *set = NULL;
-    int count = scandir(path, &names, is_wanted, alphasort), result = 0;
+    int count = scandir(path, &names, wanted, versionsort), result = 0;
 
     if (count < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", path);
     for (int i = 0; i < count; i++) {
-        rp_autofree char *file = rp_path_join(path, names[i]->d_name);
+        rp_autofree char *entry = rp_path_join(path, names[i]->d_name);
         if (result == 0)
-            result =
-                file ? add_file(&set, file, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            result = entry ? read_entry(set, entry, depth, err)
+                           : rp_fail(err, RP_ENVIRONMENT, "out of memory");
         free(names[i]);
     }
     free(names);
+    return result;
+}
+
+/* Passes lie in pmc_1/HOST/PID_counter_collection.csv: folders of a folder without such files. */
+static int add_folder(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
+{
+    struct rp_counters *before = *set;
+    size_t dispatches = before ? before->dispatch_count : 0,
+           names = before ? before->name_count : 0;
+    int result;
+
+    if (!rp_path_is_dir(path))
+        return 0;
+    result = read_entries(path, is_wanted, add_file, depth, set, err);
+    if (result < 0 || depth == 0 || *set != before ||
+        (before && (before->dispatch_count != dispatches || before->name_count != names)))
+        return result;
+    return read_entries(path, is_folder, add_folder, depth - 1, set, err);
+}
+
+static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_counters *set = NULL;
+    int result = add_folder(&set, path, 2, err);
+
     if (result == 0 && !set)
         result = rp_fail(err, RP_BAD_INPUT,
                          "folder %s holds neither pmc_perf.csv nor *counter_collection.csv nor"

@@ -65,29 +65,39 @@ static size_t add_up(struct rp_row_counter *rows, size_t count)
     return used;
 }
 
+static int load(struct rp_store *s, struct rp_err *err)
+{
+    struct rp_rowset *values = &s->rows[RP_ROWS_pmc_event];
+    struct rp_row_counter *rows, *fitting;
+    size_t used;
+    int result = rp_load_rows(s, RP_ROWS_pmc, err);
+
+    if (result == 0)
+        result = rp_load_rows(s, RP_ROWS_pmc_event, err);
+    if (result < 0)
+        return result;
+    rows = calloc(values->count + 1, sizeof *rows);
+    if (!rows)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    used = take_values(s, values->rows, values->count, rows);
+    /* There may be a hundred times more of them than sums. */
+    free(values->rows);
+    *values = (struct rp_rowset){0};
+    qsort(rows, used, sizeof *rows, in_order);
+    used = add_up(rows, used);
+    fitting = realloc(rows, (used + 1) * sizeof *rows);
+    s->counters =
+        (struct rp_rowset){.rows = fitting ? fitting : rows, .count = used, .loaded = true};
+    return 0;
+}
+
 int rp_store_counters(struct rp_store *s, const struct rp_row_counter **ret, size_t *ret_count,
                       struct rp_err *err)
 {
-    const struct rp_row_pmc *pmcs;
-    const struct rp_row_pmc_event *values;
-    size_t pmc_count, value_count, used;
-    int result;
+    int result = s->counters.loaded ? 0 : load(s, err);
 
-    if (!s->counters.loaded) {
-        struct rp_row_counter *rows;
-
-        result = rp_store_pmcs(s, &pmcs, &pmc_count, err);
-        if (result == 0)
-            result = rp_store_pmc_events(s, &values, &value_count, err);
-        if (result < 0)
-            return result;
-        rows = calloc(value_count + 1, sizeof *rows);
-        if (!rows)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        used = take_values(s, values, value_count, rows);
-        qsort(rows, used, sizeof *rows, in_order);
-        s->counters = (struct rp_rowset){.rows = rows, .count = add_up(rows, used), .loaded = true};
-    }
+    if (result < 0)
+        return result;
     *ret = s->counters.rows;
     *ret_count = s->counters.count;
     return 0;

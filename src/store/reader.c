@@ -113,8 +113,6 @@ DEFINE_ROWS(copies, copy, rp_row_copy)
 DEFINE_ROWS(regions, region, rp_row_region)
 DEFINE_ROWS(args, arg, rp_row_arg)
 DEFINE_ROWS(hip_events, hip_event, rp_row_hip_event)
-DEFINE_ROWS(pmcs, pmc, rp_row_pmc)
-DEFINE_ROWS(pmc_events, pmc_event, rp_row_pmc_event)
 
 const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
                                                int64_t id)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum rp_kind {
     RP_KIND_ID,         /**< int64_t: the row's own id */
@@ -72,6 +73,24 @@ enum rp_rows {
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_COUNT
+};
+
+/* Rows that only the store sees: rp_store_counters adds them up. */
+
+/** A counter that was collected. */
+struct rp_row_pmc {
+    int64_t id;
+    const char *name; /**< "SQ_WAVES" */
+    uint32_t guid_index;
+};
+
+/** What one instance of the hardware counted. */
+struct rp_row_pmc_event {
+    int64_t id;
+    int64_t event_id, pmc_id; /**< of the dispatch, of the counter; -1 = none */
+    int64_t sample_id; /**< -1 = the whole dispatch, else one of its samples (SPM, schema 3.0.3) */
+    double value;
+    uint32_t guid_index;
 };
 
 extern const struct rp_spec rp_specs[RP_ROWS_COUNT];

@@ -67,6 +67,20 @@ expect 0 rocm-perf analyze --roofline --arch mi300a --memory-bandwidth-gbps 100 
 [ "$(json kernels.0.ceilings.hbm_gbps out)" = 100 ] || fail '--memory-bandwidth-gbps'
 [ "$(json kernels.0.ceilings.valu_f32_gflops out)" = $((228 * 128)) ] || fail '--clock-mhz'
 
+# The same as folders of passes.
+mkdir -p run/pass_1/host run/pass_2/host
+cp a.csv run/pass_1/host/7_counter_collection.csv
+cp b.csv run/pass_2/host/8_counter_collection.csv
+expect 0 rocm-perf analyze --roofline --arch mi300a --memory-bandwidth-gbps 100 --clock-mhz 1000 a.csv b.csv
+mv out files
+expect 0 rocm-perf analyze --roofline --arch mi300a --memory-bandwidth-gbps 100 --clock-mhz 1000 run
+cmp files out || fail 'folders of passes'
+
+# The times of a trace without counters are better than those of counter runs.
+printf '"Kind","Agent_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n"KERNEL_DISPATCH","Agent 1",1,k,10,510\n' >kernel_trace.csv
+expect 0 rocm-perf analyze --roofline --arch gfx942 a.csv kernel_trace.csv
+[ "$(json kernels.0.time_ns out)" = 500 ] || fail 'time of the kernel trace'
+
 # Refusals.
 expect 2 rocm-perf analyze --json a.csv
 says err 'use --roofline'
