@@ -279,7 +279,7 @@ static bool share_cooperative(struct rp_tool *tool, rp_hsa_agent agent, struct r
 
     pthread_mutex_lock(&tool->harvest.lock);
     for (queue = tool->queues; queue; queue = queue->next)
-        if (queue->beneath && queue->agent == agent)
+        if (queue->beneath && queue->agent == agent && queue->users) /* else it is on its way out */
             break;
     if (queue) {
         queue->users++;

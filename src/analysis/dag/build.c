@@ -16,8 +16,10 @@ enum { LATE_END_NS = 2000 };
 static const int64_t latest_ns = INT64_MAX / 4 * 3, longest_ns = 366ll * 24 * 3600 * 1000000000;
 
 struct stream {
-    uint32_t tail;  /* point of its last packet, or RP_DAG_NONE */
-    bool null_seen; /* its packets are behind the default stream's last one */
+    uint32_t tail;      /* point of its last packet, or RP_DAG_NONE */
+    uint32_t null_seen; /* packets of the default stream that its own are behind */
+    uint32_t synced;    /* tail that a thread has waited for with all others, */
+    uint32_t synced_by; /* and the thread */
 };
 
 struct event {
@@ -31,10 +33,13 @@ struct walk {
     uint16_t number;
     struct rp_dag_streams names;
     struct stream *streams;
+    int32_t *used; /* streams with a tail */
+    int32_t used_count;
     uint32_t *queue_tails;
     uint32_t *queue_kernels; /* as the tails, but of kernels: markers' times are not known */
     uint32_t null_tail;
-    uint32_t *threads; /* per thread: end of its last call */
+    uint32_t null_packets; /* of the default stream so far */
+    uint32_t *threads;     /* per thread: end of its last call */
     struct event *events;
     size_t event_count;
     size_t next_call;
@@ -151,12 +156,13 @@ static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t
     if (behind != RP_DAG_NONE && behind != tail)
         add_edge(b, behind, RP_DAG_QUEUE, w->grade);
     if (stream == 0) {
-        for (int32_t k = 1; k < w->names.stream_count; k++)
-            if (w->names.blocking[k] && w->streams[k].tail != RP_DAG_NONE)
-                add_edge(b, w->streams[k].tail, RP_DAG_NULL_STREAM, w->grade);
-    } else if (stream > 0 && w->names.blocking[stream] && !w->streams[stream].null_seen) {
+        for (int32_t i = 0; i < w->used_count; i++)
+            if (w->used[i] > 0 && w->names.blocking[w->used[i]])
+                add_edge(b, w->streams[w->used[i]].tail, RP_DAG_NULL_STREAM, w->grade);
+    } else if (stream > 0 && w->names.blocking[stream] &&
+               w->streams[stream].null_seen != w->null_packets) {
         add_edge(b, w->null_tail, RP_DAG_NULL_STREAM, w->grade);
-        w->streams[stream].null_seen = true;
+        w->streams[stream].null_seen = w->null_packets;
     }
 }
 
@@ -166,9 +172,9 @@ static uint32_t latest_tail(const struct build *b, const struct walk *w, int32_t
 {
     uint32_t latest = RP_DAG_NONE;
 
-    for (int32_t k = 0; k < w->names.stream_count; k++) {
-        uint32_t tail = w->streams[k].tail;
-        if (k == own || tail == RP_DAG_NONE || !(b->dag->flags[tail] & RP_DAG_PINNED) ||
+    for (int32_t i = 0; i < w->used_count; i++) {
+        uint32_t tail = w->streams[w->used[i]].tail;
+        if (w->used[i] == own || !(b->dag->flags[tail] & RP_DAG_PINNED) ||
             b->dag->graph.time_ns[tail] > before_ns)
             continue;
         if (latest == RP_DAG_NONE || b->dag->graph.time_ns[tail] > b->dag->graph.time_ns[latest])
@@ -207,15 +213,15 @@ static void guess_wait(struct build *b, const struct walk *w, uint32_t call,
 
 static void packet_done(struct walk *w, int32_t stream, int32_t queue, uint32_t finish)
 {
+    if (stream >= 0 && w->streams[stream].tail == RP_DAG_NONE)
+        w->used[w->used_count++] = stream;
     if (stream >= 0)
         w->streams[stream].tail = finish;
     if (queue >= 0)
         w->queue_tails[queue] = finish;
     if (stream == 0) {
         w->null_tail = finish;
-        for (int32_t k = 1; k < w->names.stream_count; k++)
-            if (w->names.blocking[k])
-                w->streams[k].null_seen = false;
+        w->null_packets++;
     }
 }
 
@@ -307,12 +313,19 @@ static unsigned wait_for(struct build *b, const struct walk *w, uint32_t point)
     return RP_DAG_BLOCKED;
 }
 
-static unsigned wait_for_all(struct build *b, const struct walk *w)
+/* What a thread has waited for before, it need not wait for again. */
+static unsigned wait_for_all(struct build *b, struct walk *w, uint32_t thread)
 {
     unsigned flags = 0;
 
-    for (int32_t k = 0; k < w->names.stream_count; k++)
-        flags |= wait_for(b, w, w->streams[k].tail);
+    for (int32_t i = 0; i < w->used_count; i++) {
+        struct stream *s = &w->streams[w->used[i]];
+        if (s->synced == s->tail && s->synced_by == thread)
+            continue;
+        flags |= wait_for(b, w, s->tail);
+        s->synced = s->tail;
+        s->synced_by = thread;
+    }
     return flags;
 }
 
@@ -322,9 +335,9 @@ static bool seems_to_wait(const struct build *b, const struct walk *w,
 {
     int64_t last = INT64_MIN;
 
-    for (int32_t k = 0; k < w->names.stream_count; k++) {
-        uint32_t tail = w->streams[k].tail;
-        if (tail == RP_DAG_NONE || !(b->dag->flags[tail] & RP_DAG_PINNED))
+    for (int32_t i = 0; i < w->used_count; i++) {
+        uint32_t tail = w->streams[w->used[i]].tail;
+        if (!(b->dag->flags[tail] & RP_DAG_PINNED))
             continue;
         if (b->dag->graph.time_ns[tail] > last)
             last = b->dag->graph.time_ns[tail];
@@ -344,7 +357,7 @@ static unsigned guess_sync(struct build *b, const struct walk *w, const struct r
 }
 
 /* Edges of what the call waited for, if it waited. */
-static unsigned sync_edges(struct build *b, const struct walk *w, uint32_t index)
+static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 {
     const struct rp_dag_call *call = &w->process->calls[index];
     const struct event *event;
@@ -363,9 +376,9 @@ static unsigned sync_edges(struct build *b, const struct walk *w, uint32_t index
         stream = rp_dag_stream_at(&w->names, call->stream, index);
         return stream >= 0 ? wait_for(b, w, w->streams[stream].tail) : 0;
     case RP_DAG_CALL_DEVICE_SYNC:
-        return wait_for_all(b, w);
+        return wait_for_all(b, w, call->thread);
     case RP_DAG_CALL_MAYBE_SYNC:
-        return seems_to_wait(b, w, call) ? wait_for_all(b, w) : 0;
+        return seems_to_wait(b, w, call) ? wait_for_all(b, w, call->thread) : 0;
     case RP_DAG_CALL_OWN_SYNC:
     case RP_DAG_CALL_OTHER: /* copies of pageable memory: decided by their ends */
         for (uint32_t i = 0; i < call->op_count; i++) {
@@ -441,35 +454,50 @@ static void advance(struct build *b, struct walk *w)
     w->done = true;
 }
 
-/* All ranks that are left stand at a collective: it ends everywhere a certain time after the last
- * one has begun. */
+/* The collective that a process waits in, or NULL. */
+static const struct rp_dag_op *parked_op(const struct build *b, const struct walk *w)
+{
+    return w->parked == RP_DAG_NONE ? NULL : &w->process->ops[b->dag->activities[w->parked].index];
+}
+
+/* One rank's part of a collective ends with the common point. */
+static void leave_collective(struct build *b, struct walk *w, uint32_t common)
+{
+    const struct rp_dag_op *op = parked_op(b, w);
+    uint32_t finish;
+
+    b->dag->activities[w->parked].finish = common;
+    add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
+    finish = add_point(b, op->end_ns, RP_DAG_PINNED, w->parked);
+    packet_done(w, op->stream, op->queue, finish);
+    if (op->queue >= 0)
+        w->queue_kernels[op->queue] = finish;
+    w->parked = RP_DAG_NONE;
+}
+
+/* All ranks that are left stand at a collective: the first one's ends everywhere a certain time
+ * after the last one has begun. Ranks that stand at another one wait for their turn. */
 static void finish_collective(struct build *b, struct walk *walks, size_t count)
 {
-    struct rp_dag_graph *g = &b->dag->graph;
+    const struct rp_dag_op *first = NULL;
     int64_t end_ns = INT64_MAX;
     uint32_t common;
 
     for (size_t i = 0; i < count; i++) {
-        struct rp_dag_activity *a = &b->dag->activities[walks[i].parked];
-        if (walks[i].parked == RP_DAG_NONE)
+        const struct rp_dag_op *op = parked_op(b, &walks[i]);
+        struct rp_dag_activity *a;
+        first = first ? first : op;
+        if (!op || op->symbol != first->symbol)
             continue;
-        a->duration = rp_dag_edge(g, a->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
-        if (walks[i].process->ops[a->index].end_ns < end_ns)
-            end_ns = walks[i].process->ops[a->index].end_ns;
+        a = &b->dag->activities[walks[i].parked];
+        a->duration = rp_dag_edge(&b->dag->graph, a->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+        end_ns = op->end_ns < end_ns ? op->end_ns : end_ns;
     }
     common = add_point(b, end_ns, RP_DAG_PINNED | RP_DAG_COMMON, RP_DAG_NONE);
     for (size_t i = 0; i < count && !b->failed; i++) {
-        struct rp_dag_activity *a = &b->dag->activities[walks[i].parked];
-        const struct rp_dag_op *op;
-        uint32_t finish;
-        if (walks[i].parked == RP_DAG_NONE)
-            continue;
-        op = &walks[i].process->ops[a->index];
-        a->finish = common;
-        add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
-        finish = add_point(b, op->end_ns, RP_DAG_PINNED, walks[i].parked);
-        packet_done(&walks[i], op->stream, op->queue, finish);
-        walks[i].parked = RP_DAG_NONE;
+        const struct rp_dag_op *op = parked_op(b, &walks[i]);
+        if (op && op->symbol == first->symbol)
+            leave_collective(b, &walks[i], common);
     }
 }
 
@@ -512,13 +540,14 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, uint16_t number,
     if (rc < 0)
         return rc;
     w->streams = malloc((size_t)w->names.stream_count * sizeof *w->streams);
+    w->used = malloc((size_t)w->names.stream_count * sizeof *w->used);
     w->queue_tails = malloc((size_t)w->names.queue_count * sizeof *w->queue_tails);
     w->queue_kernels = malloc((size_t)w->names.queue_count * sizeof *w->queue_kernels);
     w->threads = malloc((p->thread_count + 1) * sizeof *w->threads);
-    if (!w->streams || !w->queue_tails || !w->queue_kernels || !w->threads)
+    if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (int32_t k = 0; k < w->names.stream_count; k++)
-        w->streams[k] = (struct stream){.tail = RP_DAG_NONE, .null_seen = true};
+        w->streams[k] = (struct stream){.tail = RP_DAG_NONE, .synced = RP_DAG_NONE};
     for (int32_t k = 0; k < w->names.queue_count; k++)
         w->queue_tails[k] = w->queue_kernels[k] = RP_DAG_NONE;
     for (uint32_t k = 0; k < p->thread_count; k++)
@@ -530,6 +559,7 @@ static void end_walk(struct walk *w)
 {
     rp_dag_streams_free(&w->names);
     free(w->streams);
+    free(w->used);
     free(w->queue_tails);
     free(w->queue_kernels);
     free(w->threads);
@@ -543,7 +573,7 @@ static void walk_all(struct build *b, struct walk *walks, size_t count)
     while (waiting && !b->failed) {
         waiting = false;
         for (size_t i = 0; i < count; i++) {
-            if (!walks[i].done)
+            if (!walks[i].done && walks[i].parked == RP_DAG_NONE)
                 advance(b, &walks[i]);
             waiting |= walks[i].parked != RP_DAG_NONE;
         }

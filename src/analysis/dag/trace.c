@@ -113,42 +113,38 @@ static void drop_nested(struct rp_dag_process *p, struct inners *inners)
     p->call_count = kept;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
 /* Thread ids of the trace become 0, 1, 2 ... in the order of the ids. */
 static int64_t *thread_ids(const struct rp_row_region *rows, size_t count, uint32_t guid,
                            uint32_t *ret_count)
 {
-    size_t n = 0, room = 16;
-    int64_t *ids = malloc(room * sizeof *ids);
+    size_t n = 0, kept = 0;
+    int64_t *ids = malloc((count + 1) * sizeof *ids);
 
-    for (size_t i = 0; i < count && ids; i++) {
-        size_t k = 0;
-        if (rows[i].guid_index != guid)
-            continue;
-        while (k < n && ids[k] != rows[i].tid)
-            k++;
-        if (k < n)
-            continue;
-        if (n == room) {
-            int64_t *grown = realloc(ids, (room *= 2) * sizeof *ids);
-            if (!grown) {
-                free(ids);
-                return NULL;
-            }
-            ids = grown;
-        }
-        ids[n++] = rows[i].tid;
-    }
-    *ret_count = (uint32_t)n;
+    if (!ids)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].guid_index == guid && (!n || ids[n - 1] != rows[i].tid))
+            ids[n++] = rows[i].tid;
+    sort(ids, n, sizeof *ids, by_id);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    *ret_count = (uint32_t)kept;
     return ids;
 }
 
 static uint32_t index_of(const int64_t *ids, uint32_t count, int64_t id)
 {
-    uint32_t k = 0;
+    const int64_t *found = bsearch(&id, ids, count, sizeof *ids, by_id);
 
-    while (k < count && ids[k] != id)
-        k++;
-    return k;
+    return (uint32_t)(found - ids); /* every row's thread is among them */
 }
 
 static int load_calls(struct rp_dag_trace *trace, struct rp_dag_process *p,
