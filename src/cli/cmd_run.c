@@ -1,13 +1,12 @@
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/target.h"
 #include "collect/environment.h"
 #include "collect/launch.h"
-#include "collect/offload.h"
 
 static const char help[] =
     "usage: rocm-perf run [--device auto|gpu|software[:TARGET]] [--threads N] [--gpus N] [--]\n"
@@ -60,29 +59,6 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
     return 0;
 }
 
-/* "AMD Instinct MI300X" without the maker. */
-static const char *short_name(const char *product)
-{
-    static const char maker[] = "AMD Instinct ";
-
-    return strncmp(product, maker, sizeof maker - 1) == 0 ? product + sizeof maker - 1 : product;
-}
-
-/* HIP 7.2 crashes at the launch of a kernel that it has no code for; say why before. */
-static void warn_about_target(const struct rp_launch_plan *plan, enum rp_device device)
-{
-    const char *gfx, *product;
-    char targets[256];
-
-    rp_device_software(&gfx, &product);
-    if (device == RP_DEVICE_SOFTWARE &&
-        rp_offload_lacks(plan->executable, gfx, targets, sizeof targets))
-        fprintf(stderr,
-                "rocm-perf: warning: %s has device code for %s only, but the software %s is "
-                "%s: its kernels cannot start; compile with --offload-arch=%s\n",
-                plan->executable, targets, short_name(product), gfx, gfx);
-}
-
 int rp_cmd_run(int argc, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
@@ -97,7 +73,7 @@ int rp_cmd_run(int argc, char **argv)
     if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, wish, &device, &err) < 0 ||
         rp_launch_plan(&env, device, argv + optind, NULL, NULL, &plan, &err) < 0)
         return rp_cli_error(&err);
-    warn_about_target(&plan, device);
+    rp_cli_warn_about_target(plan.executable, device);
     proc.path = plan.path;
     proc.argv = plan.argv;
     proc.env = plan.env;

@@ -1,4 +1,5 @@
 #include "cli/profile_session.h"
+#include "cli/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,8 +251,25 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
     if (rc == 0)
         rc = rp_find_program(options->argv[0], &program, err);
     if (rc == 0)
+        rp_cli_warn_about_target(program, session->device);
+    if (rc == 0)
         rc = rp_result_dir_open(options->out_dir, &session->dir, err);
     return rc;
+}
+
+/* A trace of the runtime's own kernels alone, while the program's did not come to their end, is
+ * nothing that the program did. */
+static int refuse_failed(const struct rp_profile_options *options,
+                         const struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *p = session->profile;
+
+    if (options->wallclock || !(session->losses.lost_dispatches + session->losses.lost_records))
+        return 0;
+    for (size_t i = 0; i < p->kernel_count; i++)
+        if (!p->kernels[i].runtime_internal)
+            return 0;
+    return no_kernel(options, session, err);
 }
 
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
@@ -268,6 +286,8 @@ int rp_profile_session_run(const struct rp_profile_options *options, struct rp_p
         rc = rp_profile_compute(session.stores, session.store_count,
                                 options->wallclock ? session.wall_ms : session.runtime_ms,
                                 session.run_count, &session.profile, err);
+    if (rc == 0)
+        rc = refuse_failed(options, &session, err);
     if (rc < 0) {
         rp_profile_session_free(&session);
         return rc;

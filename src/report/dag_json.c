@@ -161,7 +161,7 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
 int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
                        struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n");
+    rp_buf_printf(buf, "{\n  \"complete\": %s,\n", r->incomplete ? "false" : "true");
     put_path(buf, r);
     put_delays(buf, r);
     if (r->device) {

@@ -31,7 +31,8 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
         rp_page_text(page, RP_INK_YELLOW, 0,
                      "SOFTWARE DEVICE: modelled time (software device), not hardware time");
     rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s ms", ms(r->makespan_ns).text);
-    rp_page_line(page, RP_INK_PLAIN, 0, "Kernels       %s ms in all, %s ms one behind the other",
+    rp_page_line(page, RP_INK_PLAIN, 0,
+                 "Kernels       %s ms in all, %s ms the longest chain of them",
                  ms(r->kernel_time_ns).text, ms(r->kernel_span_ns).text);
     rp_page_line(page, RP_INK_PLAIN, 0, "              %s %% of the time no kernel or copy runs",
                  percent(r->concurrency_ns[0], r->makespan_ns).text);
@@ -47,7 +48,8 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
                      percent(r->shares[i].path_ns, r->makespan_ns).text,
                      ms(r->shares[i].path_ns).text, r->shares[i].name);
     if (shown < r->share_count)
-        rp_page_line(page, RP_INK_DIM, 2, "and %zu more in dag.json", r->share_count - shown);
+        rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
+                     r->share_count - shown);
 }
 
 /* What-ifs stand together by kernel: the line of a kernel names its doubling and its limit. */
@@ -62,7 +64,7 @@ static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result 
         const struct rp_dag_what_if *w = &r->what_ifs[i];
         if (w->num == 2 && w->den == 1)
             twice_ns = w->makespan_ns;
-        if (w->num || w->symbol == last)
+        if (w->num || w->symbol == last || w->makespan_ns == r->makespan_ns)
             continue;
         last = w->symbol;
         rp_page_line(page, RP_INK_PLAIN, 2, "twice as fast -%s %%, at most -%s %%: %s",
@@ -96,6 +98,9 @@ static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
     const struct rp_dag_mended *m = &r->mended;
     uint64_t times = m->negative_durations + m->zero_durations + m->never_ended + m->late_ends;
 
+    if (r->incomplete)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "a trace was not closed in order: the end of the run may be missing");
     put_guesses(page, r);
     if (times)
         rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",

@@ -9,9 +9,6 @@
 /* No marker is handed on more slowly than this: the longest event delay that is tried. */
 enum { LONGEST_EVENT_NS = 10000000 };
 
-/* A dependency that the times contradict holds nothing back. */
-static const int64_t dropped_ns = INT64_MIN / 4;
-
 static bool is_trusted(const struct rp_dag *dag, uint32_t point)
 {
     return (dag->flags[point] & RP_DAG_PINNED) && !(dag->flags[point] & RP_DAG_DISTRUSTED);
@@ -334,13 +331,13 @@ static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs
             g->weight_ns[e] = room_ns;
             repairs->clamped_edges++;
         } else {
-            g->weight_ns[e] = dropped_ns;
+            g->weight_ns[e] = RP_DAG_DROPPED_NS;
             repairs->dropped_edges++;
         }
     }
     binding = rp_dag_binding(g, g->time_ns, g->weight_ns, p);
     missing = recorded - g->time_ns[g->from[binding]] - g->weight_ns[binding];
-    if (g->weight_ns[binding] == dropped_ns) {
+    if (g->weight_ns[binding] == RP_DAG_DROPPED_NS) {
         /* All are contradicted: it hangs on the first one as it was. */
         g->class[binding] = RP_DAG_UNKNOWN;
         g->grade[binding] = RP_DAG_INFERRED;

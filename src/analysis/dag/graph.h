@@ -18,6 +18,9 @@
 
 enum { RP_DAG_NO_POINT = UINT32_MAX };
 
+/** Weight of a dependency that the recorded times contradict: it holds nothing back. */
+#define RP_DAG_DROPPED_NS (INT64_MIN / 4)
+
 struct rp_dag_graph {
     int64_t *time_ns; /**< per point */
     uint32_t *first;  /**< per point and one more: its incoming edges */

@@ -239,7 +239,8 @@ static int64_t kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *
             const struct rp_dag_activity *a = activity_of_edge(dag, e);
             bool weighs = a && a->is_op && !trace->processes[a->process].ops[a->index].is_copy;
             int64_t t = time_ns[g->from[e]] + (weighs ? g->weight_ns[e] : 0);
-            latest = t > latest ? t : latest;
+            if (t > latest && g->weight_ns[e] != RP_DAG_DROPPED_NS)
+                latest = t;
         }
         time_ns[p] = latest;
         longest = latest > longest ? latest : longest;
@@ -391,17 +392,47 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_
     return 0;
 }
 
-/* What all traces say of the device that they ran on. */
-static const char *device_of(struct rp_store *const *stores, size_t count)
+/* What the traces say of the device that they ran on; they must say the same. */
+static int find_device(struct rp_store *const *stores, size_t count, const char **ret,
+                       struct rp_err *err)
 {
     const char *device = count ? rp_store_metadata(stores[0], "rocm_perf_device") : NULL;
+    uint32_t processes = count ? rp_store_guid_count(stores[0]) : 0;
 
-    for (size_t i = 1; i < count && device; i++) {
+    for (size_t i = 1; i < count; i++) {
         const char *other = rp_store_metadata(stores[i], "rocm_perf_device");
-        if (!other || strcmp(device, other) != 0)
-            device = NULL;
+        if (!device != !other || (device && strcmp(device, other) != 0))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "some traces are of the software device and others are not: they are "
+                           "not of one run");
+        processes += rp_store_guid_count(stores[i]);
     }
-    return device;
+    if (device && strcmp(device, "software") == 0 && processes > 1)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "on the software device every process has a clock of its own, so that "
+                       "their times do not compare: analyse one trace at a time");
+    *ret = device;
+    return 0;
+}
+
+static int refuse_twice(const struct rp_dag_trace *trace, struct rp_err *err)
+{
+    for (size_t i = 0; i < trace->process_count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const char *guid = trace->processes[i].guid, *other = trace->processes[k].guid;
+            if (guid && other && *guid && strcmp(guid, other) == 0)
+                return rp_fail(err, RP_BAD_INPUT, "process %s is given twice", guid);
+        }
+    return 0;
+}
+
+static bool is_incomplete(struct rp_store *const *stores, size_t count)
+{
+    bool incomplete = false;
+
+    for (size_t i = 0; i < count; i++)
+        incomplete |= rp_store_metadata(stores[i], "rocm_perf_incomplete") != NULL;
+    return incomplete;
 }
 
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp_dag_result *ret,
@@ -410,13 +441,17 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp
     struct rp_dag_trace trace = {0};
     struct rp_dag dag = {0};
     struct rp_dag_result result = {0};
-    int rc = rp_dag_trace_load(stores, store_count, &trace, err);
+    int rc = find_device(stores, store_count, &result.device, err);
 
+    if (rc == 0)
+        rc = rp_dag_trace_load(stores, store_count, &trace, err);
+    if (rc == 0)
+        rc = refuse_twice(&trace, err);
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
     if (rc == 0)
         rc = fill(&dag, &trace, &result, err);
-    result.device = device_of(stores, store_count);
+    result.incomplete = is_incomplete(stores, store_count);
     rp_dag_free(&dag);
     rp_dag_trace_free(&trace);
     if (rc < 0)

@@ -441,6 +441,25 @@ static int count_queues(struct rp_dag_process *p, const struct rp_dag_source *fr
     return rc;
 }
 
+/* A stream is in one queue at a time. A trace whose only stream is 0, but in several queues, has no
+ * streams at all: there each queue is one. */
+static void settle_streams(struct rp_dag_process *p)
+{
+    int32_t queue = -1;
+    bool several = false;
+
+    for (size_t i = 0; i < p->op_count; i++) {
+        if (p->ops[i].stream > 0)
+            return;
+        if (p->ops[i].is_copy)
+            continue;
+        several |= queue >= 0 && p->ops[i].queue != queue;
+        queue = p->ops[i].queue;
+    }
+    for (size_t i = 0; i < p->op_count && several; i++)
+        p->ops[i].stream = p->ops[i].is_copy ? -1 : p->ops[i].queue;
+}
+
 /* --- the whole ------------------------------------------------------------------------------ */
 
 static int load_process(struct rp_dag_trace *trace, struct rp_dag_process *p,
@@ -460,6 +479,7 @@ static int load_process(struct rp_dag_trace *trace, struct rp_dag_process *p,
         rc = load_marks(trace, p, from, err);
     if (rc == 0)
         rc = count_queues(p, from, err);
+    settle_streams(p);
     if (rc == 0)
         join(p, &inners);
     free(inners.list);

@@ -1,0 +1,13 @@
+/**
+ * @file target.h
+ * @brief Does the program have code for the GPU that it is to run on?
+ */
+#ifndef RP_CLI_TARGET_H
+#define RP_CLI_TARGET_H
+
+#include "collect/environment.h"
+
+/** HIP 7.2 crashes at the launch of a kernel that it has no code for: says why before. */
+void rp_cli_warn_about_target(const char *executable, enum rp_device device);
+
+#endif

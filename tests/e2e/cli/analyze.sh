@@ -1,0 +1,33 @@
+# analyze: traces of the built-in collector, which have no streams; what is not one run is refused.
+. "$(dirname "$0")/../lib.sh"
+example two_streams
+rocm-perf profile --device software --runs 1 --json ./two_streams >profile.json 2>err || { cat err; fail profile; }
+expect 0 rocm-perf analyze --json .rocpd_profile/trace_results.db
+cp out dag.json
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/dag.schema.json" dag.json
+python3 - <<'EOF' || fail 'the graph of two independent streams'
+import json
+dag = json.load(open("dag.json"))
+whole = dag["makespan_ns"]
+assert dag["device"] == "software" and dag["complete"], dag["device"]
+assert dag["repairs"]["dropped_edges"] == 0, dag["repairs"]
+assert dag["overlap"]["kernel_time_ns"] > 1.5 * whole, "the streams do not overlap"
+assert dag["kernel_span_ns"] <= whole, dag["kernel_span_ns"]
+assert dag["what_if_unshared_queues_ns"] == whole, "nothing is shared"
+EOF
+expect 0 rocm-perf analyze .rocpd_profile/trace_results.db
+says out 'SOFTWARE DEVICE'
+says out 'the trace lacks HIP calls'
+
+other=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
+expect 3 rocm-perf analyze .rocpd_profile/trace_results.db "$other"
+says err 'not of one run'
+expect 3 rocm-perf analyze .rocpd_profile/trace_results.db .rocpd_profile/trace_results.db
+says err 'clock of its own'
+expect 3 rocm-perf analyze "$other" "$other"
+says err 'given twice'
+
+# The runtime's kernels alone are no profile of a program whose own kernel faulted.
+example only_kernel_faults
+expect 5 rocm-perf profile --device software --runs 1 -o faults ./only_kernel_faults
+says err 'came to its end'
