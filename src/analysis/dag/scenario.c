@@ -27,10 +27,17 @@ static uint32_t symbol_from(const struct rp_dag *dag, const struct rp_dag_trace 
     return trace->processes[a->process].ops[a->index].symbol;
 }
 
+/* ThreadSanitizer is not ready yet when the program chooses among the clones. */
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+#define CPU_LEVELS
+#else
+#define CPU_LEVELS __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+
 /* touched: per symbol, whether a scenario of this sweep changes it. */
-__attribute__((target_clones("avx512f", "avx2", "default"))) static void
-sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_scenario *s,
-      size_t count, const bool *touched, int64_t (*time)[LANES])
+CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                             struct rp_dag_scenario *s, size_t count, const bool *touched,
+                             int64_t (*time)[LANES])
 {
     const struct rp_dag_graph *g = &dag->graph;
     int64_t end[LANES];

@@ -157,7 +157,7 @@ static int run_kept(const struct rp_insn *in, struct rp_lane_args *a)
 static void flush_f32(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n)
 {
     for (unsigned i = 0; i < n * RP_LANES; i++)
-        to[0][i] = rows[i] & 0x7f800000 ? rows[i] : rows[i] & 0x80000000;
+        to[i / RP_LANES][i % RP_LANES] = rows[i] & 0x7f800000 ? rows[i] : rows[i] & 0x80000000;
 }
 
 /* Both halves of each dword. */
@@ -167,7 +167,7 @@ static void flush_halves(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigne
     for (unsigned i = 0; i < n * RP_LANES; i++) {
         const uint32_t low = rows[i] & exponent ? 0x7fff : 0;
         const uint32_t high = rows[i] >> 16 & exponent ? 0x7fff : 0;
-        to[0][i] = rows[i] & (0x80008000 | high << 16 | low);
+        to[i / RP_LANES][i % RP_LANES] = rows[i] & (0x80008000 | high << 16 | low);
     }
 }
 
