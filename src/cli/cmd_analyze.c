@@ -202,6 +202,8 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
     if (ret->json && ret->roofline)
         *ret_code = rp_cli_usage_error("analyze", "--json and --roofline print different results:"
                                                   " choose one");
+    else if (ret->full && !ret->json && !ret->folder)
+        *ret_code = rp_cli_usage_error("analyze", "--full is about dag.json: add --json or -o DIR");
     else if (optind == argc)
         *ret_code = rp_cli_usage_error("analyze", "no trace given");
     else

@@ -10,37 +10,6 @@
 /* Written by hand: a trace may have millions of dispatches, and no tree of them is needed. Keys
  * are in alphabetical order in every object. */
 
-static bool is_plain(const char *text)
-{
-    for (; *text; text++)
-        if (*text < 0x20 || *text >= 0x7f || *text == '"' || *text == '\\')
-            return false;
-    return true;
-}
-
-static void quoted(struct rp_buf *buf, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    text = text ? text : "";
-    rp_buf_puts(buf, "\"");
-    if (is_plain(text)) {
-        rp_buf_puts(buf, text);
-    } else {
-        rp_text_utf8(&clean, text);
-        for (const char *p = rp_buf_text(&clean); *p; p++) {
-            if (*p == '"' || *p == '\\')
-                rp_buf_printf(buf, "\\%c", *p);
-            else if ((unsigned char)*p < 0x20)
-                rp_buf_printf(buf, "\\u%04x", (unsigned)*p);
-            else
-                rp_buf_add(buf, p, 1);
-        }
-    }
-    rp_buf_puts(buf, "\"");
-    buf->failed |= clean.failed;
-}
-
 static const char *comma(size_t i)
 {
     return i ? "," : "";
@@ -49,10 +18,10 @@ static const char *comma(size_t i)
 static void put_step(struct rp_buf *buf, const struct rp_dag_step *s, const char *extra)
 {
     rp_buf_printf(buf, "{\"duration_ns\": %" PRId64 ", \"guid\": ", s->duration_ns);
-    quoted(buf, s->guid);
+    rp_text_json(buf, s->guid ? s->guid : "");
     rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"kind\": \"%s\", \"name\": ", s->id,
                   s->is_copy ? "copy" : "kernel");
-    quoted(buf, s->name);
+    rp_text_json(buf, s->name);
     rp_buf_printf(buf, ", \"start_ns\": %" PRId64 "%s}", s->start_ns, extra);
 }
 
@@ -72,7 +41,7 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *r)
     rp_buf_puts(buf, "},\n    \"by_symbol\": [");
     for (size_t i = 0; i < r->share_count; i++) {
         rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
-        quoted(buf, r->shares[i].name);
+        rp_text_json(buf, r->shares[i].name);
         rp_buf_printf(buf, ", \"ns\": %" PRId64 ", \"weight\": %.9f}", r->shares[i].path_ns,
                       r->makespan_ns ? (double)r->shares[i].path_ns / (double)r->makespan_ns : 0);
     }
@@ -98,7 +67,7 @@ static void put_dispatches(struct rp_buf *buf, const struct rp_dag_result *r)
     for (size_t i = 0; i < r->step_count; i++) {
         const struct rp_dag_step *s = &r->steps[i];
         rp_buf_printf(buf, "%s\n    {\"guid\": ", comma(i));
-        quoted(buf, s->guid);
+        rp_text_json(buf, s->guid ? s->guid : "");
         rp_buf_printf(buf, ", \"%s\": %" PRId64, s->is_copy ? "copy_id" : "dispatch_id", s->id);
         rp_buf_printf(buf, ", \"on_critical_path\": %s, \"slack_ns\": %" PRId64 "}",
                       s->on_path ? "true" : "false", s->slack_ns);
@@ -151,7 +120,7 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
         else
             rp_buf_printf(buf, "%s\n    {\"factor\": \"inf\", ", comma(i));
         rp_buf_printf(buf, "\"makespan_ns\": %" PRId64 ", \"symbol\": ", w->makespan_ns);
-        quoted(buf, w->symbol);
+        rp_text_json(buf, w->symbol);
         rp_buf_puts(buf, "}");
     }
     rp_buf_printf(buf, "],\n  \"what_if_unshared_queues_ns\": %" PRId64 "\n",
@@ -166,7 +135,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     put_delays(buf, r);
     if (r->device) {
         rp_buf_puts(buf, "  \"device\": ");
-        quoted(buf, r->device);
+        rp_text_json(buf, r->device);
         rp_buf_puts(buf, ",\n");
     } else {
         rp_buf_puts(buf, "  \"device\": null,\n");

@@ -11,28 +11,6 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void quoted(struct rp_buf *buf, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    if (!text) {
-        rp_buf_puts(buf, "null");
-        return;
-    }
-    rp_text_utf8(&clean, text);
-    rp_buf_puts(buf, "\"");
-    for (const char *p = rp_buf_text(&clean); *p; p++) {
-        if (*p == '"' || *p == '\\')
-            rp_buf_printf(buf, "\\%c", *p);
-        else if ((unsigned char)*p < 0x20)
-            rp_buf_printf(buf, "\\u%04x", (unsigned)*p);
-        else
-            rp_buf_add(buf, p, 1);
-    }
-    rp_buf_puts(buf, "\"");
-    buf->failed |= clean.failed;
-}
-
 /* The shortest text that reads back as the same number; whole numbers without a point. */
 static void put(struct rp_buf *buf, struct rp_quantity q)
 {
@@ -106,7 +84,7 @@ static void put_levels(struct rp_buf *buf, const struct rp_roofline_kernel *k)
                       rp_level_name(level));
         put(buf, k->intensity[level]);
         rp_buf_puts(buf, ", \"class\": ");
-        quoted(buf, rp_level_class_name(k->level_class[level]));
+        rp_text_json(buf, rp_level_class_name(k->level_class[level]));
         key(buf, "gbps", k->gbps[level]);
         rp_buf_puts(buf, "}");
     }
@@ -123,7 +101,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
     key(buf, "achieved_gflops", k->gflops);
     key(buf, "arithmetic_intensity", k->intensity[RP_LEVEL_HBM]);
     rp_buf_puts(buf, ", \"bound\": ");
-    quoted(buf, rp_bound_name(k->bound));
+    rp_text_json(buf, rp_bound_name(k->bound));
     key(buf, "bound_share", k->bound_share);
     put_conventions(buf, k);
     rp_buf_printf(buf, ", \"calls\": %" PRIu64 ", \"ceilings\": ", k->calls);
@@ -159,7 +137,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
     put_levels(buf, k);
     key(buf, "mfma_i8_ops", k->matrix_int8_ops);
     rp_buf_puts(buf, ", \"name\": ");
-    quoted(buf, k->name);
+    rp_text_json(buf, k->name);
     rp_buf_printf(buf, ", \"read_model\": \"%s\"", k->reads_by_width ? "width" : "exact");
     key(buf, "time_ns", k->time_ns);
     rp_buf_puts(buf, "}");
@@ -177,11 +155,11 @@ static void put_devices(struct rp_buf *buf, const struct rp_roofline *r)
         const struct rp_roofline_device *d = &r->devices[i];
 
         rp_buf_printf(buf, "%s\n    {\"arch\": ", i ? "," : "");
-        quoted(buf, d->arch[0] ? d->arch : NULL);
+        rp_text_json(buf, d->arch[0] ? d->arch : NULL);
         put_number(buf, "compute_units", d->compute_units);
         put_number(buf, "engine_clock_mhz", d->engine_clock_mhz);
         rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"product\": ", d->id);
-        quoted(buf, d->product);
+        rp_text_json(buf, d->product);
         put_number(buf, "xcc_count", d->xcc_count);
         rp_buf_puts(buf, "}");
     }
@@ -201,7 +179,7 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
     rp_buf_puts(buf, "{\n");
     if (r->reason) {
         rp_buf_puts(buf, "  \"reason\": ");
-        quoted(buf, r->reason);
+        rp_text_json(buf, r->reason);
         rp_buf_puts(buf, ",\n  \"roofline\": null,\n  \"schema_version\": \"1.0\"\n}\n");
         return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
     }
@@ -214,7 +192,7 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
     rp_buf_puts(buf, "],\n  \"notes\": [");
     for (size_t i = 0; i < r->note_count; i++) {
         rp_buf_printf(buf, "%s\n    ", i ? "," : "");
-        quoted(buf, r->notes[i]);
+        rp_text_json(buf, r->notes[i]);
     }
     rp_buf_puts(buf, "],\n  \"program\": ");
     put_kernel(buf, r, &r->program, one_device(r));

@@ -177,3 +177,37 @@ double rp_text_round6(double value)
 
     return isfinite(rounded) ? rounded : value;
 }
+
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text < 0x20 || *text >= 0x7f || *text == '"' || *text == '\\')
+            return false;
+    return true;
+}
+
+void rp_text_json(struct rp_buf *buf, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    if (!text) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    rp_buf_puts(buf, "\"");
+    if (is_plain(text)) {
+        rp_buf_puts(buf, text);
+    } else {
+        rp_text_utf8(&clean, text);
+        for (const char *p = rp_buf_text(&clean); *p; p++) {
+            if (*p == '"' || *p == '\\')
+                rp_buf_printf(buf, "\\%c", *p);
+            else if ((unsigned char)*p < 0x20)
+                rp_buf_printf(buf, "\\u%04x", (unsigned)*p);
+            else
+                rp_buf_add(buf, p, 1);
+        }
+    }
+    rp_buf_puts(buf, "\"");
+    buf->failed |= clean.failed;
+}

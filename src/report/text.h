@@ -22,6 +22,9 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
+/** Appends text as a JSON string, made valid UTF-8; NULL as null. */
+void rp_text_json(struct rp_buf *buf, const char *text);
+
 /** A number as text, by value. */
 struct rp_text_number {
     char text[32];
