@@ -6,13 +6,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/path.h"
 #include "cli/cli.h"
-#include "rocm-perf/counters.h"
-#include "rocm-perf/dag.h"
-#include "rocm-perf/report.h"
-#include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
+#include "cli/results.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json] [--full] [--roofline] [-o DIR] TRACE...\n"
@@ -43,79 +38,6 @@ struct options {
     const char *folder;
     struct rp_roofline_options roof;
 };
-
-struct inputs {
-    struct rp_store **stores;
-    size_t store_count;
-    struct rp_counters *counters; /* NULL: none */
-};
-
-static void close_all(struct inputs *in)
-{
-    for (size_t i = 0; i < in->store_count; i++)
-        rp_store_close(in->stores[i]);
-    free(in->stores);
-    rp_counters_free(in->counters);
-}
-
-/* Takes the set. */
-static int add_counters(struct inputs *in, struct rp_counters *set, struct rp_err *err)
-{
-    int result;
-
-    if (!in->counters) {
-        in->counters = set;
-        return 0;
-    }
-    result = rp_counters_merge(in->counters, set, err);
-    rp_counters_free(set);
-    return result;
-}
-
-static int open_all(char **paths, size_t count, struct inputs *in, struct rp_err *err)
-{
-    in->stores = calloc(count, sizeof *in->stores);
-    if (!in->stores)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        struct rp_counters *set = NULL;
-        bool is_csv = rp_counters_can_open(paths[i]);
-        int rc = is_csv ? rp_counters_open(paths[i], &set, err)
-                        : rp_store_open(paths[i], &in->stores[in->store_count], err);
-        if (rc == 0 && is_csv)
-            rc = add_counters(in, set, err);
-        if (rc < 0)
-            return rc;
-        in->store_count += !is_csv;
-    }
-    return 0;
-}
-
-/* A trace without counters is only asked for its dispatches when a roofline is wanted or other
- * files have counters: then its times are the better ones. */
-static int read_counters(struct inputs *in, bool wanted, struct rp_err *err)
-{
-    wanted |= in->counters != NULL;
-    for (size_t i = 0; i < in->store_count; i++) {
-        const struct rp_row_counter *rows;
-        size_t count;
-        int rc = rp_store_counters(in->stores[i], &rows, &count, err);
-
-        if (rc < 0)
-            return rc;
-        wanted |= count > 0;
-    }
-    for (size_t i = 0; i < in->store_count && wanted; i++) {
-        struct rp_counters *set;
-        int rc = rp_roofline_counters(in->stores[i], &set, err);
-
-        if (rc == 0)
-            rc = add_counters(in, set, err);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
 
 /* --- options ------------------------------------------------------------------------------- */
 
@@ -213,59 +135,39 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 
 /* --- results ------------------------------------------------------------------------------- */
 
-static int write_json(const char *folder, const char *name, const struct rp_buf *json,
-                      struct rp_err *err)
+/* --json and --roofline choose what is printed; neither of them: all of it, for people. */
+static struct rp_wish wish(const struct options *options, bool is_dag)
 {
-    rp_autofree char *path = rp_path_join(folder, name);
-    int rc = rp_mkdirs(folder, err);
+    struct rp_wish ret = {.folder = options->folder, .full = options->full};
 
-    if (rc < 0)
-        return rc;
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_write_file(path, rp_buf_text(json), json->len, err);
+    if (is_dag ? options->json : options->roofline)
+        ret.print = RP_PRINT_JSON;
+    else if (!options->json && !options->roofline)
+        ret.print = RP_PRINT_TERM;
+    return ret;
 }
 
-/* What is printed goes to ret: JSON or, neither --json nor --roofline, for people. */
-static int put_dag(const struct inputs *in, const struct options *options, struct rp_buf *ret,
-                   struct rp_err *err)
-{
-    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
-    rp_autobuf json = {0};
-    int rc = rp_dag_analyze(in->stores, in->store_count, &dag, err);
-
-    if (rc == 0)
-        rc = rp_report_dag_json(&dag, options->full, &json, err);
-    if (rc == 0 && options->folder)
-        rc = write_json(options->folder, "dag.json", &json, err);
-    if (rc == 0 && options->json)
-        rp_buf_add(ret, json.data, json.len);
-    else if (rc == 0 && !options->roofline)
-        rc = rp_report_dag_term(&dag, rp_cli_style(), ret, err);
-    return rc;
-}
-
-static int put_roofline(const struct inputs *in, const struct options *options, struct rp_buf *ret,
-                        struct rp_err *err)
+static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
+                       struct rp_err *err)
 {
     rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
-    rp_autobuf json = {0};
-    int rc = rp_roofline_compute(in->counters, &options->roof, &roofline, err);
+    struct rp_wish for_dag = wish(options, true), for_roofline = wish(options, false);
+    int rc = 0;
 
+    if (in->store_count && (!options->roofline || options->folder))
+        rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
-        rc = rp_report_roofline_json(&roofline, &json, err);
-    if (rc == 0 && options->folder)
-        rc = write_json(options->folder, "roofline.json", &json, err);
-    if (rc == 0 && options->roofline)
-        rp_buf_add(ret, json.data, json.len);
-    else if (rc == 0 && !options->json)
-        rc = rp_report_roofline_term(&roofline, rp_cli_style(), ret, err);
+        rc = rp_inputs_read_counters(in, options->roofline, err);
+    if (rc == 0 && in->counters)
+        rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
+    if (rc == 0 && text->failed)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;
 }
 
 int rp_cmd_analyze(int argc, char **argv)
 {
-    rp_cleanup(close_all) struct inputs in = {0};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
@@ -273,19 +175,13 @@ int rp_cmd_analyze(int argc, char **argv)
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (open_all(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
+    if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);
     if (options.json && in.store_count == 0)
         return rp_cli_usage_error("analyze",
                                   "--json prints the graph of a rocpd trace, and there is"
                                   " none; use --roofline");
-    if (in.store_count && (!options.roofline || options.folder) &&
-        put_dag(&in, &options, &text, &err) < 0)
+    if (put_results(&in, &options, &text, &err) < 0)
         return rp_cli_error(&err);
-    if (read_counters(&in, options.roofline, &err) < 0 ||
-        (in.counters && put_roofline(&in, &options, &text, &err) < 0))
-        return rp_cli_error(&err);
-    if (text.failed)
-        return rp_cli_error(&(struct rp_err){RP_ENVIRONMENT, "out of memory"});
     return rp_cli_result(rp_buf_text(&text));
 }

@@ -1,0 +1,56 @@
+/**
+ * @file results.h
+ * @brief From traces and counters to dag.json and roofline.json and their summaries: what
+ *        `analyze` does with files and `profile` with its own runs.
+ */
+#ifndef RP_CLI_RESULTS_H
+#define RP_CLI_RESULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rocm-perf/roofline.h"
+
+struct rp_buf;
+struct rp_counters;
+struct rp_err;
+struct rp_store;
+
+/** Traces of one run, and counters of further runs of the same program. */
+struct rp_inputs {
+    struct rp_store **stores;
+    size_t store_count;
+    struct rp_counters *counters; /**< NULL: none */
+};
+
+/** What a result is wanted for. */
+struct rp_wish {
+    enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
+    const char *folder; /**< the JSON also goes to a file there; NULL: not */
+    bool full;          /**< dag.json with every kernel and copy */
+};
+
+/** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */
+int rp_inputs_open(char **paths, size_t count, struct rp_inputs *ret, struct rp_err *err);
+
+/**
+ * Takes the counters of the traces, too. A trace without counters is only asked for its dispatches
+ * when there are others, or @p wanted: then its times are the better ones.
+ */
+int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err);
+
+/** Adds counters of another run; takes the set, also when it fails. */
+int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err);
+
+void rp_inputs_close(struct rp_inputs *in);
+
+/** Appends what is to be printed to @p text. */
+int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
+                  struct rp_err *err);
+
+/** Likewise; @p ret is to be freed with rp_roofline_free, before the counters go. */
+int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
+                       const struct rp_wish *wish, struct rp_buf *text, struct rp_roofline *ret,
+                       struct rp_err *err);
+
+#endif
