@@ -4,27 +4,31 @@
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <string.h>
+#include <ucontext.h>
+
+#include "disposition.h"
+#include "lent.h"
 
 struct attempt {
     sigjmp_buf back;
-    uint64_t address;
+    struct rp_trap trap;
 };
 
 /* initial-exec: the handler must find it without allocating. */
 static __thread struct attempt *current __attribute__((tls_model("initial-exec")));
 static __thread bool unblocked __attribute__((tls_model("initial-exec")));
 
-/* The one context of this file: what the program wants done with the two signals. */
+/* The one context of this file. */
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of lent's writers, and of the installation */
     bool installed;
-    struct sigaction program[2];
+    struct rp_disposition program[2]; /* what the program wants done with the two signals */
+    struct rp_lent lent;
     /* The C library's: the name may lead to the hook, which serves the program. */
     __typeof__(sigaction) *change_action;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct sigaction *program_action(int signal)
+static struct rp_disposition *disposition_of(int signal)
 {
     return &guard.program[signal == SIGBUS];
 }
@@ -32,7 +36,8 @@ static struct sigaction *program_action(int signal)
 /** As the kernel would have called it. The mask is put back when our own handler returns. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-    struct sigaction action = *program_action(signal), fallback = {.sa_handler = SIG_DFL};
+    struct sigaction action, fallback = {.sa_handler = SIG_DFL}, old;
+    rp_disposition_get(disposition_of(signal), &action);
     bool function = action.sa_flags & SA_SIGINFO ||
                     (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
     if (!function) {
@@ -47,25 +52,44 @@ static void pass_on(int signal, siginfo_t *info, void *context)
         sigaddset(&action.sa_mask, signal);
     pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL);
     if (action.sa_flags & (int)SA_RESETHAND)
-        *program_action(signal) = fallback;
+        rp_disposition_set(disposition_of(signal), &fallback, &old);
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, info, context);
     else
         action.sa_handler(signal);
 }
 
+static enum rp_trap_kind kind_of(int signal, const siginfo_t *info, const ucontext_t *context)
+{
+    enum { PAGE_FAULT_WRITE = 1 << 1 }; /* W/R of the error code: Intel SDM volume 3, 4.7 */
+    if (signal == SIGBUS)
+        return RP_TRAP_NO_STORAGE;
+    if (info->si_code == SEGV_MAPERR)
+        return RP_TRAP_GONE;
+    return context->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITE ? RP_TRAP_NOT_WRITABLE
+                                                                  : RP_TRAP_NOT_READABLE;
+}
+
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
     struct attempt *attempt = current;
-    if (!attempt || info->si_code <= 0) {
+    /* A general protection fault (no such address at all) comes without an address: not lent. */
+    if (!attempt || info->si_code <= 0 || !rp_lent_has(&guard.lent, (uintptr_t)info->si_addr)) {
         int errno_before = errno;
         pass_on(signal, info, context);
         errno = errno_before;
         return;
     }
-    attempt->address = (uintptr_t)info->si_addr;
+    attempt->trap = (struct rp_trap){.kind = kind_of(signal, info, context),
+                                     .address = (uintptr_t)info->si_addr};
     current = NULL;
     siglongjmp(attempt->back, 1);
+}
+
+/* Another thread may have been in the middle of rp_guard_lend. */
+static void unlock_in_child(void)
+{
+    pthread_mutex_init(&guard.lock, NULL);
 }
 
 int rp_guard_install(void)
@@ -73,14 +97,23 @@ int rp_guard_install(void)
     /* NODEFER: the signal is not blocked when the handler is left by a jump. */
     struct sigaction ours = {.sa_sigaction = on_trap,
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction program[2], unset;
     int rc = 0;
     sigemptyset(&ours.sa_mask);
     pthread_mutex_lock(&guard.lock);
     if (!guard.installed) {
         guard.change_action = (__typeof__(sigaction) *)dlsym(RTLD_NEXT, "sigaction");
-        if (guard.change_action(SIGSEGV, &ours, program_action(SIGSEGV)) < 0 ||
-            guard.change_action(SIGBUS, &ours, program_action(SIGBUS)) < 0)
+        pthread_atfork(NULL, NULL, unlock_in_child);
+        if (guard.change_action(SIGSEGV, NULL, &program[0]) < 0 ||
+            guard.change_action(SIGBUS, NULL, &program[1]) < 0)
             rc = -errno;
+        if (rc == 0) { /* first what the handlers pass on to */
+            rp_disposition_set(disposition_of(SIGSEGV), &program[0], &unset);
+            rp_disposition_set(disposition_of(SIGBUS), &program[1], &unset);
+            if (guard.change_action(SIGSEGV, &ours, NULL) < 0 ||
+                guard.change_action(SIGBUS, &ours, NULL) < 0)
+                rc = -errno;
+        }
         __atomic_store_n(&guard.installed, rc == 0, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&guard.lock);
@@ -95,16 +128,20 @@ bool rp_guard_owns(int signal)
 
 void rp_guard_disposition(int signal, const struct sigaction *fresh, struct sigaction *ret_old)
 {
-    struct sigaction wanted, old;
-    if (fresh) /* may be the same object as ret_old */
-        wanted = *fresh;
-    pthread_mutex_lock(&guard.lock);
-    old = *program_action(signal);
+    struct sigaction old;
     if (fresh)
-        *program_action(signal) = wanted;
-    pthread_mutex_unlock(&guard.lock);
+        rp_disposition_set(disposition_of(signal), fresh, &old);
+    else
+        rp_disposition_get(disposition_of(signal), &old);
     if (ret_old)
         *ret_old = old;
+}
+
+void rp_guard_lend(uint64_t begin, uint64_t end)
+{
+    pthread_mutex_lock(&guard.lock);
+    rp_lent_add(&guard.lent, begin, end);
+    pthread_mutex_unlock(&guard.lock);
 }
 
 /** The library's threads block all signals; a blocked trap would end the process. */
@@ -118,13 +155,24 @@ static void unblock(void)
     unblocked = true;
 }
 
-bool rp_guarded(void (*body)(void *ctx), void *ctx, uint64_t *ret_address)
+const char *rp_trap_text(enum rp_trap_kind kind)
+{
+    static const char *const texts[] = {
+        [RP_TRAP_GONE] = "was taken away by the program (free, munmap) while the GPU used it",
+        [RP_TRAP_NOT_READABLE] = "is no longer readable: the program has changed its protection",
+        [RP_TRAP_NOT_WRITABLE] = "is no longer writable: the program has changed its protection",
+        [RP_TRAP_NO_STORAGE] = "lies beyond the end of its file, or no page could be had for it",
+    };
+    return texts[kind];
+}
+
+bool rp_guarded(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap)
 {
     struct attempt attempt;
     if (!unblocked)
         unblock();
     if (sigsetjmp(attempt.back, 0)) {
-        *ret_address = attempt.address;
+        *ret_trap = attempt.trap;
         return false;
     }
     current = &attempt;

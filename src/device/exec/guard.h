@@ -4,8 +4,9 @@
  *
  * With XNACK kernels work in the program's own pages (malloc, stack, files). free() and mprotect()
  * give no notice, so an access may trap; it is to be the kernel's fault, not the program's end.
- * Handlers of SIGSEGV and SIGBUS are installed when XNACK is switched on, and only then. What does
- * not come from inside rp_guarded goes to the program's own handlers, which it sets and sees as if
+ * Handlers of SIGSEGV and SIGBUS are installed when XNACK is switched on, and only then. They catch
+ * a trap inside rp_guarded at an address of memory that was lent (rp_guard_lend); any other one,
+ * a bug of this library included, goes to the program's own handlers, which it sets and sees as if
  * there were no others (rp_guard_disposition, for the hooks on sigaction and signal).
  */
 #ifndef RP_DEVICE_EXEC_GUARD_H
@@ -15,19 +16,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum rp_trap_kind {
+    RP_TRAP_GONE,         /**< nothing is mapped there any more */
+    RP_TRAP_NOT_READABLE, /**< mprotect(), or another mapping in its place */
+    RP_TRAP_NOT_WRITABLE,
+    RP_TRAP_NO_STORAGE, /**< SIGBUS: beyond the end of a file, or a page that cannot be had */
+};
+
+struct rp_trap {
+    enum rp_trap_kind kind;
+    uint64_t address; /**< of the host */
+};
+
 /** From now on rp_guarded catches. Returns 0 or -errno. */
 int rp_guard_install(void);
 
 /**
- * Runs @p body. False when it was left half way because of a trapped access; *ret_address is the
- * host address. The body must not hold a lock while it makes such accesses.
+ * Host addresses [begin, end) are the program's own memory and may be accessed by a kernel. Said
+ * again and again; neighbours are joined. Lent once is lent for ever: the pages may go at any time,
+ * which is what this is about.
  */
-bool rp_guarded(void (*body)(void *ctx), void *ctx, uint64_t *ret_address);
+void rp_guard_lend(uint64_t begin, uint64_t end);
+
+/**
+ * Runs @p body. False when it was left half way because of a trapped access to lent memory. The
+ * body must not hold a lock while it makes such accesses.
+ */
+bool rp_guarded(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap);
+
+/** What became of "the program's memory at ...". */
+const char *rp_trap_text(enum rp_trap_kind kind);
 
 /** Whether the handlers of @p signal are ours. */
 bool rp_guard_owns(int signal);
 
-/** What sigaction() does, for a signal that is ours. */
+/** What sigaction() does, for a signal that is ours; as there, it may be called by a handler. */
 void rp_guard_disposition(int signal, const struct sigaction *fresh, struct sigaction *ret_old);
 
 #endif

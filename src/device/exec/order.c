@@ -45,11 +45,11 @@ static void apply_body(void *ctx)
 void rp_log_retire(struct rp_log *log, struct rp_mem *mem)
 {
     struct application application = {log, mem};
-    uint64_t address;
+    struct rp_trap trap;
     if (!rp_mem_borrows(mem))
         rp_log_apply(log, mem);
     else
-        while (!rp_guarded(apply_body, &application, &address)) {
+        while (!rp_guarded(apply_body, &application, &trap)) {
         }
 }
 

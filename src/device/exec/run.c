@@ -162,8 +162,8 @@ static int run_guarded(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     enum { MEMORY_INSN_BYTES = 8 }; /* FLAT, MUBUF, MTBUF and SMEM; the pc is behind it already */
     struct guarded_wave g = {.hand = h, .wave = w, .left = *budget};
     char text[120] = "";
-    uint64_t address;
-    if (rp_guarded(wave_body, &g, &address)) {
+    struct rp_trap trap;
+    if (rp_guarded(wave_body, &g, &trap)) {
         *budget = g.left;
         return g.step;
     }
@@ -172,12 +172,10 @@ static int run_guarded(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     const struct rp_code_page *page = page_of(h, w);
     if (page)
         rp_isa_print(&page->insn[(w->pc - page->base_va) / 4], w->pc, text, sizeof text);
-    w->fault =
-        (struct rp_fault){.kind = RP_FAULT_MEMORY, .pc = w->pc, .address = address, .lane = -1};
-    snprintf(
-        w->fault.text, sizeof w->fault.text,
-        "%s: the program's memory at 0x%llx was taken away, or lies beyond the end of its file",
-        text, (unsigned long long)address);
+    w->fault = (struct rp_fault){
+        .kind = RP_FAULT_MEMORY, .pc = w->pc, .address = trap.address, .lane = -1};
+    snprintf(w->fault.text, sizeof w->fault.text, "%s: the program's memory at 0x%llx %s", text,
+             (unsigned long long)trap.address, rp_trap_text(trap.kind));
     return RP_STEP_FAULT;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "device/exec/exec.h"
+#include "device/exec/guard.h"
 #include "memory.h"
 #include "topology.h"
 
@@ -67,10 +68,24 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
 
 /* ---- what kernels see --------------------------------------------------------------------- */
 
+/** What the page table shows of the program's own pages is guarded like what it borrows. */
+static void lend_shared(const struct rp_memory *memory, const struct rp_vm_range *range)
+{
+    if (memory->xnack && range && range->shared)
+        rp_guard_lend(range->begin + (uint64_t)range->delta, range->end + (uint64_t)range->delta);
+}
+
 void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
                           int write)
 {
     pthread_mutex_lock(&memory->lock);
+    for (uint64_t at = va; memory->xnack && at < va + bytes;) { /* it may be in several ranges */
+        const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], at);
+        if (!range)
+            break;
+        lend_shared(memory, range);
+        at = range->end;
+    }
     void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
     pthread_mutex_unlock(&memory->lock);
     return host;
@@ -142,10 +157,12 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         *ret_begin = range->begin;
         *ret_end = range->end;
         *ret_delta = range->delta;
+        lend_shared(memory, range);
         if (range->svm) /* one place for all of it */
             clip_to_said(memory, va, ret_begin, ret_end);
     } else if (!range && memory->xnack &&
                borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
+        rp_guard_lend(*ret_begin, *ret_end);
         *ret_delta = 0;
         found = 1;
     }

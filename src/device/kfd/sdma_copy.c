@@ -54,16 +54,16 @@ static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t
 {
     struct move move = {to, from, bytes};
     const struct rp_exec_host *host = turn->cp->host;
-    uint64_t address;
+    struct rp_trap trap;
     if (!host->borrows || !__atomic_load_n(host->borrows, __ATOMIC_RELAXED)) {
         move_body(&move);
         return true;
     }
-    if (rp_guarded(move_body, &move, &address))
+    if (rp_guarded(move_body, &move, &trap))
         return true;
-    turn->queue->fault_va = address; /* the program's memory: the same address on both sides */
-    rp_sdma_fault(turn, "the program has taken away the memory at 0x%llx during a copy",
-                  (unsigned long long)address);
+    turn->queue->fault_va = trap.address; /* the program's: the same address on both sides */
+    rp_sdma_fault(turn, "copy: the program's memory at 0x%llx %s", (unsigned long long)trap.address,
+                  rp_trap_text(trap.kind));
     return false;
 }
 

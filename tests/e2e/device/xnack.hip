@@ -173,8 +173,8 @@ __global__ void fill_until(volatile int *data, int n, volatile int *stop, volati
             data[i] = round;
 }
 
-// The program unmaps what a kernel is writing to.
-static void vanishing()
+// The program takes pages away that a kernel is writing to, or the right to write there.
+static void vanishing(int protection)
 {
     const int n = 1 << 16;
     int *flags;
@@ -188,7 +188,7 @@ static void vanishing()
         ;
     usleep(2000);
     // As munmap(), but nobody else gets the addresses meanwhile.
-    CHECK(mmap(data, n * sizeof(int), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+    CHECK(mmap(data, n * sizeof(int), protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
           data);
     hipError_t error = hipDeviceSynchronize();
     printf("\nhipDeviceSynchronize: %s\n", hipGetErrorName(error));
@@ -252,7 +252,9 @@ int main(int argc, char **argv)
         must_fault((const int *)mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0), scratch);
     }
     if (what == "vanishing")
-        vanishing();
+        vanishing(PROT_NONE);
+    if (what == "protected")
+        vanishing(PROT_READ);
     if (what == "handlers")
         handlers();
     heap();

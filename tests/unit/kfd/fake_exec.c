@@ -102,9 +102,21 @@ int rp_guard_install(void)
     return 0;
 }
 
-bool rp_guarded(void (*body)(void *ctx), void *ctx, uint64_t *ret_address)
+void rp_guard_lend(uint64_t begin, uint64_t end)
 {
-    (void)ret_address;
+    fake_exec.lent_begin = begin;
+    fake_exec.lent_end = end;
+}
+
+const char *rp_trap_text(enum rp_trap_kind kind)
+{
+    (void)kind;
+    return "";
+}
+
+bool rp_guarded(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap)
+{
+    (void)ret_trap;
     body(ctx);
     return true;
 }

@@ -18,6 +18,7 @@ struct fake_exec {
     unsigned invalidated;
     void (*on_settle)(void *ctx); /**< what rp_exec_settle calls, if it is set */
     void *settle_ctx;
+    uint64_t lent_begin, lent_end; /**< the latest rp_guard_lend */
 };
 
 extern struct fake_exec fake_exec;

@@ -1,4 +1,5 @@
 /* The program's own memory as XNACK lets a GPU see it. */
+#include "fake_exec.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -55,6 +56,7 @@ static void only_with_xnack(void **state)
     struct range r = look(memory, p + 100, 1);
     assert_true(r.found && r.begin <= (uintptr_t)p && r.end >= (uintptr_t)p + 4 * PAGE);
     assert_int_equal(r.delta, 0);
+    assert_true(fake_exec.lent_begin == r.begin && fake_exec.lent_end == r.end);
     /* Packets, signals and code lie in the GPU's own memory only. */
     assert_null(rp_memory_translate(memory, 0, (uintptr_t)p, 8, 0));
     assert_int_equal(rp_memory_place(memory, 0, (uintptr_t)p), RP_PLACE_HOST);
@@ -114,6 +116,31 @@ static void the_page_table_goes_first(void **state)
     munmap(other, PAGE);
 }
 
+/* What the page table shows of the program's own pages may vanish like what it says nothing of. */
+static void registered_pages_are_lent(void **state)
+{
+    struct rp_memory *memory = *state;
+    uint8_t *p = map(1);
+    struct rp_kfd_alloc args = {.va = (uintptr_t)p,
+                                .bytes = PAGE,
+                                .gpu_id = 2,
+                                .mmap_offset = (uintptr_t)p,
+                                .flags = RP_KFD_MEM_USERPTR};
+    fake_exec = (struct fake_exec){0};
+    assert_int_equal(rp_memory_alloc(memory, 0, &args), 0);
+    assert_int_equal(rp_memory_map(memory, args.handle, 1), 0);
+    assert_true(look(memory, p, 0).found);
+    assert_int_equal(fake_exec.lent_end, 0); /* nothing is guarded without XNACK */
+    memory->xnack = true;
+    assert_true(look(memory, p, 0).found);
+    assert_true(fake_exec.lent_begin == (uintptr_t)p && fake_exec.lent_end == (uintptr_t)p + PAGE);
+    fake_exec = (struct fake_exec){0};
+    assert_non_null(rp_memory_translate(memory, 0, (uintptr_t)p, PAGE, 0));
+    assert_true(fake_exec.lent_begin == (uintptr_t)p && fake_exec.lent_end == (uintptr_t)p + PAGE);
+    assert_int_equal(rp_memory_free(memory, args.handle), 0);
+    munmap(p, PAGE);
+}
+
 /* The modelled memories, as the runtimes map them, are not the program's memory. */
 static void device_memory_is_not_the_programs(void **state)
 {
@@ -135,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_with_xnack, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(registered_pages_are_lent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(protections_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_table_goes_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(device_memory_is_not_the_programs, set_up, tear_down),
