@@ -388,7 +388,21 @@ RP_EXPORT int ioctl(int fd, unsigned long request, ...)
     return NEXT(ioctl)(fd, request, argument);
 }
 
-/* Not NEXT: the first call of all may come before dlsym() can allocate. */
+/**
+ * The mmap() behind ours: the C library's, or that of another library that stands in front of it.
+ * NULL while it is being looked up, which may allocate and so come back here.
+ */
+static __typeof__(mmap) *next_mmap(void)
+{
+    static __thread bool looking __attribute__((tls_model("initial-exec")));
+    if (looking)
+        return NULL;
+    looking = true;
+    __typeof__(mmap) *found = NEXT(mmap);
+    looking = false;
+    return found;
+}
+
 static void *map_memory(void *address, size_t bytes, int protection, int flags, int fd,
                         off_t offset)
 {
@@ -400,7 +414,9 @@ static void *map_memory(void *address, size_t bytes, int protection, int flags, 
                                          (uint64_t)offset, &mapped);
         return rc < 0 ? (errno = -rc, MAP_FAILED) : mapped;
     }
-    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+    __typeof__(mmap) *next = next_mmap();
+    return next ? next(address, bytes, protection, flags, fd, offset)
+                : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
 }
 
 RP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -414,13 +430,27 @@ RP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, i
     return map_memory(address, bytes, protection, flags, fd, offset);
 }
 
-/* The program sees its own handlers, not those of exec/guard.c. */
+/*
+ * The program sees its own handlers, not those of exec/guard.c. Both are looked up by whichever is
+ * called first: a handler may call them, and dlsym() is not for handlers.
+ */
+static __typeof__(sigaction) *next_sigaction(void)
+{
+    (void)NEXT(signal);
+    return NEXT(sigaction);
+}
+
+static __typeof__(signal) *next_signal(void)
+{
+    (void)next_sigaction();
+    return NEXT(signal);
+}
 
 RP_EXPORT int sigaction(int sig, const struct sigaction *restrict fresh,
                         struct sigaction *restrict ret_old)
 {
     if (!rp_guard_owns(sig))
-        return NEXT(sigaction)(sig, fresh, ret_old);
+        return next_sigaction()(sig, fresh, ret_old);
     rp_guard_disposition(sig, fresh, ret_old);
     return 0;
 }
@@ -429,7 +459,7 @@ RP_EXPORT __sighandler_t signal(int sig, __sighandler_t handler)
 {
     struct sigaction fresh = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
     if (!rp_guard_owns(sig))
-        return NEXT(signal)(sig, handler);
+        return next_signal()(sig, handler);
     sigemptyset(&fresh.sa_mask);
     sigaddset(&fresh.sa_mask, sig);
     rp_guard_disposition(sig, &fresh, &old);
