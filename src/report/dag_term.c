@@ -44,9 +44,9 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
 
     rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
     for (size_t i = 0; i < shown; i++)
-        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %12s ms  %s",
-                     percent(r->shares[i].path_ns, r->makespan_ns).text,
-                     ms(r->shares[i].path_ns).text, r->shares[i].name);
+        rp_page_named(page, RP_INK_PLAIN, 2, r->shares[i].name, "%6s %%  %12s ms  ",
+                      percent(r->shares[i].path_ns, r->makespan_ns).text,
+                      ms(r->shares[i].path_ns).text);
     if (shown < r->share_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->share_count - shown);
@@ -67,9 +67,9 @@ static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result 
         if (w->num || w->symbol == last || w->makespan_ns == r->makespan_ns)
             continue;
         last = w->symbol;
-        rp_page_line(page, RP_INK_PLAIN, 2, "twice as fast -%s %%, at most -%s %%: %s",
-                     percent(r->makespan_ns - twice_ns, r->makespan_ns).text,
-                     percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text, w->symbol);
+        rp_page_named(page, RP_INK_PLAIN, 2, w->symbol, "twice as fast -%s %%, at most -%s %%: ",
+                      percent(r->makespan_ns - twice_ns, r->makespan_ns).text,
+                      percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text);
         shown++;
     }
     if (r->unshared_queues_ns < r->makespan_ns)

@@ -40,3 +40,20 @@ void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, 
         page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&text));
 }
+
+void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *name,
+                   const char *fmt, ...)
+{
+    rp_autobuf text = {0}, line = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    rp_text_printable(&line, rp_buf_text(&text), page->width - indent);
+    size_t used = rp_text_cells(rp_buf_text(&line)), room = page->width - indent;
+    rp_text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
+    if (text.failed || line.failed)
+        page->out->failed = true;
+    rp_page_text(page, how, indent, rp_buf_text(&line));
+}

@@ -10,6 +10,8 @@
 
 static const uint32_t replacement = 0xfffd;
 
+enum { CUT_CELLS = 3 }; /* "...", in the place of what is cut out */
+
 /** Reads one code point and moves on; a byte that begins none gives the replacement. */
 static uint32_t next_point(const unsigned char **at)
 {
@@ -117,29 +119,38 @@ size_t rp_text_cells(const char *text)
     return cells;
 }
 
-void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
+/** Of @p max_cells, the last @p tail are the end of a text that is too long. */
+static void put_cut(struct rp_buf *buf, const char *text, unsigned max_cells, size_t tail)
 {
-    static const char gap[] = "...";
     const unsigned char *at = (const unsigned char *)text;
     size_t all = rp_text_cells(text), done = 0;
-    size_t room = max_cells > sizeof gap - 1 ? max_cells - (sizeof gap - 1) : 0;
-    /* The head tells the family of a kernel, the tail its template arguments: keep both. */
-    size_t tail = all > max_cells ? room / 3 : 0;
-    size_t head = all > max_cells ? room - tail : all;
-    bool cut = false;
+    size_t gap = max_cells < CUT_CELLS ? max_cells : CUT_CELLS;
+    bool fits = all <= max_cells, cut = false;
+    size_t head = fits ? all : max_cells - gap - tail;
 
     while (*at) {
         uint32_t point = next_point(&at);
         unsigned cells = cells_of(point);
 
-        if (done + cells <= head || done >= all - tail) {
+        if (done + cells <= head || (!fits && done >= all - tail)) {
             put_point(buf, is_unprintable(point) ? '?' : point);
         } else if (!cut) {
             cut = true;
-            rp_buf_add(buf, gap, max_cells < sizeof gap - 1 ? max_cells : sizeof gap - 1);
+            rp_buf_add(buf, "...", gap);
         }
         done += cells;
     }
+}
+
+void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
+{
+    /* The head tells the family of a kernel, the tail its template arguments: keep both. */
+    put_cut(buf, text, max_cells, max_cells > CUT_CELLS ? (max_cells - CUT_CELLS) / 3 : 0);
+}
+
+void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
+{
+    put_cut(buf, text, max_cells, 0);
 }
 
 struct rp_text_number rp_text_fixed(double value, unsigned decimals)

@@ -19,6 +19,9 @@ void rp_text_utf8(struct rp_buf *buf, const char *text);
  */
 void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);
 
+/** The same, but the end is replaced: for a name at the end of a line. */
+void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells);
+
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 

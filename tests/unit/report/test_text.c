@@ -1,3 +1,4 @@
+#include "report/page.h"
 #include "report/text.h"
 
 #include "base/buf.h"
@@ -97,6 +98,41 @@ static void long_text_keeps_head_and_tail(void **state)
     }
 }
 
+static void a_name_at_the_end_keeps_its_head(void **state)
+{
+    static const struct {
+        unsigned cells;
+        const char *out;
+    } rows[] = {
+        {26, "abcdefghijklmnopqrstuvwxyz"},
+        {25, "abcdefghijklmnopqrstuv..."},
+        {4, "a..."},
+        {3, "..."},
+        {1, "."},
+        {0, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rp_autobuf buf = {0};
+
+        rp_text_printable_head(&buf, "abcdefghijklmnopqrstuvwxyz", rows[i].cells);
+        assert_string_equal(rp_buf_text(&buf), rows[i].out);
+    }
+}
+
+/* The numbers of a line stay whole, whatever the name; and a name cannot control the terminal. */
+static void a_line_with_a_name_cuts_the_name(void **state)
+{
+    rp_autobuf buf = {0};
+    struct rp_page page = {.out = &buf, .width = 30};
+
+    (void)state;
+    rp_page_named(&page, RP_INK_PLAIN, 2, "stage(float const*, int)", "-%d %%: ", 12);
+    rp_page_named(&page, RP_INK_PLAIN, 2, "a\033[31mb", "-%d %%: ", 5);
+    assert_string_equal(rp_buf_text(&buf), "  -12 %: stage(float const*...\n  -5 %: a?[31mb\n");
+}
+
 /* Wide characters take two cells; whatever is cut, no line is wider than asked for. */
 static void never_wider_than_asked(void **state)
 {
@@ -117,6 +153,9 @@ static void never_wider_than_asked(void **state)
 
             rp_text_printable(&buf, texts[t], cells);
             assert_true(rp_text_cells(rp_buf_text(&buf)) <= cells);
+            rp_autobuf head = {0};
+            rp_text_printable_head(&head, texts[t], cells);
+            assert_true(rp_text_cells(rp_buf_text(&head)) <= cells);
         }
     }
 }
@@ -152,6 +191,8 @@ int main(void)
         cmocka_unit_test(invalid_bytes_become_replacements),
         cmocka_unit_test(nothing_controls_the_terminal),
         cmocka_unit_test(long_text_keeps_head_and_tail),
+        cmocka_unit_test(a_name_at_the_end_keeps_its_head),
+        cmocka_unit_test(a_line_with_a_name_cuts_the_name),
         cmocka_unit_test(never_wider_than_asked),
         cmocka_unit_test(numbers_have_fixed_decimals),
     };
