@@ -57,6 +57,16 @@ enum rp_dag_part {
     RP_DAG_PART_COUNT
 };
 
+/** What is taken away to see what remains: docs/format/dag.md. */
+enum rp_dag_limit {
+#define RP_DAG_LIMIT(id, no_time, not_there) RP_DAG_LIMIT_##id,
+#include "rocm-perf/dag_limits.def"
+#undef RP_DAG_LIMIT
+    RP_DAG_LIMIT_COUNT
+};
+
+/** "no_host_gap" ... */
+const char *rp_dag_limit_name(enum rp_dag_limit limit);
 /** "kernel", "host_gap" ... */
 const char *rp_dag_part_name(enum rp_dag_part part);
 const char *rp_dag_grade_name(enum rp_dag_grade grade);
@@ -87,6 +97,31 @@ struct rp_dag_what_if {
     int64_t makespan_ns;
 };
 
+/** Kernels of different streams of which one waited for the other only because their streams share
+ *  a hardware queue. */
+struct rp_dag_pair {
+    const char *first, *second; /**< the second waited */
+    uint64_t count;
+    int64_t waited_ns; /**< in all: how much earlier the second could have begun */
+    int64_t gain_ns;   /**< of the makespan, if these two did not wait for each other */
+};
+
+/** A GPU. What it waited for adds up to its idle time, which with its busy time is the makespan. */
+struct rp_dag_agent {
+    const char *guid; /**< of the first process that used it */
+    const char *name; /**< "gfx942" */
+    int64_t id;       /**< in that process's trace; -1: the operations name no agent */
+    int64_t node;     /**< the driver's number of it */
+    bool node_known;
+    uint32_t machine;                     /**< index into the machines of the run */
+    int64_t busy_ns;                      /**< a kernel or copy ran */
+    int64_t exposed_copy_ns;              /**< only copies ran */
+    int64_t exposed_collective_ns;        /**< collectives ran, and no other kernel */
+    int64_t idle_ns, before_ns, after_ns; /**< all; before the first and after the last */
+    int64_t idle_part_ns[RP_DAG_PART_COUNT];
+    uint64_t gap_count;
+};
+
 /** What was mended before anything was computed. */
 struct rp_dag_mended {
     uint64_t negative_durations, zero_durations, never_ended, late_ends;
@@ -112,8 +147,18 @@ struct rp_dag_result {
     size_t chain_count;
     struct rp_dag_what_if *what_ifs;
     size_t what_if_count;
-    int64_t unshared_queues_ns; /**< makespan without false dependencies through queues */
-    int64_t kernel_time_ns;     /**< sum over all dispatches */
+    int64_t unshared_queues_ns;           /**< makespan without false dependencies through queues */
+    int64_t limit_ns[RP_DAG_LIMIT_COUNT]; /**< makespan of each limit */
+    /** Longest chain when only kernels and copies weigh and queues are not shared: no order of
+     *  launches and no faster host brings the program below it. */
+    int64_t true_span_ns;
+    int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
+    struct rp_dag_pair *pairs;            /**< by gain, wait, names */
+    size_t pair_count;
+    struct rp_dag_agent *agents;
+    size_t agent_count;
+    struct rp_dag_share *idle_shares; /**< of all agents' idle time, by what was waited for */
+    size_t idle_share_count;
     /** Time during which so many kernels and copies ran; the last one stands for it and more. */
     int64_t concurrency_ns[RP_DAG_CONCURRENCY];
     int64_t exposed_copy_ns;                           /**< only copies ran */

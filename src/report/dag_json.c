@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "report/dag_parts.h"
 #include "report/text.h"
 #include "rocm-perf/dag.h"
 #include "rocm-perf/report.h"
@@ -27,18 +28,9 @@ static void put_step(struct rp_buf *buf, const struct rp_dag_step *s, const char
 
 static void put_path(struct rp_buf *buf, const struct rp_dag_result *r)
 {
-    /* Parts in the order of their names. */
-    static const enum rp_dag_part order[RP_DAG_PART_COUNT] = {
-        RP_DAG_PART_COLLECTIVE, RP_DAG_PART_COPY,   RP_DAG_PART_EVENT,  RP_DAG_PART_HOST_API,
-        RP_DAG_PART_HOST_GAP,   RP_DAG_PART_KERNEL, RP_DAG_PART_LAUNCH, RP_DAG_PART_NULL_STREAM,
-        RP_DAG_PART_QUEUE,      RP_DAG_PART_STREAM, RP_DAG_PART_SYNC,   RP_DAG_PART_UNKNOWN,
-    };
-
-    rp_buf_puts(buf, "  \"critical_path\": {\n    \"by_class\": {");
-    for (size_t i = 0; i < RP_DAG_PART_COUNT; i++)
-        rp_buf_printf(buf, "%s\"%s\": %" PRId64, i ? ", " : "", rp_dag_part_name(order[i]),
-                      r->path_ns[order[i]]);
-    rp_buf_puts(buf, "},\n    \"by_symbol\": [");
+    rp_buf_puts(buf, "  \"critical_path\": {\n    \"by_class\": ");
+    rp_dag_json_by_part(buf, r->path_ns);
+    rp_buf_puts(buf, ",\n    \"by_symbol\": [");
     for (size_t i = 0; i < r->share_count; i++) {
         rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
         rp_text_json(buf, r->shares[i].name);
@@ -89,15 +81,6 @@ static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
     rp_buf_puts(buf, "},\n");
 }
 
-static void put_overlap(struct rp_buf *buf, const struct rp_dag_result *r)
-{
-    rp_buf_puts(buf, "  \"overlap\": {\"concurrency_ns\": [");
-    for (size_t i = 0; i < RP_DAG_CONCURRENCY; i++)
-        rp_buf_printf(buf, "%s%" PRId64, i ? ", " : "", r->concurrency_ns[i]);
-    rp_buf_printf(buf, "], \"exposed_copy_ns\": %" PRId64 ", \"kernel_time_ns\": %" PRId64 "},\n",
-                  r->exposed_copy_ns, r->kernel_time_ns);
-}
-
 static void put_repairs(struct rp_buf *buf, const struct rp_dag_mended *m)
 {
     rp_buf_printf(buf,
@@ -143,9 +126,11 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     if (full)
         put_dispatches(buf, r);
     put_grades(buf, r);
-    rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n  \"makespan_ns\": %" PRId64 ",\n",
-                  r->kernel_span_ns, r->makespan_ns);
-    put_overlap(buf, r);
+    rp_dag_json_idle(buf, r);
+    rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n", r->kernel_span_ns);
+    rp_dag_json_limits(buf, r);
+    rp_buf_printf(buf, "  \"makespan_ns\": %" PRId64 ",\n", r->makespan_ns);
+    rp_dag_json_overlap(buf, r);
     put_repairs(buf, &r->mended);
     rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
     put_what_ifs(buf, r);

@@ -13,6 +13,9 @@ enum {
     LEAST_WIDTH = 60,
     MOST_SHARES = 12, /* shown; dag.json has them all */
     MOST_KERNELS = 5, /* with their what-ifs */
+    MOST_AGENTS = 8,
+    LEAST_GAIN = 1000, /* of the end-to-end time, one part in so many: less is not shown */
+    MOST_CAUSES = 3,   /* of an agent's idle time */
 };
 
 static struct rp_text_number ms(int64_t ns)
@@ -50,6 +53,66 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
     if (shown < r->share_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->share_count - shown);
+}
+
+static void put_agent(const struct rp_page *page, const struct rp_dag_result *r,
+                      const struct rp_dag_agent *a)
+{
+    bool shown[RP_DAG_PART_COUNT] = {false};
+    rp_autobuf text = {0};
+
+    for (size_t n = 0; n < MOST_CAUSES; n++) {
+        size_t most = 0;
+        for (size_t i = 1; i < RP_DAG_PART_COUNT; i++)
+            if (shown[most] || (!shown[i] && a->idle_part_ns[i] > a->idle_part_ns[most]))
+                most = i;
+        if (shown[most] || a->idle_part_ns[most] <= 0)
+            break;
+        shown[most] = true;
+        rp_buf_printf(&text, "%s%s %s %%", n ? ", " : ": waits for ",
+                      rp_dag_part_name((enum rp_dag_part)most),
+                      percent(a->idle_part_ns[most], r->makespan_ns).text);
+    }
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s %" PRId64 "  %s %% busy%s",
+                 *a->name ? a->name : "agent", a->id, percent(a->busy_ns, r->makespan_ns).text,
+                 rp_buf_text(&text));
+}
+
+static void put_agents(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    size_t shown = r->agent_count < MOST_AGENTS ? r->agent_count : MOST_AGENTS;
+
+    rp_page_line(page, RP_INK_BOLD, 0, "GPUs");
+    for (size_t i = 0; i < shown; i++)
+        put_agent(page, r, &r->agents[i]);
+    if (shown < r->agent_count)
+        rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
+                     r->agent_count - shown);
+}
+
+/* Only those that would bring something. */
+static void put_limits(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    static const char *const texts[RP_DAG_LIMIT_COUNT] = {
+        [RP_DAG_LIMIT_gpu_infinitely_fast] = "kernels and copies took no time: bound by the host",
+        [RP_DAG_LIMIT_no_host_gap] = "the program's own code between calls took no time",
+        [RP_DAG_LIMIT_no_host_time] = "the host took no time at all: bound by the GPU",
+        [RP_DAG_LIMIT_no_launch_delay] = "launches had no delay",
+        [RP_DAG_LIMIT_no_wake_delay] = "the host woke up at once",
+        [RP_DAG_LIMIT_no_copies] = "copies took no time",
+        [RP_DAG_LIMIT_graph_capture] = "each series of launches were one graph",
+    };
+    bool any = false;
+
+    for (size_t i = 0; i < RP_DAG_LIMIT_COUNT; i++) {
+        if (r->makespan_ns - r->limit_ns[i] <= r->makespan_ns / LEAST_GAIN)
+            continue;
+        if (!any)
+            rp_page_line(page, RP_INK_BOLD, 0, "End to end, if");
+        any = true;
+        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %s",
+                     percent(r->limit_ns[i] - r->makespan_ns, r->makespan_ns).text, texts[i]);
+    }
 }
 
 /* What-ifs stand together by kernel: the line of a kernel names its doubling and its limit. */
@@ -122,6 +185,8 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     put_shares(&page, r);
     if (r->what_if_count)
         put_what_ifs(&page, r);
+    put_limits(&page, r);
+    put_agents(&page, r);
     put_trust(&page, r);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

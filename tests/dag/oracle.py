@@ -32,7 +32,7 @@ TRAPS = {
 def generate(base, size, seed, options):
     here = os.path.dirname(os.path.abspath(__file__))
     subprocess.run([sys.executable, os.path.join(here, "gen_trace.py"), "-n", str(size), "--seed", str(seed),
-                    "-o", base, *options], check=True, stdout=subprocess.DEVNULL)
+                    "--answers", "-o", base, *options], check=True, stdout=subprocess.DEVNULL)
     with open(base + ".oracle.json") as f:
         oracle = json.load(f)
     return oracle, [os.path.join(os.path.dirname(base), f["path"]) for f in oracle["files"]]
@@ -64,7 +64,6 @@ def compare_exact(got, oracle, guids):
         ("symbols", nonzero((s["name"], s["ns"]) for s in path["by_symbol"]), nonzero(want["by_name"].items())),
         ("chain", [[guids.index(s["guid"]), "C" if s["kind"] == "copy" else "K", s["id"]] for s in path["chain"]],
          want["chain"]),
-        ("without queues", got["what_if_unshared_queues_ns"], oracle["whatif_unshared_queues_makespan_ns"]),
         ("exposed copies", got["overlap"]["exposed_copy_ns"], oracle["exposed_copy_ns"]),
         ("kernel time", got["overlap"]["kernel_time_ns"], oracle["kernel_time_ns"]),
         ("concurrency", nonzero(enumerate(got["overlap"]["concurrency_ns"])),
@@ -72,6 +71,8 @@ def compare_exact(got, oracle, guids):
         ("sum of the path", sum(path["by_class"].values()), got["makespan_ns"]),
     ]
     yield from (f"{name}: {a} instead of {b}" for name, a, b in exact if a != b)
+    if abs(got["what_if_unshared_queues_ns"] - oracle["whatif_unshared_queues_makespan_ns"]) > allowed:
+        yield f"without queues: {got['what_if_unshared_queues_ns']} instead of {oracle['whatif_unshared_queues_makespan_ns']}"
     predicted = {(w["symbol"], w["factor"]): w["makespan_ns"] for w in got["what_if"]}
     for w in oracle["whatif"]:
         mine = predicted.get((w["symbol"], factor_of(w["speedup"])))
@@ -82,6 +83,31 @@ def compare_exact(got, oracle, guids):
         slack = slack["dispatch"][d["dispatch_id"] - 1] if "dispatch_id" in d else slack["copy"][d["copy_id"] - 1]
         if abs(d["slack_ns"] - slack) > allowed:
             yield f"slack of {d}: instead of {slack}"
+
+
+def compare_answers(got, oracle, guids):
+    """What answers.py says; what a call's own cost may change is off by all of these at most."""
+    allowed = LARGEST_COST_NS * got["repairs"]["unknown_costs"]
+    for limit in got["limits"]:
+        if abs(limit["makespan_ns"] - oracle["limits"][limit["name"]]) > allowed:
+            yield f"limit {limit}: {oracle['limits'][limit['name']]}"
+    if got["overlap"]["true_span_ns"] != oracle["true_span_ns"]:
+        yield f"true span {got['overlap']['true_span_ns']}: {oracle['true_span_ns']}"
+    if not allowed and got["overlap"]["pairs"] != oracle["pairs"]:
+        yield f"pairs {got['overlap']['pairs']}: {oracle['pairs']}"
+    for agent in got["idle"]["agents"]:
+        want = oracle["idle"]["agents"][str(guids.index(agent["guid"]))]
+        for key, value in want.items():
+            mine = nonzero(agent[key].items()) if key == "by_class" else agent[key]
+            if mine != (nonzero(value.items()) if key == "by_class" else value):
+                yield f"agent {agent['agent_id']} {key}: {mine} instead of {value}"
+        if sum(agent["by_class"].values()) != agent["idle_ns"] or agent["idle_ns"] + agent["busy_ns"] != got["makespan_ns"]:
+            yield f"agent {agent['agent_id']}: idle times do not add up"
+    if len(got["idle"]["agents"]) != len(oracle["idle"]["agents"]):
+        yield f"{len(got['idle']['agents'])} agents"
+    names = nonzero((s["name"], s["ns"]) for s in got["idle"]["by_symbol"])
+    if names != nonzero(oracle["idle"]["by_symbol"].items()):
+        yield f"idle by symbol {names}: {oracle['idle']['by_symbol']}"
 
 
 def compare_near(got, oracle, trap):
@@ -112,8 +138,9 @@ def check(program, schema, base, size, seed, options):
         f.write(run.stdout)
     trap = options[options.index("--trap") + 1].split(":")[0] if "--trap" in options else ""
     got = json.loads(run.stdout)
+    guids = [guid_of(f) for f in files]
     wrong = list(compare_near(got, oracle, trap) if trap in TRAPS
-                 else compare_exact(got, oracle, [guid_of(f) for f in files]))
+                 else [*compare_exact(got, oracle, guids), *compare_answers(got, oracle, guids)])
     here = os.path.dirname(os.path.abspath(__file__))
     valid = subprocess.run([sys.executable, os.path.join(here, "..", "validate_schema.py"), schema,
                             base + ".dag.json"], capture_output=True, text=True) if seed == 1 else None

@@ -225,7 +225,7 @@ static void packet_done(struct walk *w, int32_t stream, int32_t queue, uint32_t 
     }
 }
 
-static bool is_collective(const char *symbol)
+bool rp_dag_is_collective(const char *symbol)
 {
     return strncmp(symbol, "ncclDevKernel", 13) == 0 || strncmp(symbol, "ncclKernel", 10) == 0 ||
            strncmp(symbol, "rcclKernel", 10) == 0;
@@ -248,7 +248,7 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
     activity = &b->dag->activities[a];
     activity->start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, a);
-    if (b->trace->process_count > 1 && is_collective(b->trace->symbols[op->symbol])) {
+    if (b->trace->process_count > 1 && rp_dag_is_collective(b->trace->symbols[op->symbol])) {
         w->parked = a;
         return true;
     }
@@ -391,6 +391,7 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
     case RP_DAG_CALL_EVENT_RECORD:
     case RP_DAG_CALL_STREAM_WAIT:
     case RP_DAG_CALL_STREAM_CREATE:
+    case RP_DAG_CALL_NEUTRAL:
         return 0;
     }
     return 0;

@@ -15,6 +15,7 @@ enum {
     RP_DAG_BLOCKED = 4,    /**< the end of a call that waited for something */
     RP_DAG_DISTRUSTED = 8, /**< its time was mended: delays are not learned from it */
     RP_DAG_COMMON = 16,    /**< the end of a collective on all ranks */
+    RP_DAG_CAPTURED = 32,  /**< start of a call that one graph launch could replace: limits.c */
 };
 
 /** An operation or call: where it starts and ends in the graph. */
@@ -50,5 +51,8 @@ struct rp_dag {
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);
 void rp_dag_free(struct rp_dag *dag);
+
+/** Is a kernel of this name one that waits for those of other ranks? */
+bool rp_dag_is_collective(const char *symbol);
 
 #endif

@@ -90,6 +90,9 @@ uint32_t rp_dag_point(struct rp_dag_graph *g, int64_t time_ns)
 void rp_dag_forward(const struct rp_dag_graph *g, const int64_t *weight_ns,
                     enum rp_dag_class without, int64_t *ret_time_ns)
 {
+    /* What is left of a point's edges may all be dropped ones: it is not before the first point. */
+    int64_t first_ns = g->point_count ? g->time_ns[0] : 0;
+
     for (size_t p = 0; p < g->point_count; p++) {
         int64_t latest = INT64_MIN;
 
@@ -98,7 +101,9 @@ void rp_dag_forward(const struct rp_dag_graph *g, const int64_t *weight_ns,
             if (t > latest && g->class[e] != without)
                 latest = t;
         }
-        ret_time_ns[p] = latest == INT64_MIN ? g->time_ns[p] : latest;
+        ret_time_ns[p] = latest == INT64_MIN ? g->time_ns[p]
+                         : latest > first_ns ? latest
+                                             : first_ns;
     }
 }
 

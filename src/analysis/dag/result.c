@@ -6,7 +6,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "build.h"
+#include "idle.h"
+#include "limits.h"
+#include "names.h"
 #include "overlap.h"
+#include "pairs.h"
 #include "scenario.h"
 
 /* Kernels whose speed-up is tried: the first on the path, then the first in total. */
@@ -45,36 +49,6 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade)
 }
 
 /* --- the path ------------------------------------------------------------------------------- */
-
-static const char *const part_labels[RP_DAG_PART_COUNT] = {
-    [RP_DAG_PART_HOST_GAP] = "[host_gap]", [RP_DAG_PART_LAUNCH] = "[launch]",
-    [RP_DAG_PART_STREAM] = "[stream]",     [RP_DAG_PART_QUEUE] = "[queue]",
-    [RP_DAG_PART_EVENT] = "[event]",       [RP_DAG_PART_NULL_STREAM] = "[null_stream]",
-    [RP_DAG_PART_SYNC] = "[sync]",         [RP_DAG_PART_COLLECTIVE] = "[collective]",
-    [RP_DAG_PART_UNKNOWN] = "[unknown]",
-};
-
-static const enum rp_dag_part part_of_class[RP_DAG_CLASS_COUNT] = {
-    [RP_DAG_STREAM] = RP_DAG_PART_STREAM,
-    [RP_DAG_EVENT] = RP_DAG_PART_EVENT,
-    [RP_DAG_NULL_STREAM] = RP_DAG_PART_NULL_STREAM,
-    [RP_DAG_COLLECTIVE] = RP_DAG_PART_COLLECTIVE,
-    [RP_DAG_QUEUE] = RP_DAG_PART_QUEUE,
-    [RP_DAG_SYNC] = RP_DAG_PART_SYNC,
-    [RP_DAG_LAUNCH] = RP_DAG_PART_LAUNCH,
-    [RP_DAG_HOST_GAP] = RP_DAG_PART_HOST_GAP,
-    [RP_DAG_DURATION] = RP_DAG_PART_HOST_API,
-    [RP_DAG_UNKNOWN] = RP_DAG_PART_UNKNOWN,
-};
-
-/* The activity that an edge is the duration of, or NULL. */
-static const struct rp_dag_activity *activity_of_edge(const struct rp_dag *dag, uint32_t e)
-{
-    uint32_t owner = dag->owner[dag->graph.from[e]];
-
-    return dag->graph.class[e] != RP_DAG_DURATION || owner == RP_DAG_NONE ? NULL
-                                                                          : &dag->activities[owner];
-}
 
 static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                   const struct rp_dag_activity *a, const int64_t *latest_ns)
@@ -125,54 +99,19 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     return 0;
 }
 
-static int by_share_name(const void *a, const void *b)
-{
-    return strcmp(((const struct rp_dag_share *)a)->name, ((const struct rp_dag_share *)b)->name);
-}
-
-static int by_share(const void *a, const void *b)
-{
-    const struct rp_dag_share *x = a, *y = b;
-
-    if (x->path_ns != y->path_ns)
-        return x->path_ns > y->path_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* Adds up equal names and puts the largest first. */
-static void merge_shares(struct rp_dag_result *r)
-{
-    size_t kept = 0;
-
-    qsort(r->shares, r->share_count, sizeof *r->shares, by_share_name);
-    for (size_t i = 0; i < r->share_count; i++) {
-        if (kept && strcmp(r->shares[kept - 1].name, r->shares[i].name) == 0)
-            r->shares[kept - 1].path_ns += r->shares[i].path_ns;
-        else
-            r->shares[kept++] = r->shares[i];
-    }
-    r->share_count = kept;
-    qsort(r->shares, r->share_count, sizeof *r->shares, by_share);
-}
-
 /* One edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
                        const int64_t *latest_ns, struct rp_dag_result *r)
 {
     const struct rp_dag_graph *g = &dag->graph;
-    const struct rp_dag_activity *a = activity_of_edge(dag, e);
-    enum rp_dag_part part = part_of_class[g->class[e]];
-    struct rp_dag_share share = {.name = part_labels[part], .path_ns = g->weight_ns[e]};
+    const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
+    struct rp_dag_share share = {.path_ns = g->weight_ns[e]};
+    enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &share.name);
 
+    share.is_kernel = part == RP_DAG_PART_KERNEL;
     if (a && a->is_op) {
-        const struct rp_dag_op *op = &trace->processes[a->process].ops[a->index];
-        part = op->is_copy ? RP_DAG_PART_COPY : RP_DAG_PART_KERNEL;
-        share.name = trace->symbols[op->symbol];
-        share.is_kernel = !op->is_copy;
         dag->activities[a - dag->activities].on_path = true;
         r->chain[r->chain_count++] = step_of(dag, trace, a, latest_ns);
-    } else if (a) {
-        share.name = trace->processes[a->process].calls[a->index].name;
     }
     r->path_ns[part] += g->weight_ns[e];
     r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
@@ -196,7 +135,7 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace, const 
     for (size_t i = path.count; i-- > 0;)
         count_edge(dag, trace, path.edges[i], latest_ns, r);
     free(path.edges);
-    merge_shares(r);
+    r->share_count = rp_dag_merge_shares(r->shares, r->share_count);
     return 0;
 }
 
@@ -216,7 +155,9 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         if (!dag->activities[i].is_op)
             continue;
         r->steps[r->step_count] = step_of(dag, trace, &dag->activities[i], latest_ns);
-        if (!r->steps[r->step_count].is_copy)
+        if (r->steps[r->step_count].is_copy)
+            r->copy_time_ns += r->steps[r->step_count].duration_ns;
+        else
             r->kernel_time_ns += r->steps[r->step_count].duration_ns;
         r->step_count++;
     }
@@ -236,7 +177,7 @@ static int64_t kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *
     for (uint32_t p = 0; p < g->point_count; p++) {
         int64_t latest = 0;
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            const struct rp_dag_activity *a = activity_of_edge(dag, e);
+            const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
             bool weighs = a && a->is_op && !trace->processes[a->process].ops[a->index].is_copy;
             int64_t t = time_ns[g->from[e]] + (weighs ? g->weight_ns[e] : 0);
             if (t > latest && g->weight_ns[e] != RP_DAG_DROPPED_NS)
@@ -384,12 +325,16 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_
         rc = put_what_ifs(dag, trace, r, err);
     if (rc == 0)
         rc = rp_dag_overlap(trace, dag->start_ns, dag->end_ns, r, err);
+    if (rc == 0)
+        rc = rp_dag_idle(dag, trace, r, err);
+    if (rc == 0)
+        rc = rp_dag_limits(dag, trace, r, err);
     if (rc < 0)
         return rc;
     r->kernel_span_ns = kernel_span(dag, trace, time_ns);
     rp_dag_forward(&dag->graph, dag->graph.weight_ns, RP_DAG_QUEUE, time_ns);
     r->unshared_queues_ns = last_of(time_ns, points) - dag->start_ns;
-    return 0;
+    return rp_dag_pairs(dag, trace, time_ns, r, err);
 }
 
 /* What the traces say of the device that they ran on; they must say the same. */
@@ -467,5 +412,8 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->chain);
     free(result->what_ifs);
     free(result->steps);
+    free(result->pairs);
+    free(result->agents);
+    free(result->idle_shares);
     memset(result, 0, sizeof *result);
 }

@@ -470,6 +470,7 @@ static int load_process(struct rp_dag_trace *trace, struct rp_dag_process *p,
     int rc;
 
     p->guid = rp_store_guid(from->store, from->guid_index);
+    p->from = *from;
     rc = load_calls(trace, p, from, &inners, &events, err);
     if (rc == 0)
         rc = load_args(p, from, events, err);

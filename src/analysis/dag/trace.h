@@ -15,6 +15,7 @@ enum { RP_DAG_NONE = UINT32_MAX };
 
 enum rp_dag_call_kind {
     RP_DAG_CALL_OTHER,         /**< waits for nothing; may start operations */
+    RP_DAG_CALL_NEUTRAL,       /**< asks or sets what the runtime knows: nothing for the device */
     RP_DAG_CALL_EVENT_RECORD,  /**< puts a marker on a stream */
     RP_DAG_CALL_STREAM_WAIT,   /**< puts a marker on a stream that waits for a recorded one */
     RP_DAG_CALL_EVENT_SYNC,    /**< blocks until the event's marker is reached */
@@ -58,6 +59,12 @@ struct rp_dag_mark {
     int32_t queue, stream;
 };
 
+/** Where a process comes from. */
+struct rp_dag_source {
+    struct rp_store *store;
+    uint32_t guid_index;
+};
+
 struct rp_dag_process {
     struct rp_dag_call *calls; /**< sorted by order */
     size_t call_count;
@@ -69,6 +76,8 @@ struct rp_dag_process {
     int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
     bool has_args;
     const char *guid;
+    uint32_t machine; /**< processes on one machine have one clock */
+    struct rp_dag_source from;
 };
 
 /** Counts of what was mended, so that nobody takes the numbers for more than they are. */
@@ -79,12 +88,6 @@ struct rp_dag_repairs {
     uint64_t overlaps;      /**< end after the start of the next packet of the queue: taken back */
     uint64_t clamped_edges; /**< a dependency that the times contradict: its delay made shorter */
     uint64_t dropped_edges; /**< contradicted altogether */
-};
-
-/** Where a process comes from. */
-struct rp_dag_source {
-    struct rp_store *store;
-    uint32_t guid_index;
 };
 
 struct rp_dag_trace {

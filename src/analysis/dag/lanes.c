@@ -1,0 +1,153 @@
+#include "lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* Times of all points in all lanes are kept; above this much, one lane at a time. */
+#define MOST_BYTES (512u << 20)
+
+/* Per kind and lane: which bits of the weight count, and what is added to it. */
+struct table {
+    int64_t mask[RP_DAG_KIND_COUNT][RP_DAG_LANES];
+    int64_t bias[RP_DAG_KIND_COUNT][RP_DAG_LANES];
+};
+
+static enum rp_dag_kind kind_of_duration(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                         uint32_t from)
+{
+    uint32_t owner = dag->owner[from];
+    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &dag->activities[owner];
+
+    if (!a)
+        return RP_DAG_KIND_UNKNOWN;
+    if (!a->is_op)
+        return dag->flags[from] & RP_DAG_CAPTURED ? RP_DAG_KIND_CAPTURED_CALL : RP_DAG_KIND_CALL;
+    return trace->processes[a->process].ops[a->index].is_copy ? RP_DAG_KIND_COPY
+                                                              : RP_DAG_KIND_KERNEL;
+}
+
+static enum rp_dag_kind kind_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                uint32_t e, uint32_t to)
+{
+    switch ((enum rp_dag_class)dag->graph.class[e]) {
+    case RP_DAG_STREAM:
+        return RP_DAG_KIND_STREAM;
+    case RP_DAG_EVENT:
+        return RP_DAG_KIND_EVENT;
+    case RP_DAG_NULL_STREAM:
+        return RP_DAG_KIND_NULL_STREAM;
+    case RP_DAG_COLLECTIVE:
+        return RP_DAG_KIND_COLLECTIVE;
+    case RP_DAG_QUEUE:
+        return RP_DAG_KIND_QUEUE;
+    case RP_DAG_SYNC:
+        return RP_DAG_KIND_SYNC;
+    case RP_DAG_LAUNCH:
+        return RP_DAG_KIND_LAUNCH;
+    case RP_DAG_HOST_GAP:
+        return dag->flags[to] & RP_DAG_CAPTURED ? RP_DAG_KIND_CAPTURED_GAP : RP_DAG_KIND_HOST_GAP;
+    case RP_DAG_DURATION:
+        return kind_of_duration(dag, trace, dag->graph.from[e]);
+    case RP_DAG_UNKNOWN:
+    case RP_DAG_CLASS_COUNT:
+        break;
+    }
+    return RP_DAG_KIND_UNKNOWN;
+}
+
+static void fill_table(const struct rp_dag_lane *lanes, size_t count, struct table *ret)
+{
+    for (size_t kind = 0; kind < RP_DAG_KIND_COUNT; kind++)
+        for (size_t k = 0; k < RP_DAG_LANES; k++) {
+            bool timed = k >= count || !(lanes[k].without_time >> kind & 1);
+            bool holds = k >= count || !(lanes[k].without >> kind & 1);
+            ret->mask[kind][k] = timed && holds ? -1 : 0;
+            ret->bias[kind][k] = holds ? 0 : RP_DAG_DROPPED_NS;
+        }
+}
+
+static inline __attribute__((always_inline)) void
+sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, const struct table *table,
+      const struct rp_dag_marked *marked, size_t marked_count, size_t width, int64_t *time,
+      int64_t *ret_end)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    size_t next = 0;
+
+    for (size_t k = 0; k < width; k++)
+        ret_end[k] = dag->start_ns;
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        int64_t *at = time + p * width;
+        for (size_t k = 0; k < width; k++)
+            at[k] = dag->start_ns;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            const int64_t *from = time + g->from[e] * width;
+            int64_t weight_ns = g->weight_ns[e];
+            uint32_t kind;
+            if (weight_ns == RP_DAG_DROPPED_NS)
+                continue;
+            kind = kind_of(dag, trace, e, p);
+            while (next < marked_count && marked[next].edge < e)
+                next++;
+            if (next < marked_count && marked[next].edge == e)
+                kind = marked[next].kind;
+            for (size_t k = 0; k < width; k++) {
+                int64_t t = from[k] + (weight_ns & table->mask[kind][k]) + table->bias[kind][k];
+                at[k] = t > at[k] ? t : at[k];
+            }
+        }
+        for (size_t k = 0; k < width; k++)
+            ret_end[k] = at[k] > ret_end[k] ? at[k] : ret_end[k];
+    }
+}
+
+/* ThreadSanitizer is not ready yet when the program chooses among the clones. */
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+#define CPU_LEVELS
+#else
+#define CPU_LEVELS __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+
+CPU_LEVELS static void sweep_all(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                 const struct table *table, const struct rp_dag_marked *marked,
+                                 size_t marked_count, int64_t *time, int64_t *ret_end)
+{
+    sweep(dag, trace, table, marked, marked_count, RP_DAG_LANES, time, ret_end);
+}
+
+static void sweep_one(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                      const struct table *table, const struct rp_dag_marked *marked,
+                      size_t marked_count, int64_t *time, int64_t *ret_end)
+{
+    sweep(dag, trace, table, marked, marked_count, 1, time, ret_end);
+}
+
+int rp_dag_lanes(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                 struct rp_dag_lane *lanes, size_t lane_count, const struct rp_dag_marked *marked,
+                 size_t marked_count, struct rp_err *err)
+{
+    size_t points = dag->graph.point_count;
+    bool at_once = points <= MOST_BYTES / (RP_DAG_LANES * sizeof(int64_t));
+    rp_autofree int64_t *time = malloc(points * (at_once ? RP_DAG_LANES : 1) * sizeof *time);
+    rp_autofree struct table *table = malloc(sizeof *table);
+    int64_t end[RP_DAG_LANES];
+
+    if (!time || !table)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (at_once) {
+        fill_table(lanes, lane_count, table);
+        sweep_all(dag, trace, table, marked, marked_count, time, end);
+        for (size_t k = 0; k < lane_count; k++)
+            lanes[k].end_ns = end[k];
+        return 0;
+    }
+    for (size_t k = 0; k < lane_count; k++) {
+        fill_table(&lanes[k], 1, table);
+        sweep_one(dag, trace, table, marked, marked_count, time, end);
+        lanes[k].end_ns = end[0];
+    }
+    return 0;
+}

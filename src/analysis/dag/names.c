@@ -1,0 +1,150 @@
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* --- parts ---------------------------------------------------------------------------------- */
+
+static const char *const part_labels[RP_DAG_PART_COUNT] = {
+    [RP_DAG_PART_HOST_GAP] = "[host_gap]", [RP_DAG_PART_LAUNCH] = "[launch]",
+    [RP_DAG_PART_STREAM] = "[stream]",     [RP_DAG_PART_QUEUE] = "[queue]",
+    [RP_DAG_PART_EVENT] = "[event]",       [RP_DAG_PART_NULL_STREAM] = "[null_stream]",
+    [RP_DAG_PART_SYNC] = "[sync]",         [RP_DAG_PART_COLLECTIVE] = "[collective]",
+    [RP_DAG_PART_UNKNOWN] = "[unknown]",
+};
+
+static const enum rp_dag_part part_of_class[RP_DAG_CLASS_COUNT] = {
+    [RP_DAG_STREAM] = RP_DAG_PART_STREAM,
+    [RP_DAG_EVENT] = RP_DAG_PART_EVENT,
+    [RP_DAG_NULL_STREAM] = RP_DAG_PART_NULL_STREAM,
+    [RP_DAG_COLLECTIVE] = RP_DAG_PART_COLLECTIVE,
+    [RP_DAG_QUEUE] = RP_DAG_PART_QUEUE,
+    [RP_DAG_SYNC] = RP_DAG_PART_SYNC,
+    [RP_DAG_LAUNCH] = RP_DAG_PART_LAUNCH,
+    [RP_DAG_HOST_GAP] = RP_DAG_PART_HOST_GAP,
+    [RP_DAG_DURATION] = RP_DAG_PART_HOST_API,
+    [RP_DAG_UNKNOWN] = RP_DAG_PART_UNKNOWN,
+};
+
+const char *rp_dag_part_label(enum rp_dag_part part)
+{
+    return part_labels[part];
+}
+
+const struct rp_dag_activity *rp_dag_activity_of(const struct rp_dag *dag, uint32_t e)
+{
+    uint32_t owner = dag->owner[dag->graph.from[e]];
+
+    return dag->graph.class[e] != RP_DAG_DURATION || owner == RP_DAG_NONE ? NULL
+                                                                          : &dag->activities[owner];
+}
+
+enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                uint32_t e, const char **ret_name)
+{
+    const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
+    enum rp_dag_part part = part_of_class[dag->graph.class[e]];
+
+    if (a && a->is_op) {
+        const struct rp_dag_op *op = &trace->processes[a->process].ops[a->index];
+        *ret_name = trace->symbols[op->symbol];
+        return op->is_copy ? RP_DAG_PART_COPY : RP_DAG_PART_KERNEL;
+    }
+    *ret_name = a ? trace->processes[a->process].calls[a->index].name : part_labels[part];
+    return part;
+}
+
+/* --- sums by name --------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct rp_dag_share *)a)->name, ((const struct rp_dag_share *)b)->name);
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const struct rp_dag_share *x = a, *y = b;
+
+    if (x->path_ns != y->path_ns)
+        return x->path_ns > y->path_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(shares, count, sizeof *shares, by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && strcmp(shares[kept - 1].name, shares[i].name) == 0)
+            shares[kept - 1].path_ns += shares[i].path_ns;
+        else
+            shares[kept++] = shares[i];
+    }
+    qsort(shares, kept, sizeof *shares, by_share);
+    return kept;
+}
+
+static struct rp_dag_share *slot_of(const struct rp_dag_names *names, const char *name)
+{
+    size_t i = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 20;
+
+    while (names->slots[i & (names->room - 1)].name &&
+           names->slots[i & (names->room - 1)].name != name)
+        i++;
+    return &names->slots[i & (names->room - 1)];
+}
+
+static int grow(struct rp_dag_names *names)
+{
+    struct rp_dag_names grown = {.room = names->room ? names->room * 2 : 64};
+
+    grown.slots = calloc(grown.room, sizeof *grown.slots);
+    if (!grown.slots)
+        return -1;
+    for (size_t i = 0; i < names->room; i++)
+        if (names->slots[i].name)
+            *slot_of(&grown, names->slots[i].name) = names->slots[i];
+    free(names->slots);
+    names->slots = grown.slots;
+    names->room = grown.room;
+    return 0;
+}
+
+int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns)
+{
+    struct rp_dag_share *slot;
+
+    if (names->count * 2 >= names->room && grow(names) < 0)
+        return -1;
+    slot = slot_of(names, name);
+    names->count += !slot->name;
+    slot->name = name;
+    slot->path_ns += ns;
+    return 0;
+}
+
+int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, size_t *ret_count,
+                      struct rp_err *err)
+{
+    struct rp_dag_share *list = malloc((names->count + 1) * sizeof *list);
+    size_t count = 0;
+
+    if (!list)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < names->room; i++)
+        if (names->slots[i].name)
+            list[count++] = names->slots[i];
+    *ret = list;
+    *ret_count = rp_dag_merge_shares(list, count);
+    rp_dag_names_free(names);
+    return 0;
+}
+
+void rp_dag_names_free(struct rp_dag_names *names)
+{
+    free(names->slots);
+    memset(names, 0, sizeof *names);
+}

@@ -1,0 +1,32 @@
+/** @file names.h @brief Times added up by name, and the part of the time that an edge stands for.
+ */
+#ifndef RP_ANALYSIS_DAG_NAMES_H
+#define RP_ANALYSIS_DAG_NAMES_H
+
+#include "build.h"
+
+/** Sums by name; {0} is empty. */
+struct rp_dag_names {
+    struct rp_dag_share *slots; /**< hashed by the address of the name, which may come twice */
+    size_t count, room;
+};
+
+/** @return -1 out of memory */
+int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns);
+/** Largest first, then by name, each name once. The sums are empty afterwards. */
+int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, size_t *ret_count,
+                      struct rp_err *err);
+void rp_dag_names_free(struct rp_dag_names *names);
+
+/** Adds up equal names and puts the largest first. @return how many are left */
+size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count);
+
+/** "[launch]" and the like: what stands for the name of a part without one. */
+const char *rp_dag_part_label(enum rp_dag_part part);
+/** The part and the name that an edge's time belongs to. */
+enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                uint32_t e, const char **ret_name);
+/** The activity that an edge is the duration of, or NULL. */
+const struct rp_dag_activity *rp_dag_activity_of(const struct rp_dag *dag, uint32_t e);
+
+#endif

@@ -1,0 +1,115 @@
+#include "report/dag_parts.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "report/text.h"
+#include "rocm-perf/dag.h"
+
+/* Keys are in alphabetical order in every object, as in the rest of dag.json. */
+
+static const char *comma(size_t i)
+{
+    return i ? "," : "";
+}
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns)
+{
+    /* Parts in the order of their names. */
+    static const enum rp_dag_part order[RP_DAG_PART_COUNT] = {
+        RP_DAG_PART_COLLECTIVE, RP_DAG_PART_COPY,   RP_DAG_PART_EVENT,  RP_DAG_PART_HOST_API,
+        RP_DAG_PART_HOST_GAP,   RP_DAG_PART_KERNEL, RP_DAG_PART_LAUNCH, RP_DAG_PART_NULL_STREAM,
+        RP_DAG_PART_QUEUE,      RP_DAG_PART_STREAM, RP_DAG_PART_SYNC,   RP_DAG_PART_UNKNOWN,
+    };
+
+    rp_buf_puts(buf, "{");
+    for (size_t i = 0; i < RP_DAG_PART_COUNT; i++)
+        rp_buf_printf(buf, "%s\"%s\": %" PRId64, i ? ", " : "", rp_dag_part_name(order[i]),
+                      part_ns[order[i]]);
+    rp_buf_puts(buf, "}");
+}
+
+/* --- idle ------------------------------------------------------------------------------------ */
+
+static void put_agent(struct rp_buf *buf, const struct rp_dag_agent *a)
+{
+    rp_buf_printf(buf, "{\"after_last_ns\": %" PRId64, a->after_ns);
+    if (a->id >= 0)
+        rp_buf_printf(buf, ", \"agent_id\": %" PRId64, a->id);
+    else
+        rp_buf_puts(buf, ", \"agent_id\": null");
+    rp_buf_printf(buf,
+                  ", \"before_first_ns\": %" PRId64 ", \"busy_ns\": %" PRId64 ", \"by_class\": ",
+                  a->before_ns, a->busy_ns);
+    rp_dag_json_by_part(buf, a->idle_part_ns);
+    rp_buf_printf(buf,
+                  ", \"exposed_collective_ns\": %" PRId64 ", \"exposed_copy_ns\": %" PRId64
+                  ", \"gaps\": %" PRIu64 ", \"guid\": ",
+                  a->exposed_collective_ns, a->exposed_copy_ns, a->gap_count);
+    rp_text_json(buf, a->guid ? a->guid : "");
+    rp_buf_printf(buf, ", \"idle_ns\": %" PRId64 ", \"name\": ", a->idle_ns);
+    rp_text_json(buf, a->name);
+    rp_buf_puts(buf, "}");
+}
+
+void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"idle\": {\"agents\": [");
+    for (size_t i = 0; i < r->agent_count; i++) {
+        rp_buf_printf(buf, "%s\n    ", comma(i));
+        put_agent(buf, &r->agents[i]);
+    }
+    rp_buf_puts(buf, "],\n    \"by_symbol\": [");
+    for (size_t i = 0; i < r->idle_share_count; i++) {
+        rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
+        rp_text_json(buf, r->idle_shares[i].name);
+        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", r->idle_shares[i].path_ns);
+    }
+    rp_buf_puts(buf, "]\n  },\n");
+}
+
+/* --- limits and overlap ------------------------------------------------------------------------
+ */
+
+void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"limits\": [");
+    for (size_t i = 0; i < RP_DAG_LIMIT_COUNT; i++)
+        rp_buf_printf(buf, "%s\n    {\"makespan_ns\": %" PRId64 ", \"name\": \"%s\"}", comma(i),
+                      r->limit_ns[i], rp_dag_limit_name((enum rp_dag_limit)i));
+    rp_buf_puts(buf, "],\n");
+}
+
+void rp_dag_json_overlap(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    int64_t work_ns = r->kernel_time_ns + r->copy_time_ns;
+
+    rp_buf_puts(buf, "  \"overlap\": {\"concurrency_ns\": [");
+    for (size_t i = 0; i < RP_DAG_CONCURRENCY; i++)
+        rp_buf_printf(buf, "%s%" PRId64, i ? ", " : "", r->concurrency_ns[i]);
+    rp_buf_printf(buf,
+                  "], \"copy_time_ns\": %" PRId64 ", \"exposed_copy_ns\": %" PRId64
+                  ", \"kernel_time_ns\": %" PRId64 ", \"pairs\": [",
+                  r->copy_time_ns, r->exposed_copy_ns, r->kernel_time_ns);
+    for (size_t i = 0; i < r->pair_count; i++) {
+        const struct rp_dag_pair *p = &r->pairs[i];
+        rp_buf_printf(buf, "%s\n    {\"count\": %" PRIu64 ", \"first\": ", comma(i), p->count);
+        rp_text_json(buf, p->first);
+        rp_buf_printf(buf, ", \"gain_ns\": %" PRId64 ", \"second\": ", p->gain_ns);
+        rp_text_json(buf, p->second);
+        rp_buf_printf(buf, ", \"waited_ns\": %" PRId64 "}", p->waited_ns);
+    }
+    rp_buf_printf(buf, "], \"potential\": %.9f, \"queue_loss\": %.9f, ",
+                  share(r->makespan_ns - r->true_span_ns, r->makespan_ns),
+                  share(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns));
+    if (work_ns)
+        rp_buf_printf(buf, "\"realised\": %.9f, ", 1 - share(r->makespan_ns, work_ns));
+    else
+        rp_buf_puts(buf, "\"realised\": null, ");
+    rp_buf_printf(buf, "\"true_span_ns\": %" PRId64 "},\n", r->true_span_ns);
+}

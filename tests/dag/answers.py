@@ -1,0 +1,165 @@
+"""Answers to further questions about a trace of gen_trace.py, from the graph that it was made of.
+
+Written for clearness, not speed, and apart from the program that it checks.
+"""
+from array import array
+
+DUR, GAP, LAUNCH, STREAM, QUEUE, EVENT, SYNC, NULLS, COLL = range(9)
+PART = {GAP: "host_gap", LAUNCH: "launch", STREAM: "stream", QUEUE: "queue", EVENT: "event", SYNC: "sync",
+        NULLS: "null_stream", COLL: "collective"}
+STARTS_WORK = ("hipLaunchKernel", "hipGraphLaunch", "hipMemcpyAsync")
+CAPTURABLE = STARTS_WORK + ("hipEventRecord", "hipStreamWaitEvent")
+
+
+class Answers:
+    def __init__(self, sim, end, prio):
+        self.g, self.act, self.t0, self.end, self.prio = sim.g, sim.act, sim.a.t0, end, prio
+        self.duration_of = {x[9]: x for x in self.act}
+        self.finisher = {x[8]: x for x in self.act if x[0] in "KC"}
+        self.starter = {x[7]: x for x in self.act if x[0] in "KC"}
+        self.source = {}
+
+    def binding(self, p):
+        """(edge, point before it) that determines the time of a point, None for the start."""
+        g, best, key = self.g, None, None
+        for e in range(g.ptr[p], g.ptr[p + 1]):
+            u = g.idx[e]
+            k = (-(g.t[u] + g.w[e]), self.prio[g.cls[e]], u)
+            if key is None or k < key:
+                best, key = (e, u), k
+        return best
+
+    def part(self, e):
+        """Class and name that an edge's time belongs to."""
+        x = self.duration_of.get(e)
+        if self.g.cls[e] == DUR and x:
+            return {"K": "kernel", "C": "copy", "A": "host_api"}[x[0]], x[3]
+        return PART[self.g.cls[e]], "[%s]" % PART[self.g.cls[e]]
+
+    def makespan(self, changed, dropped=()):
+        """With other weights for some edges, and without some."""
+        w = array("q", self.g.w)
+        for e, weight in changed.items():
+            w[e] = weight
+        for e in dropped:
+            w[e] = -(1 << 60)
+        return max(self.g.forward(w)) - self.t0
+
+    # --- limits ------------------------------------------------------------------------------
+
+    def edges_of(self, *classes):
+        return [e for e in range(len(self.g.w)) if self.g.cls[e] in classes and e not in self.duration_of]
+
+    def captured(self):
+        """Gaps before calls and the calls themselves that one graph launch would save."""
+        edges, in_chain = [], {}
+        for x in self.act:
+            if x[0] != "A":
+                continue
+            thread = (x[1], x[2])
+            if in_chain.get(thread) and x[3] in CAPTURABLE:
+                edges += [self.g.ptr[x[7]], x[9]]
+            in_chain[thread] = x[3] in CAPTURABLE
+        return edges
+
+    def limits(self):
+        kernels = [x[9] for x in self.act if x[0] == "K"]
+        copies = [x[9] for x in self.act if x[0] == "C"]
+        calls = [x[9] for x in self.act if x[0] == "A"]
+        gaps = self.edges_of(GAP)
+        free = {"gpu_infinitely_fast": kernels + copies, "no_host_gap": gaps, "no_host_time": gaps + calls,
+                "no_launch_delay": self.edges_of(LAUNCH), "no_wake_delay": self.edges_of(SYNC), "no_copies": copies,
+                "graph_capture": self.captured()}
+        return {name: self.makespan({e: 0 for e in edges}) for name, edges in free.items()}
+
+    def true_span(self):
+        work = set(x[9] for x in self.act if x[0] in "KC")
+        g = self.g
+        return self.makespan({e: 0 for e in range(len(g.w)) if e not in work},
+                             [e for e in range(len(g.w)) if g.cls[e] == QUEUE])
+
+    # --- pairs -------------------------------------------------------------------------------
+
+    def blocker(self, p):
+        """The operation whose end a packet is behind, through markers; None when it is the host."""
+        while p not in self.finisher:
+            step = self.binding(p)
+            if step is None or self.g.cls[step[0]] in (LAUNCH, GAP, DUR):
+                return None
+            p = step[1]
+        return p
+
+    def pairs(self):
+        g = self.g
+        unshared = g.forward(g.w, QUEUE)
+        waits = {}
+        for p, x in self.starter.items():
+            if x[0] != "K":
+                continue
+            for e in range(g.ptr[p], g.ptr[p + 1]):
+                if g.cls[e] != QUEUE:
+                    continue
+                others = [g.t[g.idx[o]] + g.w[o] for o in range(g.ptr[p], g.ptr[p + 1]) if o != e]
+                held = g.t[p] - max(others)
+                first = self.blocker(g.idx[e]) if held > 0 else None
+                if first is None or self.finisher[first][0] != "K" or unshared[p] >= unshared[first]:
+                    continue
+                waits.setdefault((self.finisher[first][3], x[3]), []).append((e, held))
+        longest = sorted(waits.items(), key=lambda kv: (-sum(h for _, h in kv[1]), kv[0]))[:8]
+        out = [{"first": a, "second": b, "count": len(w), "waited_ns": sum(h for _, h in w),
+                "gain_ns": self.end - self.t0 - self.makespan({}, [e for e, _ in w])} for (a, b), w in longest]
+        return sorted(out, key=lambda p: (-p["gain_ns"], -p["waited_ns"], p["first"], p["second"]))
+
+    # --- idle --------------------------------------------------------------------------------
+
+    def explain(self, p, since):
+        """{(class, name): ns} of what a point waited for since then."""
+        out, g = {}, self.g
+        while g.t[p] > since:
+            e, u = self.binding(p)
+            key = self.part(e)
+            out[key] = out.get(key, 0) + g.t[p] - max(g.t[u], since)
+            p = u
+        return out
+
+    def union(self, ops, wanted):
+        """Nanoseconds during which an operation runs that is wanted."""
+        marks = sorted([(self.g.t[x[7]], 1) for x in ops if wanted(x)] + [(self.g.t[x[8]], -1) for x in ops if wanted(x)])
+        running, since, total = 0, 0, 0
+        for t, step in marks:
+            total += t - since if running else 0
+            running, since = running + step, t
+        return total
+
+    def idle(self):
+        g, agents, names = self.g, {}, {}
+        for rank in sorted(set(x[1] for x in self.act)):
+            ops = [x for x in self.act if x[0] in "KC" and x[1] == rank]
+            if not ops:
+                continue
+            by_class, gaps, until, idle = {}, [], self.t0, 0
+            for x in sorted(ops, key=lambda x: (g.t[x[7]], x[7])):
+                if g.t[x[7]] > until:
+                    gaps.append((until, x[7]))
+                until = max(until, g.t[x[8]])
+            if self.end > until:
+                gaps.append((until, min(i for i in range(len(g.t)) if g.t[i] == self.end)))
+            for since, p in gaps:
+                idle += g.t[p] - since
+                for (part, name), ns in self.explain(p, since).items():
+                    by_class[part] = by_class.get(part, 0) + ns
+                    names[name] = names.get(name, 0) + ns
+            is_comm = lambda x: x[3].startswith("nccl")
+            busy = self.union(ops, lambda x: True)
+            kernels = self.union(ops, lambda x: x[0] == "K")
+            agents[str(rank)] = {
+                "busy_ns": busy, "idle_ns": idle, "gaps": len(gaps), "by_class": by_class,
+                "exposed_copy_ns": busy - kernels,
+                "exposed_collective_ns": kernels - self.union(ops, lambda x: x[0] == "K" and not is_comm(x)),
+            }
+        return {"agents": agents, "by_symbol": names}
+
+
+def answers(sim, end, prio):
+    a = Answers(sim, end, prio)
+    return {"limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}
