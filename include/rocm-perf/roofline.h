@@ -140,4 +140,21 @@ void rp_roofline_free(struct rp_roofline *roofline);
 /** The counters of a rocpd trace; free with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);
 
+/** The same of one run with several processes: one trace of each. */
+int rp_roofline_run_counters(struct rp_store *const *stores, size_t count, struct rp_counters **ret,
+                             struct rp_err *err);
+
+/** A counter to collect; those of one group belong to one formula. */
+struct rp_roofline_need {
+    const char *name; /**< as rocprofv3 knows it */
+    unsigned group;
+};
+
+/**
+ * The counters that rooflines of a GPU ("gfx942") need; of an unknown one those of the simple
+ * model.
+ * @return how many there are; the first @p room are written
+ */
+size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t room);
+
 #endif

@@ -34,6 +34,13 @@ struct rp_arch_product {
     bool apu; /**< processor and GPU in one package, with one memory */
 };
 
+/** How many hardware counters of a block can be read in one run; each is read in all instances. */
+struct rp_counter_block {
+    const char *name;   /**< "TCC": of TCC_HIT, TCC_MISS_sum ... */
+    const char *shares; /**< block whose counters it uses; NULL: it has its own */
+    uint32_t counters;
+};
+
 struct rp_arch {
     const char *name;            /**< "gfx942" */
     const char *product;         /**< default product: "AMD Instinct MI300X" */
@@ -96,6 +103,8 @@ struct rp_arch {
     uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
 
+    const struct rp_counter_block *counter_blocks; /**< ends with a NULL name */
+
     const char *kfd_name;         /**< the driver's word for the chip */
     const char *software_refusal; /**< why the software device cannot be one; NULL: it can */
 
@@ -129,6 +138,13 @@ int rp_arch_select(const char *spec, struct rp_arch *ret);
  * @return length, as snprintf
  */
 int rp_arch_choices(char *out, size_t room);
+
+/**
+ * Where a counter is read: "TCC_HIT_sum" in block TCC.
+ * @return NULL when no block of the architecture has that name: a derived counter
+ */
+const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
+                                                     const char *counter);
 
 /** All known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);

@@ -11,6 +11,9 @@
 #include "arch/archs.def"
 #undef RP_ARCH
 
+/* Of a family: counter_blocks.c. */
+extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks_gfx10[];
+
 #define RP_KIB(n) ((uint32_t)(n)*1024u)
 #define RP_MIB(n) ((uint32_t)(n)*1024u * 1024u)
 #define RP_GIB(n) ((uint64_t)(n)*1024u * 1024u * 1024u)

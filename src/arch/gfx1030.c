@@ -112,6 +112,8 @@ const struct rp_arch rp_arch_gfx1030 = {
     .kfd_name = "sienna_cichlid", /* amdgpu's name of Navi 21 */
     .software_refusal = "RDNA2 has another instruction set",
 
+    .counter_blocks = rp_counter_blocks_gfx10,
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

@@ -100,6 +100,8 @@ const struct rp_arch rp_arch_gfx90a = {
 
     .kfd_name = "aldebaran", /* amdgpu's name of the MI200 family */
 
+    .counter_blocks = rp_counter_blocks_gfx9,
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

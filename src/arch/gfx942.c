@@ -118,6 +118,8 @@ const struct rp_arch rp_arch_gfx942 = {
 
     .kfd_name = "aqua_vanjaram", /* amdgpu's name of the MI300 family */
 
+    .counter_blocks = rp_counter_blocks_gfx9,
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

@@ -92,6 +92,8 @@ const struct rp_arch rp_arch_gfx950 = {
 
     .kfd_name = "ip discovery", /* amdgpu's word for chips that it has no name of its own for */
 
+    .counter_blocks = rp_counter_blocks_gfx9,
+
     .products = products,
     .product_count = RP_COUNT(products),
 };

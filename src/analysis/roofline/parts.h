@@ -59,6 +59,8 @@ bool rp_roof_notes(const struct rp_counters *counters, struct rp_roofline *roofl
 
 /** First name of a counter. */
 const char *rp_roof_counter_name(enum rp_roof_counter counter);
+/** The name to collect it by: of several instances their sum. @p other: its second name, if any. */
+const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other);
 /** The counter among those of the file; -1 = not there. @p sum: as "<name>_sum". */
 int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum);
 

@@ -33,9 +33,10 @@ static int add_agent(struct rp_counters *set, const struct rp_row_agent *agent, 
     return 0;
 }
 
-static int add_dispatch(struct rp_counters *set, struct rp_store *store,
+static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t number,
                         const struct rp_row_dispatch *row, size_t *ret, struct rp_err *err)
 {
+    int64_t process = (int64_t)number << 32 | row->guid_index;
     const struct rp_row_agent *agent = rp_store_find_agent(store, row->guid_index, row->agent_id);
     const struct rp_row_kernel *kernel =
         rp_store_find_kernel(store, row->guid_index, row->kernel_id);
@@ -52,8 +53,7 @@ static int add_dispatch(struct rp_counters *set, struct rp_store *store,
     if (kernel && *kernel->display_name)
         name = kernel->display_name;
     if (result == 0)
-        result =
-            rp_counters_dispatch(set, device, row->guid_index, row->id, name, ret, &is_new, err);
+        result = rp_counters_dispatch(set, device, process, row->id, name, ret, &is_new, err);
     if (result == 0 && row->start_ns > 0 && row->end_ns > row->start_ns) {
         set->dispatches[*ret].timed = true;
         set->dispatches[*ret].duration_ns = (double)(row->end_ns - row->start_ns);
@@ -79,7 +79,8 @@ static size_t first_counter(const struct rp_row_counter *rows, size_t count,
     return low;
 }
 
-static int read_store(struct rp_store *store, struct rp_counters *set, struct rp_err *err)
+static int read_store(struct rp_store *store, size_t number, struct rp_counters *set,
+                      struct rp_err *err)
 {
     const struct rp_row_agent *agents;
     const struct rp_row_kernel *kernels;
@@ -97,7 +98,7 @@ static int read_store(struct rp_store *store, struct rp_counters *set, struct rp
     for (size_t i = 0; result == 0 && i < dispatch_count; i++) {
         const struct rp_row_dispatch *d = &dispatches[i];
 
-        result = add_dispatch(set, store, d, &at, err);
+        result = add_dispatch(set, store, number, d, &at, err);
         for (size_t c = first_counter(rows, count, d);
              result == 0 && c < count && rows[c].event_id == d->event_id &&
              rows[c].guid_index == d->guid_index;
@@ -107,11 +108,14 @@ static int read_store(struct rp_store *store, struct rp_counters *set, struct rp
     return result;
 }
 
-int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err)
+int rp_roofline_run_counters(struct rp_store *const *stores, size_t count, struct rp_counters **ret,
+                             struct rp_err *err)
 {
     struct rp_counters *set = rp_counters_new();
-    int result = set ? read_store(store, set, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result = set ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = read_store(stores[i], i, set, err);
     if (result < 0) {
         rp_counters_free(set);
         return result;
@@ -119,4 +123,9 @@ int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struc
     set->is_timeline = set->name_count == 0;
     *ret = set;
     return 0;
+}
+
+int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err)
+{
+    return rp_roofline_run_counters(&store, 1, ret, err);
 }

@@ -29,6 +29,25 @@ const char *rp_roof_counter_name(enum rp_roof_counter counter)
     return counter_names[counter].name;
 }
 
+/* Blocks of one instance for the whole GPU or shader engine are summed by the readers; of the many
+ * caches rocprofv3 gives the sum itself, which makes smaller traces. */
+const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other)
+{
+    static const struct {
+        const char *name, *other;
+    } sums[] = {
+#define COUNTER(id, name, other) {name "_sum", other "_sum"},
+#include "analysis/roofline/counters.def"
+#undef COUNTER
+    };
+    bool has_other = other && *counter_names[counter].other;
+    const char *plain = has_other ? counter_names[counter].other : counter_names[counter].name;
+
+    if (strncmp(plain, "TCC_", 4) != 0 && strncmp(plain, "TCP_", 4) != 0)
+        return plain;
+    return has_other ? sums[counter].other : sums[counter].name;
+}
+
 const char *rp_flop_name(enum rp_flop_type type)
 {
     static const char *const names[] = {
@@ -67,9 +86,9 @@ const char *rp_convention_name(enum rp_convention convention)
 
 static bool is_called(const char *text, const char *name, bool sum)
 {
-    size_t len = name ? strlen(name) : 0;
+    size_t len = strlen(name);
 
-    return name && strncmp(text, name, len) == 0 && strcmp(text + len, sum ? "_sum" : "") == 0;
+    return len > 0 && strncmp(text, name, len) == 0 && strcmp(text + len, sum ? "_sum" : "") == 0;
 }
 
 int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum)

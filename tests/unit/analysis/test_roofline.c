@@ -499,14 +499,63 @@ static void test_missing_in_one(void **state)
     release(&got);
 }
 
+/* What is asked for exists: real machines counted it under that name. */
+static void check_needs(const char *gfx, const char *folder, const char *const *uncounted)
+{
+    struct rp_roofline_need needs[64];
+    rp_autofree char *path =
+        rp_format("%s/counters/%s/pmc_perf.csv", getenv("RP_TEST_DATA"), folder);
+    struct rp_counters *real;
+    size_t count = rp_roofline_needs(gfx, needs, 64);
+
+    assert_in_range(count, 10, 64);
+    assert_int_equal(rp_counters_open(path, &real, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < real->name_count && !found; j++)
+            found = strcmp(real->names[j], needs[i].name) == 0;
+        for (size_t j = 0; uncounted && uncounted[j] && !found; j++)
+            found = strcmp(uncounted[j], needs[i].name) == 0;
+        if (!found)
+            fail_msg("%s: nobody counted %s", gfx, needs[i].name);
+    }
+    rp_counters_free(real);
+}
+
+static void test_needs(void **state)
+{
+    /* Newer than the file: rocprof-compute collects them since 3.5. */
+    static const char *const new_of_gfx950[] = {"TCC_EA0_RDREQ_64B_sum", "TCC_EA0_RDREQ_128B_sum",
+                                                NULL};
+    struct rp_roofline_need needs[64];
+
+    (void)state;
+    check_needs("gfx908", "vcopy_MI100", NULL);
+    check_needs("gfx90a", "vcopy_MI200", NULL);
+    check_needs("gfx942", "vcopy_MI300X_A1_rocpd", NULL);
+    check_needs("gfx950", "vcopy_MI350", new_of_gfx950);
+    assert_int_equal(rp_roofline_needs("gfx1030", needs, 64), 3);
+    assert_string_equal(needs[0].name, "SQ_INSTS_VALU");
+    assert_string_equal(needs[1].name, "FETCH_SIZE");
+    assert_string_equal(needs[2].name, "WRITE_SIZE");
+    assert_int_equal(rp_roofline_needs("gfx942", needs, 0), rp_roofline_needs("gfx942", needs, 64));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expected),         cmocka_unit_test(test_spoilt_times),
-        cmocka_unit_test(test_bubble_of_gfx950), cmocka_unit_test(test_long_reads),
-        cmocka_unit_test(test_work_and_bound),   cmocka_unit_test(test_ceilings),
-        cmocka_unit_test(test_overrides),        cmocka_unit_test(test_width),
-        cmocka_unit_test(test_unknown_gpu),      cmocka_unit_test(test_missing_in_one),
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_spoilt_times),
+        cmocka_unit_test(test_bubble_of_gfx950),
+        cmocka_unit_test(test_long_reads),
+        cmocka_unit_test(test_work_and_bound),
+        cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_width),
+        cmocka_unit_test(test_unknown_gpu),
+        cmocka_unit_test(test_missing_in_one),
+        cmocka_unit_test(test_needs),
     };
 
     return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
