@@ -324,6 +324,7 @@ static bool wrap(struct rp_tool *tool, struct rp_queue *queue, uint32_t size, ui
                                             &handle) != RP_HSA_SUCCESS) {
         if (queue->beneath)
             hsa->hsa_queue_destroy(queue->beneath);
+        queue->beneath = NULL;
         return false;
     }
     queue->handle = handle;
@@ -335,6 +336,26 @@ static bool wrap(struct rp_tool *tool, struct rp_queue *queue, uint32_t size, ui
     else
         hsa->hsa_queue_destroy(handle);
     return false;
+}
+
+static void retire(struct rp_tool *tool, struct rp_queue *queue)
+{
+    pthread_mutex_lock(&tool->harvest.lock);
+    queue->next = tool->retired;
+    tool->retired = queue;
+    pthread_mutex_unlock(&tool->harvest.lock);
+}
+
+/* What wrap() left half-made. The shell of a cooperative queue lives on and knows the queue, while
+ * the program gets another one, of which it hears errors itself. */
+static void discard(struct rp_tool *tool, struct rp_queue *queue)
+{
+    if (queue && queue->beneath) {
+        queue->on_error = NULL;
+        retire(tool, queue);
+    } else {
+        free_queue(queue);
+    }
 }
 
 static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32_t type,
@@ -362,7 +383,7 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
 
 plain:
     /* Better an untraced queue than a failing program; the trace says that something is missing. */
-    free_queue(queue);
+    discard(tool, queue);
     if (rp_tool_active(tool)) {
         rp_trace_set_flag(&tool->trace, RP_TRACE_UNTRACED_QUEUE);
         rp_tool_log(tool, "queue of agent %" PRIx64 " is not traced", agent);
@@ -381,14 +402,6 @@ static void unlink_queue(struct rp_tool *tool, struct rp_queue *queue)
         ;
     if (*at)
         *at = queue->next;
-    pthread_mutex_unlock(&tool->harvest.lock);
-}
-
-static void retire(struct rp_tool *tool, struct rp_queue *queue)
-{
-    pthread_mutex_lock(&tool->harvest.lock);
-    queue->next = tool->retired;
-    tool->retired = queue;
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 

@@ -108,8 +108,15 @@ static rp_hsa_status queue_create(rp_hsa_agent agent, uint32_t size, uint32_t ty
                                   rp_hsa_queue_error on_error, void *data, uint32_t private_bytes,
                                   uint32_t group_bytes, struct rp_hsa_queue **ret)
 {
-    (void)agent, (void)size, (void)type, (void)private_bytes, (void)group_bytes;
-    *ret = &new_queue(on_error, data)->handle;
+    (void)agent, (void)size, (void)private_bytes, (void)group_bytes;
+    if (type != RP_HSA_QUEUE_TYPE_COOPERATIVE) {
+        *ret = &new_queue(on_error, data)->handle;
+        return RP_HSA_SUCCESS;
+    }
+    if (!fake.cooperative)
+        fake.cooperative = new_queue(on_error, data);
+    fake.cooperative->users++;
+    *ret = &fake.cooperative->handle;
     return RP_HSA_SUCCESS;
 }
 
@@ -117,6 +124,11 @@ static rp_hsa_status queue_destroy(struct rp_hsa_queue *handle)
 {
     struct fake_queue *queue = (struct fake_queue *)handle;
 
+    if (queue == fake.cooperative) {
+        if (--queue->users)
+            return RP_HSA_SUCCESS;
+        fake.cooperative = NULL;
+    }
     free(queue->packets);
     free(queue);
     __atomic_sub_fetch(&fake.queues_alive, 1, __ATOMIC_SEQ_CST);
@@ -369,10 +381,17 @@ static rp_hsa_status intercept_create(rp_hsa_agent agent, uint32_t size, uint32_
                                       uint32_t private_bytes, uint32_t group_bytes,
                                       struct rp_hsa_queue **ret)
 {
-    (void)agent, (void)size, (void)type, (void)private_bytes, (void)group_bytes;
+    struct rp_hsa_queue *beneath;
+
     if (fake.refuse_intercept)
         return RP_HSA_STATUS_ERROR;
     *ret = &new_queue(on_error, data)->handle;
+    if (type == RP_HSA_QUEUE_TYPE_COOPERATIVE) {
+        queue_create(agent, size, type, NULL, NULL, private_bytes, group_bytes, &beneath);
+        free(fake.shell);
+        fake.shell = (struct fake_queue *)*ret;
+        __atomic_sub_fetch(&fake.queues_alive, 1, __ATOMIC_SEQ_CST); /* nobody destroys it */
+    }
     return RP_HSA_SUCCESS;
 }
 
@@ -381,6 +400,8 @@ static rp_hsa_status intercept_register(struct rp_hsa_queue *handle, rp_hsa_inte
 {
     struct fake_queue *queue = (struct fake_queue *)handle;
 
+    if (fake.refuse_register)
+        return RP_HSA_STATUS_ERROR;
     queue->callback = callback;
     queue->callback_data = data;
     queue->intercepted = true;
@@ -549,5 +570,7 @@ void fake_free(void)
 {
     free(fake.core);
     free(fake.amd);
+    free(fake.shell);
+    fake.shell = NULL;
     fake.core = fake.amd = NULL;
 }

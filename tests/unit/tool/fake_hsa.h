@@ -22,6 +22,7 @@ struct fake_queue {
     struct rp_hsa_packet *packets; /* submitted and not yet executed */
     size_t count, capacity;
     uint64_t executed;
+    unsigned users; /**< of the agent's cooperative queue: how often it was created */
 };
 
 struct fake_hsa {
@@ -31,7 +32,9 @@ struct fake_hsa {
     size_t signals_alive, queues_alive;
     uint32_t queue_packets; /**< size of new queues */
     bool copy_profiling;
-    bool refuse_intercept, refuse_signals, refuse_freeze;
+    bool refuse_intercept, refuse_register, refuse_signals, refuse_freeze;
+    struct fake_queue *cooperative; /**< the agent's, shared by all who create it */
+    struct fake_queue *shell;       /**< the latest intercept queue around it; it never goes */
 };
 
 extern struct fake_hsa fake;

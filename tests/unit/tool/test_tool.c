@@ -2,11 +2,11 @@
  * @file test_tool.c
  * @brief The collector against a fake runtime: what it records, and what it must leave alone.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -507,9 +507,35 @@ static void errors_name_the_programs_queue(void **state)
     destroy_queue(queue);
 }
 
+/* Its shell outlives the failure, and may report errors of the queue beneath it. */
+static void cooperative_queue_that_cannot_be_intercepted(void **state)
+{
+    enum { COOPERATIVE = RP_HSA_QUEUE_TYPE_COOPERATIVE };
+    struct rp_hsa_queue *handle = NULL;
+    int calls = 0;
+
+    (void)state;
+    mallopt(M_PERTURB, 0xa5); /* freed memory does not look like what it was */
+    fake.refuse_register = true;
+    CORE(7, hsa_queue_create)(FAKE_GPU, 64, COOPERATIVE, on_error, &calls, 0, 0, &handle);
+    assert_ptr_equal(handle, fake.cooperative);
+    assert_int_equal(fake.cooperative->users, 1);
+    assert_non_null(fake.shell);
+    fake.shell->on_error(1, handle, fake.shell->on_error_data);
+    assert_int_equal(calls, 0); /* the program hears of it from its own queue */
+    fake.cooperative->on_error(1, handle, fake.cooperative->on_error_data);
+    assert_int_equal(calls, 1);
+    mallopt(M_PERTURB, 0);
+    assert_int_equal(CORE(9, hsa_queue_destroy)(handle), RP_HSA_SUCCESS);
+    assert_null(fake.cooperative);
+    assert_true(header_now().flags & RP_TRACE_UNTRACED_QUEUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(cooperative_queue_that_cannot_be_intercepted, tool_load,
+                                        tool_unload),
         cmocka_unit_test_setup_teardown(agents_are_recorded, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(kernels_are_recorded, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(packet_without_signal, tool_load, tool_unload),
