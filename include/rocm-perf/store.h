@@ -100,6 +100,13 @@ struct rp_row_dispatch {
     uint32_t guid_index;
 };
 
+/** When and where a dispatch ran: what an analysis of millions of them needs. */
+struct rp_row_launch {
+    int64_t agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
+    int64_t start_ns, end_ns;
+    uint32_t guid_index;
+};
+
 struct rp_row_copy {
     int64_t id;
     int64_t tid;
@@ -269,6 +276,24 @@ int rp_store_args(struct rp_store *s, const struct rp_row_arg **ret, size_t *ret
                   struct rp_err *err);
 int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret, size_t *ret_count,
                         struct rp_err *err);
+
+/**
+ * Takes one row; it and its strings are lent until the function returns, only names of copies,
+ * regions and HIP events live as long as the store. @return 0, or negative to stop
+ */
+typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
+
+/*
+ * The same rows one after the other in the order of the database, without keeping them: a trace may
+ * have tens of millions. Return as the arrays, or what fn returned.
+ */
+int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_arg(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Frees what joins rows to API calls; it is read again when it is needed. */
+void rp_store_forget_events(struct rp_store *s);
 
 /**
  * Counters by dispatch, sorted by guid_index, event_id and name. Samples are left out, and so are

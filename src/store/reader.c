@@ -56,7 +56,7 @@ void rp_store_close(struct rp_store *store)
     for (int r = 0; r < RP_ROWS_COUNT; r++)
         free(store->rows[r].rows);
     free(store->strings.rows);
-    free(store->events.rows);
+    rp_events_free(&store->events);
     free(store->counters.rows);
     free(store->metadata);
     rp_text_free(&store->text);
@@ -113,6 +113,24 @@ DEFINE_ROWS(copies, copy, rp_row_copy)
 DEFINE_ROWS(regions, region, rp_row_region)
 DEFINE_ROWS(args, arg, rp_row_arg)
 DEFINE_ROWS(hip_events, hip_event, rp_row_hip_event)
+
+#define DEFINE_EACH(plural, rows_name)                                                             \
+    int rp_store_each_##plural(struct rp_store *s, rp_store_row_fn *fn, void *ctx,                 \
+                               struct rp_err *err)                                                 \
+    {                                                                                              \
+        return rp_each_row(s, RP_ROWS_##rows_name, fn, ctx, err);                                  \
+    }
+
+DEFINE_EACH(launch, launch)
+DEFINE_EACH(copy, copy)
+DEFINE_EACH(region, region)
+DEFINE_EACH(arg, arg)
+DEFINE_EACH(hip_event, hip_event)
+
+void rp_store_forget_events(struct rp_store *s)
+{
+    rp_events_free(&s->events);
+}
 
 const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
                                                int64_t id)

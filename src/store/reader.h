@@ -6,6 +6,8 @@
 #ifndef RP_STORE_READER_H
 #define RP_STORE_READER_H
 
+#include "rocm-perf/store.h"
+#include "store/events.h"
 #include "store/spec.h"
 #include "store/text.h"
 
@@ -23,14 +25,10 @@ struct rp_relations {
     bool suffixed;
 };
 
-/** A row of rocpd_string or rocpd_event, found by (guid, id). */
+/** A row of rocpd_string, found by (guid, id). */
 struct rp_keyed {
     int64_t id;
-    union {
-        const char *text;
-        int64_t number;
-    } value;
-    int64_t parent; /**< of an event: the call around the one that it belongs to, 0 = none */
+    const char *text;
     uint32_t guid_index;
 };
 
@@ -56,7 +54,8 @@ struct rp_store {
     struct rp_text text;
     const char *guids[RP_MAX_GUIDS];
     uint32_t guid_count;
-    struct rp_lookup strings, events;
+    struct rp_lookup strings;
+    struct rp_events events;
     struct rp_rowset rows[RP_ROWS_COUNT];
     struct rp_rowset counters; /**< struct rp_row_counter */
     const char **metadata;     /**< tag, value, tag, value, ... */
@@ -80,6 +79,9 @@ int rp_column_at(sqlite3_stmt *stmt, const char *name);
 
 /** Loads the rows once. */
 int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err);
+/** Hands over the rows in the order of the database; nothing is kept. */
+int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void *ctx,
+                struct rp_err *err);
 int rp_load_metadata(struct rp_store *s, struct rp_err *err);
 /** Row with that id in a set that is sorted by (guid_index, id), or NULL. */
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,

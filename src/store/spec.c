@@ -119,6 +119,17 @@ static const struct rp_column dispatch_columns[] = {
     {.name = "event_id", .kind = RP_KIND_EVENT_BOTH, AT(dispatch, correlation_id)},
 };
 
+static const struct rp_column launch_columns[] = {
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(launch, agent_id), NEEDED},
+    {.name = "kernel_id", .kind = RP_KIND_REF, AT(launch, kernel_id), NEEDED},
+    {.name = "dispatch_id", .kind = RP_KIND_INT, AT(launch, dispatch_id), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_REF, AT(launch, queue_id), NEEDED},
+    {.name = "stream_id", .kind = RP_KIND_REF, AT(launch, stream_id), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(launch, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(launch, end_ns), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT, AT(launch, correlation_id)},
+};
+
 static const struct rp_column copy_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(copy, id), NEEDED},
     OWN,
@@ -210,6 +221,12 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                           .required = true,
                           .numbered = true,
                           ROWS(dispatch, dispatch_columns)},
+    [RP_ROWS_launch] = {.table = RP_TABLE_kernel_dispatch,
+                        .what = "dispatch",
+                        .category = "KERNEL_DISPATCH",
+                        .required = true,
+                        .read_only = true,
+                        ROWS(launch, launch_columns)},
     [RP_ROWS_copy] = {.table = RP_TABLE_memory_copy,
                       .what = "copy",
                       .category = "MEMORY_COPY",

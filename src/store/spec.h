@@ -66,6 +66,7 @@ enum rp_rows {
     RP_ROWS_code_object,
     RP_ROWS_kernel,
     RP_ROWS_dispatch,
+    RP_ROWS_launch, /**< the same table: less of every row */
     RP_ROWS_copy,
     RP_ROWS_region,
     RP_ROWS_arg,

@@ -42,8 +42,7 @@ struct rp_dag_call {
 /** A kernel or a copy. */
 struct rp_dag_op {
     int64_t start_ns, end_ns;
-    int64_t row_id; /**< dispatch_id of a kernel, id of a copy */
-    int64_t correlation_id;
+    int64_t row_id;        /**< dispatch_id of a kernel, id of a copy */
     uint32_t call;         /**< index, or RP_DAG_NONE */
     uint32_t symbol;       /**< index into rp_dag_trace.symbols */
     int32_t stream, queue; /**< -1: unknown; copies have no queue */
@@ -55,7 +54,6 @@ struct rp_dag_op {
 /** What the GPU says of a marker (schema 3.0.4). */
 struct rp_dag_mark {
     int64_t end_ns;
-    int64_t correlation_id;
     int32_t queue, stream;
 };
 

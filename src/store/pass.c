@@ -1,0 +1,258 @@
+#include "store/pass.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "store/sqlerr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A statement may take this many units of RP_STEP_OPS virtual machine steps plus one for every
+ * RP_STEP_BYTES of the file: a table scan needs two steps for each value. What needs more is a
+ * schema made to keep its reader busy. */
+enum { RP_STEP_OPS = 1000, RP_STEP_BASE = 1000, RP_STEP_BYTES = 64 };
+
+static int spend_step(void *ctx)
+{
+    struct rp_store *s = ctx;
+
+    if (s->steps_left == 0)
+        return 1;
+    s->steps_left--;
+    return 0;
+}
+
+static int fail_query(struct rp_store *s, int result, struct rp_err *err)
+{
+    if ((result & 0xff) == SQLITE_INTERRUPT)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "reading takes more work than a database of its size can");
+    return rp_sql_fail(s->db, result, err);
+}
+
+static int no_memory(struct rp_store *s, struct rp_err *err)
+{
+    if (s->text.used_bytes >= s->text.limit_bytes / 2)
+        return rp_fail(err, RP_BAD_INPUT, "it gives more text than a database of its size can");
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+void *rp_next_slot(void **rows, size_t *count, size_t row_bytes)
+{
+    size_t n = *count;
+
+    /* The capacity is the next power of two. */
+    if ((n & (n - 1)) == 0) {
+        void *grown = realloc(*rows, (n ? n * 2 : 1) * row_bytes);
+        if (!grown)
+            return NULL;
+        *rows = grown;
+    }
+    (*count)++;
+    return (char *)*rows + n * row_bytes;
+}
+
+/* --- guids -------------------------------------------------------------------------------- */
+
+static int guid_index(struct rp_store *s, const char *guid, size_t len, uint32_t *ret,
+                      struct rp_err *err)
+{
+    const char *copy;
+
+    for (uint32_t i = s->guid_count; i-- > 0;)
+        if (strlen(s->guids[i]) == len && memcmp(s->guids[i], guid, len) == 0) {
+            *ret = i;
+            return 0;
+        }
+    if (s->guid_count == RP_MAX_GUIDS)
+        return rp_fail(err, RP_BAD_INPUT, "it holds more than %d processes", RP_MAX_GUIDS);
+    copy = rp_text_add(&s->text, guid, len);
+    if (!copy)
+        return no_memory(s, err);
+    s->guids[s->guid_count] = copy;
+    *ret = s->guid_count++;
+    return 0;
+}
+
+/* Guid of a suffixed table: the part after its name, with dashes. */
+static int guid_of_relation(struct rp_store *s, enum rp_table table, const char *relation,
+                            uint32_t *ret, struct rp_err *err)
+{
+    char guid[RP_GUID_BYTES];
+
+    snprintf(guid, sizeof guid, "%s", relation + strlen(rp_table_name(table)) + 1);
+    for (char *at = guid; *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    return guid_index(s, guid, strlen(guid), ret, err);
+}
+
+/* --- a pass over one relation ------------------------------------------------------------- */
+
+/* SELECT of exactly the wanted columns that exist. */
+static int prepare_pass(struct rp_pass *pass, const char *relation, struct rp_err *err)
+{
+    rp_autostmt *all = NULL;
+    rp_autobuf sql = {0};
+    int next = 0, result = rp_relation_columns(pass->store->db, relation, &all, err);
+
+    if (result < 0)
+        return result;
+    if (!all)
+        return rp_fail(err, RP_BAD_INPUT, "table %s cannot be read: %s", rp_table_name(pass->table),
+                       sqlite3_errmsg(pass->store->db));
+    rp_buf_puts(&sql, "SELECT ");
+    for (size_t i = 0; i < pass->column_count; i++) {
+        pass->at[i] = rp_column_at(all, pass->columns[i]) < 0 ? -1 : next;
+        if (pass->at[i] >= 0)
+            rp_buf_printf(&sql, "%s\"%s\"", next++ ? ", " : "", pass->columns[i]);
+    }
+    pass->guid_at = rp_column_at(all, "guid") < 0 ? -1 : next;
+    if (pass->guid_at >= 0)
+        rp_buf_printf(&sql, "%s\"guid\"", next++ ? ", " : "");
+    rp_buf_printf(&sql, "%s FROM \"%s\"", next ? "" : "1", relation);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result = sqlite3_prepare_v2(pass->store->db, sql.data, -1, &pass->stmt, NULL);
+    return result == SQLITE_OK ? 0 : rp_sql_fail(pass->store->db, result, err);
+}
+
+static int guid_of_row(struct rp_pass *pass, uint32_t *ret, struct rp_err *err)
+{
+    const void *stored;
+    const char *guid;
+    int len, result;
+
+    if (pass->guid_at < 0) {
+        *ret = pass->guid;
+        return 0;
+    }
+    /* Nearly always the same as in the row before: the stored bytes are compared as they are. */
+    stored = sqlite3_column_blob(pass->stmt, pass->guid_at);
+    len = stored ? sqlite3_column_bytes(pass->stmt, pass->guid_at) : 0;
+    if (pass->guid_known && len == pass->guid_len && stored &&
+        memcmp(stored, pass->guid_bytes, (size_t)len) == 0) {
+        *ret = pass->guid;
+        return 0;
+    }
+    pass->guid_known = stored && (size_t)len <= sizeof pass->guid_bytes;
+    if (pass->guid_known)
+        memcpy(pass->guid_bytes, stored, (size_t)len);
+    pass->guid_len = len;
+    guid = (const char *)sqlite3_column_text(pass->stmt, pass->guid_at);
+    result = guid_index(pass->store, guid ? guid : "",
+                        (size_t)sqlite3_column_bytes(pass->stmt, pass->guid_at), &pass->guid, err);
+    *ret = pass->guid;
+    return result;
+}
+
+static int run_pass(struct rp_pass *pass, rp_pass_fn *on_row, void *ctx, struct rp_err *err)
+{
+    struct rp_store *s = pass->store;
+    int result;
+
+    s->steps_left = RP_STEP_BASE + s->size_bytes / RP_STEP_BYTES;
+    while ((result = sqlite3_step(pass->stmt)) == SQLITE_ROW) {
+        uint32_t guid;
+        int failed = guid_of_row(pass, &guid, err);
+        if (failed == 0)
+            failed = on_row(pass, guid, ctx, err);
+        if (failed < 0)
+            return failed;
+    }
+    return result == SQLITE_DONE ? 0 : fail_query(s, result, err);
+}
+
+/* Which guid do rows without a guid column have? */
+static int settle_guid(struct rp_pass *pass, const char *relation, struct rp_err *err)
+{
+    struct rp_store *s = pass->store;
+    enum rp_table table = pass->table;
+
+    if (pass->guid_at >= 0 || table == RP_TABLE_metadata)
+        return 0;
+    if (s->tables[table].suffixed)
+        return guid_of_relation(s, table, relation, &pass->guid, err);
+    if (s->guid_count > 1)
+        return rp_fail(err, RP_BAD_INPUT, "table %s has no column guid", rp_table_name(table));
+    return s->guid_count ? 0 : guid_index(s, "", 0, &pass->guid, err);
+}
+
+int rp_pass_each(struct rp_store *s, const struct rp_pass_order *order, rp_pass_fn *on_row,
+                 void *ctx, struct rp_err *err)
+{
+    const struct rp_relations *r = &s->tables[order->table];
+    int result = 0;
+
+    sqlite3_progress_handler(s->db, RP_STEP_OPS, spend_step, s);
+    for (size_t i = 0; i < r->count && result == 0; i++) {
+        struct rp_pass pass = {.store = s,
+                               .table = order->table,
+                               .columns = order->columns,
+                               .column_count = order->column_count,
+                               .keep_texts = order->keep_texts};
+        s->steps_left = RP_STEP_BASE;
+        result = prepare_pass(&pass, r->names[i], err);
+        for (size_t c = 0; c < order->column_count && result == 0; c++)
+            if (pass.at[c] < 0 && order->required && order->required[c])
+                result = rp_fail(err, RP_BAD_INPUT, "table %s has no column %s",
+                                 rp_table_name(order->table), order->columns[c]);
+        if (result == 0)
+            result = settle_guid(&pass, r->names[i], err);
+        if (result == 0)
+            result = run_pass(&pass, on_row, ctx, err);
+        sqlite3_finalize(pass.stmt);
+    }
+    sqlite3_progress_handler(s->db, 0, NULL, NULL);
+    return result;
+}
+
+/* --- values ------------------------------------------------------------------------------- */
+
+int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
+                   struct rp_err *err)
+{
+    int at = pass->at[column];
+    sqlite3_value *value = at < 0 ? NULL : sqlite3_column_value(pass->stmt, at);
+
+    switch (value ? sqlite3_value_type(value) : SQLITE_NULL) {
+    case SQLITE_NULL:
+        *ret = if_null;
+        return 0;
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+        *ret = sqlite3_value_int64(value);
+        return 0;
+    default:
+        return rp_fail(err, RP_BAD_INPUT, "table %s: column %s holds a text where a number belongs",
+                       rp_table_name(pass->table), pass->columns[column]);
+    }
+}
+
+int rp_pass_real(struct rp_pass *pass, size_t column, double *ret, struct rp_err *err)
+{
+    int64_t checked; /* that it is a number */
+    int result = rp_pass_number(pass, column, 0, &checked, err);
+
+    if (result == 0)
+        *ret = pass->at[column] < 0 ? 0 : sqlite3_column_double(pass->stmt, pass->at[column]);
+    return result;
+}
+
+int rp_pass_text(struct rp_pass *pass, size_t column, const char *if_null, const char **ret,
+                 struct rp_err *err)
+{
+    int at = pass->at[column];
+    const char *text = at < 0 ? NULL : (const char *)sqlite3_column_text(pass->stmt, at);
+
+    if (!text && at >= 0 && sqlite3_column_type(pass->stmt, at) != SQLITE_NULL &&
+        sqlite3_errcode(pass->store->db) == SQLITE_NOMEM)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (text && pass->keep_texts)
+        text = rp_text_add(&pass->store->text, text, (size_t)sqlite3_column_bytes(pass->stmt, at));
+    else if (!text)
+        text = if_null;
+    *ret = text;
+    return text ? 0 : no_memory(pass->store, err);
+}
