@@ -106,6 +106,34 @@ struct rp_dag_pair {
     int64_t gain_ns;   /**< of the makespan, if these two did not wait for each other */
 };
 
+enum { RP_DAG_SLACK_BINS = 6, RP_DAG_NEAR_PATHS = 10 };
+
+/** Kernels and copies by their slack: more than the bin before allows, up to this one's bound. */
+struct rp_dag_slack_bin {
+    const char *name; /**< "0", "1us", "0.1%" of the makespan ..., "more" */
+    int64_t up_to_ns; /**< of the last: INT64_MAX */
+    uint64_t count;
+    int64_t time_ns;
+};
+
+/** How much of the time of a kernel or copy has next to no slack. */
+struct rp_dag_critical {
+    const char *name;
+    uint64_t count;
+    int64_t time_ns, near_ns; /**< all; with no more slack than epsilon_ns */
+};
+
+/** A chain of kernels and copies of equal slack, none of them on the critical path or on a chain
+ *  with less: when the critical path gets so much shorter, it is the next. */
+struct rp_dag_near_path {
+    int64_t slack_ns;
+    int64_t start_ns, end_ns; /**< of the first and the last */
+    uint64_t op_count;
+    int64_t kernel_ns, copy_ns;
+    struct rp_dag_share *shares; /**< by path_ns, then name */
+    size_t share_count;
+};
+
 /** A GPU. What it waited for adds up to its idle time, which with its busy time is the makespan. */
 struct rp_dag_agent {
     const char *guid; /**< of the first process that used it */
@@ -155,6 +183,12 @@ struct rp_dag_result {
     int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
     struct rp_dag_pair *pairs;            /**< by gain, wait, names */
     size_t pair_count;
+    int64_t epsilon_ns; /**< so little slack is as good as none */
+    struct rp_dag_slack_bin slack_bins[RP_DAG_SLACK_BINS];
+    struct rp_dag_critical *critical; /**< by near_ns, then name */
+    size_t critical_count;
+    struct rp_dag_near_path near_paths[RP_DAG_NEAR_PATHS]; /**< by slack */
+    size_t near_path_count;
     struct rp_dag_agent *agents;
     size_t agent_count;
     struct rp_dag_share *idle_shares; /**< of all agents' idle time, by what was waited for */

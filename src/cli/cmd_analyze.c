@@ -10,7 +10,8 @@
 #include "cli/results.h"
 
 static const char help[] =
-    "usage: rocm-perf analyze [--json] [--full] [--roofline] [-o DIR] TRACE...\n"
+    "usage: rocm-perf analyze [--json] [--full] [--roofline] [-o DIR]\n"
+    "                         [--max-inferred PERCENT] TRACE...\n"
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
     "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
@@ -22,6 +23,8 @@ static const char help[] =
     "  --full        with every kernel and copy and its slack\n"
     "  --roofline    print roofline.json (schemas/roofline.schema.json) instead\n"
     "  -o DIR        also write DIR/dag.json and, where there are counters, DIR/roofline.json\n"
+    "  --max-inferred PERCENT\n"
+    "                fail when more of the critical path's time rests on guessed dependencies\n"
     "  --help        this text\n"
     "\n"
     "of the roofline:\n"
@@ -31,11 +34,14 @@ static const char help[] =
     "  --flop-model MODEL           auto: by precision, else by width; exact: never by width;\n"
     "                               width: 8 FLOPs for each vector instruction\n"
     "\n"
-    "exit status: 0 done, 2 usage, 3 a trace cannot be used, 4 environment\n";
+    "exit status: 0 done, 1 more than --max-inferred is guessed, 2 usage, 3 a trace cannot be\n"
+    "used, 4 environment\n";
 
 struct options {
     bool json, full, roofline;
     const char *folder;
+    bool gated;
+    double max_inferred_percent;
     struct rp_roofline_options roof;
 };
 
@@ -62,6 +68,18 @@ static int take_model(const char *word, enum rp_flop_model *ret)
     return rp_cli_usage_error("analyze", "--flop-model %s: use auto, exact or width", word);
 }
 
+static int take_gate(const char *word, struct options *ret)
+{
+    char *end;
+
+    ret->max_inferred_percent = strtod(word, &end);
+    ret->gated =
+        end != word && !*end && ret->max_inferred_percent >= 0 && ret->max_inferred_percent <= 100;
+    return ret->gated ? 0
+                      : rp_cli_usage_error(
+                            "analyze", "--max-inferred %s: use a percentage from 0 to 100", word);
+}
+
 /* 0 or an exit code. */
 static int take_option(int c, const char *word, struct options *ret)
 {
@@ -83,6 +101,8 @@ static int take_option(int c, const char *word, struct options *ret)
         return 0;
     case 'm':
         return take_model(word, &ret->roof.model);
+    case 'i':
+        return take_gate(word, ret);
     case 'b':
         if (take_number(word, &ret->roof.memory_gbps))
             return 0;
@@ -106,6 +126,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
         {"clock-mhz", required_argument, NULL, 'c'},
         {"flop-model", required_argument, NULL, 'm'},
+        {"max-inferred", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -135,6 +156,20 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 
 /* --- results ------------------------------------------------------------------------------- */
 
+/* What people want to know of a gate that failed. */
+static int gate(const struct options *options, double inferred_share)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    if (!options->gated || inferred_share * 100 <= options->max_inferred_percent)
+        return RP_OK;
+    rp_fail(&err, RP_VERDICT,
+            "analyze: %.2f %% of the critical path's time rests on guessed dependencies, more than "
+            "--max-inferred %g: record HIP calls with their arguments, or allow more",
+            inferred_share * 100, options->max_inferred_percent);
+    return rp_cli_error(&err);
+}
+
 /* --json and --roofline choose what is printed; neither of them: all of it, for people. */
 static struct rp_wish wish(const struct options *options, bool is_dag)
 {
@@ -148,13 +183,14 @@ static struct rp_wish wish(const struct options *options, bool is_dag)
 }
 
 static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
-                       struct rp_err *err)
+                       double *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
     struct rp_wish for_dag = wish(options, true), for_roofline = wish(options, false);
     int rc = 0;
 
-    if (in->store_count && (!options->roofline || options->folder))
+    for_dag.ret_inferred_share = ret_inferred;
+    if (in->store_count && (!options->roofline || options->folder || options->gated))
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
         rc = rp_inputs_read_counters(in, options->roofline, err);
@@ -171,6 +207,7 @@ int rp_cmd_analyze(int argc, char **argv)
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
+    double inferred_share = 0;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
@@ -181,7 +218,11 @@ int rp_cmd_analyze(int argc, char **argv)
         return rp_cli_usage_error("analyze",
                                   "--json prints the graph of a rocpd trace, and there is"
                                   " none; use --roofline");
-    if (put_results(&in, &options, &text, &err) < 0)
+    if (options.gated && in.store_count == 0)
+        return rp_cli_usage_error("analyze", "--max-inferred is about the graph of a rocpd trace,"
+                                             " and there is none");
+    if (put_results(&in, &options, &text, &inferred_share, &err) < 0)
         return rp_cli_error(&err);
-    return rp_cli_result(rp_buf_text(&text));
+    code = rp_cli_result(rp_buf_text(&text));
+    return code == RP_OK ? gate(&options, inferred_share) : code;
 }

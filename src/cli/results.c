@@ -110,6 +110,10 @@ int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct
         rc = put_json(wish, "dag.json", &json, text, err);
     if (rc == 0 && wish->print == RP_PRINT_TERM)
         rc = rp_report_dag_term(&dag, rp_cli_style(), text, err);
+    if (rc == 0 && wish->ret_inferred_share)
+        *wish->ret_inferred_share =
+            dag.makespan_ns ? (double)dag.grade_path_ns[RP_DAG_INFERRED] / (double)dag.makespan_ns
+                            : 0;
     return rc;
 }
 

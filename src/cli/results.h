@@ -26,8 +26,9 @@ struct rp_inputs {
 /** What a result is wanted for. */
 struct rp_wish {
     enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
-    const char *folder; /**< the JSON also goes to a file there; NULL: not */
-    bool full;          /**< dag.json with every kernel and copy */
+    const char *folder;         /**< the JSON also goes to a file there; NULL: not */
+    bool full;                  /**< dag.json with every kernel and copy */
+    double *ret_inferred_share; /**< unless NULL: how much of the critical path's time is guessed */
 };
 
 /** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */

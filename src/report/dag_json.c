@@ -130,6 +130,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n", r->kernel_span_ns);
     rp_dag_json_limits(buf, r);
     rp_buf_printf(buf, "  \"makespan_ns\": %" PRId64 ",\n", r->makespan_ns);
+    rp_dag_json_near(buf, r);
     rp_dag_json_overlap(buf, r);
     put_repairs(buf, &r->mended);
     rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");

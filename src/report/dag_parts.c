@@ -85,6 +85,54 @@ void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r)
     rp_buf_puts(buf, "],\n");
 }
 
+/* --- what comes next ----------------------------------------------------------------------------
+ */
+
+static void put_near_path(struct rp_buf *buf, const struct rp_dag_near_path *p)
+{
+    rp_buf_puts(buf, "{\"by_symbol\": [");
+    for (size_t i = 0; i < p->share_count; i++) {
+        rp_buf_puts(buf, i ? ", {\"name\": " : "{\"name\": ");
+        rp_text_json(buf, p->shares[i].name);
+        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", p->shares[i].path_ns);
+    }
+    rp_buf_printf(buf,
+                  "], \"copy_ns\": %" PRId64 ", \"end_ns\": %" PRId64 ", \"kernel_ns\": %" PRId64
+                  ", \"operations\": %" PRIu64 ", \"slack_ns\": %" PRId64 ", \"start_ns\": %" PRId64
+                  "}",
+                  p->copy_ns, p->end_ns, p->kernel_ns, p->op_count, p->slack_ns, p->start_ns);
+}
+
+void rp_dag_json_near(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_printf(buf, "  \"near_critical\": {\"by_symbol\": [");
+    for (size_t i = 0; i < r->critical_count; i++) {
+        const struct rp_dag_critical *c = &r->critical[i];
+        rp_buf_printf(buf, "%s\n      {\"count\": %" PRIu64 ", \"criticality\": %.9f, \"name\": ",
+                      comma(i), c->count, share(c->near_ns, c->time_ns));
+        rp_text_json(buf, c->name);
+        rp_buf_printf(buf, ", \"near_ns\": %" PRId64 ", \"time_ns\": %" PRId64 "}", c->near_ns,
+                      c->time_ns);
+    }
+    rp_buf_printf(buf, "],\n    \"epsilon_ns\": %" PRId64 ",\n    \"paths\": [", r->epsilon_ns);
+    for (size_t i = 0; i < r->near_path_count; i++) {
+        rp_buf_printf(buf, "%s\n      ", comma(i));
+        put_near_path(buf, &r->near_paths[i]);
+    }
+    rp_buf_puts(buf, "],\n    \"slack_histogram\": [");
+    for (size_t i = 0; i < RP_DAG_SLACK_BINS; i++) {
+        const struct rp_dag_slack_bin *b = &r->slack_bins[i];
+        rp_buf_printf(buf, "%s\n      {\"count\": %" PRIu64 ", \"time_ns\": %" PRId64, comma(i),
+                      b->count, b->time_ns);
+        rp_buf_printf(buf, ", \"up_to\": \"%s\", \"up_to_ns\": ", b->name);
+        if (b->up_to_ns == INT64_MAX)
+            rp_buf_puts(buf, "null}");
+        else
+            rp_buf_printf(buf, "%" PRId64 "}", b->up_to_ns);
+    }
+    rp_buf_puts(buf, "]\n  },\n");
+}
+
 void rp_dag_json_overlap(struct rp_buf *buf, const struct rp_dag_result *r)
 {
     int64_t work_ns = r->kernel_time_ns + r->copy_time_ns;

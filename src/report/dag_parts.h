@@ -11,6 +11,7 @@ struct rp_dag_result;
 void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns);
 void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r);
+void rp_dag_json_near(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_overlap(struct rp_buf *buf, const struct rp_dag_result *r);
 
 #endif

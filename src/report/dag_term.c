@@ -154,6 +154,9 @@ static void put_guesses(const struct rp_page *page, const struct rp_dag_result *
                      derived   ? "some calls"
                      : partial ? "the arguments of HIP calls"
                                : "HIP calls");
+    if (r->grade_path_ns[RP_DAG_INFERRED] > r->makespan_ns / LEAST_GAIN)
+        rp_page_line(page, RP_INK_YELLOW, 0, "%s %% of the critical path's time rests on guesses",
+                     percent(r->grade_path_ns[RP_DAG_INFERRED], r->makespan_ns).text);
 }
 
 static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)

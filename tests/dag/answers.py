@@ -160,6 +160,64 @@ class Answers:
         return {"agents": agents, "by_symbol": names}
 
 
+    # --- near-critical -----------------------------------------------------------------------
+
+    def slacks(self):
+        """By start point: by how much an operation may grow before the end moves."""
+        g, out = self.g, {}
+        latest = g.backward(self.end)
+        for p, x in self.starter.items():
+            into = next(q for q in (x[8], g.idx[g.ptr[x[8]]]) if g.ptr[q] <= x[9] < g.ptr[q + 1])
+            out[p] = latest[into] - g.t[p] - g.w[x[9]]
+        return out
+
+    def histogram(self, slack):
+        span = self.end - self.t0
+        bounds = sorted([(0, "0"), (1000, "1us"), (span // 1000, "0.1%"), (span // 100, "1%"), (span // 10, "10%")])
+        bins = {name: [0, 0] for _, name in bounds + [(None, "more")]}
+        for p, ns in slack.items():
+            name = next((name for bound, name in bounds if ns <= bound), "more")
+            bins[name][0] += 1
+            bins[name][1] += self.g.t[self.starter[p][8]] - self.g.t[p]
+        return bins
+
+    def chain(self, p, taken):
+        """Activities along the binding edges before a point, up to one that is taken."""
+        out = []
+        while (step := self.binding(p)) is not None:
+            x = self.duration_of.get(step[0])
+            if x and id(x) in taken:
+                break
+            if x:
+                out.append(x)
+            p = step[1]
+        return out
+
+    def near(self):
+        g, slack = self.g, self.slacks()
+        taken = set(id(x) for x in self.chain(min(i for i in range(len(g.t)) if g.t[i] == self.end), set()))
+        took = lambda x: g.t[x[8]] - g.t[x[7]]
+        paths = []
+        for _ in range(10):
+            left = [p for p, x in self.starter.items() if id(x) not in taken]
+            if not left:
+                break
+            p = min(left, key=lambda p: (slack[p], -g.t[self.starter[p][8]], -p))
+            chain = [self.starter[p]] + self.chain(p, taken)
+            taken |= set(map(id, chain))
+            ops = [x for x in chain if x[0] in "KC"]
+            paths.append({"slack_ns": slack[p], "operations": len(ops), "start_ns": g.t[ops[-1][7]], "end_ns": g.t[ops[0][8]],
+                          "kernel_ns": sum(took(x) for x in ops if x[0] == "K"),
+                          "copy_ns": sum(took(x) for x in ops if x[0] == "C")})
+        epsilon, symbols = max(1000, (self.end - self.t0) // 1000), {}
+        for p, x in self.starter.items():
+            s = symbols.setdefault(x[3], [0, 0, 0])
+            s[0] += 1
+            s[1] += took(x)
+            s[2] += took(x) if slack[p] <= epsilon else 0
+        return {"epsilon_ns": epsilon, "histogram": self.histogram(slack), "by_symbol": symbols, "paths": paths}
+
+
 def answers(sim, end, prio):
     a = Answers(sim, end, prio)
-    return {"limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}
+    return {"near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}

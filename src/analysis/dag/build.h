@@ -25,7 +25,8 @@ struct rp_dag_activity {
     uint32_t index;         /**< in its process's calls or ops */
     uint16_t process;
     bool is_op;
-    bool on_path; /**< set when the critical path is found */
+    bool on_path;      /**< set when the critical path is found */
+    bool on_near_path; /**< set when the next paths are found */
 };
 
 /** Shortest delays that agree with every time in the trace; 0 when it shows none. */

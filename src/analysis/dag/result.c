@@ -9,6 +9,7 @@
 #include "idle.h"
 #include "limits.h"
 #include "names.h"
+#include "near.h"
 #include "overlap.h"
 #include "pairs.h"
 #include "scenario.h"
@@ -55,7 +56,6 @@ static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_
 {
     const struct rp_dag_process *p = &trace->processes[a->process];
     const struct rp_dag_op *op = &p->ops[a->index];
-    const struct rp_dag_graph *g = &dag->graph;
 
     return (struct rp_dag_step){
         .guid = p->guid,
@@ -63,8 +63,7 @@ static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_
         .id = op->row_id,
         .start_ns = op->start_ns,
         .duration_ns = op->end_ns - op->start_ns,
-        /* Of a collective only the rank that comes last has none to spare. */
-        .slack_ns = latest_ns[a->finish] - g->time_ns[a->start] - g->weight_ns[a->duration],
+        .slack_ns = rp_dag_slack(dag, a, latest_ns),
         .is_copy = op->is_copy,
         .on_path = a->on_path,
     };
@@ -109,10 +108,10 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
     enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &share.name);
 
     share.is_kernel = part == RP_DAG_PART_KERNEL;
-    if (a && a->is_op) {
+    if (a)
         dag->activities[a - dag->activities].on_path = true;
+    if (a && a->is_op)
         r->chain[r->chain_count++] = step_of(dag, trace, a, latest_ns);
-    }
     r->path_ns[part] += g->weight_ns[e];
     r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
     r->shares[r->share_count++] = share;
@@ -320,6 +319,8 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_
     rp_dag_backward(&dag->graph, dag->end_ns, time_ns);
     rc = put_path(dag, trace, time_ns, r, err);
     if (rc == 0)
+        rc = rp_dag_near(dag, trace, time_ns, r, err);
+    if (rc == 0)
         rc = put_steps(dag, trace, time_ns, r, err);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
@@ -415,5 +416,8 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->pairs);
     free(result->agents);
     free(result->idle_shares);
+    free(result->critical);
+    for (size_t i = 0; i < RP_DAG_NEAR_PATHS; i++)
+        free(result->near_paths[i].shares);
     memset(result, 0, sizeof *result);
 }
