@@ -44,11 +44,21 @@ void rp_buf_puts(struct rp_buf *buf, const char *text)
 void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap)
 {
     va_list again;
+    size_t room;
     int need;
 
+    if (!reserve(buf, 0))
+        return;
+    /* Mostly there is room already. */
     va_copy(again, ap);
-    need = vsnprintf(NULL, 0, fmt, again);
+    room = buf->capacity_bytes - buf->len;
+    need = vsnprintf(buf->data + buf->len, room, fmt, again);
     va_end(again);
+    if (need >= 0 && (size_t)need < room) {
+        buf->len += (size_t)need;
+        return;
+    }
+    buf->data[buf->len] = '\0';
     if (need < 0 || !reserve(buf, (size_t)need)) {
         buf->failed = true;
         return;

@@ -648,6 +648,8 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
     free(walks);
     if (rc == 0)
         rc = rp_dag_settle(&dag, trace, err);
+    if (rc == 0)
+        rc = rp_dag_slots_find(&dag.graph, &dag.slots, err);
     if (rc < 0)
         rp_dag_free(&dag);
     else
@@ -658,6 +660,7 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
 void rp_dag_free(struct rp_dag *dag)
 {
     rp_dag_graph_free(&dag->graph);
+    rp_dag_slots_free(&dag->slots);
     free(dag->flags);
     free(dag->owner);
     free(dag->activities);

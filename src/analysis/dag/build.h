@@ -6,6 +6,7 @@
 #define RP_ANALYSIS_DAG_BUILD_H
 
 #include "graph.h"
+#include "slots.h"
 #include "trace.h"
 
 /** What a point is. */
@@ -46,8 +47,9 @@ struct rp_dag {
     struct rp_dag_activity *activities; /**< in the order of their start points */
     size_t activity_count;
     struct rp_dag_delays delays;
-    int64_t start_ns, end_ns; /**< of the whole */
-    uint32_t end_point;       /**< the first point with the last time */
+    int64_t start_ns, end_ns;  /**< of the whole */
+    uint32_t end_point;        /**< the first point with the last time */
+    struct rp_dag_slots slots; /**< for sweeps */
 };
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);

@@ -101,14 +101,49 @@ static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
     return rp_dag_delay(dag, (enum rp_dag_class)g->class[e], to);
 }
 
+/* The points that unpinned ones come before, and these themselves: all that an event's delay
+ * moves. */
+struct near {
+    uint32_t *points;
+    size_t count;
+};
+
+static bool is_near(const struct rp_dag *dag, uint32_t p)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    bool near = !(dag->flags[p] & RP_DAG_PINNED);
+
+    for (uint32_t e = g->first[p]; e < g->first[p + 1] && !near; e++)
+        near = !(dag->flags[g->from[e]] & RP_DAG_PINNED);
+    return near;
+}
+
+static int find_near(const struct rp_dag *dag, struct near *ret, struct rp_err *err)
+{
+    struct near near = {0};
+
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        near.count += is_near(dag, p);
+    near.points = malloc((near.count + 1) * sizeof *near.points);
+    if (!near.points)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    near.count = 0;
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (is_near(dag, p))
+            near.points[near.count++] = p;
+    *ret = near;
+    return 0;
+}
+
 /* Places the markers as early as they can be. Returns whether all of them are early enough for
  * what follows them; if not, and that is all that is asked, at the first that is not. */
-static bool place_markers(struct rp_dag *dag, bool only_ask)
+static bool place_markers(struct rp_dag *dag, const struct near *near, bool only_ask)
 {
     struct rp_dag_graph *g = &dag->graph;
     bool early = true;
 
-    for (uint32_t p = 0; p < g->point_count && (early || !only_ask); p++) {
+    for (size_t i = 0; i < near->count && (early || !only_ask); i++) {
+        uint32_t p = near->points[i];
         bool pinned = dag->flags[p] & RP_DAG_PINNED;
         int64_t latest = INT64_MIN;
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
@@ -131,12 +166,16 @@ static bool place_markers(struct rp_dag *dag, bool only_ask)
     return early;
 }
 
-static void learn_events(struct rp_dag *dag)
+static int learn_events(struct rp_dag *dag, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
     int64_t low = 0, high = LONGEST_EVENT_NS, seen = INT64_MAX;
+    struct near near = {0};
     bool any = false;
+    int rc = find_near(dag, &near, err);
 
+    if (rc < 0)
+        return rc;
     for (uint32_t p = 0; p < g->point_count; p++)
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
             if (g->class[e] != RP_DAG_EVENT)
@@ -150,14 +189,16 @@ static void learn_events(struct rp_dag *dag)
         /* The longest delay with no point later than recorded; none if all are short enough. */
         while (low < high) {
             dag->delays.event_ns = low + (high - low + 1) / 2;
-            if (place_markers(dag, true))
+            if (place_markers(dag, &near, true))
                 low = dag->delays.event_ns;
             else
                 high = dag->delays.event_ns - 1;
         }
         dag->delays.event_ns = low == LONGEST_EVENT_NS ? 0 : low;
     }
-    place_markers(dag, false);
+    place_markers(dag, &near, false);
+    free(near.points);
+    return 0;
 }
 
 /* A collective lasts from its last start on, on every rank. */
@@ -363,7 +404,9 @@ int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err 
 
     learn_packets(dag);
     settle_late_ends(dag, trace);
-    learn_events(dag);
+    rc = learn_events(dag, err);
+    if (rc < 0)
+        return rc;
     learn_wake(dag);
     for (uint32_t p = 0; p < g->point_count; p++)
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)

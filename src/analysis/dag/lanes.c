@@ -6,13 +6,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-/* Times of all points in all lanes are kept; above this much, one lane at a time. */
-#define MOST_BYTES (512u << 20)
+/* Written as vectors because the compiler does not see that slots are apart. */
+typedef int64_t vector __attribute__((vector_size(RP_DAG_LANES * sizeof(int64_t)), aligned(8)));
 
 /* Per kind and lane: which bits of the weight count, and what is added to it. */
 struct table {
-    int64_t mask[RP_DAG_KIND_COUNT][RP_DAG_LANES];
-    int64_t bias[RP_DAG_KIND_COUNT][RP_DAG_LANES];
+    vector mask[RP_DAG_KIND_COUNT];
+    vector bias[RP_DAG_KIND_COUNT];
 };
 
 static enum rp_dag_kind kind_of_duration(const struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -69,41 +69,6 @@ static void fill_table(const struct rp_dag_lane *lanes, size_t count, struct tab
         }
 }
 
-static inline __attribute__((always_inline)) void
-sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, const struct table *table,
-      const struct rp_dag_marked *marked, size_t marked_count, size_t width, int64_t *time,
-      int64_t *ret_end)
-{
-    const struct rp_dag_graph *g = &dag->graph;
-    size_t next = 0;
-
-    for (size_t k = 0; k < width; k++)
-        ret_end[k] = dag->start_ns;
-    for (uint32_t p = 0; p < g->point_count; p++) {
-        int64_t *at = time + p * width;
-        for (size_t k = 0; k < width; k++)
-            at[k] = dag->start_ns;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            const int64_t *from = time + g->from[e] * width;
-            int64_t weight_ns = g->weight_ns[e];
-            uint32_t kind;
-            if (weight_ns == RP_DAG_DROPPED_NS)
-                continue;
-            kind = kind_of(dag, trace, e, p);
-            while (next < marked_count && marked[next].edge < e)
-                next++;
-            if (next < marked_count && marked[next].edge == e)
-                kind = marked[next].kind;
-            for (size_t k = 0; k < width; k++) {
-                int64_t t = from[k] + (weight_ns & table->mask[kind][k]) + table->bias[kind][k];
-                at[k] = t > at[k] ? t : at[k];
-            }
-        }
-        for (size_t k = 0; k < width; k++)
-            ret_end[k] = at[k] > ret_end[k] ? at[k] : ret_end[k];
-    }
-}
-
 /* ThreadSanitizer is not ready yet when the program chooses among the clones. */
 #if defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define CPU_LEVELS
@@ -111,43 +76,53 @@ sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, const struct t
 #define CPU_LEVELS __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 
-CPU_LEVELS static void sweep_all(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                                 const struct table *table, const struct rp_dag_marked *marked,
-                                 size_t marked_count, int64_t *time, int64_t *ret_end)
+/* time: per slot. */
+CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                             const struct table *table, const struct rp_dag_marked *marked,
+                             size_t marked_count, vector *time, vector *ret_end)
 {
-    sweep(dag, trace, table, marked, marked_count, RP_DAG_LANES, time, ret_end);
-}
+    const struct rp_dag_graph *g = &dag->graph;
+    size_t next = 0;
+    vector end = (vector){0} + dag->start_ns;
 
-static void sweep_one(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                      const struct table *table, const struct rp_dag_marked *marked,
-                      size_t marked_count, int64_t *time, int64_t *ret_end)
-{
-    sweep(dag, trace, table, marked, marked_count, 1, time, ret_end);
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        vector at = (vector){0} + dag->start_ns, is_later;
+        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+            int64_t weight_ns = g->weight_ns[e];
+            uint32_t kind;
+            vector t;
+            if (weight_ns == RP_DAG_DROPPED_NS)
+                continue;
+            kind = kind_of(dag, trace, e, p);
+            while (next < marked_count && marked[next].edge < e)
+                next++;
+            if (next < marked_count && marked[next].edge == e)
+                kind = marked[next].kind;
+            t = time[dag->slots.of[g->from[e]]] + (weight_ns & table->mask[kind]) +
+                table->bias[kind];
+            is_later = t > at;
+            at = (t & is_later) | (at & ~is_later);
+        }
+        time[dag->slots.of[p]] = at;
+        is_later = at > end;
+        end = (at & is_later) | (end & ~is_later);
+    }
+    *ret_end = end;
 }
 
 int rp_dag_lanes(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                  struct rp_dag_lane *lanes, size_t lane_count, const struct rp_dag_marked *marked,
                  size_t marked_count, struct rp_err *err)
 {
-    size_t points = dag->graph.point_count;
-    bool at_once = points <= MOST_BYTES / (RP_DAG_LANES * sizeof(int64_t));
-    rp_autofree int64_t *time = malloc(points * (at_once ? RP_DAG_LANES : 1) * sizeof *time);
+    rp_autofree vector *time = calloc(dag->slots.count + 1, sizeof *time);
     rp_autofree struct table *table = malloc(sizeof *table);
-    int64_t end[RP_DAG_LANES];
+    vector end;
 
     if (!time || !table)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (at_once) {
-        fill_table(lanes, lane_count, table);
-        sweep_all(dag, trace, table, marked, marked_count, time, end);
-        for (size_t k = 0; k < lane_count; k++)
-            lanes[k].end_ns = end[k];
-        return 0;
-    }
-    for (size_t k = 0; k < lane_count; k++) {
-        fill_table(&lanes[k], 1, table);
-        sweep_one(dag, trace, table, marked, marked_count, time, end);
-        lanes[k].end_ns = end[0];
-    }
+    fill_table(lanes, lane_count, table);
+    sweep(dag, trace, table, marked, marked_count, time, &end);
+    for (size_t k = 0; k < lane_count; k++)
+        lanes[k].end_ns = end[k];
     return 0;
 }

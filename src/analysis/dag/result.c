@@ -98,44 +98,80 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     return 0;
 }
 
+/* The path's parts, grades and names with their times. */
+struct sums {
+    struct rp_dag_names names;
+    bool *is_kernel; /* per symbol */
+    bool failed;
+};
+
 /* One edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
-                       const int64_t *latest_ns, struct rp_dag_result *r)
+                       const int64_t *latest_ns, struct sums *sums, struct rp_dag_result *r)
 {
     const struct rp_dag_graph *g = &dag->graph;
     const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
-    struct rp_dag_share share = {.path_ns = g->weight_ns[e]};
-    enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &share.name);
+    const char *name;
+    enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &name);
 
-    share.is_kernel = part == RP_DAG_PART_KERNEL;
     if (a)
         dag->activities[a - dag->activities].on_path = true;
     if (a && a->is_op)
         r->chain[r->chain_count++] = step_of(dag, trace, a, latest_ns);
+    if (part == RP_DAG_PART_KERNEL)
+        sums->is_kernel[trace->processes[a->process].ops[a->index].symbol] = true;
     r->path_ns[part] += g->weight_ns[e];
     r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
-    r->shares[r->share_count++] = share;
+    sums->failed |= rp_dag_names_add(&sums->names, name, g->weight_ns[e]) < 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void put_is_kernel(const struct rp_dag_trace *trace, const struct sums *sums,
+                          struct rp_dag_result *r)
+{
+    for (size_t i = 0; i < r->share_count; i++) {
+        const char **symbol = bsearch(&r->shares[i].name, trace->symbols, trace->symbol_count,
+                                      sizeof *trace->symbols, by_text);
+        r->shares[i].is_kernel = symbol && sums->is_kernel[symbol - trace->symbols];
+    }
+}
+
+static size_t count_ops(const struct rp_dag *dag, const struct path *path)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < path->count; i++) {
+        const struct rp_dag_activity *a = rp_dag_activity_of(dag, path->edges[i]);
+        count += a && a->is_op;
+    }
+    return count;
 }
 
 static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
                     struct rp_dag_result *r, struct rp_err *err)
 {
+    rp_autofree bool *is_kernel = calloc(trace->symbol_count + 1, sizeof *is_kernel);
+    struct sums sums = {.is_kernel = is_kernel};
     struct path path = {0};
     int rc = find_path(dag, &path, err);
 
     if (rc < 0)
         return rc;
-    r->shares = malloc((path.count + 1) * sizeof *r->shares);
-    r->chain = malloc((path.count + 1) * sizeof *r->chain);
-    if (!r->shares || !r->chain) {
-        free(path.edges);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    for (size_t i = path.count; i-- > 0;)
-        count_edge(dag, trace, path.edges[i], latest_ns, r);
+    r->chain = malloc((count_ops(dag, &path) + 1) * sizeof *r->chain);
+    sums.failed = !r->chain || !is_kernel;
+    for (size_t i = path.count; i-- > 0 && !sums.failed;)
+        count_edge(dag, trace, path.edges[i], latest_ns, &sums, r);
     free(path.edges);
-    r->share_count = rp_dag_merge_shares(r->shares, r->share_count);
-    return 0;
+    rc = sums.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
+                     : rp_dag_names_take(&sums.names, &r->shares, &r->share_count, err);
+    rp_dag_names_free(&sums.names);
+    if (rc == 0)
+        put_is_kernel(trace, &sums, r);
+    return rc;
 }
 
 /* --- every operation -------------------------------------------------------------------------- */

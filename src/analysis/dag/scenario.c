@@ -7,7 +7,15 @@
 #include "base/err.h"
 
 /* Scenarios of one sweep: the edges are read once for all of them. */
-enum { LANES = 8 };
+enum { LANES = 24, WORDS = 8, VECTORS = LANES / WORDS };
+
+/* Written as vectors because the compiler does not see that slots are apart. */
+typedef int64_t vector __attribute__((vector_size(WORDS * sizeof(int64_t)), aligned(8)));
+
+/* Scenarios of a symbol follow each other. */
+struct range {
+    uint8_t first, count;
+};
 
 static int64_t scaled(int64_t duration_ns, const struct rp_dag_scenario *s)
 {
@@ -34,57 +42,80 @@ static uint32_t symbol_from(const struct rp_dag *dag, const struct rp_dag_trace 
 #define CPU_LEVELS __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 
-/* touched: per symbol, whether a scenario of this sweep changes it. */
+static inline __attribute__((always_inline)) void raise_to(vector *at, const vector *time)
+{
+    vector is_later = *time > *at;
+
+    *at = (*time & is_later) | (*at & ~is_later);
+}
+
+/* touched: per symbol, which scenarios of this sweep change it. time: per slot. */
 CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                             struct rp_dag_scenario *s, size_t count, const bool *touched,
-                             int64_t (*time)[LANES])
+                             struct rp_dag_scenario *s, size_t count, const struct range *touched,
+                             vector (*time)[VECTORS])
 {
     const struct rp_dag_graph *g = &dag->graph;
-    int64_t end[LANES];
+    vector end[VECTORS];
 
-    for (int k = 0; k < LANES; k++)
-        end[k] = INT64_MIN;
+    for (int v = 0; v < VECTORS; v++)
+        end[v] = (vector){0} + INT64_MIN;
     for (uint32_t p = 0; p < g->point_count; p++) {
-        bool is_root = g->first[p] == g->first[p + 1];
-        int64_t latest[LANES];
-        for (int k = 0; k < LANES; k++)
-            latest[k] = is_root ? g->time_ns[p] : INT64_MIN;
+        int64_t none = g->first[p] == g->first[p + 1] ? g->time_ns[p] : INT64_MIN;
+        vector at[VECTORS];
+        for (int v = 0; v < VECTORS; v++)
+            at[v] = (vector){0} + none;
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            const int64_t *from = time[g->from[e]];
-            int64_t weight_ns = g->weight_ns[e], t[LANES];
-            for (int k = 0; k < LANES; k++)
-                t[k] = from[k] + weight_ns;
-            if (g->class[e] == RP_DAG_DURATION) {
-                uint32_t symbol = symbol_from(dag, trace, g->from[e]);
-                for (size_t k = 0; symbol != RP_DAG_NONE && touched[symbol] && k < count; k++)
-                    if (s[k].symbol == symbol)
-                        t[k] = from[k] + scaled(weight_ns, &s[k]);
+            const vector *from = time[dag->slots.of[g->from[e]]];
+            int64_t weight_ns = g->weight_ns[e];
+            uint32_t symbol = RP_DAG_NONE;
+            if (g->class[e] == RP_DAG_DURATION)
+                symbol = symbol_from(dag, trace, g->from[e]);
+            if (symbol != RP_DAG_NONE && touched[symbol].count) {
+                vector weights[VECTORS];
+                int64_t weight_of[LANES];
+                for (size_t k = 0; k < LANES; k++)
+                    weight_of[k] = weight_ns;
+                for (size_t k = 0; k < touched[symbol].count; k++)
+                    weight_of[touched[symbol].first + k] =
+                        scaled(weight_ns, &s[touched[symbol].first + k]);
+                memcpy(weights, weight_of, sizeof weights);
+                for (int v = 0; v < VECTORS; v++) {
+                    vector t = from[v] + weights[v];
+                    raise_to(&at[v], &t);
+                }
+                continue;
             }
-            for (int k = 0; k < LANES; k++)
-                latest[k] = t[k] > latest[k] ? t[k] : latest[k];
+            for (int v = 0; v < VECTORS; v++) {
+                vector t = from[v] + weight_ns;
+                raise_to(&at[v], &t);
+            }
         }
-        for (int k = 0; k < LANES; k++) {
-            time[p][k] = latest[k];
-            end[k] = latest[k] > end[k] ? latest[k] : end[k];
+        for (int v = 0; v < VECTORS; v++) {
+            time[dag->slots.of[p]][v] = at[v];
+            raise_to(&end[v], &at[v]);
         }
     }
     for (size_t k = 0; k < count; k++)
-        s[k].end_ns = end[k];
+        s[k].end_ns = end[k / WORDS][k % WORDS];
 }
 
 int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      struct rp_dag_scenario *scenarios, size_t count, struct rp_err *err)
 {
-    rp_autofree int64_t(*time)[LANES] = malloc(dag->graph.point_count * sizeof *time);
-    rp_autofree bool *touched = malloc(trace->symbol_count * sizeof *touched);
+    rp_autofree vector(*time)[VECTORS] = calloc(dag->slots.count + 1, sizeof *time);
+    rp_autofree struct range *touched = malloc((trace->symbol_count + 1) * sizeof *touched);
 
     if (!time || !touched)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i += LANES) {
         size_t here = count - i < LANES ? count - i : LANES;
         memset(touched, 0, trace->symbol_count * sizeof *touched);
-        for (size_t k = 0; k < here; k++)
-            touched[scenarios[i + k].symbol] = true;
+        for (size_t k = 0; k < here; k++) {
+            struct range *range = &touched[scenarios[i + k].symbol];
+            if (!range->count)
+                range->first = (uint8_t)k;
+            range->count++;
+        }
         sweep(dag, trace, scenarios + i, here, touched, time);
     }
     return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 static int by_handle(const void *a, const void *b)
@@ -36,25 +37,78 @@ static void compress(struct rp_dag_streams *s)
     s->handle_count = kept;
 }
 
+/* The last stream of every handle so far. */
+struct seen {
+    struct seen_handle {
+        uint64_t handle;
+        int32_t stream;
+        bool used;
+    } * slots;
+    size_t count, room;
+};
+
+static struct seen_handle *seen_slot(const struct seen *seen, uint64_t handle)
+{
+    size_t at = (size_t)(handle * 0x9e3779b97f4a7c15u >> 20) & (seen->room - 1);
+
+    while (seen->slots[at].used && seen->slots[at].handle != handle)
+        at = (at + 1) & (seen->room - 1);
+    return &seen->slots[at];
+}
+
+static bool grow_seen(struct seen *seen)
+{
+    struct seen grown = {.count = seen->count, .room = seen->room ? seen->room * 2 : 64};
+
+    grown.slots = calloc(grown.room, sizeof *grown.slots);
+    if (!grown.slots)
+        return false;
+    for (size_t i = 0; i < seen->room; i++)
+        if (seen->slots[i].used)
+            *seen_slot(&grown, seen->slots[i].handle) = seen->slots[i];
+    free(seen->slots);
+    *seen = grown;
+    return true;
+}
+
+/* Notes the stream of a handle from a call on, unless it is the one known. */
+static bool note(struct rp_dag_streams *s, struct seen *seen, uint64_t handle, uint32_t call,
+                 int32_t stream)
+{
+    size_t n = s->handle_count;
+    struct seen_handle *slot;
+
+    if (seen->count * 2 >= seen->room && !grow_seen(seen))
+        return false;
+    slot = seen_slot(seen, handle);
+    if (slot->used && slot->stream == stream)
+        return true;
+    seen->count += !slot->used;
+    *slot = (struct seen_handle){handle, stream, true};
+    if ((n & (n - 1)) == 0) {
+        struct rp_dag_handle *grown = realloc(s->handles, (n ? n * 2 : 1) * sizeof *grown);
+        if (!grown)
+            return false;
+        s->handles = grown;
+    }
+    s->handles[s->handle_count++] = (struct rp_dag_handle){handle, call, stream};
+    return true;
+}
+
 static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, struct rp_err *err)
 {
-    size_t room = 0;
+    struct seen seen = {0};
+    bool fits = true;
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < p->call_count; i++) {
-            const struct rp_dag_call *call = &p->calls[i];
-            int32_t stream = call->has_stream ? seen_stream(p, call) : -1;
-            if (stream < 0)
-                continue;
-            if (pass == 0)
-                room++;
-            else
-                s->handles[s->handle_count++] =
-                    (struct rp_dag_handle){call->stream, (uint32_t)i, stream};
-        }
-        if (pass == 0 && !(s->handles = malloc((room + p->call_count + 1) * sizeof *s->handles)))
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < p->call_count && fits; i++) {
+        const struct rp_dag_call *call = &p->calls[i];
+        int32_t stream = call->has_stream ? seen_stream(p, call) : -1;
+        if (stream >= 0)
+            fits = note(s, &seen, call->stream, (uint32_t)i, stream);
     }
+    free(seen.slots);
+    if (!fits)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     compress(s);
     return 0;
 }
@@ -94,31 +148,72 @@ static bool names_stream(const struct rp_dag_call *call)
     return call->has_stream && call->kind != RP_DAG_CALL_STREAM_CREATE;
 }
 
+static int32_t next_free(const struct rp_dag_streams *s, const bool *taken, int32_t stream)
+{
+    while (stream < s->stream_count && taken[stream])
+        stream++;
+    return stream;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Handles that calls name and no operation shows, each once, ascending. */
+static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_streams *s,
+                       uint64_t **ret, size_t *ret_count, struct rp_err *err)
+{
+    struct rp_dag_streams others = {0};
+    struct seen seen = {0};
+    uint64_t *list;
+    bool fits = true;
+
+    for (size_t i = 0; i < p->call_count && fits; i++)
+        if (names_stream(&p->calls[i]) && rp_dag_stream_at(s, p->calls[i].stream, (uint32_t)i) < 0)
+            fits = note(&others, &seen, p->calls[i].stream, 0, 0);
+    list = malloc((others.handle_count + 1) * sizeof *list);
+    for (size_t i = 0; list && i < others.handle_count; i++)
+        list[i] = others.handles[i].handle;
+    *ret_count = others.handle_count;
+    free(others.handles);
+    free(seen.slots);
+    if (!list || !fits) {
+        free(list);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    qsort(list, *ret_count, sizeof *list, by_number);
+    *ret = list;
+    return 0;
+}
+
 /* Handles that no operation shows get the streams that no other handle has, both in ascending
  * order; what is left over gets numbers of its own. */
-static void name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *s, bool *taken)
+static int name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *s, bool *taken,
+                         struct rp_err *err)
 {
-    const struct rp_dag_streams shown = *s; /* sorted, unlike what is put behind it */
-    size_t known = s->handle_count;
+    rp_autofree uint64_t *unseen = NULL;
+    struct rp_dag_handle *grown;
+    size_t count = 0;
     int32_t next = 1;
+    int rc = list_unseen(p, s, &unseen, &count, err);
 
-    for (size_t i = 0; i < p->call_count; i++)
-        if (names_stream(&p->calls[i]) &&
-            rp_dag_stream_at(&shown, p->calls[i].stream, (uint32_t)i) < 0)
-            s->handles[s->handle_count++] =
-                (struct rp_dag_handle){p->calls[i].stream, 0, INT32_MAX};
-    qsort(s->handles + known, s->handle_count - known, sizeof *s->handles, by_handle);
-    for (size_t i = known; i < s->handle_count; i++) {
-        bool again = i > known && s->handles[i].handle == s->handles[i - 1].handle;
-        while (!again && taken[next])
-            next++;
-        if (!again)
-            taken[next] = true;
-        s->handles[i].stream = next;
-        if (next >= s->stream_count)
-            s->stream_count = next + 1;
+    if (rc < 0)
+        return rc;
+    grown = realloc(s->handles, (s->handle_count + count + 1) * sizeof *grown);
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    s->handles = grown;
+    for (size_t i = 0; i < count; i++) {
+        next = next_free(s, taken, next);
+        s->handles[s->handle_count++] = (struct rp_dag_handle){unseen[i], 0, next++};
     }
+    if (count && next > s->stream_count)
+        s->stream_count = next;
     compress(s);
+    return 0;
 }
 
 /* HIP deals queues out in turn: when all streams that are known fit such a pattern, the others do
@@ -195,28 +290,24 @@ int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *r
                         struct rp_err *err)
 {
     struct rp_dag_streams s = {0};
-    bool *taken, named = false;
-    size_t room;
+    rp_autofree bool *taken = NULL;
     int rc = collect(p, &s, err);
 
-    if (rc < 0)
-        return rc;
     count_ids(p, &s);
-    room = (size_t)s.stream_count + p->call_count + 1;
-    taken = calloc(room, sizeof *taken);
-    if (taken) {
-        taken[0] = true;
-        for (size_t i = 0; i < s.handle_count; i++)
-            taken[s.handles[i].stream] = true;
-        name_the_rest(p, &s, taken);
-        named = true;
-    }
-    free(taken);
+    taken = calloc((size_t)s.stream_count + 1, sizeof *taken);
+    if (rc == 0 && !taken)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; rc == 0 && i < s.handle_count; i++)
+        taken[s.handles[i].stream] = true;
+    if (rc == 0)
+        rc = name_the_rest(p, &s, taken, err);
     s.queue = malloc((size_t)s.stream_count * sizeof *s.queue);
     s.blocking = calloc((size_t)s.stream_count, sizeof *s.blocking);
-    if (!named || !s.queue || !s.blocking) {
+    if (rc == 0 && (!s.queue || !s.blocking))
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc < 0) {
         rp_dag_streams_free(&s);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rc;
     }
     find_queues(p, &s);
     find_blocking(p, &s);

@@ -1,0 +1,25 @@
+/**
+ * @file slots.h
+ * @brief Places for the times of points that later points still need.
+ *
+ * A sweep over a graph needs the time of a point only until the last of its successors. Few points
+ * wait so long: with a place for each of those, a sweep stays in the cache however long the trace
+ * is, and takes no memory to speak of.
+ */
+#ifndef RP_ANALYSIS_DAG_SLOTS_H
+#define RP_ANALYSIS_DAG_SLOTS_H
+
+#include "graph.h"
+
+struct rp_err;
+
+/** Zero-initialise; release with rp_dag_slots_free. */
+struct rp_dag_slots {
+    uint32_t *of; /**< per point; never that of a predecessor */
+    size_t count;
+};
+
+int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err);
+void rp_dag_slots_free(struct rp_dag_slots *slots);
+
+#endif
