@@ -147,9 +147,29 @@ static void clip_to_said(const struct rp_memory *memory, uint64_t va, uint64_t *
         *end = said->end;
 }
 
+/**
+ * Cuts [*begin, *end), which is somewhere in this process, to what need not be looked up again; the
+ * store learns that it is used. Returns whether it has a page to make at *ret_offset.
+ */
+static bool note_use(struct rp_memory *memory, uint64_t host, int64_t delta, uint64_t *begin,
+                     uint64_t *end, uint64_t *ret_offset)
+{
+    const uint64_t window = (uintptr_t)memory->store.window;
+    uint64_t from = *begin + (uint64_t)delta - window, to = *end + (uint64_t)delta - window;
+    if (from >= memory->store.bytes || to > memory->store.bytes)
+        return false;
+    bool make = rp_large_pages_arrive(&memory->store.large, host - window, &from, &to);
+    *begin = from + window - (uint64_t)delta;
+    *end = to + window - (uint64_t)delta;
+    *ret_offset = host - window;
+    return make;
+}
+
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
 {
+    uint64_t offset = 0;
+    bool make = false;
     pthread_mutex_lock(&memory->lock);
     const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
     int found = range && (!write || range->writable);
@@ -160,6 +180,8 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         lend_shared(memory, range);
         if (range->svm) /* one place for all of it */
             clip_to_said(memory, va, ret_begin, ret_end);
+        make = note_use(memory, va + (uint64_t)range->delta, range->delta, ret_begin, ret_end,
+                        &offset);
     } else if (!range && memory->xnack &&
                borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
         rp_guard_lend(*ret_begin, *ret_end);
@@ -167,6 +189,10 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         found = 1;
     }
     pthread_mutex_unlock(&memory->lock);
+    /* It takes as long as copying the page; the buffer cannot go while somebody looks up its place
+     * (rp_exec_settle), and the store outlives it. */
+    if (make)
+        rp_large_pages_make(&memory->store.large, offset);
     return found;
 }
 

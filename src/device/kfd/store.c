@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Large buffers start on a boundary where the kernel can use large pages. */
-enum { BIG = 2 << 20 };
+enum { BIG = RP_LARGE_PAGE };
 
 static uint64_t round_up(uint64_t value, uint64_t to)
 {
@@ -42,6 +42,28 @@ static bool host_is_strict(void)
     return strict;
 }
 
+/** The file in one piece, on a large page's boundary. */
+static uint8_t *map_window(int fd, uint64_t bytes)
+{
+    uint8_t *room =
+        mmap(NULL, bytes + BIG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return NULL;
+    const uint64_t before = round_up((uintptr_t)room, BIG) - (uintptr_t)room;
+    uint8_t *window = mmap(room + before, bytes, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    if (window == MAP_FAILED) {
+        int errno_before = errno;
+        munmap(room, bytes + BIG);
+        errno = errno_before;
+        return NULL;
+    }
+    if (before)
+        munmap(room, before);
+    munmap(window + bytes, BIG - before);
+    return window;
+}
+
 int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes)
 {
     *store = (struct rp_store){.fd = -1, .bytes = bytes, .strict = host_is_strict()};
@@ -57,15 +79,13 @@ int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_byte
     store->fd = memfd_create("rocm-perf-device", MFD_CLOEXEC);
     if (store->fd < 0 || ftruncate(store->fd, (off_t)bytes) < 0)
         goto fail;
-    store->window =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, store->fd, 0);
-    if (store->window == MAP_FAILED) {
-        store->window = NULL;
+    store->window = map_window(store->fd, bytes);
+    if (!store->window)
         goto fail;
-    }
     /* A forked child has no device, and a core dump need not carry the modelled memory. */
     madvise(store->window, bytes, MADV_DONTFORK);
     madvise(store->window, bytes, MADV_DONTDUMP);
+    rp_large_pages_open(&store->large, store->window, bytes);
     return 0;
 fail:;
     int rc = -errno;
@@ -128,6 +148,8 @@ int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
 {
     uint64_t offset;
     int rc = find_extent(store, bytes, &offset);
+    if (rc == 0)
+        rp_large_pages_expect(&store->large, round_up(bytes, RP_STORE_PAGE));
     if (rc == 0 && store->strict &&
         fallocate(store->fd, FALLOC_FL_KEEP_SIZE, (off_t)offset,
                   (off_t)round_up(bytes, RP_STORE_PAGE)) < 0) {
@@ -143,6 +165,7 @@ void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes)
 {
     bytes = round_up(bytes, RP_STORE_PAGE);
     madvise(store->window + offset, bytes, MADV_REMOVE); /* punches the hole, needs no fd */
+    rp_large_pages_forget(&store->large, offset, bytes);
     size_t at = 0;
     while (at < store->free_count && store->free[at].begin < offset)
         at++;
@@ -167,5 +190,6 @@ void rp_store_close(struct rp_store *store)
     if (store->fd >= 0)
         close(store->fd);
     free(store->free);
+    rp_large_pages_close(&store->large);
     *store = (struct rp_store){.fd = -1};
 }

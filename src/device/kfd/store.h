@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "large_pages.h"
+
 enum { RP_STORE_PAGE = 4096 };
 
 struct rp_store_extent {
@@ -21,11 +23,12 @@ struct rp_store_extent {
 
 struct rp_store {
     int fd;
-    uint8_t *window;
+    uint8_t *window; /**< on a large page's boundary, so that host pages of that size fit */
     uint64_t bytes;
     bool strict; /**< the host promises no memory that it lacks: extents are allocated for real */
     struct rp_store_extent *free; /**< sorted, never touching */
     size_t free_count, free_capacity;
+    struct rp_large_pages large;
 };
 
 /** @p reserved_bytes at the start are never given out. Returns 0 or -errno. */
