@@ -136,6 +136,7 @@ struct rp_row_arg {
     int64_t event_id; /**< of the region */
     int64_t position;
     const char *name, *value; /**< as rocprofv3 prints it: "0x55d0c0000200", "(nil)" */
+    const char *type;         /**< written, not read */
     uint32_t guid_index;
 };
 
@@ -203,6 +204,9 @@ int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *r
 int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
                           struct rp_err *err);
 int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err);
+/** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
+int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
+                        const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself

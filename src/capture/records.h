@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RP_TRACE_MAGIC   "RPTRACE1"
-#define RP_TRACE_VERSION 1u
+#define RP_TRACE_VERSION 2u
 /** A writer that cannot make its file leaves an empty one: its name, this, and the errno value. */
 #define RP_TRACE_FAILED_SUFFIX ".failed-"
 
@@ -23,6 +23,8 @@ enum rp_trace_flag {
     RP_TRACE_CLOSED = 1u << 0,         /**< the tool was unloaded in order */
     RP_TRACE_SOFTWARE = 1u << 1,       /**< the software device answered: times are modelled */
     RP_TRACE_UNTRACED_QUEUE = 1u << 2, /**< a queue could not be intercepted: work is missing */
+    RP_TRACE_HIP_CALLS = 1u << 3,      /**< the HIP runtime reports its calls */
+    RP_TRACE_HIP_UNKNOWN = 1u << 4,    /**< it is of a version whose reports are not understood */
 };
 
 struct rp_trace_header {
@@ -56,6 +58,7 @@ enum rp_record_kind {
     RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
     RP_REC_QUEUE_END = 9,
     RP_REC_BARRIER = 10, /**< reserved for recorded dependencies (rocm_perf_* tables) */
+    RP_REC_CALL = 11,    /**< call of the program to the HIP runtime, when it has returned */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -122,9 +125,9 @@ struct rp_rec_kernel {
 };
 
 struct rp_rec_dispatch {
-    uint64_t dispatch_id; /**< 1, 2, ... in order of submission in this process */
-    uint64_t correlation_id;
-    uint32_t kernel_id; /**< 0 = unknown kernel object */
+    uint64_t dispatch_id;    /**< 1, 2, ... in order of submission in this process */
+    uint64_t correlation_id; /**< of the call that launched it, else of its own */
+    uint32_t kernel_id;      /**< 0 = unknown kernel object */
     uint32_t queue_index;
     uint64_t agent;
     uint64_t start_ns, end_ns;
@@ -143,8 +146,25 @@ struct rp_rec_copy {
     uint64_t dst_address, src_address;
     uint64_t correlation_id;
     uint32_t tid;
-    uint32_t engine; /**< reserved: SDMA engine when known */
+    uint32_t engine;  /**< reserved: SDMA engine when known */
+    uint64_t copy_id; /**< 1, 2, ... in order of submission in this process */
 };
+
+enum { RP_REC_ARG_BYTES = 72 };
+
+/** Host times in the domain of the dispatch times; with RP_TRACE_SOFTWARE they are not, because
+ *  that clock is modelled. */
+struct rp_rec_call {
+    uint64_t correlation_id; /**< shared with what it launched; calls count in order of entry */
+    uint64_t start_ns, end_ns;
+    uint64_t created; /**< handle of the stream that it made, else 0 */
+    uint32_t name_id;
+    uint32_t tid;
+    uint32_t merged;    /**< equal calls before it that were left out: a polling loop */
+    uint32_t arg_bytes; /**< used bytes of args; 0: hip_calls.def does not list the call */
+    uint8_t args[RP_REC_ARG_BYTES];
+};
+static_assert(sizeof(struct rp_rec_call) == 120, "a call fills its record");
 
 struct rp_record {
     uint32_t kind; /**< enum rp_record_kind */
@@ -158,6 +178,7 @@ struct rp_record {
         struct rp_rec_kernel kernel;
         struct rp_rec_dispatch dispatch;
         struct rp_rec_copy copy;
+        struct rp_rec_call call;
         uint8_t bytes[120];
     } u;
 };

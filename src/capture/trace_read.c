@@ -141,6 +141,19 @@ static const char *check_dispatch(const struct seen *seen, const struct rp_rec_d
     return NULL;
 }
 
+static const char *check_call(const struct rp_trace_file *file, const struct rp_rec_call *call)
+{
+    if (!known_string(file, call->name_id))
+        return "call refers to an unknown string";
+    if (call->arg_bytes > RP_REC_ARG_BYTES)
+        return "call has too many arguments";
+    if (call->end_ns < call->start_ns || call->end_ns > INT64_MAX)
+        return "call ends before it starts";
+    if (call->correlation_id == 0 || call->correlation_id > INT64_MAX)
+        return "call has no identity";
+    return NULL;
+}
+
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
 static const char *check_record(const struct rp_trace_file *file, struct seen *seen,
                                 const struct rp_record *record)
@@ -182,6 +195,8 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         return record->u.copy.end_ns < record->u.copy.start_ns || record->u.copy.end_ns > INT64_MAX
                    ? "copy ends before it starts"
                    : NULL;
+    case RP_REC_CALL:
+        return check_call(file, &record->u.call);
     default:
         return "unknown kind of record";
     }

@@ -15,6 +15,7 @@
 #include "capture/trace_read.h"
 #include "collect/agent_json.h"
 #include "collect/demangle.h"
+#include "collect/hip_calls.h"
 #include "rocm-perf/store.h"
 
 RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
@@ -40,6 +41,7 @@ struct conversion {
     const struct rp_record *records;
     size_t count;
     struct rp_store_writer *writer;
+    struct rp_hip_calls *calls;
     const struct rp_rec_agent **agents;
     size_t agent_count;
     /* Ids that were put, ascending. */
@@ -181,6 +183,8 @@ static int put_threads(struct conversion *c, struct rp_err *err)
             tids[used++] = c->records[i].u.dispatch.tid;
         else if (c->records[i].kind == RP_REC_COPY)
             tids[used++] = c->records[i].u.copy.tid;
+        else if (c->records[i].kind == RP_REC_CALL)
+            tids[used++] = c->records[i].u.call.tid;
     }
     qsort(tids, used, sizeof(*tids), by_value);
     for (size_t i = 0; i < used && status == 0; i++)
@@ -468,7 +472,7 @@ static int put_code(struct conversion *c, struct rp_err *err)
 static uint64_t order_of(const struct rp_record *record)
 {
     return record->kind == RP_REC_DISPATCH ? record->u.dispatch.dispatch_id
-                                           : record->u.copy.correlation_id;
+                                           : record->u.copy.copy_id;
 }
 
 static int by_submission(const void *a, const void *b)
@@ -491,7 +495,7 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
         .kernel_id = d->kernel_id,
         .dispatch_id = (int64_t)d->dispatch_id,
         .queue_id = queue_id(d->queue_index),
-        .stream_id = DEFAULT_STREAM,
+        .stream_id = rp_hip_calls_stream(c->calls, d->correlation_id),
         .correlation_id = (int64_t)d->correlation_id,
         .start_ns = (int64_t)d->start_ns,
         .end_ns = (int64_t)d->end_ns,
@@ -534,7 +538,7 @@ static int put_copy(struct conversion *c, const struct rp_record *record, int64_
         .src_address = (int64_t)copy->src_address,
         .bytes = (int64_t)copy->bytes,
         .queue_id = DEFAULT_QUEUE,
-        .stream_id = DEFAULT_STREAM,
+        .stream_id = rp_hip_calls_stream(c->calls, copy->correlation_id),
         .correlation_id = (int64_t)copy->correlation_id,
     };
 
@@ -542,6 +546,19 @@ static int put_copy(struct conversion *c, const struct rp_record *record, int64_
         agent_id(c, copy->src_agent, &row.src_agent_id, err) < 0)
         return rp_wrap(err, "copy %" PRId64, id);
     return rp_store_put_copy(c->writer, &row, err);
+}
+
+/* How the calls' times are to be read: on the software device they are not measured. */
+static int put_calls(struct conversion *c, struct rp_err *err)
+{
+    const char *times = is_software(c) ? "order" : "host";
+    int status = 0;
+
+    if (c->header->flags & RP_TRACE_HIP_CALLS)
+        status = rp_store_put_metadata(c->writer, "rocm_perf_hip_calls", times, err);
+    else if (c->header->flags & RP_TRACE_HIP_UNKNOWN)
+        status = rp_store_put_metadata(c->writer, "rocm_perf_hip_calls", "unknown version", err);
+    return status < 0 ? status : rp_hip_calls_put(c->calls, c->writer, err);
 }
 
 /* Records stand in order of completion, which may differ from run to run. */
@@ -570,7 +587,7 @@ static int put_work(struct conversion *c, uint32_t kind,
 static int put_all(struct conversion *c, struct rp_err *err)
 {
     static int (*const steps[])(struct conversion * c, struct rp_err * err) = {
-        put_losses, put_process, put_threads, put_agents, put_queues, put_code,
+        put_losses, put_process, put_threads, put_agents, put_queues, put_calls, put_code,
     };
     int status = 0;
 
@@ -610,7 +627,10 @@ int rp_builtin_trace_to_rocpd(const char *trace_path, const char *db_path,
     c.file = file;
     c.header = rp_trace_file_header(file);
     c.records = rp_trace_file_records(file, &c.count);
-    status = convert(&c, db_path, err);
+    status = rp_hip_calls_read(file, &c.calls, err);
+    if (status == 0)
+        status = convert(&c, db_path, err);
+    rp_hip_calls_free(c.calls);
     free(c.agents);
     free(c.code_objects.ids);
     free(c.kernels.ids);

@@ -174,6 +174,7 @@ static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32
     case RP_KIND_PROCESS:
     case RP_KIND_PARENT:
     case RP_KIND_NO_REGION:
+    case RP_KIND_WRITTEN:
         return 0;
     }
     return 0;

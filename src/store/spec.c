@@ -149,7 +149,8 @@ static const struct rp_column copy_columns[] = {
 
 static const struct rp_column region_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(region, id), NEEDED},
-    {.name = "tid", .kind = RP_KIND_THREAD, AT(region, tid), NEEDED},
+    OWN,
+    {.name = "tid", .kind = RP_KIND_THREAD, AT(region, tid), TO(info_thread), NEEDED},
     {.name = "start", .kind = RP_KIND_INT, AT(region, start_ns), NEEDED},
     {.name = "end", .kind = RP_KIND_INT, AT(region, end_ns), NEEDED},
     {.name = "name_id", .kind = RP_KIND_STRING, AT(region, name), NEEDED},
@@ -160,6 +161,7 @@ static const struct rp_column arg_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(arg, id), NEEDED},
     {.name = "event_id", .kind = RP_KIND_INT, AT(arg, event_id), NEEDED},
     {.name = "position", .kind = RP_KIND_INT, AT(arg, position)},
+    {.name = "type", .kind = RP_KIND_WRITTEN, AT(arg, type)},
     {.name = "name", .kind = RP_KIND_TEXT, AT(arg, name), NEEDED},
     {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
 };
@@ -235,11 +237,10 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
     [RP_ROWS_region] = {.table = RP_TABLE_region,
                         .what = "region",
                         .category = "HIP_RUNTIME_API_EXT",
-                        .read_only = true,
                         ROWS(region, region_columns)},
     [RP_ROWS_arg] = {.table = RP_TABLE_arg,
                      .what = "argument",
-                     .read_only = true,
+                     .numbered = true,
                      ROWS(arg, arg_columns)},
     [RP_ROWS_hip_event] = {.table = RP_TABLE_hip_event,
                            .what = "HIP event",

@@ -29,10 +29,11 @@ enum rp_kind {
     RP_KIND_EVENT_BOTH, /**< int64_t[2]: as EVENT, then the id of that row (not written) */
     RP_KIND_EVENT_ROW,  /**< int64_t[3]: id of the row of rocpd_event, correlation id, parent */
     /* Written from what the writer knows, not read: */
-    RP_KIND_NODE,     /**< id of the node row */
-    RP_KIND_PROCESS,  /**< id of the process row */
-    RP_KIND_PARENT,   /**< the process's parent */
-    RP_KIND_NO_REGION /**< id of the empty string */
+    RP_KIND_NODE,      /**< id of the node row */
+    RP_KIND_PROCESS,   /**< id of the process row */
+    RP_KIND_PARENT,    /**< the process's parent */
+    RP_KIND_NO_REGION, /**< id of the empty string */
+    RP_KIND_WRITTEN,   /**< const char *: as TEXT; nothing here has a use for it */
 };
 
 struct rp_column {

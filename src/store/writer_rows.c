@@ -241,6 +241,7 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         bind_ref(stmt, at, ref_of(column, row));
         return 0;
     case RP_KIND_TEXT:
+    case RP_KIND_WRITTEN:
         return rp_writer_bind_text(w, stmt, at, *text, err);
     case RP_KIND_JSON:
         return bind_json(w, spec, stmt, at, *text, err);
@@ -272,9 +273,9 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
     return rp_fail(err, RP_BAD_INPUT, "%s: unknown kind of column", spec->what);
 }
 
-/* rocprofv3 stores the launching call's id as both stack ids; correlation_id is for external
- * tools, 0 without one. */
-static int put_event(struct rp_store_writer *w, const struct rp_spec *spec, int64_t correlation_id,
+/* The ids of the call and of the one around it; of work, rocprofv3 stores the launching call's id
+ * as both. correlation_id is for external tools, 0 without one. */
+static int put_event(struct rp_store_writer *w, const struct rp_spec *spec, const int64_t stack[2],
                      struct rp_err *err)
 {
     sqlite3_stmt *stmt = w->insert_event;
@@ -284,8 +285,8 @@ static int put_event(struct rp_store_writer *w, const struct rp_spec *spec, int6
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 1, id);
-    sqlite3_bind_int64(stmt, 3, correlation_id);
-    sqlite3_bind_int64(stmt, 4, correlation_id);
+    sqlite3_bind_int64(stmt, 3, stack[0]);
+    sqlite3_bind_int64(stmt, 4, stack[1]);
     sqlite3_bind_int64(stmt, 5, 0);
     result = rp_writer_step(w, stmt, "event", id, err);
     if (result == 0)
@@ -308,8 +309,18 @@ static int64_t own_id(struct rp_store_writer *w, enum rp_rows rows, const void *
     return id;
 }
 
+static void stack_of(const struct rp_column *column, const void *row, int64_t ret_stack[2])
+{
+    const int64_t *field = (const int64_t *)(const void *)((const char *)row + column->offset);
+
+    if (column->kind == RP_KIND_EVENT || column->kind == RP_KIND_EVENT_BOTH)
+        ret_stack[0] = ret_stack[1] = field[0];
+    else if (column->kind == RP_KIND_EVENT_ROW)
+        memcpy(ret_stack, field + 1, 2 * sizeof field[0]);
+}
+
 static int bind_row(struct rp_store_writer *w, enum rp_rows rows, const void *row, int64_t id,
-                    int64_t *ret_correlation_id, struct rp_err *err)
+                    int64_t ret_stack[2], struct rp_err *err)
 {
     const struct rp_spec *spec = &rp_specs[rows];
 
@@ -318,9 +329,7 @@ static int bind_row(struct rp_store_writer *w, enum rp_rows rows, const void *ro
         int result = bind_column(w, spec, column, w->insert[rows], (int)i + 1, row, id, err);
         if (result < 0)
             return result;
-        if (column->kind == RP_KIND_EVENT || column->kind == RP_KIND_EVENT_BOTH)
-            *ret_correlation_id =
-                *(const int64_t *)(const void *)((const char *)row + column->offset);
+        stack_of(column, row, ret_stack);
     }
     return 0;
 }
@@ -347,7 +356,7 @@ static bool note_ids(struct rp_store_writer *w, enum rp_rows rows, const void *r
 static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, struct rp_err *err)
 {
     const struct rp_spec *spec = &rp_specs[rows];
-    int64_t correlation_id = 0, id = own_id(w, rows, row);
+    int64_t stack[2] = {0}, id = own_id(w, rows, row);
     int result;
 
     if (w->spoilt)
@@ -356,11 +365,11 @@ static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, st
         return rp_fail(err, RP_BAD_INPUT, "the process row must be written before others");
     if (id < 0)
         return rp_fail(err, RP_BAD_INPUT, "%s: id %" PRId64 " is negative", spec->what, id);
-    result = bind_row(w, rows, row, id, &correlation_id, err);
+    result = bind_row(w, rows, row, id, stack, err);
     if (result == 0)
         result = rp_writer_step(w, w->insert[rows], spec->what, id, err);
     if (result == 0 && spec->category)
-        result = put_event(w, spec, correlation_id, err);
+        result = put_event(w, spec, stack, err);
     if (result == 0 && !note_ids(w, rows, row, id)) {
         w->spoilt = true;
         result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -429,6 +438,20 @@ int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatc
 int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err)
 {
     return put(w, RP_ROWS_copy, row, err);
+}
+
+int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
+                        const struct rp_row_arg *args, size_t arg_count, struct rp_err *err)
+{
+    int result = put(w, RP_ROWS_region, row, err);
+
+    for (size_t i = 0; i < arg_count && result == 0; i++) {
+        struct rp_row_arg arg = args[i];
+
+        arg.event_id = w->next_event;
+        result = put(w, RP_ROWS_arg, &arg, err);
+    }
+    return result;
 }
 
 /* --- completion --------------------------------------------------------------------------- */

@@ -28,8 +28,8 @@ static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_c
         entry->end0 = raw->end_ts;
         entry->rec.copy = *copy;
         entry->rec.copy.tid = rp_tool_tid();
-        entry->rec.copy.correlation_id =
-            __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+        entry->rec.copy.copy_id = ++tool->copy_count;
+        entry->rec.copy.correlation_id = rp_hip_correlation(tool);
         rp_harvest_publish(tool, &tool->harvest.copies, entry);
     } else {
         rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", copy->bytes);

@@ -60,7 +60,7 @@ static void describe(struct rp_queue *queue, const struct rp_hsa_packet *packet,
     struct rp_tool *tool = &rp_the_tool;
 
     d->dispatch_id = __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
-    d->correlation_id = __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+    d->correlation_id = rp_hip_correlation(tool);
     d->kernel_id = rp_kernel_map_get(&tool->kernels, packet->kernel_object);
     d->queue_index = queue->index;
     d->agent = queue->agent;
@@ -375,6 +375,7 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     if (!queue)
         goto plain;
     rp_agents_record(tool);
+    rp_hip_attach(tool); /* a program may load HIP after it has used HSA */
     if (!wrap(tool, queue, size, type, private_bytes, group_bytes))
         goto plain;
     *ret = queue->handle;

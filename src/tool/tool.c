@@ -275,8 +275,9 @@ static void reset(struct rp_tool *tool)
     tool->init_count = 1; /* the hsa_init that loads us */
     tool->device_hz = 0;
     tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
-    tool->dispatch_count = tool->correlation_count = tool->lost_dispatches = 0;
+    tool->dispatch_count = tool->correlation_count = tool->copy_count = tool->lost_dispatches = 0;
     pthread_mutex_init(&tool->code_lock, NULL);
+    rp_hip_init(&tool->hip);
     free(tool->quiet_signals.free_signals);
     free(tool->waking_signals.free_signals);
     rp_signal_pool_init(&tool->quiet_signals, &tool->hsa, RP_HSA_SIGNAL_GPU_ONLY);
@@ -328,6 +329,7 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
         rp_copies_hook(tables);
         rp_code_hook(tables);
         __atomic_store_n(&tool->state, RP_TOOL_ON, __ATOMIC_RELEASE);
+        rp_hip_attach(tool);
     }
     errno = saved_errno;
     return true; /* false would make ROCr complain; the program runs without us as well */

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "tool/harvest.h"
+#include "tool/hip.h"
 #include "tool/hsa_abi.h"
 #include "tool/kernel_map.h"
 #include "tool/signal_pool.h"
@@ -52,6 +53,7 @@ struct rp_tool {
     uint32_t queue_count;
     uint64_t dispatch_count;    /**< atomic */
     uint64_t correlation_count; /**< atomic */
+    uint64_t copy_count;        /**< under copies_lock */
     uint64_t lost_dispatches;   /**< atomic: certainly lost, not counting those still pending */
 
     pthread_mutex_t code_lock; /**< agents and code objects */
@@ -59,6 +61,8 @@ struct rp_tool {
     uint32_t code_object_count;
     uint32_t kernel_count;
     struct rp_kernel_map kernels;
+
+    struct rp_hip hip;
 };
 
 extern struct rp_tool rp_the_tool;

@@ -203,7 +203,9 @@ static bool drop_nested(struct rp_dag_loading *l, uint32_t *last)
         const struct rp_dag_call *call = &p->calls[i];
         const struct rp_dag_call *outer =
             last[call->thread] == RP_DAG_NONE ? NULL : &p->calls[last[call->thread]];
-        if (outer && call->start_ns < outer->end_ns && call->end_ns <= outer->end_ns) {
+        /* Where calls take no time, the order tells the next one from an inner one. */
+        if (outer && outer->order <= call->order && call->start_ns < outer->end_ns &&
+            call->end_ns <= outer->end_ns) {
             if (!add_inner(l, call->order, outer->order))
                 return false;
             continue;

@@ -1,4 +1,4 @@
-# analyze: traces of the built-in collector, which have no streams; what is not one run is refused.
+# analyze: traces of the built-in collector; what is not one run is refused.
 . "$(dirname "$0")/../lib.sh"
 example two_streams
 rocm-perf profile --device software --runs 1 --json ./two_streams >profile.json 2>err || { cat err; fail profile; }
@@ -14,10 +14,13 @@ assert dag["repairs"]["dropped_edges"] == 0, dag["repairs"]
 assert dag["overlap"]["kernel_time_ns"] > 1.5 * whole, "the streams do not overlap"
 assert dag["kernel_span_ns"] <= whole, dag["kernel_span_ns"]
 assert dag["what_if_unshared_queues_ns"] == whole, "nothing is shared"
+assert dag["grades"]["inferred"]["edges"] == dag["grades"]["partial"]["edges"] == 0, dag["grades"]
+symbols = [s["name"] for s in dag["critical_path"]["by_symbol"]]
+assert "hipMalloc" in symbols, symbols
 EOF
 expect 0 rocm-perf analyze .rocpd_profile/trace_results.db
 says out 'SOFTWARE DEVICE'
-says out 'the trace lacks HIP calls'
+! grep -q guessed out || { cat out; fail 'HIP calls were recorded, yet something is guessed'; }
 
 other=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
 expect 3 rocm-perf analyze .rocpd_profile/trace_results.db "$other"

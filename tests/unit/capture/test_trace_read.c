@@ -67,6 +67,8 @@ static struct image sound(void)
         .dispatch_id = 1, .kernel_id = 1, .agent = 9, .start_ns = 10, .end_ns = 12};
     add(&image, RP_REC_COPY)->u.copy = (struct rp_rec_copy){.start_ns = 1, .end_ns = 1};
     add(&image, RP_REC_QUEUE_END);
+    add(&image, RP_REC_CALL)->u.call = (struct rp_rec_call){
+        .correlation_id = 1, .name_id = 1, .end_ns = 5, .arg_bytes = RP_REC_ARG_BYTES};
     return image;
 }
 
@@ -185,7 +187,7 @@ static void damage(void **state)
 {
     (void)state;
     DAMAGE(image.header.magic[0] = 'X', "file: not a trace of rocm-perf");
-    DAMAGE(image.header.version = 9, "file: trace of version 9, this program reads 1");
+    DAMAGE(image.header.version = 9, "file: trace of version 9, this program reads 2");
     DAMAGE(image.header.record_bytes = 64, "file: header of 128 bytes and records of 64");
     DAMAGE(image.records[0].u.string.id = 7, "file: record 0: string id is out of order");
     DAMAGE(image.records[0].u.string.bytes = 105, "file: record 0: string part has a wrong length");
@@ -209,6 +211,12 @@ static void damage(void **state)
            "file: record 8: copy ends before it starts");
     DAMAGE(image.records[8].kind = 0, "file: record 8: unknown kind of record");
     DAMAGE(image.records[9].u.queue.index = 5, "file: record 9: end of an unknown queue");
+    DAMAGE(image.records[10].u.call.name_id = 3,
+           "file: record 10: call refers to an unknown string");
+    DAMAGE(image.records[10].u.call.arg_bytes = RP_REC_ARG_BYTES + 1,
+           "file: record 10: call has too many arguments");
+    DAMAGE(image.records[10].u.call.start_ns = 6, "file: record 10: call ends before it starts");
+    DAMAGE(image.records[10].u.call.correlation_id = 0, "file: record 10: call has no identity");
 }
 
 /* Only what a lost record can explain is let pass. */

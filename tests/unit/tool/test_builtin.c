@@ -111,7 +111,23 @@ static void copy(struct image *image, uint64_t dst, uint64_t src, uint64_t corre
                                                            .dst_agent = dst,
                                                            .src_agent = src,
                                                            .correlation_id = correlation,
+                                                           .copy_id = correlation,
                                                            .tid = 8};
+}
+
+static struct rp_rec_call *call(struct image *image, uint64_t correlation, uint32_t name_id,
+                                const uint64_t *args, uint32_t bytes)
+{
+    struct rp_rec_call *record = &add(image, RP_REC_CALL)->u.call;
+
+    *record = (struct rp_rec_call){.correlation_id = correlation,
+                                   .start_ns = 1000 * correlation,
+                                   .end_ns = 1000 * correlation + 10,
+                                   .name_id = name_id,
+                                   .tid = 7,
+                                   .arg_bytes = bytes};
+    memcpy(record->args, args, bytes);
+    return record;
 }
 
 static struct image run(void)
@@ -268,6 +284,137 @@ static void unknown_kernel_keeps_its_dispatches(void **state)
     assert_int_equal(dispatches[3].kernel_id, kernels[1].id);
 }
 
+/* A stream that blocks, one that does not and gets the handle of a destroyed one, and the default
+ * one; work in each. Dispatches carry the correlation id of their call. */
+static struct image run_with_calls(void)
+{
+    static const uint64_t handle_a = 0xa000, handle_b = 0xb000, event = 0xe000;
+    const uint64_t to_a[] = {
+        0x1234,  (uint64_t)3 << 32 | 2, (uint64_t)64 << 32 | 1, (uint64_t)1 << 32 | 1, 0x9, 0, 48,
+        handle_a};
+    const uint64_t to_b[] = {0, 0, 0, 0, 0, 0, 0, handle_b}, to_null[8] = {0};
+    const uint64_t create_a[] = {0x7ff0}, create_b[] = {0x7ff0, 0, 1};
+    const uint64_t record[] = {event, handle_a}, wait[] = {handle_b, event, 0};
+    const uint64_t copy_args[] = {0x10, 0x20, 4096, 2};
+    struct image image = run();
+    uint32_t create = string(&image, "hipStreamCreate");
+    uint32_t create_flags = string(&image, "hipStreamCreateWithFlags");
+    uint32_t launch = string(&image, "hipLaunchKernel");
+    uint32_t event_record = string(&image, "hipEventRecord");
+    uint32_t event_sync = string(&image, "hipEventSynchronize");
+    uint32_t stream_wait = string(&image, "hipStreamWaitEvent");
+    uint32_t stream_sync = string(&image, "hipStreamSynchronize");
+    uint32_t copy_sync = string(&image, "hipMemcpy");
+    uint32_t other = string(&image, "hipGetDevice");
+
+    image.header.flags |= RP_TRACE_HIP_CALLS;
+    /* run() has dispatches 1 and 2 (300 to 400, 400 to 500), and copies 3 and 4 (5 to 9). */
+    call(&image, 11, launch, to_a, sizeof(to_a)); /* returned before those that it was made after */
+    call(&image, 10, create, create_a, sizeof(create_a))->created = handle_a;
+    call(&image, 12, create_flags, create_b, 20)->created = handle_b;
+    call(&image, 13, event_record, record, sizeof(record));
+    call(&image, 14, launch, to_a, sizeof(to_a));
+    call(&image, 15, stream_wait, wait, 20);
+    call(&image, 16, launch, to_b, sizeof(to_b));
+    call(&image, 17, event_sync, &event, sizeof(event));
+    call(&image, 18, other, NULL, 0);
+    call(&image, 19, stream_sync, &handle_b, sizeof(handle_b));
+    call(&image, 20, copy_sync, copy_args, 28);
+    call(&image, 21, create, create_a, sizeof(create_a))->created = handle_a; /* used again */
+    call(&image, 22, launch, to_a, sizeof(to_a));
+    call(&image, 23, launch, to_null, sizeof(to_null));
+    call(&image, 24, stream_sync, to_null, sizeof(handle_a))->tid = 8;
+    dispatch(&image, 11, 1, 1000); /* takes 100 */
+    dispatch(&image, 14, 1, 1100);
+    dispatch(&image, 16, 1, 1500);
+    dispatch(&image, 20, 1, 1700);
+    dispatch(&image, 22, 1, 2500);
+    dispatch(&image, 23, 1, 2300);
+    return image;
+}
+
+static void calls_become_regions(void **state)
+{
+    static const int64_t streams[] = {0, 0, 1, 1, 2, 0, 0, 3};
+    const struct image image = run_with_calls();
+    autostore *store = convert(&image, "calls");
+    const struct rp_row_region *regions;
+    const struct rp_row_arg *args;
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_queue *rows;
+    size_t count, arg_count, next = 0;
+
+    (void)state;
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_hip_calls"), "host");
+    assert_int_equal(rp_store_regions(store, &regions, &count, NULL), 0);
+    assert_int_equal(count, 15);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(regions[i].id, 10 + i);
+        assert_int_equal(regions[i].correlation_id, 10 + i);
+        assert_int_equal(regions[i].parent_id, 0);
+        assert_int_equal(regions[i].start_ns, 1000 * (10 + i));
+        assert_int_equal(regions[i].end_ns, 1000 * (10 + i) + 10);
+    }
+    assert_string_equal(regions[1].name, "hipLaunchKernel");
+    assert_int_equal(rp_store_args(store, &args, &arg_count, NULL), 0);
+    while (next < arg_count && args[next].event_id != regions[1].event_id)
+        next++;
+    assert_true(next + 6 <= arg_count);
+    assert_string_equal(args[next].value, "0x1234");
+    assert_string_equal(args[next + 1].name, "numBlocks");
+    assert_string_equal(args[next + 1].value, "{z=1, y=3, x=2}");
+    assert_string_equal(args[next + 2].value, "{z=1, y=1, x=64}");
+    assert_string_equal(args[next + 4].value, "48");
+    assert_string_equal(args[next + 5].name, "stream");
+    assert_string_equal(args[next + 5].value, "0xa000");
+    assert_int_equal(args[next + 5].position, 5);
+    assert_int_equal(rp_store_dispatches(store, &dispatches, &count, NULL), 0);
+    assert_int_equal(count, 8);
+    for (size_t i = 0; i < count; i++) /* by start */
+        assert_int_equal(dispatches[i].stream_id, streams[i]);
+    assert_int_equal(rp_store_streams(store, &rows, &count, NULL), 0);
+    assert_int_equal(count, 4);
+    assert_string_equal(rows[1].name, "Stream 0");
+}
+
+/* On the software device the host's times do not count: a call takes no time but what it waits. */
+static void calls_on_the_modelled_clock(void **state)
+{
+    /* Work starts at 5. Record behind 11 (until 1100), the event is waited for by 17; stream 2
+     * holds 16 (until 1600), 20 started a dispatch (until 1800) and waits for it. */
+    static const int64_t start[] = {5, 5, 5, 5, 5, 5, 5, 5, 1100, 1100, 1600, 1800, 1800, 1800, 5};
+    static const int64_t end[] = {
+        5,    5,    5,    5,    5,    5,    5,   1100,
+        1100, 1600, 1800, 1800, 1800, 1800, 2600}; /* the default stream stands behind 22 (until
+                                                      2600) */
+    struct image image = run_with_calls();
+    autostore *store = NULL;
+    const struct rp_row_region *regions;
+    size_t count;
+
+    (void)state;
+    image.header.flags |= RP_TRACE_SOFTWARE;
+    store = convert(&image, "modelled");
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_hip_calls"), "order");
+    assert_int_equal(rp_store_regions(store, &regions, &count, NULL), 0);
+    assert_int_equal(count, 15);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(regions[i].start_ns, start[i]);
+        assert_int_equal(regions[i].end_ns, end[i]);
+    }
+}
+
+static void an_unknown_hip_is_said(void **state)
+{
+    struct image image = run();
+    autostore *store = NULL;
+
+    (void)state;
+    image.header.flags |= RP_TRACE_HIP_UNKNOWN;
+    store = convert(&image, "unknown-hip");
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_hip_calls"), "unknown version");
+}
+
 /* A disk that was full for a while: kernel 2, a queue, a code object and an agent are missing. */
 static void lost_records_get_stand_ins(void **state)
 {
@@ -412,6 +559,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_missing_is_said, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(unknown_kernel_keeps_its_dispatches, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(calls_become_regions, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(calls_on_the_modelled_clock, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(an_unknown_hip_is_said, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(lost_records_get_stand_ins, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(damage_is_refused, make_folder, remove_folder),

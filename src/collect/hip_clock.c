@@ -1,0 +1,198 @@
+#include "collect/hip_clock.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "capture/trace_read.h"
+#include "collect/hip_handles.h"
+
+/* The device's clock starts one second in (src/device/kfd/clock.h): where nothing ran on it, all
+ * calls happen then. */
+enum { CLOCK_START_NS = 1000000000 };
+
+/** Kernel or copy. */
+struct work {
+    uint64_t correlation_id;
+    int64_t end_ns;
+};
+
+struct rp_hip_clock {
+    struct work *work; /* in the order of the calls that started it */
+    size_t work_count, next_work;
+    int64_t *tail_ns; /* per stream: end of all that was put on it so far */
+    bool *blocking;   /* per stream: takes part in the default stream's ordering */
+    int64_t stream_count;
+    struct rp_handles events;  /* end of what each one's last record stands behind */
+    struct rp_handles threads; /* end of each one's last call */
+    int64_t start_ns;          /* of the first work */
+};
+
+void rp_hip_clock_free(struct rp_hip_clock *clock)
+{
+    if (!clock)
+        return;
+    free(clock->work);
+    free(clock->tail_ns);
+    free(clock->blocking);
+    rp_handles_free(&clock->events);
+    rp_handles_free(&clock->threads);
+    free(clock);
+}
+
+RP_DEFINE_CLEANUP(struct rp_hip_clock, rp_hip_clock_free)
+
+static int by_call(const void *a, const void *b)
+{
+    uint64_t x = ((const struct work *)a)->correlation_id;
+    uint64_t y = ((const struct work *)b)->correlation_id;
+
+    return (x > y) - (x < y);
+}
+
+static void add_work(struct rp_hip_clock *clock, uint64_t correlation_id, uint64_t start_ns,
+                     uint64_t end_ns)
+{
+    if (clock->work_count == 0 || (int64_t)start_ns < clock->start_ns)
+        clock->start_ns = (int64_t)start_ns;
+    clock->work[clock->work_count++] = (struct work){correlation_id, (int64_t)end_ns};
+}
+
+static int read_work(struct rp_hip_clock *clock, const struct rp_trace_file *file,
+                     struct rp_err *err)
+{
+    size_t count, room = 1;
+    const struct rp_record *records = rp_trace_file_records(file, &count);
+
+    for (size_t i = 0; i < count; i++)
+        room += records[i].kind == RP_REC_DISPATCH || records[i].kind == RP_REC_COPY;
+    clock->work = malloc(room * sizeof(*clock->work));
+    if (!clock->work)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_dispatch *d = &records[i].u.dispatch;
+        const struct rp_rec_copy *c = &records[i].u.copy;
+
+        if (records[i].kind == RP_REC_DISPATCH)
+            add_work(clock, d->correlation_id, d->start_ns, d->end_ns);
+        else if (records[i].kind == RP_REC_COPY)
+            add_work(clock, c->correlation_id, c->start_ns, c->end_ns);
+    }
+    qsort(clock->work, clock->work_count, sizeof(*clock->work), by_call);
+    return 0;
+}
+
+int rp_hip_clock_new(const struct rp_trace_file *file, int64_t stream_count,
+                     struct rp_hip_clock **ret, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_rp_hip_clock_free) struct rp_hip_clock *clock = calloc(1, sizeof(*clock));
+    int status;
+
+    if (!clock)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    clock->start_ns = CLOCK_START_NS;
+    clock->stream_count = stream_count + 1;
+    clock->tail_ns = malloc((size_t)clock->stream_count * sizeof(*clock->tail_ns));
+    clock->blocking = malloc((size_t)clock->stream_count * sizeof(*clock->blocking));
+    if (!clock->tail_ns || !clock->blocking)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    status = read_work(clock, file, err);
+    if (status < 0)
+        return status;
+    for (int64_t i = 0; i < clock->stream_count; i++) {
+        clock->tail_ns[i] = clock->start_ns;
+        clock->blocking[i] = true;
+    }
+    *ret = rp_steal(clock);
+    return 0;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* End of everything that a marker put on the stream now would stand behind: on the default stream
+ * also what is on all blocking ones. */
+static int64_t tail_of(const struct rp_hip_clock *clock, int64_t stream)
+{
+    int64_t end_ns = clock->tail_ns[stream];
+
+    for (int64_t i = 1; i < clock->stream_count && stream == 0; i++)
+        if (clock->blocking[i])
+            end_ns = later(end_ns, clock->tail_ns[i]);
+    return end_ns;
+}
+
+static int64_t last_tail(const struct rp_hip_clock *clock)
+{
+    int64_t end_ns = clock->start_ns;
+
+    for (int64_t i = 0; i < clock->stream_count; i++)
+        end_ns = later(end_ns, clock->tail_ns[i]);
+    return end_ns;
+}
+
+/* Puts what the call started on its stream; returns the end of it. Work that no call is known of
+ * (below HSA) is no stream's. */
+static int64_t take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step)
+{
+    int64_t end_ns = clock->start_ns;
+
+    while (clock->next_work < clock->work_count &&
+           clock->work[clock->next_work].correlation_id < step->correlation_id)
+        clock->next_work++;
+    for (; clock->next_work < clock->work_count &&
+           clock->work[clock->next_work].correlation_id == step->correlation_id;
+         clock->next_work++)
+        end_ns = later(end_ns, clock->work[clock->next_work].end_ns);
+    clock->tail_ns[step->stream] = later(clock->tail_ns[step->stream], end_ns);
+    return end_ns;
+}
+
+static int64_t waited_for(const struct rp_hip_clock *clock, const struct rp_hip_step *step,
+                          int64_t own_end_ns)
+{
+    int64_t event_ns = clock->start_ns;
+
+    switch (step->kind) {
+    case RP_HIP_OWN_SYNC:
+        return own_end_ns;
+    case RP_HIP_STREAM_SYNC:
+        return tail_of(clock, step->stream);
+    case RP_HIP_DEVICE_SYNC:
+        return last_tail(clock);
+    case RP_HIP_EVENT_SYNC:
+        rp_handles_get(&clock->events, step->event, &event_ns);
+        return event_ns;
+    case RP_HIP_OTHER:
+    case RP_HIP_QUERY:
+    case RP_HIP_STREAM_CREATE:
+    case RP_HIP_STREAM_DESTROY:
+    case RP_HIP_STREAM_WAIT:
+    case RP_HIP_EVENT_RECORD:
+        break;
+    }
+    return clock->start_ns;
+}
+
+int rp_hip_clock_step(struct rp_hip_clock *clock, const struct rp_hip_step *step,
+                      int64_t *ret_start_ns, int64_t *ret_end_ns, struct rp_err *err)
+{
+    int64_t start_ns = clock->start_ns, event_ns = 0, own_end_ns = take_work(clock, step), end_ns;
+    int status = 0;
+
+    rp_handles_get(&clock->threads, step->tid, &start_ns);
+    end_ns = later(start_ns, waited_for(clock, step, own_end_ns));
+    if (step->kind == RP_HIP_STREAM_CREATE)
+        clock->blocking[step->stream] = !step->non_blocking;
+    if (step->kind == RP_HIP_EVENT_RECORD)
+        status = rp_handles_set(&clock->events, step->event, tail_of(clock, step->stream), err);
+    if (step->kind == RP_HIP_STREAM_WAIT && rp_handles_get(&clock->events, step->event, &event_ns))
+        clock->tail_ns[step->stream] = later(clock->tail_ns[step->stream], event_ns);
+    if (status == 0)
+        status = rp_handles_set(&clock->threads, step->tid, end_ns, err);
+    *ret_start_ns = start_ns;
+    *ret_end_ns = end_ns;
+    return status;
+}

@@ -1,0 +1,257 @@
+/**
+ * @file hip.c
+ * @brief Records the program's HIP calls, through the runtime's own interface for tracers.
+ *
+ * hipRegisterTracerCallback is what roctracer uses. It needs neither rocprofiler-register, with
+ * which some distributions do not build HIP, nor symbols to be put in front of the program's. The
+ * runtime has one callback: a tracer that registers itself later takes the calls away from us.
+ */
+#include "tool/hip.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/hip_calls.h"
+#include "tool/hip_abi.h"
+#include "tool/tool.h"
+
+/** What a thread is doing. */
+struct thread {
+    uint64_t correlation_id;  /* of the HIP call that it is in, 0 = none */
+    bool asking;              /* it is our own call */
+    uint32_t merged;          /* queries that stand behind .query */
+    struct rp_rec_call query; /* the last query of a row of equal ones */
+};
+
+static __thread struct thread this_thread;
+
+uint64_t rp_hip_correlation(struct rp_tool *tool)
+{
+    if (this_thread.correlation_id)
+        return this_thread.correlation_id;
+    return __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+}
+
+/* --- operations ---------------------------------------------------------------------------- */
+
+static const struct rp_hip_operation listed[] = {
+#define RP_HIP_CALL(n, bytes, k) {.name = #n, .arg_bytes = (bytes), .kind = RP_HIP_##k},
+#include "capture/hip_calls.def"
+};
+
+#define RP_HIP_CALL(name, bytes, kind)                                                             \
+    static_assert((bytes) <= RP_REC_ARG_BYTES, "arguments of " #name " fit a record");
+#include "capture/hip_calls.def"
+
+/* Operations are numbered differently by each version of the runtime; their names are the same. The
+ * compiler's own calls around a launch (__hipPushCallConfiguration) say nothing new. */
+static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t operation))
+{
+    for (uint32_t i = 1; i < RP_HIP_OPERATIONS; i++) {
+        const char *name = name_of(i);
+
+        hip->operations[i] = (struct rp_hip_operation){0};
+        if (!name || strncmp(name, "hip", 3) != 0)
+            continue;
+        hip->operations[i].name = name;
+        for (size_t k = 0; k < sizeof(listed) / sizeof(listed[0]); k++) {
+            if (strcmp(listed[k].name, name) == 0) {
+                hip->operations[i].arg_bytes = listed[k].arg_bytes;
+                hip->operations[i].kind = listed[k].kind;
+            }
+        }
+    }
+}
+
+/* Two threads may both ask for it; they get the same id. */
+static uint32_t name_id(struct rp_tool *tool, struct rp_hip_operation *operation)
+{
+    uint32_t id = __atomic_load_n(&operation->name_id, __ATOMIC_RELAXED);
+
+    if (id == 0) {
+        id = rp_trace_string(&tool->trace, operation->name);
+        __atomic_store_n(&operation->name_id, id, __ATOMIC_RELAXED);
+    }
+    return id;
+}
+
+/* --- calls --------------------------------------------------------------------------------- */
+
+static void append(struct rp_tool *tool, const struct rp_rec_call *call)
+{
+    const struct rp_record record = {.kind = RP_REC_CALL, .u.call = *call};
+
+    rp_trace_append(&tool->trace, &record);
+}
+
+/* A program that polls makes millions of equal calls: of each row of them the first and the last
+ * are kept, and the last says how many were between. */
+static void flush_queries(struct rp_tool *tool)
+{
+    struct thread *t = &this_thread;
+
+    if (t->merged > 0) {
+        t->query.merged = t->merged - 1;
+        append(tool, &t->query);
+    }
+    t->merged = 0;
+    t->query.arg_bytes = 0;
+}
+
+static void add_query(struct rp_tool *tool, const struct rp_rec_call *call)
+{
+    struct thread *t = &this_thread;
+
+    if (t->query.arg_bytes == call->arg_bytes && t->query.name_id == call->name_id &&
+        memcmp(t->query.args, call->args, call->arg_bytes) == 0) {
+        t->merged++;
+    } else {
+        flush_queries(tool);
+        append(tool, call);
+    }
+    t->query = *call;
+}
+
+static void enter(uint32_t operation, struct rp_hip_trace_data *data)
+{
+    struct rp_tool *tool = &rp_the_tool;
+
+    if (tool->hip.operations[operation].kind != RP_HIP_QUERY)
+        flush_queries(tool);
+    data->user_data = this_thread.correlation_id;
+    this_thread.correlation_id = data->correlation_id;
+    data->enter_ns = rp_tool_now_ns(tool);
+}
+
+static uint64_t created_stream(const struct rp_hip_trace_data *data)
+{
+    const uint64_t *place;
+
+    memcpy(&place, data->args, sizeof(place));
+    return place ? *place : 0;
+}
+
+static void leave(uint32_t operation, struct rp_hip_trace_data *data)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_hip_operation *known = &tool->hip.operations[operation];
+    struct rp_rec_call call = {.correlation_id = data->correlation_id, .start_ns = data->enter_ns};
+    int saved_errno = errno;
+
+    this_thread.correlation_id = data->user_data;
+    if (!rp_tool_active(tool))
+        return;
+    call.end_ns = rp_tool_now_ns(tool);
+    call.tid = rp_tool_tid();
+    call.name_id = name_id(tool, known);
+    call.arg_bytes = known->arg_bytes;
+    memcpy(call.args, data->args, known->arg_bytes);
+    if (known->kind == RP_HIP_STREAM_CREATE)
+        call.created = created_stream(data);
+    if (known->kind == RP_HIP_QUERY)
+        add_query(tool, &call);
+    else
+        append(tool, &call);
+    errno = saved_errno;
+}
+
+/* By the first call the runtime is up, so that it can be asked; in OnLoad it is still starting. */
+static bool understood(struct rp_tool *tool)
+{
+    struct rp_hip *hip = &tool->hip;
+    uint32_t state = __atomic_load_n(&hip->state, __ATOMIC_ACQUIRE);
+    int version = 0, major;
+
+    if (state != RP_HIP_UNCHECKED)
+        return state == RP_HIP_UNDERSTOOD;
+    this_thread.asking = true;
+    hip->get_version(&version);
+    this_thread.asking = false;
+    major = version / RP_HIP_VERSION_PER_MAJOR;
+    state = major >= RP_HIP_FIRST_MAJOR && major <= RP_HIP_LAST_MAJOR ? RP_HIP_UNDERSTOOD
+                                                                      : RP_HIP_FOREIGN;
+    __atomic_store_n(&hip->state, state, __ATOMIC_RELEASE);
+    rp_trace_set_flag(&tool->trace,
+                      state == RP_HIP_UNDERSTOOD ? RP_TRACE_HIP_CALLS : RP_TRACE_HIP_UNKNOWN);
+    rp_tool_log(tool, "HIP runtime %d: calls are %s", version,
+                state == RP_HIP_UNDERSTOOD ? "recorded" : "not understood");
+    return state == RP_HIP_UNDERSTOOD;
+}
+
+static int on_report(int domain, uint32_t operation, void *report)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_hip_trace_data *data = report;
+    int saved_errno = errno;
+    bool wanted = domain == RP_HIP_DOMAIN_API && data && operation < RP_HIP_OPERATIONS &&
+                  rp_tool_active(tool) && !this_thread.asking &&
+                  tool->hip.operations[operation].name && understood(tool);
+
+    errno = saved_errno;
+    if (!wanted)
+        return -1;
+    data->correlation_id = __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+    data->enter = enter;
+    data->exit = leave;
+    return 0;
+}
+
+/* --- finding the runtime ------------------------------------------------------------------- */
+
+static int open_hip(struct dl_phdr_info *info, size_t size, void *ret)
+{
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+    (void)size;
+    if (!name || strncmp(name, "/libamdhip64", 12) != 0)
+        return 0;
+    *(void **)ret = strdup(info->dlpi_name); /* not opened here: the loader's lock is held */
+    return 1;
+}
+
+/* Not by the global scope alone: Python's extensions load HIP into a scope of their own. The handle
+ * is kept: HIP stays loaded until the process ends. */
+static void *hip_handle(void)
+{
+    char *path = NULL;
+    void *handle;
+
+    dl_iterate_phdr(open_hip, &path);
+    handle = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    free(path);
+    return handle ? handle : RTLD_DEFAULT;
+}
+
+void rp_hip_init(struct rp_hip *hip)
+{
+    pthread_mutex_init(&hip->lock, NULL);
+    hip->state = RP_HIP_ABSENT;
+}
+
+void rp_hip_attach(struct rp_tool *tool)
+{
+    struct rp_hip *hip = &tool->hip;
+    void (*enlist)(rp_hip_tracer tracer);
+    const char *(*name_of)(uint32_t operation);
+    void *handle, *symbols[3];
+
+    if (__atomic_load_n(&hip->state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
+        return;
+    pthread_mutex_lock(&hip->lock);
+    handle = hip_handle();
+    symbols[0] = dlsym(handle, "hipRegisterTracerCallback");
+    symbols[1] = dlsym(handle, "hipApiName");
+    symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
+    if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2]) {
+        memcpy(&enlist, &symbols[0], sizeof(enlist));
+        memcpy(&name_of, &symbols[1], sizeof(name_of));
+        memcpy(&hip->get_version, &symbols[2], sizeof(hip->get_version));
+        learn_operations(hip, name_of);
+        __atomic_store_n(&hip->state, RP_HIP_UNCHECKED, __ATOMIC_RELEASE);
+        enlist(on_report);
+    }
+    pthread_mutex_unlock(&hip->lock);
+}

@@ -1,0 +1,46 @@
+/**
+ * @file hip.h
+ * @brief Calls of the program to the HIP runtime.
+ */
+#ifndef RP_TOOL_HIP_H
+#define RP_TOOL_HIP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rp_tool;
+
+enum { RP_HIP_OPERATIONS = 1024 };
+
+enum rp_hip_state {
+    RP_HIP_ABSENT,    /**< no HIP runtime has been found so far */
+    RP_HIP_UNCHECKED, /**< it reports; its version is asked for at the first call */
+    RP_HIP_UNDERSTOOD,
+    RP_HIP_FOREIGN, /**< of a version whose reports are not understood: nothing is recorded */
+};
+
+/** What is known of one operation of the runtime. */
+struct rp_hip_operation {
+    const char *name;  /**< NULL: not recorded */
+    uint32_t name_id;  /**< atomic: of the trace, 0 until it is first called */
+    uint8_t arg_bytes; /**< 0 unless hip_calls.def lists it */
+    uint8_t kind;      /**< enum rp_hip_kind */
+};
+
+struct rp_hip {
+    uint32_t state; /**< atomic, enum rp_hip_state */
+    pthread_mutex_t lock;
+    int (*get_version)(int *ret);
+    struct rp_hip_operation operations[RP_HIP_OPERATIONS];
+};
+
+void rp_hip_init(struct rp_hip *hip);
+
+/** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
+void rp_hip_attach(struct rp_tool *tool);
+
+/** Correlation id for what is being launched: that of the thread's HIP call, else a new one. */
+uint64_t rp_hip_correlation(struct rp_tool *tool);
+
+#endif

@@ -1,0 +1,312 @@
+/**
+ * @file test_tool_hip.c
+ * @brief The collector's HIP calls against a HIP runtime of the test's own: this program exports
+ *        the runtime's functions, and calls the tracer as the runtime does.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness.h"
+#include "tool/hip_abi.h"
+
+enum { PUSH, MALLOC, CREATE, LAUNCH, QUERY, SYNC, OPERATIONS };
+
+static const char *const names[OPERATIONS] = {
+    "__hipPushCallConfiguration",
+    "hipMalloc",
+    "hipStreamCreateWithFlags",
+    "hipLaunchKernel",
+    "hipEventQuery",
+    "hipDeviceSynchronize",
+};
+
+static rp_hip_tracer tracer;
+static int runtime_version = 70253211;
+static unsigned versions_asked;
+
+/* --- the runtime --------------------------------------------------------------------------- */
+
+void hipRegisterTracerCallback(rp_hip_tracer function);
+const char *hipApiName(uint32_t operation);
+int hipRuntimeGetVersion(int *ret);
+
+void hipRegisterTracerCallback(rp_hip_tracer function)
+{
+    tracer = function;
+}
+
+const char *hipApiName(uint32_t operation)
+{
+    return operation >= 1 && operation <= OPERATIONS ? names[operation - 1] : "unknown";
+}
+
+/* The real one is traced like any other call. */
+int hipRuntimeGetVersion(int *ret)
+{
+    struct rp_hip_trace_data data;
+
+    __atomic_add_fetch(&versions_asked, 1, __ATOMIC_SEQ_CST);
+    if (tracer(RP_HIP_DOMAIN_API, MALLOC + 1, &data) == 0)
+        abort();
+    *ret = runtime_version;
+    return 0;
+}
+
+struct call {
+    struct rp_hip_trace_data data;
+    uint32_t operation;
+    bool reported;
+};
+
+static void begin(struct call *call, int which, const void *args, size_t bytes)
+{
+    memset(&call->data, 0xa5, sizeof(call->data)); /* it lies on a used stack */
+    call->operation = (uint32_t)which + 1;
+    call->reported = tracer && tracer(RP_HIP_DOMAIN_API, call->operation, &call->data) == 0;
+    if (!call->reported)
+        return;
+    memcpy(call->data.args, args, bytes);
+    call->data.enter(call->operation, &call->data);
+}
+
+static void end(struct call *call)
+{
+    if (call->reported)
+        call->data.exit(call->operation, &call->data);
+}
+
+static void make_call(int which, const void *args, size_t bytes)
+{
+    struct call call;
+
+    begin(&call, which, args, bytes);
+    end(&call);
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct rp_trace_file *file, size_t n)
+{
+    return rp_trace_file_string(file, nth(file, RP_REC_CALL, n)->u.call.name_id);
+}
+
+static void calls_are_recorded(void **state)
+{
+    const uint64_t malloc_args[] = {0x1000, 0 /* copy of the result */, 4096};
+    uint64_t made = 0x5555;
+    struct {
+        uint64_t *place, copy;
+        uint32_t flags;
+    } create = {&made, 0, 1};
+    const struct rp_rec_call *call;
+    struct rp_trace_file *file;
+
+    (void)state;
+    make_call(PUSH, malloc_args, sizeof(malloc_args));
+    make_call(MALLOC, malloc_args, sizeof(malloc_args));
+    make_call(CREATE, &create, sizeof(create));
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_CALL), 2);
+    assert_string_equal(name_of(file, 0), "hipMalloc");
+    call = &nth(file, RP_REC_CALL, 0)->u.call;
+    assert_int_equal(call->arg_bytes, 24);
+    assert_memory_equal(call->args, malloc_args, 24);
+    assert_int_equal(call->created, 0);
+    assert_true(call->end_ns >= call->start_ns && call->start_ns > 0);
+    assert_int_equal(call->tid, (uint32_t)getpid());
+    assert_string_equal(name_of(file, 1), "hipStreamCreateWithFlags");
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.created, 0x5555);
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, call->correlation_id + 1);
+    assert_true(rp_trace_file_header(file)->flags & RP_TRACE_HIP_CALLS);
+    rp_trace_file_close(file);
+}
+
+static void work_belongs_to_its_call(void **state)
+{
+    struct fake_queue *queue = create_queue();
+    const uint8_t args[64] = {0};
+    struct rp_trace_file *file;
+    struct call outer, inner;
+
+    (void)state;
+    submit_one(queue, 0); /* before any call: an identity of its own */
+    begin(&outer, LAUNCH, args, sizeof(args));
+    begin(&inner, MALLOC, args, 24);
+    submit_one(queue, 0);
+    end(&inner);
+    submit_one(queue, 0);
+    submit_one(queue, 0);
+    end(&outer);
+    submit_one(queue, 0);
+    fake_execute(queue, 5);
+    wait_something();
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_DISPATCH), 5);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 0)->u.dispatch.correlation_id, 1);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 1)->u.dispatch.correlation_id, 3);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 2)->u.dispatch.correlation_id, 2);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 3)->u.dispatch.correlation_id, 2);
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 4)->u.dispatch.correlation_id, 4);
+    assert_int_equal(nth(file, RP_REC_CALL, 0)->u.call.correlation_id, 3); /* ends first */
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 2);
+    rp_trace_file_close(file);
+    destroy_queue(queue);
+}
+
+/* Of each row of equal queries the first and the last, which counts those between. */
+static void polling_is_merged(void **state)
+{
+    const uint64_t one = 0x11, two = 0x22;
+    static const uint32_t merged[] = {0, 998, 0, 0, 0, 0};
+    static const uint64_t asked[] = {0x11, 0x11, 0x22, 0x22, 0x11};
+    struct rp_trace_file *file;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        make_call(QUERY, &one, sizeof(one));
+    make_call(QUERY, &two, sizeof(two));
+    make_call(QUERY, &two, sizeof(two));
+    make_call(SYNC, NULL, 0);
+    make_call(QUERY, &one, sizeof(one));
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_CALL), 6);
+    for (size_t i = 0, query = 0; i < 6; i++) {
+        const struct rp_rec_call *call = &nth(file, RP_REC_CALL, i)->u.call;
+
+        if (strcmp(name_of(file, i), "hipDeviceSynchronize") == 0) {
+            assert_int_equal(i, 4);
+            continue;
+        }
+        assert_int_equal(call->merged, merged[i]);
+        assert_memory_equal(call->args, &asked[query++], sizeof(asked[0]));
+    }
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 1000);
+    rp_trace_file_close(file);
+}
+
+static void an_unknown_runtime_is_said(void **state)
+{
+    const uint64_t args[3] = {0};
+
+    (void)state;
+    runtime_version = 80012345;
+    make_call(MALLOC, args, sizeof(args));
+    make_call(MALLOC, args, sizeof(args));
+    runtime_version = 70253211;
+    assert_int_equal(recorded(RP_REC_CALL), 0);
+    assert_true(header_now().flags & RP_TRACE_HIP_UNKNOWN);
+    assert_false(header_now().flags & RP_TRACE_HIP_CALLS);
+}
+
+static void other_reports_are_declined(void **state)
+{
+    struct rp_hip_trace_data data;
+
+    (void)state;
+    assert_int_not_equal(tracer(2, 0, NULL), 0); /* operations: HIP would profile all of them */
+    assert_int_not_equal(tracer(RP_HIP_DOMAIN_API, 1 << 20, &data), 0);
+    assert_int_not_equal(tracer(RP_HIP_DOMAIN_API, OPERATIONS + 1, &data), 0);
+    assert_int_equal(recorded(RP_REC_CALL), 0);
+}
+
+static void errno_is_kept(void **state)
+{
+    const uint64_t args[3] = {0};
+    struct call call;
+
+    (void)state;
+    errno = ENOTTY;
+    begin(&call, MALLOC, args, sizeof(args));
+    assert_int_equal(errno, ENOTTY);
+    end(&call);
+    assert_int_equal(errno, ENOTTY);
+}
+
+static void forked_child_is_silent(void **state)
+{
+    const uint64_t args[3] = {0};
+    int status;
+    pid_t child;
+
+    (void)state;
+    make_call(MALLOC, args, sizeof(args));
+    child = fork();
+    if (child == 0) {
+        make_call(MALLOC, args, sizeof(args));
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(recorded(RP_REC_CALL), 1);
+}
+
+enum { THREADS = 8, CALLS = 2000 };
+
+static void *caller(void *data)
+{
+    const uint64_t args[3] = {(uintptr_t)data};
+
+    for (int i = 0; i < CALLS; i++)
+        make_call(MALLOC, args, sizeof(args));
+    return NULL;
+}
+
+static void many_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    struct rp_trace_file *file;
+    const struct rp_record *records;
+    uint8_t *seen = calloc(THREADS * CALLS + 1, 1);
+    size_t count, calls = 0;
+
+    (void)state;
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, caller, (void *)i), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    file = read_trace();
+    records = rp_trace_file_records(file, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].kind != RP_REC_CALL)
+            continue;
+        calls++;
+        assert_true(records[i].u.call.correlation_id <= THREADS * CALLS);
+        assert_int_equal(seen[records[i].u.call.correlation_id]++, 0);
+    }
+    assert_int_equal(calls, THREADS * CALLS);
+    assert_true(versions_asked >= 1 && versions_asked <= THREADS + 1);
+    rp_trace_file_close(file);
+    free(seen);
+}
+
+static int load(void **state)
+{
+    tracer = NULL;
+    versions_asked = 0;
+    return tool_load(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(calls_are_recorded, load, tool_unload),
+        cmocka_unit_test_setup_teardown(work_belongs_to_its_call, load, tool_unload),
+        cmocka_unit_test_setup_teardown(polling_is_merged, load, tool_unload),
+        cmocka_unit_test_setup_teardown(an_unknown_runtime_is_said, load, tool_unload),
+        cmocka_unit_test_setup_teardown(other_reports_are_declined, load, tool_unload),
+        cmocka_unit_test_setup_teardown(errno_is_kept, load, tool_unload),
+        cmocka_unit_test_setup_teardown(forked_child_is_silent, load, tool_unload),
+        cmocka_unit_test_setup_teardown(many_threads, load, tool_unload),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
