@@ -18,6 +18,7 @@ struct rp_err;
 struct rp_profile;
 struct rp_dag_result;
 struct rp_roofline;
+struct rp_thread_traces;
 
 /** What was timed. */
 enum rp_measurement {
@@ -77,6 +78,12 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
  */
 int rp_report_dag_json(const struct rp_dag_result *dag, bool full, struct rp_buf *buf,
                        struct rp_err *err);
+/** thread_trace.json (docs/format/thread-trace.md). */
+int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_buf *buf,
+                                struct rp_err *err);
+/** The same for people. As rp_report_profile_term. */
+int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_term_style style,
+                                struct rp_buf *buf, struct rp_err *err);
 /** roofline.json (docs/format/roofline.md). */
 int rp_report_roofline_json(const struct rp_roofline *roofline, struct rp_buf *buf,
                             struct rp_err *err);

@@ -1,0 +1,447 @@
+#include "analysis/att/parts.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char folder_prefix[] = "ui_output_agent_";
+static const char stats_prefix[] = "stats_ui_output_agent_";
+
+/* --- which files --------------------------------------------------------------------------- */
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool has(const char *folder, const char *name)
+{
+    rp_autofree char *path = rp_path_join(folder, name);
+
+    return path && rp_path_exists(path);
+}
+
+static bool is_trace_folder(const char *path)
+{
+    return rp_path_is_dir(path) && (has(path, "code.json") || has(path, "filenames.json"));
+}
+
+static bool is_stats(const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(name, stats_prefix, sizeof stats_prefix - 1) == 0 && len > 4 &&
+           strcmp(name + len - 4, ".csv") == 0;
+}
+
+static int is_candidate(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, folder_prefix, sizeof folder_prefix - 1) == 0 ||
+           is_stats(entry->d_name);
+}
+
+bool rp_thread_trace_can_open(const char *path)
+{
+    struct dirent **entries;
+    int count;
+
+    if (!rp_path_is_dir(path))
+        return is_stats(name_of(path));
+    if (is_trace_folder(path))
+        return true;
+    count = scandir(path, &entries, is_candidate, alphasort);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    if (count >= 0)
+        free(entries);
+    return count > 0;
+}
+
+/* "…agent_5600_dispatch_12…" */
+static void identify(struct rp_thread_trace *trace)
+{
+    const char *agent = strstr(name_of(trace->path), "agent_");
+
+    trace->identified = agent && sscanf(agent, "agent_%" SCNu64 "_dispatch_%" SCNu64, &trace->agent,
+                                        &trace->dispatch) == 2;
+}
+
+/* --- one file ------------------------------------------------------------------------------ */
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* Bad input becomes a problem of the trace; everything else goes up. */
+static int forgive(struct rp_thread_trace *trace, const char *file, int rc, struct rp_err *err)
+{
+    if (rc >= 0 || err->code != RP_BAD_INPUT)
+        return rc;
+    if (!rp_att_problem(trace, true, file, "%s", err->text))
+        return out_of_memory(err);
+    *err = (struct rp_err)RP_ERR_INIT;
+    return 0;
+}
+
+/* 1 with the object, 0 when it is not there or damaged: then it is a problem. */
+static int load(struct rp_thread_trace *trace, const char *name, bool required, json_t **ret,
+                struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(trace->path, name), *text = NULL;
+    struct stat info;
+    int rc;
+
+    if (!path)
+        return out_of_memory(err);
+    if (stat(path, &info) < 0) {
+        if (required && !rp_att_problem(trace, false, name, "the file is not there"))
+            return out_of_memory(err);
+        return 0;
+    }
+    if (info.st_size > RP_ATT_MAX_FILE) {
+        if (!rp_att_problem(trace, false, name, "larger than %d MB: not read",
+                            RP_ATT_MAX_FILE >> 20))
+            return out_of_memory(err);
+        return 0;
+    }
+    text = rp_read_text(path, RP_ATT_MAX_FILE);
+    if (!text) {
+        if (!rp_att_problem(trace, true, name, "it cannot be read"))
+            return out_of_memory(err);
+        return 0;
+    }
+    rc = rp_att_json(text, strlen(text), ret, err);
+    return rc < 0 ? forgive(trace, name, rc, err) : 1;
+}
+
+static int read_listing(struct rp_thread_trace *trace, struct rp_att_build *build,
+                        struct rp_err *err)
+{
+    json_t *root = NULL;
+    int rc = load(trace, "code.json", true, &root, err);
+
+    if (rc > 0) {
+        rc = forgive(trace, "code.json", rp_att_read_code(root, trace, err), err);
+        build->has_lines = trace->instruction_count > 0;
+    }
+    json_decref(root);
+    return rc;
+}
+
+/* The stats CSV beside the folder stands in for a listing that is not there. */
+static int read_stats(struct rp_thread_trace *trace, const char *path, struct rp_err *err)
+{
+    rp_autofree char *text = rp_read_text(path, RP_ATT_MAX_FILE);
+    const char *name = name_of(path);
+
+    if (!text)
+        return rp_att_problem(trace, true, name, "it cannot be read") ? 0 : out_of_memory(err);
+    return forgive(trace, name, rp_att_read_stats(text, strlen(text), trace, err), err);
+}
+
+static int read_stats_beside(struct rp_thread_trace *trace, struct rp_err *err)
+{
+    rp_autofree char *folder = strdup(trace->path), *path = NULL;
+    char *slash;
+
+    if (!folder)
+        return out_of_memory(err);
+    slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    path = rp_format("%s/stats_%s.csv", slash ? folder : ".", name_of(trace->path));
+    if (!path)
+        return out_of_memory(err);
+    return rp_path_exists(path) ? read_stats(trace, path, err) : 0;
+}
+
+/* --- waves --------------------------------------------------------------------------------- */
+
+static int read_wave(const char *file, struct rp_att_build *build, struct rp_err *err)
+{
+    json_t *root = NULL;
+    int rc;
+
+    if (strchr(file, '/')) /* nothing outside of the folder is read */
+        return rp_att_problem(build->trace, true, "filenames.json", "%s is not a file name", file)
+                   ? 0
+                   : out_of_memory(err);
+    rc = load(build->trace, file, true, &root, err);
+    if (rc > 0)
+        rc = forgive(build->trace, file, rp_att_read_wave(root, build, err), err);
+    json_decref(root);
+    return rc;
+}
+
+/* {engine: {simd: {slot: {n: [file, begin, end]}}}}: the entries are at depth 4. */
+static int read_listed(const json_t *node, unsigned depth, struct rp_att_build *build,
+                       struct rp_err *err)
+{
+    const char *key;
+    json_t *child;
+    int rc = 0;
+
+    json_object_foreach((json_t *)(uintptr_t)node, key, child)
+    {
+        const char *file = json_string_value(json_array_get(child, 0));
+
+        if (depth < 4) {
+            rc = read_listed(child, depth + 1, build, err);
+        } else if (file) {
+            build->trace->listed_waves++;
+            rc = read_wave(file, build, err);
+        } else if (!rp_att_problem(build->trace, true, "filenames.json",
+                                   "an entry of a wave has no file name")) {
+            rc = out_of_memory(err);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int is_wave(const struct dirent *entry)
+{
+    unsigned numbers[4];
+    int end = 0;
+
+    return sscanf(entry->d_name, "se%u_sm%u_sl%u_wv%u.json%n", &numbers[0], &numbers[1],
+                  &numbers[2], &numbers[3], &end) == 4 &&
+           end > 0 && !entry->d_name[end];
+}
+
+/* Without a list of them: whatever is there. */
+static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
+{
+    struct dirent **entries;
+    int count = scandir(build->trace->path, &entries, is_wave, alphasort);
+    int rc = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (rc == 0)
+            rc = read_wave(entries[i]->d_name, build, err);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return rc;
+}
+
+static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)
+{
+    int64_t ip;
+    int rc = load(trace, "filenames.json", true, ret, err);
+
+    if (rc <= 0)
+        return rc;
+    if (rp_att_number(json_object_get(*ret, "gfxip"), &ip) && ip < 1000)
+        trace->gfx_ip = (uint32_t)ip;
+    trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
+                     !json_is_true(json_object_get(*ret, "thread_trace"));
+    return 0;
+}
+
+static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
+{
+    json_t *occupancy = NULL, *clocks = NULL;
+    const struct rp_att_kernel *kernel =
+        trace->kernel < trace->kernel_count ? &trace->kernels[trace->kernel] : NULL;
+    /* realtime.json is not written before the decoder of version 0.1.3. */
+    int rc = load(trace, "occupancy.json", !trace->sampled, &occupancy, err);
+
+    if (rc > 0)
+        rc = forgive(trace, "occupancy.json",
+                     rp_att_read_occupancy(occupancy, kernel ? kernel->symbol : NULL,
+                                           kernel ? kernel->name : NULL, trace, err),
+                     err);
+    json_decref(occupancy);
+    if (rc < 0)
+        return rc;
+    rc = load(trace, "realtime.json", false, &clocks, err);
+    if (rc > 0)
+        rc = forgive(trace, "realtime.json", rp_att_read_clocks(clocks, trace, err), err);
+    json_decref(clocks);
+    return rc;
+}
+
+/* --- a trace ------------------------------------------------------------------------------- */
+
+static void free_trace(struct rp_thread_trace *trace)
+{
+    for (size_t i = 0; i < trace->kernel_count; i++) {
+        free(trace->kernels[i].symbol);
+        free(trace->kernels[i].name);
+    }
+    for (size_t i = 0; i < trace->instruction_count; i++) {
+        free(trace->instructions[i].isa);
+        free(trace->instructions[i].source);
+    }
+    for (size_t i = 0; i < trace->problem_count; i++) {
+        free(trace->problems[i].file);
+        free(trace->problems[i].text);
+    }
+    free(trace->path);
+    free(trace->kernels);
+    free(trace->instructions);
+    free(trace->waves);
+    free(trace->engines);
+    free(trace->clocks);
+    free(trace->problems);
+}
+
+static int compare_problems(const void *a, const void *b)
+{
+    const struct rp_att_problem *l = a, *r = b;
+    int order = strcmp(l->file, r->file);
+
+    return order ? order : strcmp(l->text, r->text);
+}
+
+static int read_folder(struct rp_thread_trace *trace, struct rp_att_build *build,
+                       struct rp_err *err)
+{
+    json_t *manifest = NULL;
+    int rc = read_manifest(trace, &manifest, err);
+
+    if (rc == 0)
+        rc = read_listing(trace, build, err);
+    if (rc >= 0 && trace->instruction_count == 0)
+        rc = read_stats_beside(trace, err);
+    if (rc >= 0)
+        rc = rp_att_index(build, err);
+    if (rc >= 0)
+        rc = manifest ? read_listed(json_object_get(manifest, "wave_filenames"), 1, build, err)
+                      : read_unlisted(build, err);
+    json_decref(manifest);
+    if (rc >= 0)
+        rc = rp_att_finish(build, err);
+    return rc;
+}
+
+static int read_trace(const char *path, struct rp_thread_trace *trace, struct rp_err *err)
+{
+    rp_cleanup(rp_att_build_free) struct rp_att_build build = {.trace = trace};
+    bool folder = rp_path_is_dir(path);
+    int rc;
+
+    trace->path = strdup(path);
+    if (!trace->path)
+        return out_of_memory(err);
+    while (strlen(trace->path) > 1 && trace->path[strlen(trace->path) - 1] == '/')
+        trace->path[strlen(trace->path) - 1] = '\0';
+    identify(trace);
+    if (folder)
+        return read_folder(trace, &build, err);
+    rc = read_stats(trace, path, err);
+    if (rc >= 0)
+        rc = rp_att_index(&build, err);
+    return rc < 0 ? rc : rp_att_finish(&build, err);
+}
+
+/* Damage that leaves neither listing nor waves leaves nothing. */
+static int refuse_ruins(const struct rp_thread_trace *trace, struct rp_err *err)
+{
+    if (trace->instruction_count || trace->wave_count)
+        return 0;
+    for (size_t i = 0; i < trace->problem_count; i++)
+        if (trace->problems[i].damage)
+            return rp_fail(err, RP_BAD_INPUT, "%s: %s", trace->problems[i].file,
+                           trace->problems[i].text);
+    return 0;
+}
+
+static int add_trace(const char *path, struct rp_thread_traces *set, struct rp_err *err)
+{
+    struct rp_thread_trace trace = {0}, *grown;
+    int rc = read_trace(path, &trace, err);
+
+    if (rc >= 0)
+        rc = refuse_ruins(&trace, err);
+    if (rc >= 0 && rp_path_is_dir(path))
+        rc = read_optional(&trace, err);
+    if (rc >= 0) {
+        trace.completeness = rp_att_completeness(&trace);
+        if (trace.problem_count)
+            qsort(trace.problems, trace.problem_count, sizeof *trace.problems, compare_problems);
+        grown = realloc(set->traces, (set->count + 1) * sizeof *grown);
+        if (grown) {
+            set->traces = grown;
+            grown[set->count++] = trace;
+            return 0;
+        }
+        rc = out_of_memory(err);
+    }
+    free_trace(&trace);
+    return rp_wrap(err, "read thread trace %s", path);
+}
+
+/* --- a set --------------------------------------------------------------------------------- */
+
+static int compare_traces(const void *a, const void *b)
+{
+    const struct rp_thread_trace *l = a, *r = b;
+
+    if (l->dispatch != r->dispatch)
+        return l->dispatch < r->dispatch ? -1 : 1;
+    if (l->agent != r->agent)
+        return l->agent < r->agent ? -1 : 1;
+    return strcmp(l->path, r->path);
+}
+
+/* A folder stands for its CSV. */
+static bool stands_alone(const char *folder, const char *name)
+{
+    rp_autofree char *other = strdup(name + strlen("stats_"));
+
+    if (!other)
+        return false;
+    other[strlen(other) - strlen(".csv")] = '\0';
+    return !has(folder, other);
+}
+
+static int open_all(const char *path, struct rp_thread_traces *set, struct rp_err *err)
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, is_candidate, alphasort), rc = 0;
+
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *inner = rp_path_join(path, entries[i]->d_name);
+
+        if (rc == 0 && !inner)
+            rc = out_of_memory(err);
+        if (rc == 0 && (rp_path_is_dir(inner) || stands_alone(path, entries[i]->d_name)))
+            rc = add_trace(inner, set, err);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return rc;
+}
+
+int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err)
+{
+    int rc = !rp_path_is_dir(path) || is_trace_folder(path) ? add_trace(path, set, err)
+                                                            : open_all(path, set, err);
+
+    if (rc == 0 && set->count)
+        qsort(set->traces, set->count, sizeof *set->traces, compare_traces);
+    return rc;
+}
+
+void rp_thread_traces_free(struct rp_thread_traces *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        free_trace(&set->traces[i]);
+    free(set->traces);
+    *set = (struct rp_thread_traces){0};
+}
