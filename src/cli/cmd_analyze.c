@@ -10,7 +10,7 @@
 #include "cli/results.h"
 
 static const char help[] =
-    "usage: rocm-perf analyze [--json] [--full] [--roofline] [-o DIR]\n"
+    "usage: rocm-perf analyze [--json] [--full] [--roofline] [--thread-trace] [-o DIR]\n"
     "                         [--max-inferred PERCENT] TRACE...\n"
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
@@ -18,11 +18,15 @@ static const char help[] =
     "Where hardware counters were collected, says of each kernel how far it is from what the GPU\n"
     "can do. Counters may also be CSV files, or folders of them, of rocprofv3 and "
     "rocprof-compute.\n"
+    "Folders of decoded thread traces (ATT) say what the waves waited for, by instruction.\n"
     "\n"
     "  --json        print dag.json (schemas/dag.schema.json) instead of a summary\n"
     "  --full        with every kernel and copy and its slack\n"
     "  --roofline    print roofline.json (schemas/roofline.schema.json) instead\n"
-    "  -o DIR        also write DIR/dag.json and, where there are counters, DIR/roofline.json\n"
+    "  --thread-trace\n"
+    "                print thread_trace.json (schemas/thread_trace.schema.json) instead\n"
+    "  -o DIR        also write DIR/dag.json, DIR/roofline.json and DIR/thread_trace.json, as far\n"
+    "                as there is something to say\n"
     "  --max-inferred PERCENT\n"
     "                fail when more of the critical path's time rests on guessed dependencies\n"
     "  --help        this text\n"
@@ -38,7 +42,7 @@ static const char help[] =
     "used, 4 environment\n";
 
 struct options {
-    bool json, full, roofline;
+    bool json, full, roofline, thread_trace;
     const char *folder;
     bool gated;
     double max_inferred_percent;
@@ -93,6 +97,9 @@ static int take_option(int c, const char *word, struct options *ret)
     case 'r':
         ret->roofline = true;
         return 0;
+    case 't':
+        ret->thread_trace = true;
+        return 0;
     case 'o':
         ret->folder = word;
         return 0;
@@ -121,6 +128,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         {"json", no_argument, NULL, 'j'},
         {"full", no_argument, NULL, 'f'},
         {"roofline", no_argument, NULL, 'r'},
+        {"thread-trace", no_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
         {"arch", required_argument, NULL, 'a'},
         {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
@@ -142,9 +150,9 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             continue;
         return -1;
     }
-    if (ret->json && ret->roofline)
-        *ret_code = rp_cli_usage_error("analyze", "--json and --roofline print different results:"
-                                                  " choose one");
+    if (ret->json + ret->roofline + ret->thread_trace > 1)
+        *ret_code = rp_cli_usage_error("analyze", "--json, --roofline and --thread-trace print"
+                                                  " different results: choose one");
     else if (ret->full && !ret->json && !ret->folder)
         *ret_code = rp_cli_usage_error("analyze", "--full is about dag.json: add --json or -o DIR");
     else if (optind == argc)
@@ -170,14 +178,14 @@ static int gate(const struct options *options, double inferred_share)
     return rp_cli_error(&err);
 }
 
-/* --json and --roofline choose what is printed; neither of them: all of it, for people. */
-static struct rp_wish wish(const struct options *options, bool is_dag)
+/* --json, --roofline and --thread-trace choose what is printed; none of them: all, for people. */
+static struct rp_wish wish(const struct options *options, bool chosen)
 {
     struct rp_wish ret = {.folder = options->folder, .full = options->full};
 
-    if (is_dag ? options->json : options->roofline)
+    if (chosen)
         ret.print = RP_PRINT_JSON;
-    else if (!options->json && !options->roofline)
+    else if (!options->json && !options->roofline && !options->thread_trace)
         ret.print = RP_PRINT_TERM;
     return ret;
 }
@@ -186,19 +194,41 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
                        double *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
-    struct rp_wish for_dag = wish(options, true), for_roofline = wish(options, false);
+    struct rp_wish for_dag = wish(options, options->json);
+    struct rp_wish for_roofline = wish(options, options->roofline);
+    struct rp_wish for_waves = wish(options, options->thread_trace);
+    bool other = options->roofline || options->thread_trace;
     int rc = 0;
 
     for_dag.ret_inferred_share = ret_inferred;
-    if (in->store_count && (!options->roofline || options->folder || options->gated))
+    if (in->store_count && (!other || options->folder || options->gated))
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
         rc = rp_inputs_read_counters(in, options->roofline, err);
     if (rc == 0 && in->counters)
         rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
+    if (rc == 0 && in->waves.count)
+        rc = rp_result_thread_trace(in, &for_waves, text, err);
     if (rc == 0 && text->failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;
+}
+
+/* What was asked for and the files do not hold; 0 or an exit code. */
+static int check_inputs(const struct rp_inputs *in, const struct options *options)
+{
+    if (options->json && in->store_count == 0)
+        return rp_cli_usage_error("analyze",
+                                  "--json prints the graph of a rocpd trace, and there is"
+                                  " none; use %s",
+                                  in->waves.count ? "--thread-trace" : "--roofline");
+    if (options->gated && in->store_count == 0)
+        return rp_cli_usage_error("analyze", "--max-inferred is about the graph of a rocpd trace,"
+                                             " and there is none");
+    if (options->thread_trace && in->waves.count == 0)
+        return rp_cli_usage_error("analyze", "--thread-trace: no thread trace is among the files;"
+                                             " give a folder ui_output_agent_..._dispatch_...");
+    return 0;
 }
 
 int rp_cmd_analyze(int argc, char **argv)
@@ -214,13 +244,9 @@ int rp_cmd_analyze(int argc, char **argv)
         return code;
     if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);
-    if (options.json && in.store_count == 0)
-        return rp_cli_usage_error("analyze",
-                                  "--json prints the graph of a rocpd trace, and there is"
-                                  " none; use --roofline");
-    if (options.gated && in.store_count == 0)
-        return rp_cli_usage_error("analyze", "--max-inferred is about the graph of a rocpd trace,"
-                                             " and there is none");
+    code = check_inputs(&in, &options);
+    if (code != 0)
+        return code;
     if (put_results(&in, &options, &text, &inferred_share, &err) < 0)
         return rp_cli_error(&err);
     code = rp_cli_result(rp_buf_text(&text));

@@ -20,6 +20,7 @@ void rp_inputs_close(struct rp_inputs *in)
         rp_store_close(in->stores[i]);
     free(in->stores);
     rp_counters_free(in->counters);
+    rp_thread_traces_free(&in->waves);
     memset(in, 0, sizeof *in);
 }
 
@@ -36,21 +37,32 @@ int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct
     return result;
 }
 
+static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_counters *set = NULL;
+    int rc;
+
+    if (rp_thread_trace_can_open(path)) /* before counters, which may be any folder */
+        return rp_thread_trace_open(path, &in->waves, err);
+    if (rp_counters_can_open(path)) {
+        rc = rp_counters_open(path, &set, err);
+        return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
+    }
+    rc = rp_store_open(path, &in->stores[in->store_count], err);
+    in->store_count += rc == 0;
+    return rc;
+}
+
 int rp_inputs_open(char **paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
     in->stores = calloc(count, sizeof *in->stores);
     if (!in->stores)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        struct rp_counters *set = NULL;
-        bool is_csv = rp_counters_can_open(paths[i]);
-        int rc = is_csv ? rp_counters_open(paths[i], &set, err)
-                        : rp_store_open(paths[i], &in->stores[in->store_count], err);
-        if (rc == 0 && is_csv)
-            rc = rp_inputs_add_counters(in, set, err);
+        int rc = open_one(paths[i], in, err);
+
         if (rc < 0)
             return rc;
-        in->store_count += !is_csv;
     }
     return 0;
 }
@@ -135,5 +147,18 @@ int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_opti
         rp_roofline_free(&roofline);
     else
         *ret = roofline;
+    return rc;
+}
+
+int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish,
+                           struct rp_buf *text, struct rp_err *err)
+{
+    rp_autobuf json = {0};
+    int rc = rp_report_thread_trace_json(&in->waves, &json, err);
+
+    if (rc == 0)
+        rc = put_json(wish, "thread_trace.json", &json, text, err);
+    if (rc == 0 && wish->print == RP_PRINT_TERM)
+        rc = rp_report_thread_trace_term(&in->waves, rp_cli_style(), text, err);
     return rc;
 }

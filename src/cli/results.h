@@ -1,7 +1,7 @@
 /**
  * @file results.h
- * @brief From traces and counters to dag.json and roofline.json and their summaries: what
- *        `analyze` does with files and `profile` with its own runs.
+ * @brief From traces and counters to dag.json, roofline.json and thread_trace.json and their
+ * summaries: what `analyze` does with files and `profile` with its own runs.
  */
 #ifndef RP_CLI_RESULTS_H
 #define RP_CLI_RESULTS_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "rocm-perf/roofline.h"
+#include "rocm-perf/thread_trace.h"
 
 struct rp_buf;
 struct rp_counters;
@@ -21,6 +22,7 @@ struct rp_inputs {
     struct rp_store **stores;
     size_t store_count;
     struct rp_counters *counters; /**< NULL: none */
+    struct rp_thread_traces waves;
 };
 
 /** What a result is wanted for. */
@@ -53,5 +55,9 @@ int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct
 int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
                        const struct rp_wish *wish, struct rp_buf *text, struct rp_roofline *ret,
                        struct rp_err *err);
+
+/** Likewise, of the thread traces. */
+int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish,
+                           struct rp_buf *text, struct rp_err *err);
 
 #endif

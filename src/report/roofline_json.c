@@ -1,7 +1,4 @@
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,25 +8,12 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-/* The shortest text that reads back as the same number; whole numbers without a point. */
 static void put(struct rp_buf *buf, struct rp_quantity q)
 {
-    char room[40];
-
-    if (!q.known) {
+    if (q.known)
+        rp_text_json_number(buf, q.value);
+    else
         rp_buf_puts(buf, "null");
-        return;
-    }
-    if (q.value >= 0 && q.value < 9e15 && q.value == (double)(int64_t)q.value) {
-        rp_buf_printf(buf, "%" PRId64, (int64_t)q.value);
-        return;
-    }
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(room, sizeof room, "%.*g", digits, q.value);
-        if (strtod(room, NULL) == q.value)
-            break;
-    }
-    rp_buf_puts(buf, room);
 }
 
 static void key(struct rp_buf *buf, const char *name, struct rp_quantity q)

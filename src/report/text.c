@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint32_t replacement = 0xfffd;
@@ -221,4 +222,20 @@ void rp_text_json(struct rp_buf *buf, const char *text)
     }
     rp_buf_puts(buf, "\"");
     buf->failed |= clean.failed;
+}
+
+void rp_text_json_number(struct rp_buf *buf, double value)
+{
+    char room[40];
+
+    if (value >= 0 && value < 9e15 && value == (double)(int64_t)value) {
+        rp_buf_printf(buf, "%" PRId64, (int64_t)value);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(room, sizeof room, "%.*g", digits, value);
+        if (strtod(room, NULL) == value)
+            break;
+    }
+    rp_buf_puts(buf, room);
 }

@@ -28,6 +28,9 @@ size_t rp_text_cells(const char *text);
 /** Appends text as a JSON string, made valid UTF-8; NULL as null. */
 void rp_text_json(struct rp_buf *buf, const char *text);
 
+/** Appends the shortest text that reads back as the same number; whole numbers without a point. */
+void rp_text_json_number(struct rp_buf *buf, double value);
+
 /** A number as text, by value. */
 struct rp_text_number {
     char text[32];
