@@ -4,7 +4,8 @@
  *
  * A rocpd database is SQLite with the schema that rocprofv3 publishes (3.0.x): tables
  * `rocpd_<x>_<uuid>` and un-suffixed views. The writer makes schema 3.0.x; the reader finds what a
- * database has by its columns. All times are nanoseconds of one clock domain.
+ * database has by its columns, those of drafts of schema 4 included. All times are nanoseconds of
+ * one clock domain.
  *
  * Strings are UTF-8. The writer copies what it is given and replaces bytes that are not UTF-8 by
  * U+FFFD; a NULL string is stored as NULL. The reader's strings live until rp_store_close, are
@@ -238,7 +239,7 @@ int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
 /** Accepts NULL. */
 void rp_store_close(struct rp_store *store);
 
-/** "3.0.0" ... "3.0.5": the oldest version that has all of the columns found. */
+/** "3.0.0" ... "3.0.5", "4 (draft)": the oldest version that has all of the columns found. */
 const char *rp_store_schema(const struct rp_store *store);
 /** Value of a metadata tag (the first, in a merged database) or NULL. */
 const char *rp_store_metadata(const struct rp_store *store, const char *tag);

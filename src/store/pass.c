@@ -90,32 +90,126 @@ static int guid_of_relation(struct rp_store *s, enum rp_table table, const char 
 
 /* --- a pass over one relation ------------------------------------------------------------- */
 
+/*
+ * Where the columns of a relation are. In drafts of schema 4 an activity refers to a track, which
+ * says thread, agent, queue and stream, and to two timestamps.
+ */
+struct sources {
+    const char *relation;
+    sqlite3_stmt *columns, *track; /* without rows: for the names of their columns */
+    const char *tracks, *times;    /* relations; NULL: there are none */
+    bool join_track, join_start, join_end;
+};
+
+static bool has(sqlite3_stmt *columns, const char *name)
+{
+    return columns && rp_column_at(columns, name) >= 0;
+}
+
+/* The relation of another table that belongs to this one: the same process's, or the union. */
+static const char *partner(const struct rp_store *s, enum rp_table own, const char *relation,
+                           enum rp_table other)
+{
+    const struct rp_relations *r = &s->tables[other];
+    const char *suffix = relation + strlen(rp_table_name(own));
+
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->suffixed || strcmp(r->names[i] + strlen(rp_table_name(other)), suffix) == 0)
+            return r->names[i];
+    return NULL;
+}
+
+/* An expression for the column; false when the database does not have it. */
+static bool add_column(struct sources *from, enum rp_table table, const char *name,
+                       struct rp_buf *sql)
+{
+    bool is_start = strcmp(name, "start") == 0, is_end = strcmp(name, "end") == 0;
+
+    /* What was the name is the generic one in schema 4, and the user's own is the name. */
+    if (table == RP_TABLE_info_agent && has(from->columns, "generic_name") &&
+        strcmp(name, "name") == 0) {
+        rp_buf_puts(sql, "COALESCE(NULLIF(r.\"generic_name\", ''), r.\"name\")");
+    } else if (has(from->columns, name)) {
+        rp_buf_printf(sql, "r.\"%s\"", name);
+    } else if (has(from->columns, "track_id") && has(from->track, name)) {
+        rp_buf_printf(sql, "t.\"%s\"", name);
+        from->join_track = true;
+    } else if (is_start && from->times && has(from->columns, "start_id")) {
+        rp_buf_puts(sql, "b.\"value\"");
+        from->join_start = true;
+    } else if (is_end && from->times && has(from->columns, "end_id")) {
+        rp_buf_puts(sql, "e.\"value\"");
+        from->join_end = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void add_join(const struct sources *from, const char *relation, const char *alias,
+                     const char *key, struct rp_buf *sql)
+{
+    rp_buf_printf(sql, " LEFT JOIN \"%s\" AS %s ON %s.\"id\" = r.\"%s\"", relation, alias, alias,
+                  key);
+    if (has(from->columns, "guid"))
+        rp_buf_printf(sql, " AND %s.\"guid\" = r.\"guid\"", alias);
+}
+
 /* SELECT of exactly the wanted columns that exist. */
+static int write_select(struct rp_pass *pass, struct sources *from, struct rp_buf *sql,
+                        struct rp_err *err)
+{
+    int next = 0;
+
+    rp_buf_puts(sql, "SELECT ");
+    for (size_t i = 0; i < pass->column_count; i++) {
+        size_t before = sql->len;
+        if (next)
+            rp_buf_puts(sql, ", ");
+        pass->at[i] = -1;
+        if (add_column(from, pass->table, pass->columns[i], sql))
+            pass->at[i] = next++;
+        else if (!sql->failed)
+            sql->data[sql->len = before] = '\0';
+    }
+    pass->guid_at = has(from->columns, "guid") ? next : -1;
+    if (pass->guid_at >= 0)
+        rp_buf_printf(sql, "%sr.\"guid\"", next++ ? ", " : "");
+    rp_buf_printf(sql, "%s FROM \"%s\" AS r", next ? "" : "1", from->relation);
+    if (from->join_track)
+        add_join(from, from->tracks, "t", "track_id", sql);
+    if (from->join_start)
+        add_join(from, from->times, "b", "start_id", sql);
+    if (from->join_end)
+        add_join(from, from->times, "e", "end_id", sql);
+    return sql->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
+
 static int prepare_pass(struct rp_pass *pass, const char *relation, struct rp_err *err)
 {
-    rp_autostmt *all = NULL;
+    rp_autostmt *all = NULL, *track = NULL;
     rp_autobuf sql = {0};
-    int next = 0, result = rp_relation_columns(pass->store->db, relation, &all, err);
+    struct rp_store *s = pass->store;
+    struct sources from = {.relation = relation,
+                           .tracks = partner(s, pass->table, relation, RP_TABLE_track),
+                           .times = partner(s, pass->table, relation, RP_TABLE_timestamp)};
+    int result = rp_relation_columns(s->db, relation, &all, err);
 
     if (result < 0)
         return result;
     if (!all)
         return rp_fail(err, RP_BAD_INPUT, "table %s cannot be read: %s", rp_table_name(pass->table),
-                       sqlite3_errmsg(pass->store->db));
-    rp_buf_puts(&sql, "SELECT ");
-    for (size_t i = 0; i < pass->column_count; i++) {
-        pass->at[i] = rp_column_at(all, pass->columns[i]) < 0 ? -1 : next;
-        if (pass->at[i] >= 0)
-            rp_buf_printf(&sql, "%s\"%s\"", next++ ? ", " : "", pass->columns[i]);
-    }
-    pass->guid_at = rp_column_at(all, "guid") < 0 ? -1 : next;
-    if (pass->guid_at >= 0)
-        rp_buf_printf(&sql, "%s\"guid\"", next++ ? ", " : "");
-    rp_buf_printf(&sql, "%s FROM \"%s\"", next ? "" : "1", relation);
-    if (sql.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    result = sqlite3_prepare_v2(pass->store->db, sql.data, -1, &pass->stmt, NULL);
-    return result == SQLITE_OK ? 0 : rp_sql_fail(pass->store->db, result, err);
+                       sqlite3_errmsg(s->db));
+    if (from.tracks)
+        result = rp_relation_columns(s->db, from.tracks, &track, err);
+    from.columns = all;
+    from.track = track;
+    if (result == 0)
+        result = write_select(pass, &from, &sql, err);
+    if (result < 0)
+        return result;
+    result = sqlite3_prepare_v2(s->db, sql.data, -1, &pass->stmt, NULL);
+    return result == SQLITE_OK ? 0 : rp_sql_fail(s->db, result, err);
 }
 
 static int guid_of_row(struct rp_pass *pass, uint32_t *ret, struct rp_err *err)

@@ -144,6 +144,7 @@ static int detect(struct rp_store *s, struct rp_err *err)
         enum rp_table table;
         const char *column;
     } signs[] = {
+        {"4 (draft)", RP_TABLE_kernel_dispatch, "track_id"},
         {"3.0.5", RP_TABLE_pmc_event, "shader_array"},
         {"3.0.4", RP_TABLE_COUNT, NULL},
         {"3.0.3", RP_TABLE_pmc_event, "sample_id"},
@@ -162,18 +163,6 @@ static int detect(struct rp_store *s, struct rp_err *err)
         if (found)
             s->schema = signs[i].version;
     }
-    return result;
-}
-
-static int refuse_draft(struct rp_store *s, struct rp_err *err)
-{
-    bool has_track, has_agent;
-    int result = check_column(s, RP_TABLE_kernel_dispatch, "track_id", &has_track, err);
-
-    if (result == 0)
-        result = check_column(s, RP_TABLE_kernel_dispatch, "agent_id", &has_agent, err);
-    if (result == 0 && has_track && !has_agent)
-        result = rp_fail(err, RP_BAD_INPUT, "schema 4.1 draft is not supported yet");
     return result;
 }
 
@@ -204,8 +193,6 @@ int rp_relations_find(struct rp_store *s, struct rp_err *err)
         return result;
     if (!found)
         return rp_probe_other(s->db, err);
-    result = refuse_draft(s, err);
-    if (result == 0)
-        result = require_tables(s, err);
+    result = require_tables(s, err);
     return result < 0 ? result : detect(s, err);
 }

@@ -42,6 +42,7 @@ static const char *const table_names[] = {
 #undef COLUMN
 #undef REFER
     [RP_TABLE_hip_event] = "rocpd_hip_event",
+    [RP_TABLE_timestamp] = "rocpd_timestamp",
 };
 
 enum {

@@ -20,6 +20,7 @@ enum rp_table {
 #undef REFER
     RP_TABLE_WRITTEN_COUNT, /**< what follows came after 3.0.0: read, not written */
     RP_TABLE_hip_event = RP_TABLE_WRITTEN_COUNT,
+    RP_TABLE_timestamp, /**< draft of schema 4 */
     RP_TABLE_COUNT
 };
 
