@@ -35,6 +35,7 @@ struct sim {
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */
     uint64_t slices;         /**< of the last launch: exec/dispatch.h */
+    int64_t busy_ns;         /**< likewise: rp_dispatch_busy_ns */
     struct rp_fault fault;
 };
 

@@ -1,6 +1,8 @@
 /* Whatever the number of threads: the same memory, counts, modelled time and fault. */
 #include "kernels_test.h"
 
+#include <time.h>
+
 #include "arch/arch.h"
 #include "device/timing/model.h"
 
@@ -133,6 +135,35 @@ static void float_sums(void **state)
     for (int i = 0; i < N; i++)
         expected += args.in[i];
     assert_true(sum > expected * 0.999 && sum < expected * 1.001);
+}
+
+static int64_t process_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What a dispatch costs is the work of the busiest thread: neither nothing, when others have done
+ * it, nor the sum of all. */
+static void busy_time_is_one_threads(void **state)
+{
+    struct fixture *f = *state;
+    enum { N = 240 * SMALL };
+    struct {
+        float *in, *sum;
+        int n;
+    } args = {random_floats(f, N), sim_alloc(&f->sim, 7 * 4), N};
+    f->sim.budget = 20000;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        rp_exec_set_threads(threads);
+        rp_exec_set_help_after(0);
+        int64_t begin_ns = process_ns();
+        assert_int_equal(launch(f, "float_sum", N / 256, 256, &args, sizeof args), RP_RUN_DONE);
+        int64_t all_ns = process_ns() - begin_ns;
+        assert_in_range(f->sim.busy_ns, threads == 1 ? all_ns / 4 : 1, all_ns);
+    }
+    f->sim.budget = 0;
 }
 
 static void float_results(void **state)
@@ -436,10 +467,21 @@ static void clock_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(float_sums),   TEST(float_results),    TEST(own_atomics_seen), TEST(tickets),
-        TEST(uneven_work),  TEST(grid_barriers),    TEST(look_back),        TEST(spin_lock),
-        TEST(last_block),   TEST(first_fault),      TEST(all_resident),     TEST(released_sums),
-        TEST(clock_values), TEST(short_workgroups),
+        TEST(busy_time_is_one_threads),
+        TEST(float_sums),
+        TEST(float_results),
+        TEST(own_atomics_seen),
+        TEST(tickets),
+        TEST(uneven_work),
+        TEST(grid_barriers),
+        TEST(look_back),
+        TEST(spin_lock),
+        TEST(last_block),
+        TEST(first_fault),
+        TEST(all_resident),
+        TEST(released_sums),
+        TEST(clock_values),
+        TEST(short_workgroups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,11 +46,23 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
     d->hands[0]->share_left = d->budget / rp_exec_threads() + 1;
     d->outside = false;
     __atomic_store_n(&d->stop, 0, __ATOMIC_RELAXED);
+    int64_t begin_ns = d->timed ? rp_pool_thread_ns() : 0;
+    d->longest_ns = 0;
     rp_sched_work(d, d->hands[0]);
     __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
     rp_pool_withdraw(d);
+    if (d->timed) {
+        int64_t own_ns = rp_pool_thread_ns() - begin_ns;
+        d->busy_ns += own_ns > d->longest_ns ? own_ns : d->longest_ns;
+    }
+    d->timed = true;
     rp_wave_host_flush(d);
     return d->state;
+}
+
+int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
+{
+    return d->busy_ns;
 }
 
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)

@@ -116,6 +116,7 @@ struct rp_dispatch {
     enum rp_run_state state;
     uint64_t start_ticks; /**< device clock at the first run */
     bool started;
+    bool timed; /**< from its second run on: its processor time is measured */
     uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
     unsigned interrupt_count;          /**< changed in turn only */
 
@@ -158,7 +159,9 @@ struct rp_dispatch {
     struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;
-    unsigned helpers; /**< threads of the pool at work here; under the pool's lock */
+    int64_t longest_ns; /**< this run: processor time of a helper; under the pool's lock */
+    int64_t busy_ns;    /**< what rp_dispatch_busy_ns says */
+    unsigned helpers;   /**< threads of the pool at work here; under the pool's lock */
 };
 
 #endif

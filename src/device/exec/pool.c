@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #include "hand.h"
 #include "sched.h"
@@ -115,6 +116,13 @@ static struct rp_dispatch *wait_for_job(unsigned id)
     return d;
 }
 
+int64_t rp_pool_thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static void *helper(void *arg)
 {
     unsigned id = (unsigned)(uintptr_t)arg;
@@ -127,11 +135,16 @@ static void *helper(void *arg)
         d->helpers++;
         pthread_mutex_unlock(&pool.lock);
         struct rp_hand *hand = d->hands[id];
+        int64_t spent_ns = d->timed ? -rp_pool_thread_ns() : 0;
         if (!hand)
             hand = d->hands[id] = rp_hand_new(d);
         if (hand)
             rp_sched_work(d, hand);
+        if (d->timed)
+            spent_ns += rp_pool_thread_ns();
         pthread_mutex_lock(&pool.lock);
+        if (spent_ns > d->longest_ns) /* in one piece: a helper leaves when the run ends */
+            d->longest_ns = spent_ns;
         if (!--d->helpers)
             pthread_cond_broadcast(&pool.withdrawn);
         if (!hand) { /* out of memory: others will do it */

@@ -16,6 +16,9 @@ uint64_t rp_pool_help_after(void);
 /** Lets the pool's threads work on @p d until it is withdrawn. Called with d->lock held. */
 void rp_pool_post(struct rp_dispatch *d);
 
+/** Processor time of the calling thread. */
+int64_t rp_pool_thread_ns(void);
+
 /** Returns when no thread of the pool works on @p d any more; d->stop must be set. */
 void rp_pool_withdraw(struct rp_dispatch *d);
 

@@ -95,21 +95,20 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
     queue->start_ticks = earliest(queue);
     queue->waits_since_ns = 0;
     queue->waits_told = false;
-    queue->busy_since_ns = 0;
     return RP_CP_PROGRESS;
 }
 
-static int64_t clock_ns(clockid_t clock)
+static int64_t time_ns(void)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /** Says once if a dispatch does nothing but wait: perhaps for something that will never come. */
 static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
-    int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    int64_t now_ns = time_ns();
     if (!rp_dispatch_waits(queue->dispatch)) {
         queue->waits_since_ns = 0;
     } else if (!queue->waits_since_ns) {
@@ -127,11 +126,8 @@ static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 static void watch_running(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
     uint64_t kernel = current(queue)->dispatch.kernel_object;
-    int64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (!queue->busy_since_ns) {
-        queue->busy_since_ns = now_ns;
-    } else if (queue->busy_told != kernel && !queue->waits_told &&
-               now_ns - queue->busy_since_ns >= cp->patience_ns) {
+    if (queue->busy_told != kernel && !queue->waits_told &&
+        rp_dispatch_busy_ns(queue->dispatch) >= cp->patience_ns) {
         queue->busy_told = kernel;
         rp_fault_long(cp, kernel, rp_dispatch_counts(queue->dispatch));
     }

@@ -53,7 +53,6 @@ struct rp_cp_queue {
     struct rp_dispatch *dispatch;
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
     bool waits_told;        /**< of the running dispatch: that was reported */
-    int64_t busy_since_ns;  /**< processor time of the server when the dispatch got long; 0 = not */
     uint64_t busy_told;     /**< the kernel whose long run was reported last */
 };
 

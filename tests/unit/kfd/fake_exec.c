@@ -41,6 +41,12 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
+int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
+{
+    (void)d;
+    return fake_exec.busy_ns;
+}
+
 bool rp_dispatch_waits(const struct rp_dispatch *d)
 {
     (void)d;

@@ -11,6 +11,7 @@ struct fake_exec {
     unsigned turns;          /**< how many runs a dispatch takes */
     uint64_t ticks;          /**< modelled duration of every dispatch */
     bool waits;              /**< what rp_dispatch_waits says */
+    int64_t busy_ns;         /**< what rp_dispatch_busy_ns says */
     struct rp_counts counts; /**< of every dispatch */
     struct rp_fault fault;   /**< kind other than NONE: the last run faults */
     struct rp_launch launch; /**< the last one */

@@ -366,11 +366,17 @@ static void long_dispatches_are_mentioned(void **state)
     for (unsigned i = 0; i < 12; i++)
         step(b);
     fake_exec.waits = false;
+    b->cp.patience_ns = 10ll * 1000 * 1000 * 1000;
+    fake_exec.busy_ns = b->cp.patience_ns - 1;
+    submit_dispatch(b, NULL);
+    for (unsigned i = 0; i < 12; i++)
+        step(b);
+    fake_exec.busy_ns = b->cp.patience_ns; /* of any thread; this one has not worked at all */
     submit_dispatch(b, NULL);
     submit_dispatch(b, NULL); /* the same kernel: not again */
     for (unsigned i = 0; i < 24; i++)
         step(b);
-    assert_int_equal(b->queue.read_index, 3);
+    assert_int_equal(b->queue.read_index, 4);
     read_report(b, text, sizeof text);
     char *second = strchr(text, '\n');
     assert_non_null(second);
@@ -379,7 +385,7 @@ static void long_dispatches_are_mentioned(void **state)
                         "rocm-perf-device: GPU 3, kernel 0x5000: has waited for 0 seconds: all its "
                         "waves sleep or poll memory, until the host or another queue changes it");
     assert_string_equal(
-        second, "rocm-perf-device: GPU 3, kernel 0x5000: has been running for 0 seconds "
+        second, "rocm-perf-device: GPU 3, kernel 0x5000: has been running for 10 seconds "
                 "of processor time: 12 waves have ended, 3456 instructions were executed\n");
 }
 
