@@ -106,6 +106,48 @@ struct rp_dag_pair {
     int64_t gain_ns;   /**< of the makespan, if these two did not wait for each other */
 };
 
+/** What makes the times of a run others than those of the program alone. Bits. */
+enum rp_dag_disturbance {
+    RP_DAG_COUNTERS = 1,     /**< counters were collected: kernels run one after the other */
+    RP_DAG_THREAD_TRACE = 2, /**< instructions were traced */
+    RP_DAG_PC_SAMPLING = 4,  /**< program counters were sampled */
+    RP_DAG_DISTURBANCE_END = 8
+};
+
+/** "counters" ... of one bit. */
+const char *rp_dag_disturbance_name(unsigned bit);
+
+/** One process of the run. */
+struct rp_dag_process_fact {
+    const char *guid;
+    int64_t pid;
+    uint32_t machine;
+    bool rank_known;
+    int64_t rank;
+    unsigned disturbed; /**< enum rp_dag_disturbance */
+    /** Operations of GPUs were moved to begin no earlier than their calls, by at most this much. */
+    int64_t moved_ns;
+    bool clocks_apart;          /**< they begin too early by more than can be mended */
+    int64_t collective_wait_ns; /**< in collectives, for other ranks */
+};
+
+/** A machine, with what its clock was found to differ by from the first machine's. */
+struct rp_dag_machine {
+    const char *machine_id, *hostname; /**< "": not known */
+    int64_t offset_ns;      /**< its time less the first machine's at the first collective */
+    double drift;           /**< and how much more it gets each nanosecond */
+    int64_t uncertainty_ns; /**< collectives allow the offset to be wrong by that much */
+    uint64_t collectives;   /**< that say so; 0: the first machine */
+};
+
+/** A collective, by name: part of its time it only waits for other ranks. */
+struct rp_dag_collective {
+    const char *name;
+    uint64_t count;
+    int64_t time_ns, wait_ns;
+    bool wait_known; /**< false: the trace has one process only */
+};
+
 enum { RP_DAG_SLACK_BINS = 6, RP_DAG_NEAR_PATHS = 10 };
 
 /** Kernels and copies by their slack: more than the bin before allows, up to this one's bound. */
@@ -154,8 +196,10 @@ struct rp_dag_agent {
 struct rp_dag_mended {
     uint64_t negative_durations, zero_durations, never_ended, late_ends;
     uint64_t shortened_edges, dropped_edges; /**< dependencies that the recorded times contradict */
-    uint32_t unknown_costs; /**< blocking calls whose own cost no instance shows: taken as
-                               the cheapest other blocking call's, or 0 */
+    uint64_t concurrent_packets; /**< ran while the packet before them in their queue did */
+    uint64_t early_starts;       /**< operations that began before their calls */
+    uint32_t unknown_costs;      /**< blocking calls whose own cost no instance shows: taken as
+                                    the cheapest other blocking call's, or 0 */
 };
 
 enum { RP_DAG_CONCURRENCY = 9 };
@@ -183,6 +227,13 @@ struct rp_dag_result {
     int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
     struct rp_dag_pair *pairs;            /**< by gain, wait, names */
     size_t pair_count;
+    struct rp_dag_machine *machines;
+    size_t machine_count;
+    struct rp_dag_process_fact *processes;
+    size_t process_count;
+    unsigned disturbed;                    /**< enum rp_dag_disturbance, of any process */
+    struct rp_dag_collective *collectives; /**< by name */
+    size_t collective_count;
     int64_t epsilon_ns; /**< so little slack is as good as none */
     struct rp_dag_slack_bin slack_bins[RP_DAG_SLACK_BINS];
     struct rp_dag_critical *critical; /**< by near_ns, then name */

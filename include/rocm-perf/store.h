@@ -43,6 +43,13 @@ struct rp_row_process {
     uint32_t guid_index;
 };
 
+/** The machine that a process ran on. */
+struct rp_row_node {
+    int64_t id;
+    const char *machine_id, *hostname;
+    uint32_t guid_index;
+};
+
 struct rp_row_thread {
     int64_t tid;
     const char *name; /**< NULL = unknown */
@@ -256,6 +263,8 @@ const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index);
  * Return 0; RP_BAD_INPUT when the database is damaged, lacks a column that is needed, or holds a
  * text where a number belongs; RP_ENVIRONMENT when memory or the disk fails.
  */
+int rp_store_nodes(struct rp_store *s, const struct rp_row_node **ret, size_t *ret_count,
+                   struct rp_err *err);
 int rp_store_processes(struct rp_store *s, const struct rp_row_process **ret, size_t *ret_count,
                        struct rp_err *err);
 int rp_store_threads(struct rp_store *s, const struct rp_row_thread **ret, size_t *ret_count,

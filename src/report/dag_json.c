@@ -84,12 +84,14 @@ static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
 static void put_repairs(struct rp_buf *buf, const struct rp_dag_mended *m)
 {
     rp_buf_printf(buf,
-                  "  \"repairs\": {\"dropped_edges\": %" PRIu64 ", \"late_ends\": %" PRIu64
+                  "  \"repairs\": {\"concurrent_packets\": %" PRIu64 ", \"dropped_edges\": %" PRIu64
+                  ", \"early_starts\": %" PRIu64 ", \"late_ends\": %" PRIu64
                   ", \"negative_durations\": %" PRIu64 ", \"never_ended\": %" PRIu64
                   ", \"shortened_edges\": %" PRIu64 ", \"unknown_costs\": %" PRIu32
                   ", \"zero_durations\": %" PRIu64 "},\n",
-                  m->dropped_edges, m->late_ends, m->negative_durations, m->never_ended,
-                  m->shortened_edges, m->unknown_costs, m->zero_durations);
+                  m->concurrent_packets, m->dropped_edges, m->early_starts, m->late_ends,
+                  m->negative_durations, m->never_ended, m->shortened_edges, m->unknown_costs,
+                  m->zero_durations);
 }
 
 static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
@@ -113,7 +115,9 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
 int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
                        struct rp_err *err)
 {
-    rp_buf_printf(buf, "{\n  \"complete\": %s,\n", r->incomplete ? "false" : "true");
+    rp_buf_puts(buf, "{\n");
+    rp_dag_json_collectives(buf, r);
+    rp_buf_printf(buf, "  \"complete\": %s,\n", r->incomplete ? "false" : "true");
     put_path(buf, r);
     put_delays(buf, r);
     if (r->device) {
@@ -125,13 +129,16 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     }
     if (full)
         put_dispatches(buf, r);
+    rp_dag_json_disturbed(buf, r);
     put_grades(buf, r);
     rp_dag_json_idle(buf, r);
     rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n", r->kernel_span_ns);
     rp_dag_json_limits(buf, r);
+    rp_dag_json_machines(buf, r);
     rp_buf_printf(buf, "  \"makespan_ns\": %" PRId64 ",\n", r->makespan_ns);
     rp_dag_json_near(buf, r);
     rp_dag_json_overlap(buf, r);
+    rp_dag_json_processes(buf, r);
     put_repairs(buf, &r->mended);
     rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
     put_what_ifs(buf, r);

@@ -85,6 +85,86 @@ void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r)
     rp_buf_puts(buf, "],\n");
 }
 
+/* --- the run ------------------------------------------------------------------------------------
+ */
+
+void rp_dag_json_collectives(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"collectives\": [");
+    for (size_t i = 0; i < r->collective_count; i++) {
+        const struct rp_dag_collective *c = &r->collectives[i];
+        rp_buf_printf(buf, "%s\n    {\"count\": %" PRIu64 ", \"name\": ", comma(i), c->count);
+        rp_text_json(buf, c->name);
+        rp_buf_printf(buf, ", \"time_ns\": %" PRId64 ", \"wait_ns\": ", c->time_ns);
+        if (c->wait_known)
+            rp_buf_printf(buf, "%" PRId64 "}", c->wait_ns);
+        else
+            rp_buf_puts(buf, "null}");
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
+static void put_disturbances(struct rp_buf *buf, unsigned disturbed)
+{
+    bool any = false;
+
+    rp_buf_puts(buf, "[");
+    for (unsigned bit = 1; bit < RP_DAG_DISTURBANCE_END; bit *= 2)
+        if (disturbed & bit) {
+            rp_buf_printf(buf, "%s\"%s\"", any ? ", " : "", rp_dag_disturbance_name(bit));
+            any = true;
+        }
+    rp_buf_puts(buf, "]");
+}
+
+void rp_dag_json_disturbed(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"disturbed_by\": ");
+    put_disturbances(buf, r->disturbed);
+    rp_buf_puts(buf, ",\n");
+}
+
+void rp_dag_json_machines(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"machines\": [");
+    for (size_t i = 0; i < r->machine_count; i++) {
+        const struct rp_dag_machine *m = &r->machines[i];
+        rp_buf_printf(buf,
+                      "%s\n    {\"collectives\": %" PRIu64 ", \"drift_ppb\": %.3f, \"hostname\": ",
+                      comma(i), m->collectives, m->drift * 1e9);
+        rp_text_json(buf, m->hostname);
+        rp_buf_puts(buf, ", \"machine_id\": ");
+        rp_text_json(buf, m->machine_id);
+        rp_buf_printf(buf, ", \"offset_ns\": %" PRId64 ", \"uncertainty_ns\": %" PRId64 "}",
+                      m->offset_ns, m->uncertainty_ns);
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
+void rp_dag_json_processes(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    rp_buf_puts(buf, "  \"processes\": [");
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct rp_dag_process_fact *p = &r->processes[i];
+        rp_buf_printf(buf,
+                      "%s\n    {\"clocks_apart\": %s, \"collective_wait_ns\": %" PRId64
+                      ", \"disturbed_by\": ",
+                      comma(i), p->clocks_apart ? "true" : "false", p->collective_wait_ns);
+        put_disturbances(buf, p->disturbed);
+        rp_buf_puts(buf, ", \"guid\": ");
+        rp_text_json(buf, p->guid ? p->guid : "");
+        rp_buf_printf(buf,
+                      ", \"machine\": %" PRIu32 ", \"moved_ns\": %" PRId64 ", \"pid\": %" PRId64
+                      ", \"rank\": ",
+                      p->machine, p->moved_ns, p->pid);
+        if (p->rank_known)
+            rp_buf_printf(buf, "%" PRId64 "}", p->rank);
+        else
+            rp_buf_puts(buf, "null}");
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
 /* --- what comes next ----------------------------------------------------------------------------
  */
 

@@ -9,9 +9,13 @@ struct rp_dag_result;
 
 /** Nanoseconds by part, as an object. */
 void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns);
+void rp_dag_json_collectives(struct rp_buf *buf, const struct rp_dag_result *r);
+void rp_dag_json_disturbed(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r);
+void rp_dag_json_machines(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_near(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_overlap(struct rp_buf *buf, const struct rp_dag_result *r);
+void rp_dag_json_processes(struct rp_buf *buf, const struct rp_dag_result *r);
 
 #endif

@@ -159,6 +159,51 @@ static void put_guesses(const struct rp_page *page, const struct rp_dag_result *
                      percent(r->grade_path_ns[RP_DAG_INFERRED], r->makespan_ns).text);
 }
 
+static void put_disturbances(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    static const char *const texts[] = {
+        "counters were collected, which makes kernels run one after the other",
+        "instructions were traced, which slows kernels down",
+        "program counters were sampled, which slows kernels down",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (r->disturbed >> i & 1)
+            rp_page_text(page, RP_INK_YELLOW, 0, texts[i]);
+    if (r->disturbed)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "the times are not representative: record the program again without");
+}
+
+static void put_clocks(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    int64_t worst_ns = 0, moved_ns = 0;
+    size_t apart = 0;
+
+    for (size_t i = 0; i < r->machine_count; i++)
+        if (r->machines[i].uncertainty_ns > worst_ns)
+            worst_ns = r->machines[i].uncertainty_ns;
+    for (size_t i = 0; i < r->process_count; i++) {
+        apart += r->processes[i].clocks_apart;
+        if (r->processes[i].moved_ns > moved_ns)
+            moved_ns = r->processes[i].moved_ns;
+    }
+    if (r->machine_count > 1)
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "the clocks of %zu machines were put together by collectives, to %s ms or "
+                     "better",
+                     r->machine_count, ms(worst_ns).text);
+    if (moved_ns)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "kernels began before their calls: the clock of a GPU was put right by %s ms",
+                     ms(moved_ns).text);
+    if (apart)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "the clocks of GPU and host are far apart in %zu processes: dependencies "
+                     "between them are not to be trusted",
+                     apart);
+}
+
 static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
 {
     const struct rp_dag_mended *m = &r->mended;
@@ -167,6 +212,8 @@ static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
     if (r->incomplete)
         rp_page_text(page, RP_INK_YELLOW, 0,
                      "a trace was not closed in order: the end of the run may be missing");
+    put_disturbances(page, r);
+    put_clocks(page, r);
     put_guesses(page, r);
     if (times)
         rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",

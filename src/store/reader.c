@@ -101,6 +101,7 @@ const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index)
         return 0;                                                                                  \
     }
 
+DEFINE_ROWS(nodes, node, rp_row_node)
 DEFINE_ROWS(processes, process, rp_row_process)
 DEFINE_ROWS(threads, thread, rp_row_thread)
 DEFINE_ROWS(agents, agent, rp_row_agent)

@@ -190,6 +190,12 @@ static const struct rp_column pmc_event_columns[] = {
     {.name = "value", .kind = RP_KIND_REAL, AT(pmc_event, value), NEEDED},
 };
 
+static const struct rp_column node_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(node, id), NEEDED},
+    {.name = "machine_id", .kind = RP_KIND_TEXT, AT(node, machine_id)},
+    {.name = "hostname", .kind = RP_KIND_TEXT, AT(node, hostname)},
+};
+
 #define ROWS(r, cols)                                                                              \
     .columns = cols, .column_count = sizeof cols / sizeof cols[0],                                 \
     .row_bytes = sizeof(struct rp_row_##r), .guid_offset = offsetof(struct rp_row_##r, guid_index)
@@ -255,4 +261,8 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                            .what = "counter value",
                            .read_only = true,
                            ROWS(pmc_event, pmc_event_columns)},
+    [RP_ROWS_node] = {.table = RP_TABLE_info_node,
+                      .what = "node",
+                      .read_only = true,
+                      ROWS(node, node_columns)},
 };

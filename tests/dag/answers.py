@@ -218,6 +218,22 @@ class Answers:
         return {"epsilon_ns": epsilon, "histogram": self.histogram(slack), "by_symbol": symbols, "paths": paths}
 
 
+    # --- collectives -------------------------------------------------------------------------
+
+    def collective_waits(self):
+        """Per rank: time in collectives before the last rank had come."""
+        g, rounds, waits = self.g, {}, {}
+        for x in self.act:
+            if x[0] == "K" and x[3].startswith("nccl"):
+                nth = rounds.setdefault(x[1], [])
+                nth.append(x)
+        for together in zip(*rounds.values()):
+            last = max(g.t[x[7]] for x in together)
+            for x in together:
+                waits[str(x[1])] = waits.get(str(x[1]), 0) + last - g.t[x[7]]
+        return waits
+
+
 def answers(sim, end, prio):
     a = Answers(sim, end, prio)
-    return {"near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}
+    return {"collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}

@@ -110,6 +110,10 @@ def compare_answers(got, oracle, guids):
         yield f"true span {got['overlap']['true_span_ns']}: {oracle['true_span_ns']}"
     if not allowed and got["overlap"]["pairs"] != oracle["pairs"]:
         yield f"pairs {got['overlap']['pairs']}: {oracle['pairs']}"
+    waits = {str(guids.index(p["guid"])): p["collective_wait_ns"] for p in got["processes"] if len(guids) > 1}
+    if waits != oracle["collective_wait_ns"] and len(guids) > 1 and oracle["collective_wait_ns"] or \
+            sum(waits.values()) != sum(c["wait_ns"] or 0 for c in got["collectives"]):
+        yield f"waits in collectives {waits}: {oracle['collective_wait_ns']}"
     if not allowed:
         yield from compare_near_critical(got["near_critical"], oracle["near"])
     for agent in got["idle"]["agents"]:

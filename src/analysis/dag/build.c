@@ -48,7 +48,8 @@ struct walk {
     size_t next_loose;         /* of those that no call is known of */
     uint32_t parked;           /* activity: a collective that waits for the other ranks */
     enum rp_dag_grade grade;   /* of what follows from calls */
-    struct rp_dag_usual usual; /* where the grade is not better than partial */
+    bool guesses;              /* calls have no arguments: some waits are found by times */
+    struct rp_dag_usual usual; /* where waits are guessed */
     bool done;
 };
 
@@ -238,22 +239,25 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     const struct rp_dag_op *op = &w->process->ops[index];
     uint32_t a = add_activity(b, w, true, index), finish;
     struct rp_dag_activity *activity;
+    bool collective;
 
     if (b->failed)
         return false;
     packet_edges(b, w, call, op->stream, op->queue, op->start_ns);
-    if (w->grade > RP_DAG_DERIVED)
+    if (w->guesses)
         guess_wait(b, w, call, op);
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
     activity = &b->dag->activities[a];
     activity->start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, a);
-    if (b->trace->process_count > 1 && rp_dag_is_collective(b->trace->symbols[op->symbol])) {
+    collective = rp_dag_is_collective(b->trace->symbols[op->symbol]);
+    if (collective && b->trace->process_count > 1) {
         w->parked = a;
         return true;
     }
-    activity->duration =
-        rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+    /* Of one rank alone nobody knows how much of it is waiting for the others. */
+    activity->duration = rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION,
+                                     collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED, a);
     activity->finish = finish;
     packet_done(w, op->stream, op->queue, finish);
@@ -530,13 +534,14 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, uint16_t number,
                        .null_tail = RP_DAG_NONE,
                        .call_start = RP_DAG_NONE,
                        .parked = RP_DAG_NONE,
-                       .grade = !p->call_count ? RP_DAG_INFERRED
-                                : p->has_args  ? RP_DAG_DERIVED
-                                               : RP_DAG_PARTIAL};
+                       .guesses = !p->call_count || !p->has_args,
+                       .grade = !p->call_count                    ? RP_DAG_INFERRED
+                                : p->has_args && !p->clocks_apart ? RP_DAG_DERIVED
+                                                                  : RP_DAG_PARTIAL};
     rc = rp_dag_streams_find(p, &w->names, err);
     if (rc == 0)
         rc = find_events(w, err);
-    if (rc == 0 && w->grade > RP_DAG_DERIVED)
+    if (rc == 0 && w->guesses)
         rc = rp_dag_usual_find(p, &w->names, &w->usual, err);
     if (rc < 0)
         return rc;

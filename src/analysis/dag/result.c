@@ -6,13 +6,17 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "build.h"
+#include "clocks.h"
+#include "collectives.h"
 #include "idle.h"
 #include "limits.h"
+#include "machines.h"
 #include "names.h"
 #include "near.h"
 #include "overlap.h"
 #include "pairs.h"
 #include "scenario.h"
+#include "skew.h"
 
 /* Kernels whose speed-up is tried: the first on the path, then the first in total. */
 enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
@@ -259,6 +263,12 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* Most of its time it may wait for other ranks that are not in the trace: nothing to speed up. */
+static bool is_lone_collective(const struct rp_dag_trace *trace, uint32_t symbol)
+{
+    return trace->process_count == 1 && rp_dag_is_collective(trace->symbols[symbol]);
+}
+
 /* Kernels with their times, those that are tried first. Returns how many are. */
 static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_result *r,
                      struct total *totals)
@@ -270,7 +280,7 @@ static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_resul
     for (size_t i = 0; i < trace->process_count; i++)
         for (size_t k = 0; k < trace->processes[i].op_count; k++) {
             const struct rp_dag_op *op = &trace->processes[i].ops[k];
-            if (!op->is_copy)
+            if (!op->is_copy && !is_lone_collective(trace, op->symbol))
                 totals[op->symbol].total_ns += op->end_ns - op->start_ns;
         }
     for (size_t i = 0; i < r->share_count; i++)
@@ -336,6 +346,8 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         .late_ends = repairs->overlaps,
         .shortened_edges = repairs->clamped_edges,
         .dropped_edges = repairs->dropped_edges,
+        .concurrent_packets = repairs->concurrent,
+        .early_starts = repairs->early_starts,
         .unknown_costs = dag->delays.unknown_costs,
     };
     for (size_t e = 0; e < dag->graph.edge_count; e++)
@@ -362,6 +374,8 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_
         rc = put_what_ifs(dag, trace, r, err);
     if (rc == 0)
         rc = rp_dag_overlap(trace, dag->start_ns, dag->end_ns, r, err);
+    if (rc == 0)
+        rc = rp_dag_collectives(dag, trace, r, err);
     if (rc == 0)
         rc = rp_dag_idle(dag, trace, r, err);
     if (rc == 0)
@@ -430,6 +444,12 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp
     if (rc == 0)
         rc = refuse_twice(&trace, err);
     if (rc == 0)
+        rc = rp_dag_machines(&trace, &result, err);
+    if (rc == 0)
+        rc = rp_dag_mend_skew(&trace, &result, err);
+    if (rc == 0)
+        rc = rp_dag_clocks(&trace, &result, err);
+    if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
     if (rc == 0)
         rc = fill(&dag, &trace, &result, err);
@@ -453,6 +473,9 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->agents);
     free(result->idle_shares);
     free(result->critical);
+    free(result->machines);
+    free(result->processes);
+    free(result->collectives);
     for (size_t i = 0; i < RP_DAG_NEAR_PATHS; i++)
         free(result->near_paths[i].shares);
     memset(result, 0, sizeof *result);

@@ -74,7 +74,8 @@ struct rp_dag_process {
     int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
     bool has_args;
     const char *guid;
-    uint32_t machine; /**< processes on one machine have one clock */
+    uint32_t machine;  /**< processes on one machine have one clock */
+    bool clocks_apart; /**< operations begin before their calls by more than can be mended */
     struct rp_dag_source from;
 };
 
@@ -86,6 +87,8 @@ struct rp_dag_repairs {
     uint64_t overlaps;      /**< end after the start of the next packet of the queue: taken back */
     uint64_t clamped_edges; /**< a dependency that the times contradict: its delay made shorter */
     uint64_t dropped_edges; /**< contradicted altogether */
+    uint64_t concurrent;    /**< packets that ran while the one before them in their queue did */
+    uint64_t early_starts;  /**< operations that began before their calls */
 };
 
 struct rp_dag_trace {
