@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/target.h"
@@ -14,13 +15,33 @@ static const char *short_name(const char *product)
 
 void rp_cli_warn_about_target(const char *executable, enum rp_device device)
 {
-    const char *gfx, *product;
+    const char *gfx, *product, *wish = getenv("HSA_XNACK");
+    bool xnack = wish && strcmp(wish, "1") == 0; /* other values leave it as it is: off */
     char targets[256];
 
+    if (device != RP_DEVICE_SOFTWARE)
+        return;
     rp_device_software(&gfx, &product);
-    if (device == RP_DEVICE_SOFTWARE && rp_offload_lacks(executable, gfx, targets, sizeof targets))
+    switch (rp_offload_fit(executable, gfx, xnack, targets, sizeof targets)) {
+    case RP_OFFLOAD_FITS:
+        return;
+    case RP_OFFLOAD_OTHER_GPU:
         fprintf(stderr,
                 "rocm-perf: warning: %s has device code for %s only, but the software %s is "
                 "%s: its kernels cannot start; compile with --offload-arch=%s\n",
                 executable, targets, short_name(product), gfx, gfx);
+        return;
+    case RP_OFFLOAD_XNACK_ON:
+        fprintf(stderr,
+                "rocm-perf: warning: %s has device code for %s:xnack+ only, but XNACK is off: its "
+                "kernels cannot start; set HSA_XNACK=1 or compile with --offload-arch=%s\n",
+                executable, gfx, gfx);
+        return;
+    case RP_OFFLOAD_XNACK_OFF:
+        fprintf(stderr,
+                "rocm-perf: warning: %s has device code for %s:xnack- only, but XNACK is on: its "
+                "kernels cannot start; unset HSA_XNACK or compile with --offload-arch=%s\n",
+                executable, gfx, gfx);
+        return;
+    }
 }

@@ -326,6 +326,31 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
     return 0;
 }
 
+/** What the software device reads from the environment: refused here, before anything runs. */
+static int check_inherited(struct rp_err *err)
+{
+    static const struct {
+        const char *name;
+        long most;
+    } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256}, {"ROCM_PERF_DEVICE_GPUS", 8}};
+    const char *target = getenv("ROCM_PERF_DEVICE");
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *text = getenv(numbers[i].name);
+        char *end = NULL;
+        bool said = text && *text;
+        long value = said ? strtol(text, &end, 10) : 1;
+        if (said && (end == text || *end || value < 1 || value > numbers[i].most))
+            return rp_fail(err, RP_USAGE, "%s=%s: use a whole number from 1 to %ld, or unset it",
+                           numbers[i].name, text, numbers[i].most);
+    }
+    if (target && strcmp(target, "off") == 0)
+        return rp_fail(err, RP_USAGE,
+                       "ROCM_PERF_DEVICE=off: the software device is switched off; unset the "
+                       "variable, or use --device gpu");
+    return target ? check_software("ROCM_PERF_DEVICE=", target, err) : 0;
+}
+
 int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enum rp_device *ret,
                       struct rp_err *err)
 {
@@ -342,12 +367,9 @@ int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enu
                        env->private_root);
     if (device == RP_DEVICE_AUTO)
         device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
-    const char *inherited = getenv("ROCM_PERF_DEVICE");
-    if (device == RP_DEVICE_SOFTWARE && inherited) {
-        int rc = check_software("ROCM_PERF_DEVICE=", inherited, err);
-        if (rc < 0)
-            return rc;
-    }
+    int rc = device == RP_DEVICE_SOFTWARE ? check_inherited(err) : 0;
+    if (rc < 0)
+        return rc;
     if (device == RP_DEVICE_GPU && env->gpu_reason)
         return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
                        env->gpu_reason);

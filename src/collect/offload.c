@@ -20,7 +20,8 @@ enum { MAGIC_BYTES = sizeof magic - 1, ENTRY_BYTES = 24, MOST_ENTRIES = 256, NAM
 
 struct scan {
     const char *gfx;
-    bool suits;
+    bool suits;   /* whatever XNACK is */
+    bool on, off; /* there is code for the GPU with XNACK so */
     char *targets;
     size_t room, used;
 };
@@ -44,8 +45,13 @@ static void note_target(struct scan *s, const char *name)
     if (!gfx)
         return;
     snprintf(target, sizeof target, "%.*s", (int)strcspn(gfx, ":"), gfx);
-    if (strcmp(target, s->gfx) == 0)
-        s->suits = true;
+    if (strcmp(target, s->gfx) == 0) {
+        bool on = strstr(gfx, ":xnack+"), off = strstr(gfx, ":xnack-");
+
+        s->on |= on;
+        s->off |= off;
+        s->suits |= !on && !off;
+    }
     if (strstr(s->targets, target))
         return;
     int n = snprintf(s->targets + s->used, s->room - s->used, "%s%s", s->used ? ", " : "", target);
@@ -78,7 +84,8 @@ static void scan_bundle(struct scan *s, const uint8_t *at, size_t bytes)
     }
 }
 
-bool rp_offload_lacks(const char *path, const char *gfx, char *ret_targets, size_t room)
+enum rp_offload_fit rp_offload_fit(const char *path, const char *gfx, bool xnack, char *ret_targets,
+                                   size_t room)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     char targets[256] = "";
@@ -86,19 +93,21 @@ bool rp_offload_lacks(const char *path, const char *gfx, char *ret_targets, size
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
-        return false;
+        return RP_OFFLOAD_FITS;
     size_t bytes = (size_t)st.st_size;
     uint8_t *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (file == MAP_FAILED)
-        return false;
+        return RP_OFFLOAD_FITS;
     const uint8_t *at = file;
     while ((at = memmem(at, bytes - (size_t)(at - file), magic, MAGIC_BYTES))) {
         scan_bundle(&s, at, bytes - (size_t)(at - file));
         at += MAGIC_BYTES;
     }
     munmap(file, bytes);
-    if (s.suits || !s.used)
-        return false;
+    if (s.suits || !s.used || (xnack ? s.on : s.off))
+        return RP_OFFLOAD_FITS;
+    if (s.on || s.off)
+        return s.on ? RP_OFFLOAD_XNACK_ON : RP_OFFLOAD_XNACK_OFF;
     snprintf(ret_targets, room, "%s", targets);
-    return true;
+    return RP_OFFLOAD_OTHER_GPU;
 }

@@ -8,12 +8,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum rp_offload_fit {
+    RP_OFFLOAD_FITS,      /**< or nobody can tell: no bundles, compressed ones, no such file */
+    RP_OFFLOAD_OTHER_GPU, /**< none of the entries is for the GPU, generic, or SPIR-V */
+    RP_OFFLOAD_XNACK_ON,  /**< those for the GPU are xnack+ ones, and XNACK is off */
+    RP_OFFLOAD_XNACK_OFF, /**< those for the GPU are xnack- ones, and XNACK is on */
+};
+
 /**
- * Whether a program's device code is surely for other GPUs only: its code bundles can be read, and
- * none of their entries is for @p gfx ("gfx942"), for a generic target or for SPIR-V. Compressed
- * bundles, and files that cannot be read, give false.
- * @param ret_targets  written when true: the GPUs it is for, separated by ", "
+ * Whether a program's device code is surely for something else than @p gfx ("gfx942") with XNACK on
+ * or off.
+ * @param ret_targets  written with OTHER_GPU: the GPUs it is for, separated by ", "
  */
-bool rp_offload_lacks(const char *path, const char *gfx, char *ret_targets, size_t room);
+enum rp_offload_fit rp_offload_fit(const char *path, const char *gfx, bool xnack, char *ret_targets,
+                                   size_t room);
 
 #endif

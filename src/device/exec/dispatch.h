@@ -22,7 +22,7 @@
 struct rp_mem_lanes;
 struct rp_log;
 
-enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = 256 };
+enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = RP_EXEC_MOST_THREADS };
 
 /**
  * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus

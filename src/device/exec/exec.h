@@ -125,6 +125,11 @@ void rp_dispatch_free(struct rp_dispatch *d);
  */
 unsigned rp_exec_threads(void);
 
+enum { RP_EXEC_MOST_THREADS = 256 };
+
+/** What a value of that variable says; 0 = not a whole number from 1 to RP_EXEC_MOST_THREADS. */
+unsigned rp_exec_threads_of(const char *text);
+
 /** Changes it, between dispatches; at least 1. */
 void rp_exec_set_threads(unsigned count);
 

@@ -46,16 +46,20 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forget_parent);
 }
 
+unsigned rp_exec_threads_of(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end != text && !*end && n >= 1 && n <= RP_EXEC_MOST_THREADS ? (unsigned)n : 0;
+}
+
 static unsigned default_threads(void)
 {
     const char *text = getenv("ROCM_PERF_DEVICE_THREADS");
+    unsigned said = text ? rp_exec_threads_of(text) : 0;
     cpu_set_t cpus;
-    if (text && *text) {
-        char *end;
-        long n = strtol(text, &end, 10);
-        if (!*end && n >= 1)
-            return n < RP_HANDS ? (unsigned)n : RP_HANDS;
-    }
+    if (said)
+        return said;
     if (sched_getaffinity(0, sizeof cpus, &cpus) < 0)
         return 1;
     int n = CPU_COUNT(&cpus);

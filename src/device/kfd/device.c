@@ -47,12 +47,35 @@ __attribute__((constructor)) static void tell_wrong_choice(void)
             value, choices);
 }
 
+/** 0 = not such a number. */
+static unsigned gpu_count_of(const char *text)
+{
+    bool is = text[0] >= '1' && text[0] <= '0' + RP_GPU_LIMIT && !text[1];
+    return is ? (unsigned)(text[0] - '0') : 0;
+}
+
+/** Once a process, when the device is made: wrong numbers are left out of account. */
+static void tell_wrong_numbers(void)
+{
+    const char *threads = getenv("ROCM_PERF_DEVICE_THREADS");
+    const char *gpus = getenv("ROCM_PERF_DEVICE_GPUS");
+    if (threads && *threads && rp_exec_threads_of(threads) == 0)
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_THREADS=%s is not a whole number from 1 to %u: "
+                "using all processors\n",
+                threads, RP_EXEC_MOST_THREADS);
+    if (gpus && *gpus && gpu_count_of(gpus) == 0)
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_GPUS=%s is not a whole number from 1 to %u: "
+                "there is one GPU\n",
+                gpus, RP_GPU_LIMIT);
+}
+
 unsigned rp_device_gpu_count(void)
 {
     const char *value = getenv("ROCM_PERF_DEVICE_GPUS");
-    if (!value || value[0] < '1' || value[0] > '0' + RP_GPU_LIMIT || value[1])
-        return 1;
-    return (unsigned)(value[0] - '0');
+    unsigned count = value ? gpu_count_of(value) : 1;
+    return count ? count : 1;
 }
 
 struct rp_topology rp_device_topology(void)
@@ -251,6 +274,7 @@ static int device_make(struct rp_device **ret_device)
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;
         atexit(settle_at_exit);
+        tell_wrong_numbers();
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }

@@ -13,3 +13,24 @@ says err 'compile with --offload-arch=gfx942'
 rocm-perf hipcc --offload-arch=gfx90a --offload-arch=gfx942 "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -o both
 expect 0 rocm-perf run --device software ./both
 if grep -q 'device code' err; then fail 'warns about a program that runs'; fi
+# Code for the GPU with XNACK alone, or without.
+for xnack in + -; do
+    rocm-perf hipcc "--offload-arch=gfx942:xnack$xnack" "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -o "xnack$xnack"
+done
+expect 0 env HSA_XNACK=1 rocm-perf run --device software ./xnack+
+if grep -q 'device code' err; then fail 'warns about xnack+ with XNACK'; fi
+expect 0 rocm-perf run --device software ./xnack-
+if grep -q 'device code' err; then fail 'warns about xnack- without XNACK'; fi
+got=0
+rocm-perf run --device software ./xnack+ >out 2>err || got=$?
+[ "$got" != 0 ] || fail 'xnack+ code runs without XNACK'
+says err 'xnack+ has device code for gfx942:xnack+ only, but XNACK is off'
+says err 'set HSA_XNACK=1 or compile with --offload-arch=gfx942'
+expect 5 env HSA_XNACK=1 rocm-perf profile --device software --runs 1 ./xnack-
+says err 'xnack- has device code for gfx942:xnack- only, but XNACK is on'
+says err 'unset HSA_XNACK or compile with --offload-arch=gfx942'
+rocm-perf hipcc --offload-arch=gfx942:xnack+ --offload-arch=gfx942:xnack- "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -o both-xnack
+for value in 0 1; do
+    expect 0 env HSA_XNACK=$value rocm-perf run --device software ./both-xnack
+    if grep -q 'device code' err; then fail 'warns about a program for both'; fi
+done

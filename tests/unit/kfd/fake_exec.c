@@ -84,6 +84,12 @@ uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_co
     return fake_exec.ticks;
 }
 
+unsigned rp_exec_threads_of(const char *text)
+{
+    (void)text;
+    return 1;
+}
+
 unsigned rp_exec_threads(void)
 {
     return 1;

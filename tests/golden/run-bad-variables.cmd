@@ -1,0 +1,7 @@
+# exit 2
+export ROCM_PERF_DEVICE_THREADS=abc
+rocm-perf run --device software ./app
+export ROCM_PERF_DEVICE_THREADS=2 ROCM_PERF_DEVICE_GPUS=0
+rocm-perf run --device software ./app
+export ROCM_PERF_DEVICE_GPUS=2 ROCM_PERF_DEVICE=off
+rocm-perf run ./app
