@@ -61,6 +61,9 @@ struct rp_counters {
 /** Is it read here: a folder, or a file called *.csv? */
 bool rp_counters_can_open(const char *path);
 
+/** Does the folder, or one that lies in it, hold such files? */
+bool rp_counters_in(const char *folder);
+
 /**
  * Reads a CSV file or a folder of them: rocprofv3's counter_collection and kernel_trace,
  * rocprof-compute's pmc_perf.csv. Facts of the GPU come from agent_info.csv or sysinfo.csv beside.

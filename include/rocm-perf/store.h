@@ -122,7 +122,7 @@ struct rp_row_copy {
     const char *name; /**< "MEMORY_COPY_HOST_TO_DEVICE" ... */
     int64_t dst_agent_id, src_agent_id;
     int64_t dst_address, src_address;
-    int64_t bytes;
+    int64_t bytes; /**< -1: a CSV trace does not say */
     int64_t queue_id, stream_id, correlation_id;
     uint32_t guid_index;
 };
@@ -243,6 +243,15 @@ void rp_store_writer_abandon(struct rp_store_writer *w);
  *         table that every version has; RP_ENVIRONMENT when it cannot be read
  */
 int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
+/**
+ * Opens the CSV traces of one process: `<prefix>kernel_trace.csv`, `hip_api_trace.csv`,
+ * `memory_copy_trace.csv` and what else rocprofv3 put beside them, @p path being one of these
+ * three. CSV has neither arguments of calls nor sizes of copies (-1).
+ * @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT
+ */
+int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err);
+/** Is it such a file? All of one process have the same beginning of their paths. */
+bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Accepts NULL. */
 void rp_store_close(struct rp_store *store);
 

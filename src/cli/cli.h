@@ -16,6 +16,9 @@
 /** Prints "rocm-perf: message" and returns err->code. */
 int rp_cli_error(const struct rp_err *err);
 
+/** Prints a remark that changes no result. */
+void rp_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /** Prints a usage error for a command and returns RP_USAGE. */
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

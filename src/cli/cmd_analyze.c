@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/results.h"
+#include "rocm-perf/counters.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json] [--full] [--roofline] [--thread-trace] [-o DIR]\n"
@@ -15,6 +16,8 @@ static const char help[] =
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
     "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
+    "A trace may also be the CSV files of rocprofv3 (PREFIX_kernel_trace.csv and what lies beside\n"
+    "it), or a folder of databases or CSV files.\n"
     "Where hardware counters were collected, says of each kernel how far it is from what the GPU\n"
     "can do. Counters may also be CSV files, or folders of them, of rocprofv3 and "
     "rocprof-compute.\n"
@@ -205,7 +208,8 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
         rc = rp_inputs_read_counters(in, options->roofline, err);
-    if (rc == 0 && in->counters)
+    if (rc == 0 && in->counters &&
+        (in->counters->name_count || in->store_count == 0 || options->roofline))
         rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
     if (rc == 0 && in->waves.count)
         rc = rp_result_thread_trace(in, &for_waves, text, err);

@@ -28,6 +28,17 @@ int rp_cli_error(const struct rp_err *err)
     return (int)err->code;
 }
 
+void rp_cli_note(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fprintf(stderr, "rocm-perf: ");
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, "\n");
+    va_end(ap);
+}
+
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
 {
     va_list ap;

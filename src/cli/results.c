@@ -1,5 +1,8 @@
 #include "cli/results.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +21,10 @@ void rp_inputs_close(struct rp_inputs *in)
 {
     for (size_t i = 0; i < in->store_count; i++)
         rp_store_close(in->stores[i]);
+    for (size_t i = 0; i < in->store_count; i++)
+        free(in->csv_prefixes[i]);
     free(in->stores);
+    free(in->csv_prefixes);
     rp_counters_free(in->counters);
     rp_thread_traces_free(&in->waves);
     memset(in, 0, sizeof *in);
@@ -37,27 +43,139 @@ int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct
     return result;
 }
 
+/* Takes the store and the prefix, which may be NULL. */
+static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix, struct rp_err *err)
+{
+    size_t room = in->store_count + 1;
+    struct rp_store **stores = realloc(in->stores, room * sizeof *stores);
+    char **prefixes = NULL;
+
+    if (stores) {
+        in->stores = stores;
+        prefixes = realloc(in->csv_prefixes, room * sizeof *prefixes);
+    }
+    if (!prefixes) {
+        rp_store_close(store);
+        free(prefix);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    in->csv_prefixes = prefixes;
+    in->stores[in->store_count] = store;
+    in->csv_prefixes[in->store_count++] = prefix;
+    return 0;
+}
+
+/* CSV traces of one process are one trace, however many of them are given. */
+static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *store;
+    char *prefix;
+    int rc;
+
+    for (size_t i = 0; i < in->store_count; i++)
+        if (in->csv_prefixes[i] && strlen(in->csv_prefixes[i]) == prefix_len &&
+            strncmp(in->csv_prefixes[i], path, prefix_len) == 0)
+            return 0;
+    rc = rp_store_open_csv(path, &store, err);
+    if (rc < 0)
+        return rc;
+    prefix = strndup(path, prefix_len);
+    if (!prefix) {
+        rp_store_close(store);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    return add_store(in, store, prefix, err);
+}
+
+static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *store;
+    size_t prefix_len;
+    int rc;
+
+    if (rp_store_csv_prefix(path, &prefix_len))
+        return open_csv(path, prefix_len, in, err);
+    rc = rp_store_open(path, &store, err);
+    return rc < 0 ? rc : add_store(in, store, NULL, err);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), part = strlen(end);
+
+    return len >= part && strcmp(text + len - part, end) == 0;
+}
+
+/* Folders of rocprofv3: HOST/PID_results.db, pass_1/HOST/PID_results.db. */
+enum { FOLDER_DEPTH = 2 };
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, visible, versionsort), rc = 0;
+
+    if (count < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
+        size_t prefix_len;
+        if (rc == 0 && !path)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        else if (rc == 0 && rp_path_is_dir(path))
+            rc = depth ? open_traces_in(path, depth - 1, in, err) : 0;
+        else if (rc == 0 && (ends_with(path, ".db") || rp_store_csv_prefix(path, &prefix_len)))
+            rc = open_trace(path, in, err);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_counters *set;
+    int rc = rp_counters_open(path, &set, err);
+
+    return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
+}
+
+/* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
+static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    size_t before = in->store_count;
+    int rc = open_traces_in(path, FOLDER_DEPTH, in, err);
+
+    if (rc < 0)
+        return rc;
+    if (in->store_count == before)
+        return open_counters(path, in, err);
+    return rp_counters_in(path) ? open_counters(path, in, err) : 0;
+}
+
 static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
-    struct rp_counters *set = NULL;
+    size_t prefix_len;
     int rc;
 
     if (rp_thread_trace_can_open(path)) /* before counters, which may be any folder */
         return rp_thread_trace_open(path, &in->waves, err);
-    if (rp_counters_can_open(path)) {
-        rc = rp_counters_open(path, &set, err);
-        return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
-    }
-    rc = rp_store_open(path, &in->stores[in->store_count], err);
-    in->store_count += rc == 0;
-    return rc;
+    if (rp_path_is_dir(path))
+        return open_folder(path, in, err);
+    if (!rp_counters_can_open(path))
+        return open_trace(path, in, err);
+    if (!rp_store_csv_prefix(path, &prefix_len))
+        return open_counters(path, in, err);
+    rc = open_trace(path, in, err);
+    return rc == 0 && ends_with(path, "kernel_trace.csv") ? open_counters(path, in, err) : rc;
 }
 
 int rp_inputs_open(char **paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
-    in->stores = calloc(count, sizeof *in->stores);
-    if (!in->stores)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++) {
         int rc = open_one(paths[i], in, err);
 
@@ -69,7 +187,7 @@ int rp_inputs_open(char **paths, size_t count, struct rp_inputs *in, struct rp_e
 
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err)
 {
-    wanted |= in->counters != NULL;
+    wanted |= in->counters && in->counters->name_count;
     for (size_t i = 0; i < in->store_count; i++) {
         const struct rp_row_counter *rows;
         size_t count;
@@ -79,9 +197,14 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
             return rc;
         wanted |= count > 0;
     }
+    /* Of CSV traces the counters know already. */
     for (size_t i = 0; i < in->store_count && wanted; i++) {
         struct rp_counters *set;
-        int rc = rp_roofline_counters(in->stores[i], &set, err);
+        int rc;
+
+        if (in->csv_prefixes[i])
+            continue;
+        rc = rp_roofline_counters(in->stores[i], &set, err);
 
         if (rc == 0)
             rc = rp_inputs_add_counters(in, set, err);
@@ -109,13 +232,76 @@ static int put_json(const struct rp_wish *wish, const char *name, const struct r
     return rc;
 }
 
+/* Counters of one dispatch, the first that has any. */
+struct counted {
+    const struct rp_row_counter *rows;
+    size_t count;
+};
+
+static int first_counted(struct rp_store *store, struct counted *ret, struct rp_err *err)
+{
+    size_t count, n = 0;
+    int rc = rp_store_counters(store, &ret->rows, &count, err);
+
+    if (rc < 0)
+        return rc;
+    while (n < count && ret->rows[n].guid_index == ret->rows[0].guid_index &&
+           ret->rows[n].event_id == ret->rows[0].event_id)
+        n++;
+    ret->count = n;
+    return 0;
+}
+
+static bool same_counters(const struct counted *a, const struct counted *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->rows[i].name, b->rows[i].name) != 0)
+            return false;
+    return true;
+}
+
+/* The traces of one run: an application that was run again for other counters is not another rank.
+ * The first trace decides, the first without counters if there is one. */
+static int choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
+                      struct rp_err *err)
+{
+    rp_autofree struct counted *counted = calloc(in->store_count + 1, sizeof *counted);
+    size_t first = 0;
+
+    if (!counted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < in->store_count; i++) {
+        int rc = first_counted(in->stores[i], &counted[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    for (size_t i = in->store_count; i-- > 0;)
+        if (counted[i].count == 0)
+            first = i;
+    *ret_count = 0;
+    for (size_t i = 0; i < in->store_count; i++)
+        if (same_counters(&counted[i], &counted[first]))
+            ret[(*ret_count)++] = in->stores[i];
+    return 0;
+}
+
 int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
                   struct rp_err *err)
 {
     rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
     rp_autobuf json = {0};
-    int rc = rp_dag_analyze(in->stores, in->store_count, &dag, err);
+    rp_autofree struct rp_store **run = malloc((in->store_count + 1) * sizeof *run);
+    size_t count = 0;
+    int rc = run ? choose_run(in, run, &count, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
+    if (rc == 0)
+        rc = rp_dag_analyze(run, count, &dag, err);
+    if (rc == 0 && count < in->store_count)
+        rp_cli_note("%zu of %zu traces are of further runs that collected other counters: they are"
+                    " left out of the graph",
+                    in->store_count - count, in->store_count);
     if (rc == 0)
         rc = rp_report_dag_json(&dag, wish->full, &json, err);
     if (rc == 0)

@@ -21,6 +21,7 @@ struct rp_store;
 struct rp_inputs {
     struct rp_store **stores;
     size_t store_count;
+    char **csv_prefixes;          /**< per store: of the CSV files that it was made of, or NULL */
     struct rp_counters *counters; /**< NULL: none */
     struct rp_thread_traces waves;
 };

@@ -8,14 +8,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* What a column holds. */
 enum role {
@@ -350,22 +348,11 @@ static int read_text(struct rp_counters *set, const char *text, size_t len, stru
 static int read_file(struct rp_counters *set, const char *path, struct rp_err *err)
 {
     rp_autobuf text = {0};
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char chunk[65536];
-    ssize_t got = -1;
+    int result = rp_csv_load(path, &text, err);
 
-    if (fd < 0)
-        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT, errno,
-                             "read counters %s", path);
-    while ((got = read(fd, chunk, sizeof chunk)) > 0)
-        rp_buf_add(&text, chunk, (size_t)got);
-    if (got < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read counters %s", path);
-    if (text.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "read counters %s: out of memory", path);
-    if (read_text(set, rp_buf_text(&text), text.len, err) < 0)
-        return rp_wrap(err, "read counters %s", path);
-    return 0;
+    if (result == 0)
+        result = read_text(set, rp_buf_text(&text), text.len, err);
+    return result < 0 ? rp_wrap(err, "read counters %s", path) : 0;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -497,6 +484,36 @@ static int read_folder(const char *path, struct rp_counters **ret, struct rp_err
     }
     *ret = set;
     return 0;
+}
+
+static bool holds(const char *path, int depth);
+
+/* Is there an entry of the kind, or, with a depth, a folder that holds one? */
+static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth)
+{
+    struct dirent **names = NULL;
+    int count = scandir(path, &names, wanted, NULL);
+    bool found = count > 0 && depth < 0;
+
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *entry = depth < 0 || found ? NULL : rp_path_join(path, names[i]->d_name);
+        if (entry && rp_path_is_dir(entry))
+            found = holds(entry, depth);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return found;
+}
+
+static bool holds(const char *path, int depth)
+{
+    return any_entry(path, is_wanted, -1) || (depth > 0 && any_entry(path, is_folder, depth - 1));
+}
+
+bool rp_counters_in(const char *folder)
+{
+    return holds(folder, 2);
 }
 
 int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err)

@@ -1,9 +1,29 @@
 #include "store/csv.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+int rp_csv_load(const char *path, struct rp_buf *text, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char chunk[65536];
+    ssize_t got = -1;
+
+    if (fd < 0)
+        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT, errno,
+                             "cannot open it");
+    while ((got = read(fd, chunk, sizeof chunk)) > 0)
+        rp_buf_add(text, chunk, (size_t)got);
+    if (got < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read it");
+    return text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
 
 static int begin_field(struct rp_csv *csv, struct rp_err *err)
 {

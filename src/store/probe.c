@@ -39,6 +39,8 @@ static const struct {
     {"\"", 1, "text, perhaps CSV"},
 };
 
+#define REMEDY "record a trace with rocm-perf profile or rocprofv3 --output-format rocpd"
+
 static uint32_t be32(const unsigned char *at)
 {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -49,9 +51,10 @@ static int not_sqlite(const unsigned char *head, size_t len, struct rp_err *err)
     for (size_t i = 0; i < sizeof other_files / sizeof other_files[0]; i++)
         if (len >= other_files[i].len &&
             memcmp(head, other_files[i].bytes, other_files[i].len) == 0)
-            return rp_fail(err, RP_BAD_INPUT, "it is not an SQLite database (it looks like %s)",
+            return rp_fail(err, RP_BAD_INPUT,
+                           "it is not an SQLite database (it looks like %s); " REMEDY,
                            other_files[i].what);
-    return rp_fail(err, RP_BAD_INPUT, "it is not an SQLite database");
+    return rp_fail(err, RP_BAD_INPUT, "it is not an SQLite database; " REMEDY);
 }
 
 static bool log_has_data(const char *path)
@@ -205,12 +208,13 @@ int rp_probe_other(sqlite3 *db, struct rp_err *err)
     for (size_t i = 0; i < sizeof other_databases / sizeof other_databases[0]; i++) {
         sqlite3_bind_text(stmt, 1, other_databases[i].pattern, -1, SQLITE_STATIC);
         if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0)
-            return rp_fail(err, RP_BAD_INPUT, "it is not a rocpd trace but %s",
+            return rp_fail(err, RP_BAD_INPUT, "it is not a rocpd trace but %s; " REMEDY,
                            other_databases[i].what);
         sqlite3_reset(stmt);
     }
     sqlite3_bind_text(stmt, 1, "%", -1, SQLITE_STATIC);
     if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) > 0)
-        return rp_fail(err, RP_BAD_INPUT, "it is an SQLite database, but without rocpd tables");
-    return rp_fail(err, RP_BAD_INPUT, "it is an SQLite database without tables");
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it is an SQLite database, but without rocpd tables; " REMEDY);
+    return rp_fail(err, RP_BAD_INPUT, "it is an SQLite database without tables; " REMEDY);
 }

@@ -7,6 +7,17 @@
 
 #include <string.h>
 
+/* Rows may repeat a text through views, but not without end. */
+static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
+{
+    int result;
+
+    s->size_bytes = size_bytes;
+    s->text.limit_bytes = 8 * size_bytes + ((uint64_t)16 << 20);
+    result = rp_relations_find(s, err);
+    return result < 0 ? result : rp_load_metadata(s, err);
+}
+
 static int open_and_find(struct rp_store *s, struct rp_err *err)
 {
     struct rp_probe probe;
@@ -14,36 +25,61 @@ static int open_and_find(struct rp_store *s, struct rp_err *err)
 
     if (result == 0)
         result = rp_probe_open(s->path, &probe, &s->db, err);
-    if (result < 0)
-        return result;
-    s->size_bytes = probe.size_bytes;
-    /* Rows may repeat a text through views, but not without end. */
-    s->text.limit_bytes = 8 * probe.size_bytes + ((uint64_t)16 << 20);
-    result = rp_relations_find(s, err);
-    return result < 0 ? result : rp_load_metadata(s, err);
+    return result < 0 ? result : find_all(s, probe.size_bytes, err);
 }
 
-int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err)
+/* The processes number the guids. Takes the store. */
+static int begin(struct rp_store *s, int result, struct rp_store **ret, struct rp_err *err)
 {
-    struct rp_store *s = calloc(1, sizeof *s);
-    int result;
-
-    if (s)
-        s->path = strdup(path);
-    if (!s || !s->path) {
-        rp_store_close(s);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    result = open_and_find(s, err);
     if (result < 0)
-        result = rp_wrap(err, "read trace %s", path);
-    else /* the processes number the guids; this one wraps its own errors */
+        result = rp_wrap(err, "read trace %s", s->path);
+    else /* this one wraps its own errors */
         result = rp_load_rows(s, RP_ROWS_process, err);
     if (result < 0)
         rp_store_close(s);
     else
         *ret = s;
     return result;
+}
+
+static struct rp_store *new_store(const char *path, size_t path_len)
+{
+    struct rp_store *s = calloc(1, sizeof *s);
+
+    if (s && !(s->path = strndup(path, path_len))) {
+        free(s);
+        s = NULL;
+    }
+    return s;
+}
+
+int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err)
+{
+    struct rp_store *s = new_store(path, strlen(path));
+
+    return s ? begin(s, open_and_find(s, err), ret, err)
+             : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size_bytes,
+                   struct rp_store **ret, struct rp_err *err)
+{
+    struct rp_store *s = new_store(path, path_len);
+    int result;
+
+    if (!s) {
+        sqlite3_close(db);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    s->db = db;
+    while (path_len && strchr("/_", path[path_len - 1]))
+        path_len--;
+    s->text.limit_bytes = path_len + 1;
+    s->guids[0] = rp_text_add(&s->text, path, path_len);
+    s->guid_count = 1;
+    result =
+        s->guids[0] ? find_all(s, size_bytes, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return begin(s, result, ret, err);
 }
 
 void rp_store_close(struct rp_store *store)

@@ -62,6 +62,12 @@ struct rp_store {
     size_t metadata_count;     /**< pairs */
 };
 
+/* --- reader.c --- */
+
+/** A store of a database in memory, which it takes; its one process is called @p path, cut. */
+int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size_bytes,
+                   struct rp_store **ret, struct rp_err *err);
+
 /* --- relations.c --- */
 
 /** Finds the tables and the schema; fails when one that every version has is missing. */

@@ -1,0 +1,595 @@
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/store.h"
+#include "store/csv.h"
+#include "store/names.h"
+#include "store/reader.h"
+#include "store/sqlerr.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/*
+ * The CSV files that rocprofv3 writes for one process become a database in memory, so that there
+ * is one reader of traces. What CSV does not say: arguments of calls, sizes of copies, and which
+ * call made another; the last is found by their times.
+ */
+
+enum kind { KERNELS, COPIES, CALLS, AGENTS };
+
+static const struct {
+    const char *end; /* of the file's name */
+    enum kind kind;
+    bool is_trace; /* opens the process; the others only tell more of it */
+} files[] = {
+    {"kernel_trace.csv", KERNELS, true},  {"memory_copy_trace.csv", COPIES, true},
+    {"hip_api_trace.csv", CALLS, true},   {"hsa_api_trace.csv", CALLS, false},
+    {"rccl_api_trace.csv", CALLS, false}, {"marker_api_trace.csv", CALLS, false},
+    {"agent_info.csv", AGENTS, false},
+};
+
+enum { FILE_COUNT = sizeof files / sizeof files[0] };
+
+/* Header words of rocprofv3 6.4 to 7.x. */
+enum column {
+    AGENT,
+    QUEUE,
+    STREAM,
+    THREAD,
+    PROCESS,
+    DISPATCH,
+    KERNEL_NAME,
+    CORRELATION,
+    START,
+    END,
+    LDS,
+    SCRATCH,
+    VGPRS,
+    ACCUM_VGPRS,
+    SGPRS,
+    BLOCK_X,
+    BLOCK_Y,
+    BLOCK_Z,
+    GRID_X,
+    GRID_Y,
+    GRID_Z,
+    DIRECTION,
+    SOURCE,
+    DESTINATION,
+    DOMAIN,
+    FUNCTION,
+    NODE,
+    LOGICAL,
+    AGENT_TYPE,
+    NAME,
+    DEVICE,
+    COLUMN_COUNT
+};
+
+static const struct {
+    const char *word, *older; /* NULL: there was no other */
+} words[COLUMN_COUNT] = {
+    [AGENT] = {"Agent_Id", NULL},
+    [QUEUE] = {"Queue_Id", NULL},
+    [STREAM] = {"Stream_Id", NULL},
+    [THREAD] = {"Thread_Id", NULL},
+    [PROCESS] = {"Process_Id", NULL},
+    [DISPATCH] = {"Dispatch_Id", NULL},
+    [KERNEL_NAME] = {"Kernel_Name", NULL},
+    [CORRELATION] = {"Correlation_Id", NULL},
+    [START] = {"Start_Timestamp", NULL},
+    [END] = {"End_Timestamp", NULL},
+    [LDS] = {"LDS_Block_Size", "Group_Segment_Size"},
+    [SCRATCH] = {"Scratch_Size", "Private_Segment_Size"},
+    [VGPRS] = {"VGPR_Count", NULL},
+    [ACCUM_VGPRS] = {"Accum_VGPR_Count", NULL},
+    [SGPRS] = {"SGPR_Count", NULL},
+    [BLOCK_X] = {"Workgroup_Size_X", NULL},
+    [BLOCK_Y] = {"Workgroup_Size_Y", NULL},
+    [BLOCK_Z] = {"Workgroup_Size_Z", NULL},
+    [GRID_X] = {"Grid_Size_X", NULL},
+    [GRID_Y] = {"Grid_Size_Y", NULL},
+    [GRID_Z] = {"Grid_Size_Z", NULL},
+    [DIRECTION] = {"Direction", "Operation"},
+    [SOURCE] = {"Source_Agent_Id", NULL},
+    [DESTINATION] = {"Destination_Agent_Id", NULL},
+    [DOMAIN] = {"Domain", NULL},
+    [FUNCTION] = {"Function", NULL},
+    [NODE] = {"Node_Id", NULL},
+    [LOGICAL] = {"Logical_Node_Id", NULL},
+    [AGENT_TYPE] = {"Agent_Type", NULL},
+    [NAME] = {"Name", NULL},
+    [DEVICE] = {"Device_Id", NULL},
+};
+
+/* A call, until it is known which other made it. */
+struct call {
+    int64_t thread, start_ns, end_ns, correlation, parent;
+    int64_t name, domain; /* strings */
+};
+
+enum { STATEMENTS = 16 };
+
+struct loader {
+    sqlite3 *db;
+    struct {
+        const char *sql; /* its address tells it apart */
+        sqlite3_stmt *stmt;
+    } statements[STATEMENTS];
+    struct rp_names strings, kernels;
+    struct call *calls;
+    size_t call_count, call_room;
+    int64_t events, rows, process;
+    bool process_known;
+    /* of the file that is read */
+    struct rp_csv csv;
+    size_t at[COLUMN_COUNT]; /* from 1; 0: the file has no such column */
+};
+
+/* --- fields ------------------------------------------------------------------------------- */
+
+static const char *field(const struct loader *l, enum column column)
+{
+    return l->at[column] ? rp_csv_field(&l->csv, l->at[column] - 1) : "";
+}
+
+/* A whole number, perhaps behind a word: "Agent 2". An empty field is the given one. */
+static int number(const struct loader *l, enum column column, int64_t if_none, int64_t *ret,
+                  struct rp_err *err)
+{
+    const char *text = field(l, column), *digits = text;
+    char *end;
+
+    if (strncasecmp(text, "Agent ", 6) == 0)
+        digits += 6;
+    if (!*digits) {
+        *ret = if_none;
+        return 0;
+    }
+    errno = 0;
+    *ret = strtoll(digits, &end, 0);
+    if (*end || errno)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is no whole number: '%s'", l->csv.line,
+                       words[column].word, text);
+    return 0;
+}
+
+static int numbers(const struct loader *l, const enum column *columns, size_t count,
+                   int64_t if_none, int64_t *ret, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = number(l, columns[i], if_none, &ret[i], err);
+    return result;
+}
+
+/* A statement of ours, prepared when it is first needed. */
+static int statement(struct loader *l, const char *sql, sqlite3_stmt **ret, struct rp_err *err)
+{
+    size_t i = 0;
+    int result;
+
+    while (i < STATEMENTS && l->statements[i].sql && l->statements[i].sql != sql)
+        i++;
+    if (i == STATEMENTS)
+        return rp_fail(err, RP_ENVIRONMENT, "too many statements");
+    if (!l->statements[i].sql) {
+        result = sqlite3_prepare_v2(l->db, sql, -1, &l->statements[i].stmt, NULL);
+        if (result != SQLITE_OK)
+            return rp_sql_fail(l->db, result, err);
+        l->statements[i].sql = sql;
+    }
+    *ret = l->statements[i].stmt;
+    return 0;
+}
+
+/* INT64_MIN is NULL; the text comes behind the numbers. */
+static int run(struct loader *l, const char *sql, const int64_t *values, size_t count,
+               const char *text, struct rp_err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int result = statement(l, sql, &stmt, err), done;
+
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == INT64_MIN)
+            sqlite3_bind_null(stmt, (int)i + 1);
+        else
+            sqlite3_bind_int64(stmt, (int)i + 1, values[i]);
+    if (text)
+        sqlite3_bind_text(stmt, (int)count + 1, text, -1, SQLITE_STATIC);
+    done = sqlite3_step(stmt);
+    if (done != SQLITE_DONE)
+        result = rp_sql_fail(l->db, done, err);
+    sqlite3_reset(stmt);
+    return result;
+}
+
+static int string_id(struct loader *l, const char *text, int64_t *ret, struct rp_err *err)
+{
+    bool is_new = false;
+
+    *ret = rp_names_id(&l->strings, text, &is_new);
+    if (*ret == 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return is_new ? run(l, "INSERT INTO rocpd_string VALUES (?1, ?2)", ret, 1, text, err) : 0;
+}
+
+static int add_event(struct loader *l, int64_t call, int64_t parent, int64_t *ret,
+                     struct rp_err *err)
+{
+    const int64_t values[] = {++l->events, call, parent};
+
+    *ret = l->events;
+    return run(l, "INSERT INTO rocpd_event VALUES (?1, ?2, ?3)", values, 3, NULL, err);
+}
+
+static int add_times(const struct loader *l, int64_t ret[2], struct rp_err *err)
+{
+    static const enum column columns[] = {START, END};
+
+    return numbers(l, columns, 2, 0, ret, err);
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+static int kernel_id(struct loader *l, int64_t *ret, struct rp_err *err)
+{
+    static const enum column columns[] = {LDS, SCRATCH, SGPRS, VGPRS, ACCUM_VGPRS};
+    bool is_new = false;
+    int64_t values[6];
+    int result;
+
+    *ret = rp_names_id(&l->kernels, field(l, KERNEL_NAME), &is_new);
+    if (*ret == 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!is_new)
+        return 0;
+    values[0] = *ret;
+    result = numbers(l, columns, 5, INT64_MIN, values + 1, err);
+    return result < 0 ? result
+                      : run(l,
+                            "INSERT INTO rocpd_info_kernel_symbol (id, code_object_id,"
+                            " group_segment_size, private_segment_size, sgpr_count,"
+                            " arch_vgpr_count, accum_vgpr_count, kernel_name, display_name)"
+                            " VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+                            values, 6, field(l, KERNEL_NAME), err);
+}
+
+static int add_kernel(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {AGENT,   THREAD,  DISPATCH, STREAM, QUEUE,  SCRATCH, LDS,
+                                          BLOCK_X, BLOCK_Y, BLOCK_Z,  GRID_X, GRID_Y, GRID_Z};
+    int64_t values[18], correlation;
+    int result = kernel_id(l, &values[1], err);
+
+    values[0] = ++l->rows;
+    if (result == 0)
+        result = add_times(l, &values[2], err);
+    if (result == 0)
+        result = numbers(l, columns, 13, 0, &values[5], err);
+    if (result == 0)
+        result = number(l, CORRELATION, 0, &correlation, err);
+    if (result == 0)
+        result = add_event(l, correlation, 0, &values[4], err);
+    if (result < 0)
+        return result;
+    return run(l,
+               "INSERT INTO rocpd_kernel_dispatch (id, kernel_id, start, end, event_id,"
+               " agent_id, tid, dispatch_id, stream_id, queue_id, private_segment_size,"
+               " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z,"
+               " grid_size_x, grid_size_y, grid_size_z) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+               " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+               values, 18, NULL, err);
+}
+
+static int add_copy(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {STREAM, SOURCE, DESTINATION};
+    int64_t values[8], correlation;
+    int result = string_id(l, field(l, DIRECTION), &values[1], err);
+
+    values[0] = ++l->rows;
+    if (result == 0)
+        result = add_times(l, &values[2], err);
+    if (result == 0)
+        result = numbers(l, columns, 3, INT64_MIN, &values[5], err);
+    if (result == 0)
+        result = number(l, CORRELATION, 0, &correlation, err);
+    if (result == 0)
+        result = add_event(l, correlation, 0, &values[4], err);
+    if (result < 0)
+        return result;
+    return run(l,
+               "INSERT INTO rocpd_memory_copy (id, name_id, start, end, event_id,"
+               " stream_id, src_agent_id, dst_agent_id, size)"
+               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, -1)",
+               values, 8, NULL, err);
+}
+
+static int add_call(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {THREAD, START, END, CORRELATION};
+    struct call call = {0};
+    int64_t values[4];
+    int result = numbers(l, columns, 4, 0, values, err);
+
+    if (result == 0)
+        result = string_id(l, field(l, FUNCTION), &call.name, err);
+    if (result == 0 && l->at[PROCESS] && !l->process_known) {
+        result = number(l, PROCESS, 0, &l->process, err);
+        l->process_known = true;
+    }
+    if (result < 0)
+        return result;
+    if (l->call_count == l->call_room) {
+        size_t room = l->call_room ? l->call_room * 2 : 1024;
+        struct call *grown = realloc(l->calls, room * sizeof *grown);
+        if (!grown)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        l->calls = grown;
+        l->call_room = room;
+    }
+    call.thread = values[0];
+    call.start_ns = values[1];
+    call.end_ns = values[2];
+    call.correlation = values[3];
+    l->calls[l->call_count++] = call;
+    return 0;
+}
+
+static int add_agent(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {NODE, LOGICAL, DEVICE};
+    bool is_gpu = strcmp(field(l, AGENT_TYPE), "GPU") == 0;
+    int64_t values[3];
+    int result = numbers(l, columns, 3, 0, values, err);
+
+    return result < 0 ? result
+                      : run(l,
+                            is_gpu ? "INSERT INTO rocpd_info_agent VALUES"
+                                     " (?1, 'GPU', ?1, ?2, 0, ?3, ?4)"
+                                   : "INSERT INTO rocpd_info_agent VALUES"
+                                     " (?1, 'CPU', ?1, ?2, 0, ?3, ?4)",
+                            values, 3, field(l, NAME), err);
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static const enum column needed[][6] = {
+    [KERNELS] = {AGENT, QUEUE, KERNEL_NAME, CORRELATION, START, END},
+    [COPIES] = {DIRECTION, CORRELATION, START, END, SOURCE, DESTINATION},
+    [CALLS] = {THREAD, FUNCTION, CORRELATION, START, END, END},
+    [AGENTS] = {NODE, LOGICAL, AGENT_TYPE, NAME, NODE, NODE},
+};
+
+static int read_header(struct loader *l, enum kind kind, struct rp_err *err)
+{
+    memset(l->at, 0, sizeof l->at);
+    for (size_t i = 0; i < l->csv.count; i++)
+        for (size_t c = 0; c < COLUMN_COUNT; c++)
+            if (strcasecmp(rp_csv_field(&l->csv, i), words[c].word) == 0 ||
+                (words[c].older && strcasecmp(rp_csv_field(&l->csv, i), words[c].older) == 0))
+                l->at[c] = i + 1;
+    for (size_t i = 0; i < 6; i++)
+        if (!l->at[needed[kind][i]])
+            return rp_fail(err, RP_BAD_INPUT, "it has no column %s: is it of rocprofv3?",
+                           words[needed[kind][i]].word);
+    return 0;
+}
+
+static int read_rows(struct loader *l, enum kind kind, struct rp_err *err)
+{
+    static int (*const add[])(struct loader *, struct rp_err *) = {
+        [KERNELS] = add_kernel, [COPIES] = add_copy, [CALLS] = add_call, [AGENTS] = add_agent};
+    int result = rp_csv_next(&l->csv, err);
+    size_t fields = l->csv.count;
+
+    if (result == 0)
+        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
+    if (result > 0)
+        result = read_header(l, kind, err);
+    while (result >= 0 && (result = rp_csv_next(&l->csv, err)) > 0) {
+        if (l->csv.count != fields)
+            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu",
+                           l->csv.line, l->csv.count, fields);
+        result = add[kind](l, err);
+    }
+    return result;
+}
+
+static int read_file(struct loader *l, const char *path, enum kind kind, uint64_t *ret_bytes,
+                     struct rp_err *err)
+{
+    rp_autobuf text = {0};
+    int result = rp_csv_load(path, &text, err);
+
+    if (result < 0)
+        return rp_wrap(err, "read trace %s", path);
+    *ret_bytes += text.len;
+    l->csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
+    result = read_rows(l, kind, err);
+    rp_csv_free(&l->csv);
+    return result < 0 ? rp_wrap(err, "read trace %s", path) : 0;
+}
+
+/* --- nesting ------------------------------------------------------------------------------ */
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns) /* the outer one first */
+        return x->end_ns > y->end_ns ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    return by_thread_and_time(a, b);
+}
+
+/* The call of a thread during which another runs has made it. */
+static int find_parents(struct loader *l, struct rp_err *err)
+{
+    rp_autofree size_t *outer = malloc((l->call_count + 1) * sizeof *outer);
+    size_t depth = 0;
+
+    if (!outer)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (l->call_count)
+        qsort(l->calls, l->call_count, sizeof *l->calls, by_thread_and_time);
+    for (size_t i = 0; i < l->call_count; i++) {
+        struct call *call = &l->calls[i];
+        while (depth && (l->calls[outer[depth - 1]].thread != call->thread ||
+                         l->calls[outer[depth - 1]].end_ns <= call->start_ns))
+            depth--;
+        if (depth && call->end_ns <= l->calls[outer[depth - 1]].end_ns)
+            call->parent = l->calls[outer[depth - 1]].correlation;
+        outer[depth++] = i;
+    }
+    if (l->call_count)
+        qsort(l->calls, l->call_count, sizeof *l->calls, by_correlation);
+    return 0;
+}
+
+static int put_calls(struct loader *l, struct rp_err *err)
+{
+    int result = find_parents(l, err);
+
+    for (size_t i = 0; i < l->call_count && result == 0; i++) {
+        const struct call *c = &l->calls[i];
+        int64_t values[] = {(int64_t)i + 1, c->thread, c->start_ns, c->end_ns, c->name, 0};
+        result = add_event(l, c->correlation, c->parent, &values[5], err);
+        if (result == 0)
+            result = run(l, "INSERT INTO rocpd_region VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values, 6,
+                         NULL, err);
+    }
+    return result;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+/* The tables of rocpd, with the columns that CSV has values for. */
+static const char tables[] =
+    "CREATE TABLE rocpd_metadata (id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
+    "CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT);"
+    "CREATE TABLE rocpd_info_process (id INTEGER PRIMARY KEY, pid);"
+    "CREATE TABLE rocpd_info_agent (id INTEGER PRIMARY KEY, type, absolute_index,"
+    " logical_index, type_index, uuid, name);"
+    "CREATE TABLE rocpd_info_queue (id INTEGER PRIMARY KEY, name);"
+    "CREATE TABLE rocpd_info_kernel_symbol (id INTEGER PRIMARY KEY, code_object_id,"
+    " kernel_name TEXT, display_name TEXT, kernarg_segment_size, kernarg_segment_alignment,"
+    " group_segment_size, private_segment_size, sgpr_count, arch_vgpr_count, accum_vgpr_count);"
+    "CREATE TABLE rocpd_event (id INTEGER PRIMARY KEY, stack_id, parent_stack_id);"
+    "CREATE TABLE rocpd_region (id INTEGER PRIMARY KEY, tid, start, end, name_id,"
+    " event_id);"
+    "CREATE TABLE rocpd_kernel_dispatch (id INTEGER PRIMARY KEY, tid, agent_id,"
+    " kernel_id, dispatch_id, queue_id, stream_id, start, end, private_segment_size,"
+    " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x,"
+    " grid_size_y, grid_size_z, event_id);"
+    "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, start, end, name_id,"
+    " dst_agent_id, src_agent_id, size, stream_id, event_id);";
+
+/* How much of the path stands before the name that rocprofv3 gives each file; false: none. */
+static bool prefix_of(const char *path, size_t *ret)
+{
+    size_t len = strlen(path);
+
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        size_t end = strlen(files[i].end);
+        if (files[i].is_trace && len >= end && strcasecmp(path + len - end, files[i].end) == 0 &&
+            (len == end || strchr("/_", path[len - end - 1]))) {
+            *ret = len - end;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rp_store_csv_prefix(const char *path, size_t *ret_len)
+{
+    return prefix_of(path, ret_len);
+}
+
+static int put_process(struct loader *l, struct rp_err *err)
+{
+    const int64_t values[] = {1, l->process};
+
+    return run(l, "INSERT INTO rocpd_info_process VALUES (?1, ?2)", values, 2, NULL, err);
+}
+
+/* Queues and agents of the rows, as far as no other file told of them. */
+static const char rest[] =
+    "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch;"
+    "INSERT OR IGNORE INTO rocpd_info_agent SELECT DISTINCT agent_id, 'GPU', agent_id, agent_id,"
+    " 0, NULL, '' FROM rocpd_kernel_dispatch;";
+
+static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t *ret_bytes,
+                    struct rp_err *err)
+{
+    int result = rp_sql_exec(l->db, tables, err);
+
+    if (result == 0)
+        result = rp_sql_exec(l->db, "BEGIN", err);
+    for (size_t i = 0; i < FILE_COUNT && result == 0; i++) {
+        rp_autofree char *name = rp_format("%.*s%s", (int)prefix, path, files[i].end);
+        if (!name)
+            result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        else if (rp_path_exists(name))
+            result = read_file(l, name, files[i].kind, ret_bytes, err);
+    }
+    if (result == 0)
+        result = put_calls(l, err);
+    if (result == 0)
+        result = put_process(l, err);
+    if (result == 0)
+        result = rp_sql_exec(l->db, rest, err);
+    return result < 0 ? result : rp_sql_exec(l->db, "COMMIT", err);
+}
+
+static void end_load(struct loader *l)
+{
+    for (size_t i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(l->statements[i].stmt);
+    rp_names_free(&l->strings);
+    rp_names_free(&l->kernels);
+    free(l->calls);
+}
+
+int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err)
+{
+    struct loader l = {0};
+    size_t prefix;
+    uint64_t bytes = 0;
+    int result;
+
+    if (!prefix_of(path, &prefix))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "read trace %s: it is not called like a trace of rocprofv3", path);
+    result = sqlite3_open_v2(
+        ":memory:", &l.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    result = result == SQLITE_OK ? read_all(&l, path, prefix, &bytes, err)
+                                 : rp_sql_fail(l.db, result, err);
+    end_load(&l);
+    if (result < 0) {
+        sqlite3_close(l.db);
+        return result;
+    }
+    return rp_store_adopt(l.db, path, prefix, bytes, ret, err);
+}
