@@ -40,6 +40,7 @@ struct rp_provenance {
     uint64_t lost_records;      /**< that the tracer could not write */
     uint64_t lost_dispatches;   /**< whose times the tracer never got */
     uint64_t untraced_queues;   /**< processes with a queue that could not be traced */
+    uint64_t counter_passes;    /**< further runs that read hardware counters */
     int exit_status;            /**< of the program in the base run: 0..255; signals as 128 + n */
 
     /* The only parts that differ between two runs that behaved the same. */
@@ -56,6 +57,8 @@ struct rp_profile_report {
     enum rp_measurement measurement;
     const double *runtime_ms; /**< what stability was computed from, base run first */
     size_t runs;
+    const struct rp_roofline *roofline; /**< NULL: none */
+    const char *roofline_reason;        /**< why there is none; NULL: nobody asked for it */
     struct rp_provenance provenance;
 };
 

@@ -1,5 +1,7 @@
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +34,8 @@ static const char help[] =
     "  --gpus N       how many software MI300X there are, 1 to 8 (default 1)\n"
     "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"
+    "  --tracer T     auto: rocprofv3 on a GPU where there is one, else builtin (default);\n"
+    "                 rocprofv3; builtin: this program's own collector\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
     "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
     "  --quiet        print the runtime in milliseconds and nothing else; likewise\n"
@@ -39,12 +43,51 @@ static const char help[] =
     "  --version      print the version\n"
     "  --help         this text\n"
     "\n"
+    "more to find out, all of it kept in DIR:\n"
+    "  --roofline        hardware counters, in as many further runs as they need: FLOPs, bytes,\n"
+    "                    rates and what bounds each kernel (roofline.json)\n"
+    "  --focus-critical  which kernels the end-to-end time depends on (dag.json)\n"
+    "  --deep-analysis   both, and a thread trace of the kernel that took most time\n"
+    "  --pmc NAMES       further counters, separated by blanks or commas; may be repeated\n";
+
+static const char help_tail[] =
+    "\n"
     "PROGRAM's stdout is shown for the first run only. Results from the software MI300X say so:\n"
     "their times are modelled, not measured on hardware.\n"
     "\n"
     "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
     "  4 environment (no ROCm, no device, cannot write DIR), 5 PROGRAM failed, or none of its\n"
     "  kernels came to its end, 130 interrupted\n";
+
+static const struct word_option {
+    const char *name, *help;
+    size_t offset; /**< in rp_profile_options */
+    bool number;
+    uint64_t least, most;
+} thread_options[] = {
+#define NUMBER(member, option, least, most, help)                                                  \
+    {option, help, offsetof(struct rp_profile_options, threads.member), true, least, most},
+#define WORD(member, option, help)                                                                 \
+    {option, help, offsetof(struct rp_profile_options, threads.member), false, 0, 0},
+#include "collect/thread_trace.def"
+#undef NUMBER
+#undef WORD
+};
+enum { THREAD_OPTIONS = sizeof thread_options / sizeof *thread_options };
+
+static int show_help(void)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, help);
+    rp_buf_puts(&text, "\nof the thread trace, as rocprofv3 knows them:\n");
+    for (size_t i = 0; i < THREAD_OPTIONS; i++)
+        rp_buf_printf(&text, "  --%-24s %s\n", thread_options[i].name, thread_options[i].help);
+    rp_buf_printf(&text, "  --%-24s %s\n", "att-serialize-all",
+                  "all kernels one after the other, not only the traced ones");
+    rp_buf_puts(&text, help_tail);
+    return rp_cli_help(rp_buf_text(&text));
+}
 
 static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
 {
@@ -68,8 +111,62 @@ enum option_key {
     KEY_JSON,
     KEY_QUIET,
     KEY_DEBUG,
-    KEY_VERSION
+    KEY_VERSION,
+    KEY_TRACER,
+    KEY_ROOFLINE,
+    KEY_CRITICAL,
+    KEY_DEEP,
+    KEY_PMC,
+    KEY_SERIALIZE,
+    KEY_THREADS_FIRST /**< and on: thread_options */
 };
+
+/* "0x" begins a hexadecimal number, as rocprofv3 reads them; "010" is ten for it and refused. */
+static int parse_number(const struct word_option *option, const char *word, struct rp_err *err)
+{
+    bool hex = strncmp(word, "0x", 2) == 0;
+    const char *digits = hex ? word + 2 : word;
+    unsigned long long value;
+    char *end;
+
+    errno = 0;
+    value = strtoull(digits, &end, hex ? 16 : 10);
+    if (errno || !isxdigit((unsigned char)*digits) || *end || (!hex && *word == '0' && word[1]) ||
+        value < option->least || value > option->most)
+        return rp_fail(err, RP_USAGE, "--%s %s: use a number from %" PRIu64 " to %" PRIu64,
+                       option->name, word, option->least, option->most);
+    return 0;
+}
+
+static int take_thread_option(size_t at, struct rp_profile_options *options, struct rp_err *err)
+{
+    const struct word_option *option = &thread_options[at];
+    int rc = 0;
+
+    if (option->number)
+        rc = parse_number(option, optarg, err);
+    else if (!*optarg)
+        rc = rp_fail(err, RP_USAGE, "--%s needs a value", option->name);
+    if (rc == 0)
+        memcpy((char *)options + option->offset, &optarg, sizeof optarg);
+    return rc;
+}
+
+/* Writes into the argument: the names stay where they are. */
+static int take_counters(char *word, struct rp_profile_options *options, struct rp_err *err)
+{
+    char *state = NULL;
+    size_t before = options->counter_count;
+
+    for (char *name = strtok_r(word, ", ", &state); name; name = strtok_r(NULL, ", ", &state)) {
+        if (options->counter_count == RP_MAX_PMC)
+            return rp_fail(err, RP_USAGE, "--pmc: more than %d counters", RP_MAX_PMC);
+        options->counters[options->counter_count++] = name;
+    }
+    if (options->counter_count == before)
+        return rp_fail(err, RP_USAGE, "--pmc needs the name of a counter");
+    return 0;
+}
 
 static int take_option(int key, struct rp_profile_options *options, struct rp_err *err)
 {
@@ -94,38 +191,94 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
     case KEY_DEBUG:
         options->debug = true;
         return 0;
+    case KEY_TRACER:
+        return rp_tracer_parse(optarg, &options->tracer, err);
+    case KEY_ROOFLINE:
+        options->roofline = true;
+        return 0;
+    case KEY_CRITICAL:
+        options->focus_critical = true;
+        return 0;
+    case KEY_DEEP:
+        options->deep_analysis = true;
+        return 0;
+    case KEY_PMC:
+        return take_counters(optarg, options, err);
+    case KEY_SERIALIZE:
+        options->threads.serialize_all = true;
+        return 0;
     case 'o':
         options->out_dir = optarg;
         return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs a folder");
     default:
+        if (key >= KEY_THREADS_FIRST && key < KEY_THREADS_FIRST + THREAD_OPTIONS)
+            return take_thread_option((size_t)(key - KEY_THREADS_FIRST), options, err);
         return rp_fail(err, RP_USAGE, "unknown option");
     }
+}
+
+static const struct option plain_options[] = {
+    {"runs", required_argument, NULL, KEY_RUNS},
+    {"device", required_argument, NULL, KEY_DEVICE},
+    {"threads", required_argument, NULL, KEY_THREADS},
+    {"gpus", required_argument, NULL, KEY_GPUS},
+    {"no-rocprof", no_argument, NULL, KEY_WALL},
+    {"json", no_argument, NULL, KEY_JSON},
+    {"quiet", no_argument, NULL, KEY_QUIET},
+    {"debug", no_argument, NULL, KEY_DEBUG},
+    {"version", no_argument, NULL, KEY_VERSION},
+    {"tracer", required_argument, NULL, KEY_TRACER},
+    {"roofline", no_argument, NULL, KEY_ROOFLINE},
+    {"focus-critical", no_argument, NULL, KEY_CRITICAL},
+    {"deep-analysis", no_argument, NULL, KEY_DEEP},
+    {"pmc", required_argument, NULL, KEY_PMC},
+    {"att-serialize-all", no_argument, NULL, KEY_SERIALIZE},
+    {"help", no_argument, NULL, 'h'},
+};
+enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
+
+/* What does not go together; NULL: it does. */
+static const char *conflict(const struct rp_profile_options *options)
+{
+    const struct rp_thread_trace_options *threads = &options->threads;
+    bool thread_option = threads->serialize_all;
+
+    for (size_t i = 0; i < THREAD_OPTIONS; i++) {
+        const char *word;
+
+        memcpy(&word, (const char *)options + thread_options[i].offset, sizeof word);
+        thread_option |= word != NULL;
+    }
+    if (options->json && options->quiet)
+        return "--json and --quiet exclude each other";
+    if (options->wallclock && options->tracer != RP_TRACER_AUTO)
+        return "--no-rocprof traces nothing: leave out --tracer";
+    if (options->wallclock && (options->roofline || options->focus_critical ||
+                               options->deep_analysis || options->counter_count))
+        return "--no-rocprof traces nothing: --roofline, --focus-critical, --deep-analysis and"
+               " --pmc need a trace";
+    if (thread_option && !options->deep_analysis)
+        return "options of the thread trace need --deep-analysis";
+    if (threads->activity_period && (threads->counters || threads->counter_period))
+        return "--att-activity excludes --att-perfcounters and --att-perfcounter-ctrl";
+    return NULL;
 }
 
 /* @return 0 to go on; 1 when *ret_code is the exit code */
 static int parse(int argc, char **argv, struct rp_profile_options *options, int *ret_code)
 {
-    static const struct option table[] = {
-        {"runs", required_argument, NULL, KEY_RUNS},
-        {"device", required_argument, NULL, KEY_DEVICE},
-        {"threads", required_argument, NULL, KEY_THREADS},
-        {"gpus", required_argument, NULL, KEY_GPUS},
-        {"no-rocprof", no_argument, NULL, KEY_WALL},
-        {"json", no_argument, NULL, KEY_JSON},
-        {"quiet", no_argument, NULL, KEY_QUIET},
-        {"debug", no_argument, NULL, KEY_DEBUG},
-        {"version", no_argument, NULL, KEY_VERSION},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    struct option table[PLAIN_OPTIONS + THREAD_OPTIONS + 1] = {0};
     struct rp_err err = RP_ERR_INIT;
     int key;
 
+    memcpy(table, plain_options, sizeof plain_options);
+    for (int i = 0; i < (int)THREAD_OPTIONS; i++)
+        table[PLAIN_OPTIONS + i] =
+            (struct option){thread_options[i].name, required_argument, NULL, KEY_THREADS_FIRST + i};
     opterr = 0;
     while ((key = getopt_long(argc, argv, "+:ho:", table, NULL)) != -1) {
         if (key == 'h' || key == KEY_VERSION) {
-            *ret_code =
-                key == 'h' ? rp_cli_help(help) : rp_cli_result("rocm-perf " RP_VERSION "\n");
+            *ret_code = key == 'h' ? show_help() : rp_cli_result("rocm-perf " RP_VERSION "\n");
             return 1;
         }
         if (take_option(key, options, &err) < 0) {
@@ -136,8 +289,8 @@ static int parse(int argc, char **argv, struct rp_profile_options *options, int 
         }
     }
     options->argv = argv + optind;
-    if (options->json && options->quiet)
-        *ret_code = rp_cli_usage_error("profile", "--json and --quiet exclude each other");
+    if (conflict(options))
+        *ret_code = rp_cli_usage_error("profile", "%s", conflict(options));
     else if (optind == argc)
         *ret_code = rp_cli_usage_error("profile", "no program given");
     else
@@ -159,19 +312,24 @@ static void fill_report(const struct rp_profile_options *options,
         .measurement = options->wallclock ? RP_MEASURED_WALL_CLOCK : RP_MEASURED_DISPATCHES,
         .runtime_ms = options->wallclock ? session->wall_ms : session->runtime_ms,
         .runs = session->run_count,
+        .roofline = session->has_roofline ? &session->roofline : NULL,
+        .roofline_reason = session->roofline_reason,
         .provenance =
             {
                 .command = (const char *const *)options->argv,
                 .command_count = args,
                 .rocm_version = session->env.rocm_version,
                 .tool_version = RP_VERSION,
-                .tracer = options->wallclock ? "wallclock" : "builtin",
-                .tracer_version = options->wallclock ? NULL : RP_VERSION,
+                .tracer = session->tracer ? session->tracer->name : "wallclock",
+                .tracer_version = session->tracer && !session->tracer->version
+                                      ? RP_VERSION
+                                      : session->tracer_version,
                 .trace_schema = session->store_count ? rp_store_schema(session->stores[0]) : NULL,
                 .incomplete_traces = session->losses.incomplete_traces,
                 .lost_records = session->losses.lost_records,
                 .lost_dispatches = session->losses.lost_dispatches,
                 .untraced_queues = session->losses.untraced_queues,
+                .counter_passes = session->counter_passes,
                 .exit_status = base->end.status,
                 .wall_ms = session->wall_ms,
                 .wall_count = session->run_count,
@@ -198,6 +356,7 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
 }
 
 static int print_result(const struct rp_profile_options *options,
+                        const struct rp_profile_session *session,
                         const struct rp_profile_report *report, const char *json,
                         struct rp_err *err)
 {
@@ -209,6 +368,7 @@ static int print_result(const struct rp_profile_options *options,
         rp_buf_printf(&text, "%.6f\n", report->runtime_ms[0]);
     else if (rp_report_profile_term(report, rp_cli_style(), &text, err) < 0)
         return rp_cli_error(err);
+    rp_buf_add(&text, session->summary.data, session->summary.len);
     return rp_cli_result(rp_buf_text(&text));
 }
 
@@ -242,5 +402,5 @@ int rp_cmd_profile(int argc, char **argv)
         rp_report_profile_json(&report, &json, &err) < 0 ||
         rp_profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
         return rp_cli_error(&err);
-    return print_result(&options, &report, rp_buf_text(&json), &err);
+    return print_result(&options, &session, &report, rp_buf_text(&json), &err);
 }

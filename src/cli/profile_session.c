@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "rocm-perf/counters.h"
 
 /* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
  * repeats would only say it again; their stderr is always shown. */
@@ -62,18 +63,42 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
         return rc;
     show_progress(options, number);
     request.stdout_fd = stdout_for_run(options, number);
-    rc = rp_run_program(&request, &session->runs[session->run_count], err);
+    rc = session->tracer ? session->tracer->trace(&request, &session->runs[session->run_count], err)
+                         : rp_run_program(&request, &session->runs[session->run_count], err);
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);
-    show_log(options, dir);
-    if (rc == 0)
-        session->run_count++;
-    return rc;
+    if (session->tracer && !session->tracer->shows_log)
+        show_log(options, dir);
+    if (rc < 0)
+        return rc;
+    return rp_profile_session_warn(session, &session->runs[session->run_count++], err);
+}
+
+int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
+                            struct rp_err *err)
+{
+    for (size_t i = 0; i < run->warning_count; i++) {
+        char **grown = reallocarray(session->warnings, session->warning_count + 1, sizeof *grown);
+        bool known = false;
+
+        if (!grown)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        session->warnings = grown;
+        for (size_t j = 0; j < session->warning_count && !known; j++)
+            known = strcmp(grown[j], run->warnings[i]) == 0;
+        if (known)
+            continue;
+        grown[session->warning_count] = strdup(run->warnings[i]);
+        if (!grown[session->warning_count++])
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        fprintf(stderr, "rocm-perf: warning: %s\n", run->warnings[i]);
+    }
+    return 0;
 }
 
 /* --- results of a run ---------------------------------------------------------------------- */
 
-static int open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)
+int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)
 {
     struct rp_store **stores = calloc(run->db_count + 1, sizeof *stores);
 
@@ -92,7 +117,7 @@ static int open_stores(const struct rp_run *run, struct rp_store ***ret, struct 
     return 0;
 }
 
-static void close_stores(struct rp_store **stores, size_t count)
+void rp_profile_close_stores(struct rp_store **stores, size_t count)
 {
     for (size_t i = 0; stores && i < count; i++)
         rp_store_close(stores[i]);
@@ -124,14 +149,34 @@ static uint64_t count_in(const struct rp_store *store, const char *tag)
     return value ? strtoull(value, NULL, 10) : 0;
 }
 
+/* Our collector writes it down; rocprofv3 writes down the environment of the process. */
+static int device_of(struct rp_store *store, const char **ret, struct rp_err *err)
+{
+    const struct rp_row_process *rows;
+    size_t count;
+    int rc;
+
+    *ret = rp_store_metadata(store, "rocm_perf_device");
+    if (*ret)
+        return 0;
+    rc = rp_store_processes(store, &rows, &count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        if (strstr(rows[i].environment, "librocm-perf-device.so"))
+            *ret = rp_device_label(RP_DEVICE_SOFTWARE);
+    return rc;
+}
+
 /* Every run counts: a loss in a repeat would show as an unstable runtime. */
-static int note_trace(struct rp_profile_session *session, const struct rp_store *store,
+static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
 {
     const char *wanted = rp_device_label(session->device);
-    const char *device = rp_store_metadata(store, "rocm_perf_device");
+    const char *device;
     struct rp_losses *losses = &session->losses;
+    int rc = device_of(store, &device, err);
 
+    if (rc < 0)
+        return rc;
     /* Modelled time must never pass for hardware time, whatever the environment preloads. */
     if (device && strcmp(device, wanted) != 0)
         return rp_fail(err, RP_ENVIRONMENT,
@@ -145,24 +190,34 @@ static int note_trace(struct rp_profile_session *session, const struct rp_store 
     return 0;
 }
 
-static int program_failed(const struct rp_profile_options *options,
-                          struct rp_profile_session *session, struct rp_err *err)
+int rp_profile_session_failed(const struct rp_profile_options *options,
+                              struct rp_profile_session *session, const struct rp_run *run,
+                              const char *where, struct rp_err *err)
 {
-    const struct rp_run *run = &session->runs[session->run_count - 1];
     rp_autofree char *how =
         run->end.signaled
             ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
             : rp_format("exited with status %d", run->end.status);
-    bool kept = run->db_count > 0;
+    bool kept = session->run_count > 1 || run->db_count > 0;
 
     if (!how)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (kept && rp_result_dir_keep_failed(&session->dir, err) < 0)
         return -(int)err->code;
-    return rp_fail(err, RP_PROGRAM, "%s %s in run %zu of %u%s%s%s", options->argv[0], how,
-                   session->run_count, options->runs,
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->argv[0], how, where,
                    kept ? "; what it recorded until then is in " : "",
                    kept ? session->dir.path : "", kept ? "/failed" : "");
+}
+
+static int program_failed(const struct rp_profile_options *options,
+                          struct rp_profile_session *session, struct rp_err *err)
+{
+    rp_autofree char *where = rp_format("run %zu of %u", session->run_count, options->runs);
+
+    if (!where)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_profile_session_failed(options, session, &session->runs[session->run_count - 1],
+                                     where, err);
 }
 
 static int no_kernel(const struct rp_profile_options *options,
@@ -202,7 +257,7 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
         return program_failed(options, session, err);
     if (options->wallclock)
         return 0;
-    rc = open_stores(run, &stores, err);
+    rc = rp_profile_open_stores(run, &stores, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < run->db_count && rc == 0; i++)
@@ -216,7 +271,7 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
         session->stores = stores;
         session->store_count = run->db_count;
     } else {
-        close_stores(stores, run->db_count);
+        rp_profile_close_stores(stores, run->db_count);
     }
     return rc;
 }
@@ -248,6 +303,14 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
 
     if (rc == 0)
         rc = rp_device_resolve(&session->env, options->device, &session->device, err);
+    if (rc == 0 && !options->wallclock)
+        rc = rp_tracer_choose(&session->env, session->device, options->tracer, &session->tracer,
+                              err);
+    if (rc == 0 && options->counter_count && !session->tracer->count)
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
+                     " rocprofv3",
+                     session->tracer->name);
     if (rc == 0)
         rc = rp_find_program(options->argv[0], &program, err);
     if (rc == 0)
@@ -288,6 +351,10 @@ int rp_profile_session_run(const struct rp_profile_options *options, struct rp_p
                                 session.run_count, &session.profile, err);
     if (rc == 0)
         rc = refuse_failed(options, &session, err);
+    if (rc == 0)
+        rc = rp_profile_extras(options, &session, err);
+    if (rc == 0 && session.tracer && session.tracer->version)
+        session.tracer_version = session.tracer->version(&session.env);
     if (rc < 0) {
         rp_profile_session_free(&session);
         return rc;
@@ -313,12 +380,19 @@ int rp_profile_session_commit(struct rp_profile_session *session, const char *js
 void rp_profile_session_free(struct rp_profile_session *session)
 {
     rp_profile_free(session->profile);
-    close_stores(session->stores, session->store_count);
+    rp_profile_close_stores(session->stores, session->store_count);
     for (size_t i = 0; i < session->run_count; i++)
         rp_run_free(&session->runs[i]);
     free(session->runs);
+    for (size_t i = 0; i < session->warning_count; i++)
+        free(session->warnings[i]);
+    free(session->warnings);
     free(session->runtime_ms);
     free(session->wall_ms);
+    free(session->tracer_version);
+    rp_roofline_free(&session->roofline);
+    rp_counters_free(session->counters);
+    rp_buf_free(&session->summary);
     rp_result_dir_close(&session->dir);
     rp_environment_free(&session->env);
     memset(session, 0, sizeof *session);

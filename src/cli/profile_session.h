@@ -9,17 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "cli/results.h"
 #include "collect/environment.h"
 #include "collect/result_dir.h"
-#include "collect/traced_run.h"
+#include "collect/tracer.h"
 #include "rocm-perf/analysis.h"
+#include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
+
+enum { RP_MAX_PMC = 256 };
 
 struct rp_profile_options {
     unsigned runs;
     enum rp_device device; /**< the user's wish */
     bool wallclock;        /**< --no-rocprof */
     bool json, quiet, debug;
+    enum rp_tracer_wish tracer;
+    bool roofline, focus_critical, deep_analysis;
+    const char *counters[RP_MAX_PMC]; /**< --pmc, besides those of the roofline */
+    size_t counter_count;
+    struct rp_thread_trace_options threads;
     const char *out_dir;
     char *const *argv; /**< program and arguments */
 };
@@ -32,7 +42,9 @@ struct rp_losses {
 /** Owned; release with rp_profile_session_free. */
 struct rp_profile_session {
     struct rp_environment env;
-    enum rp_device device; /**< resolved */
+    enum rp_device device;          /**< resolved */
+    const struct rp_tracer *tracer; /**< NULL: wallclock */
+    char *tracer_version;           /**< NULL: that of this program, or unknown */
     struct rp_result_dir dir;
     struct rp_run *runs; /**< in order; runs[0] is the base run */
     size_t run_count;
@@ -42,6 +54,17 @@ struct rp_profile_session {
     double *runtime_ms;         /**< per run: sum of (end - start) of all dispatches */
     double *wall_ms;            /**< per run: the whole process */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
+    char **warnings;            /**< of the tracer, shown once */
+    size_t warning_count;
+
+    /* What --roofline, --focus-critical and --deep-analysis add. */
+    struct rp_counters *counters; /**< of all passes; NULL: none */
+    struct rp_roofline roofline;
+    bool has_roofline;             /**< or a reason in it */
+    const char *roofline_reason;   /**< static: why it was not tried */
+    size_t counter_passes;         /**< runs that counted */
+    const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
+    struct rp_buf summary;         /**< for people, to print below the profile */
 };
 
 /**
@@ -52,6 +75,23 @@ struct rp_profile_session {
  */
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
                            struct rp_err *err);
+
+/** Shows what the tracer said, unless it was shown before. */
+int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
+                            struct rp_err *err);
+
+/** "PROGRAM exited with status 3 in WHERE"; what was recorded goes to DIR/failed. Always fails. */
+int rp_profile_session_failed(const struct rp_profile_options *options,
+                              struct rp_profile_session *session, const struct rp_run *run,
+                              const char *where, struct rp_err *err);
+
+/** Opens the databases of a run; free with rp_profile_close_stores. */
+int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
+void rp_profile_close_stores(struct rp_store **stores, size_t count);
+
+/** Further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
+int rp_profile_extras(const struct rp_profile_options *options, struct rp_profile_session *session,
+                      struct rp_err *err);
 
 /** Writes profile.json beside the traces and moves all into place. */
 int rp_profile_session_commit(struct rp_profile_session *session, const char *json,

@@ -24,24 +24,38 @@ static bool has_suffix(const char *name, const char *suffix)
     return n >= s && strcmp(name + n - s, suffix) == 0;
 }
 
+static const struct folder {
+    const char *name, *begin, *end; /**< what it may hold: begin...end, and tracer.log */
+} folders[] = {
+    {"repeats", "run-", "_results.db"},
+    {"counters", "pass-", "_results.db"},
+    {"thread-trace", "att", ""},
+};
+
+static const struct folder *find_folder(const char *name)
+{
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strcmp(folders[i].name, name) == 0)
+            return &folders[i];
+    return NULL;
+}
+
 /* Names that a result may consist of: nothing else in the folder is ever touched. */
 static bool is_result_name(const char *name)
 {
-    if (strcmp(name, "profile.json") == 0 || strcmp(name, "repeats") == 0 ||
-        strcmp(name, "tracer.log") == 0)
+    static const char *const files[] = {"profile.json", "dag.json", "roofline.json",
+                                        "analysis.json", "tracer.log"};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    if (find_folder(name))
         return true;
     if (strncmp(name, "trace_", 6) != 0 || !has_suffix(name, "results.db"))
         return false;
     for (name += 6; isdigit((unsigned char)*name) || *name == '_'; name++)
         ;
     return strcmp(name, "results.db") == 0;
-}
-
-/* run-2_results.db, run-2_3_results.db, tracer.log: what repeats/ and failed/ may hold. */
-static bool is_repeat_name(const char *name)
-{
-    return strcmp(name, "tracer.log") == 0 ||
-           (strncmp(name, "run-", 4) == 0 && has_suffix(name, "_results.db"));
 }
 
 /* Calls fn for every entry of a folder but "." and "..". */
@@ -59,26 +73,34 @@ static void each_entry(const char *path, void (*fn)(const char *dir, const char 
     closedir(dir);
 }
 
-static void find_foreign_repeat(const char *dir, const char *name, void *ctx)
-{
-    char **ret = ctx;
+struct search {
+    const struct folder *folder;
+    char **ret;
+};
 
-    if (!is_repeat_name(name) && !*ret)
-        *ret = rp_path_join(dir, name);
+static void find_foreign_inside(const char *dir, const char *name, void *ctx)
+{
+    const struct search *search = ctx;
+    const struct folder *folder = search->folder;
+    bool ours =
+        strcmp(name, "tracer.log") == 0 ||
+        (strncmp(name, folder->begin, strlen(folder->begin)) == 0 && has_suffix(name, folder->end));
+
+    if (!ours && !*search->ret)
+        *search->ret = rp_path_join(dir, name);
 }
 
 static void find_foreign(const char *dir, const char *name, void *ctx)
 {
-    char **ret = ctx;
+    struct search search = {.folder = find_folder(name), .ret = ctx};
     rp_autofree char *path = rp_path_join(dir, name);
-    bool wants_dir = strcmp(name, "repeats") == 0;
 
-    if (*ret || !path || !is_result_name(name))
+    if (*search.ret || !path || !is_result_name(name))
         return;
-    if (wants_dir != rp_path_is_dir(path))
-        *ret = strdup(path);
-    else if (wants_dir)
-        each_entry(path, find_foreign_repeat, ret);
+    if ((search.folder != NULL) != rp_path_is_dir(path))
+        *search.ret = strdup(path);
+    else if (search.folder)
+        each_entry(path, find_foreign_inside, &search);
 }
 
 /* Refuses a folder in which something else has a name of ours, before anything is done. */

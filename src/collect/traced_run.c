@@ -85,6 +85,13 @@ static char *join_command(char *const *argv)
     return rp_buf_steal(&line);
 }
 
+char *rp_run_db_path(const struct rp_run_request *request, size_t number)
+{
+    if (number == 1)
+        return rp_format("%s/%s_results.db", request->out_dir, request->db_prefix);
+    return rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, number);
+}
+
 static int convert(const struct rp_run_request *request, const struct record_file *files,
                    size_t count, struct rp_run *run, struct rp_err *err)
 {
@@ -99,9 +106,7 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct rp_builtin_options options = {
             .command = command, .hostname = host.nodename, .host = &host};
-        char *path =
-            i ? rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, i + 1)
-              : rp_format("%s/%s_results.db", request->out_dir, request->db_prefix);
+        char *path = rp_run_db_path(request, i + 1);
 
         if (!path)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -199,5 +204,9 @@ void rp_run_free(struct rp_run *run)
     for (size_t i = 0; i < run->db_count; i++)
         free(run->db_paths[i]);
     free(run->db_paths);
+    for (size_t i = 0; i < run->warning_count; i++)
+        free(run->warnings[i]);
+    free(run->warnings);
+    free(run->thread_trace);
     memset(run, 0, sizeof *run);
 }

@@ -1,6 +1,7 @@
 /**
  * @file traced_run.h
- * @brief One run of the program under the built-in collector (or untraced, for the wall clock).
+ * @brief One run of the program: what is asked of it, and what it leaves. Under the built-in
+ *        collector, or untraced for the wall clock; other tracers are in tracer.h.
  */
 #ifndef RP_COLLECT_TRACED_RUN_H
 #define RP_COLLECT_TRACED_RUN_H
@@ -27,6 +28,10 @@ struct rp_run {
     struct rp_proc_end end;
     char **db_paths; /**< one per process that used the GPU, in order of start */
     size_t db_count;
+    char *thread_trace; /**< folder with decoded thread traces; NULL: none */
+    bool too_much;      /**< no result: the GPU cannot count all of it in one run */
+    char **warnings;    /**< of the tracer, what the user must know */
+    size_t warning_count;
 };
 
 /**
@@ -37,5 +42,8 @@ struct rp_run {
  */
 int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
 void rp_run_free(struct rp_run *run);
+
+/** "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process. */
+char *rp_run_db_path(const struct rp_run_request *request, size_t number);
 
 #endif

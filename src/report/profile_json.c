@@ -1,5 +1,6 @@
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/report.h"
+#include "rocm-perf/roofline.h"
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -8,6 +9,7 @@
 #include <jansson.h>
 
 #include <math.h>
+#include <string.h>
 
 /* Values: each gives a new reference, or NULL when memory ran out; put() notices. */
 
@@ -234,6 +236,7 @@ static json_t *provenance(const struct rp_profile_report *r, bool *ok)
     put(o, "lost_records", count(from->lost_records), ok);
     put(o, "lost_dispatches", count(from->lost_dispatches), ok);
     put(o, "untraced_queues", count(from->untraced_queues), ok);
+    put(o, "counter_passes", count(from->counter_passes), ok);
     put(o, "dispatches", count(p->dispatches), ok);
     put(o, "repaired_timestamps", count(p->repaired_timestamps), ok);
     put(o, "unknown_kernels", count(p->unknown_kernels), ok);
@@ -282,6 +285,54 @@ static void put_times(json_t *root, const struct rp_profile_report *r, bool *ok)
     put(root, "wall_ms", json_null(), ok);
 }
 
+static json_t *quantity(struct rp_quantity q)
+{
+    return q.known ? real(q.value) : json_null();
+}
+
+static json_t *roofline(const struct rp_roofline_kernel *k, bool *ok)
+{
+    json_t *o = json_object();
+
+    put(o, "achieved_bandwidth_gbps", quantity(k->gbps[RP_LEVEL_HBM]), ok);
+    put(o, "achieved_gflops", quantity(k->gflops), ok);
+    put(o, "arithmetic_intensity", quantity(k->intensity[RP_LEVEL_HBM]), ok);
+    put(o, "bound", text(rp_bound_name(k->bound)), ok);
+    put(o, "bound_share", quantity(k->bound_share), ok);
+    put(o, "bytes", quantity(k->bytes[RP_LEVEL_HBM]), ok);
+    put(o, "bytes_read", quantity(k->hbm_read), ok);
+    put(o, "bytes_written", quantity(k->hbm_write), ok);
+    put(o, "flop_model", text(k->flops_by_width ? "width" : "exact"), ok);
+    put(o, "flops", quantity(k->flops), ok);
+    put(o, "read_model", text(k->reads_by_width ? "width" : "exact"), ok);
+    return o;
+}
+
+/* Of the dominant kernel, as everything beside it. */
+static void put_roofline(json_t *root, const struct rp_profile_report *r,
+                         const struct rp_kernel_summary *top, bool *ok)
+{
+    const struct rp_roofline_kernel *found = NULL;
+    const char *reason = r->roofline_reason;
+
+    if (!r->roofline)
+        reason = reason ? reason : "no hardware counters were collected";
+    else if (r->roofline->reason)
+        reason = r->roofline->reason;
+    else if (!top)
+        reason = "the program launched no kernel of its own";
+    for (size_t i = 0; !reason && !found && i < r->roofline->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->roofline->kernels[i];
+        if (strcmp(k->name, top->name) == 0 &&
+            r->roofline->devices[k->device].id == r->profile->agents[top->agent].trace_id)
+            found = k;
+    }
+    if (!found && !reason)
+        reason = "the runs with counters did not launch this kernel";
+    put(root, "roofline", found ? roofline(found, ok) : json_null(), ok);
+    put(root, "roofline_reason", text(found ? NULL : reason), ok);
+}
+
 static json_t *profile(const struct rp_profile_report *r, bool *ok)
 {
     const struct rp_profile *p = r->profile;
@@ -296,8 +347,7 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
     put(root, "resources", top ? resources(top, ok) : json_null(), ok);
     put(root, "occupancy", top ? occupancy(top, ok) : json_null(), ok);
     put(root, "stability", stability(r, ok), ok);
-    put(root, "roofline", json_null(), ok);
-    put(root, "roofline_reason", text("no hardware counters were collected"), ok);
+    put_roofline(root, r, top, ok);
     for (size_t i = 0; i < p->kernel_count; i++)
         append(kernels, kernel_row(&p->kernels[i], ok), ok);
     put(root, "kernels", kernels, ok);

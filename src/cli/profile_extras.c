@@ -1,0 +1,287 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "cli/profile_session.h"
+#include "collect/counter_plan.h"
+#include "rocm-perf/counters.h"
+
+/* --- one more run -------------------------------------------------------------------------- */
+
+/* The program's output was shown in the base run. */
+static int open_request(const struct rp_profile_options *options,
+                        const struct rp_profile_session *session, const char *dir,
+                        const char *prefix, struct rp_run_request *ret, struct rp_err *err)
+{
+    int rc = rp_mkdirs(dir, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = (struct rp_run_request){
+        .env = &session->env,
+        .device = session->device,
+        .argv = options->argv,
+        .traced = true,
+        .log = options->debug,
+        .out_dir = dir,
+        .db_prefix = prefix,
+        .stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
+    };
+    return 0;
+}
+
+static void show_progress(const struct rp_profile_options *options, const char *what)
+{
+    if (isatty(STDERR_FILENO) && !options->quiet)
+        fprintf(stderr, "profile: %s\n", what);
+}
+
+static bool ended_badly(const struct rp_run *run)
+{
+    return run->end.signaled || run->end.status != 0;
+}
+
+/* --- counters ------------------------------------------------------------------------------ */
+
+static const char *traced_gpu(const struct rp_profile_session *session)
+{
+    const struct rp_profile *p = session->profile;
+
+    return p->agent_count ? p->agents[p->kernel_count ? p->kernels[0].agent : 0].name : "";
+}
+
+static int plan_counters(const struct rp_profile_options *options,
+                         const struct rp_profile_session *session, struct rp_counter_plan *ret,
+                         struct rp_err *err)
+{
+    enum { MOST_NEEDS = 128 };
+    struct rp_roofline_need needs[MOST_NEEDS];
+    struct rp_counter_wish wishes[MOST_NEEDS + RP_MAX_PMC];
+    bool roofline = options->roofline || options->deep_analysis;
+    size_t count = roofline ? rp_roofline_needs(traced_gpu(session), needs, MOST_NEEDS) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        wishes[i] = (struct rp_counter_wish){.name = needs[i].name, .group = needs[i].group};
+    for (size_t i = 0; i < options->counter_count; i++)
+        wishes[count + i] = (struct rp_counter_wish){.name = options->counters[i],
+                                                     .group = (unsigned)(MOST_NEEDS + i)};
+    return rp_counter_plan_make(traced_gpu(session), wishes, count + options->counter_count, ret,
+                                err);
+}
+
+/* Counters of a run with all of its processes. */
+static int read_run(const struct rp_run *run, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_store **stores;
+    int rc = rp_profile_open_stores(run, &stores, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_roofline_run_counters(stores, run->db_count, ret, err);
+    rp_profile_close_stores(stores, run->db_count);
+    return rc;
+}
+
+static int run_pass(const struct rp_profile_options *options, struct rp_profile_session *session,
+                    const struct rp_counter_plan *plan, size_t at, struct rp_run *ret,
+                    struct rp_err *err)
+{
+    rp_autofree char *dir = rp_path_join(session->dir.partial, "counters");
+    rp_autofree char *prefix = rp_format("pass-%zu", at + 1);
+    rp_autofree char *what = rp_format("counters, pass %zu of %zu", at + 1, plan->count);
+    struct rp_run_request request;
+    int rc;
+
+    if (!dir || !prefix || !what)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = open_request(options, session, dir, prefix, &request, err);
+    if (rc < 0)
+        return rc;
+    show_progress(options, what);
+    rc = session->tracer->count(&request, (const char *const *)plan->passes[at].names, ret, err);
+    if (request.stdout_fd >= 0)
+        close(request.stdout_fd);
+    if (rc == 0)
+        rc = rp_profile_session_warn(session, ret, err);
+    if (rc == 0 && !ret->too_much && ended_badly(ret))
+        rc = rp_profile_session_failed(options, session, ret, what, err);
+    return rc;
+}
+
+/* Takes the pass's counters; the base run's dispatches, which have the times, come first. */
+static int take_pass(struct rp_profile_session *session, const struct rp_run *run,
+                     struct rp_err *err)
+{
+    struct rp_inputs in = {.counters = session->counters};
+    struct rp_counters *set;
+    int rc = 0;
+
+    if (!in.counters)
+        rc = rp_roofline_run_counters(session->stores, session->store_count, &in.counters, err);
+    session->counters = in.counters;
+    if (rc == 0)
+        rc = read_run(run, &set, err);
+    if (rc == 0)
+        rc = rp_inputs_add_counters(&in, set, err);
+    return rc;
+}
+
+/* A pass that the GPU refuses is halved. One counter alone that is refused is left out, with a
+ * word; if it is the very first thing tried, the others would fare no better. */
+static int count_all(const struct rp_profile_options *options, struct rp_profile_session *session,
+                     struct rp_counter_plan *plan, struct rp_err *err)
+{
+    for (size_t i = 0; i < plan->count;) {
+        rp_cleanup(rp_run_free) struct rp_run run = {0};
+        int rc = run_pass(options, session, plan, i, &run, err);
+
+        if (rc == 0 && !run.too_much)
+            rc = take_pass(session, &run, err);
+        else if (rc == 0 && plan->passes[i].count > 1) {
+            rc = rp_counter_plan_split(plan, i, err);
+            i--;
+        } else if (rc == 0) {
+            fprintf(stderr, "rocm-perf: warning: the GPU cannot count %s\n",
+                    plan->passes[i].names[0]);
+            if (session->counter_passes == 0) {
+                session->roofline_reason =
+                    "the GPU refuses hardware counters, as virtual functions do";
+                return 0;
+            }
+        }
+        if (rc < 0)
+            return rc;
+        session->counter_passes += !run.too_much;
+        i++;
+    }
+    return 0;
+}
+
+static int collect_counters(const struct rp_profile_options *options,
+                            struct rp_profile_session *session, struct rp_err *err)
+{
+    rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
+    int rc;
+
+    if (!session->tracer->count) {
+        session->roofline_reason =
+            session->device == RP_DEVICE_SOFTWARE
+                ? "the software device has no hardware counters"
+                : "the built-in tracer cannot read hardware counters: they need rocprofv3";
+        return 0;
+    }
+    rc = plan_counters(options, session, &plan, err);
+    return rc < 0 ? rc : count_all(options, session, &plan, err);
+}
+
+static int make_roofline(struct rp_profile_session *session, const struct rp_wish *wish,
+                         struct rp_err *err)
+{
+    static const struct rp_roofline_options plain;
+    struct rp_inputs in = {.counters = session->counters};
+    int rc;
+
+    if (!session->counters) {
+        if (wish->print == RP_PRINT_TERM)
+            rp_buf_printf(&session->summary, "\nNo roofline: %s.\n", session->roofline_reason);
+        return 0;
+    }
+    rp_buf_puts(&session->summary, wish->print == RP_PRINT_TERM ? "\n" : "");
+    rc = rp_result_roofline(&in, &plain, wish, &session->summary, &session->roofline, err);
+    session->has_roofline = rc == 0;
+    return rc;
+}
+
+/* --- thread trace -------------------------------------------------------------------------- */
+
+/* A regular expression of exactly this name. */
+static char *exact_regex(const char *name)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "^");
+    for (; *name; name++)
+        rp_buf_printf(&text, "%s%c", strchr("\\^$.|?*+()[]{}", *name) ? "\\" : "", *name);
+    rp_buf_puts(&text, "$");
+    return rp_buf_steal(&text);
+}
+
+static int trace_threads(const struct rp_profile_options *options,
+                         struct rp_profile_session *session, struct rp_err *err)
+{
+    struct rp_thread_trace_options threads = options->threads;
+    rp_cleanup(rp_run_free) struct rp_run run = {0};
+    rp_autofree char *dir = rp_path_join(session->dir.partial, "thread-trace");
+    rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
+    struct rp_run_request request;
+    int rc;
+
+    if (!dir || !regex)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!threads.kernels)
+        threads.kernels = regex;
+    rc = open_request(options, session, dir, "att", &request, err);
+    if (rc < 0)
+        return rc;
+    show_progress(options, "thread trace");
+    rc = session->tracer->trace_threads(&request, &threads, &run, err);
+    if (request.stdout_fd >= 0)
+        close(request.stdout_fd);
+    if (rc == 0)
+        rc = rp_profile_session_warn(session, &run, err);
+    if (rc == 0 && ended_badly(&run))
+        rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
+    if (rc == 0 && !run.thread_trace)
+        session->no_threads_reason =
+            "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
+    return rc;
+}
+
+static int deep(const struct rp_profile_options *options, struct rp_profile_session *session,
+                struct rp_err *err)
+{
+    if (!session->tracer->trace_threads)
+        session->no_threads_reason =
+            session->device == RP_DEVICE_SOFTWARE
+                ? "the software device does not trace threads"
+                : "the built-in tracer cannot trace threads: that needs rocprofv3";
+    else
+        return trace_threads(options, session, err);
+    return 0;
+}
+
+/* --- all ----------------------------------------------------------------------------------- */
+
+int rp_profile_extras(const struct rp_profile_options *options, struct rp_profile_session *session,
+                      struct rp_err *err)
+{
+    struct rp_inputs base = {.stores = session->stores, .store_count = session->store_count};
+    struct rp_wish wish = {
+        .print = options->json || options->quiet ? RP_PRINT_NOTHING : RP_PRINT_TERM,
+        .folder = session->dir.partial,
+    };
+    bool dag = options->focus_critical || options->deep_analysis;
+    bool roofline = options->roofline || options->deep_analysis;
+    int rc = 0;
+
+    if (dag) {
+        rp_buf_puts(&session->summary, wish.print == RP_PRINT_TERM ? "\n" : "");
+        rc = rp_result_dag(&base, &wish, &session->summary, err);
+    }
+    if (rc == 0 && (roofline || options->counter_count))
+        rc = collect_counters(options, session, err);
+    if (rc == 0 && roofline)
+        rc = make_roofline(session, &wish, err);
+    if (rc == 0 && options->deep_analysis)
+        rc = deep(options, session, err);
+    if (rc == 0 && session->no_threads_reason && wish.print == RP_PRINT_TERM)
+        rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
+    if (rc == 0 && session->summary.failed)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rc;
+}

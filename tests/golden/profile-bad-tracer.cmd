@@ -1,0 +1,2 @@
+# exit 2
+rocm-perf profile --tracer rocprof ./app
