@@ -9,10 +9,15 @@
  * the device stores to a signal. A signal that something else stores to (another thread, a kernel)
  * is looked at every SLICE_NS.
  *
+ * While it sleeps the runtime does not know of the wait, and a signal may be destroyed meanwhile:
+ * its handle must not be used again. So destruction is seen here first, and ends such waits as the
+ * runtime ends its own, with 0.
+ *
  * Which function is called next is found by name: the HSA runtime may have been opened later than
  * this library and out of the global scope.
  */
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +44,55 @@ RP_EXPORT int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, 
                                             uint64_t timeout, int hint);
 RP_EXPORT int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
                                           uint64_t timeout, int hint);
+
+RP_EXPORT int hsa_signal_destroy(hsa_signal_t signal);
+
+/* Threads that sleep in a wait; one that finds no place leaves all of the wait to the runtime. */
+enum { SLEEPERS = 256, YIELDS = 100000 };
+
+struct sleeper {
+    uint64_t signal; /**< 0 = free */
+    uint32_t destroyed;
+    uint32_t looking; /**< it is in the runtime with the handle, for a short time */
+};
+
+static struct sleeper sleepers[SLEEPERS];
+
+static struct sleeper *take_sleeper(uint64_t signal)
+{
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        uint64_t nobody = 0;
+        if (__atomic_load_n(&sleepers[i].signal, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(&sleepers[i].signal, &nobody, signal, 0, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED))
+            return &sleepers[i];
+    }
+    return NULL;
+}
+
+static void give_sleeper(struct sleeper *sleeper)
+{
+    __atomic_store_n(&sleeper->destroyed, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&sleeper->signal, 0, __ATOMIC_RELEASE);
+}
+
+static void tell_sleepers(uint64_t signal)
+{
+    bool any = false;
+    for (unsigned i = 0; signal && i < SLEEPERS; i++)
+        if (__atomic_load_n(&sleepers[i].signal, __ATOMIC_SEQ_CST) == signal) {
+            __atomic_store_n(&sleepers[i].destroyed, 1, __ATOMIC_SEQ_CST);
+            any = true;
+            /* Not for ever: a forked child has the places of threads that it has not. */
+            for (unsigned n = 0; n < YIELDS; n++) {
+                if (!__atomic_load_n(&sleepers[i].looking, __ATOMIC_SEQ_CST))
+                    break;
+                sched_yield();
+            }
+        }
+    if (any)
+        rp_bell_ring();
+}
 
 /** The HSA runtime's function, or NULL; its order in the search is that of the program. */
 static void *runtime_function(const char *name)
@@ -92,36 +146,64 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+struct wait {
+    struct sleeper *self;
+    wait_fn next;
+    hsa_signal_t signal;
+    int condition, hint;
+    int64_t compare;
+};
+
+/** The runtime's wait, for a short time. False when the signal is not there any more. */
+static bool look(const struct wait *w, uint64_t timeout, int64_t *ret_value)
+{
+    __atomic_store_n(&w->self->looking, 1, __ATOMIC_SEQ_CST);
+    bool there = !__atomic_load_n(&w->self->destroyed, __ATOMIC_SEQ_CST);
+    if (there)
+        *ret_value = w->next(w->signal, w->condition, w->compare, timeout, w->hint);
+    __atomic_store_n(&w->self->looking, 0, __ATOMIC_SEQ_CST);
+    return there;
+}
+
+static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns)
+{
+    uint64_t start = now_ns(), timeout = spin;
+    int64_t value = 0;
+    for (;;) {
+        uint32_t seen = rp_bell_count();
+        if (!look(w, timeout, &value))
+            return 0;
+        double left_ns = limit_ns - (double)(now_ns() - start);
+        if (holds(w->condition, value, w->compare) || left_ns <= 0)
+            return value;
+        if (timeout == 0)
+            rp_bell_wait(seen, left_ns < SLICE_NS ? (uint64_t)left_ns : SLICE_NS);
+        timeout = 0;
+    }
+}
+
 static int64_t patient_wait(wait_fn next, hsa_signal_t signal, int condition, int64_t compare,
                             uint64_t timeout, int hint)
 {
     uint64_t hz = rp_device_get() ? runtime_hz() : 0, spin = hz / (1000000000 / SPIN_NS);
     if (timeout <= spin || hz == 0) /* without our device nobody rings, and a poll costs nothing */
         return next(signal, condition, compare, timeout, hint);
-    double limit_ns = (double)timeout * 1e9 / (double)hz;
-    uint64_t start = now_ns();
-    int64_t value = next(signal, condition, compare, spin, hint);
-    while (!holds(condition, value, compare)) {
-        double left_ns = limit_ns - (double)(now_ns() - start);
-        if (left_ns <= 0)
-            break;
-        uint32_t seen = rp_bell_count();
-        value = next(signal, condition, compare, 0, hint);
-        if (holds(condition, value, compare))
-            break;
-        rp_bell_wait(seen, left_ns < SLICE_NS ? (uint64_t)left_ns : SLICE_NS);
-        value = next(signal, condition, compare, 0, hint);
-    }
+    struct sleeper *self = take_sleeper(signal.handle);
+    if (!self)
+        return next(signal, condition, compare, timeout, hint);
+    const struct wait w = {self, next, signal, condition, hint, compare};
+    int64_t value = sleep_until(&w, spin, (double)timeout * 1e9 / (double)hz);
+    give_sleeper(self);
     return value;
 }
 
-/** The runtime's wait of the same name, looked up once; a program that can call has it. */
-#define RUNTIME_WAIT(name)                                                                         \
+/** The runtime's function of the same name, looked up once; a program that can call has it. */
+#define RUNTIME(name)                                                                              \
     __extension__({                                                                                \
         static void *known_;                                                                       \
         union {                                                                                    \
             void *data;                                                                            \
-            wait_fn call;                                                                          \
+            __typeof__(name) *call;                                                                \
         } found_ = {.data = __atomic_load_n(&known_, __ATOMIC_RELAXED)};                           \
         if (!found_.data) {                                                                        \
             found_.data = runtime_function(#name);                                                 \
@@ -133,13 +215,19 @@ static int64_t patient_wait(wait_fn next, hsa_signal_t signal, int condition, in
 int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, int64_t compare,
                                   uint64_t timeout, int hint)
 {
-    return patient_wait(RUNTIME_WAIT(hsa_signal_wait_scacquire), signal, condition, compare,
-                        timeout, hint);
+    return patient_wait(RUNTIME(hsa_signal_wait_scacquire), signal, condition, compare, timeout,
+                        hint);
 }
 
 int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
                                 uint64_t timeout, int hint)
 {
-    return patient_wait(RUNTIME_WAIT(hsa_signal_wait_relaxed), signal, condition, compare, timeout,
+    return patient_wait(RUNTIME(hsa_signal_wait_relaxed), signal, condition, compare, timeout,
                         hint);
+}
+
+int hsa_signal_destroy(hsa_signal_t signal)
+{
+    tell_sleepers(signal.handle);
+    return RUNTIME(hsa_signal_destroy)(signal);
 }
