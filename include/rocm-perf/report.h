@@ -19,6 +19,7 @@ struct rp_profile;
 struct rp_dag_result;
 struct rp_roofline;
 struct rp_thread_traces;
+struct rp_bottlenecks;
 
 /** What was timed. */
 enum rp_measurement {
@@ -81,6 +82,15 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
  */
 int rp_report_dag_json(const struct rp_dag_result *dag, bool full, struct rp_buf *buf,
                        struct rp_err *err);
+/**
+ * analysis.json (docs/format/analysis.md).
+ * @param top  so many kernels at most; 0 = all
+ */
+int rp_report_analysis_json(const struct rp_bottlenecks *bottlenecks, size_t top,
+                            struct rp_buf *buf, struct rp_err *err);
+/** The same for people; 0 = the first 12. As rp_report_profile_term. */
+int rp_report_analysis_term(const struct rp_bottlenecks *bottlenecks, size_t top,
+                            struct rp_term_style style, struct rp_buf *buf, struct rp_err *err);
 /** thread_trace.json (docs/format/thread-trace.md). */
 int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_buf *buf,
                                 struct rp_err *err);

@@ -1,0 +1,229 @@
+#include "analysis/bottleneck/parts.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- which kernels ------------------------------------------------------------------------- */
+
+/* A name may be a symbol for one source and demangled for another: the trace knows both. */
+static const char *known_name(const struct rp_bottleneck_inputs *in, const char *name)
+{
+    for (size_t i = 0; in->profile && i < in->profile->kernel_count; i++)
+        if (rp_same_kernel(in->profile->kernels[i].symbol, name))
+            return in->profile->kernels[i].name;
+    return name;
+}
+
+static bool add_name(const struct rp_bottleneck_inputs *in, const char *name,
+                     struct rp_bottlenecks *b)
+{
+    struct rp_bottleneck_kernel *grown;
+
+    name = known_name(in, name);
+    for (size_t i = 0; i < b->kernel_count; i++)
+        if (rp_same_kernel(b->kernels[i].name, name))
+            return true;
+    grown = realloc(b->kernels, (b->kernel_count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    b->kernels = grown;
+    grown[b->kernel_count] = (struct rp_bottleneck_kernel){.name = strdup(name)};
+    return grown[b->kernel_count++].name != NULL;
+}
+
+static bool add_names(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *b)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && in->profile && i < in->profile->kernel_count; i++)
+        ok = add_name(in, in->profile->kernels[i].name, b);
+    for (size_t i = 0; ok && in->roofline && i < in->roofline->kernel_count; i++)
+        ok = add_name(in, in->roofline->kernels[i].name, b);
+    for (size_t i = 0; ok && in->traces && i < in->traces->count; i++) {
+        const struct rp_thread_trace *t = &in->traces->traces[i];
+        bool found = t->kernel >= t->kernel_count;
+
+        for (size_t n = 0; n < b->kernel_count && !found; n++) /* by its symbol? */
+            found = rp_same_kernel(b->kernels[n].name, t->kernels[t->kernel].symbol);
+        if (!found)
+            ok = add_name(in, t->kernels[t->kernel].name, b);
+    }
+    return ok;
+}
+
+/* --- headroom ------------------------------------------------------------------------------ */
+
+static void set_headroom(struct rp_bottleneck_kernel *k, double part, const char *assumption)
+{
+    k->headroom = (struct rp_quantity){.known = true, .value = part < 0 ? 0 : part};
+    k->assumption = assumption;
+}
+
+static void find_headroom(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *f = k->features.of;
+
+    if (f[RP_FEATURE_BOUND_SHARE].known)
+        set_headroom(k, 1 - f[RP_FEATURE_BOUND_SHARE].value,
+                     "the same FLOPs and bytes, with the resource that needs most time at its "
+                     "ceiling all the time");
+    else if (k->label == RP_BOTTLENECK_LDS && f[RP_FEATURE_STALL_LDS].known)
+        set_headroom(k, f[RP_FEATURE_STALL_LDS].value,
+                     "waves no longer stall for the LDS, and nothing else takes that time");
+    else if (k->label == RP_BOTTLENECK_COMPUTE && f[RP_FEATURE_STALL_MATH].known)
+        set_headroom(k, f[RP_FEATURE_STALL_MATH].value,
+                     "waves no longer stall for operands and units, and nothing else takes that "
+                     "time");
+    else if (f[RP_FEATURE_STALL].known)
+        set_headroom(k, f[RP_FEATURE_STALL].value,
+                     "waves no longer stall, and nothing else takes that time");
+}
+
+/* --- weight and bounds --------------------------------------------------------------------- */
+
+static struct rp_quantity quotient(double a, double b)
+{
+    return (struct rp_quantity){.known = b > 0, .value = b > 0 ? a / b : 0};
+}
+
+static double path_ns(const struct rp_dag_result *dag, const char *name)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < dag->share_count; i++)
+        if (dag->shares[i].is_kernel && rp_same_kernel(dag->shares[i].name, name))
+            sum += (double)dag->shares[i].path_ns;
+    return sum;
+}
+
+/* End-to-end time without the kernel; it is 0 only for a trace that asks no such question. */
+static double free_ns(const struct rp_dag_result *dag, const char *name, double otherwise)
+{
+    for (size_t i = 0; i < dag->what_if_count; i++)
+        if (dag->what_ifs[i].num == 0 && rp_same_kernel(dag->what_ifs[i].symbol, name))
+            return (double)dag->what_ifs[i].makespan_ns;
+    return otherwise;
+}
+
+/* A path that is as long as the program gets shorter by what the kernel's part of it does, and the
+ * program takes at least as long as without the kernel: the longer one bounds the speed-up. */
+static void weigh_by_path(const struct rp_dag_result *dag, struct rp_bottleneck_kernel *k)
+{
+    double all = (double)dag->makespan_ns, mine = path_ns(dag, k->name);
+    double without = free_ns(dag, k->name, all - mine), left;
+
+    k->weight = quotient(mine, all);
+    k->free_bound = quotient(all, without);
+    if (!k->headroom.known)
+        return;
+    left = all - k->headroom.value * mine;
+    k->end_to_end_bound = quotient(all, left > without ? left : without);
+}
+
+static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
+{
+    if (!k->time_ns.known)
+        return;
+    k->weight = quotient(k->time_ns.value, all);
+    k->free_bound = quotient(all, all - k->time_ns.value);
+    if (k->headroom.known)
+        k->end_to_end_bound = quotient(all, all - k->headroom.value * k->time_ns.value);
+}
+
+static void weigh(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *b)
+{
+    double all = 0;
+    bool every = b->kernel_count > 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        every &= b->kernels[i].time_ns.known;
+        all += b->kernels[i].time_ns.value;
+    }
+    if (in->dag && in->dag->makespan_ns > 0) {
+        b->basis = RP_RANK_CRITICAL_PATH;
+        all = (double)in->dag->makespan_ns;
+    } else if (every && all > 0) {
+        b->basis = RP_RANK_KERNEL_TIME;
+    }
+    b->total_ns = (struct rp_quantity){.known = b->basis != RP_RANK_NOTHING, .value = all};
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        struct rp_bottleneck_kernel *k = &b->kernels[i];
+
+        if (b->basis == RP_RANK_CRITICAL_PATH)
+            weigh_by_path(in->dag, k);
+        else if (b->basis == RP_RANK_KERNEL_TIME)
+            weigh_by_time(all, k);
+        k->priority.known = k->weight.known && k->headroom.known;
+        k->priority.value = k->weight.value * k->headroom.value;
+    }
+}
+
+/* --- order --------------------------------------------------------------------------------- */
+
+/* As long as nobody knows the headroom, all of the weight may be to gain. */
+static struct rp_quantity promise(const struct rp_bottleneck_kernel *k)
+{
+    return k->priority.known ? k->priority : k->weight;
+}
+
+/* More first; what is not known last. */
+static int compare_quantities(struct rp_quantity a, struct rp_quantity b)
+{
+    if (a.known != b.known)
+        return a.known ? -1 : 1;
+    if (!a.known || a.value == b.value)
+        return 0;
+    return a.value > b.value ? -1 : 1;
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const struct rp_bottleneck_kernel *l = a, *r = b;
+    int order = compare_quantities(promise(l), promise(r));
+
+    if (order == 0)
+        order = compare_quantities(l->weight, r->weight);
+    if (order == 0)
+        order = compare_quantities(l->time_ns, r->time_ns);
+    return order ? order : strcmp(l->name, r->name);
+}
+
+int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *ret,
+                        struct rp_err *err)
+{
+    rp_autofree struct rp_asked_sums *sums = in->counters ? rp_ask_counters(in->counters) : NULL;
+    struct rp_bottlenecks b = {0};
+
+    if ((in->counters && !sums) || !add_names(in, &b)) {
+        rp_bottlenecks_free(&b);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    for (size_t i = 0; i < b.kernel_count; i++) {
+        struct rp_bottleneck_kernel *k = &b.kernels[i];
+
+        rp_features_of_profile(in, k);
+        rp_features_of_roofline(in, k);
+        rp_features_of_dag(in, k);
+        rp_features_of_traces(in, k);
+        if (sums)
+            rp_features_of_counters(in->counters, sums, k);
+        k->label = rp_rules_judge(&k->features, k->points);
+        find_headroom(k);
+    }
+    weigh(in, &b);
+    if (b.kernel_count)
+        qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
+    *ret = b;
+    return 0;
+}
+
+void rp_bottlenecks_free(struct rp_bottlenecks *b)
+{
+    for (size_t i = 0; i < b->kernel_count; i++)
+        free(b->kernels[i].name);
+    free(b->kernels);
+    *b = (struct rp_bottlenecks){0};
+}
