@@ -9,10 +9,11 @@
 #include "cli/cli.h"
 #include "cli/results.h"
 #include "rocm-perf/counters.h"
+#include "rocm-perf/dag.h"
 
 static const char help[] =
-    "usage: rocm-perf analyze [--json] [--full] [--roofline] [--thread-trace] [-o DIR]\n"
-    "                         [--max-inferred PERCENT] TRACE...\n"
+    "usage: rocm-perf analyze [--json] [--full] [--roofline] [--thread-trace] [--analysis]\n"
+    "                         [-o DIR] [--top N] [--max-inferred PERCENT] TRACE...\n"
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
     "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
@@ -28,8 +29,11 @@ static const char help[] =
     "  --roofline    print roofline.json (schemas/roofline.schema.json) instead\n"
     "  --thread-trace\n"
     "                print thread_trace.json (schemas/thread_trace.schema.json) instead\n"
-    "  -o DIR        also write DIR/dag.json, DIR/roofline.json and DIR/thread_trace.json, as far\n"
-    "                as there is something to say\n"
+    "  --analysis    print analysis.json (schemas/analysis.schema.json) instead: what limits each\n"
+    "                kernel, and which one to look at first\n"
+    "  --top N       of the ranking of kernels, print the first N\n"
+    "  -o DIR        also write DIR/dag.json, DIR/roofline.json, DIR/thread_trace.json and\n"
+    "                DIR/analysis.json, as far as there is something to say\n"
     "  --max-inferred PERCENT\n"
     "                fail when more of the critical path's time rests on guessed dependencies\n"
     "  --help        this text\n"
@@ -45,7 +49,8 @@ static const char help[] =
     "used, 4 environment\n";
 
 struct options {
-    bool json, full, roofline, thread_trace;
+    bool json, full, roofline, thread_trace, analysis;
+    size_t top; /* 0: the default */
     const char *folder;
     bool gated;
     double max_inferred_percent;
@@ -87,6 +92,17 @@ static int take_gate(const char *word, struct options *ret)
                             "analyze", "--max-inferred %s: use a percentage from 0 to 100", word);
 }
 
+static int take_top(const char *word, struct options *ret)
+{
+    char *end;
+    unsigned long count = strtoul(word, &end, 10);
+
+    if (end == word || *end || *word == '-' || count == 0 || count > 1000000)
+        return rp_cli_usage_error("analyze", "--top %s: use a number from 1 to 1000000", word);
+    ret->top = count;
+    return 0;
+}
+
 /* 0 or an exit code. */
 static int take_option(int c, const char *word, struct options *ret)
 {
@@ -103,6 +119,11 @@ static int take_option(int c, const char *word, struct options *ret)
     case 't':
         ret->thread_trace = true;
         return 0;
+    case 'n':
+        ret->analysis = true;
+        return 0;
+    case 'k':
+        return take_top(word, ret);
     case 'o':
         ret->folder = word;
         return 0;
@@ -132,6 +153,8 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         {"full", no_argument, NULL, 'f'},
         {"roofline", no_argument, NULL, 'r'},
         {"thread-trace", no_argument, NULL, 't'},
+        {"analysis", no_argument, NULL, 'n'},
+        {"top", required_argument, NULL, 'k'},
         {"output", required_argument, NULL, 'o'},
         {"arch", required_argument, NULL, 'a'},
         {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
@@ -153,9 +176,10 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             continue;
         return -1;
     }
-    if (ret->json + ret->roofline + ret->thread_trace > 1)
-        *ret_code = rp_cli_usage_error("analyze", "--json, --roofline and --thread-trace print"
-                                                  " different results: choose one");
+    if (ret->json + ret->roofline + ret->thread_trace + ret->analysis > 1)
+        *ret_code =
+            rp_cli_usage_error("analyze", "--json, --roofline, --thread-trace and --analysis"
+                                          " print different results: choose one");
     else if (ret->full && !ret->json && !ret->folder)
         *ret_code = rp_cli_usage_error("analyze", "--full is about dag.json: add --json or -o DIR");
     else if (optind == argc)
@@ -181,22 +205,39 @@ static int gate(const struct options *options, double inferred_share)
     return rp_cli_error(&err);
 }
 
-/* --json, --roofline and --thread-trace choose what is printed; none of them: all, for people. */
+/* --json, --roofline ... choose what is printed; none of them: all, for people. */
 static struct rp_wish wish(const struct options *options, bool chosen)
 {
     struct rp_wish ret = {.folder = options->folder, .full = options->full};
 
     if (chosen)
         ret.print = RP_PRINT_JSON;
-    else if (!options->json && !options->roofline && !options->thread_trace)
+    else if (!options->json && !options->roofline && !options->thread_trace && !options->analysis)
         ret.print = RP_PRINT_TERM;
     return ret;
+}
+
+/* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
+static int put_analysis(const struct rp_inputs *in, const struct options *options,
+                        const struct rp_dag_result *dag, const struct rp_roofline *roofline,
+                        struct rp_buf *text, struct rp_err *err)
+{
+    struct rp_analysis_wish analysis = {.wish = wish(options, options->analysis),
+                                        .dag = in->store_count ? dag : NULL,
+                                        .roofline = in->counters ? roofline : NULL,
+                                        .arch = options->roof.arch,
+                                        .top = options->top};
+
+    if (analysis.wish.print == RP_PRINT_NOTHING && !options->folder)
+        return 0;
+    return rp_result_analysis(in, &analysis, text, err);
 }
 
 static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
                        double *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
+    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
     struct rp_wish for_dag = wish(options, options->json);
     struct rp_wish for_roofline = wish(options, options->roofline);
     struct rp_wish for_waves = wish(options, options->thread_trace);
@@ -204,6 +245,7 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     int rc = 0;
 
     for_dag.ret_inferred_share = ret_inferred;
+    for_dag.ret_dag = &dag;
     if (in->store_count && (!other || options->folder || options->gated))
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
@@ -213,6 +255,8 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
         rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
     if (rc == 0 && in->waves.count)
         rc = rp_result_thread_trace(in, &for_waves, text, err);
+    if (rc == 0)
+        rc = put_analysis(in, options, &dag, &roofline, text, err);
     if (rc == 0 && text->failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/bottleneck.h"
 #include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
 #include "rocm-perf/report.h"
@@ -312,6 +314,10 @@ int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct
         *wish->ret_inferred_share =
             dag.makespan_ns ? (double)dag.grade_path_ns[RP_DAG_INFERRED] / (double)dag.makespan_ns
                             : 0;
+    if (rc == 0 && wish->ret_dag) {
+        *wish->ret_dag = dag;
+        dag = (struct rp_dag_result){0};
+    }
     return rc;
 }
 
@@ -346,5 +352,49 @@ int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wis
         rc = put_json(wish, "thread_trace.json", &json, text, err);
     if (rc == 0 && wish->print == RP_PRINT_TERM)
         rc = rp_report_thread_trace_term(&in->waves, rp_cli_style(), text, err);
+    return rc;
+}
+
+/* Of the printed JSON and of the file, only the former may be cut short. */
+static int put_analysis(const struct rp_bottlenecks *found, const struct rp_analysis_wish *wish,
+                        struct rp_buf *text, struct rp_err *err)
+{
+    struct rp_wish to_file = wish->wish;
+    rp_autobuf json = {0};
+    int rc = 0;
+
+    to_file.print = RP_PRINT_NOTHING;
+    if (to_file.folder)
+        rc = rp_report_analysis_json(found, 0, &json, err);
+    if (rc == 0 && to_file.folder)
+        rc = put_json(&to_file, "analysis.json", &json, text, err);
+    if (rc == 0 && wish->wish.print == RP_PRINT_JSON)
+        rc = rp_report_analysis_json(found, wish->top, text, err);
+    if (rc == 0 && wish->wish.print == RP_PRINT_TERM)
+        rc = rp_report_analysis_term(found, wish->top, rp_cli_style(), text, err);
+    return rc;
+}
+
+int rp_result_analysis(const struct rp_inputs *in, const struct rp_analysis_wish *wish,
+                       struct rp_buf *text, struct rp_err *err)
+{
+    rp_cleanup(rp_bottlenecks_free) struct rp_bottlenecks found = {0};
+    struct rp_bottleneck_inputs from = {.dag = wish->dag,
+                                        .roofline = wish->roofline,
+                                        .counters = in->counters,
+                                        .traces = &in->waves,
+                                        .arch = wish->arch};
+    struct rp_profile *profile = NULL;
+    const double no_runtime_ms = 0; /* stability is not asked for */
+    int rc = 0;
+
+    if (in->store_count)
+        rc = rp_profile_compute(in->stores, in->store_count, &no_runtime_ms, 1, &profile, err);
+    from.profile = profile;
+    if (rc == 0)
+        rc = rp_bottlenecks_find(&from, &found, err);
+    if (rc == 0)
+        rc = put_analysis(&found, wish, text, err);
+    rp_profile_free(profile);
     return rc;
 }

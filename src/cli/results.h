@@ -14,6 +14,7 @@
 
 struct rp_buf;
 struct rp_counters;
+struct rp_dag_result;
 struct rp_err;
 struct rp_store;
 
@@ -32,6 +33,8 @@ struct rp_wish {
     const char *folder;         /**< the JSON also goes to a file there; NULL: not */
     bool full;                  /**< dag.json with every kernel and copy */
     double *ret_inferred_share; /**< unless NULL: how much of the critical path's time is guessed */
+    struct rp_dag_result
+        *ret_dag; /**< unless NULL: gets the graph; to be freed before the inputs */
 };
 
 /** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */
@@ -60,5 +63,18 @@ int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_opti
 /** Likewise, of the thread traces. */
 int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish,
                            struct rp_buf *text, struct rp_err *err);
+
+/** What the ranking of kernels is made from, beside the inputs. */
+struct rp_analysis_wish {
+    struct rp_wish wish;
+    const struct rp_dag_result *dag;    /**< NULL: there is none */
+    const struct rp_roofline *roofline; /**< NULL: there is none */
+    const char *arch;                   /**< --arch; NULL */
+    size_t top;                         /**< kernels that are printed; 0: the default */
+};
+
+/** Likewise, of bottlenecks and ranking. The file has all kernels. */
+int rp_result_analysis(const struct rp_inputs *in, const struct rp_analysis_wish *wish,
+                       struct rp_buf *text, struct rp_err *err);
 
 #endif

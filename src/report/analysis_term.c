@@ -1,0 +1,91 @@
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "report/page.h"
+#include "report/text.h"
+#include "rocm-perf/bottleneck.h"
+#include "rocm-perf/report.h"
+
+enum { DEFAULT_WIDTH = 80, LEAST_WIDTH = 60, DEFAULT_TOP = 12 };
+
+static struct rp_text_number number(struct rp_quantity q, double unit, unsigned decimals)
+{
+    static const struct rp_text_number unknown = {"-"};
+
+    return q.known ? rp_text_fixed(q.value * unit, decimals) : unknown;
+}
+
+static void put_occupancy(const struct rp_page *page, const struct rp_residency *r)
+{
+    if (r->waves_per_simd.known && r->max_waves_per_simd)
+        rp_page_line(page, RP_INK_DIM, 6, "%s of %u waves on a SIMD%s%s%s%s",
+                     number(r->waves_per_simd, 1, 1).text, r->max_waves_per_simd,
+                     r->theoretical.known ? ", resources allow " : "",
+                     r->theoretical.known ? number(r->theoretical, r->max_waves_per_simd, 1).text
+                                          : "",
+                     r->limiter ? ", limit: " : "", r->limiter ? r->limiter : "");
+}
+
+/* Rules of the verdict; of a mixed one, all. */
+static void put_reasons(const struct rp_page *page, const struct rp_bottleneck_kernel *k)
+{
+    const struct rp_rule *rules;
+    rp_autobuf text = {0};
+    size_t count;
+
+    rules = rp_rules(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!rp_rule_fires(&rules[i], &k->features) ||
+            (rules[i].label != k->label && k->label != RP_BOTTLENECK_MIXED))
+            continue;
+        for (size_t c = 0; c < 2; c++) {
+            const struct rp_condition *when = &rules[i].when[c];
+            const char *name = rp_feature_name(when->feature);
+
+            if (strstr(rp_buf_text(&text), name))
+                continue;
+            rp_buf_printf(&text, "%s%s %s", text.len ? ", " : "", name,
+                          number(k->features.of[when->feature], 1,
+                                 when->feature == RP_FEATURE_DURATION_NS ? 0 : 2)
+                              .text);
+        }
+    }
+    if (text.len)
+        rp_page_line(page, RP_INK_DIM, 6, "%s", rp_buf_text(&text));
+}
+
+static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_kernel *k)
+{
+    rp_page_text(page, RP_INK_PLAIN, 2, k->name);
+    rp_page_line(page, RP_INK_PLAIN, 4, "%7s %9s %9s %9s  %s", number(k->weight, 100, 1).text,
+                 number(k->headroom, 100, 1).text, number(k->end_to_end_bound, 1, 3).text,
+                 number(k->free_bound, 1, 3).text, rp_bottleneck_name(k->label));
+    put_reasons(page, k);
+    put_occupancy(page, &k->residency);
+}
+
+int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct rp_term_style style,
+                            struct rp_buf *buf, struct rp_err *err)
+{
+    struct rp_page page = {.out = buf,
+                           .colour = style.colour,
+                           .width = style.width == 0            ? DEFAULT_WIDTH
+                                    : style.width < LEAST_WIDTH ? LEAST_WIDTH
+                                                                : style.width};
+    size_t most = top ? top : DEFAULT_TOP, shown = b->kernel_count < most ? b->kernel_count : most;
+
+    if (b->kernel_count == 0)
+        return 0;
+    rp_page_line(&page, RP_INK_BOLD, 0, "What to look at first (rules %s)", rp_rules_version());
+    rp_page_line(&page, RP_INK_BOLD, 4, "%7s %9s %9s %9s  %s",
+                 b->basis == RP_RANK_CRITICAL_PATH ? "% path" : "% time", "% to gain", "speed-up",
+                 "if free", "what limits it");
+    for (size_t i = 0; i < shown; i++)
+        put_kernel(&page, &b->kernels[i]);
+    if (shown < b->kernel_count)
+        rp_page_line(&page, RP_INK_DIM, 2, "and %zu more in analysis.json; --top N",
+                     b->kernel_count - shown);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
