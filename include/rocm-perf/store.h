@@ -148,6 +148,15 @@ struct rp_row_arg {
     uint32_t guid_index;
 };
 
+/** A kernel or copy waits on the device for another one (table rocm_perf_dependency). */
+struct rp_row_dependency {
+    int64_t id;      /**< 0: the next one */
+    int64_t is_copy; /**< else a kernel */
+    int64_t row_id;  /**< dispatch_id of a kernel, id of a copy */
+    int64_t waits_for_copy, waits_for_id;
+    uint32_t guid_index;
+};
+
 /** hipEventRecord or hipStreamWaitEvent as the GPU executed it (schema 3.0.4). */
 struct rp_row_hip_event {
     int64_t id;
@@ -215,6 +224,9 @@ int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, 
 /** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
                         const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
+/** The table is made with its first row. */
+int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
+                            struct rp_err *err);
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself
@@ -315,6 +327,9 @@ int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struc
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_arg(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Rows of struct rp_row_dependency; none in databases that others have written. */
+int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
+                             struct rp_err *err);
 /** Frees what joins rows to API calls; it is read again when it is needed. */
 void rp_store_forget_events(struct rp_store *s);
 

@@ -57,8 +57,9 @@ enum rp_record_kind {
     RP_REC_COPY = 7,
     RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
     RP_REC_QUEUE_END = 9,
-    RP_REC_BARRIER = 10, /**< reserved for recorded dependencies (rocm_perf_* tables) */
+    RP_REC_BARRIER = 10, /**< packet that only orders others, when it is submitted */
     RP_REC_CALL = 11,    /**< call of the program to the HIP runtime, when it has returned */
+    RP_REC_WAIT = 12,    /**< what a copy waits for, when it is submitted */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -136,7 +137,8 @@ struct rp_rec_dispatch {
     uint32_t private_bytes, group_bytes; /**< of this dispatch */
     uint32_t grid[3];                    /**< work-items */
     uint16_t workgroup[3];
-    uint16_t barrier_bit;
+    uint16_t barrier_bit; /**< waits for all packets before it in the queue */
+    uint64_t order; /**< kernels, copies and barriers of the process as submitted: 1, 2, ... */
 };
 
 struct rp_rec_copy {
@@ -148,6 +150,36 @@ struct rp_rec_copy {
     uint32_t tid;
     uint32_t engine;  /**< reserved: SDMA engine when known */
     uint64_t copy_id; /**< 1, 2, ... in order of submission in this process */
+    uint64_t order;   /**< as of a dispatch */
+};
+
+enum rp_barrier_type {
+    RP_BARRIER_AND = 0,   /**< waits for all of its signals */
+    RP_BARRIER_OR = 1,    /**< ... for one of them */
+    RP_BARRIER_VALUE = 2, /**< AMD's: for one signal to have a value */
+    RP_BARRIER_OTHER = 3, /**< vendor packet without signals to wait for */
+};
+
+enum { RP_REC_BARRIER_WAITS = 8, RP_REC_WAITS = 12 };
+
+/** The packet processor launches nothing behind it in its queue before it is complete. */
+struct rp_rec_barrier {
+    uint64_t order, correlation_id;
+    uint32_t queue_index;
+    uint32_t tid;
+    uint16_t type; /**< enum rp_barrier_type */
+    uint16_t barrier_bit;
+    uint16_t wait_count;
+    uint16_t unknown_count; /**< signals to wait for that nothing is known to complete: the host */
+    uint64_t waits[RP_REC_BARRIER_WAITS]; /**< orders of what completes the signals */
+};
+
+/** Of one copy there may be several. */
+struct rp_rec_wait {
+    uint64_t order; /**< of the copy */
+    uint32_t wait_count;
+    uint32_t unknown_count;
+    uint64_t waits[RP_REC_WAITS];
 };
 
 enum { RP_REC_ARG_BYTES = 72 };
@@ -179,6 +211,8 @@ struct rp_record {
         struct rp_rec_dispatch dispatch;
         struct rp_rec_copy copy;
         struct rp_rec_call call;
+        struct rp_rec_barrier barrier;
+        struct rp_rec_wait wait;
         uint8_t bytes[120];
     } u;
 };

@@ -154,6 +154,15 @@ static const char *check_call(const struct rp_trace_file *file, const struct rp_
     return NULL;
 }
 
+static const char *check_barrier(const struct seen *seen, const struct rp_rec_barrier *barrier)
+{
+    if (barrier->queue_index >= seen->queues && !seen->lossy)
+        return "barrier refers to an unknown queue";
+    if (barrier->type > RP_BARRIER_OTHER)
+        return "barrier is of an unknown type";
+    return barrier->wait_count > RP_REC_BARRIER_WAITS ? "barrier waits for too much" : NULL;
+}
+
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
 static const char *check_record(const struct rp_trace_file *file, struct seen *seen,
                                 const struct rp_record *record)
@@ -195,6 +204,10 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         return record->u.copy.end_ns < record->u.copy.start_ns || record->u.copy.end_ns > INT64_MAX
                    ? "copy ends before it starts"
                    : NULL;
+    case RP_REC_BARRIER:
+        return check_barrier(seen, &record->u.barrier);
+    case RP_REC_WAIT:
+        return record->u.wait.wait_count > RP_REC_WAITS ? "copy waits for too much" : NULL;
     case RP_REC_CALL:
         return check_call(file, &record->u.call);
     default:

@@ -15,6 +15,7 @@
 #include "capture/trace_read.h"
 #include "collect/agent_json.h"
 #include "collect/demangle.h"
+#include "collect/dependencies.h"
 #include "collect/hip_calls.h"
 #include "rocm-perf/store.h"
 
@@ -597,6 +598,8 @@ static int put_all(struct conversion *c, struct rp_err *err)
         status = put_work(c, RP_REC_DISPATCH, put_dispatch, err);
     if (status == 0)
         status = put_work(c, RP_REC_COPY, put_copy, err);
+    if (status == 0)
+        status = rp_dependencies_put(c->file, c->writer, err);
     return status;
 }
 

@@ -163,6 +163,7 @@ DEFINE_EACH(copy, copy)
 DEFINE_EACH(region, region)
 DEFINE_EACH(arg, arg)
 DEFINE_EACH(hip_event, hip_event)
+DEFINE_EACH(dependency, dependency)
 
 void rp_store_forget_events(struct rp_store *s)
 {

@@ -43,6 +43,7 @@ static const char *const table_names[] = {
 #undef REFER
     [RP_TABLE_hip_event] = "rocpd_hip_event",
     [RP_TABLE_timestamp] = "rocpd_timestamp",
+    [RP_TABLE_dependency] = "rocm_perf_dependency",
 };
 
 enum {
@@ -81,6 +82,26 @@ static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid,
                 sql, ", FOREIGN KEY (\"%s\") REFERENCES \"%s_%s\" (\"id\") ON UPDATE CASCADE",
                 columns[i].name, rp_table_name((enum rp_table)columns[i].refers_to), suffix);
     rp_buf_puts(sql, ");\n");
+}
+
+/* Which kernels and copies wait for which: docs/format/rocpd.md. */
+int rp_schema_create_dependency(sqlite3 *db, const char *guid, struct rp_err *err)
+{
+    const char *name = rp_table_name(RP_TABLE_dependency);
+    rp_autobuf sql = {0};
+    char suffix[RP_GUID_BYTES];
+
+    rp_schema_suffix(guid, suffix);
+    rp_buf_printf(&sql,
+                  "CREATE TABLE \"%s_%s\" (\"id\" INTEGER NOT NULL PRIMARY KEY,"
+                  " \"guid\" TEXT DEFAULT '%s' NOT NULL, \"is_copy\" INTEGER NOT NULL,"
+                  " \"row_id\" INTEGER NOT NULL, \"waits_for_copy\" INTEGER NOT NULL,"
+                  " \"waits_for_id\" INTEGER NOT NULL);\n",
+                  name, suffix, guid);
+    rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n", name, name, suffix);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_sql_exec(db, rp_buf_text(&sql), err);
 }
 
 int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err)

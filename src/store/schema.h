@@ -18,9 +18,10 @@ enum rp_table {
 #undef TABLE
 #undef COLUMN
 #undef REFER
-    RP_TABLE_WRITTEN_COUNT, /**< what follows came after 3.0.0: read, not written */
-    RP_TABLE_hip_event = RP_TABLE_WRITTEN_COUNT,
-    RP_TABLE_timestamp, /**< draft of schema 4 */
+    RP_TABLE_WRITTEN_COUNT, /**< what follows is not of 3.0.0, and not in every database */
+    RP_TABLE_hip_event = RP_TABLE_WRITTEN_COUNT, /**< 3.0.4: read, not written */
+    RP_TABLE_timestamp,                          /**< draft of schema 4 */
+    RP_TABLE_dependency,                         /**< the suite's own */
     RP_TABLE_COUNT
 };
 
@@ -34,6 +35,9 @@ const char *rp_table_name(enum rp_table table);
  * @param guid  with dashes; names the tables with underscores
  */
 int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err);
+
+/** Creates the suite's own table of dependencies, and its view. */
+int rp_schema_create_dependency(sqlite3 *db, const char *guid, struct rp_err *err);
 
 /** Writes @p guid with every '-' as '_' into @p ret. */
 void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES]);

@@ -177,6 +177,14 @@ static const struct rp_column hip_event_columns[] = {
     {.name = "event_id", .kind = RP_KIND_EVENT, AT(hip_event, correlation_id), NEEDED},
 };
 
+static const struct rp_column dependency_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(dependency, id)},
+    {.name = "is_copy", .kind = RP_KIND_INT, AT(dependency, is_copy), NEEDED},
+    {.name = "row_id", .kind = RP_KIND_INT, AT(dependency, row_id), NEEDED},
+    {.name = "waits_for_copy", .kind = RP_KIND_INT, AT(dependency, waits_for_copy), NEEDED},
+    {.name = "waits_for_id", .kind = RP_KIND_INT, AT(dependency, waits_for_id), NEEDED},
+};
+
 static const struct rp_column pmc_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
     {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
@@ -253,6 +261,11 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                            .category = "HIP_EVENT",
                            .read_only = true,
                            ROWS(hip_event, hip_event_columns)},
+    [RP_ROWS_dependency] = {.table = RP_TABLE_dependency,
+                            .what = "dependency",
+                            .numbered = true,
+                            .read_only = true,
+                            ROWS(dependency, dependency_columns)},
     [RP_ROWS_pmc] = {.table = RP_TABLE_info_pmc,
                      .what = "counter",
                      .read_only = true,

@@ -50,7 +50,7 @@ struct rp_spec {
     const char *category; /**< of the event row, or NULL if the table has none */
     bool required;        /**< every rocpd database has the table */
     bool numbered;        /**< id 0 asks the writer for the next free id */
-    bool read_only;       /**< the writer does not know these rows */
+    bool read_only;       /**< the writer does not know these rows, or not from the start */
     const struct rp_column *columns;
     size_t column_count;
     size_t row_bytes;
@@ -72,6 +72,7 @@ enum rp_rows {
     RP_ROWS_region,
     RP_ROWS_arg,
     RP_ROWS_hip_event,
+    RP_ROWS_dependency,
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,

@@ -454,6 +454,19 @@ int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *r
     return result;
 }
 
+int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
+                            struct rp_err *err)
+{
+    int result = 0;
+
+    if (!w->insert[RP_ROWS_dependency]) {
+        result = rp_schema_create_dependency(w->db, w->guid, err);
+        if (result == 0)
+            result = prepare_rows(w, RP_ROWS_dependency, err);
+    }
+    return result < 0 ? result : put(w, RP_ROWS_dependency, row, err);
+}
+
 /* --- completion --------------------------------------------------------------------------- */
 
 /* Names as rocprofv3 gives them: queue 1 is "Queue 0", stream 1 is "Stream 1". */

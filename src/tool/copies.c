@@ -7,9 +7,35 @@
 
 #include "tool/tool.h"
 
+/* What a copy waits for; returns its number. */
+static uint64_t record_waits(struct rp_tool *tool, uint32_t dep_count, const rp_hsa_signal *deps)
+{
+    struct rp_record record = {.kind = RP_REC_WAIT};
+    struct rp_rec_wait *wait = &record.u.wait;
+    struct rp_waits waits = {.orders = wait->waits, .room = RP_REC_WAITS};
+
+    wait->order = rp_producers_order(&tool->producers);
+    for (uint32_t i = 0; i < dep_count && deps; i++) {
+        /* Each signal has room for all that are kept of it: nothing is cut off. */
+        if (waits.count + RP_PRODUCERS_KEPT > waits.room) {
+            wait->wait_count = waits.count;
+            wait->unknown_count = waits.unknown_count;
+            rp_trace_append(&tool->trace, &record);
+            waits.count = waits.unknown_count = 0;
+        }
+        rp_producers_wait(&tool->producers, deps[i], &waits);
+    }
+    wait->wait_count = waits.count;
+    wait->unknown_count = waits.unknown_count;
+    if (waits.count + waits.unknown_count > 0)
+        rp_trace_append(&tool->trace, &record);
+    return wait->order;
+}
+
 /* Publishes an entry before the copy is handed over, because it may complete at once. NULL: not
  * recorded, and counted. */
-static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *copy)
+static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *copy,
+                                     uint32_t dep_count, const rp_hsa_signal *deps)
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = NULL;
@@ -28,10 +54,13 @@ static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_c
         entry->end0 = raw->end_ts;
         entry->rec.copy = *copy;
         entry->rec.copy.tid = rp_tool_tid();
+        entry->rec.copy.order = record_waits(tool, dep_count, deps);
+        rp_producers_set(&tool->producers, signal, entry->rec.copy.order, true);
         entry->rec.copy.copy_id = ++tool->copy_count;
         entry->rec.copy.correlation_id = rp_hip_correlation(tool);
         rp_harvest_publish(tool, &tool->harvest.copies, entry);
     } else {
+        rp_producers_forget(&tool->producers, signal);
         rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", copy->bytes);
         rp_trace_count_lost(&tool->trace);
     }
@@ -61,7 +90,7 @@ static rp_hsa_status hook_async_copy(void *dst, rp_hsa_agent dst_agent, const vo
                                      const rp_hsa_signal *deps, rp_hsa_signal completion)
 {
     const struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
-    struct rp_pending *entry = begin_copy(completion, &copy);
+    struct rp_pending *entry = begin_copy(completion, &copy, dep_count, deps);
 
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, bytes,
                                                               dep_count, deps, completion),
@@ -78,7 +107,7 @@ static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent
     struct rp_pending *entry;
 
     copy.engine = engine;
-    entry = begin_copy(completion, &copy);
+    entry = begin_copy(completion, &copy, dep_count, deps);
     return end_copy(
         rp_the_tool.hsa.hsa_amd_memory_async_copy_on_engine(
             dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion, engine, force_sdma),
@@ -100,7 +129,7 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
                      direction == RP_HSA_HOST_TO_DEVICE ? 0 : copy_agent,
                      (uint64_t)range->x * range->y * range->z);
 
-        entry = begin_copy(completion, &copy);
+        entry = begin_copy(completion, &copy, dep_count, deps);
     }
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset,
                                                                    range, copy_agent, direction,

@@ -28,6 +28,11 @@ struct thread {
 
 static __thread struct thread this_thread;
 
+uint64_t rp_hip_current(void)
+{
+    return this_thread.correlation_id;
+}
+
 uint64_t rp_hip_correlation(struct rp_tool *tool)
 {
     if (this_thread.correlation_id)

@@ -40,6 +40,9 @@ void rp_hip_init(struct rp_hip *hip);
 /** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
 void rp_hip_attach(struct rp_tool *tool);
 
+/** Correlation id of the thread's HIP call, 0 when it is in none. */
+uint64_t rp_hip_current(void);
+
 /** Correlation id for what is being launched: that of the thread's HIP call, else a new one. */
 uint64_t rp_hip_correlation(struct rp_tool *tool);
 

@@ -89,9 +89,25 @@ struct rp_hsa_packet {
 };
 static_assert(sizeof(struct rp_hsa_packet) == 64, "AQL packet");
 
+/** Barrier packets: AND and OR have five signals, AMD's barrier-value packet has the first one. */
+struct rp_hsa_barrier_packet {
+    uint16_t header;
+    uint8_t amd_format; /**< of a vendor packet */
+    uint8_t reserved0;
+    uint32_t reserved1;
+    rp_hsa_signal waits[5];
+    uint64_t reserved2;
+    rp_hsa_signal completion;
+};
+static_assert(sizeof(struct rp_hsa_barrier_packet) == 64, "AQL packet");
+
 enum {
     RP_AQL_TYPE_MASK = 0xff,
+    RP_AQL_VENDOR = 0,
     RP_AQL_KERNEL_DISPATCH = 2,
+    RP_AQL_BARRIER_AND = 3,
+    RP_AQL_BARRIER_OR = 5,
+    RP_AMD_FORMAT_BARRIER_VALUE = 2,
     RP_AQL_BARRIER_BIT = 1 << 8,
 };
 

@@ -119,14 +119,66 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = rp_line_next(&queue->line);
+    uint64_t order = rp_producers_order(&tool->producers);
+    rp_hsa_signal program = packet->completion;
 
     if (!entry || !choose_way(entry, packet)) {
         rp_tool_lose_dispatches(tool, 1);
+        if (program)
+            rp_producers_forget(&tool->producers, program);
         return;
     }
+    if (program)
+        rp_producers_set(&tool->producers, program, order, entry->way == RP_PENDING_WATCH);
     entry->position = position;
     describe(queue, packet, &entry->rec.dispatch);
+    entry->rec.dispatch.order = order;
     rp_harvest_publish(tool, &queue->line, entry);
+}
+
+/* Type of a packet that orders others, or -1. */
+static int barrier_type(const struct rp_hsa_packet *packet)
+{
+    const struct rp_hsa_barrier_packet *barrier = (const void *)packet;
+
+    switch (packet->header & RP_AQL_TYPE_MASK) {
+    case RP_AQL_BARRIER_AND:
+        return RP_BARRIER_AND;
+    case RP_AQL_BARRIER_OR:
+        return RP_BARRIER_OR;
+    case RP_AQL_VENDOR:
+        return barrier->amd_format == RP_AMD_FORMAT_BARRIER_VALUE ? RP_BARRIER_VALUE
+                                                                  : RP_BARRIER_OTHER;
+    default:
+        return -1;
+    }
+}
+
+/* What it waits for, and that others may wait for it. The packet itself is left alone. */
+static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *packet, int type)
+{
+    static const unsigned signals[] = {
+        [RP_BARRIER_AND] = 5, [RP_BARRIER_OR] = 5, [RP_BARRIER_VALUE] = 1, [RP_BARRIER_OTHER] = 0};
+    struct rp_tool *tool = &rp_the_tool;
+    const struct rp_hsa_barrier_packet *in = (const void *)packet;
+    struct rp_record record = {.kind = RP_REC_BARRIER};
+    struct rp_rec_barrier *out = &record.u.barrier;
+    struct rp_waits waits = {.orders = out->waits, .room = RP_REC_BARRIER_WAITS};
+
+    for (unsigned i = 0; i < signals[type]; i++)
+        rp_producers_wait(&tool->producers, in->waits[i], &waits);
+    out->order = rp_producers_order(&tool->producers);
+    out->correlation_id = rp_hip_current();
+    out->queue_index = queue->index;
+    out->tid = rp_tool_tid();
+    out->type = (uint16_t)type;
+    out->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
+    out->wait_count = (uint16_t)waits.count;
+    out->unknown_count = (uint16_t)waits.unknown_count;
+    if (in->completion && type != RP_BARRIER_OTHER) /* not every format has its signal there */
+        rp_producers_set(&tool->producers, in->completion, out->order,
+                         tool->hsa.hsa_signal_load_relaxed(in->completion) == 1);
+    rp_trace_append(&tool->trace, &record);
 }
 
 /*
@@ -172,6 +224,20 @@ static bool make_room(struct rp_queue *queue, uint64_t count)
     return true;
 }
 
+/* In the order of the queue: what waits for a signal names the packet before it that completes it.
+ */
+static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        int type = barrier_type(&packets[i]);
+
+        if (is_dispatch(&packets[i]))
+            track(queue, &packets[i], queue->submitted + i + 1);
+        else if (type >= 0)
+            record_barrier(queue, &packets[i], type);
+    }
+}
+
 static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
                        rp_hsa_packet_writer writer)
 {
@@ -184,11 +250,9 @@ static void on_packets(const void *packets, uint64_t count, uint64_t user_index,
     wait_for_slots(queue, count);
     for (uint64_t i = 0; i < count; i++)
         dispatches += is_dispatch(&in[i]);
-    if (dispatches > 0 && rp_tool_active(&rp_the_tool) && make_room(queue, count)) {
+    if (rp_tool_active(&rp_the_tool) && make_room(queue, count)) {
         memcpy(queue->buffer, packets, count * sizeof(*in));
-        for (uint64_t i = 0; i < count; i++)
-            if (is_dispatch(&queue->buffer[i]))
-                track(queue, &queue->buffer[i], queue->submitted + i + 1);
+        take_packets(queue, queue->buffer, count);
         packets = queue->buffer;
     } else if (dispatches > 0 && rp_tool_active(&rp_the_tool)) {
         rp_tool_lose_dispatches(&rp_the_tool, dispatches);

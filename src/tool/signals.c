@@ -60,8 +60,10 @@ static void observed(void)
 
 static rp_hsa_status hook_signal_destroy(rp_hsa_signal signal)
 {
-    if (rp_tool_active(&rp_the_tool))
+    if (rp_tool_active(&rp_the_tool)) {
         rp_harvest_before_destroy(&rp_the_tool, signal);
+        rp_producers_forget(&rp_the_tool.producers, signal);
+    }
     return rp_the_tool.hsa.hsa_signal_destroy(signal);
 }
 

@@ -283,6 +283,8 @@ static void reset(struct rp_tool *tool)
     rp_signal_pool_init(&tool->quiet_signals, &tool->hsa, RP_HSA_SIGNAL_GPU_ONLY);
     rp_signal_pool_init(&tool->waking_signals, &tool->hsa, 0);
     rp_harvest_init(&tool->harvest);
+    rp_producers_free(&tool->producers); /* as the copies: late threads may have looked */
+    rp_producers_init(&tool->producers);
 }
 
 static bool start(struct rp_tool *tool, const struct rp_hsa_tables *tables,

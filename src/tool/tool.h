@@ -19,6 +19,7 @@
 #include "tool/hip.h"
 #include "tool/hsa_abi.h"
 #include "tool/kernel_map.h"
+#include "tool/producers.h"
 #include "tool/signal_pool.h"
 #include "tool/trace_write.h"
 
@@ -45,6 +46,7 @@ struct rp_tool {
     bool clock_known;
 
     struct rp_harvest harvest;
+    struct rp_producers producers;
     struct rp_signal_pool quiet_signals;  /**< no interrupt: for packets that had no signal */
     struct rp_signal_pool waking_signals; /**< with interrupt: forwarded to the program's signal */
 

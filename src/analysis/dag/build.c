@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "delays.h"
+#include "recorded.h"
 #include "streams.h"
 #include "usual.h"
 
@@ -40,6 +41,7 @@ struct walk {
     uint32_t null_tail;
     uint32_t null_packets; /* of the default stream so far */
     uint32_t *threads;     /* per thread: end of its last call */
+    uint32_t *op_finish;   /* per operation, where waits are recorded: its last point */
     struct event *events;
     size_t event_count;
     size_t next_call;
@@ -244,7 +246,10 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     if (b->failed)
         return false;
     packet_edges(b, w, call, op->stream, op->queue, op->start_ns);
-    if (w->guesses)
+    if (w->op_finish)
+        rp_dag_recorded_edges(
+            &(struct rp_dag_recorded_op){b->dag, w->process, w->number, w->op_finish, index});
+    else if (w->guesses)
         guess_wait(b, w, call, op);
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
@@ -260,6 +265,8 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
                                      collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED, a);
     activity->finish = finish;
+    if (w->op_finish)
+        w->op_finish[index] = finish;
     packet_done(w, op->stream, op->queue, finish);
     if (op->queue >= 0)
         w->queue_kernels[op->queue] = finish;
@@ -475,6 +482,8 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED, w->parked);
     packet_done(w, op->stream, op->queue, finish);
+    if (w->op_finish)
+        w->op_finish[b->dag->activities[w->parked].index] = finish;
     if (op->queue >= 0)
         w->queue_kernels[op->queue] = finish;
     w->parked = RP_DAG_NONE;
@@ -552,6 +561,11 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, uint16_t number,
     w->threads = malloc((p->thread_count + 1) * sizeof *w->threads);
     if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    w->op_finish = p->first_wait ? malloc((p->op_count + 1) * sizeof *w->op_finish) : NULL;
+    if (p->first_wait && !w->op_finish)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t k = 0; w->op_finish && k < p->op_count; k++)
+        w->op_finish[k] = RP_DAG_NONE;
     for (int32_t k = 0; k < w->names.stream_count; k++)
         w->streams[k] = (struct stream){.tail = RP_DAG_NONE, .synced = RP_DAG_NONE};
     for (int32_t k = 0; k < w->names.queue_count; k++)
@@ -569,6 +583,7 @@ static void end_walk(struct walk *w)
     free(w->queue_tails);
     free(w->queue_kernels);
     free(w->threads);
+    free(w->op_finish);
     free(w->events);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "load.h"
+#include "recorded.h"
 
 void rp_dag_sort(void *rows, size_t count, size_t bytes, int (*order)(const void *, const void *))
 {
@@ -53,6 +54,8 @@ static void free_process(struct rp_dag_process *p)
     free(p->calls);
     free(p->ops);
     free(p->marks);
+    free(p->first_wait);
+    free(p->waits);
 }
 
 static void free_scratch(struct rp_dag_loading *p)
@@ -99,7 +102,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
             p->process.from = (struct rp_dag_source){l->store, g};
         }
     }
-    return rc;
+    return rc < 0 ? rc : rp_dag_load_recorded(l, err);
 }
 
 static int load_store(struct rp_store *store, struct rp_dag_trace *trace,

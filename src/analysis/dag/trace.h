@@ -68,6 +68,8 @@ struct rp_dag_process {
     size_t call_count;
     struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
     size_t op_count;
+    uint32_t *first_wait; /**< per operation and one more: what it waited for; NULL: not recorded */
+    uint32_t *waits;      /**< operations */
     struct rp_dag_mark *marks;
     size_t mark_count;
     uint32_t thread_count;

@@ -69,6 +69,8 @@ static struct image sound(void)
     add(&image, RP_REC_QUEUE_END);
     add(&image, RP_REC_CALL)->u.call = (struct rp_rec_call){
         .correlation_id = 1, .name_id = 1, .end_ns = 5, .arg_bytes = RP_REC_ARG_BYTES};
+    add(&image, RP_REC_BARRIER)->u.barrier.wait_count = RP_REC_BARRIER_WAITS;
+    add(&image, RP_REC_WAIT)->u.wait.wait_count = RP_REC_WAITS;
     return image;
 }
 
@@ -217,6 +219,11 @@ static void damage(void **state)
            "file: record 10: call has too many arguments");
     DAMAGE(image.records[10].u.call.start_ns = 6, "file: record 10: call ends before it starts");
     DAMAGE(image.records[10].u.call.correlation_id = 0, "file: record 10: call has no identity");
+    DAMAGE(image.records[11].u.barrier.queue_index = 1,
+           "file: record 11: barrier refers to an unknown queue");
+    DAMAGE(image.records[11].u.barrier.type = 4, "file: record 11: barrier is of an unknown type");
+    DAMAGE(image.records[11].u.barrier.wait_count++, "file: record 11: barrier waits for too much");
+    DAMAGE(image.records[12].u.wait.wait_count++, "file: record 12: copy waits for too much");
 }
 
 /* Only what a lost record can explain is let pass. */

@@ -33,6 +33,17 @@ static_assert(sizeof(amd_signal_t) == 64 && offsetof(amd_signal_t, value) == 8 &
                   offsetof(amd_signal_t, start_ts) == 32 && offsetof(amd_signal_t, end_ts) == 40,
               "");
 static_assert(HSA_PACKET_TYPE_KERNEL_DISPATCH == 2 && HSA_PACKET_HEADER_BARRIER == 8, "");
+static_assert(HSA_PACKET_TYPE_VENDOR_SPECIFIC == 0 && HSA_PACKET_TYPE_BARRIER_AND == 3 &&
+                  HSA_PACKET_TYPE_BARRIER_OR == 5 && HSA_AMD_PACKET_TYPE_BARRIER_VALUE == 2,
+              "");
+static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == 8 &&
+                  sizeof(hsa_barrier_and_packet_t::dep_signal) == 40 &&
+                  offsetof(hsa_barrier_and_packet_t, completion_signal) == 56 &&
+                  offsetof(hsa_barrier_or_packet_t, dep_signal) == 8 &&
+                  offsetof(hsa_amd_vendor_packet_header_t, AmdFormat) == 2 &&
+                  offsetof(hsa_amd_barrier_value_packet_t, signal) == 8 &&
+                  offsetof(hsa_amd_barrier_value_packet_t, completion_signal) == 56,
+              "");
 static_assert(HSA_AMD_SIGNAL_AMD_GPU_ONLY == 1 && HSA_SIGNAL_CONDITION_LT == 2, "");
 
 static_assert(HSA_SYSTEM_INFO_TIMESTAMP == 2 && HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY == 3, "");

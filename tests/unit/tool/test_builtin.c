@@ -415,6 +415,76 @@ static void an_unknown_hip_is_said(void **state)
     assert_string_equal(rp_store_metadata(store, "rocm_perf_hip_calls"), "unknown version");
 }
 
+static void barrier(struct image *image, uint64_t order, uint32_t queue, unsigned type, bool bit,
+                    uint64_t first, uint64_t second)
+{
+    add(image, RP_REC_BARRIER)->u.barrier = (struct rp_rec_barrier){
+        .order = order,
+        .queue_index = queue,
+        .type = (uint16_t)type,
+        .barrier_bit = bit,
+        .wait_count = (uint16_t)((first != 0) + (second != 0)),
+        .waits = {first, second},
+    };
+}
+
+static void ordered(struct image *image, uint64_t id, uint64_t order, uint32_t queue, bool bit)
+{
+    dispatch(image, id, 1, 1000 * id);
+    image->records[image->header.committed_records - 1].u.dispatch.order = order;
+    image->records[image->header.committed_records - 1].u.dispatch.queue_index = queue;
+    image->records[image->header.committed_records - 1].u.dispatch.barrier_bit = bit;
+}
+
+static int take_dependency(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_dependency *d = row;
+    char *text = ctx;
+
+    (void)err;
+    assert_true(strlen(text) < 400);
+    sprintf(text + strlen(text), "%s%d<%s%d ", d->is_copy ? "c" : "", (int)d->row_id,
+            d->waits_for_copy ? "c" : "", (int)d->waits_for_id);
+    return 0;
+}
+
+/* Two queues; records of dispatches stand in the order of completion. run() has no orders. */
+static void dependencies_are_resolved(void **state)
+{
+    struct image image = run();
+    autostore *store = NULL;
+    struct rp_rec_wait *wait;
+    char got[512] = "";
+
+    (void)state;
+    add(&image, RP_REC_QUEUE)->u.queue = (struct rp_rec_queue){.agent = GPU, .index = 1};
+    ordered(&image, 13, 6, 0, true);  /* 13 < 11 and 12 */
+    ordered(&image, 12, 2, 0, false); /* beside 11 */
+    ordered(&image, 11, 1, 0, false);
+    barrier(&image, 3, 1, RP_BARRIER_AND, true, 2, 1);   /* the other queue: behind 12 and 11 */
+    ordered(&image, 21, 4, 1, false);                    /* 21 < 11, 12 */
+    ordered(&image, 22, 5, 1, true);                     /* 22 < 21, which is behind the others */
+    barrier(&image, 7, 0, RP_BARRIER_VALUE, true, 0, 0); /* behind 13 */
+    barrier(&image, 8, 1, RP_BARRIER_AND, false, 7, 99); /* 99 was lost; without bit: 22 goes on */
+    ordered(&image, 23, 9, 1, false);                    /* 23 < 11, 12 (first gate) and 13 */
+    barrier(&image, 10, 1, RP_BARRIER_OR, true, 1, 2);   /* behind 22, 23 and one of two */
+    ordered(&image, 24, 11, 1, true);                    /* 24 < 22, 23 */
+    copy(&image, GPU, CPU, 5);
+    image.records[image.header.committed_records - 1].u.copy.order = 12;
+    wait = &add(&image, RP_REC_WAIT)->u.wait;
+    *wait =
+        (struct rp_rec_wait){.order = 12, .wait_count = 2, .unknown_count = 3, .waits = {10, 6}};
+    ordered(&image, 14, 14, 0, true);
+    barrier(&image, 13, 0, RP_BARRIER_AND, false, 12, 50); /* 50: of what comes later, damage */
+    store = convert(&image, "dependencies");
+    assert_int_equal(rp_store_each_dependency(store, take_dependency, got, NULL), 0);
+    /* 13 stands for 11 and 12, which it waited for in their queue; the copy waits for 13 itself,
+     * and by way of the OR for what that was behind. By order of submission. */
+    assert_string_equal(got, "21<11 21<12 22<21 13<11 13<12 23<13 24<22 24<23 "
+                             "c1<22 c1<13 c1<23 14<13 14<c1 ");
+    assert_string_equal(rp_store_metadata(store, "rocm_perf_unknown_waits"), "7");
+}
+
 /* A disk that was full for a while: kernel 2, a queue, a code object and an agent are missing. */
 static void lost_records_get_stand_ins(void **state)
 {
@@ -561,6 +631,7 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(calls_become_regions, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(calls_on_the_modelled_clock, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(dependencies_are_resolved, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_unknown_hip_is_said, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(lost_records_get_stand_ins, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),

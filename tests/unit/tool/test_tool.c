@@ -218,6 +218,8 @@ static void other_packets_pass_untouched(void **state)
         packets[i].header = types[i % 4];
         if (is_dispatch(&packets[i]))
             packets[i] = fake_dispatch(fake_kernel_object(0), 0);
+        else if (packets[i].header != 0)
+            packets[i].completion = 0; /* the pattern is no signal */
         dispatches += is_dispatch(&packets[i]);
     }
     fake_submit(queue, packets, COUNT);
@@ -333,6 +335,98 @@ static void barriers_are_not_waited_for(void **state)
     wait_something();
     assert_int_equal(recorded(RP_REC_DISPATCH), 1);
     destroy_queue(queue);
+}
+
+static struct rp_hsa_packet barrier(uint16_t header, rp_hsa_signal first, rp_hsa_signal last,
+                                    rp_hsa_signal completion)
+{
+    struct rp_hsa_barrier_packet b = {
+        .header = header, .waits = {first, 0, 0, 0, last}, .completion = completion};
+    struct rp_hsa_packet packet;
+
+    if ((header & RP_AQL_TYPE_MASK) == RP_AQL_VENDOR)
+        b.amd_format = RP_AMD_FORMAT_BARRIER_VALUE;
+    memcpy(&packet, &b, sizeof(packet));
+    return packet;
+}
+
+/* Signals are used again: what counts is who was to complete them when the wait was submitted. */
+static void waits_name_their_producers(void **state)
+{
+    struct fake_queue *one = create_queue(), *two = create_queue();
+    rp_hsa_signal a = fake_signal(1), b = fake_signal(1), c = fake_signal(1), host = fake_signal(1);
+    const struct rp_hsa_packet first[] = {
+        fake_dispatch(fake_kernel_object(0), a),                  /* 1 */
+        barrier(RP_AQL_VENDOR | RP_AQL_BARRIER_BIT, a, 0x666, b), /* 2 */
+        barrier(RP_AQL_BARRIER_AND, a, host, 0),                  /* 3 */
+    };
+    const struct rp_hsa_packet second[] = {
+        barrier(RP_AQL_BARRIER_OR, a, b, 0),     /* 4 */
+        fake_dispatch(fake_kernel_object(0), 0), /* 5 */
+    };
+    static const struct {
+        uint64_t order, waits[2];
+        uint16_t type, bit, count, unknown;
+        uint32_t queue;
+    } wanted[] = {{2, {1}, RP_BARRIER_VALUE, 1, 1, 0, 0},
+                  {3, {1}, RP_BARRIER_AND, 0, 1, 1, 0},
+                  {4, {1, 2}, RP_BARRIER_OR, 0, 2, 0, 1},
+                  {7, {6, 2}, RP_BARRIER_AND, 0, 2, 0, 1},
+                  {9, {2}, RP_BARRIER_AND, 0, 1, 1, 0}};
+    const rp_hsa_signal deps[] = {b, c};
+    struct rp_hsa_packet late;
+    struct rp_trace_file *file;
+    unsigned orders = 0;
+    char from[8] = "", to[8];
+
+    (void)state;
+    fake_submit(one, first, 3);
+    fake_submit(two, second, 2);
+    fake_execute(one, 3);
+    fake_execute(two, 2);
+    CORE(41, hsa_signal_store_relaxed)(a, 1);
+    submit_one(one, a);                          /* 6 */
+    late = barrier(RP_AQL_BARRIER_AND, a, b, 0); /* 7: the old b, the new a */
+    fake_submit(two, &late, 1);
+    fake_execute(one, 1);
+    fake_execute(two, 1);
+    assert_int_equal(AMD(15, hsa_amd_memory_async_copy)(to, FAKE_GPU, from, FAKE_CPU, 8, 2, deps,
+                                                        c), /* 8, waits for b; nobody for c yet */
+                     RP_HSA_SUCCESS);
+    CORE(38, hsa_signal_destroy)(a);
+    late = barrier(RP_AQL_BARRIER_AND, a, b, 0); /* 9: what was destroyed is nobody's */
+    fake_submit(one, &late, 1);
+    fake_execute(one, 1);
+    wait_something();
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_BARRIER), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const struct rp_rec_barrier *got = &nth(file, RP_REC_BARRIER, i)->u.barrier;
+
+        assert_int_equal(got->order, wanted[i].order);
+        assert_int_equal(got->queue_index, wanted[i].queue);
+        assert_int_equal(got->type, wanted[i].type);
+        assert_int_equal(got->barrier_bit, wanted[i].bit);
+        assert_int_equal(got->wait_count, wanted[i].count);
+        assert_int_equal(got->unknown_count, wanted[i].unknown);
+        assert_memory_equal(got->waits, wanted[i].waits, 8 * wanted[i].count);
+    }
+    assert_int_equal(count_kind(file, RP_REC_DISPATCH), 3);
+    for (size_t i = 0; i < 3; i++) /* in any order: they are recorded when they are seen to end */
+        orders |= 1u << nth(file, RP_REC_DISPATCH, i)->u.dispatch.order;
+    assert_int_equal(orders, 1u << 1 | 1u << 5 | 1u << 6);
+    assert_int_equal(nth(file, RP_REC_COPY, 0)->u.copy.order, 8);
+    assert_int_equal(count_kind(file, RP_REC_WAIT), 1);
+    assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.order, 8);
+    assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.wait_count, 1);
+    assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.unknown_count, 1);
+    assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.waits[0], 2);
+    rp_trace_file_close(file);
+    destroy_queue(one);
+    destroy_queue(two);
+    CORE(38, hsa_signal_destroy)(b);
+    CORE(38, hsa_signal_destroy)(c);
+    CORE(38, hsa_signal_destroy)(host);
 }
 
 static void out_of_order_completion(void **state)
@@ -548,6 +642,7 @@ int main(void)
                                         tool_unload),
         cmocka_unit_test_setup_teardown(a_full_queue_is_waited_for, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(barriers_are_not_waited_for, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(waits_name_their_producers, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(out_of_order_completion, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(no_signal_to_be_had, tool_load, tool_unload),
         cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, tool_load,
