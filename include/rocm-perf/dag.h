@@ -249,17 +249,18 @@ struct rp_dag_result {
     int64_t exposed_copy_ns;                           /**< only copies ran */
     int64_t launch_ns, dispatch_ns, event_ns, wake_ns; /**< delays that the trace shows */
     struct rp_dag_mended mended;
-    struct rp_dag_step *steps; /**< every kernel and copy, by process, start and id */
+    struct rp_dag_step *steps; /**< every kernel and copy, by process, start and id; if asked for */
     size_t step_count;
 };
 
 /**
  * Computes everything from traces of one run: one store, or those of its processes and ranks.
  * The stores must stay open as long as the result.
+ * @param with_steps  also list every kernel and copy
  * @return 0; RP_BAD_INPUT when there is nothing to analyse; RP_ENVIRONMENT out of memory
  */
-int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp_dag_result *ret,
-                   struct rp_err *err);
+int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
+                   struct rp_dag_result *ret, struct rp_err *err);
 void rp_dag_result_free(struct rp_dag_result *result);
 
 #endif

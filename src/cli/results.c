@@ -204,7 +204,7 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
         struct rp_counters *set;
         int rc;
 
-        if (in->csv_prefixes[i])
+        if (in->csv_prefixes && in->csv_prefixes[i])
             continue;
         rc = rp_roofline_counters(in->stores[i], &set, err);
 
@@ -218,8 +218,9 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
 
 /* --- results ------------------------------------------------------------------------------- */
 
-/* The JSON goes to the file and, if it is what was asked for, to the text. */
-static int put_json(const struct rp_wish *wish, const char *name, const struct rp_buf *json,
+/* The JSON goes to the file and, if it is what was asked for, to the text, without a copy: that of
+ * a long trace is hundreds of megabytes. */
+static int put_json(const struct rp_wish *wish, const char *name, struct rp_buf *json,
                     struct rp_buf *text, struct rp_err *err)
 {
     rp_autofree char *path = wish->folder ? rp_path_join(wish->folder, name) : NULL;
@@ -229,8 +230,13 @@ static int put_json(const struct rp_wish *wish, const char *name, const struct r
         rc = path ? rp_mkdirs(wish->folder, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && path)
         rc = rp_write_file(path, rp_buf_text(json), json->len, err);
-    if (rc == 0 && wish->print == RP_PRINT_JSON)
+    if (rc == 0 && wish->print == RP_PRINT_JSON && text->len == 0) {
+        struct rp_buf empty = *text;
+        *text = *json;
+        *json = empty;
+    } else if (rc == 0 && wish->print == RP_PRINT_JSON) {
         rp_buf_add(text, json->data, json->len);
+    }
     return rc;
 }
 
@@ -299,7 +305,7 @@ int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct
     int rc = run ? choose_run(in, run, &count, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc == 0)
-        rc = rp_dag_analyze(run, count, &dag, err);
+        rc = rp_dag_analyze(run, count, wish->full, &dag, err);
     if (rc == 0 && count < in->store_count)
         rp_cli_note("%zu of %zu traces are of further runs that collected other counters: they are"
                     " left out of the graph",

@@ -190,17 +190,19 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     r->steps = malloc((count + 1) * sizeof *r->steps);
     if (!r->steps)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        if (!dag->activities[i].is_op)
-            continue;
-        r->steps[r->step_count] = step_of(dag, trace, &dag->activities[i], latest_ns);
-        if (r->steps[r->step_count].is_copy)
-            r->copy_time_ns += r->steps[r->step_count].duration_ns;
-        else
-            r->kernel_time_ns += r->steps[r->step_count].duration_ns;
-        r->step_count++;
-    }
+    for (size_t i = 0; i < dag->activity_count; i++)
+        if (dag->activities[i].is_op)
+            r->steps[r->step_count++] = step_of(dag, trace, &dag->activities[i], latest_ns);
     return 0;
+}
+
+static void put_times(const struct rp_dag_trace *trace, struct rp_dag_result *r)
+{
+    for (size_t i = 0; i < trace->process_count; i++)
+        for (size_t k = 0; k < trace->processes[i].op_count; k++) {
+            const struct rp_dag_op *op = &trace->processes[i].ops[k];
+            *(op->is_copy ? &r->copy_time_ns : &r->kernel_time_ns) += op->end_ns - op->start_ns;
+        }
 }
 
 /* --- other weights ------------------------------------------------------------------------------
@@ -354,8 +356,8 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         r->grade_edges[dag->graph.grade[e]]++;
 }
 
-static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_result *r,
-                struct rp_err *err)
+static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
+                struct rp_dag_result *r, struct rp_err *err)
 {
     size_t points = dag->graph.point_count;
     rp_autofree int64_t *time_ns = malloc(points * sizeof *time_ns);
@@ -368,8 +370,9 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_
     rc = put_path(dag, trace, time_ns, r, err);
     if (rc == 0)
         rc = rp_dag_near(dag, trace, time_ns, r, err);
-    if (rc == 0)
+    if (rc == 0 && with_steps)
         rc = put_steps(dag, trace, time_ns, r, err);
+    put_times(trace, r);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
     if (rc == 0)
@@ -431,8 +434,8 @@ static bool is_incomplete(struct rp_store *const *stores, size_t count)
     return incomplete;
 }
 
-int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp_dag_result *ret,
-                   struct rp_err *err)
+int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
+                   struct rp_dag_result *ret, struct rp_err *err)
 {
     struct rp_dag_trace trace = {0};
     struct rp_dag dag = {0};
@@ -452,7 +455,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, struct rp
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
     if (rc == 0)
-        rc = fill(&dag, &trace, &result, err);
+        rc = fill(&dag, &trace, with_steps, &result, err);
     result.incomplete = is_incomplete(stores, store_count);
     rp_dag_free(&dag);
     rp_dag_trace_free(&trace);
