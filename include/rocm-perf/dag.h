@@ -242,6 +242,10 @@ struct rp_dag_result {
     size_t near_path_count;
     struct rp_dag_agent *agents;
     size_t agent_count;
+    /** Host time of the path and of the agents' idle time by ROCTx range; the result's own names.
+     */
+    struct rp_dag_share *path_ranges, *idle_ranges;
+    size_t path_range_count, idle_range_count;
     struct rp_dag_share *idle_shares; /**< of all agents' idle time, by what was waited for */
     size_t idle_share_count;
     /** Time during which so many kernels and copies ran; the last one stands for it and more. */

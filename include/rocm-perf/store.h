@@ -157,6 +157,13 @@ struct rp_row_dependency {
     uint32_t guid_index;
 };
 
+/** What is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
+struct rp_row_note {
+    int64_t event_id;
+    const char *extdata; /**< JSON, "{}": nothing */
+    uint32_t guid_index;
+};
+
 /** hipEventRecord or hipStreamWaitEvent as the GPU executed it (schema 3.0.4). */
 struct rp_row_hip_event {
     int64_t id;
@@ -330,6 +337,7 @@ int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, 
 /** Rows of struct rp_row_dependency; none in databases that others have written. */
 int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
+int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** Frees what joins rows to API calls; it is read again when it is needed. */
 void rp_store_forget_events(struct rp_store *s);
 

@@ -30,7 +30,9 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *r)
 {
     rp_buf_puts(buf, "  \"critical_path\": {\n    \"by_class\": ");
     rp_dag_json_by_part(buf, r->path_ns);
-    rp_buf_puts(buf, ",\n    \"by_symbol\": [");
+    rp_buf_puts(buf, ",\n");
+    rp_dag_json_ranges(buf, r->path_ranges, r->path_range_count);
+    rp_buf_puts(buf, "    \"by_symbol\": [");
     for (size_t i = 0; i < r->share_count; i++) {
         rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
         rp_text_json(buf, r->shares[i].name);

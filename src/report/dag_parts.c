@@ -34,6 +34,17 @@ void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns)
     rp_buf_puts(buf, "}");
 }
 
+void rp_dag_json_ranges(struct rp_buf *buf, const struct rp_dag_share *shares, size_t count)
+{
+    rp_buf_puts(buf, "    \"by_range\": [");
+    for (size_t i = 0; i < count; i++) {
+        rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
+        rp_text_json(buf, shares[i].name);
+        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", shares[i].path_ns);
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
 /* --- idle ------------------------------------------------------------------------------------ */
 
 static void put_agent(struct rp_buf *buf, const struct rp_dag_agent *a)
@@ -64,7 +75,9 @@ void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r)
         rp_buf_printf(buf, "%s\n    ", comma(i));
         put_agent(buf, &r->agents[i]);
     }
-    rp_buf_puts(buf, "],\n    \"by_symbol\": [");
+    rp_buf_puts(buf, "],\n");
+    rp_dag_json_ranges(buf, r->idle_ranges, r->idle_range_count);
+    rp_buf_puts(buf, "    \"by_symbol\": [");
     for (size_t i = 0; i < r->idle_share_count; i++) {
         rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
         rp_text_json(buf, r->idle_shares[i].name);

@@ -2,13 +2,17 @@
 #ifndef RP_REPORT_DAG_PARTS_H
 #define RP_REPORT_DAG_PARTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct rp_buf;
 struct rp_dag_result;
+struct rp_dag_share;
 
 /** Nanoseconds by part, as an object. */
 void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns);
+/** "by_range" of host time. */
+void rp_dag_json_ranges(struct rp_buf *buf, const struct rp_dag_share *shares, size_t count);
 void rp_dag_json_collectives(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_disturbed(struct rp_buf *buf, const struct rp_dag_result *r);
 void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r);

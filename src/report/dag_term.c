@@ -14,6 +14,7 @@ enum {
     MOST_SHARES = 12, /* shown; dag.json has them all */
     MOST_KERNELS = 5, /* with their what-ifs */
     MOST_AGENTS = 8,
+    MOST_RANGES = 5,
     LEAST_GAIN = 1000, /* of the end-to-end time, one part in so many: less is not shown */
     MOST_CAUSES = 3,   /* of an agent's idle time */
 };
@@ -140,6 +141,21 @@ static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result 
                      percent(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns).text);
 }
 
+static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    size_t shown = r->path_range_count < MOST_RANGES ? r->path_range_count : MOST_RANGES;
+
+    if (shown)
+        rp_page_line(page, RP_INK_BOLD, 0, "Host time on the path, by range of the program");
+    for (size_t i = 0; i < shown; i++)
+        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %12s ms  %s",
+                     percent(r->path_ranges[i].path_ns, r->makespan_ns).text,
+                     ms(r->path_ranges[i].path_ns).text, r->path_ranges[i].name);
+    if (shown < r->path_range_count)
+        rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
+                     r->path_range_count - shown);
+}
+
 /* By dependencies, not by the path's time: what a path of recorded durations goes through, and what
  * a faster kernel would free, depends on all of them. */
 static void put_guesses(const struct rp_page *page, const struct rp_dag_result *r)
@@ -233,6 +249,7 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
 
     put_head(&page, r);
     put_shares(&page, r);
+    put_ranges(&page, r);
     if (r->what_if_count)
         put_what_ifs(&page, r);
     put_limits(&page, r);

@@ -204,6 +204,11 @@ static const struct rp_column node_columns[] = {
     {.name = "hostname", .kind = RP_KIND_TEXT, AT(node, hostname)},
 };
 
+static const struct rp_column note_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(note, event_id), NEEDED},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(note, extdata)},
+};
+
 #define ROWS(r, cols)                                                                              \
     .columns = cols, .column_count = sizeof cols / sizeof cols[0],                                 \
     .row_bytes = sizeof(struct rp_row_##r), .guid_offset = offsetof(struct rp_row_##r, guid_index)
@@ -278,4 +283,8 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                       .what = "node",
                       .read_only = true,
                       ROWS(node, node_columns)},
+    [RP_ROWS_note] = {.table = RP_TABLE_event,
+                      .what = "event",
+                      .read_only = true,
+                      ROWS(note, note_columns)},
 };

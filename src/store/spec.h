@@ -76,6 +76,7 @@ enum rp_rows {
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,
+    RP_ROWS_note,
     RP_ROWS_COUNT
 };
 

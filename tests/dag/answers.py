@@ -11,13 +11,26 @@ STARTS_WORK = ("hipLaunchKernel", "hipGraphLaunch", "hipMemcpyAsync")
 CAPTURABLE = STARTS_WORK + ("hipEventRecord", "hipStreamWaitEvent")
 
 
+def ranges(a, end, threads):
+    """ROCTx ranges (thread or None, start, end, message): nested ones on even threads, one of the whole process."""
+    span = (end - a.t0) // 7
+    out = [(None, a.t0 + span, end - span // 3, "process")]
+    for tid in range(0, threads, 2):
+        for k in range(7):
+            start = a.t0 + k * span
+            out.append((tid, start, start + span - span // 5, "phase %d" % (k % 3)))
+            out.append((tid, start + span // 4, start + span // 2, "inner"))
+    return out
+
+
 class Answers:
     def __init__(self, sim, end, prio):
         self.g, self.act, self.t0, self.end, self.prio = sim.g, sim.act, sim.a.t0, end, prio
         self.duration_of = {x[9]: x for x in self.act}
         self.finisher = {x[8]: x for x in self.act if x[0] in "KC"}
         self.starter = {x[7]: x for x in self.act if x[0] in "KC"}
-        self.source = {}
+        self.caller = {x[7]: x for x in self.act if x[0] == "A"}
+        self.ranges = ranges(sim.a, end, sim.a.threads)
 
     def binding(self, p):
         """(edge, point before it) that determines the time of a point, None for the start."""
@@ -110,15 +123,40 @@ class Answers:
                 "gain_ns": self.end - self.t0 - self.makespan({}, [e for e, _ in w])} for (a, b), w in longest]
         return sorted(out, key=lambda p: (-p["gain_ns"], -p["waited_ns"], p["first"], p["second"]))
 
+    # --- ranges ------------------------------------------------------------------------------
+
+    def range_at(self, tid, t):
+        """The range with the latest start around a time: of the thread, else of the process."""
+        for wanted in (tid, None):
+            around = [(start, name) for thread, start, end, name in self.ranges if thread == wanted and start <= t < end]
+            if around:
+                return max(around)[1]
+        return None
+
+    def add_range(self, out, e, to, since, until):
+        """Host time goes to the range around its middle."""
+        x = self.duration_of.get(e) if self.g.cls[e] == DUR else self.caller.get(to) if self.g.cls[e] == GAP else None
+        name = self.range_at(x[2], since + (until - since) // 2) if x and x[0] == "A" and until > since else None
+        if name:
+            out[name] = out.get(name, 0) + until - since
+
+    def path_ranges(self):
+        out, p = {}, min(i for i in range(len(self.g.t)) if self.g.t[i] == self.end)
+        while (step := self.binding(p)) is not None:
+            self.add_range(out, step[0], p, self.g.t[step[1]], self.g.t[p])
+            p = step[1]
+        return out
+
     # --- idle --------------------------------------------------------------------------------
 
-    def explain(self, p, since):
+    def explain(self, p, since, in_ranges):
         """{(class, name): ns} of what a point waited for since then."""
         out, g = {}, self.g
         while g.t[p] > since:
             e, u = self.binding(p)
             key = self.part(e)
             out[key] = out.get(key, 0) + g.t[p] - max(g.t[u], since)
+            self.add_range(in_ranges, e, p, max(g.t[u], since), g.t[p])
             p = u
         return out
 
@@ -132,7 +170,7 @@ class Answers:
         return total
 
     def idle(self):
-        g, agents, names = self.g, {}, {}
+        g, agents, names, in_ranges = self.g, {}, {}, {}
         for rank in sorted(set(x[1] for x in self.act)):
             ops = [x for x in self.act if x[0] in "KC" and x[1] == rank]
             if not ops:
@@ -146,7 +184,7 @@ class Answers:
                 gaps.append((until, min(i for i in range(len(g.t)) if g.t[i] == self.end)))
             for since, p in gaps:
                 idle += g.t[p] - since
-                for (part, name), ns in self.explain(p, since).items():
+                for (part, name), ns in self.explain(p, since, in_ranges).items():
                     by_class[part] = by_class.get(part, 0) + ns
                     names[name] = names.get(name, 0) + ns
             is_comm = lambda x: x[3].startswith("nccl")
@@ -157,7 +195,7 @@ class Answers:
                 "exposed_copy_ns": busy - kernels,
                 "exposed_collective_ns": kernels - self.union(ops, lambda x: x[0] == "K" and not is_comm(x)),
             }
-        return {"agents": agents, "by_symbol": names}
+        return {"agents": agents, "by_symbol": names, "by_range": in_ranges}
 
 
     # --- near-critical -----------------------------------------------------------------------
@@ -236,4 +274,4 @@ class Answers:
 
 def answers(sim, end, prio):
     a = Answers(sim, end, prio)
-    return {"collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}
+    return {"path_ranges": a.path_ranges(), "collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}

@@ -100,7 +100,7 @@ def compare_near_critical(got, want):
         yield f"{len(got['paths'])} near paths, {len(want['paths'])} wanted"
 
 
-def compare_answers(got, oracle, guids):
+def compare_answers(got, oracle, guids, options):
     """What answers.py says; what a call's own cost may change is off by all of these at most."""
     allowed = LARGEST_COST_NS * got["repairs"]["unknown_costs"]
     for limit in got["limits"]:
@@ -126,6 +126,11 @@ def compare_answers(got, oracle, guids):
             yield f"agent {agent['agent_id']}: idle times do not add up"
     if len(got["idle"]["agents"]) != len(oracle["idle"]["agents"]):
         yield f"{len(got['idle']['agents'])} agents"
+    has_ranges = "--ranges" in options
+    for what, mine, want in (("idle", got["idle"], oracle["idle"]["by_range"]), ("path", got["critical_path"], oracle["path_ranges"])):
+        mine = {s["name"]: s["ns"] for s in mine["by_range"]}
+        if mine != (nonzero(want.items()) if has_ranges else {}):
+            yield f"{what} by range {mine}: {want}"
     names = nonzero((s["name"], s["ns"]) for s in got["idle"]["by_symbol"])
     if names != nonzero(oracle["idle"]["by_symbol"].items()):
         yield f"idle by symbol {names}: {oracle['idle']['by_symbol']}"
@@ -162,7 +167,7 @@ def check(program, schema, base, size, seed, options):
     guids = [guid_of(f) for f in files]
     unsure = "--warm" in options and got["repairs"]["unknown_costs"]
     wrong = list(compare_near(got, oracle, trap) if trap in TRAPS
-                 else [*compare_exact(got, oracle, guids), *compare_answers(got, oracle, guids)])
+                 else [*compare_exact(got, oracle, guids), *compare_answers(got, oracle, guids, options)])
     if unsure:
         wrong.append(f"{unsure} costs are unknown, although the trace shows all")
     here = os.path.dirname(os.path.abspath(__file__))

@@ -112,8 +112,12 @@ static bool add_call(struct rp_dag_loader *l, struct rp_dag_loading *p,
     uint8_t kind;
     uint32_t thread;
 
-    if (!is_hip_call(l, r->name, &kind))
+    if (!is_hip_call(l, r->name, &kind)) {
+        if (rp_dag_is_range(r->name) &&
+            (!thread_number(&p->threads, r->tid, &thread) || !rp_dag_add_range(p, r, thread)))
+            return false;
         return add_inner(p, r->correlation_id, r->parent_id);
+    }
     if (!thread_number(&p->threads, r->tid, &thread))
         return false;
     if (r->start_ns <= 0) {
@@ -273,7 +277,7 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
     for (size_t i = 0; i < l->count && rc == 0; i++)
         if (!settle(&l->list[i]))
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rc;
+    return rc < 0 ? rc : rp_dag_name_ranges(l, err);
 }
 
 /* --- arguments ----------------------------------------------------------------------------- */

@@ -263,6 +263,10 @@ static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64
         p->ops[i].start_ns = to_first_clock(m, origin_ns, p->ops[i].start_ns);
         p->ops[i].end_ns = to_first_clock(m, origin_ns, p->ops[i].end_ns);
     }
+    for (size_t i = 0; i < p->range_count; i++) {
+        p->ranges[i].start_ns = to_first_clock(m, origin_ns, p->ranges[i].start_ns);
+        p->ranges[i].end_ns = to_first_clock(m, origin_ns, p->ranges[i].end_ns);
+    }
     for (size_t i = 0; i < p->mark_count; i++)
         p->marks[i].end_ns = to_first_clock(m, origin_ns, p->marks[i].end_ns);
 }
@@ -278,6 +282,8 @@ static int check_times(const struct rp_dag_trace *trace, struct rp_err *err)
             last_ns = p->calls[k].end_ns > last_ns ? p->calls[k].end_ns : last_ns;
         for (size_t k = 0; k < p->op_count; k++)
             last_ns = p->ops[k].end_ns > last_ns ? p->ops[k].end_ns : last_ns;
+        for (size_t k = 0; k < p->range_count; k++)
+            last_ns = p->ranges[k].end_ns > last_ns ? p->ranges[k].end_ns : last_ns;
         for (size_t k = 0; k < p->mark_count; k++)
             last_ns = p->marks[k].end_ns > last_ns ? p->marks[k].end_ns : last_ns;
     }

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "names.h"
 #include "places.h"
+#include "ranges.h"
 
 /* A kernel or copy on its agent. */
 struct busy {
@@ -103,12 +104,18 @@ static int64_t union_ns(const struct busy *list, size_t count, unsigned types)
     return sum_ns;
 }
 
+/* Where the time of gaps goes. */
+struct sums {
+    struct rp_dag_agent *agent;
+    struct rp_dag_names names, ranges;
+    const struct rp_dag_ranges *all_ranges;
+};
+
 /* --- what ended a gap ----------------------------------------------------------------------- */
 
 /* The time from from_ns to a point goes to what the point waited for, edge by edge. */
 static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t point,
-                   int64_t from_ns, int64_t until_ns, struct rp_dag_agent *agent,
-                   struct rp_dag_names *names, struct rp_err *err)
+                   int64_t from_ns, int64_t until_ns, struct sums *sums, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
 
@@ -116,18 +123,22 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
         uint32_t e = rp_dag_binding(g, g->time_ns, g->weight_ns, point);
         enum rp_dag_part part = RP_DAG_PART_UNKNOWN;
         const char *name = rp_dag_part_label(part);
+        const char *range = NULL;
         int64_t since_ns = from_ns;
 
         if (e != RP_DAG_NO_POINT) {
+            uint32_t to = point;
             part = rp_dag_part_of(dag, trace, e, &name);
             point = g->from[e];
             if (g->time_ns[point] >= until_ns)
                 continue;
             if (g->time_ns[point] > from_ns)
                 since_ns = g->time_ns[point];
+            range = rp_dag_range_of(sums->all_ranges, dag, trace, e, to, since_ns, until_ns);
         }
-        agent->idle_part_ns[part] += until_ns - since_ns;
-        if (rp_dag_names_add(names, name, until_ns - since_ns) < 0)
+        sums->agent->idle_part_ns[part] += until_ns - since_ns;
+        if (rp_dag_names_add(&sums->names, name, until_ns - since_ns) < 0 ||
+            (range && rp_dag_names_add(&sums->ranges, range, until_ns - since_ns) < 0))
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         until_ns = since_ns;
     }
@@ -135,9 +146,10 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
 }
 
 static int explain_gaps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                        const struct busy *list, size_t count, struct rp_dag_agent *agent,
-                        struct rp_dag_names *names, struct rp_err *err)
+                        const struct busy *list, size_t count, struct sums *sums,
+                        struct rp_err *err)
 {
+    struct rp_dag_agent *agent = sums->agent;
     int64_t until_ns = dag->start_ns;
     int rc = 0;
 
@@ -151,7 +163,7 @@ static int explain_gaps(const struct rp_dag *dag, const struct rp_dag_trace *tra
                 agent->before_ns = next_ns - until_ns;
             if (i == count)
                 agent->after_ns = next_ns - until_ns;
-            rc = explain(dag, trace, point, until_ns, next_ns, agent, names, err);
+            rc = explain(dag, trace, point, until_ns, next_ns, sums, err);
         }
         if (i < count && list[i].end_ns > until_ns)
             until_ns = list[i].end_ns;
@@ -172,11 +184,11 @@ static void put_busy(const struct busy *list, size_t count, struct rp_dag_agent 
 /* --- the whole ------------------------------------------------------------------------------ */
 
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                struct rp_dag_result *ret, struct rp_err *err)
+                const struct rp_dag_ranges *ranges, struct rp_dag_result *ret, struct rp_err *err)
 {
     struct rp_dag_places places = {0};
     struct timeline timeline = {0};
-    struct rp_dag_names names = {0};
+    struct sums sums = {.all_ranges = ranges};
     int rc = rp_dag_places_find(trace, &places, &ret->agents, &ret->agent_count, err);
 
     if (rc == 0)
@@ -184,12 +196,16 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     for (size_t k = 0; k < ret->agent_count && rc == 0; k++) {
         const struct busy *list = timeline.list + timeline.first[k];
         size_t count = timeline.first[k + 1] - timeline.first[k];
-        put_busy(list, count, &ret->agents[k]);
-        rc = explain_gaps(dag, trace, list, count, &ret->agents[k], &names, err);
+        sums.agent = &ret->agents[k];
+        put_busy(list, count, sums.agent);
+        rc = explain_gaps(dag, trace, list, count, &sums, err);
     }
     if (rc == 0)
-        rc = rp_dag_names_take(&names, &ret->idle_shares, &ret->idle_share_count, err);
-    rp_dag_names_free(&names);
+        rc = rp_dag_names_take(&sums.names, &ret->idle_shares, &ret->idle_share_count, err);
+    if (rc == 0)
+        rc = rp_dag_names_take_copies(&sums.ranges, &ret->idle_ranges, &ret->idle_range_count, err);
+    rp_dag_names_free(&sums.names);
+    rp_dag_names_free(&sums.ranges);
     rp_dag_places_free(&places);
     free(timeline.list);
     free(timeline.first);

@@ -4,8 +4,10 @@
 
 #include "build.h"
 
-/** Fills agents and idle_shares. */
+struct rp_dag_ranges;
+
+/** Fills agents, idle_shares and idle_ranges. */
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                struct rp_dag_result *ret, struct rp_err *err);
+                const struct rp_dag_ranges *ranges, struct rp_dag_result *ret, struct rp_err *err);
 
 #endif

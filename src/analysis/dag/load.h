@@ -27,7 +27,7 @@ struct rp_dag_threads {
 /** One process. */
 struct rp_dag_loading {
     struct rp_dag_process process;
-    size_t call_room, op_room, mark_room;
+    size_t call_room, op_room, mark_room, range_room;
     struct rp_dag_inner *inners; /**< sorted by order */
     size_t inner_count;
     struct rp_dag_threads threads;
@@ -72,6 +72,13 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err);
 int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err);
 /** The call that something belongs to, perhaps through calls below it, or RP_DAG_NONE. */
 uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
+
+/* ranges.c */
+bool rp_dag_is_range(const char *region_name);
+/** @return false: out of memory */
+bool rp_dag_add_range(struct rp_dag_loading *p, const struct rp_row_region *r, uint32_t thread);
+/** Gives the ranges their messages. */
+int rp_dag_name_ranges(struct rp_dag_loader *l, struct rp_err *err);
 
 /* ops.c */
 int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err);

@@ -143,6 +143,34 @@ int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, siz
     return 0;
 }
 
+int rp_dag_names_take_copies(struct rp_dag_names *names, struct rp_dag_share **ret,
+                             size_t *ret_count, struct rp_err *err)
+{
+    struct rp_dag_share *list = NULL;
+    size_t count = 0;
+    int rc = rp_dag_names_take(names, &list, &count, err);
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        list[i].name = strdup(list[i].name);
+        if (!list[i].name) {
+            rp_dag_owned_shares_free(list, i);
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        }
+    }
+    if (rc == 0) {
+        *ret = list;
+        *ret_count = count;
+    }
+    return rc;
+}
+
+void rp_dag_owned_shares_free(struct rp_dag_share *shares, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free((char *)shares[i].name);
+    free(shares);
+}
+
 void rp_dag_names_free(struct rp_dag_names *names)
 {
     free(names->slots);

@@ -16,6 +16,10 @@ int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns);
 /** Largest first, then by name, each name once. The sums are empty afterwards. */
 int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, size_t *ret_count,
                       struct rp_err *err);
+/** Likewise, with copies of the names: to be freed with rp_dag_owned_shares_free. */
+int rp_dag_names_take_copies(struct rp_dag_names *names, struct rp_dag_share **ret,
+                             size_t *ret_count, struct rp_err *err);
+void rp_dag_owned_shares_free(struct rp_dag_share *shares, size_t count);
 void rp_dag_names_free(struct rp_dag_names *names);
 
 /** Adds up equal names and puts the largest first. @return how many are left */

@@ -15,6 +15,7 @@
 #include "near.h"
 #include "overlap.h"
 #include "pairs.h"
+#include "ranges.h"
 #include "scenario.h"
 #include "skew.h"
 
@@ -104,18 +105,21 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
 
 /* The path's parts, grades and names with their times. */
 struct sums {
-    struct rp_dag_names names;
+    struct rp_dag_names names, in_ranges;
+    const struct rp_dag_ranges *ranges;
     bool *is_kernel; /* per symbol */
     bool failed;
 };
 
 /* One edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
-                       const int64_t *latest_ns, struct sums *sums, struct rp_dag_result *r)
+                       uint32_t to, const int64_t *latest_ns, struct sums *sums,
+                       struct rp_dag_result *r)
 {
     const struct rp_dag_graph *g = &dag->graph;
     const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
-    const char *name;
+    const char *name, *range = rp_dag_range_of(sums->ranges, dag, trace, e, to,
+                                               g->time_ns[g->from[e]], g->time_ns[to]);
     enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &name);
 
     if (a)
@@ -127,6 +131,8 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
     r->path_ns[part] += g->weight_ns[e];
     r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
     sums->failed |= rp_dag_names_add(&sums->names, name, g->weight_ns[e]) < 0;
+    if (range)
+        sums->failed |= rp_dag_names_add(&sums->in_ranges, range, g->weight_ns[e]) < 0;
 }
 
 static int by_text(const void *a, const void *b)
@@ -155,11 +161,12 @@ static size_t count_ops(const struct rp_dag *dag, const struct path *path)
     return count;
 }
 
-static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
+static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
+                    const struct rp_dag_ranges *ranges, const int64_t *latest_ns,
                     struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree bool *is_kernel = calloc(trace->symbol_count + 1, sizeof *is_kernel);
-    struct sums sums = {.is_kernel = is_kernel};
+    struct sums sums = {.is_kernel = is_kernel, .ranges = ranges};
     struct path path = {0};
     int rc = find_path(dag, &path, err);
 
@@ -168,11 +175,15 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace, const 
     r->chain = malloc((count_ops(dag, &path) + 1) * sizeof *r->chain);
     sums.failed = !r->chain || !is_kernel;
     for (size_t i = path.count; i-- > 0 && !sums.failed;)
-        count_edge(dag, trace, path.edges[i], latest_ns, &sums, r);
+        count_edge(dag, trace, path.edges[i],
+                   i ? dag->graph.from[path.edges[i - 1]] : dag->end_point, latest_ns, &sums, r);
     free(path.edges);
     rc = sums.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
                      : rp_dag_names_take(&sums.names, &r->shares, &r->share_count, err);
+    if (rc == 0)
+        rc = rp_dag_names_take_copies(&sums.in_ranges, &r->path_ranges, &r->path_range_count, err);
     rp_dag_names_free(&sums.names);
+    rp_dag_names_free(&sums.in_ranges);
     if (rc == 0)
         put_is_kernel(trace, &sums, r);
     return rc;
@@ -361,13 +372,16 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
 {
     size_t points = dag->graph.point_count;
     rp_autofree int64_t *time_ns = malloc(points * sizeof *time_ns);
-    int rc;
+    rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
+    int rc = rp_dag_ranges_find(trace, &ranges, err);
 
-    if (!time_ns)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0 && !time_ns)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc < 0)
+        return rc;
     put_facts(dag, trace, r);
     rp_dag_backward(&dag->graph, dag->end_ns, time_ns);
-    rc = put_path(dag, trace, time_ns, r, err);
+    rc = put_path(dag, trace, &ranges, time_ns, r, err);
     if (rc == 0)
         rc = rp_dag_near(dag, trace, time_ns, r, err);
     if (rc == 0 && with_steps)
@@ -380,7 +394,7 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     if (rc == 0)
         rc = rp_dag_collectives(dag, trace, r, err);
     if (rc == 0)
-        rc = rp_dag_idle(dag, trace, r, err);
+        rc = rp_dag_idle(dag, trace, &ranges, r, err);
     if (rc == 0)
         rc = rp_dag_limits(dag, trace, r, err);
     if (rc < 0)
@@ -476,6 +490,8 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->agents);
     free(result->idle_shares);
     free(result->critical);
+    rp_dag_owned_shares_free(result->path_ranges, result->path_range_count);
+    rp_dag_owned_shares_free(result->idle_ranges, result->idle_range_count);
     free(result->machines);
     free(result->processes);
     free(result->collectives);

@@ -28,7 +28,8 @@ static void compress(struct rp_dag_streams *s)
 {
     size_t kept = 0;
 
-    qsort(s->handles, s->handle_count, sizeof *s->handles, by_handle);
+    if (s->handle_count)
+        qsort(s->handles, s->handle_count, sizeof *s->handles, by_handle);
     for (size_t i = 0; i < s->handle_count; i++) {
         const struct rp_dag_handle *last = kept ? &s->handles[kept - 1] : NULL;
         if (!last || last->handle != s->handles[i].handle || last->stream != s->handles[i].stream)

@@ -56,6 +56,9 @@ static void free_process(struct rp_dag_process *p)
     free(p->marks);
     free(p->first_wait);
     free(p->waits);
+    for (size_t i = 0; i < p->range_count; i++)
+        free(p->ranges[i].name);
+    free(p->ranges);
 }
 
 static void free_scratch(struct rp_dag_loading *p)

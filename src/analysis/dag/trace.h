@@ -57,6 +57,14 @@ struct rp_dag_mark {
     int32_t queue, stream;
 };
 
+/** A ROCTx range. */
+struct rp_dag_range {
+    int64_t start_ns, end_ns;
+    int64_t event_id; /**< in the trace */
+    char *name;       /**< its message, owned */
+    uint32_t thread;  /**< RP_DAG_NONE: of the whole process */
+};
+
 /** Where a process comes from. */
 struct rp_dag_source {
     struct rp_store *store;
@@ -72,6 +80,8 @@ struct rp_dag_process {
     uint32_t *waits;      /**< operations */
     struct rp_dag_mark *marks;
     size_t mark_count;
+    struct rp_dag_range *ranges;
+    size_t range_count;
     uint32_t thread_count;
     int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
     bool has_args;

@@ -1,0 +1,1 @@
+rocm-perf analyze "$SOURCE/tests/data/rocpd/roctx-marker_results.db"
