@@ -197,7 +197,8 @@ static int sort_ops(struct rp_dag_process *p, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_dag_sort(p->ops, kernels, sizeof *p->ops, in_order);
     rp_dag_sort(p->ops + kernels, copies, sizeof *p->ops, in_order);
-    memcpy(second, p->ops + kernels, copies * sizeof *second);
+    if (copies)
+        memcpy(second, p->ops + kernels, copies * sizeof *second);
     while (copies) {
         bool take = kernels && in_order(&p->ops[kernels - 1], &second[copies - 1]) > 0;
         p->ops[--at] = take ? p->ops[--kernels] : second[--copies];
