@@ -114,7 +114,8 @@ enum rp_flop_model {
 struct rp_roofline_options {
     const char *arch; /**< "gfx942", "gfx942:mi300a": when the trace does not say; NULL */
     enum rp_flop_model model;
-    double memory_gbps, clock_mhz; /**< instead of the device's own; 0 = none */
+    double memory_gbps, clock_mhz;      /**< instead of the device's own; 0 = none */
+    const struct rp_ceilings *measured; /**< instead of those that follow from clocks; NULL */
 };
 
 struct rp_roofline {
@@ -136,6 +137,9 @@ int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,
                         struct rp_err *err);
 void rp_roofline_free(struct rp_roofline *roofline);
+
+/** What benchmarks reached: roofline.csv of rocprof-compute, its first GPU. */
+int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct rp_err *err);
 
 /** The counters of a rocpd trace; free with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);

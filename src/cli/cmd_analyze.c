@@ -42,6 +42,7 @@ static const char help[] =
     "  --arch ARCH                  GPU that the files do not name: gfx942, gfx942:mi300a ...\n"
     "  --memory-bandwidth-gbps N    peak of the memory instead of the GPU's own\n"
     "  --clock-mhz N                engine clock instead of the GPU's own\n"
+    "  --ceilings FILE              measured ceilings: roofline.csv of rocprof-compute\n"
     "  --flop-model MODEL           auto: by precision, else by width; exact: never by width;\n"
     "                               width: 8 FLOPs for each vector instruction\n"
     "\n"
@@ -54,6 +55,7 @@ struct options {
     const char *folder;
     bool gated;
     double max_inferred_percent;
+    const char *ceilings; /* file; NULL */
     struct rp_roofline_options roof;
 };
 
@@ -130,6 +132,9 @@ static int take_option(int c, const char *word, struct options *ret)
     case 'a':
         ret->roof.arch = word;
         return 0;
+    case 'e':
+        ret->ceilings = word;
+        return 0;
     case 'm':
         return take_model(word, &ret->roof.model);
     case 'i':
@@ -160,6 +165,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
         {"clock-mhz", required_argument, NULL, 'c'},
         {"flop-model", required_argument, NULL, 'm'},
+        {"ceilings", required_argument, NULL, 'e'},
         {"max-inferred", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -284,12 +290,16 @@ int rp_cmd_analyze(int argc, char **argv)
     rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
+    struct rp_ceilings measured = {0};
     rp_autobuf text = {0};
     double inferred_share = 0;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
+    if (options.ceilings && rp_roofline_read_ceilings(options.ceilings, &measured, &err) < 0)
+        return rp_cli_error(&err);
+    options.roof.measured = options.ceilings ? &measured : NULL;
     if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);
     code = check_inputs(&in, &options);

@@ -148,6 +148,10 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
             result = describe_as(options->arch, &ret->devices[i], options, err);
         else
             describe(facts->arch[0] ? facts : &counters->any, &ret->devices[i], options);
+        if (options->measured)
+            rp_roof_take_measured(options->measured, &ret->devices[i].ceilings);
+        if (options->memory_gbps > 0) /* what the user says goes before a file */
+            ret->devices[i].ceilings.gbps[RP_LEVEL_HBM] = positive(options->memory_gbps);
     }
     return result;
 }

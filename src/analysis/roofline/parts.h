@@ -51,6 +51,9 @@ void rp_roof_derive(struct rp_roofline_kernel *kernel, const struct rp_ceilings 
 int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline_options *options,
                     struct rp_roofline *ret, struct rp_err *err);
 
+/** Puts measured ceilings in the place of others, where they are known. */
+void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_ceilings *ceilings);
+
 /** Adds a note unless it is there; false when out of memory. */
 bool rp_roof_note(struct rp_roofline *roofline, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -329,6 +329,9 @@ int rp_roofline_compute(const struct rp_counters *counters,
     }
     if (result == 0 && !rp_roof_notes(counters, &r))
         result = no_memory(err);
+    if (result == 0 && options->measured &&
+        !rp_roof_note(&r, "ceilings are measured ones (--ceilings) as far as they were measured"))
+        result = no_memory(err);
     if (result < 0) {
         rp_roofline_free(&r);
         return result;
