@@ -49,12 +49,12 @@ for one in bad/*.json; do
     expect 1 python3 "$SOURCE/tests/validate_schema.py" "$schema" "$one"
 done
 
-# -o: both files for a trace with counters, the graph alone for one without.
+# -o: all files for a trace with counters, no roofline for one without.
 expect 0 rocm-perf analyze -o with "$traces/multik-pmc-synthetic_results.db"
-[ "$(ls with | tr '\n' ' ')" = 'dag.json roofline.json ' ] || fail 'with counters'
+[ "$(ls with | tr '\n' ' ')" = 'analysis.json dag.json roofline.json ' ] || fail 'with counters'
 valid "$schema" with/roofline.json
 expect 0 rocm-perf analyze -o without "$traces/vadd-kernel_results.db"
-[ "$(ls without)" = dag.json ] || fail 'without counters'
+[ "$(ls without | tr '\n' ' ')" = 'analysis.json dag.json ' ] || fail 'without counters'
 
 # Passes in files of their own, and what the user knows better.
 head='"Dispatch_Id","Agent_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"'
@@ -77,7 +77,7 @@ expect 0 rocm-perf analyze --roofline --arch mi300a --memory-bandwidth-gbps 100 
 cmp files out || fail 'folders of passes'
 
 # The times of a trace without counters are better than those of counter runs.
-printf '"Kind","Agent_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n"KERNEL_DISPATCH","Agent 1",1,k,10,510\n' >kernel_trace.csv
+printf '"Kind","Agent_Id","Queue_Id","Dispatch_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"\n"KERNEL_DISPATCH","Agent 1",1,1,k,1,10,510\n' >kernel_trace.csv
 expect 0 rocm-perf analyze --roofline --arch gfx942 a.csv kernel_trace.csv
 [ "$(json kernels.0.time_ns out)" = 500 ] || fail 'time of the kernel trace'
 
