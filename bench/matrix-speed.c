@@ -1,9 +1,11 @@
 /*
  * How fast matrix instructions are on one core of this machine: a loop of them, and a whole f16
- * matrix product. A benchmark, not a test: it prints.
+ * matrix product, by turns with the core's own most: independent f32 multiply-adds in its widest
+ * registers. A benchmark, not a test: it prints.
  *
  * usage: matrix-speed <matrix.co of tests/isa> [repetitions]
  */
+#include <immintrin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,12 +19,44 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* ---- the core's own most ---- */
+
+enum { CHAINS = 16, ROUNDS = 200000 };
+
+/* The assembler text only keeps the compiler from merging or moving the chains. */
+#define DEFINE_PEAK(name, isa, type, fmadd)                                                        \
+    __attribute__((target(isa))) static double name(void)                                          \
+    {                                                                                              \
+        type acc[CHAINS] = {{0}}, x = {1.0f}, y = {0.5f};                                          \
+        const double start_s = cpu_s();                                                            \
+        for (int n = 0; n < ROUNDS; n++) {                                                         \
+            _Pragma("GCC unroll 16") for (int i = 0; i < CHAINS; i++)                              \
+            {                                                                                      \
+                acc[i] = fmadd(x, y, acc[i]);                                                      \
+                __asm__ volatile("" : "+v"(acc[i]));                                               \
+            }                                                                                      \
+        }                                                                                          \
+        return (double)ROUNDS * CHAINS * (sizeof(type) / 4) * 2 / (cpu_s() - start_s) * 1e-9;      \
+    }
+DEFINE_PEAK(peak_avx512, "avx512f", __m512, _mm512_fmadd_ps)
+DEFINE_PEAK(peak_avx2, "avx2,fma", __m256, _mm256_fmadd_ps)
+
+/* 0: not known, a CPU without multiply-adds. */
+static double peak_gflops(void)
+{
+    if (__builtin_cpu_supports("avx512f"))
+        return peak_avx512();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? peak_avx2() : 0;
+}
+
 /* Best of several runs. @p flop of the whole launch. */
 static int measure(struct sim *s, const struct sim_code *code, const char *kernel,
                    const struct sim_launch *launch, double flop, int repetitions)
 {
-    double best_s = 1e30;
+    double best_s = 1e30, peak = 0;
     for (int i = 0; i < repetitions; i++) {
+        const double now_peak = peak_gflops();
+        peak = now_peak > peak ? now_peak : peak;
         const double start_s = cpu_s();
         if (sim_run(s, sim_kernel(code, kernel), launch) != RP_RUN_DONE) {
             fprintf(stderr, "matrix-speed: %s: %s\n", kernel, s->fault.text);
@@ -32,8 +66,11 @@ static int measure(struct sim *s, const struct sim_code *code, const char *kerne
         if (took_s < best_s)
             best_s = took_s;
     }
-    printf("%-12s %10llu wave instructions  %8.2f ms  %7.1f GFLOP/s\n", kernel,
+    printf("%-12s %10llu wave instructions  %8.2f ms  %7.1f GFLOP/s", kernel,
            (unsigned long long)s->counts.wave_insts, best_s * 1e3, flop / best_s * 1e-9);
+    if (peak > 0)
+        printf("  %3.0f %% of the core's %.0f", flop / best_s * 1e-7 / peak, peak);
+    printf("\n");
     return 0;
 }
 

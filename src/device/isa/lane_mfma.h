@@ -58,6 +58,10 @@ RP_MFMA_INLINE rp_vec rp_vec_quiet(rp_vec v)
     const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     return _mm512_castsi512_ps(_mm512_mask_set1_epi32(_mm512_castps_si512(v), nan, RP_NAN_F32));
 }
+RP_MFMA_INLINE unsigned rp_vec_nans(rp_vec v, rp_vec w)
+{
+    return _mm512_cmp_ps_mask(v, w, _CMP_UNORD_Q);
+}
 RP_MFMA_INLINE rp_vec rp_vec_mac(enum rp_mac how, rp_vec acc, rp_vec a, rp_vec b)
 {
     if (how != RP_MAC_I8)
@@ -88,6 +92,10 @@ RP_MFMA_INLINE rp_vec rp_vec_quiet(rp_vec v)
 {
     const rp_vec nan = _mm256_castsi256_ps(_mm256_set1_epi32(RP_NAN_F32));
     return _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+}
+RP_MFMA_INLINE unsigned rp_vec_nans(rp_vec v, rp_vec w)
+{
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, w, _CMP_UNORD_Q));
 }
 RP_MFMA_INLINE rp_vec rp_vec_mac(enum rp_mac how, rp_vec acc, rp_vec a, rp_vec b)
 {
@@ -121,6 +129,10 @@ RP_MFMA_INLINE rp_vec rp_vec_quiet(rp_vec v)
     const rp_vec is_nan = _mm_cmpunord_ps(v, v);
     return _mm_or_ps(_mm_and_ps(is_nan, nan), _mm_andnot_ps(is_nan, v));
 }
+RP_MFMA_INLINE unsigned rp_vec_nans(rp_vec v, rp_vec w)
+{
+    return (unsigned)_mm_movemask_ps(_mm_cmpunord_ps(v, w));
+}
 RP_MFMA_INLINE rp_vec rp_vec_mac(enum rp_mac how, rp_vec acc, rp_vec a, rp_vec b)
 {
     if (how == RP_MAC_EXACT)
@@ -138,6 +150,22 @@ RP_MFMA_INLINE rp_vec rp_vec_mac(enum rp_mac how, rp_vec acc, rp_vec a, rp_vec b
 RP_MFMA_INLINE void rp_vec_put(enum rp_mac how, void *at, rp_vec v)
 {
     rp_vec_store(at, how == RP_MAC_I8 ? v : rp_vec_quiet(v));
+}
+
+/* Makes the NaNs among a tile's results the one NaN; usually there is none. */
+RP_MFMA_INLINE void rp_tile_quiet(enum rp_mac how, rp_vec *acc)
+{
+    unsigned nans = 0;
+    if (how == RP_MAC_I8)
+        return;
+#pragma GCC unroll 16
+    for (unsigned t = 0; t < RP_TILE; t += 2)
+        nans |= rp_vec_nans(acc[t], acc[t + 1]);
+    if (__builtin_expect(nans != 0, 0)) {
+#pragma GCC unroll 16
+        for (unsigned t = 0; t < RP_TILE; t++)
+            acc[t] = rp_vec_quiet(acc[t]);
+    }
 }
 
 /* ---- widening: register rows to one row of 64 dwords per value ------------------------------ */
@@ -182,14 +210,29 @@ RP_WIDEN(i8pair, 2, rp_f32_of((rp_i8_at(w, e) & 0xffffu) | rp_i8_at(w, e + 2) <<
 RP_WIDEN(i8low, 4, rp_f32_of(rp_i8_at(w, e) & 0xffffu))
 
 #if RP_LANE_LEVEL == 2
+/* The lower halves of 16 dwords, then the upper ones. */
+RP_MFMA_INLINE void rp_part_halves(__m256i *to, const uint32_t *from)
+{
+    static const uint16_t order[32]
+        __attribute__((aligned(64))) = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    _mm512_store_si512(to,
+                       _mm512_permutexvar_epi16(_mm512_load_si512(order), _mm512_load_si512(from)));
+}
+
+/*
+ * The conversion's operand is memory: from a register it takes a second turn of the only unit that
+ * permutes, where the multiply-adds go, too (uops.info, VCVTPH2PS of Skylake-X and later).
+ */
 RP_MFMA_INLINE void rp_widen_f16(rp_wide *to, const uint32_t *rows, unsigned values)
 {
     for (unsigned r = 0; r < values / 2; r++)
         for (unsigned lane = 0; lane < RP_LANES; lane += RP_VEC) {
-            const __m512i w = _mm512_load_si512(rows + r * RP_LANES + lane);
-            const __m512i high = _mm512_srli_epi32(w, 16);
-            rp_vec_store(to[2 * r] + lane, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(w)));
-            rp_vec_store(to[2 * r + 1] + lane, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(high)));
+            __m256i halves[2] __attribute__((aligned(64)));
+            rp_part_halves(halves, rows + r * RP_LANES + lane);
+            __asm__("" : "+m"(halves)); /* the compiler would take it from the register again */
+            rp_vec_store(to[2 * r] + lane, _mm512_cvtph_ps(halves[0]));
+            rp_vec_store(to[2 * r + 1] + lane, _mm512_cvtph_ps(halves[1]));
         }
 }
 #else

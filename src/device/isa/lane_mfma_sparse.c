@@ -30,11 +30,12 @@ RP_MFMA_INLINE void rp_sparse(const struct rp_lane_args *x, const rp_wide *a, co
                         acc[i] = rp_vec_mac(how, acc[i], rp_vec_all(column + i),
                                             rp_vec_load(b[rows[i]] + first + j0));
                 }
+            rp_tile_quiet(how, acc);
 #pragma GCC unroll 16
             for (unsigned i = 0; i < RP_TILE; i++)
-                rp_vec_put(
-                    how, x->d + RP_D_REGISTER(m, 0, i0 + i) * RP_LANES + RP_D_LANE(m, i0 + i) + j0,
-                    acc[i]);
+                rp_vec_store(x->d + RP_D_REGISTER(m, 0, i0 + i) * RP_LANES + RP_D_LANE(m, i0 + i) +
+                                 j0,
+                             acc[i]);
         }
 }
 
