@@ -48,6 +48,12 @@ void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned w
  * which counts 32-byte requests separately, of AMD's MI300 performance counters). */
 enum { REQUEST_BYTES = 64 };
 
+static uint64_t link_bytes(uint64_t span_bytes, uint64_t lanes)
+{
+    uint64_t most = REQUEST_BYTES * lanes;
+    return span_bytes < most ? span_bytes : most;
+}
+
 void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
                            uint64_t exec)
 {
@@ -56,8 +62,31 @@ void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsign
     if (!at || !m->counts)
         return at;
     enum rp_place place = va - r->begin < r->span_bytes ? r->place : place_of(m, va);
-    uint64_t most = REQUEST_BYTES * (uint64_t)__builtin_popcountll(exec);
     if (place != RP_PLACE_LOCAL)
-        m->counts->link_bytes[place][write] += bytes < most ? bytes : most;
+        m->counts->link_bytes[place][write] +=
+            link_bytes(bytes, (uint64_t)__builtin_popcountll(exec));
     return at;
+}
+
+void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, unsigned bytes,
+                        unsigned write)
+{
+    struct {
+        uint64_t low, high, lanes;
+    } spans[RP_PLACES] = {0};
+    for (uint64_t left = m->counts ? exec : 0; left; left &= left - 1) {
+        uint64_t at = va[__builtin_ctzll(left)];
+        rp_mem_find(m, at, 1, write); /* so that its range is cached, if it is in any */
+        const struct rp_mem_range *r = rp_mem_entry(m, at, write);
+        enum rp_place place = at - r->begin < r->span_bytes ? r->place : place_of(m, at);
+        if (!spans[place].lanes || at < spans[place].low)
+            spans[place].low = at;
+        if (at > spans[place].high)
+            spans[place].high = at;
+        spans[place].lanes++;
+    }
+    for (unsigned place = 0; place < RP_PLACES; place++)
+        if (place != RP_PLACE_LOCAL && spans[place].lanes)
+            m->counts->link_bytes[place][write] +=
+                link_bytes(spans[place].high - spans[place].low + bytes, spans[place].lanes);
 }

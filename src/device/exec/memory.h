@@ -75,6 +75,13 @@ static inline void *rp_mem_lanes_at(struct rp_mem *m, uint64_t va, uint64_t byte
     return rp_mem_lanes_at_slow(m, va, bytes, write, exec);
 }
 
+/**
+ * Counts what rp_mem_lanes_at would have for lanes at @p va (RP_LANES of them), had their memory
+ * been in one piece: how it is mapped must not show in modelled time.
+ */
+void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, unsigned bytes,
+                        unsigned write);
+
 /** The same for one lane. */
 static inline void *rp_mem_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
 {

@@ -97,7 +97,8 @@ static int bad_lane(struct rp_wave *w, const struct rp_insn *in, unsigned lane, 
                                  (int)lane, va, text[space][write]);
 }
 
-/* One lane at any address. Returns false when the address is bad. */
+/* One lane at any address; the links are counted for all together (count_links). Returns false when
+ * the address is bad. */
 RP_INLINE bool load_lane(struct rp_wave *w, enum rp_elem e, rp_row *d, unsigned lane, uint64_t va,
                          enum rp_space space)
 {
@@ -114,7 +115,7 @@ RP_INLINE bool load_lane(struct rp_wave *w, enum rp_elem e, rp_row *d, unsigned 
     uint8_t split[16];
     const uint8_t *p = NULL;
     if (space == RP_SPACE_GLOBAL) {
-        p = rp_mem_at(rp_mem_of(w), va, bytes, 0);
+        p = rp_mem_find(rp_mem_of(w), va, bytes, 0);
         if (!p && rp_mem_read_split(w, va, split, bytes))
             p = split;
     } else if ((uint64_t)low + bytes <= w->group->lds_bytes) {
@@ -141,7 +142,7 @@ RP_INLINE bool store_lane(struct rp_wave *w, enum rp_elem e, rp_row *s, unsigned
     }
     uint8_t *p = NULL;
     if (space == RP_SPACE_GLOBAL)
-        p = rp_mem_at(rp_mem_of(w), va, bytes, 1);
+        p = rp_mem_find(rp_mem_of(w), va, bytes, 1);
     else if ((uint64_t)low + bytes <= w->group->lds_bytes)
         p = w->group->lds + low;
     if (p) {
@@ -156,6 +157,15 @@ RP_INLINE bool store_lane(struct rp_wave *w, enum rp_elem e, rp_row *s, unsigned
 RP_INLINE enum rp_space space_of_lane(struct rp_wave *w, const struct rp_insn *in, uint64_t va)
 {
     return in->seg == RP_SEG_GLOBAL ? RP_SPACE_GLOBAL : rp_space_of(rp_wave_host(w), va);
+}
+
+static void count_links(struct rp_wave *w, const struct rp_insn *in, const uint64_t va[RP_LANES],
+                        uint64_t exec, unsigned bytes, unsigned write)
+{
+    uint64_t global = 0;
+    RP_FOR_LANES(lane, exec)
+    global |= (uint64_t)(space_of_lane(w, in, va[lane]) == RP_SPACE_GLOBAL) << lane;
+    rp_mem_count_lanes(rp_mem_of(w), va, global, bytes, write);
 }
 
 static void count_lane(struct rp_wave *w, enum rp_space space, unsigned bytes, bool write)
@@ -212,6 +222,7 @@ RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
     }
     uint64_t vas[RP_LANES];
     rp_flat_addresses(w, in, vas);
+    count_links(w, in, vas, exec, bytes, 0);
     RP_FOR_LANES(lane, exec)
     {
         enum rp_space space = space_of_lane(w, in, vas[lane]);
@@ -250,6 +261,7 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
     }
     uint64_t vas[RP_LANES];
     rp_flat_addresses(w, in, vas);
+    count_links(w, in, vas, exec, bytes, 1);
     RP_FOR_LANES(lane, exec)
     {
         enum rp_space space = space_of_lane(w, in, vas[lane]);
@@ -390,6 +402,8 @@ RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem
         scratch_addresses(w, in, vas);
     else
         rp_flat_addresses(w, in, vas);
+    if (space == RP_SPACE_GLOBAL)
+        count_links(w, in, vas, exec, bytes, 0);
     RP_FOR_LANES(lane, exec)
     {
         if (!load_lane(w, e, value, lane, vas[lane], space))

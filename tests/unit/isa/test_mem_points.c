@@ -463,6 +463,46 @@ static void accesses_may_cross_mappings(void **state)
     assert_same_state(&w.s, &want, "buffer_store_dword");
 }
 
+static enum rp_place behind_the_link(void *ctx, uint64_t va)
+{
+    (void)ctx, (void)va;
+    return RP_PLACE_HOST;
+}
+
+/* What crosses the link costs modelled time: the same, however the memory happens to be mapped. */
+static void links_count_the_same_in_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned op, bytes, write;
+    } ops[] = {{RP_OP_global_load_dword, 4, 0},
+               {RP_OP_flat_load_dwordx4, 16, 0},
+               {RP_OP_global_load_ubyte, 1, 0},
+               {RP_OP_global_store_dwordx2, 8, 1},
+               {RP_OP_flat_store_short, 2, 1}};
+    static const uint64_t splits[] = {0, 4096, 4096 + 6, 4096 + 300}, execs[] = {~0ull, 0xf0f0f0f0};
+    static const unsigned strides[] = {16, 64, 200};
+    w.host.place = behind_the_link;
+    for (unsigned i = 0; i < 5 * 4 * 2 * 3; i++) {
+        unsigned op = i % 5, stride = strides[i / 40];
+        uint64_t exec = execs[i / 20 % 2];
+        w.split = splits[i / 5 % 4];
+        rp_mem_init(&w.hand.mem, &w.host); /* nothing cached of the mappings before */
+        w.hand.mem.counts = &w.hand.counts;
+        w.hand.counts = (struct rp_counts){0};
+        set_addresses(WORLD_VA + 3000, stride);
+        world_exec(&w, exec);
+        world_run(&w, &(struct form){.op = ops[op].op});
+        uint64_t lanes = (uint64_t)__builtin_popcountll(exec);
+        uint64_t first = (uint64_t)__builtin_ctzll(exec),
+                 last = 63 - (uint64_t)__builtin_clzll(exec);
+        uint64_t span = (last - first) * stride + ops[op].bytes;
+        uint64_t want = span < 64 * lanes ? span : 64 * lanes; /* at most a request for a lane */
+        assert_int_equal(w.hand.counts.link_bytes[RP_PLACE_HOST][ops[op].write], want);
+        assert_int_equal(w.hand.counts.link_bytes[RP_PLACE_HOST][!ops[op].write], 0);
+    }
+}
+
 static void read_only_memory_can_be_read(void **state)
 {
     (void)state;
@@ -515,6 +555,7 @@ int main(void)
         TEST(clocks_read_the_modelled_time),
         TEST(wide_accesses_fault_when_any_part_is_unmapped),
         TEST(accesses_may_cross_mappings),
+        TEST(links_count_the_same_in_pieces),
         TEST(read_only_memory_can_be_read),
         TEST(global_data_share_is_refused),
     };
