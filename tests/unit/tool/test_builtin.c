@@ -126,7 +126,8 @@ static struct rp_rec_call *call(struct image *image, uint64_t correlation, uint3
                                    .name_id = name_id,
                                    .tid = 7,
                                    .arg_bytes = bytes};
-    memcpy(record->args, args, bytes);
+    if (bytes > 0)
+        memcpy(record->args, args, bytes);
     return record;
 }
 

@@ -74,7 +74,8 @@ static void begin(struct call *call, int which, const void *args, size_t bytes)
     call->reported = tracer && tracer(RP_HIP_DOMAIN_API, call->operation, &call->data) == 0;
     if (!call->reported)
         return;
-    memcpy(call->data.args, args, bytes);
+    if (bytes > 0)
+        memcpy(call->data.args, args, bytes);
     call->data.enter(call->operation, &call->data);
 }
 
