@@ -269,6 +269,8 @@ int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
  * @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT
  */
 int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err);
+/** Is it an SQLite database of something else? False when that cannot be told. */
+bool rp_store_is_foreign(const char *path);
 /** Is it such a file? All of one process have the same beginning of their paths. */
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Accepts NULL. */

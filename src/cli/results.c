@@ -116,6 +116,19 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* rocprof-compute keeps a database of its own beside its results. */
+static bool is_trace(const char *path)
+{
+    size_t prefix_len;
+
+    if (!ends_with(path, ".db"))
+        return rp_store_csv_prefix(path, &prefix_len);
+    if (!rp_store_is_foreign(path))
+        return true;
+    rp_cli_note("%s is a database, but not a rocpd trace: left out", path);
+    return false;
+}
+
 static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
 {
     struct dirent **names = NULL;
@@ -125,12 +138,11 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
     for (int i = 0; i < count; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
-        size_t prefix_len;
         if (rc == 0 && !path)
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
         else if (rc == 0 && rp_path_is_dir(path))
             rc = depth ? open_traces_in(path, depth - 1, in, err) : 0;
-        else if (rc == 0 && (ends_with(path, ".db") || rp_store_csv_prefix(path, &prefix_len)))
+        else if (rc == 0 && is_trace(path))
             rc = open_trace(path, in, err);
         free(names[i]);
     }

@@ -82,6 +82,20 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
     return begin(s, result, ret, err);
 }
 
+bool rp_store_is_foreign(const char *path)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_probe probe;
+    sqlite3 *db = NULL;
+    bool found;
+
+    if (rp_probe_file(path, &probe, &err) < 0 || rp_probe_open(path, &probe, &db, &err) < 0)
+        return false;
+    found = rp_relations_exist(db);
+    sqlite3_close(db);
+    return !found;
+}
+
 void rp_store_close(struct rp_store *store)
 {
     if (!store)

@@ -72,6 +72,8 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
 
 /** Finds the tables and the schema; fails when one that every version has is missing. */
 int rp_relations_find(struct rp_store *s, struct rp_err *err);
+/** Has the database any table of rocpd? True also when it cannot be read. */
+bool rp_relations_exist(sqlite3 *db);
 void rp_relations_free(struct rp_relations *r);
 /**
  * Columns of a relation as a prepared statement without rows; NULL when it does not work, such as

@@ -177,6 +177,16 @@ static int require_tables(const struct rp_store *s, struct rp_err *err)
     return 0;
 }
 
+bool rp_relations_exist(sqlite3 *db)
+{
+    rp_autostmt *stmt = NULL;
+    int result = sqlite3_prepare_v2(
+        db, "SELECT name FROM sqlite_master WHERE name LIKE 'rocpd\\_info\\_%' ESCAPE '\\'", -1,
+        &stmt, NULL);
+
+    return result != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE;
+}
+
 int rp_relations_find(struct rp_store *s, struct rp_err *err)
 {
     bool plain[RP_TABLE_COUNT] = {false};
