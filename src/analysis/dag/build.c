@@ -287,6 +287,18 @@ static struct event *find_event(const struct walk *w, const struct rp_dag_call *
     return call->has_event ? bsearch(&key, w->events, w->event_count, sizeof key, by_handle) : NULL;
 }
 
+/* Of the point that is made next, without any delays: until they are known, delays.c. */
+static int64_t earliest(const struct build *b)
+{
+    const struct rp_dag_graph *g = &b->dag->graph;
+    int64_t last_ns = 0;
+
+    for (size_t e = g->first[g->point_count]; e < g->edge_count; e++)
+        if (g->time_ns[g->from[e]] > last_ns)
+            last_ns = g->time_ns[g->from[e]];
+    return last_ns;
+}
+
 /* hipEventRecord and hipStreamWaitEvent. */
 static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uint32_t index)
 {
@@ -308,7 +320,7 @@ static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uin
     packet_edges(b, w, call_point, stream, queue, INT64_MAX);
     if (call->kind == RP_DAG_CALL_STREAM_WAIT)
         add_edge(b, event->point, RP_DAG_EVENT, mark ? RP_DAG_RECORDED : w->grade);
-    point = add_point(b, mark ? mark->end_ns : 0, mark ? RP_DAG_PINNED : 0, RP_DAG_NONE);
+    point = add_point(b, mark ? mark->end_ns : earliest(b), mark ? RP_DAG_PINNED : 0, RP_DAG_NONE);
     packet_done(w, stream, queue, point);
     if (call->kind == RP_DAG_CALL_EVENT_RECORD && event)
         event->point = point;
@@ -367,6 +379,21 @@ static unsigned guess_sync(struct build *b, const struct walk *w, const struct r
     return RP_DAG_BLOCKED;
 }
 
+/* A loop of queries waited when what it asks for ended before the last of them, but not before the
+ * first: the answers are not in the trace. */
+static unsigned poll_for(struct build *b, const struct rp_dag_call *call, uint32_t point)
+{
+    int64_t end_ns;
+
+    if (point == RP_DAG_NONE)
+        return 0;
+    end_ns = b->dag->graph.time_ns[point];
+    if (end_ns <= call->start_ns || end_ns > call->end_ns)
+        return 0;
+    add_edge(b, point, RP_DAG_SYNC, RP_DAG_INFERRED);
+    return RP_DAG_BLOCKED | RP_DAG_POLLED;
+}
+
 /* Edges of what the call waited for, if it waited. */
 static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 {
@@ -386,6 +413,12 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
             return guess_sync(b, w, call);
         stream = rp_dag_stream_at(&w->names, call->stream, index);
         return stream >= 0 ? wait_for(b, w, w->streams[stream].tail) : 0;
+    case RP_DAG_CALL_EVENT_POLL:
+        event = find_event(w, call);
+        return event ? poll_for(b, call, event->point) : 0;
+    case RP_DAG_CALL_STREAM_POLL:
+        stream = call->has_stream ? rp_dag_stream_at(&w->names, call->stream, index) : -1;
+        return stream >= 0 ? poll_for(b, call, w->streams[stream].tail) : 0;
     case RP_DAG_CALL_DEVICE_SYNC:
         return wait_for_all(b, w, call->thread);
     case RP_DAG_CALL_MAYBE_SYNC:
@@ -403,6 +436,8 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
     case RP_DAG_CALL_STREAM_WAIT:
     case RP_DAG_CALL_STREAM_CREATE:
     case RP_DAG_CALL_NEUTRAL:
+    case RP_DAG_CALL_EVENT_QUERY:
+    case RP_DAG_CALL_STREAM_QUERY:
         return 0;
     }
     return 0;

@@ -16,6 +16,7 @@ enum {
     RP_DAG_BLOCKED = 4,    /**< the end of a call that waited for something */
     RP_DAG_DISTRUSTED = 8, /**< its time was mended: delays are not learned from it */
     RP_DAG_COMMON = 16,    /**< the end of a collective on all ranks */
+    RP_DAG_POLLED = 64,    /**< with BLOCKED: the host asked again and again, it was not woken up */
     RP_DAG_CAPTURED = 32,  /**< start of a call that one graph launch could replace: limits.c */
 };
 

@@ -31,7 +31,7 @@ int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t
     case RP_DAG_EVENT:
         return dag->delays.event_ns;
     case RP_DAG_SYNC:
-        return dag->delays.wake_ns;
+        return dag->flags[to] & RP_DAG_POLLED ? 0 : dag->delays.wake_ns;
     case RP_DAG_COLLECTIVE:
     case RP_DAG_HOST_GAP:
     case RP_DAG_DURATION:
@@ -241,7 +241,8 @@ static void learn_wake(struct rp_dag *dag)
     int64_t wake = INT64_MAX, waited_ns;
 
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
-        if ((dag->flags[p] & RP_DAG_BLOCKED) && last_waited(dag, p, &waited_ns))
+        if ((dag->flags[p] & RP_DAG_BLOCKED) && !(dag->flags[p] & RP_DAG_POLLED) &&
+            last_waited(dag, p, &waited_ns))
             lower(&wake, dag->graph.time_ns[p] - waited_ns);
     dag->delays.wake_ns = wake == INT64_MAX ? 0 : wake;
 }
@@ -271,7 +272,8 @@ static bool may_block(const struct rp_dag *dag, const struct rp_dag_trace *trace
 
     return call &&
            ((dag->flags[a->finish] & RP_DAG_BLOCKED) || call->kind == RP_DAG_CALL_EVENT_SYNC ||
-            call->kind == RP_DAG_CALL_STREAM_SYNC || call->kind == RP_DAG_CALL_DEVICE_SYNC);
+            call->kind == RP_DAG_CALL_STREAM_SYNC || call->kind == RP_DAG_CALL_DEVICE_SYNC ||
+            call->kind == RP_DAG_CALL_EVENT_QUERY || call->kind == RP_DAG_CALL_STREAM_QUERY);
 }
 
 static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,

@@ -54,6 +54,10 @@ static enum role role_of(const struct rp_dag *dag, const struct rp_dag_activity 
         return NEUTRAL;
     case RP_DAG_CALL_OTHER:
         return call->op_count ? CAPTURED : ENDS_CHAIN;
+    case RP_DAG_CALL_EVENT_QUERY:
+    case RP_DAG_CALL_STREAM_QUERY:
+    case RP_DAG_CALL_EVENT_POLL:
+    case RP_DAG_CALL_STREAM_POLL:
     case RP_DAG_CALL_EVENT_SYNC:
     case RP_DAG_CALL_STREAM_SYNC:
     case RP_DAG_CALL_DEVICE_SYNC:

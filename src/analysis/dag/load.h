@@ -73,6 +73,9 @@ int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err);
 /** The call that something belongs to, perhaps through calls below it, or RP_DAG_NONE. */
 uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
 
+/* polls.c: before operations are joined to calls. @return false: out of memory */
+bool rp_dag_merge_polls(struct rp_dag_process *p);
+
 /* ranges.c */
 bool rp_dag_is_range(const char *region_name);
 /** @return false: out of memory */

@@ -90,6 +90,9 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
 
     if (rc == 0)
         rc = rp_dag_load_args(l, err);
+    for (size_t i = 0; i < l->count && rc == 0; i++)
+        if (!rp_dag_merge_polls(&l->list[i].process))
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0)
         rc = rp_dag_load_ops(l, err);
     if (rc == 0)

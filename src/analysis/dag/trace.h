@@ -14,8 +14,12 @@
 enum { RP_DAG_NONE = UINT32_MAX };
 
 enum rp_dag_call_kind {
-    RP_DAG_CALL_OTHER,         /**< waits for nothing; may start operations */
-    RP_DAG_CALL_NEUTRAL,       /**< asks or sets what the runtime knows: nothing for the device */
+    RP_DAG_CALL_OTHER,        /**< waits for nothing; may start operations */
+    RP_DAG_CALL_NEUTRAL,      /**< asks or sets what the runtime knows: nothing for the device */
+    RP_DAG_CALL_EVENT_QUERY,  /**< asks whether the event's marker is reached */
+    RP_DAG_CALL_STREAM_QUERY, /**< asks whether the stream is empty */
+    RP_DAG_CALL_EVENT_POLL,   /**< several of these in a row, taken as one call: polls.c */
+    RP_DAG_CALL_STREAM_POLL,
     RP_DAG_CALL_EVENT_RECORD,  /**< puts a marker on a stream */
     RP_DAG_CALL_STREAM_WAIT,   /**< puts a marker on a stream that waits for a recorded one */
     RP_DAG_CALL_EVENT_SYNC,    /**< blocks until the event's marker is reached */
