@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../jit/jit.h"
 #include "../timing/cost.h"
 #include "order.h"
 
@@ -114,8 +115,17 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
 
 void rp_code_page_put(struct rp_code_page *page)
 {
-    if (page && !__atomic_sub_fetch(&page->refs, 1, __ATOMIC_ACQ_REL))
-        free(page);
+    if (!page || __atomic_sub_fetch(&page->refs, 1, __ATOMIC_ACQ_REL))
+        return;
+    rp_jit_drop(page);
+    free(page);
+}
+
+void rp_code_translate(struct rp_code_page *page, unsigned index)
+{
+    lock_cache();
+    rp_jit_translate(page, index);
+    pthread_mutex_unlock(&cache.lock);
 }
 
 void rp_code_decode(struct rp_code_page *page, unsigned index)

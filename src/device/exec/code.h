@@ -25,8 +25,11 @@ struct rp_code_page {
     unsigned refs;             /**< the cache's own and one per dispatch using it; atomic */
     struct rp_code_page *next; /**< hash chain */
     uint8_t bytes[RP_CODE_PAGE_BYTES +
-                  RP_CODE_REACH]; /**< as decoded; the last instruction may reach beyond */
-    uint32_t valid_bytes;         /**< how many of them are mapped */
+                  RP_CODE_REACH];  /**< as decoded; the last instruction may reach beyond */
+    uint32_t valid_bytes;          /**< how many of them are mapped */
+    struct rp_jit_region *regions; /**< its translations (jit/jit.h), and how large they are */
+    size_t region_bytes;
+    uint8_t heat[RP_CODE_PAGE_INSNS]; /**< how often an instruction has been entered; atomic */
     /** One per dword; fn is NULL until decoded, and is written last. */
     struct rp_insn insn[RP_CODE_PAGE_INSNS];
 };
@@ -40,6 +43,9 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va,
 
 /** Accepts NULL. */
 void rp_code_page_put(struct rp_code_page *page);
+
+/** Translates hot code of @p page from slot @p index on. */
+void rp_code_translate(struct rp_code_page *page, unsigned index);
 
 /** Decodes the instruction of @p page at slot @p index. */
 void rp_code_decode(struct rp_code_page *page, unsigned index);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../isa/ops.h"
+#include "../jit/jit.h"
 #include "guard.h"
 #include "hand.h"
 #include "slot.h"
@@ -78,68 +79,160 @@ static inline bool is_beyond(const struct rp_wave *w, const struct rp_insn *in)
     return in->vgpr_top > w->vgpr_count || in->agpr_top > w->agpr_count;
 }
 
+/* Execution comes to an instruction from elsewhere: where that happens often is translated. */
+static void enter_at(struct rp_code_page *page, uint64_t pc)
+{
+    const uint64_t index = (pc - page->base_va) / 4;
+    if (index >= RP_CODE_PAGE_INSNS) /* another page */
+        return;
+    const uint8_t heat = __atomic_load_n(&page->heat[index], __ATOMIC_RELAXED);
+    if (heat >= RP_JIT_HOT)
+        return;
+    __atomic_store_n(&page->heat[index], heat + 1, __ATOMIC_RELAXED);
+    if (heat + 1 == RP_JIT_HOT)
+        rp_code_translate(page, (unsigned)index);
+}
+
+/* A wave's turn. */
+struct turn {
+    uint32_t left;             /**< instructions */
+    uint64_t cycles;           /**< used */
+    bool interpret;            /**< the next instruction, whatever there is for it */
+    struct rp_code_page *page; /**< the latest, or NULL */
+};
+
+/* The instruction just executed is one that has not been reached. */
+static void take_back(struct turn *t, struct rp_wave *w, const struct rp_insn *in)
+{
+    w->pc -= in->size_bytes;
+    w->cycles -= in->issue_cycles;
+    t->cycles -= in->issue_cycles;
+    t->left++;
+}
+
+/* Executes translated code. Returns the step that ended the turn, or NEXT. */
+static int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_entry *native)
+{
+    struct rp_jit_state state = {.left = t->left, .cycles = t->cycles};
+    const int step = native->enter(w, &state, native->code);
+    t->left = state.left;
+    t->cycles = state.cycles;
+    t->interpret = step == RP_JIT_INTERPRET;
+    if (step == RP_JIT_INTERPRET)
+        return RP_STEP_NEXT;
+    if (step == RP_JIT_ELSEWHERE) {
+        enter_at(t->page, w->pc);
+        return RP_STEP_NEXT;
+    }
+    if (step == RP_STEP_TURN)
+        take_back(t, w, state.in);
+    return step;
+}
+
+/* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if
+ * @p translates, to something translated that fits. Returns as run_native. */
+static inline __attribute__((always_inline)) int interpret(struct turn *turn, struct rp_wave *w,
+                                                           bool translates)
+{
+    struct rp_code_page *const page = turn->page;
+    uint64_t pc = w->pc, cycles = turn->cycles;
+    uint32_t left = turn->left;
+    const struct rp_insn *in = &page->insn[(pc - page->base_va) / 4];
+    const struct rp_insn *const end = page->insn + RP_CODE_PAGE_INSNS;
+    bool must = turn->interpret;
+    int step = RP_STEP_NEXT;
+    do {
+        rp_insn_fn *fn = __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE);
+        if (__builtin_expect(!fn, 0)) {
+            rp_code_decode(page, (unsigned)(in - page->insn));
+            continue;
+        }
+        if (translates) {
+            const struct rp_jit_entry *native = __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
+            if (native && !must && rp_jit_fits(native, w, left)) {
+                turn->left = left;
+                turn->cycles = cycles;
+                return run_native(turn, w, native);
+            }
+            must = false;
+        }
+        if (__builtin_expect(is_beyond(w, in), 0)) {
+            if (!(w->gpr_idx & RP_VALU_SKIP)) {
+                step = register_fault(w, in);
+                break;
+            }
+            fn = skip_vector;
+        }
+        const uint64_t next = pc + in->size_bytes;
+        w->pc = next;
+        w->cycles += in->issue_cycles;
+        cycles += in->issue_cycles;
+        left--;
+        step = fn(w, in);
+        if (__builtin_expect(step != RP_STEP_NEXT, 0)) {
+            turn->left = left;
+            turn->cycles = cycles;
+            turn->interpret = false;
+            if (step == RP_STEP_TURN)
+                take_back(turn, w, in);
+            return step;
+        }
+        pc = w->pc;
+        if (pc == next) {
+            in = (const struct rp_insn *)((const char *)in + in->slot_bytes);
+            if (in >= end)
+                break;
+        } else { /* a branch */
+            if (pc - page->base_va >= RP_CODE_PAGE_BYTES)
+                break;
+            if (translates)
+                enter_at(page, pc);
+            in = &page->insn[(pc - page->base_va) / 4];
+        }
+    } while (left);
+    turn->left = left;
+    turn->cycles = cycles;
+    turn->interpret = false;
+    return step;
+}
+
+/* Not inlined: their loops need all of the CPU's registers. */
+static __attribute__((noinline)) int interpret_only(struct turn *turn, struct rp_wave *w)
+{
+    return interpret(turn, w, false);
+}
+
+static __attribute__((noinline)) int interpret_some(struct turn *turn, struct rp_wave *w)
+{
+    return interpret(turn, w, true);
+}
+
 /*
  * Executes up to *budget instructions of one wave, counting it down. Returns the step that ended
- * the turn; NEXT = budget used up. Not inlined: the loop needs all of the CPU's registers.
+ * the turn; NEXT = budget used up.
  */
-static __attribute__((noinline)) int run_wave(struct rp_hand *h, struct rp_wave *w,
-                                              uint32_t *budget)
+static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
 {
-    uint32_t left = *budget;
-    uint64_t cycles = 0, pc = w->pc;
+    struct turn turn = {.left = *budget};
+    const bool translates = rp_jit_available();
+    const struct rp_code_page *before = NULL;
     int step = RP_STEP_NEXT;
-    while (left) {
-        struct rp_code_page *page = page_of(h, w);
-        if (!page) {
+    while (turn.left && step == RP_STEP_NEXT) {
+        turn.page = page_of(h, w);
+        if (!turn.page) {
             step = RP_STEP_FAULT;
             break;
         }
-        const struct rp_insn *in = &page->insn[(pc - page->base_va) / 4];
-        const struct rp_insn *const end = page->insn + RP_CODE_PAGE_INSNS;
-        do {
-            rp_insn_fn *fn = __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE);
-            if (__builtin_expect(!fn, 0)) {
-                rp_code_decode(page, (unsigned)(in - page->insn));
-                continue;
-            }
-            if (__builtin_expect(is_beyond(w, in), 0)) {
-                if (!(w->gpr_idx & RP_VALU_SKIP)) {
-                    step = register_fault(w, in);
-                    goto out;
-                }
-                fn = skip_vector;
-            }
-            const uint64_t next = pc + in->size_bytes;
-            w->pc = next;
-            w->cycles += in->issue_cycles;
-            cycles += in->issue_cycles;
-            left--;
-            step = fn(w, in);
-            if (__builtin_expect(step != RP_STEP_NEXT, 0)) {
-                if (step == RP_STEP_TURN) { /* as if it had not been reached */
-                    w->pc -= in->size_bytes;
-                    w->cycles -= in->issue_cycles;
-                    cycles -= in->issue_cycles;
-                    left++;
-                }
-                goto out;
-            }
-            pc = w->pc;
-            if (pc == next) {
-                in = (const struct rp_insn *)((const char *)in + in->slot_bytes);
-                if (in >= end)
-                    break;
-            } else { /* a branch */
-                if (pc - page->base_va >= RP_CODE_PAGE_BYTES)
-                    break;
-                in = &page->insn[(pc - page->base_va) / 4];
-            }
-        } while (left);
+        if (translates && turn.page != before && (before || w->pc == h->dispatch->kernel.entry_va))
+            enter_at(turn.page, w->pc);
+        before = turn.page;
+        step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
     }
-out:
-    h->counts.wave_insts += *budget - left;
-    h->counts.issue_cycles += cycles;
-    *budget = left;
+    if (translates && step != RP_STEP_NEXT && turn.page) /* the next turn begins here */
+        enter_at(turn.page, w->pc);
+    h->counts.wave_insts += *budget - turn.left;
+    h->counts.issue_cycles += turn.cycles;
+    *budget = turn.left;
     return step;
 }
 

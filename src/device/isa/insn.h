@@ -115,6 +115,7 @@ enum {
     RP_IF_SOFFSET_EN = 1u << 14, /**< SMEM: scalar offset register in src[1] */
     RP_IF_ENDS_BLOCK = 1u << 15, /**< branch, barrier, endpgm, sleep, trap, setpc ... */
     RP_IF_FLUSH = 1u << 16,      /**< MFMA: denormals of its operands and result are zeros */
+    RP_IF_FAST = 1u << 17,       /**< fn is from valu_fast.h: what it needs of operands holds */
 };
 
 /** What a wave's step wants from the scheduler. */
@@ -136,12 +137,15 @@ enum rp_step {
  */
 typedef int rp_insn_fn(struct rp_wave *wave, const struct rp_insn *in);
 
+struct rp_jit_entry;
+
 struct rp_insn {
-    rp_insn_fn *fn;    /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
-    rp_lane_fn *lane;  /**< VALU lane kernel, or NULL */
-    rp_insn_fn *gated; /**< the handler when fn is a gate in front of it (exec/order.h) */
-    uint16_t op;       /**< row in the opcode table (enum rp_op); 0 = undecodable */
-    uint8_t fmt;       /**< enum rp_fmt */
+    rp_insn_fn *fn; /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
+    const struct rp_jit_entry *native; /**< machine code from here on (jit/jit.h), or NULL */
+    rp_lane_fn *lane;                  /**< VALU lane kernel, or NULL */
+    rp_insn_fn *gated;    /**< the handler when fn is a gate in front of it (exec/order.h) */
+    uint16_t op;          /**< row in the opcode table (enum rp_op); 0 = undecodable */
+    uint8_t fmt;          /**< enum rp_fmt */
     uint8_t size_bytes;   /**< 4, 8, 12 or 16 */
     uint8_t cost_class;   /**< enum rp_cost (timing/cost.h) */
     uint8_t issue_cycles; /**< of that class, and: */

@@ -250,6 +250,7 @@ static void choose_fast_way(struct rp_insn *in)
     if (!fast)
         return;
     in->fn = fast;
+    in->flags |= RP_IF_FAST;
     note_row(&in->dst);
     for (unsigned i = 0; i < 3; i++)
         note_row(&in->src[i]);

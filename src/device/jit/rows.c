@@ -1,0 +1,213 @@
+#include "rows.h"
+
+enum { CMP_UNORD_Q = 3, ALL_SLOTS = (1 << RP_JIT_SLOTS) - 1, AHEAD_INSTS = 20 };
+
+void rp_rows_forget(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        t->row[i] = -1;
+}
+
+void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] == (int)row)
+            t->row[i] = -1;
+}
+
+void rp_rows_load_masks(struct rp_jit_translation *t)
+{
+    for (unsigned q = 0; q < 4; q++) {
+        struct rp_rm part = rp_jit_exec();
+        part.disp += (int32_t)(2 * q);
+        rp_x86_k(&t->x86, RP_X86_KMOVW_LOAD, 4 + q, 0, part);
+        rp_x86_k(&t->x86, RP_X86_KNOTW, 4 + q, 0, rp_reg(4 + q));
+    }
+}
+
+static int slot_of(const struct rp_jit_translation *t, unsigned row)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] == (int)row)
+            return (int)i;
+    return -1;
+}
+
+static void pin(struct rp_jit_translation *t, unsigned slot)
+{
+    t->pinned |= 1u << slot;
+    t->used[slot] = ++t->clock;
+}
+
+/* A slot that the present instruction does not use: an empty one, or the one used longest ago. */
+static unsigned take_slot(struct rp_jit_translation *t)
+{
+    int best = -1;
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++) {
+        if (t->pinned >> i & 1)
+            continue;
+        if (t->row[i] < 0) {
+            best = (int)i;
+            break;
+        }
+        if (best < 0 || t->used[i] < t->used[best])
+            best = (int)i;
+    }
+    if (best < 0) { /* more rows than slots: no instruction has them */
+        t->overflow = true;
+        best = 0;
+    }
+    t->row[best] = -1;
+    pin(t, (unsigned)best);
+    return (unsigned)best;
+}
+
+static bool names(const struct rp_opnd *o, unsigned row)
+{
+    return o->kind == RP_OPND_VGPR && row >= o->index && row < o->index + (unsigned)o->dwords;
+}
+
+/* Whether the block reads the row again before it is written. */
+static bool is_used_later(const struct rp_jit_translation *t, unsigned row)
+{
+    const struct rp_insn *in = t->in;
+    for (unsigned ahead = 0; ahead < AHEAD_INSTS; ahead++) {
+        if (ahead && names(&in->dst, row))
+            return false;
+        in = rp_jit_next(in);
+        if (in >= t->end)
+            return false;
+        for (unsigned i = 0; i < 3; i++)
+            if (names(&in->src[i], row))
+                return true;
+    }
+    return false;
+}
+
+static struct rp_src row_source(struct rp_jit_translation *t, unsigned row)
+{
+    int slot = slot_of(t, row);
+    const bool room = __builtin_popcount(~t->pinned & ALL_SLOTS) > 2;
+    if (slot < 0 && room && !names(&t->in->dst, row) && is_used_later(t, row)) {
+        slot = (int)take_slot(t);
+        t->row[slot] = (int)row;
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, 4 * (unsigned)slot + q, 0,
+                     rp_at(RP_JIT_ROWS, rp_row_disp(row, q)), 0);
+    }
+    if (slot < 0)
+        return (struct rp_src){.kind = RP_SRC_MEMORY, .disp = rp_row_disp(row, 0)};
+    pin(t, (unsigned)slot);
+    return (struct rp_src){.kind = RP_SRC_SLOT, .reg = (uint8_t)(4 * slot)};
+}
+
+struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                     unsigned dword)
+{
+    const struct rp_opnd *o = &in->src[i];
+    struct rp_src s;
+    if (o->kind == RP_OPND_VGPR) {
+        s = row_source(t, o->index + dword);
+        s.part = (uint8_t)(RP_ZMM_PART + i);
+        return s;
+    }
+    const unsigned reg = RP_ZMM_SCALAR + i;
+    const uint32_t value = (uint32_t)(o->imm >> (32 * dword));
+    s = (struct rp_src){.kind = RP_SRC_SCALAR, .reg = (uint8_t)reg};
+    s.part = (uint8_t)(RP_ZMM_PART + i);
+    if (o->kind == RP_OPND_SGPR)
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, reg, 0, rp_jit_sgpr(o->index + dword), 0);
+    else if (value == 0)
+        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_ALL, reg, reg, rp_reg(reg), 0);
+    else
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, reg, 0, rp_jit_constant(t, value), 0);
+    return s;
+}
+
+struct rp_src rp_src_signed(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i)
+{
+    struct rp_src s = rp_src(t, in, i, 0);
+    s.neg = in->neg >> i & 1;
+    s.abs = in->abs >> i & 1;
+    return s;
+}
+
+/* to = from with its signs. */
+static void sign(struct rp_jit_translation *t, const struct rp_src *s, unsigned to, unsigned from)
+{
+    if (s->abs) {
+        rp_x86_v(&t->x86, RP_X86_VPANDD, RP_BROADCAST, to, from, rp_jit_constant(t, 0x7fffffff), 0);
+        from = to;
+    }
+    if (s->neg)
+        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_BROADCAST, to, from, rp_jit_constant(t, 0x80000000), 0);
+}
+
+void rp_src_settle(struct rp_jit_translation *t, struct rp_src *s)
+{
+    if (s->kind != RP_SRC_SCALAR || !(s->neg || s->abs))
+        return;
+    sign(t, s, s->reg, s->reg);
+    s->neg = s->abs = false;
+}
+
+unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
+{
+    unsigned reg = s->kind == RP_SRC_SLOT ? s->reg + quarter : s->reg;
+    if (s->kind == RP_SRC_MEMORY) {
+        reg = s->part;
+        rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, reg, 0,
+                 rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter)), 0);
+    }
+    if (!s->neg && !s->abs)
+        return reg;
+    sign(t, s, s->part, reg);
+    return s->part;
+}
+
+struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
+{
+    if (s->kind == RP_SRC_MEMORY && !s->neg && !s->abs)
+        return rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter));
+    return rp_reg(rp_src_reg(t, s, quarter));
+}
+
+unsigned rp_result_new(struct rp_jit_translation *t)
+{
+    return 4 * take_slot(t);
+}
+
+void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row)
+{
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm at = rp_at(RP_JIT_ROWS, rp_row_disp(row, q));
+        if (t->masked)
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_MERGE(4 + q), reg + q, 0, at, 0);
+        rp_x86_v(&t->x86, RP_X86_VMOVSTORE, RP_ALL, reg + q, 0, at, 0);
+    }
+    rp_rows_forget_row(t, row);
+    t->row[reg / 4] = (int)row;
+}
+
+static void compare_nan(struct rp_jit_translation *t, unsigned k, unsigned a, unsigned b)
+{
+    rp_x86_v(&t->x86, RP_X86_VCMPPS, RP_ALL, k, a, rp_reg(b), CMP_UNORD_Q);
+}
+
+void rp_leave_nan(struct rp_jit_translation *t, unsigned reg)
+{
+    compare_nan(t, 1, reg, reg + 1);
+    compare_nan(t, 2, reg + 2, reg + 3);
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 1, 0, rp_reg(2));
+    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+}
+
+void rp_leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other)
+{
+    for (unsigned q = 0; q < 4; q++)
+        compare_nan(t, q, reg + q, other + q);
+    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
+    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
+    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+}

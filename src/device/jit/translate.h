@@ -1,0 +1,130 @@
+/**
+ * @file translate.h
+ * @brief A region in translation: what the parts of the translator share.
+ *
+ * Registers of translated code: RBX the wave, R12 the middle of the first VGPR rows, R13D the
+ * budget left, R14 the issue cycles so far, R15 the page's decoded instructions, RBP its GPU
+ * address; [RSP] the rp_jit_state. Vector registers hold rows (rows.h), K4 to K7 the complement of
+ * EXEC in code for waves with lanes off.
+ */
+#ifndef RP_DEVICE_JIT_TRANSLATE_H
+#define RP_DEVICE_JIT_TRANSLATE_H
+
+#include "../exec/code.h"
+#include "../isa/ops.h"
+#include "x86.h"
+
+enum {
+    RP_JIT_W = RP_RBX,
+    RP_JIT_ROWS = RP_R12,
+    RP_JIT_LEFT = RP_R13,
+    RP_JIT_CYCLES = RP_R14,
+    RP_JIT_INSNS = RP_R15,
+    RP_JIT_BASE = RP_RBP,
+
+    /* R12 points so many bytes behind VGPR row 0: 64 rows are within a short displacement. */
+    RP_JIT_ROW_BIAS = 8192,
+    RP_JIT_POOL_WORDS = 512,
+    RP_JIT_BLOCKS = 512,
+    RP_JIT_BLOCK_INSTS = 24,
+    RP_JIT_LINKS = 4 * RP_JIT_BLOCKS,
+    RP_JIT_STUBS = 4096,
+    RP_JIT_SLOTS = 6,
+    RP_JIT_BLOCK_NONE = 0xffff,
+};
+
+/** A jump out of a block, completed behind all blocks. */
+struct rp_jit_stub {
+    size_t jump;    /**< its displacement */
+    uint64_t pc;    /**< where the wave is then, */
+    uint16_t insts; /**< with what of the block is not accounted for yet */
+    uint32_t cycles;
+    uint32_t insn_index; /**< STEP: which instruction it was */
+    bool is_step;        /**< EAX has the step, everything is accounted for */
+    int code;            /**< otherwise: what is returned */
+};
+
+struct rp_jit_block {
+    uint16_t first, count; /**< instructions; the index of the first */
+    bool has_rows;         /**< of its instructions, some depend on EXEC here */
+    size_t entry;          /**< offsets of its code: entry, */
+    size_t masked_jump;    /**< its jump to the code for waves with lanes off */
+};
+
+struct rp_jit_translation {
+    struct rp_x86 x86;
+    struct rp_code_page *page;
+    struct rp_jit_block block[RP_JIT_BLOCKS];
+    unsigned block_count;
+    uint16_t block_at[RP_CODE_PAGE_INSNS]; /**< block that begins there */
+    bool leader[RP_CODE_PAGE_INSNS], reached[RP_CODE_PAGE_INSNS];
+    struct {
+        size_t jump;
+        uint16_t block;
+    } link[RP_JIT_LINKS]; /**< jumps to blocks' entries */
+    unsigned link_count;
+    struct rp_jit_stub stub[RP_JIT_STUBS];
+    unsigned stub_count;
+    uint32_t pool[RP_JIT_POOL_WORDS];
+    unsigned pool_count;
+    bool overflow; /**< of any of these: nothing is published */
+    unsigned vgpr_top, agpr_top;
+
+    /* The block in translation. */
+    bool masked;               /**< for waves with lanes off */
+    const struct rp_insn *end; /**< behind the block's last instruction */
+    const struct rp_insn *in;
+    uint64_t pc;    /**< of in */
+    uint16_t insts; /**< before in, not accounted for yet */
+    uint32_t cycles;
+    int row[RP_JIT_SLOTS];       /**< VGPR row a slot holds, -1 = none */
+    uint32_t used[RP_JIT_SLOTS]; /**< when it was used last */
+    unsigned pinned;             /**< slots of the present instruction, a bit each */
+    uint32_t clock;
+};
+
+/** The instruction behind. */
+static inline const struct rp_insn *rp_jit_next(const struct rp_insn *in)
+{
+    return (const struct rp_insn *)((const char *)in + in->slot_bytes);
+}
+
+/** Memory operand of a 32-bit constant, for broadcasts. */
+struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value);
+
+static inline struct rp_rm rp_jit_sgpr(unsigned index)
+{
+    return rp_at(RP_JIT_W, (int32_t)(offsetof(struct rp_wave, sgpr) + 4 * index));
+}
+
+static inline struct rp_rm rp_jit_exec(void)
+{
+    return rp_jit_sgpr(RP_SGPR_EXEC_LO);
+}
+
+/** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
+void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
+
+/** Translates what a scalar instruction does; false: nothing written, its handler has to. */
+bool rp_jit_salu(struct rp_jit_translation *t, const struct rp_insn *in);
+
+/** Whether it is one of those with EXEC as their second result. */
+bool rp_jit_salu_writes_exec(const struct rp_insn *in);
+
+/** Whether it is a jump that translated code makes itself (salu.c). */
+bool rp_jit_is_branch(const struct rp_insn *in);
+
+/**
+ * Tests the condition of a branch.
+ * @return whether it has one; then *ret_cc is when it is taken
+ */
+bool rp_jit_branch_condition(struct rp_jit_translation *t, const struct rp_insn *in,
+                             enum rp_x86_cc *ret_cc);
+
+/** Translates a vector instruction; false: its handler has to. */
+bool rp_jit_valu(struct rp_jit_translation *t, const struct rp_insn *in);
+
+/** Whether rp_jit_valu would look at EXEC. */
+bool rp_jit_valu_knows(const struct rp_insn *in);
+
+#endif
