@@ -75,7 +75,7 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade);
 struct rp_dag_share {
     const char *name;
     int64_t path_ns;
-    bool is_kernel;
+    bool is_kernel; /**< one to speed up: no collective whose other ranks are not in the trace */
 };
 
 /** A kernel or copy. */

@@ -130,6 +130,9 @@ def lone_rank(r):
     c = r.got["collectives"]
     r.expect("a collective alone", len(c) == 1 and c[0]["wait_ns"] is None and c[0]["count"] == 19, c)
     r.expect("a collective alone", r.got["grades"]["inferred"]["edges"] >= 19, r.got["grades"])
+    ranked = json.loads(subprocess.run([r.program, "analyze", "--analysis", r.files[1]], capture_output=True, text=True).stdout)["kernels"]
+    r.expect("a collective alone", ranked[-1]["name"].startswith("nccl") and ranked[-1]["weight"] == 0 and
+             ranked[0]["weight"] > 0, ranked[-1])
 
 
 def polls(r):

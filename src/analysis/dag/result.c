@@ -140,13 +140,20 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Most of its time it may wait for other ranks that are not in the trace: nothing to speed up. */
+static bool is_lone_collective(const struct rp_dag_trace *trace, uint32_t symbol)
+{
+    return trace->process_count == 1 && rp_dag_is_collective(trace->symbols[symbol]);
+}
+
 static void put_is_kernel(const struct rp_dag_trace *trace, const struct sums *sums,
                           struct rp_dag_result *r)
 {
     for (size_t i = 0; i < r->share_count; i++) {
         const char **symbol = bsearch(&r->shares[i].name, trace->symbols, trace->symbol_count,
                                       sizeof *trace->symbols, by_text);
-        r->shares[i].is_kernel = symbol && sums->is_kernel[symbol - trace->symbols];
+        r->shares[i].is_kernel = symbol && sums->is_kernel[symbol - trace->symbols] &&
+                                 !is_lone_collective(trace, (uint32_t)(symbol - trace->symbols));
     }
 }
 
@@ -274,12 +281,6 @@ static int by_total(const void *a, const void *b)
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
     return strcmp(x->name, y->name);
-}
-
-/* Most of its time it may wait for other ranks that are not in the trace: nothing to speed up. */
-static bool is_lone_collective(const struct rp_dag_trace *trace, uint32_t symbol)
-{
-    return trace->process_count == 1 && rp_dag_is_collective(trace->symbols[symbol]);
 }
 
 /* Kernels with their times, those that are tried first. Returns how many are. */
