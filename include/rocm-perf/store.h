@@ -334,6 +334,7 @@ typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
 int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Without id and position, which are 0. */
 int rp_store_each_arg(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** Rows of struct rp_row_dependency; none in databases that others have written. */

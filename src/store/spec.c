@@ -166,6 +166,12 @@ static const struct rp_column arg_columns[] = {
     {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
 };
 
+static const struct rp_column arg_value_columns[] = {
+    {.name = "event_id", .kind = RP_KIND_INT, AT(arg, event_id), NEEDED},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(arg, name), NEEDED},
+    {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
+};
+
 static const struct rp_column hip_event_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(hip_event, id), NEEDED},
     {.name = "queue_id", .kind = RP_KIND_INT, AT(hip_event, queue_id), NEEDED},
@@ -261,6 +267,10 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                      .what = "argument",
                      .numbered = true,
                      ROWS(arg, arg_columns)},
+    [RP_ROWS_arg_value] = {.table = RP_TABLE_arg,
+                           .what = "argument",
+                           .read_only = true,
+                           ROWS(arg, arg_value_columns)},
     [RP_ROWS_hip_event] = {.table = RP_TABLE_hip_event,
                            .what = "HIP event",
                            .category = "HIP_EVENT",

@@ -71,6 +71,7 @@ enum rp_rows {
     RP_ROWS_copy,
     RP_ROWS_region,
     RP_ROWS_arg,
+    RP_ROWS_arg_value, /**< the same table: less of every row */
     RP_ROWS_hip_event,
     RP_ROWS_dependency,
     RP_ROWS_pmc,
