@@ -211,8 +211,49 @@ static char *exact_regex(const char *name)
     return rp_buf_steal(&text);
 }
 
+/* Where the files will be after the commit: "DIR/.partial-7/..." is "DIR/...". */
+static void name_as_committed(const struct rp_profile_session *session, char *text)
+{
+    const char *component = session->dir.partial + strlen(session->dir.path);
+    size_t length = strlen(component);
+
+    for (char *at = text; text && (at = strstr(at, component));)
+        memmove(at, at + length, strlen(at + length) + 1);
+}
+
+/* A trace that cannot be read does not spoil the profile. */
+static int read_threads(struct rp_profile_session *session, const char *folder,
+                        const struct rp_wish *wish, struct rp_err *err)
+{
+    struct rp_inputs in = {0};
+    int rc = rp_thread_trace_open(folder, &session->waves, err);
+
+    if (rc == -RP_BAD_INPUT) {
+        name_as_committed(session, err->text);
+        fprintf(stderr, "rocm-perf: warning: thread trace: %s\n", err->text);
+        *err = (struct rp_err)RP_ERR_INIT;
+        session->no_threads_reason = "what rocprofv3 wrote cannot be read";
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < session->waves.count; i++) {
+        struct rp_thread_trace *trace = &session->waves.traces[i];
+
+        name_as_committed(session, trace->path);
+        for (size_t j = 0; j < trace->problem_count; j++) {
+            name_as_committed(session, trace->problems[j].file);
+            name_as_committed(session, trace->problems[j].text);
+        }
+    }
+    in.waves = session->waves;
+    rp_buf_puts(&session->summary, wish->print == RP_PRINT_TERM ? "\n" : "");
+    return rp_result_thread_trace(&in, wish, &session->summary, err);
+}
+
 static int trace_threads(const struct rp_profile_options *options,
-                         struct rp_profile_session *session, struct rp_err *err)
+                         struct rp_profile_session *session, const struct rp_wish *wish,
+                         struct rp_err *err)
 {
     struct rp_thread_trace_options threads = options->threads;
     rp_cleanup(rp_run_free) struct rp_run run = {0};
@@ -239,11 +280,13 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc == 0 && !run.thread_trace)
         session->no_threads_reason =
             "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
+    else if (rc == 0)
+        rc = read_threads(session, run.thread_trace, wish, err);
     return rc;
 }
 
 static int deep(const struct rp_profile_options *options, struct rp_profile_session *session,
-                struct rp_err *err)
+                const struct rp_wish *wish, struct rp_err *err)
 {
     if (!session->tracer->trace_threads)
         session->no_threads_reason =
@@ -251,7 +294,7 @@ static int deep(const struct rp_profile_options *options, struct rp_profile_sess
                 ? "the software device does not trace threads"
                 : "the built-in tracer cannot trace threads: that needs rocprofv3";
     else
-        return trace_threads(options, session, err);
+        return trace_threads(options, session, wish, err);
     return 0;
 }
 
@@ -278,7 +321,7 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
     if (rc == 0 && roofline)
         rc = make_roofline(session, &wish, err);
     if (rc == 0 && options->deep_analysis)
-        rc = deep(options, session, err);
+        rc = deep(options, session, &wish, err);
     if (rc == 0 && session->no_threads_reason && wish.print == RP_PRINT_TERM)
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
     if (rc == 0 && session->summary.failed)

@@ -392,6 +392,7 @@ void rp_profile_session_free(struct rp_profile_session *session)
     free(session->tracer_version);
     rp_roofline_free(&session->roofline);
     rp_counters_free(session->counters);
+    rp_thread_traces_free(&session->waves);
     rp_buf_free(&session->summary);
     rp_result_dir_close(&session->dir);
     rp_environment_free(&session->env);

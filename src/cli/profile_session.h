@@ -63,6 +63,7 @@ struct rp_profile_session {
     bool has_roofline;             /**< or a reason in it */
     const char *roofline_reason;   /**< static: why it was not tried */
     size_t counter_passes;         /**< runs that counted */
+    struct rp_thread_traces waves; /**< of the run with a thread trace */
     const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
     struct rp_buf summary;         /**< for people, to print below the profile */
 };

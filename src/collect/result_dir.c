@@ -44,7 +44,7 @@ static const struct folder *find_folder(const char *name)
 static bool is_result_name(const char *name)
 {
     static const char *const files[] = {"profile.json", "dag.json", "roofline.json",
-                                        "analysis.json", "tracer.log"};
+                                        "analysis.json", "thread_trace.json", "tracer.log"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(name, files[i]) == 0)

@@ -5,7 +5,7 @@
  *     DIR/profile.json             the result
  *     DIR/trace_results.db         base run, first process; trace_2_results.db the second, ...
  *     DIR/repeats/run-2_results.db the other runs (run-2_2_results.db: their second process)
- *     DIR/dag.json, roofline.json, analysis.json
+ *     DIR/dag.json, roofline.json, thread_trace.json, analysis.json
  *     DIR/counters/pass-1_results.db  runs that counted (pass-1_2_results.db: second process)
  *     DIR/thread-trace/att-threads/   a run whose waves were traced
  *     DIR/failed/                  what was recorded of a run that failed

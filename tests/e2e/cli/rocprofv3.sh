@@ -159,6 +159,9 @@ expect 0 traced --runs 1 --deep-analysis --att-library-path decoder --att-target
     --att-shader-engine-mask 0x11 --att-buffer-size 2097152 --kernel-iteration-range '[2-3]' --json ./saxpy_streams
 schema dag .rocpd_profile/dag.json
 schema roofline .rocpd_profile/roofline.json
+schema thread_trace .rocpd_profile/thread_trace.json
+says .rocpd_profile/thread_trace.json 's_waitcnt vmcnt(0)'
+[ "$(grep -c partial .rocpd_profile/thread_trace.json)" = 0 ] || fail 'the name of a folder that is gone'
 [ -f .rocpd_profile/thread-trace/att-threads/ui_output_agent_5600_dispatch_1/code.json ] || fail 'thread trace'
 python3 - calls "$both" <<'EOP' || fail 'arguments of the thread trace'
 import json, re, sys
