@@ -31,7 +31,8 @@ static const char *skip_stamp(const char *line, const char *end)
 {
     const char *close = memchr(line, ']', (size_t)(end - line));
 
-    if (strchr("IWEF", *line) && isdigit((unsigned char)line[1]) && close && close[1] == ' ')
+    if (close && close > line + 9 && strchr("IWEF", *line) && isdigit((unsigned char)line[1]) &&
+        close + 1 < end && close[1] == ' ')
         return close + 2;
     return line;
 }

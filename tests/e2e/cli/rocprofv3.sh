@@ -153,6 +153,25 @@ mkdir decoder
 : >decoder/librocprof-trace-decoder.so
 broken shader-data 4 'install that of ROCm 7' --deep-analysis --att-library-path decoder
 
+# Interrupted: the result before is intact, and nothing goes on.
+rocm-perf profile --device software --tracer rocprofv3 --runs 1 -- /bin/sh -c './saxpy_streams; sleep 73.25' >out 2>err &
+profiler=$!
+for _ in $(seq 300); do grep -q PASS out && break; sleep 0.1; done
+kill -INT $profiler
+status=0
+wait $profiler || status=$?
+[ $status = 130 ] || fail "interrupted: exit status $status"
+grep -alsz '^73\.25$' /proc/[0-9]*/cmdline && fail 'a process of the program goes on'
+[ "$(sha256sum .rocpd_profile/profile.json)" = "$before" ] || fail 'interrupted: the result before is gone'
+ls -A .rocpd_profile | grep -q partial && fail 'interrupted: work in progress is left behind'
+
+# The raw log is shown, and kept, when it is asked for.
+expect 0 traced --runs 1 --quiet --debug -o logged ./saxpy_streams
+says err 'Opened result file'
+says logged/tracer.log 'Opened result file'
+expect 0 traced --runs 1 --quiet ./saxpy_streams
+[ "$(grep -c 'Opened result file' err)" = 0 ] || fail 'the log is shown without being asked for'
+
 # Thread trace: options pass as they are, the kernel is the one that took most time.
 rm calls
 expect 0 traced --runs 1 --deep-analysis --att-library-path decoder --att-target-cu 3 --att-simd-select 0x3 \
