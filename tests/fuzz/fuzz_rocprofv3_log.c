@@ -1,0 +1,29 @@
+/* What rocprofv3 and the program wrote on standard error: any bytes. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "collect/rocprofv3_log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    rp_cleanup(rp_rocprofv3_verdict_free) struct rp_rocprofv3_verdict verdict = {0};
+    rp_autofree char *text = malloc(size + 1);
+    struct rp_err err = RP_ERR_INIT;
+
+    if (!text)
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        text[i] = data[i] ? (char)data[i] : ' ';
+    text[size] = '\0';
+    assert(rp_rocprofv3_judge(text, size & 1, &verdict, &err) == 0);
+    assert(!verdict.remedy || verdict.fatal);
+    assert(!verdict.too_much || verdict.fatal);
+    rp_rocprofv3_hides((const char *)data, size);
+    return 0;
+}
