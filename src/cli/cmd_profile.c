@@ -56,7 +56,8 @@ static const char help_tail[] =
     "their times are modelled, not measured on hardware.\n"
     "\n"
     "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
-    "  4 environment (no ROCm, no device, rocprofv3 failed, cannot write DIR), 5 PROGRAM failed, or\n"
+    "  4 environment (no ROCm, no device, rocprofv3 failed, cannot write DIR), 5 PROGRAM failed, "
+    "or\n"
     "  none of its kernels came to its end, 130 interrupted\n";
 
 static const struct word_option {

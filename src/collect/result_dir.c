@@ -43,7 +43,7 @@ static const struct folder *find_folder(const char *name)
 /* Names that a result may consist of: nothing else in the folder is ever touched. */
 static bool is_result_name(const char *name)
 {
-    static const char *const files[] = {"profile.json", "dag.json", "roofline.json",
+    static const char *const files[] = {"profile.json",  "dag.json",          "roofline.json",
                                         "analysis.json", "thread_trace.json", "tracer.log"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
