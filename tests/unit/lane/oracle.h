@@ -60,6 +60,9 @@ uint64_t fmt_round_rtz(struct fmt f, __float128 v);
 /* To one of MODE's roundings: 0 nearest even, 1 up, 2 down, 3 toward zero. */
 uint64_t fmt_round_to(struct fmt f, __float128 v, int mode);
 
+/* Binary digit @p i after the point of 2/pi; 0 beyond those that the hardware's table has. */
+int two_over_pi_bit(int i);
+
 /* x*y + z rounded to odd at 113 bits, from where one more rounding is harmless. */
 __float128 quad_fma(__float128 x, __float128 y, __float128 z);
 
