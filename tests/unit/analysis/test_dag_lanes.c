@@ -1,0 +1,115 @@
+/* Changed graphs, small enough to work out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analysis/dag/lanes.h"
+#include "base/err.h"
+
+#define KIND(k) (1u << RP_DAG_KIND_##k)
+
+/*
+ * A thread starts two kernels, 20 and 30 long, in two streams of one queue:
+ *
+ *   0 ─gap 5─▶ 1 ─launch 4─▶ 2 ─kernel 20─▶ 3 ─queue 1─▶ 5 ─kernel 30─▶ 6
+ *              └──gap 3─▶ 4 ───launch 4────────────────▶┘
+ */
+enum { POINTS = 7, QUEUE_EDGE = 4 };
+
+static struct rp_dag_op ops[2];
+static struct rp_dag_activity activities[2] = {{.is_op = true, .index = 0},
+                                               {.is_op = true, .index = 1}};
+static uint8_t flags[POINTS];
+static uint32_t owner[POINTS] = {RP_DAG_NONE, RP_DAG_NONE, 0, 0, RP_DAG_NONE, 1, 1};
+static struct rp_dag_process process = {.ops = ops, .op_count = 2};
+static const struct rp_dag_trace trace = {.processes = &process, .process_count = 1};
+
+static int make(void **state)
+{
+    static struct rp_dag dag;
+    struct rp_dag_graph *g = &dag.graph;
+
+    dag = (struct rp_dag){.flags = flags,
+                          .owner = owner,
+                          .activities = activities,
+                          .activity_count = 2,
+                          .start_ns = 100};
+    rp_dag_point(g, 100);
+    rp_dag_edge(g, 0, 5, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    rp_dag_point(g, 105);
+    rp_dag_edge(g, 1, 4, RP_DAG_LAUNCH, RP_DAG_RECORDED);
+    rp_dag_point(g, 109);
+    rp_dag_edge(g, 2, 20, RP_DAG_DURATION, RP_DAG_RECORDED);
+    rp_dag_point(g, 129);
+    rp_dag_edge(g, 1, 3, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    rp_dag_point(g, 108);
+    rp_dag_edge(g, 3, 1, RP_DAG_QUEUE, RP_DAG_DERIVED);
+    rp_dag_edge(g, 4, 4, RP_DAG_LAUNCH, RP_DAG_RECORDED);
+    rp_dag_point(g, 130);
+    rp_dag_edge(g, 5, 30, RP_DAG_DURATION, RP_DAG_RECORDED);
+    rp_dag_point(g, 160);
+    *state = &dag;
+    return g->failed ? -1 : rp_dag_slots_find(g, &dag.slots, NULL);
+}
+
+static int release(void **state)
+{
+    struct rp_dag *dag = *state;
+
+    rp_dag_slots_free(&dag->slots);
+    rp_dag_graph_free(&dag->graph);
+    return 0;
+}
+
+static void changed_graphs(void **state)
+{
+    const struct rp_dag *dag = *state;
+    static const struct rp_dag_marked marked[] = {{QUEUE_EDGE, RP_DAG_KIND_MARKED + 1}};
+    static const struct {
+        uint32_t without_time, without;
+        int64_t end_ns;
+    } rows[] = {
+        {0, 0, 160},
+        {KIND(KERNEL), 0, 112},   /* 0 1 4 5: gaps and a launch */
+        {KIND(HOST_GAP), 0, 155}, /* 0 1 2 3 5 6 without the first gap */
+        {KIND(LAUNCH), 0, 156},
+        {0, KIND(MARKED) << 1, 142}, /* by way of 4: 105 + 3 + 4 + 30 */
+        {0, KIND(QUEUE), 160},       /* the only such edge is marked: of no class */
+        {~0u, 0, 100},               /* nothing takes time */
+        {0, ~0u, 100},               /* nothing holds: all at the start */
+    };
+    enum { COUNT = sizeof rows / sizeof rows[0] };
+    struct rp_dag_lane lanes[COUNT];
+    struct rp_err err = RP_ERR_INIT;
+
+    for (size_t i = 0; i < COUNT; i++)
+        lanes[i] = (struct rp_dag_lane){rows[i].without_time, rows[i].without, 0};
+    assert_int_equal(rp_dag_lanes(dag, &trace, lanes, COUNT, marked, 1, &err), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(lanes[i].end_ns, rows[i].end_ns);
+}
+
+static void contradicted_edges_hold_nothing(void **state)
+{
+    struct rp_dag *dag = *state;
+    struct rp_dag_lane lanes[] = {{0, 0, 0}, {KIND(QUEUE), 0, 0}};
+    struct rp_err err = RP_ERR_INIT;
+
+    dag->graph.weight_ns[QUEUE_EDGE] = RP_DAG_DROPPED_NS;
+    assert_int_equal(rp_dag_lanes(dag, &trace, lanes, 2, NULL, 0, &err), 0);
+    assert_int_equal(lanes[0].end_ns, 142);
+    assert_int_equal(lanes[1].end_ns, 142); /* no weight is not the same as no contradiction */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(changed_graphs, make, release),
+        cmocka_unit_test_setup_teardown(contradicted_edges_hold_nothing, make, release),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
