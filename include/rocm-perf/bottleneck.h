@@ -117,6 +117,13 @@ struct rp_bottleneck_inputs {
     const char *arch; /**< --arch; NULL */
 };
 
+/**
+ * The counters that the rules ask for beside those of a roofline, as rp_roofline_needs; groups are
+ * numbered from @p first_group. None for GPUs other than CDNA, whose counters have other meanings.
+ */
+size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
+                           size_t room);
+
 /** @return 0 or RP_ENVIRONMENT */
 int rp_bottlenecks_find(const struct rp_bottleneck_inputs *inputs, struct rp_bottlenecks *ret,
                         struct rp_err *err);

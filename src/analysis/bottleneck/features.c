@@ -160,6 +160,28 @@ static const char *const asked[RP_ASKED_COUNT] = {
     [RP_ASKED_LDS_ACTIVE] = "SQ_LDS_IDX_ACTIVE",
 };
 
+size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
+                           size_t room)
+{
+    /* Parts and wholes are of one run: those of different runs can disagree. */
+    static const struct {
+        enum rp_asked counter;
+        unsigned group;
+    } needs[] = {
+        {RP_ASKED_WAVE_CYCLES, 0},   {RP_ASKED_BUSY_CU_CYCLES, 0}, {RP_ASKED_WAIT_ANY, 0},
+        {RP_ASKED_THREAD_CYCLES, 1}, {RP_ASKED_ACTIVE_VALU, 1},
+    };
+    const struct rp_arch *arch = rp_arch_find(gfx);
+    size_t count = sizeof needs / sizeof needs[0];
+
+    if (!arch || arch->gfx_target_version / 10000 != 9)
+        return 0;
+    for (size_t i = 0; i < count && i < room; i++)
+        ret[i] = (struct rp_roofline_need){.name = asked[needs[i].counter],
+                                           .group = first_group + needs[i].group};
+    return count;
+}
+
 static uint32_t find_counter(const struct rp_counters *counters, const char *name)
 {
     uint32_t at = 0;

@@ -246,6 +246,24 @@ static void names_with_kd_are_the_same(void **state)
     assert_false(rp_same_kernel(".kd", ""));
 }
 
+static void parts_and_wholes_are_counted_together(void **state)
+{
+    struct rp_roofline_need needs[16];
+    size_t count = rp_bottleneck_needs("gfx942", 40, needs, 16);
+    unsigned cycles = 0, lanes = 0;
+
+    (void)state;
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        cycles += needs[i].group == 40 && strstr(needs[i].name, "_CYCLES") != NULL;
+        lanes += needs[i].group == 41 && strstr(needs[i].name, "VALU") != NULL;
+    }
+    assert_int_equal(cycles, 2); /* and SQ_WAIT_ANY */
+    assert_int_equal(lanes, 2);
+    assert_int_equal(rp_bottleneck_needs("gfx1030", 40, needs, 16), 0);
+    assert_int_equal(rp_bottleneck_needs("gfx942", 40, needs, 0), 5); /* nothing is written */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +275,7 @@ int main(void)
         cmocka_unit_test(path_and_what_if_bound_the_gain),
         cmocka_unit_test(without_a_path_kernel_time_weighs),
         cmocka_unit_test(names_with_kd_are_the_same),
+        cmocka_unit_test(parts_and_wholes_are_counted_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
