@@ -9,7 +9,9 @@
 #include "base/path.h"
 #include "cli/profile_session.h"
 #include "collect/counter_plan.h"
+#include "rocm-perf/bottleneck.h"
 #include "rocm-perf/counters.h"
+#include "rocm-perf/dag.h"
 
 /* --- one more run -------------------------------------------------------------------------- */
 
@@ -65,11 +67,14 @@ static int plan_counters(const struct rp_profile_options *options,
     bool roofline = options->roofline || options->deep_analysis;
     size_t count = roofline ? rp_roofline_needs(traced_gpu(session), needs, MOST_NEEDS) : 0;
 
+    if (options->deep_analysis) /* groups of rooflines are far below */
+        count +=
+            rp_bottleneck_needs(traced_gpu(session), MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
         wishes[i] = (struct rp_counter_wish){.name = needs[i].name, .group = needs[i].group};
     for (size_t i = 0; i < options->counter_count; i++)
         wishes[count + i] = (struct rp_counter_wish){.name = options->counters[i],
-                                                     .group = (unsigned)(MOST_NEEDS + i)};
+                                                     .group = (unsigned)(2 * MOST_NEEDS + i)};
     return rp_counter_plan_make(traced_gpu(session), wishes, count + options->counter_count, ret,
                                 err);
 }
@@ -298,6 +303,21 @@ static int deep(const struct rp_profile_options *options, struct rp_profile_sess
     return 0;
 }
 
+/* Which kernel to look at first, from everything that was learned. */
+static int rank(const struct rp_profile_session *session, const struct rp_dag_result *dag,
+                const struct rp_wish *wish, struct rp_buf *summary, struct rp_err *err)
+{
+    struct rp_inputs in = {.stores = session->stores,
+                           .store_count = session->store_count,
+                           .counters = session->counters,
+                           .waves = session->waves};
+    struct rp_analysis_wish analysis = {
+        .wish = *wish, .dag = dag, .roofline = session->has_roofline ? &session->roofline : NULL};
+
+    rp_buf_puts(summary, wish->print == RP_PRINT_TERM ? "\n" : "");
+    return rp_result_analysis(&in, &analysis, summary, err);
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
 int rp_profile_extras(const struct rp_profile_options *options, struct rp_profile_session *session,
@@ -310,8 +330,10 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
     };
     bool dag = options->focus_critical || options->deep_analysis;
     bool roofline = options->roofline || options->deep_analysis;
+    rp_cleanup(rp_dag_result_free) struct rp_dag_result graph = {0};
     int rc = 0;
 
+    wish.ret_dag = &graph;
     if (dag) {
         rp_buf_puts(&session->summary, wish.print == RP_PRINT_TERM ? "\n" : "");
         rc = rp_result_dag(&base, &wish, &session->summary, err);
@@ -324,6 +346,8 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
         rc = deep(options, session, &wish, err);
     if (rc == 0 && session->no_threads_reason && wish.print == RP_PRINT_TERM)
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
+    if (rc == 0 && options->deep_analysis)
+        rc = rank(session, &graph, &wish, &session->summary, err);
     if (rc == 0 && session->summary.failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;

@@ -179,6 +179,15 @@ expect 0 traced --runs 1 --deep-analysis --att-library-path decoder --att-target
 schema dag .rocpd_profile/dag.json
 schema roofline .rocpd_profile/roofline.json
 schema thread_trace .rocpd_profile/thread_trace.json
+schema analysis .rocpd_profile/analysis.json
+python3 - <<'EOP' || fail 'the ranking knows path, counters and thread trace'
+import json
+analysis = json.load(open(".rocpd_profile/analysis.json"))
+assert analysis["basis"] == "critical_path", analysis["basis"]
+known = [k["features"] for k in analysis["kernels"] if k["features"]["stall"] is not None]
+assert known and known[0]["bound_share"] is not None, known
+EOP
+grep -q SQ_BUSY_CU_CYCLES calls || fail 'the counters of the ranking'
 says .rocpd_profile/thread_trace.json 's_waitcnt vmcnt(0)'
 [ "$(grep -c partial .rocpd_profile/thread_trace.json)" = 0 ] || fail 'the name of a folder that is gone'
 [ -f .rocpd_profile/thread-trace/att-threads/ui_output_agent_5600_dispatch_1/code.json ] || fail 'thread trace'
@@ -204,6 +213,8 @@ says err '--att-activity excludes'
 expect 0 rocm-perf profile --device software --runs 1 --deep-analysis ./saxpy_streams
 says out 'No roofline: the software device has no hardware counters.'
 says out 'No thread trace: the software device does not trace threads.'
+says out 'What to look at first'
+schema analysis .rocpd_profile/analysis.json
 schema dag .rocpd_profile/dag.json
 schema profile .rocpd_profile/profile.json
 [ ! -e .rocpd_profile/counters ] || fail 'counters of the result before are left'
