@@ -47,9 +47,8 @@ static const char help[] =
     "  --roofline        hardware counters, in as many further runs as they need: FLOPs, bytes,\n"
     "                    rates and what bounds each kernel (roofline.json)\n"
     "  --focus-critical  which kernels the end-to-end time depends on (dag.json)\n"
-    "  --deep-analysis   both, a thread trace of the kernel that took most time, and what limits "
-    "each\n"
-    "                    kernel (analysis.json)\n"
+    "  --deep-analysis   both, a thread trace of the kernel that took most time, and what limits\n"
+    "                    each kernel (analysis.json)\n"
     "  --pmc NAMES       further counters, separated by blanks or commas; may be repeated\n";
 
 static const char help_tail[] =
