@@ -1,5 +1,11 @@
 #include "rows.h"
 
+/* What a slot holds besides rows: the f16 halves of row r as f32, r + WIDENED * enum rp_half. */
+enum { WIDENED = 1024 };
+
+/* Slots that results can count on. */
+enum { RESULT_SLOTS = 2 };
+
 enum { CMP_UNORD_Q = 3, ALL_SLOTS = (1 << RP_JIT_SLOTS) - 1, AHEAD_INSTS = 20 };
 
 void rp_rows_forget(struct rp_jit_translation *t)
@@ -11,7 +17,7 @@ void rp_rows_forget(struct rp_jit_translation *t)
 void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
 {
     for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
-        if (t->row[i] == (int)row)
+        if (t->row[i] >= 0 && (unsigned)t->row[i] % WIDENED == row)
             t->row[i] = -1;
 }
 
@@ -84,43 +90,99 @@ static bool is_used_later(const struct rp_jit_translation *t, unsigned row)
     return false;
 }
 
+/* One more source may hold a slot. */
+static bool has_room(const struct rp_jit_translation *t)
+{
+    return __builtin_popcount(~t->pinned & ALL_SLOTS) > RESULT_SLOTS;
+}
+
 static struct rp_src row_source(struct rp_jit_translation *t, unsigned row)
 {
     int slot = slot_of(t, row);
-    const bool room = __builtin_popcount(~t->pinned & ALL_SLOTS) > 2;
-    if (slot < 0 && room && !names(&t->in->dst, row) && is_used_later(t, row)) {
+    if (slot < 0 && has_room(t) && !names(&t->in->dst, row) && is_used_later(t, row)) {
         slot = (int)take_slot(t);
         t->row[slot] = (int)row;
         for (unsigned q = 0; q < 4; q++)
             rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, 4 * (unsigned)slot + q, 0,
                      rp_at(RP_JIT_ROWS, rp_row_disp(row, q)), 0);
     }
-    if (slot < 0)
+    if (slot < 0 || !(has_room(t) || t->pinned >> slot & 1))
         return (struct rp_src){.kind = RP_SRC_MEMORY, .disp = rp_row_disp(row, 0)};
     pin(t, (unsigned)slot);
     return (struct rp_src){.kind = RP_SRC_SLOT, .reg = (uint8_t)(4 * slot)};
 }
 
-struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
-                     unsigned dword)
+struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                        unsigned dword, unsigned scalar, unsigned part)
 {
     const struct rp_opnd *o = &in->src[i];
     struct rp_src s;
     if (o->kind == RP_OPND_VGPR) {
         s = row_source(t, o->index + dword);
-        s.part = (uint8_t)(RP_ZMM_PART + i);
+        s.part = (uint8_t)part;
         return s;
     }
-    const unsigned reg = RP_ZMM_SCALAR + i;
     const uint32_t value = (uint32_t)(o->imm >> (32 * dword));
-    s = (struct rp_src){.kind = RP_SRC_SCALAR, .reg = (uint8_t)reg};
-    s.part = (uint8_t)(RP_ZMM_PART + i);
+    s = (struct rp_src){.kind = RP_SRC_SCALAR, .reg = (uint8_t)scalar, .part = (uint8_t)part};
     if (o->kind == RP_OPND_SGPR)
-        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, reg, 0, rp_jit_sgpr(o->index + dword), 0);
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, scalar, 0, rp_jit_sgpr(o->index + dword), 0);
     else if (value == 0)
-        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_ALL, reg, reg, rp_reg(reg), 0);
+        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_ALL, scalar, scalar, rp_reg(scalar), 0);
     else
-        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, reg, 0, rp_jit_constant(t, value), 0);
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, scalar, 0, rp_jit_constant(t, value), 0);
+    return s;
+}
+
+struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                     unsigned dword)
+{
+    return rp_src_in(t, in, i, dword, RP_ZMM_SCALAR + i, RP_ZMM_PART + i);
+}
+
+/* to = the f16 of each dword of from. */
+static void widen(struct rp_jit_translation *t, unsigned to, unsigned from, unsigned half)
+{
+    if (half == RP_HIGH_HALF) {
+        rp_x86_v(&t->x86, RP_X86_VPSRLD_IMM, RP_ALL, 0, to, rp_reg(from), 16);
+        from = to;
+    }
+    rp_x86_v(&t->x86, RP_X86_VPMOVDW, RP_ALL, from, 0, rp_reg(to), 0);
+    rp_x86_v(&t->x86, RP_X86_VCVTPH2PS, RP_ALL, to, 0, rp_reg(to), 0);
+}
+
+void rp_narrow(struct rp_jit_translation *t, unsigned to, unsigned from)
+{
+    enum { NEAREST_NO_EXCEPTIONS = 8 };
+    rp_x86_v(&t->x86, RP_X86_VCVTPS2PH, RP_ALL, from, 0, rp_reg(to), NEAREST_NO_EXCEPTIONS);
+    rp_x86_v(&t->x86, RP_X86_VPMOVZXWD, RP_ALL, to, 0, rp_reg(to), 0);
+}
+
+struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                          bool high)
+{
+    const unsigned half = high ? RP_HIGH_HALF : RP_LOW_HALF, row = in->src[i].index;
+    const bool is_row = in->src[i].kind == RP_OPND_VGPR;
+    const int held = is_row ? slot_of(t, row + WIDENED * half) : -1;
+    if (held >= 0 && (has_room(t) || t->pinned >> held & 1)) {
+        pin(t, (unsigned)held);
+        return (struct rp_src){
+            .kind = RP_SRC_SLOT, .reg = (uint8_t)(4 * held), .part = (uint8_t)(RP_ZMM_PART + i)};
+    }
+    struct rp_src s = rp_src(t, in, i, 0);
+    if (!is_row) {
+        widen(t, s.reg, s.reg, half);
+        return s;
+    }
+    if (!has_room(t) || names(&in->dst, row) || !is_used_later(t, row)) {
+        s.half = (uint8_t)half;
+        return s;
+    }
+    const unsigned slot = take_slot(t);
+    for (unsigned q = 0; q < 4; q++)
+        widen(t, 4 * slot + q, rp_src_reg(t, &s, q), half);
+    t->row[slot] = (int)(row + WIDENED * half);
+    s.kind = RP_SRC_SLOT;
+    s.reg = (uint8_t)(4 * slot);
     return s;
 }
 
@@ -159,6 +221,10 @@ unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsign
         rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, reg, 0,
                  rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter)), 0);
     }
+    if (s->half) {
+        widen(t, s->part, reg, s->half);
+        reg = s->part;
+    }
     if (!s->neg && !s->abs)
         return reg;
     sign(t, s, s->part, reg);
@@ -167,7 +233,7 @@ unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsign
 
 struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
 {
-    if (s->kind == RP_SRC_MEMORY && !s->neg && !s->abs)
+    if (s->kind == RP_SRC_MEMORY && !s->half && !s->neg && !s->abs)
         return rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter));
     return rp_reg(rp_src_reg(t, s, quarter));
 }

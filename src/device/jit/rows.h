@@ -19,6 +19,9 @@ enum {
     RP_ZMM_TEMP2 = RP_ZMM_TEMP + 1,
 };
 
+/** Half of a dword that is an f16. */
+enum rp_half { RP_WHOLE, RP_LOW_HALF, RP_HIGH_HALF };
+
 /** One row of a source. */
 struct rp_src {
     enum { RP_SRC_SLOT, RP_SRC_MEMORY, RP_SRC_SCALAR } kind;
@@ -26,6 +29,7 @@ struct rp_src {
     uint8_t part; /**< register for a quarter of it */
     int32_t disp; /**< MEMORY */
     bool neg, abs;
+    uint8_t half; /**< enum rp_half: the source is f16, widened when it is read */
 };
 
 /** Nothing is held in registers any more. */
@@ -43,12 +47,17 @@ static inline int32_t rp_row_disp(unsigned row, unsigned quarter)
     return (int32_t)(row * sizeof(uint32_t[RP_LANES]) + quarter * 64) - RP_JIT_ROW_BIAS;
 }
 
-/**
- * Source @p i of an instruction, dword @p dword, made ready. @p again: whether it is worth a slot
- * when a later instruction of the block uses the row (else only if it has one).
- */
+/** Source @p i of an instruction, dword @p dword, made ready. */
 struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                      unsigned dword);
+
+/** The same with other registers: for what is the same in all lanes, and for a quarter. */
+struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                        unsigned dword, unsigned scalar, unsigned part);
+
+/** An f16 of source @p i as f32. */
+struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                          bool high);
 
 /** The same with the instruction's neg and abs. */
 struct rp_src rp_src_signed(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i);
@@ -61,6 +70,9 @@ struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, uns
 
 /** A quarter in a register. */
 unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter);
+
+/** Two registers: 16 f32 to f16, one in a dword. */
+void rp_narrow(struct rp_jit_translation *t, unsigned to, unsigned from);
 
 /** A slot for a result; its first register. */
 unsigned rp_result_new(struct rp_jit_translation *t);

@@ -20,12 +20,22 @@ struct rp_jit_region {
     struct rp_jit_entry entry[];
 };
 
+enum { TABLE_WORDS = 16 * RP_JIT_TABLES };
+
+struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table)
+{
+    const unsigned first = RP_JIT_POOL_WORDS - TABLE_WORDS + 16 * (unsigned)table;
+    for (unsigned i = 0; i < 16; i++)
+        t->pool[first + i] = 2 * i + (table == RP_JIT_ODD);
+    return rp_at(RP_RIP, (int32_t)(4 * first));
+}
+
 struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value)
 {
     unsigned i = 0;
     while (i < t->pool_count && t->pool[i] != value)
         i++;
-    if (i == RP_JIT_POOL_WORDS) {
+    if (i == RP_JIT_POOL_WORDS - TABLE_WORDS) {
         t->overflow = true;
         i = 0;
     } else if (i == t->pool_count) {

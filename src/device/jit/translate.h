@@ -102,6 +102,12 @@ static inline struct rp_rm rp_jit_exec(void)
     return rp_jit_sgpr(RP_SGPR_EXEC_LO);
 }
 
+/** Tables of 16 dwords at the end of the pool. */
+enum rp_jit_table { RP_JIT_EVEN, RP_JIT_ODD, RP_JIT_TABLES };
+
+/** Memory operand of one: VPERMT2D's indices of all even or odd dwords. */
+struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table);
+
 /** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
 void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
 

@@ -1,0 +1,134 @@
+/*
+ * Vector instructions of 64 bits. The dwords of a value are in two rows; they are put together in
+ * the order that unpacking within 128 bits gives, and taken apart in the same.
+ */
+#include "valu.h"
+
+#define WRITER(name)                                                                               \
+    bool rp_write_##name(struct rp_jit_translation *t, const struct rp_insn *in,                   \
+                         const struct rp_valu_row *row)
+
+enum { CMP_UNORD_Q = 3 };
+
+/* Both dwords of a source; or, where all lanes have the same, the value itself in lo. */
+struct source64 {
+    struct rp_src lo, hi;
+};
+
+static struct source64 source64(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i)
+{
+    struct source64 s;
+    const unsigned scalar = RP_ZMM_SCALAR + i, part = RP_ZMM_PART + i;
+    s.lo = rp_src_in(t, in, i, 0, scalar, part);
+    /* The parts of the two swap roles: of a scalar the high dword is needed only until it is
+     * joined, and where there is none its register is free. */
+    s.hi = rp_src_in(t, in, i, 1, part, scalar);
+    s.hi.neg = in->neg >> i & 1;
+    s.hi.abs = in->abs >> i & 1;
+    rp_src_settle(t, &s.hi);
+    if (s.lo.kind == RP_SRC_SCALAR)
+        rp_v3(t, RP_X86_VPUNPCKLDQ, scalar, scalar, rp_reg(part));
+    return s;
+}
+
+/* 8 of a quarter's 16 values in a register. */
+static unsigned joined(struct rp_jit_translation *t, const struct source64 *s, unsigned q,
+                       bool second, unsigned to)
+{
+    if (s->lo.kind == RP_SRC_SCALAR)
+        return s->lo.reg;
+    const unsigned lo = rp_src_reg(t, &s->lo, q);
+    rp_v3(t, second ? RP_X86_VPUNPCKHDQ : RP_X86_VPUNPCKLDQ, to, lo, rp_src_rm(t, &s->hi, q));
+    return to;
+}
+
+/* Dwords of the values in TEMP and TEMP2. */
+static void part(struct rp_jit_translation *t, unsigned lo, unsigned hi)
+{
+    rp_x86_v(&t->x86, RP_X86_VSHUFPS, RP_ALL, lo, RP_ZMM_TEMP, rp_reg(RP_ZMM_TEMP2), 0x88);
+    rp_x86_v(&t->x86, RP_X86_VSHUFPS, RP_ALL, hi, RP_ZMM_TEMP, rp_reg(RP_ZMM_TEMP2), 0xdd);
+}
+
+static bool store64(struct rp_jit_translation *t, const struct rp_insn *in, unsigned lo,
+                    unsigned hi)
+{
+    rp_result_store(t, lo, in->dst.index);
+    rp_result_store(t, hi, in->dst.index + 1u);
+    return true;
+}
+
+/* v_add_f64, v_mul_f64; with an immediate v_fma_f64 and v_fmac_f64. */
+WRITER(double2)
+{
+    const bool fused = row->imm;
+    const struct source64 a = source64(t, in, 0), b = source64(t, in, 1);
+    const struct source64 c = fused ? source64(t, in, 2) : a;
+    const unsigned lo = rp_result_new(t), hi = rp_result_new(t);
+    for (unsigned q = 0; q < 4; q++) {
+        for (unsigned second = 0; second < 2; second++) {
+            const unsigned d = RP_ZMM_TEMP + second;
+            if (fused)
+                rp_v2(t, RP_X86_VMOVLOAD, d, rp_reg(joined(t, &c, q, second, d)), 0);
+            const unsigned x = joined(t, &a, q, second, RP_ZMM_PART);
+            const unsigned y = joined(t, &b, q, second, RP_ZMM_PART + 1);
+            rp_v3(t, row->vop, d, x, rp_reg(y));
+        }
+        rp_x86_v(&t->x86, RP_X86_VCMPPD, RP_ALL, q, RP_ZMM_TEMP, rp_reg(RP_ZMM_TEMP2), CMP_UNORD_Q);
+        part(t, lo + q, hi + q);
+    }
+    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
+    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
+    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+    return store64(t, in, lo, hi);
+}
+
+/* Dwords to f64. The halves of 16 lanes stay in their order, so tables take them apart. */
+WRITER(widen)
+{
+    struct rp_src a = rp_src_signed(t, in, 0);
+    rp_src_settle(t, &a);
+    const unsigned lo = rp_result_new(t), hi = rp_result_new(t);
+    const unsigned even = RP_ZMM_SCALAR + 1, odd = RP_ZMM_SCALAR + 2;
+    rp_v2(t, RP_X86_VMOVLOAD, even, rp_jit_table(t, RP_JIT_EVEN), 0);
+    rp_v2(t, RP_X86_VMOVLOAD, odd, rp_jit_table(t, RP_JIT_ODD), 0);
+    for (unsigned q = 0; q < 4; q++) {
+        const unsigned x = rp_src_reg(t, &a, q);
+        rp_x86_v(&t->x86, RP_X86_VEXTRACTI64X4, RP_ALL, x, 0, rp_reg(RP_ZMM_TEMP2), 1);
+        rp_v2(t, row->vop, RP_ZMM_TEMP, rp_reg(x), 0);
+        rp_v2(t, row->vop, RP_ZMM_TEMP2, rp_reg(RP_ZMM_TEMP2), 0);
+        rp_v2(t, RP_X86_VMOVLOAD, lo + q, rp_reg(RP_ZMM_TEMP), 0);
+        rp_v3(t, RP_X86_VPERMT2D, lo + q, even, rp_reg(RP_ZMM_TEMP2));
+        rp_v2(t, RP_X86_VMOVLOAD, hi + q, rp_reg(RP_ZMM_TEMP), 0);
+        rp_v3(t, RP_X86_VPERMT2D, hi + q, odd, rp_reg(RP_ZMM_TEMP2));
+    }
+    return store64(t, in, lo, hi);
+}
+
+/* v_lshl_add_u64 by a constant, as in addresses of array elements. */
+WRITER(shift_add64)
+{
+    enum { CMP_LT = 1 };
+    const struct rp_mask carried = {.k = 1, .broadcast = true};
+    (void)row;
+    if (in->src[1].kind != RP_OPND_CONST)
+        return false;
+    const unsigned count = in->src[1].imm & 7;
+    const struct rp_src a = rp_src(t, in, 0, 0), c = rp_src(t, in, 2, 0);
+    const struct rp_src a_hi = rp_src_in(t, in, 0, 1, RP_ZMM_SCALAR + 1, RP_ZMM_TEMP);
+    const struct rp_src c_hi = rp_src_in(t, in, 2, 1, RP_ZMM_PART + 1, RP_ZMM_TEMP);
+    const unsigned lo = rp_result_new(t), hi = rp_result_new(t);
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm x = rp_src_rm(t, &a, q);
+        rp_vshift(t, RP_X86_VPSLLD_IMM, lo + q, x, count);
+        rp_vshift(t, RP_X86_VPSRLD_IMM, RP_ZMM_TEMP2, x, 32 - count); /* 32 shifts all out */
+        rp_vshift(t, RP_X86_VPSLLD_IMM, hi + q, rp_src_rm(t, &a_hi, q), count);
+        rp_v3(t, RP_X86_VPORD, hi + q, hi + q, rp_reg(RP_ZMM_TEMP2));
+        const struct rp_rm y = rp_src_rm(t, &c, q);
+        rp_v3(t, RP_X86_VPADDD, lo + q, lo + q, y);
+        rp_x86_v(&t->x86, RP_X86_VPCMPUD, RP_ALL, 1, lo + q, y, CMP_LT);
+        rp_v3(t, RP_X86_VPADDD, hi + q, hi + q, rp_src_rm(t, &c_hi, q));
+        rp_x86_v(&t->x86, RP_X86_VPSUBD, carried, hi + q, hi + q, rp_jit_constant(t, ~0u), 0);
+    }
+    return store64(t, in, lo, hi);
+}
