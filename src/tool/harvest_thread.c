@@ -54,6 +54,7 @@ static void *harvest_main(void *data)
 
         rp_harvest_observed(tool);
         rp_signal_pool_reserve(&tool->quiet_signals, SPARE_SIGNALS);
+        rp_trace_prepare(&tool->trace);
         if (before != pending(tool))
             quiet_polls = 0;
         else

@@ -14,6 +14,8 @@
 
 enum {
     HEADER_MAP_BYTES = 4096,
+    PREPARED_BYTES = 128 << 10, /* some hundred microseconds of a program that does nothing else */
+    PAGE_BYTES = 4096,
     RETRY_EVERY_LOST = 4096, /* a full disk costs one system call per this many lost records */
 };
 
@@ -78,10 +80,12 @@ static int move_window(struct rp_trace *trace, uint64_t offset)
                (off_t)offset);
     if (map == MAP_FAILED)
         return -errno;
+    pthread_mutex_lock(&trace->window_lock);
     if (trace->window)
         munmap(trace->window, RP_TRACE_WINDOW_BYTES);
     trace->window = map;
-    trace->window_offset_bytes = offset;
+    trace->window_offset_bytes = trace->prepared_bytes = offset;
+    pthread_mutex_unlock(&trace->window_lock);
     return 0;
 }
 
@@ -91,6 +95,7 @@ int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trac
     void *map;
 
     memset(trace, 0, sizeof(*trace));
+    pthread_mutex_init(&trace->window_lock, NULL);
     trace->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (trace->fd < 0)
         return -errno;
@@ -157,6 +162,33 @@ void rp_trace_append(struct rp_trace *trace, const struct rp_record *record)
     if (trace->open)
         append_locked(trace, record);
     pthread_mutex_unlock(&trace->lock);
+}
+
+void rp_trace_prepare(struct rp_trace *trace)
+{
+#ifdef MADV_POPULATE_WRITE
+    uint64_t from, upto;
+
+    pthread_mutex_lock(&trace->lock);
+    upto = sizeof(struct rp_trace_header) + trace->record_count * sizeof(struct rp_record) +
+           PREPARED_BYTES;
+    pthread_mutex_unlock(&trace->lock);
+    upto &= ~(uint64_t)(PAGE_BYTES - 1);
+    pthread_mutex_lock(&trace->window_lock);
+    if (upto > trace->window_offset_bytes + RP_TRACE_WINDOW_BYTES)
+        upto = trace->window_offset_bytes + RP_TRACE_WINDOW_BYTES;
+    from = trace->prepared_bytes;
+    if (trace->window && from < upto) {
+        /* Kernels before 5.14 do not know it, and a full disk was seen when blocks were reserved:
+         * either way the pages come when they are written. */
+        (void)madvise(trace->window + (from - trace->window_offset_bytes), upto - from,
+                      MADV_POPULATE_WRITE);
+        trace->prepared_bytes = upto;
+    }
+    pthread_mutex_unlock(&trace->window_lock);
+#else
+    (void)trace;
+#endif
 }
 
 void rp_trace_count_lost(struct rp_trace *trace)
@@ -291,9 +323,11 @@ void rp_trace_close(struct rp_trace *trace)
     if (trace->open) {
         trace->open = false;
         used = sizeof(struct rp_trace_header) + trace->record_count * sizeof(struct rp_record);
+        pthread_mutex_lock(&trace->window_lock);
         munmap(trace->window, RP_TRACE_WINDOW_BYTES);
-        munmap(trace->header, HEADER_MAP_BYTES);
         trace->window = NULL;
+        pthread_mutex_unlock(&trace->window_lock);
+        munmap(trace->header, HEADER_MAP_BYTES);
         /* Only cosmetic: a reader goes by committed_records. */
         while (ftruncate(trace->fd, (off_t)used) < 0 && errno == EINTR)
             ;

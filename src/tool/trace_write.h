@@ -34,8 +34,10 @@ struct rp_trace {
     bool open;
     pthread_mutex_t lock;
     struct rp_trace_header *header; /**< mapping of the first page, for as long as it is open */
+    pthread_mutex_t window_lock;    /**< inside lock: the window stays while it is held */
     uint8_t *window;
     uint64_t window_offset_bytes;
+    uint64_t prepared_bytes; /**< pages of the file are there up to here; under window_lock */
     uint64_t reserved_bytes; /**< blocks exist up to here */
     uint64_t record_count;
     uint64_t retry_at_lost; /**< after a failure: try again when lost_records reaches this */
@@ -48,6 +50,12 @@ int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trac
 
 /** Appends one record, or counts it as lost. */
 void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
+
+/**
+ * Brings in the pages that the next records go to, so that program threads do not wait for the file
+ * system to do so: for the tool's own thread, again and again.
+ */
+void rp_trace_prepare(struct rp_trace *trace);
 
 /** Something that should have become a record did not. */
 void rp_trace_count_lost(struct rp_trace *trace);
