@@ -138,7 +138,8 @@ static void value_reset_behind_our_back(void **state)
     (void)state;
     submit_one(queue, signal);
     fake_execute(queue, 1);
-    ((struct rp_amd_signal *)signal)->value = 1; /* through hsa_amd_signal_value_pointer */
+    /* Through hsa_amd_signal_value_pointer. */
+    __atomic_store_n(&((struct rp_amd_signal *)signal)->value, 1, __ATOMIC_RELAXED);
     submit_one(queue, signal);
     assert_int_equal(queue->packets[0].completion, signal);
     fake_execute(queue, 1);
