@@ -129,8 +129,24 @@ static bool is_trace(const char *path)
     return false;
 }
 
+/* What `profile` has made: repeats are not ranks, and a run that failed is no result. */
+static bool is_profile(const char *folder)
+{
+    rp_autofree char *result = rp_path_join(folder, "profile.json");
+    rp_autofree char *trace = rp_path_join(folder, "trace_results.db");
+
+    return result && trace && rp_path_exists(result) && rp_path_exists(trace);
+}
+
+static bool is_aside(const char *name)
+{
+    return strcmp(name, "repeats") == 0 || strcmp(name, "failed") == 0 ||
+           strcmp(name, "thread-trace") == 0;
+}
+
 static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
 {
+    bool own = is_profile(folder);
     struct dirent **names = NULL;
     int count = scandir(folder, &names, visible, versionsort), rc = 0;
 
@@ -141,7 +157,9 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
         if (rc == 0 && !path)
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
         else if (rc == 0 && rp_path_is_dir(path))
-            rc = depth ? open_traces_in(path, depth - 1, in, err) : 0;
+            rc = depth && !(own && is_aside(names[i]->d_name))
+                     ? open_traces_in(path, depth - 1, in, err)
+                     : 0;
         else if (rc == 0 && is_trace(path))
             rc = open_trace(path, in, err);
         free(names[i]);
@@ -158,6 +176,16 @@ static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *
     return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
 }
 
+/* The thread trace of a profile, if it has one. */
+static int open_waves_of(const char *folder, struct rp_inputs *in, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, "thread-trace/att-threads");
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_thread_trace_can_open(path) ? rp_thread_trace_open(path, &in->waves, err) : 0;
+}
+
 /* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
 static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
@@ -166,6 +194,8 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
 
     if (rc < 0)
         return rc;
+    if (is_profile(path))
+        return open_waves_of(path, in, err);
     if (in->store_count == before)
         return open_counters(path, in, err);
     return rp_counters_in(path) ? open_counters(path, in, err) : 0;

@@ -200,6 +200,13 @@ for wanted in ("--att", "--att-library-path=decoder", "--att-target-cu=3", "--at
 regex = [arg for arg in args if arg.startswith("--kernel-include-regex=")][0].split("=", 1)[1]
 assert re.fullmatch(regex, sys.argv[2]), regex
 EOP
+
+# analyze reads the whole folder as profile does: repeats are not ranks, passes not processes.
+expect 0 traced --runs 2 --deep-analysis --att-library-path decoder --quiet ./saxpy_streams
+expect 0 rocm-perf analyze -o again .rocpd_profile
+for name in dag roofline thread_trace; do
+    cmp .rocpd_profile/$name.json again/$name.json || fail "analyze differs from profile: $name.json"
+done
 expect 0 traced --runs 1 --deep-analysis --att-library-path decoder --kernel-include-regex nothing ./saxpy_streams
 says out 'does --kernel-include-regex match a kernel that ran?'
 expect 2 traced --att-target-cu 16 --deep-analysis ./saxpy_streams
