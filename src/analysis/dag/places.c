@@ -95,8 +95,7 @@ static int add_process(const struct rp_dag_process *p, struct rp_dag_places *pla
         rc = list_agents(p, places, count, err);
     if (rc < 0 || *count == first)
         return rc;
-    if (*count > first)
-        qsort(places->list + first, *count - first, sizeof *places->list, by_agent);
+    qsort(places->list + first, *count - first, sizeof *places->list, by_agent);
     return merge(p, places->list + first, *count - first, agents, agent_count, err);
 }
 
