@@ -192,10 +192,89 @@ static inline void load_pair8(uint32_t *low, uint32_t *high, const uint8_t *base
     _mm256_mask_storeu_epi32(high, active, _mm512_cvtepi64_epi32(_mm512_srli_epi64(value, 32)));
 }
 
+/* How the lanes of each sixteen lie. Matrix tiles in LDS are read so: one value for all of a row of
+ * lanes, or a row. */
+enum lie { LIE_ANYHOW, LIE_ONE, LIE_ROW };
+
+/* All lanes active and inside. The scalar test comes first: it tells most that lie anyhow. */
+static inline enum lie lie_of(const struct rp_spread *s, unsigned bytes)
+{
+    const uint32_t *const index = s->index;
+    const uint32_t step = index[1] - index[0];
+    if ((step != 0 && step != bytes) || index[15] - index[0] != 15 * step)
+        return LIE_ANYHOW;
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i steps = _mm512_mullo_epi32(count, _mm512_set1_epi32((int)step));
+    const __m512i zero = _mm512_set1_epi32((int)s->zero);
+    __m512i differs = _mm512_setzero_si512(), most = differs;
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
+        const __m512i value = _mm512_loadu_si512(index + lane);
+        const __m512i expect = _mm512_add_epi32(_mm512_set1_epi32((int)index[lane]), steps);
+        differs = _mm512_or_si512(differs, _mm512_xor_si512(value, expect));
+        most = _mm512_max_epu32(most, _mm512_sub_epi32(value, zero));
+    }
+    if (_mm512_test_epi32_mask(differs, differs) |
+        _mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32((int)s->last)))
+        return LIE_ANYHOW;
+    return step ? LIE_ROW : LIE_ONE;
+}
+
+/* All of 16 lanes from one place. */
+static inline void load_one(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_t *p,
+                            unsigned dwords)
+{
+    uint32_t value[4];
+    unsigned i = 0;
+    for (; i + 1 < dwords; i += 2)
+        memcpy(value + i, p + 4 * i, 8);
+    if (i < dwords)
+        memcpy(value + i, p + 4 * i, 4);
+    for (i = 0; i < dwords; i++)
+        _mm512_storeu_si512(d[i] + lane, _mm512_set1_epi32((int)value[i]));
+}
+
+/* 16 lanes side by side; one, two or four dwords each. */
+static inline void load_row(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_t *p,
+                            unsigned dwords)
+{
+    if (dwords == 1) {
+        _mm512_storeu_si512(d[0] + lane, _mm512_loadu_si512(p));
+    } else if (dwords == 2) {
+        const __m512i even =
+            _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        const __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 64);
+        _mm512_storeu_si512(d[0] + lane, _mm512_permutex2var_epi32(a, even, b));
+        _mm512_storeu_si512(d[1] + lane, _mm512_permutex2var_epi32(a, odd, b));
+    } else {
+        for (unsigned four = 0; four < 16; four += 4) {
+            __m128i v[4];
+            for (unsigned i = 0; i < 4; i++)
+                v[i] = piece(p + 16 * (four + i));
+            turn(v);
+            for (unsigned i = 0; i < 4; i++)
+                _mm_storeu_si128((__m128i *)(void *)&d[i][lane + four], v[i]);
+        }
+    }
+}
+
 static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
                         unsigned dwords)
 {
     const __m512i zero = _mm512_set1_epi32((int)s->zero), last = _mm512_set1_epi32((int)s->last);
+    const enum lie lie = exec == ~0ull ? lie_of(s, 4 * dwords) : LIE_ANYHOW;
+    if (lie == LIE_ONE || (lie == LIE_ROW && dwords != 3)) {
+        uint32_t at[4]; /* before a row of d that may be the index row is written */
+        for (unsigned i = 0; i < 4; i++)
+            at[i] = s->index[16 * i] - s->zero;
+        for (unsigned i = 0; i < 4; i++) {
+            if (lie == LIE_ONE)
+                load_one(d, 16 * i, s->base + at[i], dwords);
+            else
+                load_row(d, 16 * i, s->base + at[i], dwords);
+        }
+        return;
+    }
     for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
         __mmask16 active = (__mmask16)(exec >> lane);
         __m512i at = _mm512_sub_epi32(_mm512_loadu_si512(s->index + lane), zero);
@@ -225,6 +304,12 @@ static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *
                          unsigned dwords)
 {
     const __m512i zero = _mm512_set1_epi32((int)s->zero), last = _mm512_set1_epi32((int)s->last);
+    if (dwords == 1 && exec == ~0ull && lie_of(s, 4) == LIE_ROW) {
+        for (unsigned lane = 0; lane < RP_LANES; lane += 16)
+            _mm512_storeu_si512(s->base + (uint32_t)(s->index[lane] - s->zero),
+                                _mm512_loadu_si512(d[0] + lane));
+        return;
+    }
     for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
         __m512i at = _mm512_sub_epi32(_mm512_loadu_si512(s->index + lane), zero);
         __mmask16 inside = _mm512_mask_cmple_epu32_mask((__mmask16)(exec >> lane), at, last);
