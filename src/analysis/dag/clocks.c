@@ -12,6 +12,9 @@
 /* So many collectives, spread evenly, give the drift: every pair of them is looked at. */
 enum { MOST_FOR_DRIFT = 400 };
 
+/* Quartz clocks are off by less than 100 ppm; what differs by ten times that is no clock. */
+#define MOST_DRIFT 1e-3
+
 /* A drift below this over the whole trace is not worth correcting. */
 enum { LEAST_DRIFT_NS = 1000 };
 
@@ -163,7 +166,8 @@ static void estimate(const struct ends *ends, size_t count, double *scratch,
 
     for (size_t i = 0; i < count; i++)
         span_ns = ends[i].at_ns > span_ns ? ends[i].at_ns : span_ns;
-    if (fabs(drift) * span_ns < LEAST_DRIFT_NS || spread * 2 > still_spread) {
+    if (fabs(drift) * span_ns < LEAST_DRIFT_NS || fabs(drift) > MOST_DRIFT ||
+        spread * 2 > still_spread) {
         drift = 0;
         offset = still;
     }
