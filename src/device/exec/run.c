@@ -11,8 +11,9 @@
 #include "wait.h"
 
 /* Instructions a wave runs before the next wave of its workgroup gets a turn, and after how many
- * of them a thread looks whether it is to stop. */
-enum { WAVE_SLICE = 2048, LOOK_INSTS = 512 };
+ * of them a thread looks whether it is to stop: translated code ends at each look, and what is left
+ * before it is interpreted. */
+enum { WAVE_SLICE = 2048, LOOK_INSTS = WAVE_SLICE };
 
 /* How much of the shared budget a thread uses before it says so. */
 enum { SPEND_INSTS = 2048 };
