@@ -245,11 +245,12 @@ void rp_hip_attach(struct rp_tool *tool)
 
     if (__atomic_load_n(&hip->state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
         return;
-    pthread_mutex_lock(&hip->lock);
+    /* Before the lock: the loader has one of its own, which a thread may hold that comes here. */
     handle = hip_handle();
     symbols[0] = dlsym(handle, "hipRegisterTracerCallback");
     symbols[1] = dlsym(handle, "hipApiName");
     symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
+    pthread_mutex_lock(&hip->lock);
     if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2]) {
         memcpy(&enlist, &symbols[0], sizeof(enlist));
         memcpy(&name_of, &symbols[1], sizeof(name_of));

@@ -174,7 +174,8 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
     out->type = (uint16_t)type;
     out->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
     out->wait_count = (uint16_t)waits.count;
-    out->unknown_count = (uint16_t)waits.unknown_count;
+    out->unknown_count = /* never 0 for what is not: that would say that all is known */
+        waits.unknown_count < UINT16_MAX ? (uint16_t)waits.unknown_count : UINT16_MAX;
     if (in->completion && type != RP_BARRIER_OTHER) /* not every format has its signal there */
         rp_producers_set(&tool->producers, in->completion, out->order,
                          tool->hsa.hsa_signal_load_relaxed(in->completion) == 1);

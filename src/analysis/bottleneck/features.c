@@ -5,17 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One pass up to where they differ: every source's names are compared with every kernel's. */
 bool rp_same_kernel(const char *a, const char *b)
 {
-    size_t left, right;
+    const char *longer, *ended;
+    size_t same = 0;
 
     if (!a || !b)
         return false;
-    left = strlen(a);
-    right = strlen(b);
-    left -= left > 3 && strcmp(a + left - 3, ".kd") == 0 ? 3 : 0;
-    right -= right > 3 && strcmp(b + right - 3, ".kd") == 0 ? 3 : 0;
-    return left == right && memcmp(a, b, left) == 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    if (a[same] == b[same])
+        return true;
+    longer = a[same] ? a + same : b + same;
+    ended = a[same] ? b + same : a + same;
+    return !*ended && same > 0 && strcmp(longer, ".kd") == 0 &&
+           !(same > 3 && memcmp(ended - 3, ".kd", 3) == 0);
 }
 
 static void learn(struct rp_bottleneck_kernel *k, enum rp_feature feature, bool known, double value)
