@@ -202,6 +202,32 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
     return rc;
 }
 
+/* --- graph --------------------------------------------------------------------------------- */
+
+/* Traces whose times cannot be compared, as those of several processes on the software device, have
+ * no graph. That does not spoil the profile. */
+static int make_graph(struct rp_profile_session *session, const struct rp_wish *wish,
+                      bool *ret_has_graph, struct rp_err *err)
+{
+    struct rp_inputs base = {.stores = session->stores, .store_count = session->store_count};
+    rp_autobuf text = {0};
+    int rc = rp_result_dag(&base, wish, &text, err);
+
+    if (rc < 0 && rc != -RP_BAD_INPUT)
+        return rc;
+    *ret_has_graph = rc == 0;
+    if (rc < 0 && wish->print == RP_PRINT_TERM)
+        rp_buf_printf(&text, "No graph: %s.\n", err->text);
+    else if (rc < 0)
+        fprintf(stderr, "rocm-perf: warning: no graph: %s\n", err->text);
+    if (rc < 0)
+        *err = (struct rp_err)RP_ERR_INIT;
+    if (wish->print == RP_PRINT_TERM)
+        rp_buf_printf(&session->summary, "\n%s", rp_buf_text(&text));
+    session->summary.failed |= text.failed;
+    return 0;
+}
+
 /* --- thread trace -------------------------------------------------------------------------- */
 
 /* A regular expression of exactly this name. */
@@ -323,21 +349,18 @@ static int rank(const struct rp_profile_session *session, const struct rp_dag_re
 int rp_profile_extras(const struct rp_profile_options *options, struct rp_profile_session *session,
                       struct rp_err *err)
 {
-    struct rp_inputs base = {.stores = session->stores, .store_count = session->store_count};
     struct rp_wish wish = {
         .print = options->json || options->quiet ? RP_PRINT_NOTHING : RP_PRINT_TERM,
         .folder = session->dir.partial,
     };
-    bool dag = options->focus_critical || options->deep_analysis;
+    bool has_graph = false;
     bool roofline = options->roofline || options->deep_analysis;
     rp_cleanup(rp_dag_result_free) struct rp_dag_result graph = {0};
     int rc = 0;
 
     wish.ret_dag = &graph;
-    if (dag) {
-        rp_buf_puts(&session->summary, wish.print == RP_PRINT_TERM ? "\n" : "");
-        rc = rp_result_dag(&base, &wish, &session->summary, err);
-    }
+    if (options->focus_critical || options->deep_analysis)
+        rc = make_graph(session, &wish, &has_graph, err);
     if (rc == 0 && (roofline || options->counter_count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
@@ -347,7 +370,7 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
     if (rc == 0 && session->no_threads_reason && wish.print == RP_PRINT_TERM)
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
     if (rc == 0 && options->deep_analysis)
-        rc = rank(session, &graph, &wish, &session->summary, err);
+        rc = rank(session, has_graph ? &graph : NULL, &wish, &session->summary, err);
     if (rc == 0 && session->summary.failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;
