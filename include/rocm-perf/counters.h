@@ -21,6 +21,7 @@ struct rp_counted_device {
     char arch[32];
     uint32_t pci_device_id, compute_units, xcc_count, engine_clock_mhz, memory_clock_mhz;
     bool guessed; /**< written by a tool that is known to guess: what the table knows is better */
+    const char *source; /**< file that says so; NULL = unknown */
 };
 
 struct rp_counter_value {
@@ -79,14 +80,22 @@ void rp_counters_free(struct rp_counters *set);
  * Adds what another run of the same program counted. A file with counters that are new is another
  * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
  * another process. A kernel trace only gives times.
+ * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
  */
 int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);
+
+/** Do both say what they are, and is it not the same kind of GPU? */
+bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
+/** What is known of the device with this index, be it only what holds for all of them. */
+const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device);
 
 /* --- building, for readers of other files; all fail only for want of memory ------------------ */
 
 struct rp_counters *rp_counters_new(void);
 /** Index of the device, added when new. */
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
+/** The file that facts come from which have no source yet. */
+int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
 /** Index of the dispatch, added when new; times and kernel are those of the first call. */
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);

@@ -275,6 +275,8 @@ bool rp_store_is_foreign(const char *path);
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Accepts NULL. */
 void rp_store_close(struct rp_store *store);
+/** The file that was opened, of CSV one of them. */
+const char *rp_store_path(const struct rp_store *store);
 
 /** "3.0.0" ... "3.0.5", "4 (draft)": the oldest version that has all of the columns found. */
 const char *rp_store_schema(const struct rp_store *store);

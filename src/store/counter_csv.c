@@ -352,6 +352,8 @@ static int read_file(struct rp_counters *set, const char *path, struct rp_err *e
 
     if (result == 0)
         result = read_text(set, rp_buf_text(&text), text.len, err);
+    if (result == 0)
+        result = rp_counters_set_source(set, path, err);
     return result < 0 ? rp_wrap(err, "read counters %s", path) : 0;
 }
 
@@ -528,7 +530,7 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
 
     if (!set)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (read_text(set, text, len, err) < 0) {
+    if (read_text(set, text, len, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
         rp_counters_free(set);
         return rp_wrap(err, "read counters %s", path);
     }

@@ -235,6 +235,80 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
     return 0;
 }
 
+/* --- which GPU ---------------------------------------------------------------------------- */
+
+static bool is_other_number(uint32_t a, uint32_t b)
+{
+    return a && b && a != b;
+}
+
+bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b)
+{
+    /* "gfx90a:sramecc+:xnack-" is a gfx90a. */
+    size_t a_len = strcspn(a->arch, ":"), b_len = strcspn(b->arch, ":");
+
+    if (a_len == 0 || b_len == 0)
+        return false;
+    if (a_len != b_len || strncmp(a->arch, b->arch, a_len) != 0)
+        return true;
+    /* Guesses are wrong by themselves, and then they are all wrong in the same way. */
+    return is_other_number(a->pci_device_id, b->pci_device_id) ||
+           (a->guessed == b->guessed && is_other_number(a->compute_units, b->compute_units));
+}
+
+const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device)
+{
+    return set->devices[device].arch[0] ? &set->devices[device] : &set->any;
+}
+
+static int set_source(struct rp_counters *set, struct rp_counted_device *d, const char *path,
+                      struct rp_err *err)
+{
+    if (d->source || !d->arch[0])
+        return 0;
+    d->source = rp_text_add(set->text, path, strlen(path));
+    return d->source ? 0 : no_memory(err);
+}
+
+int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err)
+{
+    int result = set_source(set, &set->any, path, err);
+
+    for (size_t i = 0; i < set->device_count && result == 0; i++)
+        result = set_source(set, &set->devices[i], path, err);
+    return result;
+}
+
+static const char *source_of(const struct rp_counted_device *d)
+{
+    return d->source ? d->source : "one file";
+}
+
+static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_device *b,
+                     struct rp_err *err)
+{
+    if (!rp_counted_differ(a, b))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "counters of different GPUs: %s says %s with %u CUs, %s says %s with %u CUs:"
+                   " analyse the files of one GPU at a time",
+                   source_of(a), a->arch, a->compute_units, source_of(b), b->arch,
+                   b->compute_units);
+}
+
+/* A pass on another GPU is no pass of the same run: one ceiling cannot hold for both. */
+static int check_gpus(const struct rp_counters *into, const struct rp_counters *from,
+                      struct rp_err *err)
+{
+    int result = check_gpu(&into->any, &from->any, err);
+
+    for (size_t i = 0; i < from->device_count; i++)
+        for (size_t j = 0; j < into->device_count && result == 0; j++)
+            if (into->devices[j].id == from->devices[i].id)
+                result = check_gpu(rp_counters_facts(into, j), rp_counters_facts(from, i), err);
+    return result;
+}
+
 /* --- passes ------------------------------------------------------------------------------- */
 
 /* A dispatch as the n-th of its kernel on its GPU. */
@@ -310,14 +384,25 @@ static int add_other(struct rp_counters *into, const struct rp_counters *from,
     return result < 0 ? result : add_pass(into, at, from, d, ids, err);
 }
 
-static void take_facts(struct rp_counters *into, const struct rp_counters *from)
+static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
+                     const struct rp_counted_device *from, struct rp_err *err)
 {
+    if (to->arch[0])
+        return 0;
+    *to = *from;
+    to->source = NULL; /* the other set's text goes */
+    return from->source ? set_source(into, to, from->source, err) : 0;
+}
+
+static int take_facts(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    int result = take_fact(into, &into->any, &from->any, err);
+
     for (size_t i = 0; i < from->device_count; i++)
-        for (size_t j = 0; j < into->device_count; j++)
-            if (into->devices[j].id == from->devices[i].id && !into->devices[j].arch[0])
-                into->devices[j] = from->devices[i];
-    if (!into->any.arch[0])
-        into->any = from->any;
+        for (size_t j = 0; j < into->device_count && result == 0; j++)
+            if (into->devices[j].id == from->devices[i].id)
+                result = take_fact(into, &into->devices[j], &from->devices[i], err);
+    return result;
 }
 
 static int merge_passes(struct rp_counters *into, const struct rp_counters *from, bool is_pass,
@@ -347,7 +432,7 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
 {
     size_t had = into->name_count;
     uint32_t *ids = calloc(from->name_count + 1, sizeof *ids);
-    int result = ids ? 0 : no_memory(err);
+    int result = ids ? check_gpus(into, from, err) : no_memory(err);
     bool is_pass;
 
     for (size_t i = 0; i < from->name_count && result == 0; i++)
@@ -358,7 +443,9 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
     free(ids);
     if (result < 0)
         return result;
-    take_facts(into, from);
+    result = take_facts(into, from, err);
+    if (result < 0)
+        return result;
     into->spoilt_times += from->spoilt_times;
     into->is_timeline |= from->is_timeline;
     return 0;

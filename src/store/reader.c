@@ -114,6 +114,11 @@ void rp_store_close(struct rp_store *store)
     free(store);
 }
 
+const char *rp_store_path(const struct rp_store *store)
+{
+    return store->path;
+}
+
 const char *rp_store_schema(const struct rp_store *store)
 {
     return store->schema;

@@ -147,7 +147,7 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
         if (options->arch)
             result = describe_as(options->arch, &ret->devices[i], options, err);
         else
-            describe(facts->arch[0] ? facts : &counters->any, &ret->devices[i], options);
+            describe(rp_counters_facts(counters, i), &ret->devices[i], options);
         if (options->measured)
             rp_roof_take_measured(options->measured, &ret->devices[i].ceilings);
         if (options->memory_gbps > 0) /* what the user says goes before a file */

@@ -116,6 +116,8 @@ int rp_roofline_run_counters(struct rp_store *const *stores, size_t count, struc
 
     for (size_t i = 0; i < count && result == 0; i++)
         result = read_store(stores[i], i, set, err);
+    if (result == 0 && count == 1)
+        result = rp_counters_set_source(set, rp_store_path(stores[0]), err);
     if (result < 0) {
         rp_counters_free(set);
         return result;

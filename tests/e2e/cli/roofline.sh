@@ -81,6 +81,16 @@ printf '"Kind","Agent_Id","Queue_Id","Dispatch_Id","Kernel_Name","Correlation_Id
 expect 0 rocm-perf analyze --roofline --arch gfx942 a.csv kernel_trace.csv
 [ "$(json kernels.0.time_ns out)" = 500 ] || fail 'time of the kernel trace'
 
+# Counters of two GPUs are no passes of one run: neither side by side nor in one folder.
+expect 3 rocm-perf analyze "$counters/vcopy_MI200" "$counters/vcopy_MI300X_A1_rocpd"
+says err "$counters/vcopy_MI200/sysinfo.csv says gfx90a with 104 CUs"
+says err "$counters/vcopy_MI300X_A1_rocpd/sysinfo.csv says gfx942 with 304 CUs"
+says err 'one GPU at a time'
+[ ! -s out ] || fail 'printed something for two GPUs'
+expect 3 rocm-perf analyze "$counters"
+says err 'counters of different GPUs'
+expect 0 rocm-perf analyze "$counters/vcopy_MI300X_A1_rocpd" "$counters/no_roof_MI300X_A1"
+
 # Refusals.
 expect 2 rocm-perf analyze --json a.csv
 says err 'use --roofline'

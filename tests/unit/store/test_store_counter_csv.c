@@ -236,6 +236,70 @@ static void test_real(void **state)
     }
 }
 
+static struct rp_counters *open_folder(const char *name)
+{
+    rp_autofree char *folder = rp_format("%s/counters/%s", getenv("RP_TEST_DATA"), name);
+    struct rp_counters *set = NULL;
+
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_counters_open(folder, &set, &err) != 0)
+        fail_msg("%s", err.text);
+    return set;
+}
+
+/* Files of real machines: ids of GPUs may be equal or not, the files beside tell them apart. */
+static void test_other_gpu(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool other;
+    } rows[] = {
+        {"vcopy_MI200", "vcopy_MI300X_A1_rocpd", true},   /* another architecture, id 2 in both */
+        {"no_roof_MI300A_A1", "no_roof_MI300X_A1", true}, /* another product, ids differ */
+        {"vcopy_MI100", "vcopy_MI350", true},
+        {"vcopy_MI300X_A1_rocpd", "no_roof_MI300X_A1", false}, /* one says more than the other */
+        {"vcopy_MI200", "kernel_names_MI200", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rp_counters *a = open_folder(rows[i].a), *b = open_folder(rows[i].b);
+        int result = rp_counters_merge(a, b, &err);
+
+        assert_int_equal(result, rows[i].other ? -RP_BAD_INPUT : 0);
+        rp_counters_free(b);
+        assert_non_null(strstr(a->any.source, "sysinfo.csv")); /* of a, or copied from b */
+        if (rows[i].other && (!strstr(err.text, rows[i].a) || !strstr(err.text, rows[i].b) ||
+                              !strstr(err.text, "one GPU at a time")))
+            fail_msg("'%s' does not name both files and what to do", err.text);
+        rp_counters_free(a);
+    }
+}
+
+/* What only one file knows is taken with its source; agents of one id have to be one GPU. */
+static void test_agents(void **state)
+{
+#define AGENT(cus, chip, name)                                                                     \
+    "Node_Id,Agent_Type,Cu_Count,Device_Id,Name\n1,GPU," cus "," chip "," name "\n"
+    struct rp_counters *whole = parse(AGENT("304", "29857", "gfx942"));
+    struct rp_counters *part = parse(AGENT("38", "29857", "gfx942"));
+    struct rp_counters *flags = parse(AGENT("304", "29857", "gfx942:sramecc+:xnack-"));
+    struct rp_counters *chip = parse(AGENT("304", "29861", "gfx942"));
+    struct rp_counters *run = parse("Dispatch_Id,Agent_Id,Kernel_Name,A\n1,Agent 1,k,5\n");
+
+    (void)state;
+    assert_int_equal(rp_counters_merge(run, whole, &err), 0);
+    rp_counters_free(whole);
+    assert_string_equal(run->devices[0].source, "t.csv");
+    assert_int_equal(rp_counters_merge(run, flags, &err), 0);
+    assert_int_equal(rp_counters_merge(run, part, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_counters_merge(run, chip, &err), -RP_BAD_INPUT);
+    rp_counters_free(run);
+    rp_counters_free(part);
+    rp_counters_free(flags);
+    rp_counters_free(chip);
+}
+
 static void test_folders(void **state)
 {
     struct rp_counters *set = NULL;
@@ -254,10 +318,11 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_wide),    cmocka_unit_test(test_times),
-        cmocka_unit_test(test_passes),  cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_real),    cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_grammar),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_times),
+        cmocka_unit_test(test_passes),    cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_real),      cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_other_gpu), cmocka_unit_test(test_agents),
     };
 
     return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);
