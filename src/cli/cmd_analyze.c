@@ -12,8 +12,10 @@
 #include "rocm-perf/dag.h"
 
 static const char help[] =
-    "usage: rocm-perf analyze [--json] [--full] [--roofline] [--thread-trace] [--analysis]\n"
-    "                         [-o DIR] [--top N] [--max-inferred PERCENT] TRACE...\n"
+    "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
+    "                         [-o DIR] [--top N] [--max-inferred PERCENT] [--arch ARCH]\n"
+    "                         [--memory-bandwidth-gbps N] [--clock-mhz N] [--ceilings FILE]\n"
+    "                         [--flop-model MODEL] TRACE...\n"
     "\n"
     "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
     "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
@@ -33,7 +35,8 @@ static const char help[] =
     "                kernel, and which one to look at first\n"
     "  --top N       of the ranking of kernels, print the first N\n"
     "  -o DIR        also write DIR/dag.json, DIR/roofline.json, DIR/thread_trace.json and\n"
-    "                DIR/analysis.json, as far as there is something to say\n"
+    "                DIR/analysis.json, as far as there is something to say; those of them that\n"
+    "                there is nothing for are removed\n"
     "  --max-inferred PERCENT\n"
     "                fail when more of the critical path's time rests on guessed dependencies\n"
     "  --help        this text\n"
@@ -248,10 +251,14 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     struct rp_wish for_roofline = wish(options, options->roofline);
     struct rp_wish for_waves = wish(options, options->thread_trace);
     bool other = options->roofline || options->thread_trace;
+    const char *lacking[3];
+    size_t lacking_count = 0;
     int rc = 0;
 
     for_dag.ret_inferred_share = ret_inferred;
     for_dag.ret_dag = &dag;
+    if (in->store_count == 0)
+        lacking[lacking_count++] = "dag.json";
     if (in->store_count && (!other || options->folder || options->gated))
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
@@ -259,12 +266,18 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     if (rc == 0 && in->counters &&
         (in->counters->name_count || in->store_count == 0 || options->roofline))
         rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
+    else
+        lacking[lacking_count++] = "roofline.json";
     if (rc == 0 && in->waves.count)
         rc = rp_result_thread_trace(in, &for_waves, text, err);
+    else
+        lacking[lacking_count++] = "thread_trace.json";
     if (rc == 0)
         rc = put_analysis(in, options, &dag, &roofline, text, err);
     if (rc == 0 && text->failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0 && options->folder)
+        rc = rp_results_drop(options->folder, lacking, lacking_count, err);
     return rc;
 }
 
@@ -276,6 +289,11 @@ static int check_inputs(const struct rp_inputs *in, const struct options *option
                                   "--json prints the graph of a rocpd trace, and there is"
                                   " none; use %s",
                                   in->waves.count ? "--thread-trace" : "--roofline");
+    if (options->roofline && in->store_count == 0 && !in->counters)
+        return rp_cli_usage_error("analyze",
+                                  "--roofline: neither counters nor a trace of kernels is"
+                                  " among the files, so there is no roofline; use"
+                                  " --thread-trace");
     if (options->gated && in->store_count == 0)
         return rp_cli_usage_error("analyze", "--max-inferred is about the graph of a rocpd trace,"
                                              " and there is none");

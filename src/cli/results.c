@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -196,9 +197,16 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
         return rc;
     if (is_profile(path))
         return open_waves_of(path, in, err);
-    if (in->store_count == before)
+    if (rp_counters_in(path))
         return open_counters(path, in, err);
-    return rp_counters_in(path) ? open_counters(path, in, err) : 0;
+    if (in->store_count == before)
+        return rp_fail(
+            err, RP_BAD_INPUT,
+            "folder %s holds neither rocpd databases (*.db), nor CSV files of rocprofv3 "
+            "or rocprof-compute (*kernel_trace.csv, *counter_collection.csv, "
+            "pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
+            path);
+    return 0;
 }
 
 static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
@@ -231,6 +239,8 @@ int rp_inputs_open(char **paths, size_t count, struct rp_inputs *in, struct rp_e
 
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err)
 {
+    bool without_csv = in->counters || !wanted;
+
     wanted |= in->counters && in->counters->name_count;
     for (size_t i = 0; i < in->store_count; i++) {
         const struct rp_row_counter *rows;
@@ -241,12 +251,12 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
             return rc;
         wanted |= count > 0;
     }
-    /* Of CSV traces the counters know already. */
+    /* Of CSV traces the counters know already, unless only calls or copies were named. */
     for (size_t i = 0; i < in->store_count && wanted; i++) {
         struct rp_counters *set;
         int rc;
 
-        if (in->csv_prefixes && in->csv_prefixes[i])
+        if (without_csv && in->csv_prefixes && in->csv_prefixes[i])
             continue;
         rc = rp_roofline_counters(in->stores[i], &set, err);
 
@@ -280,6 +290,20 @@ static int put_json(const struct rp_wish *wish, const char *name, struct rp_buf 
         rp_buf_add(text, json->data, json->len);
     }
     return rc;
+}
+
+int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]);
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (!rp_path_is_dir(path) && unlink(path) != 0 && errno != ENOENT)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno,
+                                 "remove %s of the result before, which this one lacks", path);
+    }
+    return 0;
 }
 
 /* Counters of one dispatch, the first that has any. */

@@ -77,4 +77,7 @@ struct rp_analysis_wish {
 int rp_result_analysis(const struct rp_inputs *in, const struct rp_analysis_wish *wish,
                        struct rp_buf *text, struct rp_err *err);
 
+/** Removes files of a result before: beside the new ones they would be taken for a part of them. */
+int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err);
+
 #endif

@@ -1,0 +1,3 @@
+# exit 3
+mkdir nothing
+rocm-perf analyze nothing
