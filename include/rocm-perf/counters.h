@@ -74,6 +74,8 @@ int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *
 /** The same of a text; @p path is for messages. Facts of GPUs are taken too. */
 int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
                       struct rp_err *err);
+/** Only the facts of the GPU that lie beside a file of counters or of ceilings; none: no facts. */
+int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err);
 void rp_counters_free(struct rp_counters *set);
 
 /**

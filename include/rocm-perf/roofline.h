@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_counted_device;
 struct rp_counters;
 struct rp_err;
 struct rp_store;
@@ -103,6 +104,7 @@ struct rp_roofline_device {
     const char *product;                                 /**< static; NULL = unknown */
     uint32_t compute_units, xcc_count, engine_clock_mhz; /**< 0 = unknown */
     struct rp_ceilings ceilings;
+    char overruled[64]; /**< what the files say where options say another GPU; else "" */
 };
 
 enum rp_flop_model {
@@ -116,6 +118,7 @@ struct rp_roofline_options {
     enum rp_flop_model model;
     double memory_gbps, clock_mhz;      /**< instead of the device's own; 0 = none */
     const struct rp_ceilings *measured; /**< instead of those that follow from clocks; NULL */
+    const struct rp_counted_device *measured_on; /**< GPU of those; NULL */
 };
 
 struct rp_roofline {
@@ -131,7 +134,8 @@ struct rp_roofline {
 
 /**
  * Computes everything. Kernel names are those of the counters, which must stay.
- * @return 0, also when there is only a reason; RP_USAGE for an unknown arch; RP_ENVIRONMENT
+ * @return 0, also when there is only a reason; RP_USAGE for an unknown arch; RP_BAD_INPUT when
+ * the ceilings were measured on another GPU; RP_ENVIRONMENT
  */
 int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,

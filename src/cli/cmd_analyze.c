@@ -281,6 +281,29 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     return rc;
 }
 
+/* --ceilings: the numbers, and of which GPU they are. @p facts is to be freed after the options. */
+static int read_ceilings(struct options *options, struct rp_ceilings *measured,
+                         struct rp_counters **facts, struct rp_err *err)
+{
+    int rc;
+
+    if (!options->ceilings)
+        return 0;
+    rc = rp_roofline_read_ceilings(options->ceilings, measured, err);
+    if (rc == 0)
+        rc = rp_counters_open_facts(options->ceilings, facts, err);
+    if (rc < 0)
+        return rc;
+    options->roof.measured = measured;
+    options->roof.measured_on = &(*facts)->any;
+    return 0;
+}
+
+static void free_counters(struct rp_counters **set)
+{
+    rp_counters_free(*set);
+}
+
 /* What was asked for and the files do not hold; 0 or an exit code. */
 static int check_inputs(const struct rp_inputs *in, const struct options *options)
 {
@@ -309,15 +332,15 @@ int rp_cmd_analyze(int argc, char **argv)
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     struct rp_ceilings measured = {0};
+    rp_cleanup(free_counters) struct rp_counters *measured_on = NULL;
     rp_autobuf text = {0};
     double inferred_share = 0;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (options.ceilings && rp_roofline_read_ceilings(options.ceilings, &measured, &err) < 0)
+    if (read_ceilings(&options, &measured, &measured_on, &err) < 0)
         return rp_cli_error(&err);
-    options.roof.measured = options.ceilings ? &measured : NULL;
     if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);
     code = check_inputs(&in, &options);

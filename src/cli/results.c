@@ -401,6 +401,12 @@ int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_opti
     rp_autobuf json = {0};
     int rc = rp_roofline_compute(in->counters, options, &roofline, err);
 
+    for (size_t i = 0; rc == 0 && i < roofline.device_count; i++)
+        if (roofline.devices[i].overruled[0])
+            rp_cli_note("--arch %s is used for GPU %lld although the files say %s: leave it out"
+                        " unless they are wrong",
+                        options->arch, (long long)roofline.devices[i].id,
+                        roofline.devices[i].overruled);
     if (rc == 0)
         rc = rp_report_roofline_json(&roofline, &json, err);
     if (rc == 0)

@@ -523,6 +523,20 @@ int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *
     return rp_path_is_dir(path) ? read_folder(path, ret, err) : read_one(path, ret, err);
 }
 
+int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_counters *set = rp_counters_new();
+    int result =
+        set ? read_neighbours(set, path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (result < 0) {
+        rp_counters_free(set);
+        return result;
+    }
+    *ret = set;
+    return 0;
+}
+
 int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
                       struct rp_err *err)
 {

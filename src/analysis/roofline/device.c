@@ -131,6 +131,50 @@ static int describe_as(const char *spec, struct rp_roofline_device *d,
     return 0;
 }
 
+static bool has_dispatch(const struct rp_counters *counters, size_t device)
+{
+    for (size_t i = 0; i < counters->dispatch_count; i++)
+        if (counters->dispatches[i].device == device)
+            return true;
+    return false;
+}
+
+/* What the files say of a GPU that --arch says something else of. */
+static void note_overruled(const struct rp_counters *counters, size_t device,
+                           struct rp_roofline_device *d, const struct rp_roofline_options *options)
+{
+    struct rp_roofline_device own = {0};
+
+    describe(rp_counters_facts(counters, device), &own, options);
+    if (!own.arch[0] || !has_dispatch(counters, device))
+        return;
+    if (strcmp(own.arch, d->arch) != 0)
+        snprintf(d->overruled, sizeof d->overruled, "%s", own.arch);
+    else if (own.compute_units && own.compute_units != d->compute_units)
+        snprintf(d->overruled, sizeof d->overruled, "%s with %u CUs", own.arch, own.compute_units);
+}
+
+/* Ceilings hold for the GPU that they were measured on. */
+static int check_measured(const struct rp_counters *counters, size_t device,
+                          const struct rp_roofline_device *d,
+                          const struct rp_roofline_options *options, struct rp_err *err)
+{
+    struct rp_counted_device gpu = *rp_counters_facts(counters, device);
+    const struct rp_counted_device *on = options->measured_on;
+
+    if (options->arch) { /* of which only the architecture can be compared with a guess */
+        gpu = (struct rp_counted_device){.compute_units = d->compute_units};
+        snprintf(gpu.arch, sizeof gpu.arch, "%s", d->arch);
+    }
+    if (!on || !rp_counted_differ(on, &gpu) || !has_dispatch(counters, device))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "--ceilings: %s says that they were measured on %s with %u CUs, the counters"
+                   " are of %s with %u CUs: use ceilings of that GPU, or none",
+                   on->source ? on->source : "the file", on->arch, on->compute_units, gpu.arch,
+                   gpu.compute_units);
+}
+
 int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline_options *options,
                     struct rp_roofline *ret, struct rp_err *err)
 {
@@ -148,6 +192,10 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
             result = describe_as(options->arch, &ret->devices[i], options, err);
         else
             describe(rp_counters_facts(counters, i), &ret->devices[i], options);
+        if (result == 0 && options->arch)
+            note_overruled(counters, i, &ret->devices[i], options);
+        if (result == 0 && options->measured)
+            result = check_measured(counters, i, &ret->devices[i], options, err);
         if (options->measured)
             rp_roof_take_measured(options->measured, &ret->devices[i].ceilings);
         if (options->memory_gbps > 0) /* what the user says goes before a file */

@@ -81,9 +81,30 @@ static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *
     return ok;
 }
 
-bool rp_roof_notes(const struct rp_counters *counters, struct rp_roofline *r)
+/* More than all of the GPU: then the ceilings are not those of the run. */
+static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
-    bool ok = note_times(counters, r) && note_uncounted(r);
+    const struct rp_roofline_kernel *worst = NULL;
+
+    for (size_t i = 0; i < r->kernel_count; i++)
+        if (r->kernels[i].bound_share.known && r->kernels[i].bound_share.value > 1 &&
+            (!worst || r->kernels[i].bound_share.value > worst->bound_share.value))
+            worst = &r->kernels[i];
+    if (!worst)
+        return true;
+    return rp_roof_note(r, "%s is above its ceiling (%s %.1f %%): %s", worst->name,
+                        rp_bound_name(worst->bound), worst->bound_share.value * 100,
+                        options->measured
+                            ? "the measured ceilings are of another GPU, or its benchmarks did not"
+                              " reach what it can do"
+                            : "GPU or clock are not those of the run, its times are wrong, or a"
+                              " cache behind the L2 served part of the bytes");
+}
+
+bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                   struct rp_roofline *r)
+{
+    bool ok = note_times(counters, r) && note_uncounted(r) && note_shares(options, r);
 
     for (size_t i = 0; i < r->kernel_count && ok; i++)
         ok = note_kernel(r, &r->kernels[i]);

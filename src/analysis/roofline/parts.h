@@ -58,7 +58,8 @@ void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_ceiling
 bool rp_roof_note(struct rp_roofline *roofline, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /** What a reader must know of these numbers; false when out of memory. */
-bool rp_roof_notes(const struct rp_counters *counters, struct rp_roofline *roofline);
+bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                   struct rp_roofline *roofline);
 
 /** First name of a counter. */
 const char *rp_roof_counter_name(enum rp_roof_counter counter);

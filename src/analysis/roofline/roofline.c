@@ -327,7 +327,7 @@ int rp_roofline_compute(const struct rp_counters *counters,
         add_up(&r);
         result = find_reason(counters, &r, err);
     }
-    if (result == 0 && !rp_roof_notes(counters, &r))
+    if (result == 0 && !rp_roof_notes(counters, options, &r))
         result = no_memory(err);
     if (result == 0 && options->measured &&
         !rp_roof_note(&r, "ceilings are measured ones (--ceilings) as far as they were measured"))

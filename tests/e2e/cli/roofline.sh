@@ -91,6 +91,36 @@ expect 3 rocm-perf analyze "$counters"
 says err 'counters of different GPUs'
 expect 0 rocm-perf analyze "$counters/vcopy_MI300X_A1_rocpd" "$counters/no_roof_MI300X_A1"
 
+# Measured ceilings: of the GPU that the file beside them names, or nobody knows which.
+mkdir bench
+printf 'device,HBMBw\n0,800\n' >bench/roofline.csv
+cp bench/roofline.csv unknown.csv
+cp "$counters/vcopy_MI200/sysinfo.csv" bench/
+expect 0 rocm-perf analyze --roofline --ceilings bench/roofline.csv "$counters/vcopy_MI200"
+says out 'is above its ceiling (hbm 108.0 %)'
+says out 'the measured ceilings are of another GPU'
+expect 3 rocm-perf analyze --ceilings bench/roofline.csv "$counters/vcopy_MI100"
+says err 'bench/sysinfo.csv says that they were measured on gfx90a with 104 CUs'
+says err 'gfx908 with 120 CUs'
+expect 3 rocm-perf analyze --arch gfx942 --ceilings bench/roofline.csv a.csv
+expect 0 rocm-perf analyze --arch gfx90a --ceilings bench/roofline.csv a.csv
+expect 0 rocm-perf analyze --ceilings bench/roofline.csv a.csv
+expect 0 rocm-perf analyze --ceilings unknown.csv "$counters/vcopy_MI100"
+echo gpu_arch >bench/sysinfo.csv
+printf 'gfx942,"\n' >>bench/sysinfo.csv
+expect 3 rocm-perf analyze --ceilings bench/roofline.csv a.csv
+says err 'bench/sysinfo.csv'
+
+# --arch against what the files say.
+expect 0 rocm-perf analyze --arch gfx942 "$counters/vcopy_MI200"
+says err '--arch gfx942 is used for GPU 2 although the files say gfx90a'
+expect 0 rocm-perf analyze --arch gfx942:mi300a "$counters/no_roof_MI300X_A1"
+says err 'although the files say gfx942 with 304 CUs'
+expect 0 rocm-perf analyze --arch gfx950 "$counters/vcopy_MI350"
+[ ! -s err ] || fail 'a warning although the GPU is the same'
+expect 0 rocm-perf analyze --arch gfx942 a.csv
+[ ! -s err ] || fail 'a warning although the files do not say'
+
 # Refusals.
 expect 2 rocm-perf analyze --json a.csv
 says err 'use --roofline'
