@@ -62,6 +62,8 @@ static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t
         if (!name || strncmp(name, "hip", 3) != 0)
             continue;
         hip->operations[i].name = name;
+        hip->operations[i].resets =
+            strcmp(name, "hipDeviceReset") == 0 || strcmp(name, "hipDevicePrimaryCtxReset") == 0;
         for (size_t k = 0; k < sizeof(listed) / sizeof(listed[0]); k++) {
             if (strcmp(listed[k].name, name) == 0) {
                 hip->operations[i].arg_bytes = listed[k].arg_bytes;
@@ -112,7 +114,8 @@ static void add_query(struct rp_tool *tool, const struct rp_rec_call *call)
 
     if (t->query.arg_bytes == call->arg_bytes && t->query.name_id == call->name_id &&
         memcmp(t->query.args, call->args, call->arg_bytes) == 0) {
-        t->merged++;
+        if (t->merged++ == 0 && tool->hip.ending_made)
+            pthread_setspecific(tool->hip.ending, tool);
     } else {
         flush_queries(tool);
         append(tool, call);
@@ -120,12 +123,31 @@ static void add_query(struct rp_tool *tool, const struct rp_rec_call *call)
     t->query = *call;
 }
 
+static void come_to_rest(struct rp_tool *tool, const struct rp_hip_operation *operation,
+                         const struct rp_hip_trace_data *data)
+{
+    int saved_errno = errno;
+    void *stream = NULL;
+
+    if (!operation->resets)
+        memcpy(&stream, data->args, sizeof(stream));
+    if (!operation->resets && !stream)
+        return; /* refused: the null stream cannot be destroyed */
+    this_thread.asking = true;
+    rp_hip_quiet(tool, stream);
+    this_thread.asking = false;
+    errno = saved_errno;
+}
+
 static void enter(uint32_t operation, struct rp_hip_trace_data *data)
 {
     struct rp_tool *tool = &rp_the_tool;
+    const struct rp_hip_operation *known = &tool->hip.operations[operation];
 
-    if (tool->hip.operations[operation].kind != RP_HIP_QUERY)
+    if (known->kind != RP_HIP_QUERY)
         flush_queries(tool);
+    if (known->kind == RP_HIP_STREAM_DESTROY || known->resets)
+        come_to_rest(tool, known, data);
     data->user_data = this_thread.correlation_id;
     this_thread.correlation_id = data->correlation_id;
     data->enter_ns = rp_tool_now_ns(tool);
@@ -230,8 +252,17 @@ static void *hip_handle(void)
     return handle ? handle : RTLD_DEFAULT;
 }
 
+/* A thread that ends with its row of queries. */
+static void on_thread_end(void *tool)
+{
+    if (rp_tool_active(tool))
+        flush_queries(tool);
+}
+
 void rp_hip_init(struct rp_hip *hip)
 {
+    if (!hip->ending_made) /* the tool may be loaded again and again */
+        hip->ending_made = pthread_key_create(&hip->ending, on_thread_end) == 0;
     pthread_mutex_init(&hip->lock, NULL);
     hip->state = RP_HIP_ABSENT;
 }
@@ -239,9 +270,8 @@ void rp_hip_init(struct rp_hip *hip)
 void rp_hip_attach(struct rp_tool *tool)
 {
     struct rp_hip *hip = &tool->hip;
-    void (*enlist)(rp_hip_tracer tracer);
     const char *(*name_of)(uint32_t operation);
-    void *handle, *symbols[3];
+    void *handle, *symbols[5];
 
     if (__atomic_load_n(&hip->state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
         return;
@@ -250,14 +280,25 @@ void rp_hip_attach(struct rp_tool *tool)
     symbols[0] = dlsym(handle, "hipRegisterTracerCallback");
     symbols[1] = dlsym(handle, "hipApiName");
     symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
+    symbols[3] = dlsym(handle, "hipStreamSynchronize");
+    symbols[4] = dlsym(handle, "hipDeviceSynchronize");
     pthread_mutex_lock(&hip->lock);
     if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2]) {
-        memcpy(&enlist, &symbols[0], sizeof(enlist));
+        memcpy(&hip->enlist, &symbols[0], sizeof(hip->enlist));
         memcpy(&name_of, &symbols[1], sizeof(name_of));
         memcpy(&hip->get_version, &symbols[2], sizeof(hip->get_version));
+        memcpy(&hip->quiet.sync_stream, &symbols[3], sizeof(hip->quiet.sync_stream));
+        memcpy(&hip->quiet.sync_device, &symbols[4], sizeof(hip->quiet.sync_device));
         learn_operations(hip, name_of);
         __atomic_store_n(&hip->state, RP_HIP_UNCHECKED, __ATOMIC_RELEASE);
-        enlist(on_report);
+        hip->enlist(on_report);
     }
     pthread_mutex_unlock(&hip->lock);
+}
+
+void rp_hip_detach(struct rp_tool *tool)
+{
+    flush_queries(tool); /* exit() runs no destructors of its thread */
+    if (__atomic_load_n(&tool->hip.state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
+        tool->hip.enlist(NULL);
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool/hip_quiet.h"
+
 struct rp_tool;
 
 enum { RP_HIP_OPERATIONS = 1024 };
@@ -26,12 +28,17 @@ struct rp_hip_operation {
     uint32_t name_id;  /**< atomic: of the trace, 0 until it is first called */
     uint8_t arg_bytes; /**< 0 unless hip_calls.def lists it */
     uint8_t kind;      /**< enum rp_hip_kind */
+    bool resets;       /**< destroys all streams of the device */
 };
 
 struct rp_hip {
     uint32_t state; /**< atomic, enum rp_hip_state */
     pthread_mutex_t lock;
+    pthread_key_t ending; /**< of threads whose last query is still to be written */
+    bool ending_made;
     int (*get_version)(int *ret);
+    void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
+    struct rp_hip_quiet quiet;
     struct rp_hip_operation operations[RP_HIP_OPERATIONS];
 };
 
@@ -39,6 +46,9 @@ void rp_hip_init(struct rp_hip *hip);
 
 /** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
 void rp_hip_attach(struct rp_tool *tool);
+
+/** The end of the process has begun, on this thread: no more reports. */
+void rp_hip_detach(struct rp_tool *tool);
 
 /** Correlation id of the thread's HIP call, 0 when it is in none. */
 uint64_t rp_hip_current(void);

@@ -251,6 +251,7 @@ static void at_exit(void)
 {
     if (!rp_tool_active(&rp_the_tool))
         return;
+    rp_hip_detach(&rp_the_tool); /* streams that are left are destroyed by HIP behind our back */
     before_end(&rp_the_tool);
     rp_tool_log(&rp_the_tool, "exit");
 }

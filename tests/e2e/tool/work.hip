@@ -137,6 +137,37 @@ static void streams(void)
     }
 }
 
+// Streams destroyed while they are busy, one by one and with all of the device.
+static void destroy(void)
+{
+    for (int round = 0; round < 60; round++) {
+        hipStream_t stream[3];
+        hipEvent_t done;
+        float *a;
+
+        CHECK(hipMalloc((void **)&a, N * sizeof(float)));
+        CHECK(hipEventCreateWithFlags(&done, hipEventDisableTiming));
+        for (auto &s : stream)
+            CHECK(hipStreamCreate(&s));
+        for (int i = 0; i < 6; i++) {
+            scale<<<N / 256, 256, 0, stream[i % 3]>>>(a, 2.0f, N);
+            CHECK(hipEventRecord(done, stream[i % 3]));
+            CHECK(hipStreamWaitEvent(stream[(i + 1) % 3], done, 0));
+        }
+        if (round % 2)
+            CHECK(hipDeviceSynchronize());
+        if (round % 20 == 19) {
+            CHECK(hipDeviceReset());
+            continue;
+        }
+        for (auto &s : stream)
+            CHECK(hipStreamDestroy(s));
+        CHECK(hipEventDestroy(done));
+        CHECK(hipFree(a));
+    }
+    printf("destroyed\n");
+}
+
 static void threads(void)
 {
     const int count = 4;
@@ -245,6 +276,8 @@ int main(int argc, char **argv)
         events();
     else if (strcmp(what, "streams") == 0)
         streams();
+    else if (strcmp(what, "destroy") == 0)
+        destroy();
     else if (strcmp(what, "threads") == 0)
         threads();
     else if (strcmp(what, "copies") == 0)

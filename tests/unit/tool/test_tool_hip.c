@@ -194,6 +194,30 @@ static void polling_is_merged(void **state)
     rp_trace_file_close(file);
 }
 
+static void *ask_three_times(void *data)
+{
+    const uint64_t stream = 0x11;
+
+    (void)data;
+    for (int i = 0; i < 3; i++)
+        make_call(QUERY, &stream, sizeof(stream));
+    return NULL;
+}
+
+static void queries_of_a_thread_that_ends_are_written(void **state)
+{
+    struct rp_trace_file *file;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, ask_three_times, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_CALL), 2);
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.merged, 1);
+    rp_trace_file_close(file);
+}
+
 static void an_unknown_runtime_is_said(void **state)
 {
     const uint64_t args[3] = {0};
@@ -302,6 +326,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_are_recorded, load, tool_unload),
         cmocka_unit_test_setup_teardown(work_belongs_to_its_call, load, tool_unload),
         cmocka_unit_test_setup_teardown(polling_is_merged, load, tool_unload),
+        cmocka_unit_test_setup_teardown(queries_of_a_thread_that_ends_are_written, load,
+                                        tool_unload),
         cmocka_unit_test_setup_teardown(an_unknown_runtime_is_said, load, tool_unload),
         cmocka_unit_test_setup_teardown(other_reports_are_declined, load, tool_unload),
         cmocka_unit_test_setup_teardown(errno_is_kept, load, tool_unload),
