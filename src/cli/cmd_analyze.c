@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/one_run.h"
 #include "cli/results.h"
 #include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
@@ -253,13 +254,13 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     bool other = options->roofline || options->thread_trace;
     const char *lacking[3];
     size_t lacking_count = 0;
-    int rc = 0;
+    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
 
     for_dag.ret_inferred_share = ret_inferred;
     for_dag.ret_dag = &dag;
     if (in->store_count == 0)
         lacking[lacking_count++] = "dag.json";
-    if (in->store_count && (!other || options->folder || options->gated))
+    if (rc == 0 && in->store_count && (!other || options->folder || options->gated))
         rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
         rc = rp_inputs_read_counters(in, options->roofline, err);
