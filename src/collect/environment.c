@@ -333,7 +333,7 @@ static int check_inherited(struct rp_err *err)
         const char *name;
         long most;
     } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256}, {"ROCM_PERF_DEVICE_GPUS", 8}};
-    const char *target = getenv("ROCM_PERF_DEVICE");
+    const char *target = getenv("ROCM_PERF_DEVICE"), *jit = getenv("ROCM_PERF_DEVICE_JIT");
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *text = getenv(numbers[i].name);
@@ -344,6 +344,8 @@ static int check_inherited(struct rp_err *err)
             return rp_fail(err, RP_USAGE, "%s=%s: use a whole number from 1 to %ld, or unset it",
                            numbers[i].name, text, numbers[i].most);
     }
+    if (jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
+        return rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
     if (target && strcmp(target, "off") == 0)
         return rp_fail(err, RP_USAGE,
                        "ROCM_PERF_DEVICE=off: the software device is switched off; unset the "

@@ -54,9 +54,10 @@ static unsigned gpu_count_of(const char *text)
     return is ? (unsigned)(text[0] - '0') : 0;
 }
 
-/** Once a process, when the device is made: wrong numbers are left out of account. */
-static void tell_wrong_numbers(void)
+/** Once a process, when the device is made: wrong values are left out of account. */
+static void tell_wrong_values(void)
 {
+    const char *jit = getenv("ROCM_PERF_DEVICE_JIT");
     const char *threads = getenv("ROCM_PERF_DEVICE_THREADS");
     const char *gpus = getenv("ROCM_PERF_DEVICE_GPUS");
     if (threads && *threads && rp_exec_threads_of(threads) == 0)
@@ -69,6 +70,11 @@ static void tell_wrong_numbers(void)
                 "rocm-perf-device: ROCM_PERF_DEVICE_GPUS=%s is not a whole number from 1 to %u: "
                 "there is one GPU\n",
                 gpus, RP_GPU_LIMIT);
+    if (jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_JIT=%s is neither on nor off: hot code is "
+                "translated\n",
+                jit);
 }
 
 unsigned rp_device_gpu_count(void)
@@ -274,7 +280,7 @@ static int device_make(struct rp_device **ret_device)
                                     __ATOMIC_ACQUIRE)) {
         *ret_device = fresh;
         atexit(settle_at_exit);
-        tell_wrong_numbers();
+        tell_wrong_values();
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }

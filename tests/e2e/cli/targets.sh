@@ -60,9 +60,10 @@ rocm-perf run --device software ./what_gpu >out 2>err || got=$?
 says err 'what_gpu has device code for gfx90a only, but the software MI300X is gfx942'
 # Wrong numbers without the command line, too: they are left out of account.
 expect 0 env LD_PRELOAD="$BUILD/lib/librocm-perf-device.so" ROCM_PERF_DEVICE=gfx90a \
-    ROCM_PERF_DEVICE_THREADS=2x ROCM_PERF_DEVICE_GPUS=9 ./what_gpu
+    ROCM_PERF_DEVICE_THREADS=2x ROCM_PERF_DEVICE_GPUS=9 ROCM_PERF_DEVICE_JIT=0 ./what_gpu
 says err 'ROCM_PERF_DEVICE_THREADS=2x is not a whole number from 1 to 256: using all processors'
 says err 'ROCM_PERF_DEVICE_GPUS=9 is not a whole number from 1 to 8: there is one GPU'
+says err 'ROCM_PERF_DEVICE_JIT=0 is neither on nor off: hot code is translated'
 # The variable without the command line: a wrong word is told, and there is no device.
 got=0
 env LD_PRELOAD="$BUILD/lib/librocm-perf-device.so" ROCM_PERF_DEVICE=voodoo2 ./what_gpu >out 2>err || got=$?
