@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/profile_session.h"
+#include "collect/kernel_filter.h"
 #include "rocm-perf/report.h"
 
 enum { DEFAULT_RUNS = 3, MAX_RUNS = 1000 };
@@ -149,6 +150,10 @@ static int take_thread_option(size_t at, struct rp_profile_options *options, str
         rc = parse_number(option, optarg, err);
     else if (!*optarg)
         rc = rp_fail(err, RP_USAGE, "--%s needs a value", option->name);
+    else if (option->offset == offsetof(struct rp_profile_options, threads.kernels))
+        rc = rp_kernel_regex_check(optarg, err);
+    else if (option->offset == offsetof(struct rp_profile_options, threads.iterations))
+        rc = rp_kernel_ranges_check(optarg, err);
     if (rc == 0)
         memcpy((char *)options + option->offset, &optarg, sizeof optarg);
     return rc;
