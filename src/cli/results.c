@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "collect/result_commit.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/counters.h"
@@ -191,7 +192,10 @@ static int open_waves_of(const char *folder, struct rp_inputs *in, struct rp_err
 static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     size_t before = in->store_count;
-    int rc = open_traces_in(path, FOLDER_DEPTH, in, err);
+    int rc = rp_result_settle(path, err);
+
+    if (rc == 0)
+        rc = open_traces_in(path, FOLDER_DEPTH, in, err);
 
     if (rc < 0)
         return rc;

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/result_commit.h"
 
 #define PARTIAL_PREFIX ".partial-"
 
@@ -40,8 +41,7 @@ static const struct folder *find_folder(const char *name)
     return NULL;
 }
 
-/* Names that a result may consist of: nothing else in the folder is ever touched. */
-static bool is_result_name(const char *name)
+bool rp_result_has_name(const char *name)
 {
     static const char *const files[] = {"profile.json",  "dag.json",          "roofline.json",
                                         "analysis.json", "thread_trace.json", "tracer.log"};
@@ -95,7 +95,7 @@ static void find_foreign(const char *dir, const char *name, void *ctx)
     struct search search = {.folder = find_folder(name), .ret = ctx};
     rp_autofree char *path = rp_path_join(dir, name);
 
-    if (*search.ret || !path || !is_result_name(name))
+    if (*search.ret || !path || !rp_result_has_name(name))
         return;
     if ((search.folder != NULL) != rp_path_is_dir(path))
         *search.ret = strdup(path);
@@ -138,7 +138,9 @@ int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_er
 
     if (rc < 0)
         return rc;
-    rc = check_foreign(path, err);
+    rc = rp_result_settle(path, err);
+    if (rc == 0)
+        rc = check_foreign(path, err);
     if (rc < 0)
         return rc;
     dir.path = strdup(path);
@@ -158,14 +160,7 @@ int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_er
     return 0;
 }
 
-struct name_list {
-    char **names;
-    size_t count;
-    bool failed;
-};
-
 struct move {
-    const struct rp_result_dir *dir;
     const char *target;
     int errno_value; /**< of the first move that failed */
     char failed[256];
@@ -177,82 +172,23 @@ static void move_in(const char *from_dir, const char *name, void *ctx)
     rp_autofree char *from = rp_path_join(from_dir, name);
     rp_autofree char *to = rp_path_join(move->target, name);
 
-    if (!from || !to || !is_result_name(name))
+    if (!from || !to || !rp_result_has_name(name))
         return;
-    if (rp_path_is_dir(to))
-        rp_remove_tree(to); /* rename does not replace a folder that is not empty */
     if (rename(from, to) != 0 && !move->errno_value) {
         move->errno_value = errno;
         snprintf(move->failed, sizeof move->failed, "%s", to);
     }
 }
 
-/* Removes what is left of the result before: a file that the new one lacks would be taken for a
- * part of it. */
-static void remove_if_superseded(const char *dir, const char *name, void *ctx)
-{
-    const struct name_list *fresh = ctx;
-    rp_autofree char *path = rp_path_join(dir, name);
-
-    for (size_t i = 0; i < fresh->count; i++)
-        if (strcmp(fresh->names[i], name) == 0)
-            return;
-    if (path && is_result_name(name))
-        rp_remove_tree(path);
-}
-
-static void note_name(const char *dir, const char *name, void *ctx)
-{
-    struct name_list *list = ctx;
-    char **grown = reallocarray(list->names, list->count + 1, sizeof *grown);
-    char *copy = strdup(name);
-
-    (void)dir;
-    if (grown)
-        list->names = grown;
-    list->failed |= !grown || !copy;
-    if (grown && copy)
-        list->names[list->count++] = copy;
-    else
-        free(copy);
-}
-
-static void free_names(struct name_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->names[i]);
-    free(list->names);
-}
-
-static void move_names(const struct name_list *fresh, bool last, const struct rp_result_dir *dir,
-                       struct move *move)
-{
-    for (size_t i = 0; i < fresh->count; i++)
-        if ((strcmp(fresh->names[i], "profile.json") == 0) == last)
-            move_in(dir->partial, fresh->names[i], move);
-}
-
 int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
 {
-    rp_cleanup(free_names) struct name_list fresh = {0};
-    struct move move = {.dir = dir, .target = dir->path};
-
-    each_entry(dir->partial, note_name, &fresh);
-    if (fresh.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    /* profile.json last: it names the traces, and is what a reader looks at first. */
-    move_names(&fresh, false, dir, &move);
-    move_names(&fresh, true, dir, &move);
-    if (move.errno_value)
-        return rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value, "cannot write %s", move.failed);
-    each_entry(dir->path, remove_if_superseded, &fresh);
-    return 0;
+    return rp_result_commit(dir->path, dir->partial, err);
 }
 
 int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
 {
     rp_autofree char *failed = rp_path_join(dir->path, "failed");
-    struct move move = {.dir = dir, .target = failed};
+    struct move move = {.target = failed};
     int rc;
 
     if (!failed)
@@ -262,7 +198,10 @@ int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
     if (rc < 0)
         return rc;
     each_entry(dir->partial, move_in, &move);
-    return 0;
+    return move.errno_value
+               ? rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value,
+                               "cannot keep what the failed run recorded as %s", move.failed)
+               : 0;
 }
 
 void rp_result_dir_close(struct rp_result_dir *dir)

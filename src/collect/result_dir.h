@@ -10,6 +10,7 @@
  *     DIR/thread-trace/att-threads/   a run whose waves were traced
  *     DIR/failed/                  what was recorded of a run that failed
  *     DIR/.partial-<pid>/          work in progress; an abandoned one is removed by the next run
+ *     DIR/.rocm-perf-...           a commit in progress (result_commit.h)
  */
 #ifndef RP_COLLECT_RESULT_DIR_H
 #define RP_COLLECT_RESULT_DIR_H
@@ -25,11 +26,14 @@ struct rp_result_dir {
     bool fresh;    /**< DIR was not there before: it goes again if nothing is kept in it */
 };
 
-/** Creates the folders. @return 0 or RP_ENVIRONMENT (not writable; something in it has one of the
- *  names above and is not of our making) */
+/** May a result consist of a file or folder of this name? Nothing else is ever touched. */
+bool rp_result_has_name(const char *name);
+
+/** Creates the folders; finishes the commit of a run that was killed. @return 0 or RP_ENVIRONMENT
+ * (not writable; something in it has one of the names above and is not of our making) */
 int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_err *err);
 
-/** Moves the new result into place and removes the one before. */
+/** Moves the new result into place and removes the one before; see rp_result_commit. */
 int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err);
 
 /** Moves what there is to DIR/failed/, leaving the result before untouched. */

@@ -1,0 +1,367 @@
+/**
+ * @file test_result_commit.c
+ * @brief A commit that is killed at any of its system calls, or any of whose calls fails, loses
+ *        neither the result before nor the new one, and mixes nothing.
+ */
+#include "unit/cmocka_all.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/result_commit.h"
+#include "collect/result_dir.h"
+
+/* What the result before and the new one consist of. Each file says whose it is. */
+static const char *const old_files[] = {"profile.json", "trace_results.db",
+                                        "repeats/run-2_results.db", "dag.json",
+                                        "counters/pass-1_results.db"};
+static const char *const new_files[] = {"profile.json", "trace_results.db", "trace_2_results.db",
+                                        "repeats/run-2_results.db", "roofline.json"};
+
+enum { OLD_FILES = sizeof old_files / sizeof *old_files };
+enum { NEW_FILES = sizeof new_files / sizeof *new_files };
+
+struct scene {
+    char dir[64];
+};
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    rp_autofree char *path = rp_path_join(dir, name);
+    char *slash = strrchr(path, '/');
+    FILE *file;
+
+    *slash = '\0';
+    mkdir(path, 0777);
+    *slash = '/';
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool says(const char *dir, const char *name, const char *text)
+{
+    rp_autofree char *path = rp_path_join(dir, name);
+    rp_autofree char *found = rp_read_text(path, 100);
+
+    return found && strcmp(found, text) == 0;
+}
+
+static bool is_there(const char *dir, const char *name)
+{
+    rp_autofree char *path = rp_path_join(dir, name);
+
+    return rp_path_exists(path);
+}
+
+static void set_scene(struct scene *scene)
+{
+    /* Hundreds of commits that sync their folders: in memory where there is such a place. */
+    strcpy(scene->dir, "/dev/shm/rp-test-XXXXXX");
+    if (!mkdtemp(scene->dir)) {
+        strcpy(scene->dir, "/tmp/rp-test-XXXXXX");
+        assert_non_null(mkdtemp(scene->dir));
+    }
+    for (size_t i = 0; i < OLD_FILES; i++)
+        put(scene->dir, old_files[i], "old");
+    put(scene->dir, "notes.txt", "mine");
+    put(scene->dir, "partial", "");
+    {
+        rp_autofree char *partial = rp_path_join(scene->dir, "partial");
+        assert_int_equal(unlink(partial), 0);
+        assert_int_equal(mkdir(partial, 0777), 0);
+        for (size_t i = 0; i < NEW_FILES; i++)
+            put(partial, new_files[i], "new");
+    }
+}
+
+static bool is_whole(const char *dir, const char *const *files, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!says(dir, files[i], text))
+            return false;
+    return true;
+}
+
+/* Exactly the one result or the other; 'o' or 'n'. */
+static char whose(const struct scene *scene)
+{
+    if (is_whole(scene->dir, old_files, OLD_FILES, "old") &&
+        !is_there(scene->dir, "trace_2_results.db") && !is_there(scene->dir, "roofline.json"))
+        return 'o';
+    if (is_whole(scene->dir, new_files, NEW_FILES, "new") && !is_there(scene->dir, "dag.json") &&
+        !is_there(scene->dir, "counters"))
+        return 'n';
+    return '?';
+}
+
+static bool is_tidy(const struct scene *scene)
+{
+    return !is_there(scene->dir, ".rocm-perf-complete") &&
+           !is_there(scene->dir, ".rocm-perf-moving") && !is_there(scene->dir, ".rocm-perf-former");
+}
+
+/* --- a child under control ----------------------------------------------------------------- */
+
+enum { NO_MISHAP, KILL, FAIL };
+
+struct mishap {
+    int kind;
+    unsigned long at; /**< the system call that it happens at, from 1 */
+};
+
+/* Calls that can fail for reasons of the file system. */
+static bool may_fail(long long call)
+{
+    static const long long calls[] = {SYS_rename,     SYS_renameat, SYS_renameat2, SYS_mkdir,
+                                      SYS_mkdirat,    SYS_openat,   SYS_open,      SYS_getdents64,
+                                      SYS_newfstatat, SYS_stat,     SYS_unlink,    SYS_unlinkat,
+                                      SYS_rmdir,      SYS_fsync,    SYS_flock};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+/* The call does not happen and says EIO. */
+static void fail_call(pid_t child)
+{
+    struct user_regs_struct regs;
+    int status;
+
+    assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+    regs.orig_rax = (unsigned long long)-1;
+    assert_int_equal(ptrace(PTRACE_SETREGS, child, NULL, &regs), 0);
+    assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSTOPPED(status));
+    assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+    regs.rax = (unsigned long long)-EIO;
+    assert_int_equal(ptrace(PTRACE_SETREGS, child, NULL, &regs), 0);
+}
+
+static bool matters(pid_t child, const struct mishap *mishap)
+{
+    struct user_regs_struct regs;
+
+    assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+    return mishap->kind != FAIL || may_fail((long long)regs.orig_rax);
+}
+
+/* Lets the child run; @return its wait status. ret_calls: how many calls there were to disturb. */
+static int supervise(pid_t child, struct mishap mishap, unsigned long *ret_calls)
+{
+    unsigned long calls = 0;
+    bool entering = true;
+    int status;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSTOPPED(status));
+    for (;;) {
+        assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFSTOPPED(status))
+            break;
+        if (entering && matters(child, &mishap) && ++calls == mishap.at) {
+            if (mishap.kind == KILL) { /* before the call */
+                kill(child, SIGKILL);
+                assert_int_equal(waitpid(child, &status, 0), child);
+                break;
+            }
+            if (mishap.kind == FAIL) {
+                fail_call(child);
+                continue; /* that was the exit of the call */
+            }
+        }
+        entering = !entering;
+    }
+    *ret_calls = calls;
+    return status;
+}
+
+static int commit(const struct scene *scene)
+{
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *partial = rp_path_join(scene->dir, "partial");
+
+    return rp_result_commit(scene->dir, partial, &err);
+}
+
+static int settle(const struct scene *scene)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    return rp_result_settle(scene->dir, &err);
+}
+
+/* 0: it returned 0; 1: it returned a failure; -1: it was killed. */
+static int disturbed(const struct scene *scene, int (*act)(const struct scene *),
+                     struct mishap mishap, unsigned long *ret_calls)
+{
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        raise(SIGSTOP);
+        _exit(act(scene) < 0);
+    }
+    status = supervise(child, mishap, ret_calls);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+static void undisturbed(void **state)
+{
+    struct scene scene;
+    unsigned long calls;
+
+    (void)state;
+    set_scene(&scene);
+    assert_int_equal(whose(&scene), 'o');
+    assert_int_equal(disturbed(&scene, commit, (struct mishap){NO_MISHAP, 0}, &calls), 0);
+    assert_true(calls > 20);
+    assert_int_equal(whose(&scene), 'n');
+    assert_true(is_tidy(&scene));
+    assert_false(is_there(scene.dir, "partial"));
+    assert_true(says(scene.dir, "notes.txt", "mine"));
+    rp_remove_tree(scene.dir);
+}
+
+/* Killed before the new result is complete: as if nothing had been. After it: the next run, or
+ * whoever looks, finds the new one. */
+static void killed_at_every_call(void **state)
+{
+    bool committed = false;
+    unsigned kills = 0;
+
+    (void)state;
+    for (unsigned long at = 1;; at++) {
+        struct scene scene;
+        unsigned long calls;
+        int end;
+
+        set_scene(&scene);
+        end = disturbed(&scene, commit, (struct mishap){KILL, at}, &calls);
+        assert_true(says(scene.dir, "profile.json", "old") ||
+                    says(scene.dir, "profile.json", "new"));
+        assert_int_equal(settle(&scene), 0);
+        assert_int_not_equal(whose(&scene), '?');
+        assert_true(is_tidy(&scene));
+        assert_true(says(scene.dir, "notes.txt", "mine"));
+        assert_true(!committed || whose(&scene) == 'n');
+        committed = whose(&scene) == 'n';
+        rp_remove_tree(scene.dir);
+        if (end == 0)
+            break;
+        kills++;
+    }
+    assert_true(committed);
+    assert_true(kills > 20);
+}
+
+/* The repair may be killed, too, and more than once. */
+static void killed_while_it_is_finished(void **state)
+{
+    (void)state;
+    for (unsigned long first = 12; first < 60; first += 9) {
+        for (unsigned long at = 1;; at++) {
+            struct scene scene;
+            unsigned long calls;
+            int end;
+            char before;
+
+            set_scene(&scene);
+            disturbed(&scene, commit, (struct mishap){KILL, first}, &calls);
+            before = is_tidy(&scene) ? whose(&scene) : 'n';
+            end = disturbed(&scene, settle, (struct mishap){KILL, at}, &calls);
+            assert_true(is_there(scene.dir, "profile.json"));
+            disturbed(&scene, settle, (struct mishap){KILL, at / 2 + 1}, &calls);
+            assert_int_equal(settle(&scene), 0);
+            assert_int_equal(whose(&scene), before);
+            assert_true(is_tidy(&scene));
+            rp_remove_tree(scene.dir);
+            if (end == 0)
+                break;
+        }
+    }
+}
+
+/* Any call may fail: then it says so with the result before in place, or the new one is. */
+static void every_call_fails_once(void **state)
+{
+    unsigned refused = 0;
+
+    (void)state;
+    for (unsigned long at = 1;; at++) {
+        struct scene scene;
+        unsigned long calls;
+        int end;
+
+        set_scene(&scene);
+        end = disturbed(&scene, commit, (struct mishap){FAIL, at}, &calls);
+        assert_true(end == 0 || end == 1);
+        assert_true(is_there(scene.dir, "profile.json"));
+        if (end == 0)
+            assert_int_equal(whose(&scene), 'n');
+        else if (is_tidy(&scene))
+            assert_int_equal(whose(&scene), 'o');
+        assert_int_equal(settle(&scene), 0);
+        assert_int_not_equal(whose(&scene), '?');
+        assert_true(is_tidy(&scene));
+        rp_remove_tree(scene.dir);
+        refused += end == 1;
+        if (calls < at)
+            break;
+    }
+    assert_true(refused > 8);
+}
+
+static void the_next_run_finishes(void **state)
+{
+    struct scene scene;
+    struct rp_result_dir dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    set_scene(&scene);
+    {
+        rp_autofree char *partial = rp_path_join(scene.dir, "partial");
+        rp_autofree char *complete = rp_path_join(scene.dir, ".rocm-perf-complete");
+        assert_int_equal(rename(partial, complete), 0);
+    }
+    assert_int_equal(rp_result_dir_open(scene.dir, &dir, &err), 0);
+    assert_int_equal(whose(&scene), 'n');
+    rp_result_dir_close(&dir);
+    assert_int_equal(whose(&scene), 'n');
+    rp_remove_tree(scene.dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(undisturbed),
+        cmocka_unit_test(killed_at_every_call),
+        cmocka_unit_test(killed_while_it_is_finished),
+        cmocka_unit_test(every_call_fails_once),
+        cmocka_unit_test(the_next_run_finishes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
