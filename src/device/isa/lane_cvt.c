@@ -121,9 +121,10 @@ static inline uint64_t rp_pair(float lo, float hi)
 static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
 {
     const int finite = (bits & 0x7fffffffu) < 0x7f800000u;
-    const uint32_t large = (mode >> 23 & 1) && finite ? 0x7fu : 0xffffu;
-    const uint32_t mag = finite && r <= 0x7fu ? r : large;
-    return mag > 0x7fu ? 0x80u : mag == 0 ? 0 : mag | (bits >> 24 & 0x80u);
+    const uint32_t large = rp_sel32((mode >> 23 & 1) & finite, 0x7fu, 0xffffu);
+    const uint32_t mag = rp_sel32(finite & (r <= 0x7fu), r, large);
+    const uint32_t value = rp_sel32(mag == 0, 0, mag | (bits >> 24 & 0x80u));
+    return rp_sel32(mag > 0x7fu, 0x80u, value);
 }
 
 static inline uint32_t rp_fnuz_of_f32(uint32_t bits, unsigned mant_bits, uint32_t bias,

@@ -19,7 +19,7 @@ static inline uint32_t rp_small_nearest(uint32_t x, unsigned mant_bits, uint32_t
     /* f32 numbers near this one are as far apart as the denormals: adding it rounds to them. */
     const uint32_t grid = (128 - bias - mant_bits + 23) << 23;
     const uint32_t denormal = rp_bits_f32(rp_f32_of(x) + rp_f32_of(grid)) - grid;
-    return x < (128 - bias) << 23 ? denormal : normal;
+    return rp_sel32(x < (128 - bias) << 23, denormal, normal);
 }
 
 /* Stochastic: the dropped bits plus as many random bits from the top of S1, then cut off. The

@@ -113,19 +113,71 @@ static const uint32_t *apply_dpp(const struct rp_insn *in, const uint32_t *src, 
     return out->row[0];
 }
 
+/* ---- parts of registers ---- */
+
+/* Bytes 0 to 3 and halves 0 and 1 are SDWA's selections 0 to 5; 6 is all of the register. */
+struct part {
+    unsigned width, shift;
+};
+
+static struct part selected_part(unsigned sel)
+{
+    if (sel < 4)
+        return (struct part){8, 8 * sel};
+    return sel < 6 ? (struct part){16, 16 * (sel - 4)} : (struct part){32, 0};
+}
+
+__attribute__((target("avx512f"))) static void
+shift_avx512(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, bool sext)
+{
+    const __m128i l = _mm_cvtsi32_si128((int)left), r = _mm_cvtsi32_si128((int)right);
+    for (unsigned i = 0; i < RP_LANES; i += 16) {
+        const __m512i v = _mm512_sll_epi32(_mm512_loadu_si512(src + i), l);
+        _mm512_storeu_si512(dst + i, sext ? _mm512_sra_epi32(v, r) : _mm512_srl_epi32(v, r));
+    }
+}
+
+/* dst[lane] = src[lane] << left >> right, the latter with copies of the sign if @p sext. */
+static void shift_row(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, bool sext)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        shift_avx512(dst, src, left, right, sext);
+        return;
+    }
+    const __m128i l = _mm_cvtsi32_si128((int)left), r = _mm_cvtsi32_si128((int)right);
+    for (unsigned i = 0; i < RP_LANES; i += 4) {
+        const __m128i v = _mm_sll_epi32(_mm_loadu_si128((const __m128i *)(src + i)), l);
+        _mm_storeu_si128((__m128i *)(dst + i), sext ? _mm_sra_epi32(v, r) : _mm_srl_epi32(v, r));
+    }
+}
+
+__attribute__((target("avx512f"))) static void merge_avx512(uint32_t *dst, const uint32_t *src,
+                                                            uint32_t mask, uint32_t flip)
+{
+    const __m512i m = _mm512_set1_epi32((int)mask), x = _mm512_set1_epi32((int)flip);
+    for (unsigned i = 0; i < RP_LANES; i += 16) {
+        const __m512i v = _mm512_and_si512(_mm512_loadu_si512(src + i), m);
+        const __m512i both = _mm512_or_si512(_mm512_loadu_si512(dst + i), v);
+        _mm512_storeu_si512(dst + i, _mm512_xor_si512(both, x));
+    }
+}
+
+/* dst[lane] = (dst[lane] | (src[lane] & mask)) ^ flip */
+static void merge_rows(uint32_t *dst, const uint32_t *src, uint32_t mask, uint32_t flip)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        merge_avx512(dst, src, mask, flip);
+        return;
+    }
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        dst[lane] = (dst[lane] | (src[lane] & mask)) ^ flip;
+}
+
 /* ---- sources ---- */
 
-static uint32_t sdwa_part(uint32_t v, unsigned sel, bool sext)
+static void take_part(uint32_t *dst, const uint32_t *src, struct part part, bool sext)
 {
-    if (sel < 4) {
-        v = v >> (8 * sel) & 0xff;
-        return sext ? (uint32_t)(int32_t)(int8_t)v : v;
-    }
-    if (sel < 6) {
-        v = v >> (16 * (sel - 4)) & 0xffff;
-        return sext ? (uint32_t)(int32_t)(int16_t)v : v;
-    }
-    return v;
+    shift_row(dst, src, 32 - part.width - part.shift, 32 - part.width, sext);
 }
 
 /* The sign bit of a type: which row, which bit. */
@@ -161,12 +213,10 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
             rp_row_mask(out->row[0], src, ~0u, flip);
             return out->row[0];
         }
-        for (unsigned lane = 0; lane < RP_LANES; lane++) {
-            const uint32_t v = src[lane];
-            const uint32_t lo = v >> (lo_sel ? 16 : 0) & 0xffff;
-            const uint32_t hi = v >> (hi_sel ? 16 : 0) & 0xffff;
-            out->row[0][lane] = (lo | hi << 16) ^ flip;
-        }
+        struct rp_rows high;
+        shift_row(high.row[0], src, hi_sel ? 0 : 16, 0, false);
+        shift_row(out->row[0], src, lo_sel ? 0 : 16, 16, false);
+        merge_rows(out->row[0], high.row[0], 0xffff0000u, flip);
         return out->row[0];
     }
     if (type != RP_T_F32 || !neg_lo)
@@ -185,10 +235,10 @@ static const uint32_t *modified_source(const struct rp_insn *in, unsigned i, con
     const bool neg = in->neg >> i & 1, abs = in->abs >> i & 1;
     if (!sdwa && !half && !neg && !abs)
         return src;
-    for (unsigned lane = 0; lane < RP_LANES && sdwa; lane++)
-        out->row[0][lane] = sdwa_part(src[lane], in->src_sel[i], in->sdwa_sext >> i & 1);
-    for (unsigned lane = 0; lane < RP_LANES && half; lane++)
-        out->row[0][lane] = src[lane] >> 16;
+    if (sdwa)
+        take_part(out->row[0], src, selected_part(in->src_sel[i]), in->sdwa_sext >> i & 1);
+    else if (half)
+        shift_row(out->row[0], src, 0, 16, false);
     if (sdwa || half)
         src = out->row[0];
     unsigned sign_row;
@@ -298,18 +348,16 @@ static void clamp_result(unsigned type, bool dx10, struct rp_rows *r)
     }
 }
 
-/* @p v into the selected part of a register that holds @p old. */
-static uint32_t sdwa_place(uint32_t v, uint32_t old, unsigned sel, unsigned unused)
+/*
+ * @p row into the selected part of registers that hold @p old. What is outside of the part: 2
+ * preserves it, 1 extends the sign above it and clears below, 0 clears.
+ */
+static void put_part(uint32_t *row, const uint32_t *old, struct part part, unsigned unused)
 {
-    if (sel > 5)
-        return v;
-    const unsigned width = sel < 4 ? 8 : 16, shift = sel < 4 ? 8 * sel : 16 * (sel - 4);
-    const uint32_t mask = ((1u << width) - 1) << shift, part = v << shift & mask;
-    if (unused == 2) /* preserve */
-        return (old & ~mask) | part;
-    if (unused == 1 && shift + width < 32) /* sign-extend above, zero below */
-        return (uint32_t)((int32_t)(part << (32 - width - shift)) >> (32 - width - shift));
-    return part;
+    const unsigned left = 32 - part.width, right = left - part.shift;
+    shift_row(row, row, left, right, unused == 1);
+    if (unused == 2 && part.width < 32)
+        merge_rows(row, old, ~(~0u >> left << part.shift), 0);
 }
 
 /* Where a value narrower than a register goes in it. */
@@ -323,8 +371,7 @@ static void place_result(const struct rp_insn *in, const uint32_t *old, struct r
         sel = byte ? in->op_sel >> 2 & 3u : 4u + (in->op_sel >> 3 & 1u);
         unused = 2;
     }
-    for (unsigned lane = 0; lane < RP_LANES; lane++)
-        r->row[0][lane] = sdwa_place(r->row[0][lane], old[lane], sel, unused);
+    put_part(r->row[0], old, selected_part(sel), unused);
 }
 
 /* d.lo is a half of src0, d.hi a half of src1; op_sel bit i names the half. */
