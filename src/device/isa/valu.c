@@ -225,6 +225,11 @@ static bool only_packed_f32(const struct rp_insn *in)
     return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF32 && !(in->flags & RP_IF_DSTMOD);
 }
 
+static bool only_packed_f16(const struct rp_insn *in)
+{
+    return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF16 && !(in->flags & RP_IF_DSTMOD);
+}
+
 /* For the fast handlers, which have no other use for it. */
 static void note_row(struct rp_opnd *o)
 {
@@ -245,7 +250,7 @@ static void choose_fast_way(struct rp_insn *in)
         fast = rp_valu_fast_find(in, false);
     else if (only_packed_f32(in))
         fast = rp_valu_fast_find(in, in->neg || in->abs);
-    else if (only_signs(in))
+    else if (only_packed_f16(in) || only_signs(in))
         fast = rp_valu_fast_find(in, true);
     if (!fast)
         return;

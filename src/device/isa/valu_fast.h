@@ -14,7 +14,7 @@
 
 /**
  * Handler for an instruction without modifiers but op_sel of packed f32, and, if @p signs, neg and
- * abs of f32. Only to be called on a CPU of lane level v4.
+ * abs of f32, or op_sel and neg of packed f16. Only to be called on a CPU of lane level v4.
  * @return NULL when there is none for this opcode and these operands
  */
 rp_insn_fn *rp_valu_fast_find(const struct rp_insn *in, bool signs);

@@ -98,8 +98,20 @@ ALWAYS __m512i both(__m512i a, __m512i b)
     return _mm512_or_si512(a, _mm512_slli_epi32(b, 16));
 }
 
+/* Source @p i, loaded, as f32 for the low (@p high false) or high result. @p modified: op_sel and
+ * op_sel_hi name the half, neg_lo and neg_hi (in->abs) change its sign. */
+ALWAYS struct quad half_source(const struct rp_insn *in, unsigned i, struct quad v, bool high,
+                               bool modified)
+{
+    if (!modified)
+        return widened_quad(v, high);
+    const bool from = (high ? in->op_sel_hi : in->op_sel) >> i & 1;
+    v = from ? widened_quad(v, true) : widened_quad(v, false);
+    return sign(v, (high ? in->abs : in->neg) >> i & 1, false);
+}
+
 ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
-                  bool two, arith_fn *f)
+                  bool modified, bool two, arith_fn *f)
 {
     if (goes_long_way(w, in))
         return rp_valu(w, in);
@@ -108,8 +120,9 @@ ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
     const struct quad z = n > 2 ? source(w, in, 2, scalars, false) : x;
     struct quad r;
     {
-        const struct quad a = widened_quad(x, false), b = widened_quad(y, false);
-        const struct quad c = n > 2 ? widened_quad(z, false) : a;
+        const struct quad a = half_source(in, 0, x, false, modified);
+        const struct quad b = half_source(in, 1, y, false, modified);
+        const struct quad c = n > 2 ? half_source(in, 2, z, false, modified) : a;
         EACH(r, f, a, b, c);
     }
     if (__builtin_expect(any_nan(r), 0))
@@ -117,8 +130,9 @@ ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
     r = narrowed_quad(r);
     if (two) {
         struct quad h;
-        const struct quad a = widened_quad(x, true), b = widened_quad(y, true);
-        const struct quad c = n > 2 ? widened_quad(z, true) : a;
+        const struct quad a = half_source(in, 0, x, true, modified);
+        const struct quad b = half_source(in, 1, y, true, modified);
+        const struct quad c = n > 2 ? half_source(in, 2, z, true, modified) : a;
         EACH(h, f, a, b, c);
         if (__builtin_expect(any_nan(h), 0))
             return rp_valu(w, in);
@@ -343,7 +357,7 @@ ALWAYS int widen(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, 
 /* ---- one handler per opcode, kinds of sources and signs ---- */
 
 #define HALVES(name, scalars, signs, n, two, f)                                                    \
-    HANDLER(name, scalars, signs, halves(w, in, n, scalars, two, f))
+    HANDLER(name, scalars, signs, halves(w, in, n, scalars, signs, two, f))
 #define PAIRS(name, scalars, signs, n, shift)                                                      \
     HANDLER(name, scalars, signs, pairs(w, in, n, scalars, signs, shift, do_##name))
 #define COMPARE2(name, scalars, signs, _)                                                          \
@@ -352,7 +366,8 @@ ALWAYS int widen(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, 
     HANDLER(name, scalars, signs, widen(w, in, scalars, do_##name))
 
 #define RP_FAST_H(n, name, f) KINDS_##n(HALVES, name, 0, n, false, f)
-#define RP_FAST_P(n, name, f) KINDS_##n(HALVES, name, 0, n, true, f)
+#define RP_FAST_P(n, name, f)                                                                      \
+    KINDS_##n(HALVES, name, 0, n, true, f) KINDS_##n(HALVES, name, 1, n, true, f)
 #define RP_FAST_D(n, name, ...)                                                                    \
     KINDS_##n(PAIRS, name, 0, n, false) KINDS_##n(PAIRS, name, 1, n, false)
 #define RP_FAST_L(name, ...)  KINDS_2(PAIRS, name, 0, 2, true)
@@ -363,7 +378,7 @@ ALWAYS int widen(struct rp_wave *w, const struct rp_insn *in, unsigned scalars, 
 
 static const struct rp_fast_row rows[] = {
 #define RP_FAST_H(n, name, f)   PLAIN_ROW(n, name)
-#define RP_FAST_P(n, name, f)   PLAIN_ROW(n, name)
+#define RP_FAST_P(n, name, f)   SIGNS_ROW(n, name)
 #define RP_FAST_D(n, name, ...) SIGNS_ROW(n, name)
 #define RP_FAST_L(name, ...)    PLAIN_ROW(2, name)
 #define RP_FAST_CW(name, ...)   PLAIN_ROW(2, name)

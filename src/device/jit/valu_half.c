@@ -28,13 +28,25 @@ WRITER(from_f16)
     return true;
 }
 
+/* The f16 of source @p i for the low or high result. */
+static struct rp_src half_source(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                                 bool high)
+{
+    if (!(in->flags & RP_IF_SRCMOD))
+        return rp_src_half(t, in, i, high);
+    struct rp_src s = rp_src_half(t, in, i, (high ? in->op_sel_hi : in->op_sel) >> i & 1);
+    s.neg = (high ? in->abs : in->neg) >> i & 1; /* abs is neg_hi */
+    rp_src_settle(t, &s);
+    return s;
+}
+
 /* Two f16, of the low or high halves, to f32: not rounded yet, and without NaN. */
 static unsigned halves(struct rp_jit_translation *t, const struct rp_insn *in,
                        const struct rp_valu_row *row, bool high)
 {
     const bool reversed = row->imm;
-    const struct rp_src a = rp_src_half(t, in, reversed, high);
-    const struct rp_src b = rp_src_half(t, in, !reversed, high);
+    const struct rp_src a = half_source(t, in, reversed, high);
+    const struct rp_src b = half_source(t, in, !reversed, high);
     const unsigned d = rp_result_new(t);
     for (unsigned q = 0; q < 4; q++) {
         const unsigned x = rp_src_reg(t, &a, q);

@@ -4,7 +4,7 @@
 #include "wave_fixture.h"
 
 enum { DST = 4, DST_OTHER = 2, SDST = 20, MASK = 22, ROUNDS = 12 };
-enum shape { ONE_ROW, SIGNED, COMPARED, COMPARED_SIGNED, CARRYING, PACKED, WIDE };
+enum shape { ONE_ROW, SIGNED, COMPARED, COMPARED_SIGNED, CARRYING, PACKED, PACKED_HALVES, WIDE };
 
 static const struct op {
     unsigned op, sources;
@@ -18,7 +18,7 @@ static const struct op {
 #define RP_FAST_M(name, ...)    {RP_OP_##name, 2, CARRYING},
 #include "device/isa/valu_fast.def"
 #define RP_FAST_H(n, name, f)   {RP_OP_##name, n, ONE_ROW},
-#define RP_FAST_P(n, name, f)   {RP_OP_##name, n, ONE_ROW},
+#define RP_FAST_P(n, name, f)   {RP_OP_##name, n, PACKED_HALVES},
 #define RP_FAST_D(n, name, ...) {RP_OP_##name, n, SIGNED},
 #define RP_FAST_L(name, ...)    {RP_OP_##name, 2, WIDE},
 #define RP_FAST_CW(name, ...)   {RP_OP_##name, 2, COMPARED},
@@ -65,15 +65,20 @@ static void start(unsigned round)
     rp_sgpr64_set(&f.wave, RP_SGPR_EXEC_LO, exec[round / 2]);
 }
 
+static bool is_packed(const struct op *o)
+{
+    return o->shape == PACKED || o->shape == PACKED_HALVES;
+}
+
 /* Bit i of @p scalars: source i is an SGPR, or a constant when bit i of @p constants is set. */
 static struct rp_insn instruction(const struct op *o, unsigned scalars, unsigned constants,
                                   unsigned round)
 {
     const struct rp_op_row *row = &rp_op_rows[o->op];
     struct rp_insn in = {.fn = row->fn, .op = (uint16_t)o->op, .size_bytes = 8};
-    in.fmt = o->shape == PACKED ? RP_FMT_VOP3P : RP_FMT_VOP3;
+    in.fmt = is_packed(o) ? RP_FMT_VOP3P : RP_FMT_VOP3;
     in.vgpr_top = FIXTURE_VGPRS;
-    if (o->shape == PACKED) {
+    if (is_packed(o)) {
         in.op_sel = next() >> 5 & 7;
         in.op_sel_hi = next() >> 5 & 7;
     }
@@ -110,9 +115,20 @@ static uint32_t dword(const struct rp_opnd *s, unsigned part, unsigned lane)
     return (uint32_t)(s->imm >> (32 * part));
 }
 
+/* Both halves of a packed f16 source. */
+static uint32_t expected_halves(const struct rp_insn *in, unsigned i, unsigned lane)
+{
+    const uint32_t v = dword(&in->src[i], 0, lane);
+    const uint32_t lo = (in->op_sel >> i & 1 ? v >> 16 : v & 0xffff) ^ (in->neg >> i & 1u) << 15;
+    const uint32_t hi = (in->op_sel_hi >> i & 1 ? v >> 16 : v & 0xffff) ^ (in->abs >> i & 1u) << 15;
+    return hi << 16 | lo;
+}
+
 static uint32_t expected_dword(const struct op *o, const struct rp_insn *in, unsigned i,
                                unsigned part, unsigned lane)
 {
+    if (o->shape == PACKED_HALVES)
+        return expected_halves(in, i, lane);
     if (o->shape == PACKED) {
         const unsigned from = (part ? in->op_sel_hi : in->op_sel) >> i & 1;
         return dword(&in->src[i], from, lane) ^
@@ -130,10 +146,14 @@ static void check(const struct op *o, struct rp_insn *in, unsigned round)
 {
     static uint32_t rows[4][2][RP_LANES] __attribute__((aligned(64)));
     const char *name = rp_isa_mnemonic(o->op);
-    if (in->neg || in->abs || in->op_sel || in->op_sel_hi)
+    const unsigned all = (1u << o->sources) - 1;
+    bool signs = in->neg || in->abs, modified = signs || in->op_sel || in->op_sel_hi;
+    if (o->shape == PACKED_HALVES) /* as the decoder: the high halves make the high result */
+        signs = modified = signs || (in->op_sel & all) || (in->op_sel_hi & all) != all;
+    if (modified)
         in->flags |= RP_IF_SRCMOD;
     rp_valu_bind(in);
-    if (in->fn != rp_valu_fast_find(in, in->neg || in->abs))
+    if (in->fn != rp_valu_fast_find(in, signs))
         fail_msg("%s: not the fast handler", name);
     before = f;
     for (unsigned i = 0; i < o->sources; i++)
@@ -162,7 +182,7 @@ static void check(const struct op *o, struct rp_insn *in, unsigned round)
 
 static void check_signs(const struct op *o, unsigned scalars, unsigned constants, unsigned round)
 {
-    const bool has_signs = o->shape == SIGNED || o->shape == COMPARED_SIGNED || o->shape == PACKED;
+    const bool has_signs = o->shape == SIGNED || o->shape == COMPARED_SIGNED || is_packed(o);
     for (unsigned turn = 0; turn < (has_signs ? 4u : 1u); turn++) {
         start(round);
         struct rp_insn in = instruction(o, scalars, constants, round);

@@ -132,7 +132,7 @@ static bool is_float_type(unsigned type)
 /* As the decoder would make it: op_sel of packed operands, neg and abs of floats. */
 static void choose_modifiers(struct rp_insn *in, unsigned modifiers)
 {
-    const bool packed = in->dst.type == RP_T_PKF32;
+    const bool packed = in->dst.type == RP_T_PKF32, halves = in->dst.type == RP_T_PKF16;
     const bool mix = in->fn == rp_valu_mix;
     const bool carries = in->src[3].kind != RP_OPND_NONE;
     for (unsigned i = 0; i < 3; i++) {
@@ -140,18 +140,19 @@ static void choose_modifiers(struct rp_insn *in, unsigned modifiers)
             continue;
         const unsigned bit = 1u << i;
         const bool constant = in->src[i].kind == RP_OPND_CONST;
-        if (((packed && !constant) || mix) && next() & 4)
+        const bool selects = (packed && !constant) || mix || (halves && modifiers);
+        if (selects && next() & 4)
             in->op_sel |= (uint8_t)bit;
-        if (((packed && !constant) || mix) && next() & 4)
+        if ((halves && !modifiers) || (selects && next() & 4))
             in->op_sel_hi |= (uint8_t)bit;
-        if (modifiers && !carries && (packed || mix || is_float_type(in->src[i].type))) {
+        if (modifiers && !carries && (packed || halves || mix || is_float_type(in->src[i].type))) {
             if (next() & 4)
                 in->neg |= (uint8_t)bit;
             if (next() & 4)
                 in->abs |= (uint8_t)bit;
         }
     }
-    if (in->neg || in->abs || in->op_sel || in->op_sel_hi)
+    if (in->neg || in->abs || in->op_sel || (in->op_sel_hi && (!halves || modifiers)))
         in->flags |= RP_IF_SRCMOD;
 }
 
