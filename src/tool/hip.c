@@ -18,10 +18,19 @@
 #include "tool/hip_abi.h"
 #include "tool/tool.h"
 
+#define RP_HIP_OWN_STREAM ((void *)2) /* hipStreamPerThread */
+
+/* Of the C library: what C++ compilers use for destructors of a thread. */
+extern int __cxa_thread_atexit_impl(void (*function)(void *data), void *data, void *library);
+extern char __dso_handle __attribute__((visibility("hidden")));
+
 /** What a thread is doing. */
 struct thread {
     uint64_t correlation_id;  /* of the HIP call that it is in, 0 = none */
     bool asking;              /* it is our own call */
+    bool own_stream;          /* has used it */
+    int error_before;         /* HIP's last error and what stood in the handle's place when a */
+    uint64_t handle_before;   /* call began that creates a stream */
     uint32_t merged;          /* queries that stand behind .query */
     struct rp_rec_call query; /* the last query of a row of equal ones */
 };
@@ -51,6 +60,30 @@ static const struct rp_hip_operation listed[] = {
     static_assert((bytes) <= RP_REC_ARG_BYTES, "arguments of " #name " fit a record");
 #include "capture/hip_calls.def"
 
+/* Where calls have a stream. */
+static const struct {
+    const char *call, *type;
+    uint8_t at;
+} arguments[] = {
+#define RP_HIP_ARG(c, n, offset, f, a, t) {.call = #c, .type = (t), .at = (offset)},
+#include "capture/hip_calls.def"
+};
+
+static uint8_t stream_at(const char *call)
+{
+    for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+        if (strcmp(arguments[i].call, call) == 0 && strcmp(arguments[i].type, "ihipStream_t*") == 0)
+            return arguments[i].at + 1;
+    return 0;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t bytes = strlen(text), end_bytes = strlen(end);
+
+    return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
+}
+
 /* Operations are numbered differently by each version of the runtime; their names are the same. The
  * compiler's own calls around a launch (__hipPushCallConfiguration) say nothing new. */
 static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t operation))
@@ -62,8 +95,13 @@ static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t
         if (!name || strncmp(name, "hip", 3) != 0)
             continue;
         hip->operations[i].name = name;
+        hip->operations[i].stream_at = stream_at(name);
+        hip->operations[i].own_stream = ends_in(name, "_spt");
         hip->operations[i].resets =
             strcmp(name, "hipDeviceReset") == 0 || strcmp(name, "hipDevicePrimaryCtxReset") == 0;
+        hip->operations[i].launches_graph =
+            strcmp(name, "hipGraphLaunch") == 0 || strcmp(name, "hipGraphLaunch_spt") == 0;
+        hip->operations[i].destroys_graph = strcmp(name, "hipGraphExecDestroy") == 0;
         for (size_t k = 0; k < sizeof(listed) / sizeof(listed[0]); k++) {
             if (strcmp(listed[k].name, name) == 0) {
                 hip->operations[i].arg_bytes = listed[k].arg_bytes;
@@ -123,19 +161,57 @@ static void add_query(struct rp_tool *tool, const struct rp_rec_call *call)
     t->query = *call;
 }
 
+/* HIP tells a tracer the arguments of a call, not its result. */
+static int last_error(struct rp_tool *tool)
+{
+    int error;
+
+    this_thread.asking = true;
+    error = tool->hip.peek_error();
+    this_thread.asking = false;
+    return error;
+}
+
+static uint64_t first_argument(const struct rp_hip_trace_data *data)
+{
+    uint64_t argument;
+
+    memcpy(&argument, data->args, sizeof(argument));
+    return argument;
+}
+
+static uint64_t handle_at_place(const struct rp_hip_trace_data *data)
+{
+    const uint64_t *place = (const uint64_t *)first_argument(data); /* HIP reads it in any case */
+
+    return place ? *place : 0;
+}
+
+/* The stream that a call has created, 0 when it failed. Since HIP 7 the last error is that of the
+ * last call that failed, perhaps long ago: then what tells is that the call wrote a handle. */
+static uint64_t created_stream(struct rp_tool *tool, const struct rp_hip_trace_data *data)
+{
+    uint64_t handle = handle_at_place(data);
+    bool created = last_error(tool) == 0 ||
+                   (this_thread.error_before != 0 && handle != this_thread.handle_before);
+
+    return created ? handle : 0;
+}
+
+/* What the call is about to take apart comes to rest first. */
 static void come_to_rest(struct rp_tool *tool, const struct rp_hip_operation *operation,
                          const struct rp_hip_trace_data *data)
 {
     int saved_errno = errno;
-    void *stream = NULL;
+    void *object = operation->resets ? NULL : (void *)first_argument(data);
 
-    if (!operation->resets)
-        memcpy(&stream, data->args, sizeof(stream));
-    if (!operation->resets && !stream)
-        return; /* refused: the null stream cannot be destroyed */
-    this_thread.asking = true;
-    rp_hip_quiet(tool, stream);
-    this_thread.asking = false;
+    if (operation->destroys_graph) {
+        rp_handlers_settle_graph(tool, object);
+    } else if (object || operation->resets) { /* the null stream cannot be destroyed */
+        this_thread.asking = true;
+        rp_hip_quiet_stream(tool, object);
+        this_thread.asking = false;
+    }
     errno = saved_errno;
 }
 
@@ -146,19 +222,47 @@ static void enter(uint32_t operation, struct rp_hip_trace_data *data)
 
     if (known->kind != RP_HIP_QUERY)
         flush_queries(tool);
-    if (known->kind == RP_HIP_STREAM_DESTROY || known->resets)
+    if (known->kind == RP_HIP_STREAM_CREATE) {
+        this_thread.error_before = last_error(tool);
+        this_thread.handle_before = handle_at_place(data);
+    }
+    if (known->launches_graph)
+        rp_handlers_set_graph((void *)first_argument(data));
+    if (known->kind == RP_HIP_STREAM_DESTROY || known->resets || known->destroys_graph)
         come_to_rest(tool, known, data);
     data->user_data = this_thread.correlation_id;
     this_thread.correlation_id = data->correlation_id;
     data->enter_ns = rp_tool_now_ns(tool);
 }
 
-static uint64_t created_stream(const struct rp_hip_trace_data *data)
+/* HIP destroys a thread's own stream when the thread ends, without a call. */
+static void on_own_stream_end(void *data)
 {
-    const uint64_t *place;
+    struct rp_tool *tool = data;
 
-    memcpy(&place, data->args, sizeof(place));
-    return place ? *place : 0;
+    if (!rp_tool_active(tool))
+        return;
+    this_thread.asking = true;
+    rp_hip_quiet_stream(tool, RP_HIP_OWN_STREAM);
+    this_thread.asking = false;
+}
+
+/* Destructors of a thread run last first: at the end of a call HIP has registered its own. */
+static void note_own_stream(struct rp_tool *tool, const struct rp_hip_operation *operation,
+                            const struct rp_hip_trace_data *data)
+{
+    bool own = operation->own_stream;
+    void *stream;
+
+    if (this_thread.own_stream)
+        return;
+    if (operation->stream_at > 0) {
+        memcpy(&stream, data->args + operation->stream_at - 1, sizeof(stream));
+        own = own || stream == RP_HIP_OWN_STREAM;
+    }
+    if (own)
+        this_thread.own_stream =
+            __cxa_thread_atexit_impl(on_own_stream_end, tool, &__dso_handle) == 0;
 }
 
 static void leave(uint32_t operation, struct rp_hip_trace_data *data)
@@ -169,15 +273,18 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     int saved_errno = errno;
 
     this_thread.correlation_id = data->user_data;
+    if (known->launches_graph)
+        rp_handlers_set_graph(NULL);
     if (!rp_tool_active(tool))
         return;
+    note_own_stream(tool, known, data);
     call.end_ns = rp_tool_now_ns(tool);
     call.tid = rp_tool_tid();
     call.name_id = name_id(tool, known);
     call.arg_bytes = known->arg_bytes;
     memcpy(call.args, data->args, known->arg_bytes);
     if (known->kind == RP_HIP_STREAM_CREATE)
-        call.created = created_stream(data);
+        call.created = created_stream(tool, data);
     if (known->kind == RP_HIP_QUERY)
         add_query(tool, &call);
     else
@@ -271,7 +378,8 @@ void rp_hip_attach(struct rp_tool *tool)
 {
     struct rp_hip *hip = &tool->hip;
     const char *(*name_of)(uint32_t operation);
-    void *handle, *symbols[5];
+    struct rp_hip_quiet quiet;
+    void *handle, *symbols[4];
 
     if (__atomic_load_n(&hip->state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
         return;
@@ -280,17 +388,17 @@ void rp_hip_attach(struct rp_tool *tool)
     symbols[0] = dlsym(handle, "hipRegisterTracerCallback");
     symbols[1] = dlsym(handle, "hipApiName");
     symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
-    symbols[3] = dlsym(handle, "hipStreamSynchronize");
-    symbols[4] = dlsym(handle, "hipDeviceSynchronize");
+    symbols[3] = dlsym(handle, "hipPeekAtLastError");
+    rp_hip_quiet_find(&quiet, handle);
     pthread_mutex_lock(&hip->lock);
-    if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2]) {
+    if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2] && symbols[3]) {
         memcpy(&hip->enlist, &symbols[0], sizeof(hip->enlist));
         memcpy(&name_of, &symbols[1], sizeof(name_of));
         memcpy(&hip->get_version, &symbols[2], sizeof(hip->get_version));
-        memcpy(&hip->quiet.sync_stream, &symbols[3], sizeof(hip->quiet.sync_stream));
-        memcpy(&hip->quiet.sync_device, &symbols[4], sizeof(hip->quiet.sync_device));
+        memcpy(&hip->peek_error, &symbols[3], sizeof(hip->peek_error));
         learn_operations(hip, name_of);
         __atomic_store_n(&hip->state, RP_HIP_UNCHECKED, __ATOMIC_RELEASE);
+        hip->quiet = quiet;
         hip->enlist(on_report);
     }
     pthread_mutex_unlock(&hip->lock);

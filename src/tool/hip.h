@@ -24,11 +24,15 @@ enum rp_hip_state {
 
 /** What is known of one operation of the runtime. */
 struct rp_hip_operation {
-    const char *name;  /**< NULL: not recorded */
-    uint32_t name_id;  /**< atomic: of the trace, 0 until it is first called */
-    uint8_t arg_bytes; /**< 0 unless hip_calls.def lists it */
-    uint8_t kind;      /**< enum rp_hip_kind */
-    bool resets;       /**< destroys all streams of the device */
+    const char *name;    /**< NULL: not recorded */
+    uint32_t name_id;    /**< atomic: of the trace, 0 until it is first called */
+    uint8_t arg_bytes;   /**< 0 unless hip_calls.def lists it */
+    uint8_t kind;        /**< enum rp_hip_kind */
+    uint8_t stream_at;   /**< place of the stream among the arguments plus 1, 0 = has none */
+    bool own_stream;     /**< always on the stream of the calling thread */
+    bool resets;         /**< destroys all streams of the device */
+    bool launches_graph; /**< the first argument is the graph */
+    bool destroys_graph;
 };
 
 struct rp_hip {
@@ -37,8 +41,9 @@ struct rp_hip {
     pthread_key_t ending; /**< of threads whose last query is still to be written */
     bool ending_made;
     int (*get_version)(int *ret);
-    void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
+    int (*peek_error)(void);
     struct rp_hip_quiet quiet;
+    void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
     struct rp_hip_operation operations[RP_HIP_OPERATIONS];
 };
 

@@ -99,9 +99,8 @@ static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
         entry->way = RP_PENDING_FORWARD;
         entry->program = program;
         entry->signal = rp_signal_pool_take(&tool->waking_signals);
-        if (entry->signal &&
-            tool->hsa.hsa_amd_signal_async_handler(entry->signal, RP_HSA_CONDITION_LT, 1,
-                                                   on_forwarded, entry) != RP_HSA_SUCCESS) {
+        if (entry->signal && rp_handlers_register(entry->signal, RP_HSA_CONDITION_LT, 1,
+                                                  on_forwarded, entry) != RP_HSA_SUCCESS) {
             rp_signal_pool_give(&tool->waking_signals, entry->signal);
             entry->signal = 0;
         }

@@ -61,6 +61,8 @@ static void observed(void)
 static rp_hsa_status hook_signal_destroy(rp_hsa_signal signal)
 {
     if (rp_tool_active(&rp_the_tool)) {
+        rp_handlers_settle(&rp_the_tool);
+        rp_handlers_forget(&rp_the_tool, signal);
         rp_harvest_before_destroy(&rp_the_tool, signal);
         rp_producers_forget(&rp_the_tool.producers, signal);
     }

@@ -283,6 +283,7 @@ static void reset(struct rp_tool *tool)
     free(tool->waking_signals.free_signals);
     rp_signal_pool_init(&tool->quiet_signals, &tool->hsa, RP_HSA_SIGNAL_GPU_ONLY);
     rp_signal_pool_init(&tool->waking_signals, &tool->hsa, 0);
+    rp_handlers_init(&tool->handlers);
     rp_harvest_init(&tool->harvest);
     rp_producers_free(&tool->producers); /* as the copies: late threads may have looked */
     rp_producers_init(&tool->producers);
@@ -329,6 +330,7 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
         RP_TOOL_REPLACE(tables->core, hsa_shut_down, hook_shut_down);
         rp_queue_hook(tables);
         rp_signals_hook(tables);
+        rp_handlers_hook(tables);
         rp_copies_hook(tables);
         rp_code_hook(tables);
         __atomic_store_n(&tool->state, RP_TOOL_ON, __ATOMIC_RELEASE);

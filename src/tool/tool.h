@@ -4,7 +4,7 @@
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
- * lock
+ * lock. handlers.lock: nothing is called with it but the load of a signal.
  */
 #ifndef RP_TOOL_TOOL_H
 #define RP_TOOL_TOOL_H
@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "tool/handlers.h"
 #include "tool/harvest.h"
 #include "tool/hip.h"
 #include "tool/hsa_abi.h"
@@ -45,6 +46,7 @@ struct rp_tool {
     clockid_t clock; /**< host clock in the domain of HSA timestamps */
     bool clock_known;
 
+    struct rp_handlers handlers;
     struct rp_harvest harvest;
     struct rp_producers producers;
     struct rp_signal_pool quiet_signals;  /**< no interrupt: for packets that had no signal */

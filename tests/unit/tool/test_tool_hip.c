@@ -18,7 +18,7 @@
 #include "harness.h"
 #include "tool/hip_abi.h"
 
-enum { PUSH, MALLOC, CREATE, LAUNCH, QUERY, SYNC, OPERATIONS };
+enum { PUSH, MALLOC, CREATE, LAUNCH, QUERY, SYNC, DESTROY, GRAPH, GRAPH_END, OPERATIONS };
 
 static const char *const names[OPERATIONS] = {
     "__hipPushCallConfiguration",
@@ -27,6 +27,9 @@ static const char *const names[OPERATIONS] = {
     "hipLaunchKernel",
     "hipEventQuery",
     "hipDeviceSynchronize",
+    "hipStreamDestroy",
+    "hipGraphLaunch",
+    "hipGraphExecDestroy",
 };
 
 static rp_hip_tracer tracer;
@@ -58,6 +61,52 @@ int hipRuntimeGetVersion(int *ret)
     if (tracer(RP_HIP_DOMAIN_API, MALLOC + 1, &data) == 0)
         abort();
     *ret = runtime_version;
+    return 0;
+}
+
+static int error_now, capture_mode, synchronized;
+static void *capturing_stream;
+
+int hipPeekAtLastError(void);
+int hipStreamSynchronize(void *stream);
+int hipDeviceSynchronize(void);
+int hipStreamIsCapturing(void *stream, int *ret_status);
+int hipThreadExchangeStreamCaptureMode(int *mode);
+
+int hipPeekAtLastError(void)
+{
+    return error_now;
+}
+
+enum { CAPTURE_RELAXED = 2 };
+
+/* In the other modes the real one spoils the captures that are going on. */
+int hipStreamSynchronize(void *stream)
+{
+    assert_int_equal(capture_mode, CAPTURE_RELAXED);
+    assert_ptr_not_equal(stream, capturing_stream);
+    synchronized++;
+    return 0;
+}
+
+int hipDeviceSynchronize(void)
+{
+    assert_int_equal(capture_mode, CAPTURE_RELAXED);
+    return 0;
+}
+
+int hipStreamIsCapturing(void *stream, int *ret_status)
+{
+    *ret_status = stream == capturing_stream;
+    return 0;
+}
+
+int hipThreadExchangeStreamCaptureMode(int *mode)
+{
+    int before = capture_mode;
+
+    capture_mode = *mode;
+    *mode = before;
     return 0;
 }
 
@@ -194,6 +243,172 @@ static void polling_is_merged(void **state)
     rp_trace_file_close(file);
 }
 
+/* HIP does not tell a tracer whether a call failed. */
+static void handles_of_failed_calls_are_not_recorded(void **state)
+{
+    enum { CASES = 5 };
+    static const struct {
+        int error_before, error_after;
+        uint64_t handle_after, created;
+    } cases[CASES] = {
+        {0, 0, 0x7777, 0x7777}, /* success, and the variable held the same before */
+        {0, 1, 0x7777, 0},      /* failed: what is there is not a stream of this call */
+        {5, 5, 0x7777, 0},      /* an error that nobody asked for; nothing written */
+        {5, 5, 0x8888, 0x8888}, /* the same; written */
+        {5, 1, 0x7777, 0},
+    };
+    struct rp_trace_file *file;
+
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        uint64_t handle = 0x7777;
+        struct {
+            uint64_t *place, copy;
+            uint32_t flags;
+        } create = {&handle, 0, 1};
+        struct call call;
+
+        error_now = cases[i].error_before;
+        begin(&call, CREATE, &create, sizeof(create));
+        handle = cases[i].handle_after;
+        error_now = cases[i].error_after;
+        end(&call);
+    }
+    error_now = 0;
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_CALL), CASES);
+    for (size_t i = 0; i < CASES; i++)
+        assert_int_equal(nth(file, RP_REC_CALL, i)->u.call.created, cases[i].created);
+    rp_trace_file_close(file);
+}
+
+/* --- callbacks of signals -------------------------------------------------------------------- */
+
+static uint32_t callbacks_ended; /* atomic */
+
+static bool callback(int64_t value, void *data)
+{
+    (void)value;
+    usleep(20000); /* time for whoever does not wait */
+    __atomic_add_fetch((uint32_t *)data, 1, __ATOMIC_SEQ_CST);
+    return false;
+}
+
+static rp_hsa_signal signal_with_callback(int64_t initial)
+{
+    rp_hsa_signal signal;
+
+    AMD(33, hsa_amd_signal_create)(initial, 0, NULL, 0, &signal);
+    AMD(7, hsa_amd_signal_async_handler)
+    (signal, RP_HSA_CONDITION_LT, 1, callback, &callbacks_ended);
+    return signal;
+}
+
+static void *events_thread(void *data)
+{
+    usleep(20000);
+    assert_int_equal(fake_run_handlers(), *(size_t *)data);
+    return NULL;
+}
+
+/* The runtime's thread comes late; the call with its argument must not have ended before. */
+static void make_call_with_events(int which, void *argument, size_t callbacks)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, events_thread, &callbacks), 0);
+    make_call(which, &argument, sizeof(argument));
+    assert_int_equal(__atomic_load_n(&callbacks_ended, __ATOMIC_SEQ_CST), callbacks);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void streams_end_after_their_callbacks(void **state)
+{
+    rp_hsa_signal over, running = signal_with_callback(1);
+
+    (void)state;
+    callbacks_ended = 0;
+    synchronized = 0;
+    over = signal_with_callback(0);
+    make_call_with_events(DESTROY, (void *)0x1234, 1); /* what still runs is not waited for */
+    assert_int_equal(synchronized, 1);
+    assert_int_equal(capture_mode, 0);
+    capturing_stream = (void *)0x1234;
+    make_call(DESTROY, &capturing_stream, sizeof(capturing_stream));
+    capturing_stream = NULL;
+    assert_int_equal(synchronized, 1);
+    CORE(42, hsa_signal_store_screlease)(running, 0);
+    callbacks_ended = 0;
+    assert_int_equal(fake_run_handlers(), 1);
+    CORE(38, hsa_signal_destroy)(over);
+    CORE(38, hsa_signal_destroy)(running);
+}
+
+/* As at the end of a thread that has a stream of its own: HIP makes no call for it. */
+static void signals_end_after_callbacks(void **state)
+{
+    rp_hsa_signal other, over = signal_with_callback(0);
+    size_t callbacks = 1;
+    pthread_t thread;
+
+    (void)state;
+    callbacks_ended = 0;
+    AMD(33, hsa_amd_signal_create)(1, 0, NULL, 0, &other);
+    assert_int_equal(pthread_create(&thread, NULL, events_thread, &callbacks), 0);
+    CORE(38, hsa_signal_destroy)(other);
+    assert_int_equal(__atomic_load_n(&callbacks_ended, __ATOMIC_SEQ_CST), 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    CORE(38, hsa_signal_destroy)(over);
+}
+
+static void *complete_later(void *data)
+{
+    usleep(50000);
+    CORE(42, hsa_signal_store_screlease)(*(rp_hsa_signal *)data, 0);
+    assert_int_equal(fake_run_handlers(), 1);
+    return NULL;
+}
+
+static void graphs_end_after_their_launches(void **state)
+{
+    void *const launch[] = {(void *)0x4321, (void *)0x1234};
+    rp_hsa_signal signal;
+    struct call call;
+    pthread_t thread;
+
+    (void)state;
+    callbacks_ended = 0;
+    begin(&call, GRAPH, launch, sizeof(launch));
+    signal = signal_with_callback(1);
+    end(&call);
+    make_call(GRAPH_END, &launch[1], sizeof(launch[1])); /* another graph: not waited for */
+    assert_int_equal(__atomic_load_n(&callbacks_ended, __ATOMIC_SEQ_CST), 0);
+    assert_int_equal(pthread_create(&thread, NULL, complete_later, &signal), 0);
+    make_call(GRAPH_END, &launch[0], sizeof(launch[0]));
+    assert_int_equal(__atomic_load_n(&callbacks_ended, __ATOMIC_SEQ_CST), 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    CORE(38, hsa_signal_destroy)(signal);
+}
+
+/* A callback that waits for something of the program: no hang, and only one delay. */
+static void stuck_callbacks_are_given_up(void **state)
+{
+    rp_hsa_signal signal = signal_with_callback(0), other;
+    struct timespec start, now;
+
+    (void)state;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (int i = 0; i < 50; i++) {
+        AMD(33, hsa_amd_signal_create)(1, 0, NULL, 0, &other);
+        CORE(38, hsa_signal_destroy)(other);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    assert_true(now.tv_sec - start.tv_sec < 3); /* 50 times a tenth of a second would be 5 */
+    callbacks_ended = 0;
+    assert_int_equal(fake_run_handlers(), 1);
+    CORE(38, hsa_signal_destroy)(signal);
+}
+
 static void *ask_three_times(void *data)
 {
     const uint64_t stream = 0x11;
@@ -328,6 +543,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(polling_is_merged, load, tool_unload),
         cmocka_unit_test_setup_teardown(queries_of_a_thread_that_ends_are_written, load,
                                         tool_unload),
+        cmocka_unit_test_setup_teardown(handles_of_failed_calls_are_not_recorded, load,
+                                        tool_unload),
+        cmocka_unit_test_setup_teardown(streams_end_after_their_callbacks, load, tool_unload),
+        cmocka_unit_test_setup_teardown(signals_end_after_callbacks, load, tool_unload),
+        cmocka_unit_test_setup_teardown(graphs_end_after_their_launches, load, tool_unload),
+        cmocka_unit_test_setup_teardown(stuck_callbacks_are_given_up, load, tool_unload),
         cmocka_unit_test_setup_teardown(an_unknown_runtime_is_said, load, tool_unload),
         cmocka_unit_test_setup_teardown(other_reports_are_declined, load, tool_unload),
         cmocka_unit_test_setup_teardown(errno_is_kept, load, tool_unload),

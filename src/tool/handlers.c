@@ -1,0 +1,241 @@
+/**
+ * @file handlers.c
+ * @brief Keeps count of the runtime's callbacks of signals.
+ */
+#include "tool/handlers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tool/tool.h"
+
+enum { PATIENCE_MS = 100, PATIENCE_GRAPH_MS = 60000 };
+
+/* hsa_signal_condition_t of hsa.h */
+enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
+
+struct rp_handler {
+    struct rp_handler *previous, *next;
+    uint64_t number;
+    rp_hsa_signal signal;
+    uint32_t condition;
+    int64_t value;
+    bool (*callback)(int64_t value, void *data);
+    void *data;
+    const void *graph;
+    bool running;
+    bool unreadable; /* the program has destroyed the signal */
+    bool stuck;      /* was waited for in vain */
+};
+
+static __thread const void *this_graph;
+static __thread bool inside; /* a callback */
+
+void rp_handlers_init(struct rp_handlers *handlers)
+{
+    if (handlers->made)
+        return; /* callbacks of an earlier life of the tool may still come */
+    pthread_mutex_init(&handlers->lock, NULL);
+    pthread_cond_init(&handlers->ended, NULL);
+    handlers->made = true;
+}
+
+void rp_handlers_set_graph(void *graph)
+{
+    this_graph = graph;
+}
+
+bool rp_handlers_inside(void)
+{
+    return inside;
+}
+
+static void link_in(struct rp_handlers *handlers, struct rp_handler *h)
+{
+    pthread_mutex_lock(&handlers->lock);
+    h->number = ++handlers->registered;
+    h->next = handlers->first;
+    if (h->next)
+        h->next->previous = h;
+    handlers->first = h;
+    __atomic_add_fetch(&handlers->count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&handlers->lock);
+}
+
+static void unlink_locked(struct rp_handlers *handlers, struct rp_handler *h)
+{
+    if (h->previous)
+        h->previous->next = h->next;
+    else
+        handlers->first = h->next;
+    if (h->next)
+        h->next->previous = h->previous;
+    __atomic_sub_fetch(&handlers->count, 1, __ATOMIC_RELEASE);
+}
+
+/* Stands before the runtime's callback. */
+static bool on_signal(int64_t value, void *data)
+{
+    struct rp_handlers *handlers = &rp_the_tool.handlers;
+    struct rp_handler *h = data;
+    bool again, nested = inside;
+
+    pthread_mutex_lock(&handlers->lock);
+    h->running = true;
+    pthread_mutex_unlock(&handlers->lock);
+    inside = true;
+    again = h->callback(value, h->data);
+    inside = nested;
+    pthread_mutex_lock(&handlers->lock);
+    h->running = false;
+    if (!again)
+        unlink_locked(handlers, h);
+    if (handlers->waiting > 0)
+        pthread_cond_broadcast(&handlers->ended);
+    pthread_mutex_unlock(&handlers->lock);
+    if (!again)
+        free(h);
+    return again;
+}
+
+rp_hsa_status rp_handlers_register(rp_hsa_signal signal, uint32_t condition, int64_t value,
+                                   bool (*callback)(int64_t value, void *data), void *data)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_handler *h = rp_tool_active(tool) && callback ? calloc(1, sizeof(*h)) : NULL;
+    rp_hsa_status status;
+
+    if (!h)
+        return tool->hsa.hsa_amd_signal_async_handler(signal, condition, value, callback, data);
+    h->signal = signal;
+    h->condition = condition;
+    h->value = value;
+    h->callback = callback;
+    h->data = data;
+    h->graph = this_graph;
+    link_in(&tool->handlers, h);
+    /* It may come before this returns. */
+    status = tool->hsa.hsa_amd_signal_async_handler(signal, condition, value, on_signal, h);
+    if (status != RP_HSA_SUCCESS) {
+        pthread_mutex_lock(&tool->handlers.lock);
+        unlink_locked(&tool->handlers, h);
+        pthread_mutex_unlock(&tool->handlers.lock);
+        free(h);
+    }
+    return status;
+}
+
+/* ROCr keeps the signal of a callback until it is over, which it is not while the lock is held and
+ * it is in the list. */
+static bool signal_has_come(const struct rp_handler *h)
+{
+    int64_t now = rp_the_tool.hsa.hsa_signal_load_relaxed(h->signal);
+
+    switch (h->condition) {
+    case CONDITION_EQ:
+        return now == h->value;
+    case CONDITION_NE:
+        return now != h->value;
+    case CONDITION_LT:
+        return now < h->value;
+    case CONDITION_GTE:
+        return now >= h->value;
+    default:
+        return false;
+    }
+}
+
+static bool is_awaited(const struct rp_handler *h, uint64_t upto_number, const void *graph)
+{
+    if (h->number > upto_number || h->stuck)
+        return false;
+    if (graph)
+        return h->graph == graph;
+    return h->running || (h->signal && !h->unreadable && signal_has_come(h));
+}
+
+static struct rp_handler *first_awaited(struct rp_handlers *handlers, uint64_t upto_number,
+                                        const void *graph)
+{
+    for (struct rp_handler *h = handlers->first; h; h = h->next)
+        if (is_awaited(h, upto_number, graph))
+            return h;
+    return NULL;
+}
+
+static struct timespec in_ms(int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+static void wait_for(struct rp_tool *tool, const void *graph, int64_t patience_ms)
+{
+    struct rp_handlers *handlers = &tool->handlers;
+    const struct timespec end = in_ms(patience_ms);
+    struct rp_handler *h;
+    int status = 0;
+
+    pthread_mutex_lock(&handlers->lock);
+    const uint64_t upto_number = handlers->registered;
+    handlers->waiting++;
+    while (status == 0 && first_awaited(handlers, upto_number, graph))
+        status = pthread_cond_timedwait(&handlers->ended, &handlers->lock, &end);
+    handlers->waiting--;
+    while ((h = first_awaited(handlers, upto_number, graph))) {
+        h->stuck = true;
+        rp_tool_log(tool, "a callback of signal %llx does not end: not waited for again",
+                    (unsigned long long)h->signal);
+    }
+    pthread_mutex_unlock(&handlers->lock);
+}
+
+static bool has_any(const struct rp_tool *tool)
+{
+    return !inside && __atomic_load_n(&tool->handlers.count, __ATOMIC_ACQUIRE) > 0;
+}
+
+void rp_handlers_settle(struct rp_tool *tool)
+{
+    int saved_errno = errno;
+
+    if (has_any(tool))
+        wait_for(tool, NULL, PATIENCE_MS);
+    errno = saved_errno;
+}
+
+void rp_handlers_settle_graph(struct rp_tool *tool, const void *graph)
+{
+    int saved_errno = errno;
+
+    if (graph && has_any(tool))
+        wait_for(tool, graph, PATIENCE_GRAPH_MS);
+    errno = saved_errno;
+}
+
+void rp_handlers_forget(struct rp_tool *tool, rp_hsa_signal signal)
+{
+    struct rp_handlers *handlers = &tool->handlers;
+
+    if (__atomic_load_n(&handlers->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    pthread_mutex_lock(&handlers->lock);
+    for (struct rp_handler *h = handlers->first; h; h = h->next)
+        if (h->signal == signal)
+            h->unreadable = true;
+    pthread_mutex_unlock(&handlers->lock);
+}
+
+void rp_handlers_hook(const struct rp_hsa_tables *tables)
+{
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_signal_async_handler, rp_handlers_register);
+}
