@@ -269,6 +269,16 @@ int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
  * @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT
  */
 int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err);
+/**
+ * Opens the JSON trace (`--output-format json`) of a process; one file may hold several, counted
+ * from 0. The file may be of any length, one of its records up to 64 MB.
+ * @return 0, with NULL when there are not so many processes; RP_BAD_INPUT naming the record;
+ *         RP_ENVIRONMENT
+ */
+int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, struct rp_err *err);
+/** Does it begin as the JSON traces of rocprofv3 do? @param of_process  and then say of which
+ *  process it is? Excerpts that other tools make, of samples for example, do not. */
+bool rp_store_is_json(const char *path, bool of_process);
 /** Is it an SQLite database of something else? False when that cannot be told. */
 bool rp_store_is_foreign(const char *path);
 /** Is it such a file? All of one process have the same beginning of their paths. */

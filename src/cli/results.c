@@ -91,6 +91,21 @@ static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, s
     return add_store(in, store, prefix, err);
 }
 
+/* One file may hold several processes. */
+static int open_json(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    for (size_t process = 0;; process++) {
+        struct rp_store *store;
+        int rc = rp_store_open_json(path, process, &store, err);
+
+        if (rc < 0 || !store)
+            return rc;
+        rc = add_store(in, store, NULL, err);
+        if (rc < 0)
+            return rc;
+    }
+}
+
 static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     struct rp_store *store;
@@ -99,6 +114,8 @@ static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err
 
     if (rp_store_csv_prefix(path, &prefix_len))
         return open_csv(path, prefix_len, in, err);
+    if (rp_store_is_json(path, false))
+        return open_json(path, in, err);
     rc = rp_store_open(path, &store, err);
     return rc < 0 ? rc : add_store(in, store, NULL, err);
 }
@@ -118,13 +135,35 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* What rocprofv3 wrote of the same process in a form that says more. */
+static bool is_said_by(const char *path, size_t prefix_len, const char *better)
+{
+    rp_autofree char *other = rp_format("%.*s%s", (int)prefix_len, path, better);
+
+    if (!other || !rp_path_exists(other))
+        return false;
+    rp_cli_note("%s is of the same process as %s: left out", path, other);
+    return true;
+}
+
+static bool is_json_trace(const char *path)
+{
+    size_t len = strlen(path), end = strlen("results.json");
+
+    return ends_with(path, "results.json") && rp_store_is_json(path, true) &&
+           !is_said_by(path, len - end, "results.db");
+}
+
 /* rocprof-compute keeps a database of its own beside its results. */
 static bool is_trace(const char *path)
 {
     size_t prefix_len;
 
+    if (rp_store_csv_prefix(path, &prefix_len))
+        return !is_said_by(path, prefix_len, "results.db") &&
+               !is_said_by(path, prefix_len, "results.json");
     if (!ends_with(path, ".db"))
-        return rp_store_csv_prefix(path, &prefix_len);
+        return is_json_trace(path);
     if (!rp_store_is_foreign(path))
         return true;
     rp_cli_note("%s is a database, but not a rocpd trace: left out", path);
@@ -206,8 +245,9 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
     if (in->store_count == before)
         return rp_fail(
             err, RP_BAD_INPUT,
-            "folder %s holds neither rocpd databases (*.db), nor CSV files of rocprofv3 "
-            "or rocprof-compute (*kernel_trace.csv, *counter_collection.csv, "
+            "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor "
+            "CSV "
+            "files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv, "
             "pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
             path);
     return 0;

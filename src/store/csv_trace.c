@@ -4,12 +4,13 @@
 #include "base/path.h"
 #include "rocm-perf/store.h"
 #include "store/csv.h"
+#include "store/memdb.h"
 #include "store/names.h"
+#include "store/nesting.h"
 #include "store/reader.h"
 #include "store/sqlerr.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -107,24 +108,11 @@ static const struct {
     [DEVICE] = {"Device_Id", NULL},
 };
 
-/* A call, until it is known which other made it. */
-struct call {
-    int64_t thread, start_ns, end_ns, correlation, parent;
-    int64_t name, domain; /* strings */
-};
-
-enum { STATEMENTS = 16 };
-
 struct loader {
-    sqlite3 *db;
-    struct {
-        const char *sql; /* its address tells it apart */
-        sqlite3_stmt *stmt;
-    } statements[STATEMENTS];
-    struct rp_names strings, kernels;
-    struct call *calls;
-    size_t call_count, call_room;
-    int64_t events, rows, process;
+    struct rp_memdb m;
+    struct rp_names kernels;
+    struct rp_calls calls;
+    int64_t rows, process;
     bool process_known;
     /* of the file that is read */
     struct rp_csv csv;
@@ -169,65 +157,18 @@ static int numbers(const struct loader *l, const enum column *columns, size_t co
     return result;
 }
 
-/* A statement of ours, prepared when it is first needed. */
-static int statement(struct loader *l, const char *sql, sqlite3_stmt **ret, struct rp_err *err)
-{
-    size_t i = 0;
-    int result;
-
-    while (i < STATEMENTS && l->statements[i].sql && l->statements[i].sql != sql)
-        i++;
-    if (i == STATEMENTS)
-        return rp_fail(err, RP_ENVIRONMENT, "too many statements");
-    if (!l->statements[i].sql) {
-        result = sqlite3_prepare_v2(l->db, sql, -1, &l->statements[i].stmt, NULL);
-        if (result != SQLITE_OK)
-            return rp_sql_fail(l->db, result, err);
-        l->statements[i].sql = sql;
-    }
-    *ret = l->statements[i].stmt;
-    return 0;
-}
-
-/* INT64_MIN is NULL; the text comes behind the numbers. */
 static int run(struct loader *l, const char *sql, const int64_t *values, size_t count,
                const char *text, struct rp_err *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int result = statement(l, sql, &stmt, err), done;
-
-    if (result < 0)
-        return result;
-    for (size_t i = 0; i < count; i++)
-        if (values[i] == INT64_MIN)
-            sqlite3_bind_null(stmt, (int)i + 1);
-        else
-            sqlite3_bind_int64(stmt, (int)i + 1, values[i]);
-    if (text)
-        sqlite3_bind_text(stmt, (int)count + 1, text, -1, SQLITE_STATIC);
-    done = sqlite3_step(stmt);
-    if (done != SQLITE_DONE)
-        result = rp_sql_fail(l->db, done, err);
-    sqlite3_reset(stmt);
-    return result;
-}
-
-static int string_id(struct loader *l, const char *text, int64_t *ret, struct rp_err *err)
-{
-    bool is_new = false;
-
-    *ret = rp_names_id(&l->strings, text, &is_new);
-    if (*ret == 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return is_new ? run(l, "INSERT INTO rocpd_string VALUES (?1, ?2)", ret, 1, text, err) : 0;
+    return rp_memdb_run(&l->m, sql, values, count, &text, text != NULL, err);
 }
 
 static int add_event(struct loader *l, int64_t call, int64_t parent, int64_t *ret,
                      struct rp_err *err)
 {
-    const int64_t values[] = {++l->events, call, parent};
+    const int64_t values[] = {++l->m.events, call, parent};
 
-    *ret = l->events;
+    *ret = l->m.events;
     return run(l, "INSERT INTO rocpd_event VALUES (?1, ?2, ?3)", values, 3, NULL, err);
 }
 
@@ -294,7 +235,7 @@ static int add_copy(struct loader *l, struct rp_err *err)
 {
     static const enum column columns[] = {STREAM, SOURCE, DESTINATION};
     int64_t values[8], correlation;
-    int result = string_id(l, field(l, DIRECTION), &values[1], err);
+    int result = rp_memdb_string(&l->m, field(l, DIRECTION), &values[1], err);
 
     values[0] = ++l->rows;
     if (result == 0)
@@ -317,32 +258,23 @@ static int add_copy(struct loader *l, struct rp_err *err)
 static int add_call(struct loader *l, struct rp_err *err)
 {
     static const enum column columns[] = {THREAD, START, END, CORRELATION};
-    struct call call = {0};
+    struct rp_call call = {0};
     int64_t values[4];
     int result = numbers(l, columns, 4, 0, values, err);
 
     if (result == 0)
-        result = string_id(l, field(l, FUNCTION), &call.name, err);
+        result = rp_memdb_string(&l->m, field(l, FUNCTION), &call.name, err);
     if (result == 0 && l->at[PROCESS] && !l->process_known) {
         result = number(l, PROCESS, 0, &l->process, err);
         l->process_known = true;
     }
     if (result < 0)
         return result;
-    if (l->call_count == l->call_room) {
-        size_t room = l->call_room ? l->call_room * 2 : 1024;
-        struct call *grown = realloc(l->calls, room * sizeof *grown);
-        if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        l->calls = grown;
-        l->call_room = room;
-    }
     call.thread = values[0];
     call.start_ns = values[1];
     call.end_ns = values[2];
     call.correlation = values[3];
-    l->calls[l->call_count++] = call;
-    return 0;
+    return rp_calls_add(&l->calls, &call, err);
 }
 
 static int add_agent(struct loader *l, struct rp_err *err)
@@ -420,60 +352,12 @@ static int read_file(struct loader *l, const char *path, enum kind kind, uint64_
     return result < 0 ? rp_wrap(err, "read trace %s", path) : 0;
 }
 
-/* --- nesting ------------------------------------------------------------------------------ */
-
-static int by_thread_and_time(const void *a, const void *b)
-{
-    const struct call *x = a, *y = b;
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns) /* the outer one first */
-        return x->end_ns > y->end_ns ? -1 : 1;
-    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
-}
-
-static int by_correlation(const void *a, const void *b)
-{
-    const struct call *x = a, *y = b;
-
-    if (x->correlation != y->correlation)
-        return x->correlation < y->correlation ? -1 : 1;
-    return by_thread_and_time(a, b);
-}
-
-/* The call of a thread during which another runs has made it. */
-static int find_parents(struct loader *l, struct rp_err *err)
-{
-    rp_autofree size_t *outer = malloc((l->call_count + 1) * sizeof *outer);
-    size_t depth = 0;
-
-    if (!outer)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (l->call_count)
-        qsort(l->calls, l->call_count, sizeof *l->calls, by_thread_and_time);
-    for (size_t i = 0; i < l->call_count; i++) {
-        struct call *call = &l->calls[i];
-        while (depth && (l->calls[outer[depth - 1]].thread != call->thread ||
-                         l->calls[outer[depth - 1]].end_ns <= call->start_ns))
-            depth--;
-        if (depth && call->end_ns <= l->calls[outer[depth - 1]].end_ns)
-            call->parent = l->calls[outer[depth - 1]].correlation;
-        outer[depth++] = i;
-    }
-    if (l->call_count)
-        qsort(l->calls, l->call_count, sizeof *l->calls, by_correlation);
-    return 0;
-}
-
 static int put_calls(struct loader *l, struct rp_err *err)
 {
-    int result = find_parents(l, err);
+    int result = rp_calls_nest(&l->calls, err);
 
-    for (size_t i = 0; i < l->call_count && result == 0; i++) {
-        const struct call *c = &l->calls[i];
+    for (size_t i = 0; i < l->calls.count && result == 0; i++) {
+        const struct rp_call *c = &l->calls.at[i];
         int64_t values[] = {(int64_t)i + 1, c->thread, c->start_ns, c->end_ns, c->name, 0};
         result = add_event(l, c->correlation, c->parent, &values[5], err);
         if (result == 0)
@@ -543,10 +427,10 @@ static const char rest[] =
 static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t *ret_bytes,
                     struct rp_err *err)
 {
-    int result = rp_sql_exec(l->db, tables, err);
+    int result = rp_memdb_begin(&l->m, ":memory:", tables, err);
 
     if (result == 0)
-        result = rp_sql_exec(l->db, "BEGIN", err);
+        result = rp_sql_exec(l->m.db, "BEGIN", err);
     for (size_t i = 0; i < FILE_COUNT && result == 0; i++) {
         rp_autofree char *name = rp_format("%.*s%s", (int)prefix, path, files[i].end);
         if (!name)
@@ -559,17 +443,15 @@ static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t 
     if (result == 0)
         result = put_process(l, err);
     if (result == 0)
-        result = rp_sql_exec(l->db, rest, err);
-    return result < 0 ? result : rp_sql_exec(l->db, "COMMIT", err);
+        result = rp_sql_exec(l->m.db, rest, err);
+    return result < 0 ? result : rp_sql_exec(l->m.db, "COMMIT", err);
 }
 
 static void end_load(struct loader *l)
 {
-    for (size_t i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(l->statements[i].stmt);
-    rp_names_free(&l->strings);
+    rp_memdb_end(&l->m);
     rp_names_free(&l->kernels);
-    free(l->calls);
+    rp_calls_free(&l->calls);
 }
 
 int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err)
@@ -582,14 +464,11 @@ int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *er
     if (!prefix_of(path, &prefix))
         return rp_fail(err, RP_BAD_INPUT,
                        "read trace %s: it is not called like a trace of rocprofv3", path);
-    result = sqlite3_open_v2(
-        ":memory:", &l.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    result = result == SQLITE_OK ? read_all(&l, path, prefix, &bytes, err)
-                                 : rp_sql_fail(l.db, result, err);
+    result = read_all(&l, path, prefix, &bytes, err);
     end_load(&l);
     if (result < 0) {
-        sqlite3_close(l.db);
+        sqlite3_close(l.m.db);
         return result;
     }
-    return rp_store_adopt(l.db, path, prefix, bytes, ret, err);
+    return rp_store_adopt(l.m.db, path, prefix, bytes, ret, err);
 }

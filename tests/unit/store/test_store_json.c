@@ -1,0 +1,224 @@
+/* JSON traces: cutting at any place, handles of 64 bits, what is no JSON, what is missing. */
+#include "kit.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "store/json_cut.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *put(const char *name, const char *text)
+{
+    const char *path = kit_path(name);
+
+    kit_write_file(path, text, strlen(text));
+    return path;
+}
+
+/* --- cutting ------------------------------------------------------------------------------- */
+
+/* The first value of the file as it is handed over; NULL: refused, with the reason in err. */
+static char *first_value(const char *text, struct rp_err *err)
+{
+    struct rp_json_cut *cut = calloc(1, sizeof *cut);
+    const struct rp_buf *value;
+    char *ret = NULL;
+
+    cut->fd = -1;
+    assert_int_equal(rp_json_cut_open(cut, put("value.json", text), err), 0);
+    if (rp_json_cut_value(cut, &value, err) == 0)
+        ret = strdup(rp_buf_text(value));
+    rp_json_cut_close(cut);
+    free(cut);
+    return ret;
+}
+
+static void test_values(void **state)
+{
+    static const struct {
+        const char *text, *value;
+    } cases[] = {
+        {"{}", "{}"},
+        {" \n\t[1, {\"a\": [2]}] 3", "[1, {\"a\": [2]}]"},
+        {"12,", "12"},
+        {"true]", "true"},
+        {"\"a\\\"]}\\\\\" x", "\"a\\\"]}\\\\\""},
+        {"[9223372036854775807]", "[9223372036854775807]"},
+        {"[9223372036854775808,1]", "[-9223372036854775808,1]"},
+        {"{\"handle\":18446744073709551615}", "{\"handle\":-1}"},
+        {"[18446744073709551616]", "[18446744073709551616]"}, /* jansson refuses it */
+        {"[\"18446744073709551615\"]", "[\"18446744073709551615\"]"},
+        {"[18446744073709551615.0]", "[18446744073709551615.0]"},
+        {"[NaN,-Infinity,\"NaN\",Infinity,-1]", "[null,null,\"NaN\",null,-1]"},
+        {"[\"\x8d\",18446744073709551614]", "[\"\xef\xbf\xbd\",-2]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        rp_autofree char *value = first_value(cases[i].text, &err);
+        assert_non_null(value);
+        assert_string_equal(value, cases[i].value);
+    }
+}
+
+static void test_no_values(void **state)
+{
+    static const char *const texts[] = {"", " ", "]", ",1", "{\"a\": [1, 2}", "[\"a]", "\"a\\\""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        assert_null(first_value(texts[i], &err));
+        assert_int_equal(err.code, RP_BAD_INPUT);
+        assert_non_null(strstr(err.text, "byte"));
+    }
+}
+
+/* --- traces -------------------------------------------------------------------------------- */
+
+#define TIMES(start, end)                                                                          \
+    "\"start_timestamp\":" #start ",\"end_timestamp\":" #end ",\"thread_id\":7"
+#define AGENT "{\"handle\":17446744073709551615}"
+
+static const char trace[] =
+    "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5,\"command\":[\"./a\",\"b c\"]},"
+    "\"buffer_records\":{\"kernel_dispatch\":[{\"correlation_id\":{\"internal\":3},"
+    "\"dispatch_info\":{\"agent_id\":" AGENT ",\"queue_id\":{\"handle\":18446744073709551614},"
+    "\"kernel_id\":2,\"dispatch_id\":1,\"workgroup_size\":{\"x\":64,\"y\":1,\"z\":1},"
+    "\"grid_size\":{\"x\":640,\"y\":1,\"z\":1}}," TIMES(
+        100, 200) "}],"
+                  "\"hip_api\":[{\"kind\":0,\"operation\":1," TIMES(
+                      90,
+                      95) ","
+                          "\"correlation_id\":{\"internal\":3,\"ancestor\":0},"
+                          "\"args\":[{\"type\":\"int\",\"name\":\"stream\",\"value\":\"0x10\"}]}]},"
+                          "\"kernel_symbols\":[{\"kernel_id\":2,\"code_object_id\":1,\"kernel_"
+                          "name\":\"k\x8d.kd\","
+                          "\"formatted_kernel_name\":\"k\"}],"
+                          "\"callback_records\":{\"counter_collection\":[{\"thread_id\":7,"
+                          "\"dispatch_data\":"
+                          "{\"dispatch_info\":{\"dispatch_id\":1}},\"records\":[{\"counter_id\":{"
+                          "\"handle\":9},"
+                          "\"value\":1.5},{\"counter_id\":{\"handle\":9},\"value\":2.5},"
+                          "{\"counter_id\":{\"handle\":8},\"value\":NaN}]}]},"
+                          "\"counters\":[{\"id\":{\"handle\":9},\"name\":\"SQ_WAVES\"},"
+                          "{\"id\":{\"handle\":9},\"name\":\"SQ_WAVES\"},{\"id\":{\"handle\":8},"
+                          "\"name\":\"Ratio\"}],"
+                          "\"strings\":{\"buffer_records\":[{\"kind\":\"HIP\",\"operations\":["
+                          "\"a\",\"hipLaunchKernel\"]}]},"
+                          "\"agents\":[{\"id\":" AGENT
+                          ",\"node_id\":4,\"type\":2,\"name\":\"gfx942\"}]}]}";
+
+static void check_trace(struct rp_store *s)
+{
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_counter *counters;
+    const struct rp_row_region *regions;
+    const struct rp_row_process *processes;
+    const struct rp_row_kernel *kernels;
+    const struct rp_row_arg *args;
+    const struct rp_row_agent *agents;
+    struct rp_err err = RP_ERR_INIT;
+    size_t count;
+
+    assert_int_equal(rp_store_dispatches(s, &dispatches, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(dispatches[0].agent_id, 4);
+    assert_int_equal(dispatches[0].queue_id, -2);
+    assert_int_equal(dispatches[0].stream_id, -1); /* not said */
+    assert_int_equal(dispatches[0].correlation_id, 3);
+    assert_int_equal(dispatches[0].start_ns, 100);
+    assert_int_equal(dispatches[0].grid[0], 640);
+    assert_int_equal(rp_store_counters(s, &counters, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(counters[0].name, "SQ_WAVES");
+    assert_true(counters[0].value > 3.99 && counters[0].value < 4.01);
+    assert_int_equal(rp_store_regions(s, &regions, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(regions[0].name, "hipLaunchKernel");
+    assert_int_equal(rp_store_args(s, &args, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(args[0].value, "0x10");
+    assert_int_equal(rp_store_processes(s, &processes, &count, &err), 0);
+    assert_int_equal(processes[0].pid, 5);
+    assert_string_equal(processes[0].command, "./a b c");
+    assert_int_equal(rp_store_agents(s, &agents, &count, &err), 0);
+    assert_true(count == 1 && agents[0].is_gpu);
+    assert_int_equal(rp_store_kernels(s, &kernels, &count, &err), 0);
+    assert_string_equal(kernels[0].kernel_name, "k\xef\xbf\xbd.kd");
+}
+
+/* Parts in an unusual order, and every value at the seam of two blocks once. */
+static void test_seams(void **state)
+{
+    enum { BLOCK = sizeof((struct rp_json_cut *)NULL)->block };
+
+    (void)state;
+    for (size_t at = 0; at <= sizeof trace; at += 2) {
+        rp_autobuf text = {0};
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_store *s;
+        const char *path;
+        for (size_t i = 0; i < BLOCK - at; i++)
+            rp_buf_add(&text, " ", 1);
+        rp_buf_puts(&text, trace);
+        path = put("seam.json", rp_buf_text(&text));
+        assert_true(rp_store_is_json(path, true));
+        assert_int_equal(rp_store_open_json(path, 0, &s, &err), 0);
+        if (at % 64 == 0)
+            check_trace(s);
+        rp_store_close(s);
+        assert_int_equal(rp_store_open_json(path, 1, &s, &err), 0);
+        assert_null(s);
+    }
+}
+
+static void test_what_is_wrong_is_named(void **state)
+{
+    static const struct {
+        const char *there, *instead, *says;
+    } cases[] = {
+        {"\"end_timestamp\":200", "\"end\":200",
+         "buffer_records.kernel_dispatch[0]: it has no end_timestamp"},
+        {"\"end_timestamp\":95", "\"end_timestamp\":\"x\"",
+         "buffer_records.hip_api[0]: its end_timestamp is no whole number"},
+        {"\"operation\":1", "\"operation\":7", "no name for kind 0, operation 7"},
+        {"\"node_id\":4", "\"node\":4", "agents[0]: it has no node_id"},
+        {"\"id\":" AGENT ",\"node_id\"", "\"id\":{\"handle\":5},\"node_id\"",
+         "its dispatch_info.agent_id 17446744073709551615 is not among the agents"},
+        {"\"name\":\"gfx942\"}]}]}", "\"name\":\"gfx942\"", "in the middle of a value"},
+        {"\"kernel_id\":2,\"dispatch_id\"", "\"kernel_id\":2.5,\"dispatch_id\"",
+         "dispatch_info.kernel_id is no whole number"},
+        {"\"value\":1.5", "\"value\":true", "counter_collection[0]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *at = strstr(trace, cases[i].there);
+        rp_autofree char *text = NULL;
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_store *s;
+        assert_non_null(at);
+        text = rp_format("%.*s%s%s", (int)(at - trace), trace, cases[i].instead,
+                         at + strlen(cases[i].there));
+        assert_int_equal(rp_store_open_json(put("wrong.json", text), 0, &s, &err), -RP_BAD_INPUT);
+        if (!strstr(err.text, cases[i].says) || !strstr(err.text, "wrong.json"))
+            fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_no_values),
+        cmocka_unit_test(test_seams),
+        cmocka_unit_test(test_what_is_wrong_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
+}
