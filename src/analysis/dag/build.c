@@ -31,7 +31,6 @@ struct event {
 /* One process on its way through its calls. */
 struct walk {
     struct rp_dag_process *process;
-    uint16_t number;
     struct rp_dag_streams names;
     struct stream *streams;
     int32_t *used; /* streams with a tail */
@@ -45,10 +44,11 @@ struct walk {
     struct event *events;
     size_t event_count;
     size_t next_call;
-    uint32_t call_start;       /* of a call that is stuck in a collective */
+    uint32_t call_start;       /* point; of a call that is stuck in a collective */
     uint32_t next_op;          /* of the call's */
     size_t next_loose;         /* of those that no call is known of */
-    uint32_t parked;           /* activity: a collective that waits for the other ranks */
+    uint32_t parked;           /* operation: a collective that waits for the other ranks */
+    uint32_t parked_start;     /* its point */
     enum rp_dag_grade grade;   /* of what follows from calls */
     bool guesses;              /* calls have no arguments: some waits are found by times */
     struct rp_dag_usual usual; /* where waits are guessed */
@@ -58,7 +58,7 @@ struct walk {
 struct build {
     struct rp_dag *dag;
     struct rp_dag_trace *trace;
-    size_t point_room, activity_room;
+    size_t point_room;
     uint32_t root;
     bool failed;
 };
@@ -97,28 +97,15 @@ static void add_edge(struct build *b, uint32_t from, enum rp_dag_class class,
     rp_dag_edge(&b->dag->graph, from, 0, class, grade); /* delays.c sets the weight */
 }
 
-static uint32_t add_activity(struct build *b, const struct walk *w, bool is_op, uint32_t index)
+static void add_duration(struct build *b, uint32_t start, enum rp_dag_grade grade)
 {
-    struct rp_dag *dag = b->dag;
+    add_edge(b, start, RP_DAG_DURATION, grade);
+}
 
-    if (dag->activity_count == b->activity_room) {
-        size_t room = b->activity_room ? b->activity_room + b->activity_room / 2 : 1024;
-        struct rp_dag_activity *grown = realloc(dag->activities, room * sizeof *grown);
-        if (!grown) {
-            b->failed = true;
-            return 0;
-        }
-        dag->activities = grown;
-        b->activity_room = room;
-    }
-    dag->activities[dag->activity_count] = (struct rp_dag_activity){
-        .start = RP_DAG_NONE,
-        .finish = RP_DAG_NONE,
-        .index = index,
-        .process = w->number,
-        .is_op = is_op,
-    };
-    return (uint32_t)dag->activity_count++;
+/* Number over all processes. */
+static uint32_t op_number(const struct walk *w, uint32_t index)
+{
+    return RP_DAG_OP_BIT | (w->process->op_base + index);
 }
 
 /* --- packets -------------------------------------------------------------------------------- */
@@ -128,14 +115,12 @@ static void mend_late_end(struct build *b, uint32_t point, int64_t next_start_ns
 {
     struct rp_dag *dag = b->dag;
     int64_t late = dag->graph.time_ns[point] - next_start_ns;
-    const struct rp_dag_activity *a;
     struct rp_dag_op *op;
 
-    if (late <= 0 || late > LATE_END_NS || dag->owner[point] == RP_DAG_NONE)
+    if (late <= 0 || late > LATE_END_NS || !rp_dag_is_op(dag->owner[point]))
         return;
-    a = &dag->activities[dag->owner[point]];
-    op = &b->trace->processes[a->process].ops[a->index];
-    if (!a->is_op || op->start_ns > next_start_ns)
+    op = rp_dag_op_of(b->trace, dag->owner[point]);
+    if (op->start_ns > next_start_ns)
         return;
     op->end_ns = next_start_ns; /* less the dispatch delay, once that is known: delays.c */
     dag->graph.time_ns[point] = next_start_ns;
@@ -239,32 +224,27 @@ bool rp_dag_is_collective(const char *symbol)
 static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t index)
 {
     const struct rp_dag_op *op = &w->process->ops[index];
-    uint32_t a = add_activity(b, w, true, index), finish;
-    struct rp_dag_activity *activity;
+    uint32_t start, finish;
     bool collective;
 
-    if (b->failed)
-        return false;
     packet_edges(b, w, call, op->stream, op->queue, op->start_ns);
     if (w->op_finish)
         rp_dag_recorded_edges(
-            &(struct rp_dag_recorded_op){b->dag, w->process, w->number, w->op_finish, index});
+            &(struct rp_dag_recorded_op){b->dag, w->process, w->op_finish, index});
     else if (w->guesses)
         guess_wait(b, w, call, op);
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
-    activity = &b->dag->activities[a];
-    activity->start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, a);
+    start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, op_number(w, index));
     collective = rp_dag_is_collective(b->trace->symbols[op->symbol]);
     if (collective && b->trace->process_count > 1) {
-        w->parked = a;
+        w->parked = index;
+        w->parked_start = start;
         return true;
     }
     /* Of one rank alone nobody knows how much of it is waiting for the others. */
-    activity->duration = rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION,
-                                     collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
-    finish = add_point(b, op->end_ns, RP_DAG_PINNED, a);
-    activity->finish = finish;
+    add_duration(b, start, collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
+    finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, index));
     if (w->op_finish)
         w->op_finish[index] = finish;
     packet_done(w, op->stream, op->queue, finish);
@@ -446,26 +426,20 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 static uint32_t begin_call(struct build *b, struct walk *w, uint32_t index)
 {
     const struct rp_dag_call *call = &w->process->calls[index];
-    uint32_t a = add_activity(b, w, false, index), before = w->threads[call->thread];
+    uint32_t before = w->threads[call->thread];
 
-    if (b->failed)
-        return 0;
     add_edge(b, before == RP_DAG_NONE ? b->root : before, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
-    b->dag->activities[a].start = add_point(b, call->start_ns, RP_DAG_PINNED, a);
-    return a;
+    return add_point(b, call->start_ns, RP_DAG_PINNED, w->process->call_base + index);
 }
 
-static void end_call(struct build *b, struct walk *w, uint32_t a)
+static void end_call(struct build *b, struct walk *w, uint32_t index)
 {
-    struct rp_dag_activity *activity = &b->dag->activities[a];
-    const struct rp_dag_call *call = &w->process->calls[activity->index];
+    const struct rp_dag_call *call = &w->process->calls[index];
     unsigned flags = RP_DAG_PINNED;
 
-    activity->duration =
-        rp_dag_edge(&b->dag->graph, activity->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
-    flags |= sync_edges(b, w, activity->index);
-    activity->finish = add_point(b, call->end_ns, flags, a);
-    w->threads[call->thread] = activity->finish;
+    add_duration(b, w->call_start, RP_DAG_RECORDED);
+    flags |= sync_edges(b, w, index);
+    w->threads[call->thread] = add_point(b, call->end_ns, flags, w->process->call_base + index);
 }
 
 /* --- walking -------------------------------------------------------------------------------- */
@@ -476,20 +450,18 @@ static void advance(struct build *b, struct walk *w)
     struct rp_dag_process *p = w->process;
 
     while (w->next_call < p->call_count && !b->failed && !b->dag->graph.failed) {
-        struct rp_dag_call *call = &p->calls[w->next_call];
+        uint32_t index = (uint32_t)w->next_call;
+        struct rp_dag_call *call = &p->calls[index];
         if (w->call_start == RP_DAG_NONE) {
-            w->call_start = begin_call(b, w, (uint32_t)w->next_call);
+            w->call_start = begin_call(b, w, index);
             w->next_op = 0;
-            if (b->failed)
-                return;
             if (call->kind == RP_DAG_CALL_EVENT_RECORD || call->kind == RP_DAG_CALL_STREAM_WAIT)
-                add_marker(b, w, b->dag->activities[w->call_start].start, (uint32_t)w->next_call);
+                add_marker(b, w, w->call_start, index);
         }
         while (w->next_op < call->op_count)
-            if (add_op(b, w, b->dag->activities[w->call_start].start,
-                       call->first_op + w->next_op++))
+            if (add_op(b, w, w->call_start, call->first_op + w->next_op++))
                 return;
-        end_call(b, w, w->call_start);
+        end_call(b, w, index);
         w->call_start = RP_DAG_NONE;
         w->next_call++;
     }
@@ -502,23 +474,22 @@ static void advance(struct build *b, struct walk *w)
 }
 
 /* The collective that a process waits in, or NULL. */
-static const struct rp_dag_op *parked_op(const struct build *b, const struct walk *w)
+static const struct rp_dag_op *parked_op(const struct walk *w)
 {
-    return w->parked == RP_DAG_NONE ? NULL : &w->process->ops[b->dag->activities[w->parked].index];
+    return w->parked == RP_DAG_NONE ? NULL : &w->process->ops[w->parked];
 }
 
 /* One rank's part of a collective ends with the common point. */
 static void leave_collective(struct build *b, struct walk *w, uint32_t common)
 {
-    const struct rp_dag_op *op = parked_op(b, w);
+    const struct rp_dag_op *op = parked_op(w);
     uint32_t finish;
 
-    b->dag->activities[w->parked].finish = common;
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
-    finish = add_point(b, op->end_ns, RP_DAG_PINNED, w->parked);
+    finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, w->parked));
     packet_done(w, op->stream, op->queue, finish);
     if (w->op_finish)
-        w->op_finish[b->dag->activities[w->parked].index] = finish;
+        w->op_finish[w->parked] = finish;
     if (op->queue >= 0)
         w->queue_kernels[op->queue] = finish;
     w->parked = RP_DAG_NONE;
@@ -533,18 +504,16 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
     uint32_t common;
 
     for (size_t i = 0; i < count; i++) {
-        const struct rp_dag_op *op = parked_op(b, &walks[i]);
-        struct rp_dag_activity *a;
+        const struct rp_dag_op *op = parked_op(&walks[i]);
         first = first ? first : op;
         if (!op || op->symbol != first->symbol)
             continue;
-        a = &b->dag->activities[walks[i].parked];
-        a->duration = rp_dag_edge(&b->dag->graph, a->start, 0, RP_DAG_DURATION, RP_DAG_RECORDED);
+        add_duration(b, walks[i].parked_start, RP_DAG_RECORDED);
         end_ns = op->end_ns < end_ns ? op->end_ns : end_ns;
     }
     common = add_point(b, end_ns, RP_DAG_PINNED | RP_DAG_COMMON, RP_DAG_NONE);
     for (size_t i = 0; i < count && !b->failed; i++) {
-        const struct rp_dag_op *op = parked_op(b, &walks[i]);
+        const struct rp_dag_op *op = parked_op(&walks[i]);
         if (op && op->symbol == first->symbol)
             leave_collective(b, &walks[i], common);
     }
@@ -569,12 +538,11 @@ static int find_events(struct walk *w, struct rp_err *err)
     return 0;
 }
 
-static int begin_walk(struct walk *w, struct rp_dag_process *p, uint16_t number, struct rp_err *err)
+static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *err)
 {
     int rc;
 
     *w = (struct walk){.process = p,
-                       .number = number,
                        .null_tail = RP_DAG_NONE,
                        .call_start = RP_DAG_NONE,
                        .parked = RP_DAG_NONE,
@@ -677,6 +645,23 @@ static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, str
     return 0;
 }
 
+/* Calls and operations get their numbers; each has two points. */
+static int number_all(struct rp_dag_trace *trace, struct rp_dag *dag, struct rp_err *err)
+{
+    size_t calls = 0, ops = 0;
+
+    for (size_t i = 0; i < trace->process_count; i++) {
+        trace->processes[i].call_base = (uint32_t)calls;
+        trace->processes[i].op_base = (uint32_t)ops;
+        calls += trace->processes[i].call_count;
+        ops += trace->processes[i].op_count;
+        if (calls + ops >= RP_DAG_OP_BIT - 1)
+            return rp_fail(err, RP_BAD_INPUT, "too long a trace for one DAG");
+    }
+    dag->op_count = ops;
+    return 0;
+}
+
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err)
 {
     struct rp_dag dag = {0};
@@ -686,12 +671,11 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
 
     if (!walks)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (trace->process_count > UINT16_MAX)
-        rc = rp_fail(err, RP_BAD_INPUT, "more than %d processes", UINT16_MAX);
-    else
+    rc = number_all(trace, &dag, err);
+    if (rc == 0)
         rc = find_window(trace, &dag, err);
     for (size_t i = 0; i < trace->process_count && rc == 0; i++)
-        rc = begin_walk(&walks[i], &trace->processes[i], (uint16_t)i, err);
+        rc = begin_walk(&walks[i], &trace->processes[i], err);
     if (rc == 0) {
         b.root = add_point(&b, dag.start_ns, RP_DAG_PINNED, RP_DAG_NONE);
         walk_all(&b, walks, trace->process_count);
@@ -718,6 +702,5 @@ void rp_dag_free(struct rp_dag *dag)
     rp_dag_slots_free(&dag->slots);
     free(dag->flags);
     free(dag->owner);
-    free(dag->activities);
     memset(dag, 0, sizeof *dag);
 }

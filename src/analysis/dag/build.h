@@ -16,19 +16,9 @@ enum {
     RP_DAG_BLOCKED = 4,    /**< the end of a call that waited for something */
     RP_DAG_DISTRUSTED = 8, /**< its time was mended: delays are not learned from it */
     RP_DAG_COMMON = 16,    /**< the end of a collective on all ranks */
-    RP_DAG_POLLED = 64,    /**< with BLOCKED: the host asked again and again, it was not woken up */
     RP_DAG_CAPTURED = 32,  /**< start of a call that one graph launch could replace: limits.c */
-};
-
-/** An operation or call: where it starts and ends in the graph. */
-struct rp_dag_activity {
-    uint32_t start, finish; /**< points; of a collective, finish is the one common to all ranks */
-    uint32_t duration;      /**< edge */
-    uint32_t index;         /**< in its process's calls or ops */
-    uint16_t process;
-    bool is_op;
-    bool on_path;      /**< set when the critical path is found */
-    bool on_near_path; /**< set when the next paths are found */
+    RP_DAG_POLLED = 64,    /**< with BLOCKED: the host asked again and again, it was not woken up */
+    RP_DAG_ON_PATH = 128,  /**< start of what is on the critical path: result.c */
 };
 
 /** Shortest delays that agree with every time in the trace; 0 when it shows none. */
@@ -44,14 +34,23 @@ struct rp_dag_delays {
 struct rp_dag {
     struct rp_dag_graph graph;
     uint8_t *flags;  /**< per point */
-    uint32_t *owner; /**< per point: the activity that starts or ends there, or RP_DAG_NONE */
-    struct rp_dag_activity *activities; /**< in the order of their start points */
-    size_t activity_count;
+    uint32_t *owner; /**< per point: the call or operation that starts or ends there, or NONE */
+    size_t op_count; /**< of all processes */
     struct rp_dag_delays delays;
     int64_t start_ns, end_ns;  /**< of the whole */
     uint32_t end_point;        /**< the first point with the last time */
     struct rp_dag_slots slots; /**< for sweeps */
 };
+
+/**
+ * Does a call or operation end at the point? Then the first of its edges is the duration, and comes
+ * from the start. A collective of several ranks ends at a point that is nobody's own, COMMON.
+ */
+static inline bool rp_dag_is_end(const struct rp_dag *dag, uint32_t point)
+{
+    return dag->owner[point] != RP_DAG_NONE &&
+           dag->graph.class[dag->graph.first[point]] == RP_DAG_DURATION;
+}
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);
 void rp_dag_free(struct rp_dag *dag);

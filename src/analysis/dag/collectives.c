@@ -15,14 +15,38 @@ static int64_t last_start(const struct rp_dag_graph *g, uint32_t common)
     return last_ns;
 }
 
-static int64_t wait_of(const struct rp_dag *dag, const struct rp_dag_activity *a,
-                       const struct rp_dag_op *op)
+/* The ranks whose kernels end at a common point. */
+static void count_waits(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t common,
+                        struct rp_dag_result *ret)
 {
-    int64_t until_ns = last_start(&dag->graph, a->finish);
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t last_ns = last_start(g, common);
 
-    if (until_ns > op->end_ns)
-        until_ns = op->end_ns;
-    return until_ns > op->start_ns ? until_ns - op->start_ns : 0;
+    for (uint32_t e = g->first[common]; e < g->first[common + 1]; e++) {
+        uint32_t item = dag->owner[g->from[e]];
+        const struct rp_dag_op *op = rp_dag_op_of(trace, item);
+        int64_t until_ns = last_ns < op->end_ns ? last_ns : op->end_ns;
+        int64_t wait_ns = until_ns > op->start_ns ? until_ns - op->start_ns : 0;
+
+        ret->collectives[op->symbol].wait_known = true;
+        ret->collectives[op->symbol].wait_ns += wait_ns;
+        ret->processes[rp_dag_process_of(trace, item)].collective_wait_ns += wait_ns;
+    }
+}
+
+static void count_times(const struct rp_dag_process *p, const struct rp_dag_trace *trace,
+                        struct rp_dag_result *ret)
+{
+    for (size_t k = 0; k < p->op_count; k++) {
+        const struct rp_dag_op *op = &p->ops[k];
+        struct rp_dag_collective *c = &ret->collectives[op->symbol];
+
+        if (op->is_copy || !rp_dag_is_collective(trace->symbols[op->symbol]))
+            continue;
+        c->name = trace->symbols[op->symbol];
+        c->count++;
+        c->time_ns += op->end_ns - op->start_ns;
+    }
 }
 
 int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -33,23 +57,11 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
     ret->collectives = calloc(trace->symbol_count + 1, sizeof *ret->collectives);
     if (!ret->collectives)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
-        const struct rp_dag_op *op = a->is_op ? &trace->processes[a->process].ops[a->index] : NULL;
-        struct rp_dag_collective *c;
-
-        if (!op || op->is_copy || !rp_dag_is_collective(trace->symbols[op->symbol]))
-            continue;
-        c = &ret->collectives[op->symbol];
-        c->name = trace->symbols[op->symbol];
-        c->count++;
-        c->time_ns += op->end_ns - op->start_ns;
-        if (!(dag->flags[a->finish] & RP_DAG_COMMON))
-            continue;
-        c->wait_known = true;
-        c->wait_ns += wait_of(dag, a, op);
-        ret->processes[a->process].collective_wait_ns += wait_of(dag, a, op);
-    }
+    for (size_t i = 0; i < trace->process_count; i++)
+        count_times(&trace->processes[i], trace, ret);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (dag->flags[p] & RP_DAG_COMMON)
+            count_waits(dag, trace, p, ret);
     for (size_t k = 0; k < trace->symbol_count; k++) /* in the order of their names */
         if (ret->collectives[k].name)
             ret->collectives[kept++] = ret->collectives[k];

@@ -75,16 +75,15 @@ static void learn_packets(struct rp_dag *dag)
 /* Ends that were written late are as late as what followed allows. */
 static void settle_late_ends(struct rp_dag *dag, struct rp_dag_trace *trace)
 {
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         struct rp_dag_op *op;
-        if (!a->is_op || !(dag->flags[a->finish] & RP_DAG_DISTRUSTED))
+        if (!(dag->flags[p] & RP_DAG_DISTRUSTED) || !rp_dag_is_end(dag, p))
             continue;
-        op = &trace->processes[a->process].ops[a->index];
+        op = rp_dag_op_of(trace, dag->owner[p]);
         op->end_ns -= dag->delays.dispatch_ns;
         if (op->end_ns < op->start_ns)
             op->end_ns = op->start_ns;
-        dag->graph.time_ns[a->finish] = op->end_ns;
+        dag->graph.time_ns[p] = op->end_ns;
     }
 }
 
@@ -258,37 +257,45 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct cost *)a)->name, ((const struct cost *)b)->name);
 }
 
-static const struct rp_dag_call *call_of(const struct rp_dag_trace *trace,
-                                         const struct rp_dag_activity *a)
+/* The call that ends at a point, or NULL. */
+static const struct rp_dag_call *call_ending(const struct rp_dag *dag,
+                                             const struct rp_dag_trace *trace, uint32_t p)
 {
-    return a->is_op ? NULL : &trace->processes[a->process].calls[a->index];
+    return rp_dag_is_call(dag->owner[p]) && rp_dag_is_end(dag, p)
+               ? rp_dag_call_of(trace, dag->owner[p])
+               : NULL;
 }
 
-/* Calls that wait, or could have. */
-static bool may_block(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                      const struct rp_dag_activity *a)
+/* A call that waits, or could have, that ends at a point; or NULL. */
+static const struct rp_dag_call *blocking_call(const struct rp_dag *dag,
+                                               const struct rp_dag_trace *trace, uint32_t p)
 {
-    const struct rp_dag_call *call = call_of(trace, a);
+    const struct rp_dag_call *call = call_ending(dag, trace, p);
 
-    return call &&
-           ((dag->flags[a->finish] & RP_DAG_BLOCKED) || call->kind == RP_DAG_CALL_EVENT_SYNC ||
-            call->kind == RP_DAG_CALL_STREAM_SYNC || call->kind == RP_DAG_CALL_DEVICE_SYNC ||
-            call->kind == RP_DAG_CALL_EVENT_QUERY || call->kind == RP_DAG_CALL_STREAM_QUERY);
+    return call && ((dag->flags[p] & RP_DAG_BLOCKED) || call->kind == RP_DAG_CALL_EVENT_SYNC ||
+                    call->kind == RP_DAG_CALL_STREAM_SYNC ||
+                    call->kind == RP_DAG_CALL_DEVICE_SYNC ||
+                    call->kind == RP_DAG_CALL_EVENT_QUERY || call->kind == RP_DAG_CALL_STREAM_QUERY)
+               ? call
+               : NULL;
 }
 
-static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                           const struct rp_dag_activity *a)
+static int64_t start_of(const struct rp_dag *dag, uint32_t end)
 {
-    struct cost cost = {call_of(trace, a)->name, INT64_MAX};
-    int64_t waited_ns = INT64_MIN / 2, end_ns = dag->graph.time_ns[a->finish];
-    bool blocked = dag->flags[a->finish] & RP_DAG_BLOCKED;
+    return dag->graph.time_ns[dag->graph.from[dag->graph.first[end]]];
+}
+
+static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_call *call, uint32_t p)
+{
+    struct cost cost = {call->name, INT64_MAX};
+    int64_t waited_ns = INT64_MIN / 2, end_ns = dag->graph.time_ns[p], start_ns = start_of(dag, p);
+    bool blocked = dag->flags[p] & RP_DAG_BLOCKED;
 
     /* Waking up takes a little longer now and then, which is no cost of the call: only what was
      * done before the call began is sure not to have held it up. */
-    if (!blocked ||
-        (last_waited(dag, a->finish, &waited_ns) && waited_ns <= dag->graph.time_ns[a->start] &&
-         end_ns > waited_ns + dag->delays.wake_ns))
-        cost.least_ns = end_ns - dag->graph.time_ns[a->start];
+    if (!blocked || (last_waited(dag, p, &waited_ns) && waited_ns <= start_ns &&
+                     end_ns > waited_ns + dag->delays.wake_ns))
+        cost.least_ns = end_ns - start_ns;
     return cost;
 }
 
@@ -299,15 +306,17 @@ static int learn_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, str
     size_t count = 0, kept = 0;
     struct cost *costs;
 
-    for (size_t i = 0; i < dag->activity_count; i++)
-        count += may_block(dag, trace, &dag->activities[i]);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        count += blocking_call(dag, trace, p) != NULL;
     costs = malloc((count + 1) * sizeof *costs);
     if (!costs)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     count = 0;
-    for (size_t i = 0; i < dag->activity_count; i++)
-        if (may_block(dag, trace, &dag->activities[i]))
-            costs[count++] = cost_of(dag, trace, &dag->activities[i]);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
+        const struct rp_dag_call *call = blocking_call(dag, trace, p);
+        if (call)
+            costs[count++] = cost_of(dag, call, p);
+    }
     qsort(costs, count, sizeof *costs, by_name);
     for (size_t i = 0; i < count; i++) {
         if (!kept || strcmp(costs[kept - 1].name, costs[i].name) != 0)
@@ -337,13 +346,13 @@ static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, st
     size_t count = 0;
     int rc = learn_costs(dag, trace, &costs, &count, err);
 
-    for (size_t i = 0; i < dag->activity_count && rc == 0; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
-        int64_t took_ns = g->time_ns[a->finish] - g->time_ns[a->start];
+    for (uint32_t p = 0; p < g->point_count && rc == 0; p++) {
+        int64_t took_ns;
         struct cost key, *found;
-        if (!(dag->flags[a->finish] & RP_DAG_BLOCKED))
+        if (!(dag->flags[p] & RP_DAG_BLOCKED))
             continue;
-        key.name = call_of(trace, a)->name;
+        took_ns = g->time_ns[p] - start_of(dag, p);
+        key.name = call_ending(dag, trace, p)->name;
         found = bsearch(&key, costs, count, sizeof *costs, by_name);
         if (!found || found->least_ns == INT64_MAX) {
             int64_t likely_ns = cheapest(costs, count);
@@ -352,7 +361,7 @@ static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, st
         } else if (found->least_ns < took_ns) {
             took_ns = found->least_ns;
         }
-        g->weight_ns[a->duration] = took_ns;
+        g->weight_ns[g->first[p]] = took_ns;
     }
     return rc;
 }

@@ -9,100 +9,92 @@
 #include "places.h"
 #include "ranges.h"
 
-/* A kernel or copy on its agent. */
-struct busy {
-    int64_t start_ns, end_ns;
-    uint32_t activity;
-    uint8_t type;
-};
-
 enum { COPY = 1, COLLECTIVE = 2, KERNEL = 4 };
 
-/* Operations of all agents, each agent's in one piece and by start. */
+/* Points where operations start, each agent's in one piece and by time. */
 struct timeline {
-    struct busy *list;
-    size_t *first; /* per agent and one more */
+    uint32_t *list;
+    size_t *first;      /* per agent and one more */
+    uint8_t *is_waiter; /* per symbol: a collective */
 };
 
-static int by_start(const void *a, const void *b)
+static const struct rp_dag_op *op_at(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                     uint32_t start)
 {
-    const struct busy *x = a, *y = b;
-
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->activity > y->activity) - (x->activity < y->activity);
+    return rp_dag_op_of(trace, dag->owner[start]);
 }
 
-static void sort_busy(struct busy *list, size_t count)
+static uint32_t agent_at(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                         const struct rp_dag_places *places, uint32_t start)
 {
-    size_t i = 1;
+    uint32_t item = dag->owner[start];
 
-    while (i < count && by_start(&list[i - 1], &list[i]) < 0)
-        i++;
-    if (i < count)
-        qsort(list, count, sizeof *list, by_start);
-}
-
-static const struct rp_dag_op *op_of(const struct rp_dag_trace *trace,
-                                     const struct rp_dag_activity *a)
-{
-    return &trace->processes[a->process].ops[a->index];
+    return rp_dag_place_of(places, rp_dag_process_of(trace, item),
+                           rp_dag_op_of(trace, item)->agent);
 }
 
 static int lay_out(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                   const struct rp_dag_places *places, size_t agents, struct timeline *ret,
-                   struct rp_err *err)
+                   const struct rp_dag_places *places, const uint32_t *starts, size_t agents,
+                   struct timeline *ret, struct rp_err *err)
 {
     rp_autofree size_t *next = calloc(agents + 1, sizeof *next);
     size_t count = 0;
 
     ret->first = calloc(agents + 1, sizeof *ret->first);
-    if (!next || !ret->first)
+    ret->is_waiter = calloc(trace->symbol_count + 1, sizeof *ret->is_waiter);
+    ret->list = malloc((dag->op_count + 1) * sizeof *ret->list);
+    if (!next || !ret->first || !ret->is_waiter || !ret->list)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
-        if (a->is_op)
-            ret->first[rp_dag_place_of(places, a->process, op_of(trace, a)->agent) + 1]++;
-    }
+    for (size_t k = 0; k < trace->symbol_count; k++)
+        ret->is_waiter[k] = rp_dag_is_collective(trace->symbols[k]);
+    for (size_t i = 0; i < dag->op_count; i++)
+        ret->first[agent_at(dag, trace, places, starts[i]) + 1]++;
     for (size_t k = 0; k < agents; k++) {
         next[k] = count;
         count = ret->first[k + 1] += count;
     }
-    ret->list = malloc((count + 1) * sizeof *ret->list);
-    if (!ret->list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
-        const struct rp_dag_op *op = a->is_op ? op_of(trace, a) : NULL;
-        if (op)
-            ret->list[next[rp_dag_place_of(places, a->process, op->agent)]++] = (struct busy){
-                .start_ns = op->start_ns,
-                .end_ns = op->end_ns,
-                .activity = (uint32_t)i,
-                .type = op->is_copy                                        ? COPY
-                        : rp_dag_is_collective(trace->symbols[op->symbol]) ? COLLECTIVE
-                                                                           : KERNEL,
-            };
-    }
-    for (size_t k = 0; k < agents; k++)
-        sort_busy(ret->list + ret->first[k], ret->first[k + 1] - ret->first[k]);
+    for (size_t i = 0; i < dag->op_count; i++)
+        ret->list[next[agent_at(dag, trace, places, starts[i])]++] = starts[i];
     return 0;
 }
 
-/* Time during which any operation of the given types runs. */
-static int64_t union_ns(const struct busy *list, size_t count, unsigned types)
-{
-    int64_t sum_ns = 0, until_ns = INT64_MIN;
+/* --- busy ----------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < count; i++) {
-        int64_t from_ns = list[i].start_ns > until_ns ? list[i].start_ns : until_ns;
-        if (!(list[i].type & types) || list[i].end_ns <= from_ns)
-            continue;
-        sum_ns += list[i].end_ns - from_ns;
-        until_ns = list[i].end_ns;
-    }
-    return sum_ns;
+/* Time during which any operation of the given types runs. */
+struct busy {
+    unsigned types;
+    int64_t sum_ns, until_ns;
+};
+
+static void add_busy(struct busy *busy, unsigned type, const struct rp_dag_op *op)
+{
+    int64_t from_ns = op->start_ns > busy->until_ns ? op->start_ns : busy->until_ns;
+
+    if (!(type & busy->types) || op->end_ns <= from_ns)
+        return;
+    busy->sum_ns += op->end_ns - from_ns;
+    busy->until_ns = op->end_ns;
 }
+
+static void put_busy(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                     const struct timeline *timeline, size_t k, struct rp_dag_agent *agent)
+{
+    struct busy compute = {KERNEL, 0, INT64_MIN}, kernels = {KERNEL | COLLECTIVE, 0, INT64_MIN};
+    struct busy all = {KERNEL | COLLECTIVE | COPY, 0, INT64_MIN};
+
+    for (size_t i = timeline->first[k]; i < timeline->first[k + 1]; i++) {
+        const struct rp_dag_op *op = op_at(dag, trace, timeline->list[i]);
+        unsigned type = op->is_copy ? COPY : timeline->is_waiter[op->symbol] ? COLLECTIVE : KERNEL;
+        add_busy(&compute, type, op);
+        add_busy(&kernels, type, op);
+        add_busy(&all, type, op);
+    }
+    agent->busy_ns = all.sum_ns;
+    agent->exposed_copy_ns = all.sum_ns - kernels.sum_ns;
+    agent->exposed_collective_ns = kernels.sum_ns - compute.sum_ns;
+}
+
+/* --- gaps ----------------------------------------------------------------------------------- */
 
 /* Where the time of gaps goes. */
 struct sums {
@@ -110,8 +102,6 @@ struct sums {
     struct rp_dag_names names, ranges;
     const struct rp_dag_ranges *all_ranges;
 };
-
-/* --- what ended a gap ----------------------------------------------------------------------- */
 
 /* The time from from_ns to a point goes to what the point waited for, edge by edge. */
 static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t point,
@@ -146,16 +136,15 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
 }
 
 static int explain_gaps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                        const struct busy *list, size_t count, struct sums *sums,
-                        struct rp_err *err)
+                        const uint32_t *list, size_t count, struct sums *sums, struct rp_err *err)
 {
     struct rp_dag_agent *agent = sums->agent;
     int64_t until_ns = dag->start_ns;
     int rc = 0;
 
     for (size_t i = 0; i <= count && rc == 0; i++) {
-        int64_t next_ns = i < count ? list[i].start_ns : dag->end_ns;
-        uint32_t point = i < count ? dag->activities[list[i].activity].start : dag->end_point;
+        const struct rp_dag_op *op = i < count ? op_at(dag, trace, list[i]) : NULL;
+        int64_t next_ns = op ? op->start_ns : dag->end_ns;
         if (next_ns > until_ns) {
             agent->idle_ns += next_ns - until_ns;
             agent->gap_count++;
@@ -163,28 +152,19 @@ static int explain_gaps(const struct rp_dag *dag, const struct rp_dag_trace *tra
                 agent->before_ns = next_ns - until_ns;
             if (i == count)
                 agent->after_ns = next_ns - until_ns;
-            rc = explain(dag, trace, point, until_ns, next_ns, sums, err);
+            rc = explain(dag, trace, op ? list[i] : dag->end_point, until_ns, next_ns, sums, err);
         }
-        if (i < count && list[i].end_ns > until_ns)
-            until_ns = list[i].end_ns;
+        if (op && op->end_ns > until_ns)
+            until_ns = op->end_ns;
     }
     return rc;
-}
-
-static void put_busy(const struct busy *list, size_t count, struct rp_dag_agent *agent)
-{
-    int64_t compute_ns = union_ns(list, count, KERNEL);
-    int64_t kernels_ns = union_ns(list, count, KERNEL | COLLECTIVE);
-
-    agent->busy_ns = union_ns(list, count, KERNEL | COLLECTIVE | COPY);
-    agent->exposed_copy_ns = agent->busy_ns - kernels_ns;
-    agent->exposed_collective_ns = kernels_ns - compute_ns;
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                const struct rp_dag_ranges *ranges, struct rp_dag_result *ret, struct rp_err *err)
+                const struct rp_dag_ranges *ranges, const uint32_t *starts,
+                struct rp_dag_result *ret, struct rp_err *err)
 {
     struct rp_dag_places places = {0};
     struct timeline timeline = {0};
@@ -192,13 +172,13 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     int rc = rp_dag_places_find(trace, &places, &ret->agents, &ret->agent_count, err);
 
     if (rc == 0)
-        rc = lay_out(dag, trace, &places, ret->agent_count, &timeline, err);
+        rc = lay_out(dag, trace, &places, starts, ret->agent_count, &timeline, err);
     for (size_t k = 0; k < ret->agent_count && rc == 0; k++) {
-        const struct busy *list = timeline.list + timeline.first[k];
-        size_t count = timeline.first[k + 1] - timeline.first[k];
+        size_t first = timeline.first[k];
         sums.agent = &ret->agents[k];
-        put_busy(list, count, sums.agent);
-        rc = explain_gaps(dag, trace, list, count, &sums, err);
+        put_busy(dag, trace, &timeline, k, sums.agent);
+        rc = explain_gaps(dag, trace, timeline.list + first, timeline.first[k + 1] - first, &sums,
+                          err);
     }
     if (rc == 0)
         rc = rp_dag_names_take(&sums.names, &ret->idle_shares, &ret->idle_share_count, err);
@@ -209,5 +189,6 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     rp_dag_places_free(&places);
     free(timeline.list);
     free(timeline.first);
+    free(timeline.is_waiter);
     return rc;
 }

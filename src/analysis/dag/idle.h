@@ -6,8 +6,9 @@
 
 struct rp_dag_ranges;
 
-/** Fills agents, idle_shares and idle_ranges. */
+/** Fills agents, idle_shares and idle_ranges. @param starts  from rp_dag_starts_find */
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                const struct rp_dag_ranges *ranges, struct rp_dag_result *ret, struct rp_err *err);
+                const struct rp_dag_ranges *ranges, const uint32_t *starts,
+                struct rp_dag_result *ret, struct rp_err *err);
 
 #endif

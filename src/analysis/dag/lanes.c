@@ -19,14 +19,12 @@ static enum rp_dag_kind kind_of_duration(const struct rp_dag *dag, const struct 
                                          uint32_t from)
 {
     uint32_t owner = dag->owner[from];
-    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &dag->activities[owner];
 
-    if (!a)
+    if (owner == RP_DAG_NONE)
         return RP_DAG_KIND_UNKNOWN;
-    if (!a->is_op)
+    if (rp_dag_is_call(owner))
         return dag->flags[from] & RP_DAG_CAPTURED ? RP_DAG_KIND_CAPTURED_CALL : RP_DAG_KIND_CALL;
-    return trace->processes[a->process].ops[a->index].is_copy ? RP_DAG_KIND_COPY
-                                                              : RP_DAG_KIND_KERNEL;
+    return rp_dag_op_of(trace, owner)->is_copy ? RP_DAG_KIND_COPY : RP_DAG_KIND_KERNEL;
 }
 
 static enum rp_dag_kind kind_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,

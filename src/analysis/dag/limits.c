@@ -41,10 +41,9 @@ enum chain { NO_CHAIN, IN_CHAIN };
 /* Does the call end the chain of those that one graph could hold, is it one of them, or neither? */
 enum role { ENDS_CHAIN, CAPTURED, NEUTRAL };
 
-static enum role role_of(const struct rp_dag *dag, const struct rp_dag_activity *a,
-                         const struct rp_dag_call *call)
+static enum role role_of(const struct rp_dag *dag, uint32_t end, const struct rp_dag_call *call)
 {
-    if (dag->flags[a->finish] & RP_DAG_BLOCKED)
+    if (dag->flags[end] & RP_DAG_BLOCKED)
         return ENDS_CHAIN;
     switch ((enum rp_dag_call_kind)call->kind) {
     case RP_DAG_CALL_EVENT_RECORD:
@@ -83,19 +82,19 @@ static int mark_captured(struct rp_dag *dag, const struct rp_dag_trace *trace, s
     chains = calloc(threads + 1, sizeof *chains);
     if (!first || !chains)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         const struct rp_dag_call *call;
         enum role role;
         uint8_t *chain;
 
-        if (a->is_op)
+        /* Calls of one thread end in the order in which they began. */
+        if (!rp_dag_is_call(dag->owner[p]) || !rp_dag_is_end(dag, p))
             continue;
-        call = &trace->processes[a->process].calls[a->index];
-        chain = &chains[first[a->process] + call->thread];
-        role = role_of(dag, a, call);
+        call = rp_dag_call_of(trace, dag->owner[p]);
+        chain = &chains[first[rp_dag_process_of(trace, dag->owner[p])] + call->thread];
+        role = role_of(dag, p, call);
         if (*chain == IN_CHAIN && role != ENDS_CHAIN)
-            dag->flags[a->start] |= RP_DAG_CAPTURED;
+            dag->flags[dag->graph.from[dag->graph.first[p]]] |= RP_DAG_CAPTURED;
         if (role != NEUTRAL)
             *chain = role == CAPTURED ? IN_CHAIN : NO_CHAIN;
     }

@@ -30,7 +30,7 @@ const char *rp_dag_part_label(enum rp_dag_part part);
 /** The part and the name that an edge's time belongs to. */
 enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                 uint32_t e, const char **ret_name);
-/** The activity that an edge is the duration of, or NULL. */
-const struct rp_dag_activity *rp_dag_activity_of(const struct rp_dag *dag, uint32_t e);
+/** The call or operation that an edge is the duration of, or RP_DAG_NONE. */
+uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e);
 
 #endif

@@ -6,24 +6,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "names.h"
+#include "slack.h"
 
 /* Less slack than this is none in practice, and so is less than a thousandth of the whole. */
 enum { LEAST_EPSILON_NS = 1000, EPSILON_PARTS = 1000 };
-
-int64_t rp_dag_slack(const struct rp_dag *dag, const struct rp_dag_activity *a,
-                     const int64_t *latest_ns)
-{
-    const struct rp_dag_graph *g = &dag->graph;
-
-    /* Of a collective only the rank that comes last has none to spare. */
-    return latest_ns[a->finish] - g->time_ns[a->start] - g->weight_ns[a->duration];
-}
-
-static const struct rp_dag_op *op_of(const struct rp_dag_trace *trace,
-                                     const struct rp_dag_activity *a)
-{
-    return &trace->processes[a->process].ops[a->index];
-}
 
 /* --- histogram and criticality --------------------------------------------------------------- */
 
@@ -60,32 +46,37 @@ static int by_critical(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int put_slack(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const int64_t *latest_ns, struct rp_dag_result *r, struct rp_err *err)
+/* One operation. */
+static void count_slack(const struct rp_dag_trace *trace, const struct rp_dag_op *op,
+                        int64_t slack_ns, struct rp_dag_result *r)
+{
+    struct rp_dag_critical *critical = &r->critical[op->symbol];
+    struct rp_dag_slack_bin *bin = r->slack_bins;
+    int64_t took_ns = op->end_ns - op->start_ns;
+
+    while (slack_ns > bin->up_to_ns)
+        bin++;
+    bin->count++;
+    bin->time_ns += took_ns;
+    critical->name = trace->symbols[op->symbol];
+    critical->count++;
+    critical->time_ns += took_ns;
+    if (slack_ns <= r->epsilon_ns)
+        critical->near_ns += took_ns;
+}
+
+static int put_slack(const struct rp_dag_trace *trace, const int64_t *slack_ns,
+                     struct rp_dag_result *r, struct rp_err *err)
 {
     size_t kept = 0;
 
     r->critical = calloc(trace->symbol_count + 1, sizeof *r->critical);
     if (!r->critical)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        const struct rp_dag_activity *a = &dag->activities[i];
-        const struct rp_dag_op *op = a->is_op ? op_of(trace, a) : NULL;
-        struct rp_dag_slack_bin *bin = r->slack_bins;
-        int64_t slack_ns;
-
-        if (!op)
-            continue;
-        slack_ns = rp_dag_slack(dag, a, latest_ns);
-        while (slack_ns > bin->up_to_ns)
-            bin++;
-        bin->count++;
-        bin->time_ns += op->end_ns - op->start_ns;
-        r->critical[op->symbol].name = trace->symbols[op->symbol];
-        r->critical[op->symbol].count++;
-        r->critical[op->symbol].time_ns += op->end_ns - op->start_ns;
-        if (slack_ns <= r->epsilon_ns)
-            r->critical[op->symbol].near_ns += op->end_ns - op->start_ns;
+    for (size_t i = 0; i < trace->process_count; i++) {
+        const struct rp_dag_process *p = &trace->processes[i];
+        for (size_t k = 0; k < p->op_count; k++)
+            count_slack(trace, &p->ops[k], slack_ns[p->op_base + k], r);
     }
     for (size_t k = 0; k < trace->symbol_count; k++)
         if (r->critical[k].name)
@@ -97,42 +88,54 @@ static int put_slack(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
 /* --- the next paths -------------------------------------------------------------------------- */
 
-static bool is_taken(const struct rp_dag_activity *a)
+/* Starts of calls and operations that are on one of these paths: a bit per point. */
+struct taken {
+    const struct rp_dag *dag;
+    uint64_t *bits;
+};
+
+static void take(struct taken *taken, uint32_t start)
 {
-    return a->on_path || a->on_near_path;
+    taken->bits[start / 64] |= (uint64_t)1 << start % 64;
 }
 
-/* Of the operations that are on no path yet, one with the least slack; of those the last. */
-static struct rp_dag_activity *least_slack(const struct rp_dag *dag,
-                                           const struct rp_dag_trace *trace,
-                                           const int64_t *latest_ns, int64_t *ret_ns)
+/* Also on the critical path. */
+static bool is_taken(const struct taken *taken, uint32_t start)
 {
-    struct rp_dag_activity *best = NULL;
+    return (taken->dag->flags[start] & RP_DAG_ON_PATH) ||
+           (taken->bits[start / 64] >> start % 64 & 1);
+}
+
+/* Of the operations that are on no path yet, one with the least slack; of those the last. Its start
+ * or RP_DAG_NONE. */
+static uint32_t least_slack(const struct taken *taken, const struct rp_dag_trace *trace,
+                            const int64_t *slack_ns, int64_t *ret_ns)
+{
+    const struct rp_dag *dag = taken->dag;
+    uint32_t best = RP_DAG_NONE;
     int64_t least_ns = 0, end_ns = 0;
 
-    for (size_t i = 0; i < dag->activity_count; i++) {
-        struct rp_dag_activity *a = &dag->activities[i];
-        int64_t slack_ns;
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
+        int64_t this_ns;
 
-        if (!a->is_op || is_taken(a))
+        if (!(dag->flags[p] & RP_DAG_OP_START) || is_taken(taken, p))
             continue;
-        slack_ns = rp_dag_slack(dag, a, latest_ns);
-        if (best &&
-            (slack_ns > least_ns || (slack_ns == least_ns && op_of(trace, a)->end_ns < end_ns)))
+        this_ns = rp_dag_slack_of(slack_ns, dag->owner[p]);
+        if (best != RP_DAG_NONE &&
+            (this_ns > least_ns ||
+             (this_ns == least_ns && rp_dag_op_of(trace, dag->owner[p])->end_ns < end_ns)))
             continue;
-        best = a;
-        least_ns = slack_ns;
-        end_ns = op_of(trace, a)->end_ns;
+        best = p;
+        least_ns = this_ns;
+        end_ns = rp_dag_op_of(trace, dag->owner[p])->end_ns;
     }
     *ret_ns = least_ns;
     return best;
 }
 
-static int add_op(const struct rp_dag_trace *trace, const struct rp_dag_activity *a,
+static int add_op(const struct rp_dag_trace *trace, const struct rp_dag_op *op,
                   struct rp_dag_near_path *path, struct rp_dag_names *names)
 {
-    const struct rp_dag_op *op = op_of(trace, a);
-
     path->op_count++;
     path->start_ns = op->start_ns;
     *(op->is_copy ? &path->copy_ns : &path->kernel_ns) += op->end_ns - op->start_ns;
@@ -141,42 +144,47 @@ static int add_op(const struct rp_dag_trace *trace, const struct rp_dag_activity
 
 /* Back from an operation along the edges that bind, to where another path is met or the trace
  * begins: what binds has no more slack than what it binds, so this is a chain of equal slack. */
-static int follow(struct rp_dag *dag, const struct rp_dag_trace *trace,
-                  struct rp_dag_activity *last, struct rp_dag_near_path *path,
-                  struct rp_dag_names *names, struct rp_err *err)
+static int follow(struct taken *taken, const struct rp_dag_trace *trace, uint32_t last,
+                  struct rp_dag_near_path *path, struct rp_dag_names *names, struct rp_err *err)
 {
+    const struct rp_dag *dag = taken->dag;
     const struct rp_dag_graph *g = &dag->graph;
-    uint32_t point = last->start, e;
-    int rc = add_op(trace, last, path, names);
+    const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[last]);
+    uint32_t point = last, e;
+    int rc = add_op(trace, op, path, names);
 
-    path->end_ns = op_of(trace, last)->end_ns;
-    last->on_near_path = true;
+    path->end_ns = op->end_ns;
+    take(taken, last);
     while (rc == 0 && (e = rp_dag_binding(g, g->time_ns, g->weight_ns, point)) != RP_DAG_NO_POINT) {
-        const struct rp_dag_activity *found = rp_dag_activity_of(dag, e);
-        struct rp_dag_activity *a = found ? &dag->activities[found - dag->activities] : NULL;
-        if (a && is_taken(a))
+        uint32_t item = rp_dag_item_of(dag, e);
+        if (item != RP_DAG_NONE && is_taken(taken, g->from[e]))
             break;
-        if (a && a->is_op)
-            rc = add_op(trace, a, path, names);
-        if (a)
-            a->on_near_path = true;
+        if (rp_dag_is_op(item))
+            rc = add_op(trace, rp_dag_op_of(trace, item), path, names);
+        if (item != RP_DAG_NONE)
+            take(taken, g->from[e]);
         point = g->from[e];
     }
     return rc < 0 ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
-static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
-                     struct rp_dag_result *r, struct rp_err *err)
+static int put_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                     const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
 {
+    rp_autofree uint64_t *bits = calloc(dag->graph.point_count / 64 + 1, sizeof *bits);
+    struct taken taken = {dag, bits};
+
+    if (!bits)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t k = 0; k < RP_DAG_NEAR_PATHS; k++) {
         struct rp_dag_near_path *path = &r->near_paths[k];
         struct rp_dag_names names = {0};
-        struct rp_dag_activity *last = least_slack(dag, trace, latest_ns, &path->slack_ns);
+        uint32_t last = least_slack(&taken, trace, slack_ns, &path->slack_ns);
         int rc;
 
-        if (!last)
+        if (last == RP_DAG_NONE)
             break;
-        rc = follow(dag, trace, last, path, &names, err);
+        rc = follow(&taken, trace, last, path, &names, err);
         if (rc == 0)
             rc = rp_dag_names_take(&names, &path->shares, &path->share_count, err);
         rp_dag_names_free(&names);
@@ -187,7 +195,7 @@ static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace, const
     return 0;
 }
 
-int rp_dag_near(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
+int rp_dag_near(const struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *slack_ns,
                 struct rp_dag_result *ret, struct rp_err *err)
 {
     int64_t makespan_ns = dag->end_ns - dag->start_ns;
@@ -197,6 +205,6 @@ int rp_dag_near(struct rp_dag *dag, const struct rp_dag_trace *trace, const int6
     if (ret->epsilon_ns < LEAST_EPSILON_NS)
         ret->epsilon_ns = LEAST_EPSILON_NS;
     name_bins(makespan_ns, ret->slack_bins);
-    rc = put_slack(dag, trace, latest_ns, ret, err);
-    return rc < 0 ? rc : put_paths(dag, trace, latest_ns, ret, err);
+    rc = put_slack(trace, slack_ns, ret, err);
+    return rc < 0 ? rc : put_paths(dag, trace, slack_ns, ret, err);
 }

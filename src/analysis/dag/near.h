@@ -5,15 +5,11 @@
 
 #include "build.h"
 
-/** How much longer an operation could take with the same end-to-end time. */
-int64_t rp_dag_slack(const struct rp_dag *dag, const struct rp_dag_activity *a,
-                     const int64_t *latest_ns);
-
 /**
  * Fills slack_bins, epsilon_ns, critical and near_paths.
- * @param latest_ns  per point, from rp_dag_backward. on_path of the activities must be set.
+ * @param slack_ns  from rp_dag_slack_find; RP_DAG_ON_PATH must be set
  */
-int rp_dag_near(struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *latest_ns,
+int rp_dag_near(const struct rp_dag *dag, const struct rp_dag_trace *trace, const int64_t *slack_ns,
                 struct rp_dag_result *ret, struct rp_err *err);
 
 #endif

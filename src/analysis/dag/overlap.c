@@ -2,59 +2,102 @@
 
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "radix.h"
 
-/* A start or an end of a kernel or copy as one number: when, since the start, and which. */
-enum { IS_END = 1, IS_COPY = 2, TIME_SHIFT = 2 };
+/* Ends of what runs now, the first on top: when, since the start, and of what. */
+struct running {
+    uint64_t *ends;
+    size_t count, room;
+};
 
-static size_t list_changes(const struct rp_dag_trace *trace, int64_t start_ns, uint64_t *changes)
+enum { IS_COPY = 1, TIME_SHIFT = 1 };
+
+static bool push(struct running *r, uint64_t end)
 {
-    size_t count = 0;
+    size_t k = r->count;
 
-    for (size_t i = 0; i < trace->process_count; i++)
-        for (size_t k = 0; k < trace->processes[i].op_count; k++) {
-            const struct rp_dag_op *op = &trace->processes[i].ops[k];
-            uint64_t kind = op->is_copy ? IS_COPY : 0;
-            if (op->end_ns <= op->start_ns)
-                continue;
-            /* Nothing starts before the trace does, and it lasts less than a year (build.c). */
-            changes[count++] = (uint64_t)(op->start_ns - start_ns) << TIME_SHIFT | kind;
-            changes[count++] = (uint64_t)(op->end_ns - start_ns) << TIME_SHIFT | kind | IS_END;
-        }
-    return count;
+    if (r->count == r->room) {
+        size_t room = r->room ? r->room * 2 : 64;
+        uint64_t *grown = realloc(r->ends, room * sizeof *grown);
+        if (!grown)
+            return false;
+        r->ends = grown;
+        r->room = room;
+    }
+    for (; k && r->ends[(k - 1) / 2] > end; k = (k - 1) / 2)
+        r->ends[k] = r->ends[(k - 1) / 2];
+    r->ends[k] = end;
+    r->count++;
+    return true;
 }
 
-int rp_dag_overlap(const struct rp_dag_trace *trace, int64_t start_ns, int64_t end_ns,
-                   struct rp_dag_result *ret, struct rp_err *err)
+static uint64_t pop(struct running *r)
 {
-    rp_autofree uint64_t *changes = NULL;
-    size_t room = 0, count;
-    int64_t kernels = 0, copies = 0, since_ns = start_ns;
+    uint64_t top = r->ends[0], last = r->ends[--r->count];
+    size_t k = 0, child;
 
-    for (size_t i = 0; i < trace->process_count; i++)
-        room += 2 * trace->processes[i].op_count;
-    changes = malloc((room + 1) * sizeof *changes);
-    if (!changes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    count = list_changes(trace, start_ns, changes);
-    if (rp_dag_radix_sort(changes, count, err) < 0)
-        return err->code;
-    for (size_t i = 0; i <= count; i++) {
-        int64_t running = kernels + copies, step;
-        int64_t now_ns = i < count ? start_ns + (int64_t)(changes[i] >> TIME_SHIFT) : end_ns;
-        if (running >= RP_DAG_CONCURRENCY)
-            running = RP_DAG_CONCURRENCY - 1;
-        ret->concurrency_ns[running] += now_ns - since_ns;
-        if (copies && !kernels)
-            ret->exposed_copy_ns += now_ns - since_ns;
-        since_ns = now_ns;
-        if (i == count)
+    while ((child = 2 * k + 1) < r->count) {
+        child += child + 1 < r->count && r->ends[child + 1] < r->ends[child];
+        if (r->ends[child] >= last)
             break;
-        step = changes[i] & IS_END ? -1 : 1;
-        copies += changes[i] & IS_COPY ? step : 0;
-        kernels += changes[i] & IS_COPY ? 0 : step;
+        r->ends[k] = r->ends[child];
+        k = child;
     }
+    r->ends[k] = last;
+    return top;
+}
+
+/* What runs, since when. */
+struct now {
+    int64_t since_ns, kernels, copies;
+};
+
+static void advance(struct now *now, int64_t to_ns, struct rp_dag_result *ret)
+{
+    int64_t running = now->kernels + now->copies;
+
+    if (running >= RP_DAG_CONCURRENCY)
+        running = RP_DAG_CONCURRENCY - 1;
+    ret->concurrency_ns[running] += to_ns - now->since_ns;
+    if (now->copies && !now->kernels)
+        ret->exposed_copy_ns += to_ns - now->since_ns;
+    now->since_ns = to_ns;
+}
+
+static void end_first(struct running *r, struct now *now, int64_t start_ns,
+                      struct rp_dag_result *ret)
+{
+    uint64_t end = pop(r);
+
+    advance(now, start_ns + (int64_t)(end >> TIME_SHIFT), ret);
+    *(end & IS_COPY ? &now->copies : &now->kernels) -= 1;
+}
+
+int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                   const uint32_t *starts, struct rp_dag_result *ret, struct rp_err *err)
+{
+    struct running running = {0};
+    struct now now = {.since_ns = dag->start_ns};
+    bool fits = true;
+
+    for (size_t i = 0; i < dag->op_count && fits; i++) {
+        const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[starts[i]]);
+        if (op->end_ns <= op->start_ns)
+            continue;
+        while (running.count &&
+               (int64_t)(running.ends[0] >> TIME_SHIFT) <= op->start_ns - dag->start_ns)
+            end_first(&running, &now, dag->start_ns, ret);
+        advance(&now, op->start_ns, ret);
+        *(op->is_copy ? &now.copies : &now.kernels) += 1;
+        /* Nothing starts before the trace does, and it lasts less than a year (build.c). */
+        fits = push(&running, (uint64_t)(op->end_ns - dag->start_ns) << TIME_SHIFT |
+                                  (op->is_copy ? IS_COPY : 0));
+    }
+    while (running.count && fits)
+        end_first(&running, &now, dag->start_ns, ret);
+    free(running.ends);
+    if (!fits)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    advance(&now, dag->end_ns, ret);
     return 0;
 }

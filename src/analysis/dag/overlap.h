@@ -2,12 +2,10 @@
 #ifndef RP_ANALYSIS_DAG_OVERLAP_H
 #define RP_ANALYSIS_DAG_OVERLAP_H
 
-#include "trace.h"
+#include "build.h"
 
-#include "rocm-perf/dag.h"
-
-/** Fills concurrency_ns and exposed_copy_ns for the time from start_ns to end_ns. */
-int rp_dag_overlap(const struct rp_dag_trace *trace, int64_t start_ns, int64_t end_ns,
-                   struct rp_dag_result *ret, struct rp_err *err);
+/** Fills concurrency_ns and exposed_copy_ns. @param starts  from rp_dag_starts_find */
+int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                   const uint32_t *starts, struct rp_dag_result *ret, struct rp_err *err);
 
 #endif

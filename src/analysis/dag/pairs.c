@@ -33,10 +33,7 @@ struct waits {
 static const struct rp_dag_op *op_at(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                      uint32_t point)
 {
-    uint32_t owner = dag->owner[point];
-    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &dag->activities[owner];
-
-    return a && a->is_op ? &trace->processes[a->process].ops[a->index] : NULL;
+    return rp_dag_is_op(dag->owner[point]) ? rp_dag_op_of(trace, dag->owner[point]) : NULL;
 }
 
 /* The end of the operation that a packet is behind: markers wait for something themselves. None

@@ -226,13 +226,13 @@ const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_
     uint32_t owner = class == RP_DAG_HOST_GAP   ? dag->owner[to]
                      : class == RP_DAG_DURATION ? dag->owner[dag->graph.from[e]]
                                                 : RP_DAG_NONE;
-    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &dag->activities[owner];
     int64_t middle_ns = start_ns + (end_ns - start_ns) / 2;
     const char *name;
+    uint32_t process;
 
-    if (!ranges->count || !a || a->is_op)
+    if (!ranges->count || !rp_dag_is_call(owner))
         return NULL;
-    name = innermost(ranges, a->process, trace->processes[a->process].calls[a->index].thread,
-                     middle_ns);
-    return name ? name : innermost(ranges, a->process, RP_DAG_NONE, middle_ns);
+    process = rp_dag_process_of(trace, owner);
+    name = innermost(ranges, process, rp_dag_call_of(trace, owner)->thread, middle_ns);
+    return name ? name : innermost(ranges, process, RP_DAG_NONE, middle_ns);
 }

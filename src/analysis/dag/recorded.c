@@ -177,9 +177,11 @@ static void mark_seen(struct found *f, uint32_t op)
 static uint32_t op_at(const struct rp_dag_recorded_op *r, uint32_t point)
 {
     uint32_t owner = r->dag->owner[point];
-    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &r->dag->activities[owner];
+    uint32_t index = (owner & ~(uint32_t)RP_DAG_OP_BIT) - r->process->op_base;
 
-    return a && a->is_op && a->process == r->number && a->finish == point ? a->index : RP_DAG_NONE;
+    return rp_dag_is_op(owner) && index < r->process->op_count && rp_dag_is_end(r->dag, point)
+               ? index
+               : RP_DAG_NONE;
 }
 
 static bool orders_packets(uint8_t class)

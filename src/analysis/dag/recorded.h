@@ -20,7 +20,6 @@ const uint32_t *rp_dag_recorded_waits(const struct rp_dag_process *p, uint32_t o
 struct rp_dag_recorded_op {
     struct rp_dag *dag;
     const struct rp_dag_process *process;
-    uint16_t number;        /**< of the process */
     const uint32_t *finish; /**< per operation: its last point, or RP_DAG_NONE */
     uint32_t op;
 };

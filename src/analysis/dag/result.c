@@ -18,6 +18,8 @@
 #include "ranges.h"
 #include "scenario.h"
 #include "skew.h"
+#include "slack.h"
+#include "starts.h"
 
 /* Kernels whose speed-up is tried: the first on the path, then the first in total. */
 enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
@@ -56,21 +58,22 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade)
 
 /* --- the path ------------------------------------------------------------------------------- */
 
+/* Of the operation that starts at a point. */
 static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                                  const struct rp_dag_activity *a, const int64_t *latest_ns)
+                                  uint32_t start, const int64_t *slack_ns)
 {
-    const struct rp_dag_process *p = &trace->processes[a->process];
-    const struct rp_dag_op *op = &p->ops[a->index];
+    uint32_t item = dag->owner[start];
+    const struct rp_dag_op *op = rp_dag_op_of(trace, item);
 
     return (struct rp_dag_step){
-        .guid = p->guid,
+        .guid = trace->processes[rp_dag_process_of(trace, item)].guid,
         .name = trace->symbols[op->symbol],
         .id = op->row_id,
         .start_ns = op->start_ns,
         .duration_ns = op->end_ns - op->start_ns,
-        .slack_ns = rp_dag_slack(dag, a, latest_ns),
+        .slack_ns = rp_dag_slack_of(slack_ns, item),
         .is_copy = op->is_copy,
-        .on_path = a->on_path,
+        .on_path = dag->flags[start] & RP_DAG_ON_PATH,
     };
 }
 
@@ -113,21 +116,21 @@ struct sums {
 
 /* One edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
-                       uint32_t to, const int64_t *latest_ns, struct sums *sums,
+                       uint32_t to, const int64_t *slack_ns, struct sums *sums,
                        struct rp_dag_result *r)
 {
     const struct rp_dag_graph *g = &dag->graph;
-    const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
+    uint32_t item = rp_dag_item_of(dag, e);
     const char *name, *range = rp_dag_range_of(sums->ranges, dag, trace, e, to,
                                                g->time_ns[g->from[e]], g->time_ns[to]);
     enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &name);
 
-    if (a)
-        dag->activities[a - dag->activities].on_path = true;
-    if (a && a->is_op)
-        r->chain[r->chain_count++] = step_of(dag, trace, a, latest_ns);
+    if (item != RP_DAG_NONE)
+        dag->flags[g->from[e]] |= RP_DAG_ON_PATH;
+    if (rp_dag_is_op(item))
+        r->chain[r->chain_count++] = step_of(dag, trace, g->from[e], slack_ns);
     if (part == RP_DAG_PART_KERNEL)
-        sums->is_kernel[trace->processes[a->process].ops[a->index].symbol] = true;
+        sums->is_kernel[rp_dag_op_of(trace, item)->symbol] = true;
     r->path_ns[part] += g->weight_ns[e];
     r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
     sums->failed |= rp_dag_names_add(&sums->names, name, g->weight_ns[e]) < 0;
@@ -161,15 +164,13 @@ static size_t count_ops(const struct rp_dag *dag, const struct path *path)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < path->count; i++) {
-        const struct rp_dag_activity *a = rp_dag_activity_of(dag, path->edges[i]);
-        count += a && a->is_op;
-    }
+    for (size_t i = 0; i < path->count; i++)
+        count += rp_dag_is_op(rp_dag_item_of(dag, path->edges[i]));
     return count;
 }
 
 static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
-                    const struct rp_dag_ranges *ranges, const int64_t *latest_ns,
+                    const struct rp_dag_ranges *ranges, const int64_t *slack_ns,
                     struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree bool *is_kernel = calloc(trace->symbol_count + 1, sizeof *is_kernel);
@@ -183,7 +184,7 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
     sums.failed = !r->chain || !is_kernel;
     for (size_t i = path.count; i-- > 0 && !sums.failed;)
         count_edge(dag, trace, path.edges[i],
-                   i ? dag->graph.from[path.edges[i - 1]] : dag->end_point, latest_ns, &sums, r);
+                   i ? dag->graph.from[path.edges[i - 1]] : dag->end_point, slack_ns, &sums, r);
     free(path.edges);
     rc = sums.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
                      : rp_dag_names_take(&sums.names, &r->shares, &r->share_count, err);
@@ -199,18 +200,14 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
 /* --- every operation -------------------------------------------------------------------------- */
 
 static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const int64_t *latest_ns, struct rp_dag_result *r, struct rp_err *err)
+                     const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
 {
-    size_t count = 0;
-
-    for (size_t i = 0; i < dag->activity_count; i++)
-        count += dag->activities[i].is_op;
-    r->steps = malloc((count + 1) * sizeof *r->steps);
+    r->steps = malloc((dag->op_count + 1) * sizeof *r->steps);
     if (!r->steps)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < dag->activity_count; i++)
-        if (dag->activities[i].is_op)
-            r->steps[r->step_count++] = step_of(dag, trace, &dag->activities[i], latest_ns);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (dag->flags[p] & RP_DAG_OP_START)
+            r->steps[r->step_count++] = step_of(dag, trace, p, slack_ns);
     return 0;
 }
 
@@ -227,25 +224,29 @@ static void put_times(const struct rp_dag_trace *trace, struct rp_dag_result *r)
  */
 
 /* Longest chain of kernel durations alone. */
-static int64_t kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                           int64_t *time_ns)
+static int kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trace, int64_t *ret_ns,
+                       struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
+    rp_autofree int64_t *time_ns = calloc(dag->slots.count + 1, sizeof *time_ns);
     int64_t longest = 0;
 
+    if (!time_ns)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (uint32_t p = 0; p < g->point_count; p++) {
         int64_t latest = 0;
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            const struct rp_dag_activity *a = rp_dag_activity_of(dag, e);
-            bool weighs = a && a->is_op && !trace->processes[a->process].ops[a->index].is_copy;
-            int64_t t = time_ns[g->from[e]] + (weighs ? g->weight_ns[e] : 0);
+            uint32_t item = rp_dag_item_of(dag, e);
+            bool weighs = rp_dag_is_op(item) && !rp_dag_op_of(trace, item)->is_copy;
+            int64_t t = time_ns[dag->slots.of[g->from[e]]] + (weighs ? g->weight_ns[e] : 0);
             if (t > latest && g->weight_ns[e] != RP_DAG_DROPPED_NS)
                 latest = t;
         }
-        time_ns[p] = latest;
+        time_ns[dag->slots.of[p]] = latest;
         longest = latest > longest ? latest : longest;
     }
-    return longest;
+    *ret_ns = longest;
+    return 0;
 }
 
 static int64_t last_of(const int64_t *time_ns, size_t count)
@@ -368,42 +369,69 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         r->grade_edges[dag->graph.grade[e]]++;
 }
 
-static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
-                struct rp_dag_result *r, struct rp_err *err)
+static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
+                     const struct rp_dag_ranges *ranges, bool with_steps, struct rp_dag_result *r,
+                     struct rp_err *err)
+{
+    rp_autofree int64_t *slack_ns = NULL;
+    int rc = rp_dag_slack_find(dag, &slack_ns, err);
+
+    if (rc == 0)
+        rc = put_path(dag, trace, ranges, slack_ns, r, err);
+    if (rc == 0)
+        rc = rp_dag_near(dag, trace, slack_ns, r, err);
+    if (rc == 0 && with_steps)
+        rc = put_steps(dag, trace, slack_ns, r, err);
+    return rc;
+}
+
+/* What runs at the same time, and where nothing does. */
+static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                      const struct rp_dag_ranges *ranges, struct rp_dag_result *r,
+                      struct rp_err *err)
+{
+    rp_autofree uint32_t *starts = NULL;
+    int rc = rp_dag_starts_find(dag, &starts, err);
+
+    if (rc == 0)
+        rc = rp_dag_overlap(dag, trace, starts, r, err);
+    return rc < 0 ? rc : rp_dag_idle(dag, trace, ranges, starts, r, err);
+}
+
+static int put_unshared(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                        struct rp_dag_result *r, struct rp_err *err)
 {
     size_t points = dag->graph.point_count;
     rp_autofree int64_t *time_ns = malloc(points * sizeof *time_ns);
+
+    if (!time_ns)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_dag_forward(&dag->graph, dag->graph.weight_ns, RP_DAG_QUEUE, time_ns);
+    r->unshared_queues_ns = last_of(time_ns, points) - dag->start_ns;
+    return rp_dag_pairs(dag, trace, time_ns, r, err);
+}
+
+static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
+                struct rp_dag_result *r, struct rp_err *err)
+{
     rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
     int rc = rp_dag_ranges_find(trace, &ranges, err);
 
-    if (rc == 0 && !time_ns)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (rc < 0)
-        return rc;
     put_facts(dag, trace, r);
-    rp_dag_backward(&dag->graph, dag->end_ns, time_ns);
-    rc = put_path(dag, trace, &ranges, time_ns, r, err);
     if (rc == 0)
-        rc = rp_dag_near(dag, trace, time_ns, r, err);
-    if (rc == 0 && with_steps)
-        rc = put_steps(dag, trace, time_ns, r, err);
+        rc = put_paths(dag, trace, &ranges, with_steps, r, err);
     put_times(trace, r);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
     if (rc == 0)
-        rc = rp_dag_overlap(trace, dag->start_ns, dag->end_ns, r, err);
+        rc = put_device(dag, trace, &ranges, r, err);
     if (rc == 0)
         rc = rp_dag_collectives(dag, trace, r, err);
     if (rc == 0)
-        rc = rp_dag_idle(dag, trace, &ranges, r, err);
-    if (rc == 0)
         rc = rp_dag_limits(dag, trace, r, err);
-    if (rc < 0)
-        return rc;
-    r->kernel_span_ns = kernel_span(dag, trace, time_ns);
-    rp_dag_forward(&dag->graph, dag->graph.weight_ns, RP_DAG_QUEUE, time_ns);
-    r->unshared_queues_ns = last_of(time_ns, points) - dag->start_ns;
-    return rp_dag_pairs(dag, trace, time_ns, r, err);
+    if (rc == 0)
+        rc = kernel_span(dag, trace, &r->kernel_span_ns, err);
+    return rc < 0 ? rc : put_unshared(dag, trace, r, err);
 }
 
 /* What the traces say of the device that they ran on; they must say the same. */

@@ -27,12 +27,12 @@ static int64_t scaled(int64_t duration_ns, const struct rp_dag_scenario *s)
 static uint32_t symbol_from(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                             uint32_t point)
 {
-    uint32_t owner = dag->owner[point];
-    const struct rp_dag_activity *a = owner == RP_DAG_NONE ? NULL : &dag->activities[owner];
+    const struct rp_dag_op *op;
 
-    if (!a || !a->is_op || trace->processes[a->process].ops[a->index].is_copy)
+    if (!rp_dag_is_op(dag->owner[point]))
         return RP_DAG_NONE;
-    return trace->processes[a->process].ops[a->index].symbol;
+    op = rp_dag_op_of(trace, dag->owner[point]);
+    return op->is_copy ? RP_DAG_NONE : op->symbol;
 }
 
 /* ThreadSanitizer is not ready yet when the program chooses among the clones. */

@@ -13,6 +13,9 @@
 
 enum { RP_DAG_NONE = UINT32_MAX };
 
+/** Calls and operations are numbered over all processes; this bit tells operations from calls. */
+enum { RP_DAG_OP_BIT = 1u << 31 };
+
 enum rp_dag_call_kind {
     RP_DAG_CALL_OTHER,        /**< waits for nothing; may start operations */
     RP_DAG_CALL_NEUTRAL,      /**< asks or sets what the runtime knows: nothing for the device */
@@ -86,6 +89,7 @@ struct rp_dag_process {
     size_t mark_count;
     struct rp_dag_range *ranges;
     size_t range_count;
+    uint32_t call_base, op_base; /**< numbers of the first call and operation: build.c */
     uint32_t thread_count;
     int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
     bool has_args;
@@ -121,5 +125,48 @@ struct rp_err;
 int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
                       struct rp_err *err);
 void rp_dag_trace_free(struct rp_dag_trace *trace);
+
+/** Is it the number of an operation, of a call? RP_DAG_NONE is neither. */
+static inline bool rp_dag_is_op(uint32_t item)
+{
+    return item != RP_DAG_NONE && (item & RP_DAG_OP_BIT);
+}
+
+static inline bool rp_dag_is_call(uint32_t item)
+{
+    return !(item & RP_DAG_OP_BIT);
+}
+
+/** Index of the process of a call or operation. */
+static inline uint32_t rp_dag_process_of(const struct rp_dag_trace *trace, uint32_t item)
+{
+    uint32_t number = item & ~(uint32_t)RP_DAG_OP_BIT, low = 0,
+             high = (uint32_t)trace->process_count;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct rp_dag_process *p = &trace->processes[middle];
+        if ((item & RP_DAG_OP_BIT ? p->op_base : p->call_base) <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** The operation of that number, which must be one. */
+static inline struct rp_dag_op *rp_dag_op_of(const struct rp_dag_trace *trace, uint32_t item)
+{
+    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+
+    return &p->ops[(item & ~(uint32_t)RP_DAG_OP_BIT) - p->op_base];
+}
+
+static inline struct rp_dag_call *rp_dag_call_of(const struct rp_dag_trace *trace, uint32_t item)
+{
+    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+
+    return &p->calls[item - p->call_base];
+}
 
 #endif

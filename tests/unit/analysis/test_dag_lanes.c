@@ -20,10 +20,11 @@
 enum { POINTS = 7, QUEUE_EDGE = 4 };
 
 static struct rp_dag_op ops[2];
-static struct rp_dag_activity activities[2] = {{.is_op = true, .index = 0},
-                                               {.is_op = true, .index = 1}};
 static uint8_t flags[POINTS];
-static uint32_t owner[POINTS] = {RP_DAG_NONE, RP_DAG_NONE, 0, 0, RP_DAG_NONE, 1, 1};
+static uint32_t owner[POINTS] = {
+    RP_DAG_NONE, RP_DAG_NONE,       RP_DAG_OP_BIT,     RP_DAG_OP_BIT,
+    RP_DAG_NONE, RP_DAG_OP_BIT | 1, RP_DAG_OP_BIT | 1,
+};
 static struct rp_dag_process process = {.ops = ops, .op_count = 2};
 static const struct rp_dag_trace trace = {.processes = &process, .process_count = 1};
 
@@ -32,11 +33,8 @@ static int make(void **state)
     static struct rp_dag dag;
     struct rp_dag_graph *g = &dag.graph;
 
-    dag = (struct rp_dag){.flags = flags,
-                          .owner = owner,
-                          .activities = activities,
-                          .activity_count = 2,
-                          .start_ns = 100};
+    dag = (struct rp_dag){
+        .flags = flags, .owner = owner, .op_count = 2, .start_ns = 100, .end_ns = 160};
     rp_dag_point(g, 100);
     rp_dag_edge(g, 0, 5, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
     rp_dag_point(g, 105);
