@@ -109,8 +109,9 @@ ALWAYS int arith(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsign
     const struct quad c = n > 2 ? source(w, in, 2, scalars, signs) : a;
     struct quad r;
     EACH(r, f, a, b, c);
-    if ((care == NAN_RESULT && __builtin_expect(any_nan(r), 0)) ||
-        (care == NAN_SOURCE && __builtin_expect(unordered(a, b), 0)))
+    if ((care == NAN_RESULT && __builtin_expect(any_nan(r), 0) && any_active_nan(r, exec)) ||
+        (care == NAN_SOURCE && __builtin_expect(unordered(a, b), 0) &&
+         active_unordered(a, b, exec)))
         return n == 1 || in->src[3].kind != RP_OPND_NONE ? rp_valu(w, in) : rp_valu_signed(w, in);
     store(row_of(w, &in->dst), r, exec);
     return RP_STEP_NEXT;
@@ -183,7 +184,7 @@ ALWAYS int packed(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
     const struct quad b = half(w, in, 1, true, scalars, signs);
     const struct quad c = n > 2 ? half(w, in, 2, true, scalars, signs) : a;
     EACH(hi, f, a, b, c);
-    if (__builtin_expect(unordered(lo, hi), 0))
+    if (__builtin_expect(unordered(lo, hi), 0) && active_unordered(lo, hi, exec))
         return rp_valu_packed_f32(w, in);
     uint32_t *const row = row_of(w, &in->dst);
     store(row, lo, exec);

@@ -134,6 +134,25 @@ ALWAYS bool any_nan(struct quad v)
                                 _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q3), _CMP_UNORD_Q));
 }
 
+/* The same of the lanes that are on: what is off must not cost the long way each time. */
+ALWAYS bool any_active_nan(struct quad v, uint64_t exec)
+{
+    const uint64_t nan = mask64(_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q0), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(v.q1), FLOAT(v.q1), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q2), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(v.q3), FLOAT(v.q3), _CMP_UNORD_Q));
+    return nan & exec;
+}
+
+ALWAYS bool active_unordered(struct quad a, struct quad b, uint64_t exec)
+{
+    const uint64_t nan = mask64(_mm512_cmp_ps_mask(FLOAT(a.q0), FLOAT(b.q0), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(a.q1), FLOAT(b.q1), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(a.q2), FLOAT(b.q2), _CMP_UNORD_Q),
+                                _mm512_cmp_ps_mask(FLOAT(a.q3), FLOAT(b.q3), _CMP_UNORD_Q));
+    return nan & exec;
+}
+
 typedef __m512i arith_fn(__m512i a, __m512i b, __m512i c);
 
 /* ---- one handler per opcode, kinds of sources and signs ---- */

@@ -125,7 +125,7 @@ ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
         const struct quad c = n > 2 ? half_source(in, 2, z, false, modified) : a;
         EACH(r, f, a, b, c);
     }
-    if (__builtin_expect(any_nan(r), 0))
+    if (__builtin_expect(any_nan(r), 0) && any_active_nan(r, exec))
         return rp_valu(w, in);
     r = narrowed_quad(r);
     if (two) {
@@ -134,7 +134,7 @@ ALWAYS int halves(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsig
         const struct quad b = half_source(in, 1, y, true, modified);
         const struct quad c = n > 2 ? half_source(in, 2, z, true, modified) : a;
         EACH(h, f, a, b, c);
-        if (__builtin_expect(any_nan(h), 0))
+        if (__builtin_expect(any_nan(h), 0) && any_active_nan(h, exec))
             return rp_valu(w, in);
         h = narrowed_quad(h);
         r = (struct quad){both(r.q0, h.q0), both(r.q1, h.q1), both(r.q2, h.q2), both(r.q3, h.q3)};
@@ -174,7 +174,7 @@ ALWAYS int mix(struct rp_wave *w, const struct rp_insn *in, enum mix_result to)
                      BITS(_mm512_fmadd_ps(FLOAT(a.q1), FLOAT(b.q1), FLOAT(c.q1))),
                      BITS(_mm512_fmadd_ps(FLOAT(a.q2), FLOAT(b.q2), FLOAT(c.q2))),
                      BITS(_mm512_fmadd_ps(FLOAT(a.q3), FLOAT(b.q3), FLOAT(c.q3)))};
-    if (__builtin_expect(any_nan(r), 0))
+    if (__builtin_expect(any_nan(r), 0) && any_active_nan(r, exec))
         return rp_valu_mix(w, in);
     uint32_t *const row = row_of(w, &in->dst);
     if (to != MIX_F32) {
@@ -278,6 +278,19 @@ ALWAYS bool pair_has_nan(struct pair p)
     return _mm512_cmp_pd_mask(DOUBLE(p.low), DOUBLE(p.high), _CMP_UNORD_Q) != 0;
 }
 
+/* From the high dwords of results: the NaNs that arithmetic gives are quiet. */
+ALWAYS __mmask16 quiet_nan64(__m512i high)
+{
+    const __m512i quiet = _mm512_set1_epi32(0x7ff80000);
+    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(high, quiet), quiet);
+}
+
+ALWAYS bool active_quiet_nan64(struct quad high, uint64_t exec)
+{
+    return exec & mask64(quiet_nan64(high.q0), quiet_nan64(high.q1), quiet_nan64(high.q2),
+                         quiet_nan64(high.q3));
+}
+
 ALWAYS int pairs(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsigned scalars,
                  bool signs, bool shift, arith_fn *f)
 {
@@ -303,7 +316,7 @@ ALWAYS int pairs(struct rp_wave *w, const struct rp_insn *in, unsigned n, unsign
     PART(q2);
     PART(q3);
 #undef PART
-    if (__builtin_expect(nan, 0))
+    if (__builtin_expect(nan, 0) && active_quiet_nan64(hi, exec))
         return rp_valu(w, in);
     uint32_t *const row = row_of(w, &in->dst);
     store(row, lo, exec);

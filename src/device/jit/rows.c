@@ -260,20 +260,36 @@ static void compare_nan(struct rp_jit_translation *t, unsigned k, unsigned a, un
     rp_x86_v(&t->x86, RP_X86_VCMPPS, RP_ALL, k, a, rp_reg(b), CMP_UNORD_Q);
 }
 
+void rp_leave_lanes(struct rp_jit_translation *t)
+{
+    for (unsigned q = 0; q < 4 && t->masked; q++)
+        rp_x86_k(&t->x86, RP_X86_KANDNW, q, 4 + q, rp_reg(q));
+    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
+    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
+    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+}
+
 void rp_leave_nan(struct rp_jit_translation *t, unsigned reg)
 {
     compare_nan(t, 1, reg, reg + 1);
     compare_nan(t, 2, reg + 2, reg + 3);
     rp_x86_k(&t->x86, RP_X86_KORTESTW, 1, 0, rp_reg(2));
-    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+    if (!t->masked) {
+        rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+        return;
+    }
+    /* Lanes that are off often have one for long. */
+    const size_t none = rp_x86_jcc(&t->x86, RP_CC_E);
+    for (unsigned q = 0; q < 4; q++)
+        compare_nan(t, q, reg + q, reg + q);
+    rp_leave_lanes(t);
+    rp_x86_land(&t->x86, none, t->x86.bytes);
 }
 
 void rp_leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other)
 {
     for (unsigned q = 0; q < 4; q++)
         compare_nan(t, q, reg + q, other + q);
-    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
-    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
-    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
-    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+    rp_leave_lanes(t);
 }

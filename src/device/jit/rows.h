@@ -80,7 +80,10 @@ unsigned rp_result_new(struct rp_jit_translation *t);
 /** The slot at register @p reg becomes VGPR row @p row: in memory as far as EXEC goes. */
 void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row);
 
-/** Leaves the instruction to the interpreter when there is a NaN in the results at @p reg. */
+/** Leaves the instruction to the interpreter when K0 to K3 name a lane that is on. */
+void rp_leave_lanes(struct rp_jit_translation *t);
+
+/** The same when there is a NaN in the results at @p reg. */
 void rp_leave_nan(struct rp_jit_translation *t, unsigned reg);
 
 /** The same of two rows. */

@@ -159,10 +159,7 @@ WRITER(range)
         rp_x86_v(&t->x86, RP_X86_VCMPPS, RP_ALL, q, x, y, CMP_UNORD_Q);
         rp_x86_v(&t->x86, RP_X86_VRANGEPS, RP_ALL, d + q, x, y, row->imm);
     }
-    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
-    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
-    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
-    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+    rp_leave_lanes(t);
     return finish(t, in, d);
 }
 

@@ -8,7 +8,8 @@
     bool rp_write_##name(struct rp_jit_translation *t, const struct rp_insn *in,                   \
                          const struct rp_valu_row *row)
 
-enum { CMP_UNORD_Q = 3 };
+/* Conditions of VCMPPD and VPCMPUD. */
+enum { CMP_UNORD_Q = 3, CMP_EQ = 0 };
 
 /* Both dwords of a source; or, where all lanes have the same, the value itself in lo. */
 struct source64 {
@@ -57,6 +58,25 @@ static bool store64(struct rp_jit_translation *t, const struct rp_insn *in, unsi
     return true;
 }
 
+/* The flags have whether there is any NaN; where, the high dwords of the results have: those that
+ * arithmetic gives are quiet. */
+static void leave_nan64(struct rp_jit_translation *t, unsigned hi)
+{
+    enum { QUIET_NAN = 0x7ff80000 };
+    if (!t->masked) {
+        rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+        return;
+    }
+    const size_t none = rp_x86_jcc(&t->x86, RP_CC_E);
+    for (unsigned q = 0; q < 4; q++) {
+        rp_v3_const(t, RP_X86_VPANDD, RP_ZMM_TEMP, hi + q, QUIET_NAN);
+        rp_x86_v(&t->x86, RP_X86_VPCMPUD, RP_BROADCAST, q, RP_ZMM_TEMP,
+                 rp_jit_constant(t, QUIET_NAN), CMP_EQ);
+    }
+    rp_leave_lanes(t);
+    rp_x86_land(&t->x86, none, t->x86.bytes);
+}
+
 /* v_add_f64, v_mul_f64; with an immediate v_fma_f64 and v_fmac_f64. */
 WRITER(double2)
 {
@@ -79,7 +99,7 @@ WRITER(double2)
     rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
     rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
     rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
-    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+    leave_nan64(t, hi);
     return store64(t, in, lo, hi);
 }
 
