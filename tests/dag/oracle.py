@@ -34,8 +34,7 @@ def generate(base, size, seed, options):
     subprocess.run([sys.executable, os.path.join(here, "gen_trace.py"), "-n", str(size), "--seed", str(seed),
                     "--answers", "-o", base, *options], check=True, stdout=subprocess.DEVNULL)
     with open(base + ".oracle.json") as f:
-        oracle = json.load(f)
-    return oracle, [os.path.join(os.path.dirname(base), f["path"]) for f in oracle["files"]]
+        return json.load(f)
 
 
 def guid_of(path):
@@ -136,6 +135,14 @@ def compare_answers(got, oracle, guids, options):
         yield f"idle by symbol {names}: {oracle['idle']['by_symbol']}"
 
 
+def gain_errors(got, oracle):
+    """How far what-ifs are from the truth, as parts of the end-to-end time."""
+    predicted = {(w["symbol"], w["factor"]): w["makespan_ns"] for w in got["what_if"]}
+    for w in oracle["whatif"]:
+        mine = predicted.get((w["symbol"], factor_of(w["speedup"])))
+        yield 1 if mine is None else abs(got["makespan_ns"] - mine - w["gain_ns"]) / oracle["makespan_ns"]
+
+
 def compare_near(got, oracle, trap):
     tolerance, repairs, grades = TRAPS[trap]
     if sum(got["critical_path"]["by_class"].values()) != got["makespan_ns"]:
@@ -155,27 +162,31 @@ def compare_near(got, oracle, trap):
             yield f"repairs.{name} is 0"
 
 
-def check(program, schema, base, size, seed, options):
-    oracle, files = generate(base, size, seed, options)
+def compare(program, schema, base, oracle, options):
+    """What analyze says of the traces that the oracle lists, against it: (what is wrong, how far
+    what-ifs are off where the trace hides something). Without a schema, that is not checked."""
+    files = [os.path.join(os.path.dirname(base), f["path"]) for f in oracle["files"]]
     run = subprocess.run([program, "analyze", "--full", "--json", *files], capture_output=True, text=True)
     if run.returncode:
-        return [f"exit status {run.returncode}: {run.stderr}"]
-    with open(base + ".dag.json", "w") as f:
-        f.write(run.stdout)
+        return [f"exit status {run.returncode}: {run.stderr}"], []
     trap = options[options.index("--trap") + 1].split(":")[0] if "--trap" in options else ""
     got = json.loads(run.stdout)
     guids = [guid_of(f) for f in files]
     unsure = "--warm" in options and got["repairs"]["unknown_costs"]
+    errors = list(gain_errors(got, oracle)) if trap in TRAPS else []
     wrong = list(compare_near(got, oracle, trap) if trap in TRAPS
                  else [*compare_exact(got, oracle, guids), *compare_answers(got, oracle, guids, options)])
     if unsure:
         wrong.append(f"{unsure} costs are unknown, although the trace shows all")
-    here = os.path.dirname(os.path.abspath(__file__))
-    valid = subprocess.run([sys.executable, os.path.join(here, "..", "validate_schema.py"), schema,
-                            base + ".dag.json"], capture_output=True, text=True) if seed == 1 else None
-    if valid and valid.returncode:
-        wrong.append(valid.stdout + valid.stderr)
-    return wrong
+    if schema:
+        with open(base + ".dag.json", "w") as f:
+            f.write(run.stdout)
+        here = os.path.dirname(os.path.abspath(__file__))
+        valid = subprocess.run([sys.executable, os.path.join(here, "..", "validate_schema.py"), schema, base + ".dag.json"],
+                               capture_output=True, text=True)
+        if valid.returncode:
+            wrong.append(valid.stdout + valid.stderr)
+    return wrong, errors
 
 
 def main():
@@ -186,7 +197,8 @@ def main():
     for options in map(shlex.split, variants or [""]):
         for size in map(int, sizes.split(",")):
             for seed in range(first, last + 1):
-                wrong = check(program, schema, os.path.join(folder, f"t{os.getpid()}"), size, seed, options)
+                base = os.path.join(folder, f"t{os.getpid()}")
+                wrong, _ = compare(program, schema if seed == 1 else None, base, generate(base, size, seed, options), options)
                 runs += 1
                 failed += bool(wrong)
                 for line in wrong[:6]:

@@ -158,9 +158,27 @@ def concurrent_packets(r):
              r.got["repairs"]["late_ends"] == 0, r.got and r.got["repairs"])
 
 
+def endless_dependencies(r):
+    """A table in which everything waits for very much, in circles too: the work stays in proportion to its rows."""
+    r.generate("-n", "600", "--seed", "2")
+    db = sqlite3.connect(r.files[0])
+    suffix = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'uuid'").fetchone()[0]
+    db.execute(f'CREATE TABLE "rocm_perf_dependency{suffix}" (guid TEXT, is_copy INTEGER, row_id INTEGER, waits_for_copy INTEGER, waits_for_id INTEGER)')
+    db.execute(f'INSERT INTO "rocm_perf_dependency{suffix}" SELECT a.guid, 0, a.dispatch_id, 0, b.dispatch_id FROM'
+               f' "rocpd_kernel_dispatch{suffix}" a JOIN "rocpd_kernel_dispatch{suffix}" b ON b.dispatch_id BETWEEN a.dispatch_id - 200 AND a.dispatch_id + 200')
+    db.execute(f'CREATE VIEW rocm_perf_dependency AS SELECT * FROM "rocm_perf_dependency{suffix}"')
+    db.commit()
+    db.close()
+    start = os.times().children_user
+    r.analyze()
+    took = os.times().children_user - start
+    r.expect("endless dependencies", r.status == 0 and r.got["grades"]["recorded"]["edges"] > 40000, r.err)
+    r.expect("endless dependencies", took < 2, f"took {took} s")
+
+
 def main():
     r = Run(*sys.argv[1:])
-    for trap in (clocks_of_gpus, clocks_of_machines, disturbances, lone_rank, polls, concurrent_packets):
+    for trap in (clocks_of_gpus, clocks_of_machines, disturbances, lone_rank, polls, concurrent_packets, endless_dependencies):
         trap(r)
     r.remove()
     print("\n".join(r.wrong)[:4000] or "all traps are handled")

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass up to where they differ: every source's names are compared with every kernel's. */
+/* One pass up to where they differ. */
 bool rp_same_kernel(const char *a, const char *b)
 {
     const char *longer, *ended;
@@ -51,33 +51,44 @@ static void learn_arch(struct rp_bottleneck_kernel *k, const char *name)
 
 /* --- the trace ----------------------------------------------------------------------------- */
 
-void rp_features_of_profile(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k)
+static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agent_summary *agent,
+                         struct rp_bottleneck_kernel *k)
 {
+    double items = (double)s->grid[0] * (double)s->grid[1] * (double)s->grid[2];
+    double simds = (double)agent->compute_units * agent->simds_per_cu;
+    uint32_t wave = s->occupancy.wave_size ? s->occupancy.wave_size : agent->wave_size;
+
+    k->residency.max_waves_per_simd = agent->max_waves_per_simd;
+    learn(k, RP_FEATURE_OCCUPANCY_LIMIT, s->occupancy.known, s->occupancy.theoretical);
+    learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && wave > 0 && items > 0,
+          items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
+    k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
+    if (s->occupancy.known)
+        k->residency.limiter = rp_occupancy_limit_name(s->occupancy.limiter);
+}
+
+void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
+                            const struct rp_bottleneck_index *index, struct rp_bottleneck_kernel *k)
+{
+    size_t names, symbols;
+    const struct rp_indexed_name *name = rp_name_index_find(&index->names, k->name, &names);
+    const struct rp_indexed_name *symbol = rp_name_index_find(&index->symbols, k->name, &symbols);
     double time_ns = 0, timed = 0;
-    bool first = true;
 
-    for (size_t i = 0; in->profile && i < in->profile->kernel_count; i++) {
-        const struct rp_kernel_summary *s = &in->profile->kernels[i];
-        const struct rp_agent_summary *agent = &in->profile->agents[s->agent];
-        double items = (double)s->grid[0] * (double)s->grid[1] * (double)s->grid[2];
-        double simds = (double)agent->compute_units * agent->simds_per_cu;
-        uint32_t wave = s->occupancy.wave_size ? s->occupancy.wave_size : agent->wave_size;
+    /* Both in the order of the profile; what is found by name and symbol counts once. */
+    for (bool first = true; names || symbols; first = false) {
+        size_t at = names && (!symbols || name->at <= symbol->at) ? name->at : symbol->at;
+        const struct rp_kernel_summary *s = &in->profile->kernels[at];
 
-        if (!rp_same_kernel(s->name, k->name) && !rp_same_kernel(s->symbol, k->name))
-            continue;
+        if (names && name->at == at)
+            names--, name++;
+        if (symbols && symbol->at == at)
+            symbols--, symbol++;
         k->calls += s->calls;
         time_ns += (double)s->total_ns;
         timed += (double)s->timed_calls;
-        if (!first)
-            continue;
-        first = false;
-        k->residency.max_waves_per_simd = agent->max_waves_per_simd;
-        learn(k, RP_FEATURE_OCCUPANCY_LIMIT, s->occupancy.known, s->occupancy.theoretical);
-        learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && wave > 0 && items > 0,
-              items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
-        k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
-        if (s->occupancy.known)
-            k->residency.limiter = rp_occupancy_limit_name(s->occupancy.limiter);
+        if (first)
+            learn_launch(s, &in->profile->agents[s->agent], k);
     }
     if (timed > 0 && !k->time_ns.known)
         k->time_ns = (struct rp_quantity){.known = true, .value = time_ns};
@@ -119,7 +130,9 @@ static struct rp_quantity flops_share(const struct rp_roofline_kernel *k,
     return share;
 }
 
-void rp_features_of_roofline(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k)
+void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
+                             const struct rp_bottleneck_index *index,
+                             struct rp_bottleneck_kernel *k)
 {
     static const enum rp_feature levels[RP_LEVEL_COUNT] = {
         [RP_LEVEL_HBM] = RP_FEATURE_HBM_SHARE,
@@ -128,31 +141,31 @@ void rp_features_of_roofline(const struct rp_bottleneck_inputs *in, struct rp_bo
         [RP_LEVEL_LDS] = RP_FEATURE_LDS_SHARE,
     };
 
-    for (size_t i = 0; in->roofline && i < in->roofline->kernel_count; i++) {
-        const struct rp_roofline_kernel *r = &in->roofline->kernels[i];
-        const struct rp_ceilings *c = &in->roofline->devices[r->device].ceilings;
-        struct rp_quantity share;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->roofline, k->name, &count);
+    const struct rp_roofline_kernel *r = found ? &in->roofline->kernels[found->at] : NULL;
+    const struct rp_ceilings *c;
+    struct rp_quantity share;
 
-        if (!rp_same_kernel(r->name, k->name))
-            continue;
-        learn_arch(k, in->roofline->devices[r->device].arch);
-        if (k->calls == 0)
-            k->calls = r->calls;
-        if (!r->time_ns.known || r->time_ns.value <= 0)
-            return;
-        if (!k->time_ns.known)
-            k->time_ns = r->time_ns;
-        learn(k, RP_FEATURE_DURATION_NS, true, r->time_ns.value / (double)r->calls);
-        learn(k, RP_FEATURE_BOUND_SHARE, r->bound_share.known, r->bound_share.value);
-        for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
-            learn(k, levels[l], r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0,
-                  r->gbps[l].value / (c->gbps[l].value > 0 ? c->gbps[l].value : 1));
-        share = flops_share(r, c, RP_FLOP_VALU_F16, RP_FLOP_VALU_F64);
-        learn(k, RP_FEATURE_VALU_SHARE, share.known, share.value);
-        share = flops_share(r, c, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F6F4);
-        learn(k, RP_FEATURE_MFMA_SHARE, share.known, share.value);
-        return; /* the one with most time */
-    }
+    if (!r) /* the first is the one with most time */
+        return;
+    c = &in->roofline->devices[r->device].ceilings;
+    learn_arch(k, in->roofline->devices[r->device].arch);
+    if (k->calls == 0)
+        k->calls = r->calls;
+    if (!r->time_ns.known || r->time_ns.value <= 0)
+        return;
+    if (!k->time_ns.known)
+        k->time_ns = r->time_ns;
+    learn(k, RP_FEATURE_DURATION_NS, true, r->time_ns.value / (double)r->calls);
+    learn(k, RP_FEATURE_BOUND_SHARE, r->bound_share.known, r->bound_share.value);
+    for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
+        learn(k, levels[l], r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0,
+              r->gbps[l].value / (c->gbps[l].value > 0 ? c->gbps[l].value : 1));
+    share = flops_share(r, c, RP_FLOP_VALU_F16, RP_FLOP_VALU_F64);
+    learn(k, RP_FEATURE_VALU_SHARE, share.known, share.value);
+    share = flops_share(r, c, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F6F4);
+    learn(k, RP_FEATURE_MFMA_SHARE, share.known, share.value);
 }
 
 static const char *const asked[RP_ASKED_COUNT] = {
@@ -233,18 +246,18 @@ static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whol
     return q;
 }
 
-void rp_features_of_counters(const struct rp_counters *counters, const struct rp_asked_sums *sums,
+void rp_features_of_counters(const struct rp_asked_sums *sums,
+                             const struct rp_bottleneck_index *index,
                              struct rp_bottleneck_kernel *k)
 {
     const struct rp_quantity *of;
     struct rp_quantity q;
-    size_t at = 0;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->counters, k->name, &count);
 
-    while (at < counters->kernel_count && !rp_same_kernel(counters->kernels[at], k->name))
-        at++;
-    if (at == counters->kernel_count)
+    if (!found)
         return;
-    of = sums[at].of;
+    of = sums[found->at].of;
     /* Both count quad-cycles and are added up over SIMDs (counter descriptions of ROCm; 16384 waves
      * of a real copy on MI300X agree: SQ_LEVEL_WAVES accumulates to 4.05 times SQ_WAVE_CYCLES). */
     q = ratio(of[RP_ASKED_WAVE_CYCLES], of[RP_ASKED_BUSY_CU_CYCLES],

@@ -5,6 +5,7 @@
 #ifndef RP_ANALYSIS_BOTTLENECK_PARTS_H
 #define RP_ANALYSIS_BOTTLENECK_PARTS_H
 
+#include "analysis/bottleneck/index.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/counters.h"
@@ -32,11 +33,16 @@ struct rp_asked_sums {
 struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters);
 
 /* Each adds what its source knows of the kernel with this name. Earlier sources win. */
-void rp_features_of_profile(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k);
+void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
+                            const struct rp_bottleneck_index *index,
+                            struct rp_bottleneck_kernel *k);
 void rp_features_of_dag(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k);
-void rp_features_of_roofline(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k);
+void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
+                             const struct rp_bottleneck_index *index,
+                             struct rp_bottleneck_kernel *k);
 void rp_features_of_traces(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k);
-void rp_features_of_counters(const struct rp_counters *counters, const struct rp_asked_sums *sums,
+void rp_features_of_counters(const struct rp_asked_sums *sums,
+                             const struct rp_bottleneck_index *index,
                              struct rp_bottleneck_kernel *k);
 
 #endif

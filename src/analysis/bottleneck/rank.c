@@ -9,24 +9,20 @@
 /* --- which kernels ------------------------------------------------------------------------- */
 
 /* A name may be a symbol for one source and demangled for another: the trace knows both. */
-static const char *known_name(const struct rp_bottleneck_inputs *in, const char *name)
+static const char *known_name(const struct rp_bottleneck_inputs *in,
+                              const struct rp_bottleneck_index *index, const char *name)
 {
-    for (size_t i = 0; in->profile && i < in->profile->kernel_count; i++)
-        if (rp_same_kernel(in->profile->kernels[i].symbol, name))
-            return in->profile->kernels[i].name;
-    return name;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->symbols, name, &count);
+
+    return found ? in->profile->kernels[found->at].name : name;
 }
 
-static bool add_name(const struct rp_bottleneck_inputs *in, const char *name,
-                     struct rp_bottlenecks *b)
+static bool add_name(const char *name, struct rp_bottlenecks *b)
 {
-    struct rp_bottleneck_kernel *grown;
+    struct rp_bottleneck_kernel *grown =
+        realloc(b->kernels, (b->kernel_count + 1) * sizeof *b->kernels);
 
-    name = known_name(in, name);
-    for (size_t i = 0; i < b->kernel_count; i++)
-        if (rp_same_kernel(b->kernels[i].name, name))
-            return true;
-    grown = realloc(b->kernels, (b->kernel_count + 1) * sizeof *grown);
     if (!grown)
         return false;
     b->kernels = grown;
@@ -34,24 +30,51 @@ static bool add_name(const struct rp_bottleneck_inputs *in, const char *name,
     return grown[b->kernel_count++].name != NULL;
 }
 
-static bool add_names(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *b)
+/* The kernels of thread traces, of which there are few. */
+static bool add_traced(const struct rp_bottleneck_inputs *in,
+                       const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
     bool ok = true;
 
-    for (size_t i = 0; ok && in->profile && i < in->profile->kernel_count; i++)
-        ok = add_name(in, in->profile->kernels[i].name, b);
-    for (size_t i = 0; ok && in->roofline && i < in->roofline->kernel_count; i++)
-        ok = add_name(in, in->roofline->kernels[i].name, b);
     for (size_t i = 0; ok && in->traces && i < in->traces->count; i++) {
         const struct rp_thread_trace *t = &in->traces->traces[i];
         bool found = t->kernel >= t->kernel_count;
+        const char *name = found ? NULL : known_name(in, index, t->kernels[t->kernel].name);
 
         for (size_t n = 0; n < b->kernel_count && !found; n++) /* by its symbol? */
-            found = rp_same_kernel(b->kernels[n].name, t->kernels[t->kernel].symbol);
+            found = rp_same_kernel(b->kernels[n].name, t->kernels[t->kernel].symbol) ||
+                    rp_same_kernel(b->kernels[n].name, name);
         if (!found)
-            ok = add_name(in, t->kernels[t->kernel].name, b);
+            ok = add_name(name, b);
     }
     return ok;
+}
+
+static const char *name_in(const void *list, size_t at)
+{
+    return ((const char *const *)list)[at];
+}
+
+/* Each kernel once, by the name that came first. */
+static bool add_names(const struct rp_bottleneck_inputs *in,
+                      const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
+{
+    size_t profiled = in->profile ? in->profile->kernel_count : 0, same;
+    size_t counted = in->roofline ? in->roofline->kernel_count : 0, count = profiled + counted;
+    rp_autofree const char **names = malloc((count + 1) * sizeof *names);
+    struct rp_name_index once = {0};
+    bool ok = names != NULL;
+
+    for (size_t i = 0; ok && i < count; i++)
+        names[i] = known_name(in, index,
+                              i < profiled ? in->profile->kernels[i].name
+                                           : in->roofline->kernels[i - profiled].name);
+    ok = ok && rp_name_index_make(&once, names, count, name_in);
+    for (size_t i = 0; ok && i < count; i++)
+        if (rp_name_index_find(&once, names[i], &same)->at == i)
+            ok = add_name(names[i], b);
+    rp_name_index_free(&once);
+    return ok && add_traced(in, index, b);
 }
 
 /* --- headroom ------------------------------------------------------------------------------ */
@@ -89,31 +112,35 @@ static struct rp_quantity quotient(double a, double b)
     return (struct rp_quantity){.known = b > 0, .value = b > 0 ? a / b : 0};
 }
 
-static double path_ns(const struct rp_dag_result *dag, const char *name)
+static double path_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                      const char *name)
 {
     double sum = 0;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->shares, name, &count);
 
-    for (size_t i = 0; i < dag->share_count; i++)
-        if (dag->shares[i].is_kernel && rp_same_kernel(dag->shares[i].name, name))
-            sum += (double)dag->shares[i].path_ns;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)dag->shares[found[i].at].path_ns;
     return sum;
 }
 
 /* End-to-end time without the kernel; it is 0 only for a trace that asks no such question. */
-static double free_ns(const struct rp_dag_result *dag, const char *name, double otherwise)
+static double free_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                      const char *name, double otherwise)
 {
-    for (size_t i = 0; i < dag->what_if_count; i++)
-        if (dag->what_ifs[i].num == 0 && rp_same_kernel(dag->what_ifs[i].symbol, name))
-            return (double)dag->what_ifs[i].makespan_ns;
-    return otherwise;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->what_ifs, name, &count);
+
+    return found ? (double)dag->what_ifs[found->at].makespan_ns : otherwise;
 }
 
 /* A path that is as long as the program gets shorter by what the kernel's part of it does, and the
  * program takes at least as long as without the kernel: the longer one bounds the speed-up. */
-static void weigh_by_path(const struct rp_dag_result *dag, struct rp_bottleneck_kernel *k)
+static void weigh_by_path(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                          struct rp_bottleneck_kernel *k)
 {
-    double all = (double)dag->makespan_ns, mine = path_ns(dag, k->name);
-    double without = free_ns(dag, k->name, all - mine), left;
+    double all = (double)dag->makespan_ns, mine = path_ns(dag, index, k->name);
+    double without = free_ns(dag, index, k->name, all - mine), left;
 
     k->weight = quotient(mine, all);
     k->free_bound = quotient(all, without);
@@ -133,7 +160,8 @@ static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
         k->end_to_end_bound = quotient(all, all - k->headroom.value * k->time_ns.value);
 }
 
-static void weigh(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *b)
+static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottleneck_index *index,
+                  struct rp_bottlenecks *b)
 {
     double all = 0;
     bool every = b->kernel_count > 0;
@@ -153,7 +181,7 @@ static void weigh(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *
         struct rp_bottleneck_kernel *k = &b->kernels[i];
 
         if (b->basis == RP_RANK_CRITICAL_PATH)
-            weigh_by_path(in->dag, k);
+            weigh_by_path(in->dag, index, k);
         else if (b->basis == RP_RANK_KERNEL_TIME)
             weigh_by_time(all, k);
         k->priority.known = k->weight.known && k->headroom.known;
@@ -195,25 +223,27 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
                         struct rp_err *err)
 {
     rp_autofree struct rp_asked_sums *sums = in->counters ? rp_ask_counters(in->counters) : NULL;
+    rp_cleanup(rp_bottleneck_index_free) struct rp_bottleneck_index index = {0};
     struct rp_bottlenecks b = {0};
 
-    if ((in->counters && !sums) || !add_names(in, &b)) {
+    if ((in->counters && !sums) || !rp_bottleneck_index_make(&index, in) ||
+        !add_names(in, &index, &b)) {
         rp_bottlenecks_free(&b);
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     for (size_t i = 0; i < b.kernel_count; i++) {
         struct rp_bottleneck_kernel *k = &b.kernels[i];
 
-        rp_features_of_profile(in, k);
-        rp_features_of_roofline(in, k);
+        rp_features_of_profile(in, &index, k);
+        rp_features_of_roofline(in, &index, k);
         rp_features_of_dag(in, k);
         rp_features_of_traces(in, k);
         if (sums)
-            rp_features_of_counters(in->counters, sums, k);
+            rp_features_of_counters(sums, &index, k);
         k->label = rp_rules_judge(&k->features, k->points);
         find_headroom(k);
     }
-    weigh(in, &b);
+    weigh(in, &index, &b);
     if (b.kernel_count)
         qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
     *ret = b;

@@ -9,6 +9,9 @@ enum {
     MOST_WAITS = 64, /* of one operation that are compared; more are added as edges of their own */
     DEEPEST_WAITS = 3, /* a dependency that others imply: by way of so many operations */
     DEEPEST_MARKS = 6, /* markers between two operations */
+    /* Rows that are looked at for one operation: real ones need some hundreds. Whatever a table
+     * holds, the work grows with its rows only; what is not found by then stays derived. */
+    MOST_STEPS = 4096,
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -96,6 +99,17 @@ static int by_op(const void *a, const void *b)
     return (x->before > y->before) - (x->before < y->before);
 }
 
+/* A table that says the same again and again says it once. */
+static void drop_doubles(struct pairs *pairs)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < pairs->count; i++)
+        if (!kept || by_op(&pairs->list[kept - 1], &pairs->list[i]) != 0)
+            pairs->list[kept++] = pairs->list[i];
+    pairs->count = kept;
+}
+
 static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *err)
 {
     rp_autofree struct named *names = malloc((p->op_count + 1) * sizeof *names);
@@ -107,6 +121,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
     rp_dag_sort(names, p->op_count, sizeof *names, by_name);
     pairs->count = find_ops(p, pairs, names);
     rp_dag_sort(pairs->list, pairs->count, sizeof *pairs->list, by_op);
+    drop_doubles(pairs);
     p->first_wait = calloc(p->op_count + 1, sizeof *p->first_wait);
     p->waits = malloc((pairs->count + 1) * sizeof *p->waits);
     if (!p->first_wait || !p->waits || pairs->count >= RP_DAG_NONE)
@@ -147,24 +162,29 @@ const uint32_t *rp_dag_recorded_waits(const struct rp_dag_process *p, uint32_t o
 
 /* --- edges --------------------------------------------------------------------------------- */
 
-/* Does the record say that one operation waited for the other, perhaps by way of others? */
-static bool waited(const struct rp_dag_process *p, uint32_t op, uint32_t before, int depth)
-{
-    uint32_t count;
-    const uint32_t *waits = rp_dag_recorded_waits(p, op, &count);
-
-    for (uint32_t i = 0; i < count; i++)
-        if (waits[i] == before || (depth > 1 && waited(p, waits[i], before, depth - 1)))
-            return true;
-    return false;
-}
-
 /** Waits of the operation that its edges account for. */
 struct found {
     const uint32_t *waits;
     uint32_t count;
-    uint64_t seen; /* bit per wait */
+    uint64_t seen;  /* bit per wait */
+    uint32_t steps; /* that are left */
 };
+
+/* Does the record say that one operation waited for the other, perhaps by way of others? */
+static bool waited(const struct rp_dag_process *p, struct found *f, uint32_t op, uint32_t before,
+                   int depth)
+{
+    uint32_t count;
+    const uint32_t *waits = rp_dag_recorded_waits(p, op, &count);
+
+    for (uint32_t i = 0; i < count && f->steps; i++, f->steps--)
+        if (waits[i] == before)
+            return true;
+    for (uint32_t i = 0; i < count && depth > 1 && f->steps; i++)
+        if (waited(p, f, waits[i], before, depth - 1))
+            return true;
+    return false;
+}
 
 static void mark_seen(struct found *f, uint32_t op)
 {
@@ -200,11 +220,12 @@ static bool confirm(const struct rp_dag_recorded_op *r, struct found *f, uint32_
 
     if (op != RP_DAG_NONE) {
         mark_seen(f, op);
-        return waited(r->process, r->op, op, DEEPEST_WAITS);
+        return waited(r->process, f, r->op, op, DEEPEST_WAITS);
     }
     if (r->dag->owner[point] != RP_DAG_NONE || depth == 0)
         return false;
-    for (uint32_t e = g->first[point]; e < g->first[point + 1]; e++) {
+    for (uint32_t e = g->first[point]; e < g->first[point + 1] && f->steps; e++) {
+        f->steps--;
         if (!orders_packets(g->class[e]) || !confirm(r, f, g->from[e], depth - 1))
             continue;
         g->grade[e] = RP_DAG_RECORDED;
@@ -225,7 +246,7 @@ static enum rp_dag_class class_of(const struct rp_dag_op *op, const struct rp_da
 void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r)
 {
     struct rp_dag_graph *g = &r->dag->graph;
-    struct found f = {0};
+    struct found f = {.steps = MOST_STEPS};
     uint32_t count;
     const uint32_t *waits = rp_dag_recorded_waits(r->process, r->op, &count);
 

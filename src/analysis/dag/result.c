@@ -149,12 +149,17 @@ static bool is_lone_collective(const struct rp_dag_trace *trace, uint32_t symbol
     return trace->process_count == 1 && rp_dag_is_collective(trace->symbols[symbol]);
 }
 
+/* The place of a name among the symbols, NULL: it is none of them. */
+static const char **symbol_of(const struct rp_dag_trace *trace, const char *name)
+{
+    return bsearch(&name, trace->symbols, trace->symbol_count, sizeof *trace->symbols, by_text);
+}
+
 static void put_is_kernel(const struct rp_dag_trace *trace, const struct sums *sums,
                           struct rp_dag_result *r)
 {
     for (size_t i = 0; i < r->share_count; i++) {
-        const char **symbol = bsearch(&r->shares[i].name, trace->symbols, trace->symbol_count,
-                                      sizeof *trace->symbols, by_text);
+        const char **symbol = symbol_of(trace, r->shares[i].name);
         r->shares[i].is_kernel = symbol && sums->is_kernel[symbol - trace->symbols] &&
                                  !is_lone_collective(trace, (uint32_t)(symbol - trace->symbols));
     }
@@ -299,9 +304,9 @@ static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_resul
                 totals[op->symbol].total_ns += op->end_ns - op->start_ns;
         }
     for (size_t i = 0; i < r->share_count; i++)
-        for (uint32_t k = 0; r->shares[i].is_kernel && k < trace->symbol_count; k++)
-            if (strcmp(trace->symbols[k], r->shares[i].name) == 0)
-                totals[k].path_ns = r->shares[i].path_ns;
+        if (r->shares[i].is_kernel)
+            totals[symbol_of(trace, r->shares[i].name) - trace->symbols].path_ns =
+                r->shares[i].path_ns;
     for (uint32_t k = 0; k < trace->symbol_count; k++)
         if (totals[k].total_ns > 0)
             totals[count++] = totals[k];
