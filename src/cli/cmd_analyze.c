@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/one_run.h"
+#include "cli/pending.h"
 #include "cli/results.h"
 #include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
@@ -227,58 +228,108 @@ static struct rp_wish wish(const struct options *options, bool chosen)
     return ret;
 }
 
-/* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
-static int put_analysis(const struct rp_inputs *in, const struct options *options,
-                        const struct rp_dag_result *dag, const struct rp_roofline *roofline,
-                        struct rp_buf *text, struct rp_err *err)
-{
-    struct rp_analysis_wish analysis = {.wish = wish(options, options->analysis),
-                                        .dag = in->store_count ? dag : NULL,
-                                        .roofline = in->counters ? roofline : NULL,
-                                        .arch = options->roof.arch,
-                                        .top = options->top};
+/* What there is to say; each part is free to be missing. */
+struct parts {
+    struct rp_dag_result dag;
+    struct rp_roofline roofline;
+    struct rp_ranking ranking;
+    bool has_dag, has_roofline, has_ranking;
+};
 
-    if (analysis.wish.print == RP_PRINT_NOTHING && !options->folder)
+static void free_parts(struct parts *parts)
+{
+    rp_ranking_free(&parts->ranking);
+    rp_roofline_free(&parts->roofline);
+    rp_dag_result_free(&parts->dag);
+}
+
+/* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
+static int make_ranking(const struct rp_inputs *in, const struct options *options,
+                        struct parts *parts, struct rp_err *err)
+{
+    struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
+                                   .roofline = in->counters ? &parts->roofline : NULL,
+                                   .arch = options->roof.arch};
+
+    if (wish(options, options->analysis).print == RP_PRINT_NOTHING && !options->folder)
         return 0;
-    return rp_result_analysis(in, &analysis, text, err);
+    parts->has_ranking = true;
+    return rp_make_ranking(in, &from, &parts->ranking, err);
+}
+
+/* Everything that may be refused. */
+static int make_parts(struct rp_inputs *in, const struct options *options, struct parts *parts,
+                      struct rp_err *err)
+{
+    bool other = options->roofline || options->thread_trace;
+    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
+
+    parts->has_dag = in->store_count && (!other || options->folder || options->gated);
+    if (rc == 0 && parts->has_dag)
+        rc = rp_make_dag(in, options->full, &parts->dag, err);
+    if (rc == 0)
+        rc = rp_inputs_read_counters(in, options->roofline, err);
+    parts->has_roofline =
+        in->counters && (in->counters->name_count || in->store_count == 0 || options->roofline);
+    if (rc == 0 && parts->has_roofline)
+        rc = rp_make_roofline(in, &options->roof, &parts->roofline, err);
+    return rc < 0 ? rc : make_ranking(in, options, parts, err);
+}
+
+static int put_parts(const struct rp_inputs *in, const struct options *options,
+                     const struct parts *parts, struct rp_pending *pending, struct rp_buf *text,
+                     struct rp_err *err)
+{
+    struct rp_wish for_dag = wish(options, options->json);
+    struct rp_wish for_roofline = wish(options, options->roofline);
+    struct rp_wish for_waves = wish(options, options->thread_trace);
+    struct rp_wish for_ranking = wish(options, options->analysis);
+    int rc = 0;
+
+    for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
+    if (parts->has_dag)
+        rc = rp_put_dag(&parts->dag, &for_dag, text, err);
+    if (rc == 0 && parts->has_roofline)
+        rc = rp_put_roofline(&parts->roofline, &for_roofline, text, err);
+    if (rc == 0 && in->waves.count)
+        rc = rp_put_thread_trace(in, &for_waves, text, err);
+    if (rc == 0 && parts->has_ranking)
+        rc = rp_put_ranking(&parts->ranking, options->top, &for_ranking, text, err);
+    return rc == 0 && text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
+}
+
+/* A result of before that this one lacks would be taken for a part of it. */
+static int drop_others(const struct rp_inputs *in, const char *folder, const struct parts *parts,
+                       struct rp_err *err)
+{
+    const char *lacking[3];
+    size_t count = 0;
+
+    if (!parts->has_dag)
+        lacking[count++] = "dag.json";
+    if (!parts->has_roofline)
+        lacking[count++] = "roofline.json";
+    if (!in->waves.count)
+        lacking[count++] = "thread_trace.json";
+    return rp_results_drop(folder, lacking, count, err);
 }
 
 static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
                        double *ret_inferred, struct rp_err *err)
 {
-    rp_cleanup(rp_roofline_free) struct rp_roofline roofline = {0};
-    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
-    struct rp_wish for_dag = wish(options, options->json);
-    struct rp_wish for_roofline = wish(options, options->roofline);
-    struct rp_wish for_waves = wish(options, options->thread_trace);
-    bool other = options->roofline || options->thread_trace;
-    const char *lacking[3];
-    size_t lacking_count = 0;
-    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
+    rp_cleanup(free_parts) struct parts parts = {0};
+    rp_cleanup(rp_pending_drop) struct rp_pending pending = {0};
+    int rc = make_parts(in, options, &parts, err);
 
-    for_dag.ret_inferred_share = ret_inferred;
-    for_dag.ret_dag = &dag;
-    if (in->store_count == 0)
-        lacking[lacking_count++] = "dag.json";
-    if (rc == 0 && in->store_count && (!other || options->folder || options->gated))
-        rc = rp_result_dag(in, &for_dag, text, err);
     if (rc == 0)
-        rc = rp_inputs_read_counters(in, options->roofline, err);
-    if (rc == 0 && in->counters &&
-        (in->counters->name_count || in->store_count == 0 || options->roofline))
-        rc = rp_result_roofline(in, &options->roof, &for_roofline, text, &roofline, err);
-    else
-        lacking[lacking_count++] = "roofline.json";
-    if (rc == 0 && in->waves.count)
-        rc = rp_result_thread_trace(in, &for_waves, text, err);
-    else
-        lacking[lacking_count++] = "thread_trace.json";
+        rc = put_parts(in, options, &parts, &pending, text, err);
     if (rc == 0)
-        rc = put_analysis(in, options, &dag, &roofline, text, err);
-    if (rc == 0 && text->failed)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_pending_commit(&pending, err);
     if (rc == 0 && options->folder)
-        rc = rp_results_drop(options->folder, lacking, lacking_count, err);
+        rc = drop_others(in, options->folder, &parts, err);
+    if (rc == 0 && parts.dag.makespan_ns)
+        *ret_inferred =
+            (double)parts.dag.grade_path_ns[RP_DAG_INFERRED] / (double)parts.dag.makespan_ns;
     return rc;
 }
 

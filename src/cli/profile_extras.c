@@ -197,7 +197,9 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
         return 0;
     }
     rp_buf_puts(&session->summary, wish->print == RP_PRINT_TERM ? "\n" : "");
-    rc = rp_result_roofline(&in, &plain, wish, &session->summary, &session->roofline, err);
+    rc = rp_make_roofline(&in, &plain, &session->roofline, err);
+    if (rc == 0)
+        rc = rp_put_roofline(&session->roofline, wish, &session->summary, err);
     session->has_roofline = rc == 0;
     return rc;
 }
@@ -207,12 +209,14 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
 /* Traces whose times cannot be compared, as those of several processes on the software device, have
  * no graph. That does not spoil the profile. */
 static int make_graph(struct rp_profile_session *session, const struct rp_wish *wish,
-                      bool *ret_has_graph, struct rp_err *err)
+                      struct rp_dag_result *graph, bool *ret_has_graph, struct rp_err *err)
 {
     struct rp_inputs base = {.stores = session->stores, .store_count = session->store_count};
     rp_autobuf text = {0};
-    int rc = rp_result_dag(&base, wish, &text, err);
+    int rc = rp_make_dag(&base, wish->full, graph, err);
 
+    if (rc == 0)
+        rc = rp_put_dag(graph, wish, &text, err);
     if (rc < 0 && rc != -RP_BAD_INPUT)
         return rc;
     *ret_has_graph = rc == 0;
@@ -279,7 +283,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     }
     in.waves = session->waves;
     rp_buf_puts(&session->summary, wish->print == RP_PRINT_TERM ? "\n" : "");
-    return rp_result_thread_trace(&in, wish, &session->summary, err);
+    return rp_put_thread_trace(&in, wish, &session->summary, err);
 }
 
 static int trace_threads(const struct rp_profile_options *options,
@@ -337,11 +341,13 @@ static int rank(const struct rp_profile_session *session, const struct rp_dag_re
                            .store_count = session->store_count,
                            .counters = session->counters,
                            .waves = session->waves};
-    struct rp_analysis_wish analysis = {
-        .wish = *wish, .dag = dag, .roofline = session->has_roofline ? &session->roofline : NULL};
+    struct rp_ranking_from from = {.dag = dag,
+                                   .roofline = session->has_roofline ? &session->roofline : NULL};
+    rp_cleanup(rp_ranking_free) struct rp_ranking ranking = {0};
+    int rc = rp_make_ranking(&in, &from, &ranking, err);
 
     rp_buf_puts(summary, wish->print == RP_PRINT_TERM ? "\n" : "");
-    return rp_result_analysis(&in, &analysis, summary, err);
+    return rc < 0 ? rc : rp_put_ranking(&ranking, 0, wish, summary, err);
 }
 
 /* --- all ----------------------------------------------------------------------------------- */
@@ -358,9 +364,8 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
     rp_cleanup(rp_dag_result_free) struct rp_dag_result graph = {0};
     int rc = 0;
 
-    wish.ret_dag = &graph;
     if (options->focus_critical || options->deep_analysis)
-        rc = make_graph(session, &wish, &has_graph, err);
+        rc = make_graph(session, &wish, &graph, &has_graph, err);
     if (rc == 0 && (roofline || options->counter_count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "cli/pending.h"
 #include "collect/result_commit.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
@@ -325,7 +326,8 @@ static int put_json(const struct rp_wish *wish, const char *name, struct rp_buf 
     if (wish->folder)
         rc = path ? rp_mkdirs(wish->folder, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && path)
-        rc = rp_write_file(path, rp_buf_text(json), json->len, err);
+        rc = wish->pending ? rp_pending_write(wish->pending, path, json, err)
+                           : rp_write_file(path, rp_buf_text(json), json->len, err);
     if (rc == 0 && wish->print == RP_PRINT_JSON && text->len == 0) {
         struct rp_buf empty = *text;
         *text = *json;
@@ -405,67 +407,65 @@ static int choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t 
     return 0;
 }
 
-int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
-                  struct rp_err *err)
+int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret,
+                struct rp_err *err)
 {
-    rp_cleanup(rp_dag_result_free) struct rp_dag_result dag = {0};
-    rp_autobuf json = {0};
     rp_autofree struct rp_store **run = malloc((in->store_count + 1) * sizeof *run);
     size_t count = 0;
     int rc = run ? choose_run(in, run, &count, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc == 0)
-        rc = rp_dag_analyze(run, count, wish->full, &dag, err);
+        rc = rp_dag_analyze(run, count, full, ret, err);
     if (rc == 0 && count < in->store_count)
         rp_cli_note("%zu of %zu traces are of further runs that collected other counters: they are"
                     " left out of the graph",
                     in->store_count - count, in->store_count);
-    if (rc == 0)
-        rc = rp_report_dag_json(&dag, wish->full, &json, err);
+    return rc;
+}
+
+int rp_put_dag(const struct rp_dag_result *dag, const struct rp_wish *wish, struct rp_buf *text,
+               struct rp_err *err)
+{
+    rp_autobuf json = {0};
+    int rc = 0;
+
+    if (wish->folder || wish->print == RP_PRINT_JSON)
+        rc = rp_report_dag_json(dag, wish->full, &json, err);
     if (rc == 0)
         rc = put_json(wish, "dag.json", &json, text, err);
     if (rc == 0 && wish->print == RP_PRINT_TERM)
-        rc = rp_report_dag_term(&dag, rp_cli_style(), text, err);
-    if (rc == 0 && wish->ret_inferred_share)
-        *wish->ret_inferred_share =
-            dag.makespan_ns ? (double)dag.grade_path_ns[RP_DAG_INFERRED] / (double)dag.makespan_ns
-                            : 0;
-    if (rc == 0 && wish->ret_dag) {
-        *wish->ret_dag = dag;
-        dag = (struct rp_dag_result){0};
-    }
+        rc = rp_report_dag_term(dag, rp_cli_style(), text, err);
     return rc;
 }
 
-int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
-                       const struct rp_wish *wish, struct rp_buf *text, struct rp_roofline *ret,
-                       struct rp_err *err)
+int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
+                     struct rp_roofline *ret, struct rp_err *err)
 {
-    struct rp_roofline roofline = {0};
-    rp_autobuf json = {0};
-    int rc = rp_roofline_compute(in->counters, options, &roofline, err);
+    int rc = rp_roofline_compute(in->counters, options, ret, err);
 
-    for (size_t i = 0; rc == 0 && i < roofline.device_count; i++)
-        if (roofline.devices[i].overruled[0])
+    for (size_t i = 0; rc == 0 && i < ret->device_count; i++)
+        if (ret->devices[i].overruled[0])
             rp_cli_note("--arch %s is used for GPU %lld although the files say %s: leave it out"
                         " unless they are wrong",
-                        options->arch, (long long)roofline.devices[i].id,
-                        roofline.devices[i].overruled);
-    if (rc == 0)
-        rc = rp_report_roofline_json(&roofline, &json, err);
+                        options->arch, (long long)ret->devices[i].id, ret->devices[i].overruled);
+    return rc;
+}
+
+int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_wish *wish,
+                    struct rp_buf *text, struct rp_err *err)
+{
+    rp_autobuf json = {0};
+    int rc = rp_report_roofline_json(roofline, &json, err);
+
     if (rc == 0)
         rc = put_json(wish, "roofline.json", &json, text, err);
     if (rc == 0 && wish->print == RP_PRINT_TERM)
-        rc = rp_report_roofline_term(&roofline, rp_cli_style(), text, err);
-    if (rc < 0)
-        rp_roofline_free(&roofline);
-    else
-        *ret = roofline;
+        rc = rp_report_roofline_term(roofline, rp_cli_style(), text, err);
     return rc;
 }
 
-int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish,
-                           struct rp_buf *text, struct rp_err *err)
+int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
+                        struct rp_err *err)
 {
     rp_autobuf json = {0};
     int rc = rp_report_thread_trace_json(&in->waves, &json, err);
@@ -477,46 +477,45 @@ int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wis
     return rc;
 }
 
-/* Of the printed JSON and of the file, only the former may be cut short. */
-static int put_analysis(const struct rp_bottlenecks *found, const struct rp_analysis_wish *wish,
-                        struct rp_buf *text, struct rp_err *err)
+void rp_ranking_free(struct rp_ranking *ranking)
 {
-    struct rp_wish to_file = wish->wish;
-    rp_autobuf json = {0};
-    int rc = 0;
-
-    to_file.print = RP_PRINT_NOTHING;
-    if (to_file.folder)
-        rc = rp_report_analysis_json(found, 0, &json, err);
-    if (rc == 0 && to_file.folder)
-        rc = put_json(&to_file, "analysis.json", &json, text, err);
-    if (rc == 0 && wish->wish.print == RP_PRINT_JSON)
-        rc = rp_report_analysis_json(found, wish->top, text, err);
-    if (rc == 0 && wish->wish.print == RP_PRINT_TERM)
-        rc = rp_report_analysis_term(found, wish->top, rp_cli_style(), text, err);
-    return rc;
+    rp_bottlenecks_free(&ranking->found);
+    rp_profile_free(ranking->profile);
 }
 
-int rp_result_analysis(const struct rp_inputs *in, const struct rp_analysis_wish *wish,
-                       struct rp_buf *text, struct rp_err *err)
+int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *from,
+                    struct rp_ranking *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_bottlenecks_free) struct rp_bottlenecks found = {0};
-    struct rp_bottleneck_inputs from = {.dag = wish->dag,
-                                        .roofline = wish->roofline,
-                                        .counters = in->counters,
-                                        .traces = &in->waves,
-                                        .arch = wish->arch};
-    struct rp_profile *profile = NULL;
+    struct rp_bottleneck_inputs inputs = {.dag = from->dag,
+                                          .roofline = from->roofline,
+                                          .counters = in->counters,
+                                          .traces = &in->waves,
+                                          .arch = from->arch};
     const double no_runtime_ms = 0; /* stability is not asked for */
     int rc = 0;
 
     if (in->store_count)
-        rc = rp_profile_compute(in->stores, in->store_count, &no_runtime_ms, 1, &profile, err);
-    from.profile = profile;
-    if (rc == 0)
-        rc = rp_bottlenecks_find(&from, &found, err);
-    if (rc == 0)
-        rc = put_analysis(&found, wish, text, err);
-    rp_profile_free(profile);
+        rc = rp_profile_compute(in->stores, in->store_count, &no_runtime_ms, 1, &ret->profile, err);
+    inputs.profile = ret->profile;
+    return rc < 0 ? rc : rp_bottlenecks_find(&inputs, &ret->found, err);
+}
+
+int rp_put_ranking(const struct rp_ranking *ranking, size_t top, const struct rp_wish *wish,
+                   struct rp_buf *text, struct rp_err *err)
+{
+    struct rp_wish to_file = *wish;
+    rp_autobuf json = {0};
+    int rc = 0;
+
+    /* Of the printed JSON and of the file, only the former may be cut short. */
+    to_file.print = RP_PRINT_NOTHING;
+    if (to_file.folder)
+        rc = rp_report_analysis_json(&ranking->found, 0, &json, err);
+    if (rc == 0 && to_file.folder)
+        rc = put_json(&to_file, "analysis.json", &json, text, err);
+    if (rc == 0 && wish->print == RP_PRINT_JSON)
+        rc = rp_report_analysis_json(&ranking->found, top, text, err);
+    if (rc == 0 && wish->print == RP_PRINT_TERM)
+        rc = rp_report_analysis_term(&ranking->found, top, rp_cli_style(), text, err);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "rocm-perf/bottleneck.h"
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/thread_trace.h"
 
@@ -16,6 +17,8 @@ struct rp_buf;
 struct rp_counters;
 struct rp_dag_result;
 struct rp_err;
+struct rp_pending;
+struct rp_profile;
 struct rp_store;
 
 /** Traces of one run, and counters of further runs of the same program. */
@@ -31,10 +34,8 @@ struct rp_inputs {
 struct rp_wish {
     enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
     const char *folder;         /**< the JSON also goes to a file there; NULL: not */
+    struct rp_pending *pending; /**< of the files there; NULL: each appears at once */
     bool full;                  /**< dag.json with every kernel and copy */
-    double *ret_inferred_share; /**< unless NULL: how much of the critical path's time is guessed */
-    struct rp_dag_result
-        *ret_dag; /**< unless NULL: gets the graph; to be freed before the inputs */
 };
 
 /** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */
@@ -51,31 +52,45 @@ int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct
 
 void rp_inputs_close(struct rp_inputs *in);
 
-/** Appends what is to be printed to @p text. */
-int rp_result_dag(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
-                  struct rp_err *err);
+/* Results are made first, which may be refused, and put afterwards: what is to be printed is
+ * appended to the text. */
 
-/** Likewise; @p ret is to be freed with rp_roofline_free, before the counters go. */
-int rp_result_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
-                       const struct rp_wish *wish, struct rp_buf *text, struct rp_roofline *ret,
-                       struct rp_err *err);
+/** @param full  with every kernel and copy; @p ret is to be freed before the inputs */
+int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret,
+                struct rp_err *err);
+int rp_put_dag(const struct rp_dag_result *dag, const struct rp_wish *wish, struct rp_buf *text,
+               struct rp_err *err);
 
-/** Likewise, of the thread traces. */
-int rp_result_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish,
-                           struct rp_buf *text, struct rp_err *err);
+/** @p ret is to be freed before the counters go. */
+int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
+                     struct rp_roofline *ret, struct rp_err *err);
+int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_wish *wish,
+                    struct rp_buf *text, struct rp_err *err);
 
-/** What the ranking of kernels is made from, beside the inputs. */
-struct rp_analysis_wish {
-    struct rp_wish wish;
+/** Of the thread traces. */
+int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
+                        struct rp_err *err);
+
+/** Bottlenecks and ranking of kernels. */
+struct rp_ranking {
+    struct rp_profile *profile;
+    struct rp_bottlenecks found;
+};
+
+/** What it is made from, beside the inputs. */
+struct rp_ranking_from {
     const struct rp_dag_result *dag;    /**< NULL: there is none */
     const struct rp_roofline *roofline; /**< NULL: there is none */
     const char *arch;                   /**< --arch; NULL */
-    size_t top;                         /**< kernels that are printed; 0: the default */
 };
 
-/** Likewise, of bottlenecks and ranking. The file has all kernels. */
-int rp_result_analysis(const struct rp_inputs *in, const struct rp_analysis_wish *wish,
-                       struct rp_buf *text, struct rp_err *err);
+/** @p ret is to be freed, also after a failure. */
+int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *from,
+                    struct rp_ranking *ret, struct rp_err *err);
+/** @param top  kernels that are printed, 0: the default; the file has all of them */
+int rp_put_ranking(const struct rp_ranking *ranking, size_t top, const struct rp_wish *wish,
+                   struct rp_buf *text, struct rp_err *err);
+void rp_ranking_free(struct rp_ranking *ranking);
 
 /** Removes files of a result before: beside the new ones they would be taken for a part of them. */
 int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err);

@@ -55,14 +55,22 @@ static void put_delays(struct rp_buf *buf, const struct rp_dag_result *r)
                   r->dispatch_ns, r->event_ns, r->launch_ns, r->wake_ns);
 }
 
-static void put_dispatches(struct rp_buf *buf, const struct rp_dag_result *r)
+/* Kernels or copies with their slack. */
+static void put_steps(struct rp_buf *buf, const struct rp_dag_result *r, bool copies)
 {
-    rp_buf_puts(buf, "  \"dispatches\": [");
+    size_t put = 0;
+
+    rp_buf_printf(buf, "  \"%s\": [", copies ? "copies" : "dispatches");
     for (size_t i = 0; i < r->step_count; i++) {
         const struct rp_dag_step *s = &r->steps[i];
-        rp_buf_printf(buf, "%s\n    {\"guid\": ", comma(i));
+        if (s->is_copy != copies)
+            continue;
+        rp_buf_printf(buf, "%s\n    {", comma(put++));
+        if (copies)
+            rp_buf_printf(buf, "\"copy_id\": %" PRId64 ", \"guid\": ", s->id);
+        else
+            rp_buf_printf(buf, "\"dispatch_id\": %" PRId64 ", \"guid\": ", s->id);
         rp_text_json(buf, s->guid ? s->guid : "");
-        rp_buf_printf(buf, ", \"%s\": %" PRId64, s->is_copy ? "copy_id" : "dispatch_id", s->id);
         rp_buf_printf(buf, ", \"on_critical_path\": %s, \"slack_ns\": %" PRId64 "}",
                       s->on_path ? "true" : "false", s->slack_ns);
     }
@@ -120,6 +128,8 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     rp_buf_puts(buf, "{\n");
     rp_dag_json_collectives(buf, r);
     rp_buf_printf(buf, "  \"complete\": %s,\n", r->incomplete ? "false" : "true");
+    if (full)
+        put_steps(buf, r, true);
     put_path(buf, r);
     put_delays(buf, r);
     if (r->device) {
@@ -130,7 +140,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
         rp_buf_puts(buf, "  \"device\": null,\n");
     }
     if (full)
-        put_dispatches(buf, r);
+        put_steps(buf, r, false);
     rp_dag_json_disturbed(buf, r);
     put_grades(buf, r);
     rp_dag_json_idle(buf, r);

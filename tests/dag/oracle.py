@@ -77,9 +77,8 @@ def compare_exact(got, oracle, guids):
         mine = predicted.get((w["symbol"], factor_of(w["speedup"])))
         if mine is None or abs(mine - w["makespan_ns"]) > allowed:
             yield f"{w['symbol']} {w['speedup']}: {mine} instead of {w['makespan_ns']}"
-    for d in got["dispatches"]:
-        slack = oracle["slack_ns"][str(guids.index(d["guid"]))]
-        slack = slack["dispatch"][d["dispatch_id"] - 1] if "dispatch_id" in d else slack["copy"][d["copy_id"] - 1]
+    for kind, d in [("dispatch", d) for d in got["dispatches"]] + [("copy", c) for c in got["copies"]]:
+        slack = oracle["slack_ns"][str(guids.index(d["guid"]))][kind][d[kind + "_id"] - 1]
         if abs(d["slack_ns"] - slack) > allowed:
             yield f"slack of {d}: instead of {slack}"
 
