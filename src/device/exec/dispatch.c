@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../isa/mem_lanes.h"
+#include "../jit/jit.h"
 #include "hand.h"
 #include "pool.h"
 #include "sched.h"
@@ -23,6 +24,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_isa_target_set(arch->name);
     d->launch = *launch;
     d->lanes = rp_mem_lanes_best();
+    d->translates = rp_jit_available();
     d->hands[0] = rp_hand_new(d);
     if (!d->hands[0]) {
         free(d);

@@ -116,7 +116,8 @@ struct rp_dispatch {
     enum rp_run_state state;
     uint64_t start_ticks; /**< device clock at the first run */
     bool started;
-    bool timed; /**< from its second run on: its processor time is measured */
+    bool translates; /**< hot code becomes machine code (jit/jit.h) */
+    bool timed;      /**< from its second run on: its processor time is measured */
     uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
     unsigned interrupt_count;          /**< changed in turn only */
 

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../isa/mem_lanes.h"
 #include "arch/arch.h"
+#include "dispatch.h"
 
 /* The descriptor as it lies in memory (little endian, as the host). */
 struct descriptor {
@@ -127,8 +129,8 @@ static int resolve_memory(const struct rp_arch *arch, const struct descriptor *k
 
 static void push64(struct rp_kernel *k, uint64_t value)
 {
-    k->user_sgpr[k->user_sgpr_count++] = (uint32_t)value;
-    k->user_sgpr[k->user_sgpr_count++] = (uint32_t)(value >> 32);
+    k->sgpr[k->user_sgpr_count++] = (uint32_t)value;
+    k->sgpr[k->user_sgpr_count++] = (uint32_t)(value >> 32);
 }
 
 /*
@@ -164,7 +166,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
         push64(k, arch->architected_flat_scratch ? 0 /* programs do not see it */
                                                  : RP_SCRATCH_BASE_VA);
     if (kd->properties & RP_KCP_PRIVATE_SEGMENT_SIZE)
-        k->user_sgpr[k->user_sgpr_count++] = k->scratch_lane_bytes;
+        k->sgpr[k->user_sgpr_count++] = k->scratch_lane_bytes;
 
     uint32_t preload = kd->kernarg_preload & 0x7f, offset = kd->kernarg_preload >> 7;
     uint32_t declared = bits(kd->rsrc2, 1, 5);
@@ -176,7 +178,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
         if (!args)
             return refuse(f, "kernel arguments at 0x%llx are not mapped",
                           (unsigned long long)l->kernarg_va);
-        memcpy(k->user_sgpr + k->user_sgpr_count, args, preload * 4ull);
+        memcpy(k->sgpr + k->user_sgpr_count, args, preload * 4ull);
         k->user_sgpr_count += preload;
         k->entry_va += PRELOAD_PROLOGUE_BYTES;
     }
@@ -254,23 +256,32 @@ static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32
     }
 }
 
-uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3])
+void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
 {
-    uint32_t extent[3];
-    group_extent(k, id, extent);
-    return (extent[0] * extent[1] * extent[2] + RP_LANES - 1) / RP_LANES;
+    const bool is_row = k->groups[0] == k->group_count; /* division is slow */
+    ret_id[0] = (uint32_t)(is_row ? linear_id : linear_id % k->groups[0]);
+    ret_id[1] = is_row ? 0 : (uint32_t)(linear_id / k->groups[0] % k->groups[1]);
+    ret_id[2] = is_row ? 0 : (uint32_t)(linear_id / k->groups[0] / k->groups[1]);
+}
+
+uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
+                               uint32_t ret_extent[3])
+{
+    group_extent(k, id, ret_extent);
+    return (ret_extent[0] * ret_extent[1] * ret_extent[2] + RP_LANES - 1) / RP_LANES;
 }
 
 /* Fills v0 with packed work-item ids (x, y << 10, z << 20); returns the lanes that have one. */
-static uint64_t start_lanes(const struct rp_kernel *k, const struct rp_wave *w, uint32_t *v0)
+static uint64_t start_lanes(const uint32_t extent[3], const struct rp_wave *w, uint32_t *v0)
 {
-    uint32_t extent[3];
-    group_extent(k, w->group->id, extent);
     uint32_t items = extent[0] * extent[1] * extent[2];
     uint32_t first = w->id_in_group * RP_LANES;
-    uint32_t x = first % extent[0];
-    uint32_t y = first / extent[0] % extent[1];
-    uint32_t z = first / extent[0] / extent[1];
+    uint32_t x = first, y = 0, z = 0;
+    if (first >= extent[0]) {
+        x = first % extent[0];
+        y = first / extent[0] % extent[1];
+        z = first / extent[0] / extent[1];
+    }
     unsigned lane = 0;
     if (extent[0] - x >= RP_LANES) { /* all in one row, as in every one-dimensional group */
         for (; lane < RP_LANES; lane++)
@@ -290,10 +301,10 @@ static uint64_t start_lanes(const struct rp_kernel *k, const struct rp_wave *w, 
     return lane == RP_LANES ? ~0ull : (1ull << lane) - 1;
 }
 
-void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
+void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w)
 {
-    memset(w->vgpr, 0, (size_t)k->vgpr_rows * sizeof *w->vgpr);
-    memset(w->sgpr, 0, sizeof w->sgpr);
+    w->group->dispatch->lanes->clear_rows(w->vgpr, k->vgpr_rows);
+    memcpy(w->sgpr, k->sgpr, sizeof w->sgpr);
     w->pc = k->entry_va;
     w->scc = 0;
     w->gpr_idx = 0;
@@ -309,7 +320,6 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
     w->ended = false;
     w->fault.kind = RP_FAULT_NONE;
 
-    memcpy(w->sgpr, k->user_sgpr, k->user_sgpr_count * sizeof w->sgpr[0]);
     unsigned s = k->user_sgpr_count;
     for (unsigned d = 0; d < 3; d++)
         if (k->workgroup_id[d])
@@ -318,5 +328,5 @@ void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w)
         w->sgpr[s++] = (w->id_in_group == 0 ? 1u << 31 : 0) | w->group->wave_count;
     if (k->scratch_wave_offset)
         w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA means this wave's own already */
-    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(k, w, w->vgpr[0]));
+    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(extent, w, w->vgpr[0]));
 }

@@ -39,7 +39,7 @@ struct rp_kernel {
     uint32_t lds_bytes;    /**< per workgroup, rounded to the granule */
     uint32_t scratch_lane_bytes;
     uint32_t user_sgpr_count;
-    uint32_t user_sgpr[32];
+    uint32_t sgpr[RP_SGPR_COUNT]; /**< at a wave's start: the user SGPRs, and zeros */
     bool workgroup_id[3];
     bool workgroup_info;
     bool scratch_wave_offset; /**< without architected flat scratch only */
@@ -61,13 +61,21 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       const struct rp_launch *launch, struct rp_kernel *ret,
                       struct rp_fault *ret_fault);
 
-/** Waves of workgroup @p id: fewer at the edge of a grid that is not a multiple of the group. */
-uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3]);
+/** The workgroup's place in the grid. */
+void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3]);
+
+/**
+ * Waves of workgroup @p id, and its extent in work-items: less at the edge of a grid that is not a
+ * multiple of the group.
+ */
+uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
+                               uint32_t ret_extent[3]);
 
 /**
  * Puts wave @p w (already attached to its group, register rows in place) into its state at the
  * kernel's first instruction.
+ * @param extent of its workgroup
  */
-void rp_kernel_start_wave(const struct rp_kernel *k, struct rp_wave *w);
+void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w);
 
 #endif

@@ -180,6 +180,11 @@ static int plain_gate(struct rp_wave *w, const struct rp_insn *in)
     return in->gated(w, in);
 }
 
+bool rp_order_is_plain(const struct rp_insn *in)
+{
+    return in->fn == plain_gate;
+}
+
 /*
  * A store of gfx90a, which may be an atomic one that releases what was done before: then whoever
  * sees it must see the slice's atomics.

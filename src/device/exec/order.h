@@ -47,6 +47,10 @@ struct rp_log {
  */
 void rp_order_bind(struct rp_insn *in);
 
+/** Whether the gate in front of it is that of a plain access: open unless its slice has noted
+ * atomics (rp_hand.log). */
+bool rp_order_is_plain(const struct rp_insn *in);
+
 /** Whether the atomics of the instruction in execution are to be noted instead of applied. */
 static inline bool rp_order_logging(const struct rp_wave *w)
 {

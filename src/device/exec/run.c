@@ -130,6 +130,15 @@ static int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_ent
     return step;
 }
 
+/* What is translated at the wave's pc, if it can be entered; the next instruction was decoded when
+ * it was translated. */
+static inline const struct rp_jit_entry *native_at(const struct turn *t, const struct rp_wave *w)
+{
+    const struct rp_insn *in = &t->page->insn[(w->pc - t->page->base_va) / 4];
+    const struct rp_jit_entry *native = __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
+    return native && !t->interpret && rp_jit_fits(native, w, t->left) ? native : NULL;
+}
+
 /* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if
  * @p translates, to something translated that fits. Returns as run_native. */
 static inline __attribute__((always_inline)) int interpret(struct turn *turn, struct rp_wave *w,
@@ -215,7 +224,7 @@ static __attribute__((noinline)) int interpret_some(struct turn *turn, struct rp
 static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
 {
     struct turn turn = {.left = *budget};
-    const bool translates = rp_jit_available();
+    const bool translates = h->dispatch->translates;
     const struct rp_code_page *before = NULL;
     int step = RP_STEP_NEXT;
     while (turn.left && step == RP_STEP_NEXT) {
@@ -227,9 +236,13 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
         if (translates && turn.page != before && (before || w->pc == h->dispatch->kernel.entry_va))
             enter_at(turn.page, w->pc);
         before = turn.page;
-        step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
+        const struct rp_jit_entry *native = translates ? native_at(&turn, w) : NULL;
+        if (native)
+            step = run_native(&turn, w, native);
+        else
+            step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
     }
-    if (translates && step != RP_STEP_NEXT && turn.page) /* the next turn begins here */
+    if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page) /* to go on here */
         enter_at(turn.page, w->pc);
     h->counts.wave_insts += *budget - turn.left;
     h->counts.issue_cycles += turn.cycles;

@@ -186,21 +186,21 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
     const struct rp_kernel *k = &d->kernel;
     struct rp_group *g = &slot->group;
     g->linear_id = linear_id;
-    g->id[0] = (uint32_t)(linear_id % k->groups[0]);
-    g->id[1] = (uint32_t)(linear_id / k->groups[0] % k->groups[1]);
-    g->id[2] = (uint32_t)(linear_id / k->groups[0] / k->groups[1]);
+    uint32_t extent[3];
+    rp_kernel_group_id(k, linear_id, g->id);
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
-    g->wave_count = rp_kernel_group_waves(k, g->id);
+    g->wave_count = rp_kernel_group_waves(k, g->id, extent);
     g->waves_ended = g->waves_at_barrier = 0;
     g->cursor = g->wave_budget = g->idle_turns = 0;
     /* Hardware leaves LDS, scratch and registers as they were; here they start as zero, so that a
      * program that reads them too early gives the same result every time. */
-    memset(g->lds, 0, g->lds_bytes);
+    if (g->lds_bytes)
+        memset(g->lds, 0, g->lds_bytes);
     for (uint32_t i = 0; i < g->wave_count; i++) {
         struct rp_wave *w = &g->waves[i];
         if (w->scratch_dirty_bytes)
             memset(w->scratch, 0, (size_t)w->scratch_dirty_bytes * RP_LANES);
         w->scratch_dirty_bytes = 0;
-        rp_kernel_start_wave(k, w);
+        rp_kernel_start_wave(k, extent, w);
     }
 }

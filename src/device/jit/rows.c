@@ -21,6 +21,27 @@ void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
             t->row[i] = -1;
 }
 
+void rp_rows_forget_widened(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= WIDENED)
+            t->row[i] = -1;
+}
+
+static void load_slot(struct rp_jit_translation *t, unsigned slot)
+{
+    for (unsigned q = 0; q < 4; q++)
+        rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, 4 * slot + q, 0,
+                 rp_at(RP_JIT_ROWS, rp_row_disp((unsigned)t->row[slot], q)), 0);
+}
+
+void rp_rows_reload(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= 0)
+            load_slot(t, i);
+}
+
 void rp_rows_load_masks(struct rp_jit_translation *t)
 {
     for (unsigned q = 0; q < 4; q++) {
@@ -102,9 +123,7 @@ static struct rp_src row_source(struct rp_jit_translation *t, unsigned row)
     if (slot < 0 && has_room(t) && !names(&t->in->dst, row) && is_used_later(t, row)) {
         slot = (int)take_slot(t);
         t->row[slot] = (int)row;
-        for (unsigned q = 0; q < 4; q++)
-            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, 4 * (unsigned)slot + q, 0,
-                     rp_at(RP_JIT_ROWS, rp_row_disp(row, q)), 0);
+        load_slot(t, (unsigned)slot);
     }
     if (slot < 0 || !(has_room(t) || t->pinned >> slot & 1))
         return (struct rp_src){.kind = RP_SRC_MEMORY, .disp = rp_row_disp(row, 0)};

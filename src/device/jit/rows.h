@@ -38,6 +38,12 @@ void rp_rows_forget(struct rp_jit_translation *t);
 /** The slots hold these rows no more: something else writes them. */
 void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row);
 
+/** The same of what they hold beside rows themselves. */
+void rp_rows_forget_widened(struct rp_jit_translation *t);
+
+/** All slots that hold rows are loaded. */
+void rp_rows_reload(struct rp_jit_translation *t);
+
 /** K4 to K7 = complement of EXEC. */
 void rp_rows_load_masks(struct rp_jit_translation *t);
 

@@ -22,11 +22,38 @@ struct rp_jit_region {
 
 enum { TABLE_WORDS = 16 * RP_JIT_TABLES };
 
+static uint32_t table_word(enum rp_jit_table table, uint32_t i)
+{
+    switch (table) {
+    case RP_JIT_EVEN:
+        return 2 * i;
+    case RP_JIT_ODD:
+        return 2 * i + 1;
+    case RP_JIT_FOURS:
+        return 4 * i;
+    case RP_JIT_EIGHTS:
+        return 8 * i;
+    case RP_JIT_SIXTEENS:
+        return 16 * i;
+    case RP_JIT_XY:
+    case RP_JIT_ZW:
+        return 4 * (i % 8) + i / 8 + (table == RP_JIT_ZW ? 2 : 0);
+    case RP_JIT_PAIRS:
+    case RP_JIT_PAIRS_UP:
+        return i / 2 + i % 2 * 16 + (table == RP_JIT_PAIRS_UP ? 8 : 0);
+    case RP_JIT_TWOS:
+    case RP_JIT_TWOS_UP:
+        return i / 4 * 2 + i % 2 + i / 2 % 2 * 16 + (table == RP_JIT_TWOS_UP ? 8 : 0);
+    default:
+        return 0;
+    }
+}
+
 struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table)
 {
     const unsigned first = RP_JIT_POOL_WORDS - TABLE_WORDS + 16 * (unsigned)table;
     for (unsigned i = 0; i < 16; i++)
-        t->pool[first + i] = 2 * i + (table == RP_JIT_ODD);
+        t->pool[first + i] = table_word(table, i);
     return rp_at(RP_RIP, (int32_t)(4 * first));
 }
 
@@ -42,6 +69,11 @@ struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value)
         t->pool[t->pool_count++] = value;
     }
     return rp_at(RP_RIP, (int32_t)(4 * i)); /* the pool lies in front of the code */
+}
+
+static unsigned index_of(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return (unsigned)(in - t->page->insn);
 }
 
 /* ---- leaving ---- */
@@ -66,25 +98,32 @@ void rp_jit_leave(struct rp_jit_translation *t, size_t jump)
     new_stub(t, jump);
 }
 
-static void account(struct rp_jit_translation *t, uint16_t insts, uint32_t cycles)
+/* The jump is taken when EAX has a step that ends the turn. */
+static void step_stub(struct rp_jit_translation *t, const struct rp_insn *in, size_t jump)
+{
+    struct rp_jit_stub *s = new_stub(t, jump);
+    s->is_step = true;
+    s->insn_index = index_of(t, in);
+}
+
+static void account(struct rp_jit_translation *t, int32_t insts, int32_t cycles)
 {
     struct rp_x86 *e = &t->x86;
     if (!insts)
         return;
     rp_x86_alu_imm(e, false, RP_SUB, rp_reg(RP_JIT_LEFT), insts);
-    rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_JIT_CYCLES), (int32_t)cycles);
-    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_JIT_W, offsetof(struct rp_wave, cycles)),
-                   (int32_t)cycles);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_JIT_CYCLES), cycles);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_JIT_W, offsetof(struct rp_wave, cycles)), cycles);
 }
 
 static void account_all(struct rp_jit_translation *t)
 {
-    account(t, t->insts, t->cycles);
+    account(t, t->insts, (int32_t)t->cycles);
     t->insts = 0;
     t->cycles = 0;
 }
 
-static void set_pc(struct rp_jit_translation *t, uint64_t pc)
+void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc)
 {
     const uint64_t distance = pc - t->page->base_va;
     if ((int64_t)distance == (int32_t)distance) {
@@ -110,8 +149,8 @@ static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s
                    rp_at(RP_JIT_INSNS, (int32_t)(s->insn_index * sizeof(struct rp_insn))));
         rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, in)), RP_RDX);
     } else {
-        account(t, s->insts, s->cycles);
-        set_pc(t, s->pc);
+        account(t, s->insts, (int32_t)s->cycles);
+        rp_jit_set_pc(t, s->pc);
         rp_x86_mov_imm(e, RP_RAX, (uint64_t)s->code);
     }
     rp_x86_land(e, rp_x86_jmp(e), epilogue);
@@ -150,6 +189,12 @@ static void write_epilogue(struct rp_jit_translation *t)
 
 /* ---- what belongs to a region ---- */
 
+/* What ends the turn in any case. */
+static bool is_known_step(const struct rp_insn *in)
+{
+    return in->fn == rp_s_endpgm || in->fn == rp_s_barrier;
+}
+
 /* Instructions that a region does not go through: they end the turn, jump by a register, or change
  * what a block has been checked for. The interpreter executes them. */
 static bool is_stop(const struct rp_insn *in)
@@ -157,9 +202,9 @@ static bool is_stop(const struct rp_insn *in)
     rp_insn_fn *const fn = in->fn;
     if (fn == rp_s_nop)
         return false;
-    return (in->flags & RP_IF_ENDS_BLOCK && !rp_jit_is_branch(in)) || fn == rp_s_setreg_b32 ||
-           fn == rp_s_setvskip || fn == rp_s_set_gpr_idx_on || fn == rp_s_set_gpr_idx_off ||
-           fn == rp_s_set_gpr_idx_mode || fn == rp_s_set_gpr_idx_idx;
+    return (in->flags & RP_IF_ENDS_BLOCK && !rp_jit_is_branch(in) && !is_known_step(in)) ||
+           fn == rp_s_setreg_b32 || fn == rp_s_setvskip || fn == rp_s_set_gpr_idx_on ||
+           fn == rp_s_set_gpr_idx_off || fn == rp_s_set_gpr_idx_mode || fn == rp_s_set_gpr_idx_idx;
 }
 
 static bool is_exec(const struct rp_opnd *o)
@@ -180,11 +225,6 @@ static const struct rp_insn *decoded(struct rp_jit_translation *t, unsigned inde
 {
     const struct rp_insn *in = &t->page->insn[index];
     return index < RP_CODE_PAGE_INSNS && __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE) ? in : NULL;
-}
-
-static unsigned index_of(const struct rp_jit_translation *t, const struct rp_insn *in)
-{
-    return (unsigned)(in - t->page->insn);
 }
 
 static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
@@ -232,7 +272,7 @@ static void follow(struct rp_jit_translation *t, struct worklist *list, unsigned
             add_leader(t, list, target_index(t, in));
         if (in->fn == rp_s_branch || in->fn == rp_s_endpgm)
             return;
-        if (rp_jit_is_branch(in) || is_stop(in) || writes_exec(in)) {
+        if (rp_jit_is_branch(in) || is_known_step(in) || is_stop(in) || writes_exec(in)) {
             add_leader(t, list, next);
             return;
         }
@@ -257,9 +297,9 @@ static void make_blocks(struct rp_jit_translation *t)
         do {
             const struct rp_insn *in = &t->page->insn[index];
             b->count++;
-            b->has_rows |= rp_jit_valu_knows(in);
+            b->has_rows |= rp_jit_valu_knows(in) || rp_jit_mem_knows(in);
             index = after(t, in);
-            if (rp_jit_is_branch(in))
+            if (rp_jit_is_branch(in) || is_known_step(in))
                 break;
             if (b->count == RP_JIT_BLOCK_INSTS && index < RP_CODE_PAGE_INSNS)
                 t->leader[index] = true;
@@ -309,31 +349,94 @@ static void write_branch(struct rp_jit_translation *t, const struct rp_insn *in)
     link_to(t, rp_x86_jcc(&t->x86, cc), target_index(t, in), target_pc(t, in));
 }
 
-/* The instruction's own handler. */
-static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
+/* The instruction's own handler, from the pc on; everything is accounted for. */
+static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc)
 {
     struct rp_x86 *e = &t->x86;
-    t->insts++;
-    t->cycles += in->issue_cycles;
-    account_all(t);
-    set_pc(t, t->pc + in->size_bytes);
+    rp_jit_set_pc(t, pc + in->size_bytes);
     rp_x86_vzeroupper(e);
     rp_x86_load(e, true, RP_RDI, rp_reg(RP_JIT_W));
     rp_x86_lea(e, RP_RSI, rp_at(RP_JIT_INSNS, insn_offset(t, in)));
     rp_x86_mov_imm(e, RP_RAX, (uintptr_t)in->fn);
     rp_x86_call_reg(e, RP_RAX);
     rp_x86_test(e, false, RP_RAX, RP_RAX);
-    struct rp_jit_stub *s = new_stub(t, rp_x86_jcc(e, RP_CC_NE));
-    s->is_step = true;
-    s->insn_index = index_of(t, in);
+    step_stub(t, in, rp_x86_jcc(e, RP_CC_NE));
+}
+
+static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    t->insts++;
+    t->cycles += in->issue_cycles;
+    account_all(t);
+    call_handler(t, in, t->pc);
     rp_rows_forget(t);
     if (t->masked)
         rp_rows_load_masks(t);
 }
 
+/* s_endpgm, s_barrier: their step is known. */
+static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    account_all(t);
+    rp_jit_set_pc(t, t->pc + in->size_bytes);
+    rp_x86_mov_imm(e, RP_RAX, in->fn == rp_s_endpgm ? RP_STEP_END : RP_STEP_BARRIER);
+    step_stub(t, in, rp_x86_jmp(e));
+}
+
+/* ---- detours ---- */
+
+static struct rp_jit_detour *present_detour(struct rp_jit_translation *t)
+{
+    return &t->detour[t->detour_count ? t->detour_count - 1 : 0];
+}
+
+void rp_jit_detour_begin(struct rp_jit_translation *t)
+{
+    if (t->detour_count == RP_JIT_DETOURS)
+        t->overflow = true;
+    else
+        t->detour_count++;
+    *present_detour(t) = (struct rp_jit_detour){
+        .in = t->in, .pc = t->pc, .insts = t->insts, .cycles = t->cycles, .masked = t->masked};
+}
+
+void rp_jit_detour(struct rp_jit_translation *t, size_t jump)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    if (d->jump_count == RP_JIT_DETOUR_JUMPS)
+        t->overflow = true;
+    else
+        d->jump[d->jump_count++] = jump;
+}
+
+void rp_jit_detour_end(struct rp_jit_translation *t)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    d->back = t->x86.bytes;
+    memcpy(d->row, t->row, sizeof d->row);
+}
+
+static void write_detour(struct rp_jit_translation *t, const struct rp_jit_detour *d)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t insts = d->insts + 1, cycles = (int32_t)d->cycles + d->in->issue_cycles;
+    for (unsigned i = 0; i < d->jump_count; i++)
+        rp_x86_land(e, d->jump[i], e->bytes);
+    account(t, insts, cycles);
+    call_handler(t, d->in, d->pc);
+    memcpy(t->row, d->row, sizeof t->row);
+    rp_rows_reload(t);
+    if (d->masked)
+        rp_rows_load_masks(t);
+    account(t, -insts, -cycles); /* the block does so later */
+    rp_x86_land(e, rp_x86_jmp(e), d->back);
+}
+
 static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
-    const bool done = in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in);
+    const bool done =
+        in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) || rp_jit_mem(t, in);
     if (!done) {
         write_call(t, in);
         return;
@@ -361,17 +464,20 @@ static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *
         t->pc = t->page->base_va + 4ull * index;
         index = after(t, in);
         t->pinned = 0;
-        if (!rp_jit_is_branch(in)) {
+        if (!rp_jit_is_branch(in) && !is_known_step(in)) {
             write_insn(t, in);
             continue;
         }
         t->insts++;
         t->cycles += in->issue_cycles;
-        write_branch(t, in);
+        if (is_known_step(in))
+            write_step(t, in);
+        else
+            write_branch(t, in);
     }
     account_all(t);
     t->pc = t->page->base_va + 4ull * index;
-    if (in->fn == rp_s_branch)
+    if (in->fn == rp_s_branch || is_known_step(in))
         return;
     const unsigned this = (unsigned)(b - t->block);
     const bool falls_through = !masked && this + 1 < t->block_count && index < RP_CODE_PAGE_INSNS &&
@@ -408,6 +514,8 @@ static void write_region(struct rp_jit_translation *t)
             rp_x86_land(e, t->block[i].masked_jump, e->bytes);
             write_body(t, &t->block[i], true);
         }
+    for (unsigned i = 0; i < t->detour_count; i++)
+        write_detour(t, &t->detour[i]);
     const size_t epilogue = e->bytes;
     write_epilogue(t);
     for (unsigned i = 0; i < t->stub_count; i++)
@@ -461,7 +569,9 @@ void rp_jit_translate(struct rp_code_page *page, unsigned index)
         find_region(t, index);
         if (t->block_count)
             write_region(t);
-        if (t->block_count && !t->overflow && !t->x86.full)
+        if (t->overflow || t->x86.full)
+            page->region_bytes = PAGE_CODE_BYTES; /* it would be so from elsewhere, too */
+        else if (t->block_count)
             publish(t);
     }
     free(t->x86.code);

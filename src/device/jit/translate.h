@@ -24,11 +24,13 @@ enum {
 
     /* R12 points so many bytes behind VGPR row 0: 64 rows are within a short displacement. */
     RP_JIT_ROW_BIAS = 8192,
-    RP_JIT_POOL_WORDS = 512,
+    RP_JIT_POOL_WORDS = 768,
     RP_JIT_BLOCKS = 512,
     RP_JIT_BLOCK_INSTS = 24,
     RP_JIT_LINKS = 4 * RP_JIT_BLOCKS,
     RP_JIT_STUBS = 4096,
+    RP_JIT_DETOURS = 1024,
+    RP_JIT_DETOUR_JUMPS = 12,
     RP_JIT_SLOTS = 6,
     RP_JIT_BLOCK_NONE = 0xffff,
 };
@@ -42,6 +44,22 @@ struct rp_jit_stub {
     uint32_t insn_index; /**< STEP: which instruction it was */
     bool is_step;        /**< EAX has the step, everything is accounted for */
     int code;            /**< otherwise: what is returned */
+};
+
+/**
+ * What an instruction does in rare cases, behind all blocks: its handler is called, and the block
+ * goes on behind what stands for the instruction.
+ */
+struct rp_jit_detour {
+    size_t jump[RP_JIT_DETOUR_JUMPS]; /**< to here */
+    unsigned jump_count;
+    size_t back; /**< where it goes on, with the wave as it is there: */
+    const struct rp_insn *in;
+    uint64_t pc; /**< of in */
+    uint16_t insts;
+    uint32_t cycles; /**< not accounted for, before in */
+    bool masked;
+    int row[RP_JIT_SLOTS];
 };
 
 struct rp_jit_block {
@@ -65,6 +83,8 @@ struct rp_jit_translation {
     unsigned link_count;
     struct rp_jit_stub stub[RP_JIT_STUBS];
     unsigned stub_count;
+    struct rp_jit_detour detour[RP_JIT_DETOURS];
+    unsigned detour_count;
     uint32_t pool[RP_JIT_POOL_WORDS];
     unsigned pool_count;
     bool overflow; /**< of any of these: nothing is published */
@@ -102,14 +122,37 @@ static inline struct rp_rm rp_jit_exec(void)
     return rp_jit_sgpr(RP_SGPR_EXEC_LO);
 }
 
-/** Tables of 16 dwords at the end of the pool. */
-enum rp_jit_table { RP_JIT_EVEN, RP_JIT_ODD, RP_JIT_TABLES };
+/** Tables of 16 dwords at the end of the pool: indices of VPERMT2D, and multiples. */
+enum rp_jit_table {
+    RP_JIT_EVEN,     /**< 0 2 4 ... */
+    RP_JIT_ODD,      /**< 1 3 5 ... */
+    RP_JIT_FOURS,    /**< 0 4 8 ... */
+    RP_JIT_EIGHTS,   /**< 0 8 16 ... */
+    RP_JIT_SIXTEENS, /**< 0 16 32 ... */
+    RP_JIT_XY,       /**< 0 4 ... 28, 1 5 ... 29: of elements of four dwords, the first two */
+    RP_JIT_ZW,       /**< the last two */
+    RP_JIT_PAIRS,    /**< 0 16 1 17 ...: the lower halves of two registers by turns */
+    RP_JIT_PAIRS_UP, /**< the upper halves */
+    RP_JIT_TWOS,     /**< the same of 64 bits each */
+    RP_JIT_TWOS_UP,
+    RP_JIT_TABLES
+};
 
-/** Memory operand of one: VPERMT2D's indices of all even or odd dwords. */
+/** Memory operand of one. */
 struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table);
 
 /** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
 void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
+
+/** The present instruction has a detour, to which jumps are added. */
+void rp_jit_detour_begin(struct rp_jit_translation *t);
+void rp_jit_detour(struct rp_jit_translation *t, size_t jump);
+
+/** All of the instruction is written: there its detour comes back. */
+void rp_jit_detour_end(struct rp_jit_translation *t);
+
+/** rp_wave.pc = @p pc; RAX is lost. */
+void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc);
 
 /** Translates what a scalar instruction does; false: nothing written, its handler has to. */
 bool rp_jit_salu(struct rp_jit_translation *t, const struct rp_insn *in);
@@ -132,5 +175,11 @@ bool rp_jit_valu(struct rp_jit_translation *t, const struct rp_insn *in);
 
 /** Whether rp_jit_valu would look at EXEC. */
 bool rp_jit_valu_knows(const struct rp_insn *in);
+
+/** Translates a load or store; false: nothing written, its handler has to. */
+bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
+
+/** Whether rp_jit_mem would look at EXEC. */
+bool rp_jit_mem_knows(const struct rp_insn *in);
 
 #endif

@@ -125,6 +125,35 @@ WRITER(widen)
     return store64(t, in, lo, hi);
 }
 
+/* Shifts by a constant: left, or, with an immediate, right; then the operation is that of the high
+ * dword. The bits that pass from one dword to the other are shifted the other way. */
+WRITER(shift64)
+{
+    const bool right = row->imm;
+    if (in->src[0].kind != RP_OPND_CONST)
+        return false;
+    const unsigned count = in->src[0].imm & 63;
+    const struct rp_src low = rp_src_in(t, in, 1, 0, RP_ZMM_SCALAR, RP_ZMM_PART);
+    const struct rp_src high = rp_src_in(t, in, 1, 1, RP_ZMM_SCALAR + 1, RP_ZMM_PART + 1);
+    const struct rp_src *from = right ? &high : &low, *to = right ? &low : &high;
+    const unsigned lo = rp_result_new(t), hi = rp_result_new(t);
+    const unsigned d_from = right ? hi : lo, d_to = right ? lo : hi;
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm x = rp_src_rm(t, from, q);
+        if (count < 32) {
+            rp_vshift(t, right ? RP_X86_VPSRLD_IMM : RP_X86_VPSLLD_IMM, d_to + q,
+                      rp_src_rm(t, to, q), count);
+            rp_vshift(t, right ? RP_X86_VPSLLD_IMM : RP_X86_VPSRLD_IMM, RP_ZMM_TEMP, x, 32 - count);
+            rp_v3(t, RP_X86_VPORD, d_to + q, d_to + q, rp_reg(RP_ZMM_TEMP));
+            rp_vshift(t, row->vop, d_from + q, x, count);
+        } else {
+            rp_vshift(t, row->vop, d_to + q, x, count - 32);
+            rp_vshift(t, row->vop, d_from + q, x, row->vop == RP_X86_VPSRAD_IMM ? 31 : 32);
+        }
+    }
+    return store64(t, in, lo, hi);
+}
+
 /* v_lshl_add_u64 by a constant, as in addresses of array elements. */
 WRITER(shift_add64)
 {

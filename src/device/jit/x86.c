@@ -221,6 +221,16 @@ void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
     extended(e, 0xf3, wide, 0xbc, reg, rm);
 }
 
+void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)
+{
+    extended(e, 0, false, 0x18, 2, at);
+}
+
+void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at)
+{
+    extended(e, 0, false, 0x0d, 1, at);
+}
+
 void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg)
 {
     rex(e, false, 0, rp_reg(reg), false);

@@ -146,6 +146,10 @@ void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigne
 void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
 void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
 
+/** Hints: into the second level of the caches; into the first, to be written. */
+void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at);
+void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at);
+
 /** reg = condition ? 1 : 0. */
 void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg);
 void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg, struct rp_rm rm);

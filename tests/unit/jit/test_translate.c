@@ -9,6 +9,7 @@
 #include "../isa/wave_fixture.h"
 #include "device/exec/code.h"
 #include "device/jit/jit.h"
+#include "translated_run.h"
 
 enum { SLOTS = 2, LONGEST = 70, PROGRAMS = 4000, ROUNDS = 18 };
 
@@ -259,59 +260,6 @@ static void begin_state(unsigned round)
     start.wave.agpr = start.agpr;
 }
 
-/* What a turn ends with. */
-struct outcome {
-    int step;
-    uint32_t left;
-    uint64_t cycles;
-};
-
-static const struct rp_insn *at_pc(const struct rp_wave *w)
-{
-    return &page->insn[(w->pc - page->base_va) / 4];
-}
-
-/* One instruction as exec/run.c executes it. */
-static int interpret(struct rp_wave *w, struct outcome *o)
-{
-    const struct rp_insn *in = at_pc(w);
-    w->pc += in->size_bytes;
-    w->cycles += in->issue_cycles;
-    o->cycles += in->issue_cycles;
-    o->left--;
-    return in->fn(w, in);
-}
-
-static struct outcome run_handlers(struct fixture *x, uint32_t budget)
-{
-    struct outcome o = {.left = budget};
-    while (o.left && o.step == RP_STEP_NEXT)
-        o.step = interpret(&x->wave, &o);
-    return o;
-}
-
-static struct outcome run_translated(struct fixture *x, uint32_t budget)
-{
-    struct outcome o = {.left = budget};
-    bool must = false;
-    while (o.left && o.step == RP_STEP_NEXT) {
-        const struct rp_jit_entry *native = at_pc(&x->wave)->native;
-        if (must || !native || !rp_jit_fits(native, &x->wave, o.left)) {
-            o.step = interpret(&x->wave, &o);
-            must = false;
-            continue;
-        }
-        struct rp_jit_state state = {.cycles = o.cycles, .left = o.left};
-        const int step = native->enter(&x->wave, &state, native->code);
-        native_insts += o.left - state.left;
-        o.left = state.left;
-        o.cycles = state.cycles;
-        must = step == RP_JIT_INTERPRET;
-        o.step = step == RP_JIT_INTERPRET || step == RP_JIT_ELSEWHERE ? RP_STEP_NEXT : step;
-    }
-    return o;
-}
-
 static void same(const char *what, const struct outcome *a, const struct outcome *b)
 {
     if (a->step != b->step || a->left != b->left || a->cycles != b->cycles ||
@@ -341,7 +289,9 @@ static void compare(const char *what, uint32_t budget)
     wanted = f;
     wanted.wave.vgpr = wanted.vgpr;
     wanted.wave.agpr = wanted.agpr;
-    const struct outcome a = run_handlers(&wanted, budget), b = run_translated(&f, budget);
+    const struct outcome a = run_handlers(page, &wanted.wave, budget);
+    const struct outcome b = run_translated(page, &f.wave, budget);
+    native_insts += b.native_insts;
     same(what, &a, &b);
 }
 

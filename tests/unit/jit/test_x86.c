@@ -25,6 +25,8 @@ static const struct {
 #define RP_X86_K(name, pp, w, l, opcode, text)
 #define FORM_VMOVLOAD       "mr"
 #define FORM_VMOVSTORE      "rm"
+#define FORM_VMOVULOAD      "mr"
+#define FORM_VMOVUSTORE     "rm"
 #define FORM_VBROADCAST     "mr"
 #define FORM_VBROADCAST_REG "gr"
 #define FORM_VADDPS         "mvr"
@@ -81,6 +83,7 @@ static const struct {
 #define FORM_VPERMT2D       "mvr"
 #define FORM_VPUNPCKLDQ     "mvr"
 #define FORM_VPUNPCKHDQ     "mvr"
+#define FORM_VSHUFI64X2     "imvr"
 #define FORM_VSHUFPS        "imvr"
 #include "device/jit/x86.def"
 };
@@ -180,12 +183,14 @@ static void write_vectors(void)
         }
         const char *name = vops[op].mnemonic;
         const bool can_broadcast = !is_store && !scalar && op != RP_X86_VMOVLOAD &&
-                                   op != RP_X86_VCVTPH2PS && op != RP_X86_VPMOVZXWD;
+                                   op != RP_X86_VMOVULOAD && op != RP_X86_VCVTPH2PS &&
+                                   op != RP_X86_VPMOVZXWD;
         if (can_broadcast) {
             struct operands o = {.reg = 3, .v = 9, .imm = 0x45, .rm = rp_at(RP_RBX, 0x104)};
             const bool is_qword =
                 (strstr(name, "pd") == name + strlen(name) - 2 && op != RP_X86_VPCMPD) ||
-                !strcmp(name, "vpmuludq") || strstr(name, "psrlq") || strstr(name, "psllq");
+                !strcmp(name, "vpmuludq") || strstr(name, "64x2") || strstr(name, "psrlq") ||
+                strstr(name, "psllq");
             o.mask.broadcast = true;
             o.elements = is_qword ? 8 : 16;
             if (strchr(form, 'M'))
@@ -255,6 +260,8 @@ static void write_moves(void)
     LINE("movzbl %sil,%esi", rp_x86_set(&e, RP_CC_O, RP_RSI));
     expect("setle %r11b");
     LINE("movzbl %r11b,%r11d", rp_x86_set(&e, RP_CC_LE, RP_R11));
+    LINE("prefetcht1 0x800(%rax)", rp_x86_prefetch(&e, rp_at(RP_RAX, 0x800)));
+    LINE("prefetchw (%r9)", rp_x86_prefetch_write(&e, rp_at(RP_R9, 0)));
     LINE("push %rbx", rp_x86_push(&e, RP_RBX));
     LINE("push %r15", rp_x86_push(&e, RP_R15));
     LINE("pop %r12", rp_x86_pop(&e, RP_R12));

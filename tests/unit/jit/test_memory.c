@@ -1,0 +1,367 @@
+/*
+ * Translated loads and stores against their handlers: short programs of one memory instruction
+ * among vector instructions that use the same registers, for lanes that lie in all kinds of ways,
+ * at the ends of memory, behind links, in the apertures, with atomics waiting, and the same load
+ * again. All that either can change is compared, counters and faults too.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../isa/mem_world.h"
+#include "device/exec/order.h"
+#include "translated_run.h"
+
+enum { MOST_INSNS = 8, ROUNDS = 500, DWORD_BYTES = 4 };
+
+static struct world w __attribute__((aligned(64))), start __attribute__((aligned(64))),
+    wanted __attribute__((aligned(64)));
+static struct rp_log logs[2];
+static struct rp_code_page *page;
+static uint32_t words[2 * MOST_INSNS + 1];
+static unsigned word_count;
+static bool other_gpu;  /* the memory is behind a link */
+static bool warm_upper; /* of two mappings the upper one has been used */
+
+static unsigned below(unsigned n)
+{
+    return (random32() >> 4) % n;
+}
+
+static enum rp_place world_place(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    (void)va;
+    return other_gpu ? RP_PLACE_PEER : RP_PLACE_LOCAL;
+}
+
+/* The pointers that a world has into itself. */
+static void attach(struct world *x, struct rp_log *log)
+{
+    x->host.ctx = x;
+    x->host.place = world_place;
+    x->host.generation = &x->generation;
+    x->dispatch.host = &x->host;
+    rp_mem_init(&x->hand.mem, &x->host);
+    x->hand.mem.counts = &x->hand.counts;
+    for (unsigned write = 0; write < 2; write++) /* what was used before is cached */
+        rp_mem_find(&x->hand.mem, WORLD_VA + (warm_upper ? WORLD_MEM_BYTES - 4 : 0), 4, write);
+    x->hand.dispatch = &x->dispatch;
+    x->hand.log = x->hand.log ? log : NULL;
+    x->group.hand = &x->hand;
+    x->group.dispatch = &x->dispatch;
+    x->group.waves = &x->wave;
+    x->group.lds = x->s.lds;
+    x->wave.group = &x->group;
+    x->wave.vgpr = x->s.vgpr;
+    x->wave.agpr = x->s.agpr;
+    x->wave.scratch = x->s.priv;
+    memcpy(x->wave.sgpr, x->s.sgpr, sizeof x->s.sgpr);
+}
+
+/* ---- the program ---- */
+
+static void add_vector(void)
+{
+    static const uint8_t rows[] = {R_DATA,    R_DATA + 1, R_DATA + 2, R_DATA + 3, R_DST,
+                                   R_DST + 1, R_DST + 2,  R_DST + 3,  R_ADDR,     40};
+    enum { V_ADD_U32 = 0x34, V_XOR_B32 = 0x15, V_ADD_F16 = 0x1f, V_LSHLREV_B16 = 0x2a };
+    static const uint8_t ops[] = {V_ADD_U32, V_XOR_B32, V_ADD_F16, V_LSHLREV_B16};
+    const unsigned from = rows[below(10)], other = rows[below(10)], to = rows[below(8)];
+    words[word_count++] = (uint32_t)ops[below(4)] << 25 | to << 17 | other << 9 | 256u | from;
+}
+
+static void add_memory(const struct form *f)
+{
+    encode(f, words + word_count);
+    word_count += 2;
+}
+
+static void write_program(const struct form *f)
+{
+    const unsigned before = below(3), behind = 1 + below(4);
+    word_count = 0;
+    for (unsigned i = 0; i < before; i++)
+        add_vector();
+    add_memory(f);
+    if (!below(4)) /* the same once more: polling */
+        add_memory(f);
+    for (unsigned i = 0; i < behind; i++)
+        add_vector();
+    words[word_count++] = 0xbf810000; /* s_endpgm */
+}
+
+static void make_page(void)
+{
+    page = calloc(1, sizeof *page);
+    assert_non_null(page);
+    page->base_va = w.wave.pc;
+    page->refs = 1;
+    for (unsigned i = 0; i < word_count;) {
+        struct rp_insn in = {0};
+        const unsigned bytes = rp_isa_decode(words + i, word_count - i, &in);
+        assert_int_not_equal(bytes, 0);
+        rp_order_bind(&in);
+        in.issue_cycles = (uint8_t)(1 + below(60));
+        in.slot_bytes = (uint16_t)(bytes / DWORD_BYTES * sizeof in);
+        page->insn[i] = in;
+        i += bytes / DWORD_BYTES;
+    }
+    rp_jit_translate(page, 0);
+    assert_non_null(page->insn[0].native);
+}
+
+/* ---- where lanes are ---- */
+
+enum lie { BESIDE, ONE_OFF, WIDER, SAME, SPREAD, OTHER_HIGH, LIES };
+
+static uint32_t lane_offset(enum lie lie, unsigned lane, unsigned odd_lane, unsigned bytes)
+{
+    switch (lie) {
+    case WIDER:
+        return lane * (bytes + 4);
+    case SAME:
+        return 0;
+    case SPREAD:
+        return lane * 29 % 67 % 64 * 24;
+    case ONE_OFF:
+        return lane * bytes + (lane == odd_lane ? 4 : 0);
+    default:
+        return lane * bytes;
+    }
+}
+
+/* Where lane 0 is; in the middle, and so that lanes reach beyond either end. */
+static uint64_t base_at(uint64_t space_va, uint32_t space_bytes, unsigned bytes)
+{
+    switch (below(8)) {
+    case 0:
+        return space_va + space_bytes - RP_LANES * bytes; /* just fits */
+    case 1:
+        return space_va + space_bytes - RP_LANES * bytes + 1 + below(8);
+    case 2:
+        return space_va - 1 - below(300);
+    case 3:
+        return space_va + 1 + below(64); /* not aligned */
+    default:
+        return space_va + 4 * below(space_bytes / 16);
+    }
+}
+
+static void set_flat_addresses(const struct form *f, enum lie lie, unsigned bytes, uint64_t base)
+{
+    const unsigned odd_lane = below(RP_LANES);
+    base -= (uint64_t)(int64_t)f->offset;
+    if (f->saddr) { /* the sum of base and lanes, which may wrap */
+        const uint32_t low = below(4) ? below(1000) : UINT32_MAX - below(600);
+        world_sgpr64(&w, R_SADDR, base - low);
+        base = low;
+    }
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        uint64_t va = base + lane_offset(lie, lane, odd_lane, bytes);
+        if (lie == OTHER_HIGH && lane == odd_lane)
+            va ^= 1ull << 32;
+        w.s.vgpr[R_ADDR][lane] = (uint32_t)va;
+        w.s.vgpr[R_ADDR + 1][lane] = (uint32_t)(va >> 32);
+    }
+}
+
+static void choose_exec(void)
+{
+    static const uint64_t exec[] = {
+        ~0ull, ~0ull, ~0ull, ~0ull, 0x00000000ffffffff, 0x8000000000000001, 0, 0xfffffffffffffffe};
+    world_exec(&w, exec[below(8)]);
+}
+
+/* What the mapping is like, and whether the slice has noted atomics. */
+static uint64_t add_one(void *p, uint64_t data, uint64_t data2, bool *ret_changed)
+{
+    uint32_t value;
+    (void)data2;
+    memcpy(&value, p, sizeof value);
+    value += (uint32_t)data;
+    memcpy(p, &value, sizeof value);
+    *ret_changed = true;
+    return 0;
+}
+
+static void choose_world(void)
+{
+    w.read_only = !below(6);
+    w.split = below(6) ? 0 : WORLD_MEM_BYTES / 2 + 4 * below(64);
+    other_gpu = !below(6);
+    warm_upper = below(2);
+    w.dispatch.turn = 7;
+    w.hand.order = below(3) ? 7 : 8;
+    w.hand.log = below(3) ? NULL : &logs[0];
+    rp_log_clear(&logs[0]);
+    if (below(2) && w.hand.log) {
+        const uint64_t va = WORLD_VA + 64 * below(WORLD_MEM_BYTES / 64);
+        rp_order_note(&w.wave, add_one, va, 4, 1);
+    }
+    w.wave.poll_va = below(2) ? 0 : WORLD_VA;
+    w.wave.poll_count = below(5);
+    w.wave.wait.armed = below(2);
+    w.wave.wait.idle = below(2);
+}
+
+/* ---- both ways ---- */
+
+static void same_wave(const struct rp_wave *a, const struct rp_wave *b, const char *what)
+{
+    if (a->pc != b->pc || a->cycles != b->cycles || a->poll_va != b->poll_va ||
+        a->poll_count != b->poll_count || a->wait.armed != b->wait.armed ||
+        a->wait.idle != b->wait.idle)
+        fail_msg(
+            "%s: pc 0x%llx, cycles %llu, poll 0x%llx %u %d %d, not 0x%llx, %llu, 0x%llx %u %d %d",
+            what, (unsigned long long)b->pc, (unsigned long long)b->cycles,
+            (unsigned long long)b->poll_va, b->poll_count, b->wait.armed, b->wait.idle,
+            (unsigned long long)a->pc, (unsigned long long)a->cycles,
+            (unsigned long long)a->poll_va, a->poll_count, a->wait.armed, a->wait.idle);
+    assert_int_equal(a->fault.kind, b->fault.kind);
+    assert_int_equal(a->fault.pc, b->fault.pc);
+    assert_int_equal(a->fault.address, b->fault.address);
+    assert_int_equal(a->fault.lane, b->fault.lane);
+    assert_string_equal(a->fault.text, b->fault.text);
+}
+
+/* Returns how many instructions translated code executed. */
+static uint64_t compare(const char *what)
+{
+    const uint32_t budget = below(8) ? 100 : below(8);
+    start = w;
+    wanted = w;
+    logs[1] = logs[0];
+    attach(&w, &logs[0]);
+    attach(&wanted, &logs[1]);
+    const struct outcome a = run_handlers(page, &wanted.wave, budget);
+    const struct outcome b = run_translated(page, &w.wave, budget);
+    memcpy(w.s.sgpr, w.wave.sgpr, sizeof w.s.sgpr);
+    memcpy(wanted.s.sgpr, wanted.wave.sgpr, sizeof w.s.sgpr);
+    if (a.step != b.step || a.left != b.left || a.cycles != b.cycles)
+        fail_msg("%s: step %d, left %u, not %d, %u", what, b.step, b.left, a.step, a.left);
+    same_wave(&wanted.wave, &w.wave, what);
+    assert_memory_equal(&wanted.hand.counts, &w.hand.counts, sizeof w.hand.counts);
+    assert_int_equal(logs[1].count, logs[0].count);
+    assert_same_state(&w.s, &wanted.s, what);
+    rp_jit_drop(page);
+    free(page);
+    page = NULL;
+    return b.native_insts;
+}
+
+/* ---- tests ---- */
+
+static bool no_translation(void)
+{
+    rp_jit_set(true);
+    return !rp_jit_available();
+}
+
+static const struct {
+    uint16_t op;
+    uint8_t bytes;
+} flat_ops[] = {
+    {RP_OP_global_load_dword, 4},    {RP_OP_global_load_dwordx2, 8},
+    {RP_OP_global_load_dwordx4, 16}, {RP_OP_global_store_dword, 4},
+    {RP_OP_global_store_dwordx2, 8}, {RP_OP_global_store_dwordx4, 16},
+    {RP_OP_flat_load_dword, 4},      {RP_OP_flat_load_dwordx2, 8},
+    {RP_OP_flat_load_dwordx4, 16},   {RP_OP_flat_store_dword, 4},
+    {RP_OP_flat_store_dwordx2, 8},   {RP_OP_flat_store_dwordx4, 16},
+    {RP_OP_global_load_dwordx3, 12}, {RP_OP_global_load_ubyte, 4},
+};
+
+static void flat_round(unsigned op, unsigned bytes)
+{
+    const bool is_flat = segment_of(op) == RP_SEG_FLAT;
+    struct form f = {.op = op};
+    world_init(&w);
+    f.saddr = !is_flat && below(2);
+    f.acc = !below(10);
+    f.offset = (int32_t)(is_flat ? below(2048) : below(4096)) - (is_flat ? 0 : 2048);
+    if (below(2))
+        f.offset = 0;
+    const unsigned space = is_flat ? below(3) : 0;
+    const uint64_t base = space == 0   ? base_at(WORLD_VA, WORLD_MEM_BYTES, bytes)
+                          : space == 1 ? base_at(WORLD_LDS_VA, WORLD_LDS_BYTES, bytes)
+                                       : WORLD_PRIV_VA + below(WORLD_LANE_BYTES - 400);
+    const enum lie lie = (enum lie)(below(2) ? below(LIES) : (unsigned)BESIDE);
+    set_flat_addresses(&f, lie, bytes, base);
+    choose_exec();
+    choose_world();
+    write_program(&f);
+    make_page();
+    compare(rp_isa_mnemonic(op));
+}
+
+static void test_flat(void **state)
+{
+    (void)state;
+    if (no_translation())
+        skip();
+    world_seed = 11;
+    for (unsigned i = 0; i < sizeof flat_ops / sizeof flat_ops[0]; i++)
+        for (unsigned round = 0; round < ROUNDS; round++)
+            flat_round(flat_ops[i].op, flat_ops[i].bytes);
+}
+
+/* The common case stays in translated code from the first instruction to the last. */
+static void test_stays(void **state)
+{
+    (void)state;
+    if (no_translation())
+        skip();
+    world_seed = 12;
+    for (unsigned i = 0; i < 12; i++) {
+        struct form f = {.op = flat_ops[i].op};
+        world_init(&w);
+        set_flat_addresses(&f, BESIDE, flat_ops[i].bytes, WORLD_VA + 64);
+        word_count = 0;
+        add_memory(&f);
+        words[word_count++] = 0xbf810000;
+        make_page();
+        uint32_t left = 100;
+        attach(&w, &logs[0]);
+        w.dispatch.lanes = NULL; /* nobody needs them but handlers */
+        struct rp_jit_state jit = {.left = left};
+        const struct rp_jit_entry *native = page->insn[0].native;
+        assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
+        assert_int_equal(jit.left, left - 2);
+        rp_jit_drop(page);
+        free(page);
+    }
+}
+
+static void test_scalar(void **state)
+{
+    static const uint16_t ops[] = {RP_OP_s_load_dword, RP_OP_s_load_dwordx2, RP_OP_s_load_dwordx4,
+                                   RP_OP_s_load_dwordx8, RP_OP_s_load_dwordx16};
+    (void)state;
+    if (no_translation())
+        skip();
+    world_seed = 13;
+    for (unsigned round = 0; round < 5 * ROUNDS; round++) {
+        const unsigned which = below(5);
+        struct form f = {.op = ops[which]};
+        world_init(&w);
+        f.soffset = below(2);
+        f.offset = (int32_t)below(4096) - 1024;
+        const uint64_t base = base_at(WORLD_VA, WORLD_MEM_BYTES, 1) - (uint64_t)(int64_t)f.offset;
+        w.s.sgpr[R_SOFF] = f.soffset ? below(1 << 20) : 0;
+        world_sgpr64(&w, R_SADDR, base - w.s.sgpr[R_SOFF]);
+        choose_exec();
+        choose_world();
+        write_program(&f);
+        make_page();
+        compare(rp_isa_mnemonic(f.op));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_scalar),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
