@@ -88,6 +88,15 @@ static int describe(const struct rp_row_agent *row, struct rp_agent_summary *age
     return 0;
 }
 
+/* The id is the driver's number of a GPU on one host; on another it may be another GPU. */
+static bool same_gpu(const struct rp_agent_summary *a, const struct rp_agent_summary *b)
+{
+    return a->trace_id == b->trace_id && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->product, b->product) == 0 && a->compute_units == b->compute_units &&
+           a->engine_clock_mhz == b->engine_clock_mhz &&
+           a->memory_clock_mhz == b->memory_clock_mhz && a->memory_bytes == b->memory_bytes;
+}
+
 int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row, int64_t trace_id,
                      uint32_t *ret_index, struct rp_err *err)
 {
@@ -97,8 +106,7 @@ int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row,
     if (row && describe(row, &agent, err) < 0)
         return -(int)RP_ENVIRONMENT;
     for (size_t i = 0; i < profile->agent_count; i++) {
-        if (profile->agents[i].trace_id == trace_id &&
-            strcmp(profile->agents[i].name, agent.name) == 0) {
+        if (same_gpu(&profile->agents[i], &agent)) {
             *ret_index = (uint32_t)i;
             return 0;
         }
@@ -123,7 +131,11 @@ static int by_trace_id(const void *left, const void *right)
     const struct moving *a = left, *b = right;
     int order = (a->agent.trace_id > b->agent.trace_id) - (a->agent.trace_id < b->agent.trace_id);
 
-    return order ? order : strcmp(a->agent.name, b->agent.name);
+    if (order == 0)
+        order = strcmp(a->agent.name, b->agent.name);
+    if (order == 0)
+        order = strcmp(a->agent.product, b->agent.product);
+    return order ? order : (a->from > b->from) - (a->from < b->from);
 }
 
 int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)

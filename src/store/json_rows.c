@@ -382,7 +382,7 @@ static int add_marker(struct rp_json_loader *l, const json_t *record, struct rp_
         {at "dispatch_info.grid_size.x", RP_JSON_OR_0},                                            \
         {at "dispatch_info.grid_size.y", RP_JSON_OR_0},                                            \
         {at "dispatch_info.grid_size.z", RP_JSON_OR_0}, {"thread_id", RP_JSON_OR_0},               \
-        {"stream_id", RP_JSON_OR_NULL},                                                            \
+        {"stream_id", RP_JSON_OR_0},                                                               \
     {                                                                                              \
         at "correlation_id.internal", RP_JSON_OR_0                                                 \
     }
@@ -486,7 +486,7 @@ static int add_copy(struct rp_json_loader *l, const json_t *record, struct rp_er
 {
     static const struct rp_json_field fields[] = {
         {"start_timestamp", RP_JSON_NEEDED}, {"end_timestamp", RP_JSON_NEEDED},
-        {"bytes", RP_JSON_OR_NULL},          {"stream_id", RP_JSON_OR_NULL},
+        {"bytes", RP_JSON_OR_NULL},          {"stream_id", RP_JSON_OR_0},
         {"thread_id", RP_JSON_OR_0},         {"dst_address", RP_JSON_OR_0},
         {"src_address", RP_JSON_OR_0},       {"correlation_id.internal", RP_JSON_OR_0},
     };

@@ -3,38 +3,67 @@
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static int add_agent(struct rp_counters *set, const struct rp_row_agent *agent, uint32_t *ret,
-                     struct rp_err *err)
+/* Rows of the store's agents, and which of them the set knows of. */
+struct agents {
+    const struct rp_row_agent *rows;
+    bool *known;
+};
+
+static int describe(const struct rp_row_agent *agent, struct rp_counted_device *ret,
+                    struct rp_err *err)
 {
-    struct rp_counted_device *d;
     json_t *extdata;
-    int result = rp_counters_device(set, agent->id, ret, err);
+    int result = rp_extdata_load(agent->extdata, &extdata, err);
 
-    if (result < 0 || set->devices[*ret].arch[0])
-        return result;
-    result = rp_extdata_load(agent->extdata, &extdata, err);
     if (result < 0)
         return result;
-    d = &set->devices[*ret];
-    snprintf(d->arch, sizeof d->arch, "%s", agent->name);
-    d->pci_device_id = (uint32_t)rp_extdata_positive(extdata, "device_id", UINT32_MAX);
-    d->compute_units = (uint32_t)rp_extdata_positive(extdata, "cu_count", UINT32_MAX);
-    d->xcc_count = (uint32_t)rp_extdata_positive(extdata, "num_xcc", UINT32_MAX);
-    d->engine_clock_mhz =
+    snprintf(ret->arch, sizeof ret->arch, "%s", agent->name);
+    ret->pci_device_id = (uint32_t)rp_extdata_positive(extdata, "device_id", UINT32_MAX);
+    ret->compute_units = (uint32_t)rp_extdata_positive(extdata, "cu_count", UINT32_MAX);
+    ret->xcc_count = (uint32_t)rp_extdata_positive(extdata, "num_xcc", UINT32_MAX);
+    ret->engine_clock_mhz =
         (uint32_t)rp_extdata_positive(extdata, "max_engine_clk_fcompute", UINT32_MAX);
-    d->memory_clock_mhz = (uint32_t)rp_extdata_positive(
+    ret->memory_clock_mhz = (uint32_t)rp_extdata_positive(
         json_array_get(json_object_get(extdata, "mem_banks"), 0), "mem_clk_max", UINT32_MAX);
     json_decref(extdata);
     return 0;
 }
 
+/* Processes of one host mean the same GPU by the same id, those of several may not. */
+static int add_agent(struct rp_counters *set, const struct agents *agents,
+                     const struct rp_row_agent *agent, uint32_t *ret, struct rp_err *err)
+{
+    struct rp_counted_device gpu = {.id = agent->id}, *d;
+    int result = rp_counters_device(set, agent->id, ret, err);
+
+    if (result < 0 || agents->known[agent - agents->rows])
+        return result;
+    result = describe(agent, &gpu, err);
+    if (result < 0)
+        return result;
+    agents->known[agent - agents->rows] = true;
+    d = &set->devices[*ret];
+    if (!d->arch[0])
+        *d = gpu;
+    else if (rp_counted_differ(d, &gpu))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "GPU %" PRId64 " is %s with %u CUs in one process and %s with %u CUs in "
+                       "another: analyse the traces of one host at a time",
+                       agent->id, d->arch, d->compute_units, gpu.arch, gpu.compute_units);
+    return 0;
+}
+
 static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t number,
-                        const struct rp_row_dispatch *row, size_t *ret, struct rp_err *err)
+                        const struct agents *agents, const struct rp_row_dispatch *row, size_t *ret,
+                        struct rp_err *err)
 {
     int64_t process = (int64_t)number << 32 | row->guid_index;
     const struct rp_row_agent *agent = rp_store_find_agent(store, row->guid_index, row->agent_id);
@@ -44,7 +73,7 @@ static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t 
     const char *name = unnamed;
     uint32_t device;
     bool is_new;
-    int result = agent ? add_agent(set, agent, &device, err)
+    int result = agent ? add_agent(set, agents, agent, &device, err)
                        : rp_counters_device(set, row->agent_id, &device, err);
 
     snprintf(unnamed, sizeof unnamed, "kernel %" PRId64, row->kernel_id);
@@ -82,13 +111,18 @@ static size_t first_counter(const struct rp_row_counter *rows, size_t count,
 static int read_store(struct rp_store *store, size_t number, struct rp_counters *set,
                       struct rp_err *err)
 {
-    const struct rp_row_agent *agents;
+    struct agents agents = {0};
+    rp_autofree bool *known = NULL;
     const struct rp_row_kernel *kernels;
     const struct rp_row_dispatch *dispatches;
     const struct rp_row_counter *rows;
     size_t agent_count, kernel_count, dispatch_count, count, at;
-    int result = rp_store_agents(store, &agents, &agent_count, err);
+    int result = rp_store_agents(store, &agents.rows, &agent_count, err);
 
+    known = result == 0 ? calloc(agent_count + 1, sizeof *known) : NULL;
+    agents.known = known;
+    if (result == 0 && !known)
+        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (result == 0)
         result = rp_store_kernels(store, &kernels, &kernel_count, err);
     if (result == 0)
@@ -98,7 +132,7 @@ static int read_store(struct rp_store *store, size_t number, struct rp_counters 
     for (size_t i = 0; result == 0 && i < dispatch_count; i++) {
         const struct rp_row_dispatch *d = &dispatches[i];
 
-        result = add_dispatch(set, store, number, d, &at, err);
+        result = add_dispatch(set, store, number, &agents, d, &at, err);
         for (size_t c = first_counter(rows, count, d);
              result == 0 && c < count && rows[c].event_id == d->event_id &&
              rows[c].guid_index == d->guid_index;

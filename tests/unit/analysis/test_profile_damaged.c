@@ -132,6 +132,33 @@ static void merged_processes_keep_their_own_ids(void **state)
     rp_profile_free(p);
 }
 
+/* The same number on two hosts; the same GPU of two processes is listed once. */
+static void equal_ids_are_not_always_one_gpu(void **state)
+{
+    const struct rp_row_agent agents[] = {
+        {.id = 1, .name = "gfx942", .product_name = "AMD Instinct MI300X"},
+        {.id = 1, .guid_index = 1, .name = "gfx942", .product_name = "AMD Instinct MI325X"},
+        {.id = 1, .guid_index = 2, .name = "gfx942", .product_name = "AMD Instinct MI300X"},
+    };
+    const struct rp_row_dispatch rows[] = {
+        {.id = 1, .agent_id = 1, .start_ns = 1, .end_ns = 11},
+        {.id = 1, .guid_index = 1, .agent_id = 1, .start_ns = 2, .end_ns = 4},
+        {.id = 1, .guid_index = 2, .agent_id = 1, .start_ns = 3, .end_ns = 5},
+    };
+    struct rp_store store = {
+        .agents = agents, .agent_count = 3, .dispatches = rows, .dispatch_count = 3};
+    struct rp_store *stores[] = {&store};
+    struct rp_profile *p = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_profile_compute(stores, 1, NULL, 0, &p, &err), 0);
+    assert_int_equal(p->agent_count, 2);
+    assert_string_equal(p->agents[0].product, "AMD Instinct MI300X");
+    assert_string_equal(p->agents[1].product, "AMD Instinct MI325X");
+    rp_profile_free(p);
+}
+
 static void absurd_columns_are_clamped(void **state)
 {
     const struct rp_row_agent agents[] = {{.id = 1, .name = "gfx942"}};
@@ -204,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dispatches_without_kernel_and_agent_rows_are_kept),
         cmocka_unit_test(merged_processes_keep_their_own_ids),
+        cmocka_unit_test(equal_ids_are_not_always_one_gpu),
         cmocka_unit_test(absurd_columns_are_clamped),
         cmocka_unit_test(a_store_that_fails_is_passed_on),
     };

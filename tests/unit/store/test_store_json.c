@@ -129,7 +129,7 @@ static void check_trace(struct rp_store *s)
     assert_int_equal(count, 1);
     assert_int_equal(dispatches[0].agent_id, 4);
     assert_int_equal(dispatches[0].queue_id, -2);
-    assert_int_equal(dispatches[0].stream_id, -1); /* not said */
+    assert_int_equal(dispatches[0].stream_id, 0); /* not said: as in CSV */
     assert_int_equal(dispatches[0].correlation_id, 3);
     assert_int_equal(dispatches[0].start_ns, 100);
     assert_int_equal(dispatches[0].grid[0], 640);
