@@ -234,6 +234,26 @@ RP_INLINE uint64_t row_word(const rp_row *rows, unsigned lane, unsigned bytes)
     return bytes == 4 ? rows[0][lane] : rows[0][lane] | (uint64_t)rows[1][lane] << 32;
 }
 
+/* All lanes, without results, none outside of the allocation: as histograms and the like are. */
+RP_INLINE bool ds_atomic_all(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
+                             lds_fn *fn)
+{
+    const uint32_t offset = (uint32_t)in->offset & 0xffff;
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    const rp_row *s = rp_rows(w, &in->src[1]);
+    uint32_t low, high;
+    if (in->dst.kind != RP_OPND_NONE || in->src[3].kind != RP_OPND_NONE || RP_EXEC(w) != ~0ull)
+        return false;
+    rp_lanes_of(w)->bounds(address, ~0ull, &low, &high);
+    if ((uint64_t)high + offset + bytes > w->group->lds_bytes)
+        return false;
+    uint8_t *const lds = w->group->lds + offset;
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        fn(lds + address[lane], row_word(s, lane, bytes), 0);
+    count_lds(w, ~0ull, 2 * bytes);
+    return true;
+}
+
 RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned bytes, lds_fn *fn)
 {
     uint64_t exec = RP_EXEC(w);
@@ -242,6 +262,8 @@ RP_INLINE int ds_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned by
     const rp_row *s = rp_rows(w, &in->src[1]);
     const rp_row *s2 = in->src[3].kind != RP_OPND_NONE ? rp_rows(w, &in->src[3]) : s;
     rp_row *d = in->dst.kind != RP_OPND_NONE ? rp_rows(w, &in->dst) : NULL;
+    if (ds_atomic_all(w, in, bytes, fn))
+        return RP_STEP_NEXT;
     RP_FOR_LANES(lane, exec)
     {
         uint64_t at = lds_at(address[lane], offset), old = 0;

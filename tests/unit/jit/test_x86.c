@@ -75,7 +75,6 @@ static const struct {
 #define FORM_VPMINUD        "mvr"
 #define FORM_VPMAXUD        "mvr"
 #define FORM_VPMULLD        "mvr"
-#define FORM_VPMULUDQ       "mvr"
 #define FORM_VPCMPD         "imvk"
 #define FORM_VPCMPUD        "imvk"
 #define FORM_VPTESTMD       "mvk"
@@ -189,8 +188,7 @@ static void write_vectors(void)
             struct operands o = {.reg = 3, .v = 9, .imm = 0x45, .rm = rp_at(RP_RBX, 0x104)};
             const bool is_qword =
                 (strstr(name, "pd") == name + strlen(name) - 2 && op != RP_X86_VPCMPD) ||
-                !strcmp(name, "vpmuludq") || strstr(name, "64x2") || strstr(name, "psrlq") ||
-                strstr(name, "psllq");
+                strstr(name, "64x2") || strstr(name, "psrlq") || strstr(name, "psllq");
             o.mask.broadcast = true;
             o.elements = is_qword ? 8 : 16;
             if (strchr(form, 'M'))
@@ -218,7 +216,6 @@ static void write_masks(void)
         {RP_X86_KMOVQ_TO_REG, "kmovq %k7,%r9", RP_R9, 0, {false, 7, 0}},
         {RP_X86_KMOVQ_FROM_REG, "kmovq %r10,%k6", 6, 0, {false, RP_R10, 0}},
         {RP_X86_KNOTW, "knotw %k3,%k4", 4, 0, {false, 3, 0}},
-        {RP_X86_KANDW, "kandw %k3,%k2,%k1", 1, 2, {false, 3, 0}},
         {RP_X86_KANDNW, "kandnw %k3,%k2,%k1", 1, 2, {false, 3, 0}},
         {RP_X86_KORW, "korw %k6,%k5,%k4", 4, 5, {false, 6, 0}},
         {RP_X86_KUNPCKBW, "kunpckbw %k3,%k2,%k1", 1, 2, {false, 3, 0}},
