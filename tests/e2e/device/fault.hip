@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -175,6 +176,46 @@ static int refused()
     return 0;
 }
 
+static void say(const char *what, hipError_t error)
+{
+    printf("%s: %s\n", what, hipGetErrorName(error));
+}
+
+// Calls with memory that is too large, given back or nobody's, and with code that is none.
+static int mistakes()
+{
+    const size_t huge = (size_t)1 << 50;
+    char garbage[256];
+    hipModule_t module;
+    void *p, *hundred_gib;
+    int host[16] = {0};
+
+    say("huge", hipMalloc(&p, huge));
+    say("huge host", hipHostMalloc(&p, huge));
+    say("huge managed", hipMallocManaged(&p, huge));
+    say("huge in order", hipMallocAsync(&p, huge, 0));
+    say("100 GiB", hipMalloc(&hundred_gib, (size_t)100 << 30)); // of the 192 of the GPU
+    say("100 GiB more", hipMalloc(&p, (size_t)100 << 30));
+    say("given back", hipFree(hundred_gib));
+    say("100 GiB again", hipMalloc(&hundred_gib, (size_t)100 << 30));
+    HIP(hipFree(hundred_gib));
+    HIP(hipMalloc(&p, 1 << 20));
+    HIP(hipFree(p));
+    say("freed twice", hipFree(p));
+    say("foreign", hipFree((void *)0x1234));
+    say("foreign host", hipHostFree((void *)0x1234));
+    say("copied from freed", hipMemcpy(host, p, sizeof host, hipMemcpyDeviceToHost));
+    say("copied to freed", hipMemcpy(p, host, sizeof host, hipMemcpyHostToDevice));
+    say("set freed", hipMemset(p, 0, sizeof host));
+    say("set too much", hipMemset(out, 0, 64 << 20));
+    memset(garbage, 'g', sizeof garbage);
+    say("no code", hipModuleLoadData(&module, garbage));
+    say("no arguments", hipLaunchKernel((void *)group, dim3(1), dim3(64), nullptr, 0, 0));
+    group<<<1, 64>>>(out); // all this left the device as it was
+    HIP(hipDeviceSynchronize());
+    return 0;
+}
+
 static int forgiven()
 {
     int host[64];
@@ -183,6 +224,24 @@ static int forgiven()
     HIP(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
     for (int i = 0; i < 64; i++)
         CHECK(host[i] == 0);
+    return 0;
+}
+
+// A kernel that never ends, and a user who presses Ctrl-C.
+static int interrupted()
+{
+    int *flag;
+    HIP(hipHostMalloc(&flag, sizeof *flag, hipHostMallocCoherent));
+    *flag = 0;
+    wait_for<<<2, 64>>>(flag);
+    HIP(hipGetLastError());
+    usleep(100000);
+    if (fork() == 0) {
+        usleep(200000);
+        kill(getppid(), SIGINT);
+        _exit(0);
+    }
+    HIP(hipDeviceSynchronize());
     return 0;
 }
 
@@ -225,8 +284,12 @@ int main(int argc, char **argv)
     HIP(hipMemset(out, 0, 4096));
     if (strcmp(argv[1], "refused") == 0)
         return refused();
+    if (strcmp(argv[1], "mistakes") == 0)
+        return mistakes();
     if (strcmp(argv[1], "forgiven") == 0)
         return forgiven();
+    if (strcmp(argv[1], "interrupted") == 0)
+        return interrupted();
     if (strcmp(argv[1], "waits") == 0)
         return waits();
     if (strcmp(argv[1], "unmap") == 0)
