@@ -1,4 +1,4 @@
-# Every command of README.md and of the manual pages runs and succeeds, in the order they stand.
+# Every command of the manual pages runs and succeeds, in the order they stand.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
 cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" .
@@ -11,16 +11,3 @@ for page in "$SOURCE"/docs/man/*.1; do
         bash -c "$line" >out 2>err </dev/null || { cat out err; fail "$page: $line"; }
     done <commands
 done
-
-# README: every line of the ```sh blocks, in a copy of the sources. ./check is what runs this test
-# and is named here so that nothing else is passed over.
-mkdir copy
-(cd "$SOURCE" && git ls-files -co --exclude-standard | tar cf - -T -) | tar xf - -C copy
-cd copy
-git init -q . # ./check and ./demo ask git which files there are
-awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' README.md >../commands
-[ -s ../commands ] || fail 'README.md has no commands'
-while IFS= read -r line; do
-    [ "$line" = ./check ] && continue
-    PATH="$PWD/build:$PATH" bash -c "$line" >../out 2>../err </dev/null || { cat ../out ../err; fail "README.md: $line"; }
-done <../commands
