@@ -95,6 +95,8 @@ struct rp_dag_what_if {
     const char *symbol;
     uint32_t num, den;
     int64_t makespan_ns;
+    /** Where the trace lacks ends or dependencies, it may be anything in between. */
+    int64_t least_ns, most_ns;
 };
 
 /** Kernels of different streams of which one waited for the other only because their streams share
@@ -213,6 +215,9 @@ struct rp_dag_result {
     int64_t path_ns[RP_DAG_PART_COUNT]; /**< sum: makespan_ns */
     int64_t grade_path_ns[RP_DAG_GRADE_COUNT];
     uint64_t grade_edges[RP_DAG_GRADE_COUNT];
+    /** Those of them that say what waited for what: all but durations, the program's own time, and
+     *  launches. */
+    uint64_t grade_dependencies[RP_DAG_GRADE_COUNT];
     struct rp_dag_share *shares; /**< by path_ns, then name */
     size_t share_count;
     struct rp_dag_step *chain; /**< kernels and copies on the critical path, first to last */
@@ -265,6 +270,8 @@ struct rp_dag_result {
  */
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
                    struct rp_dag_result *ret, struct rp_err *err);
+/** How many of the dependencies have this grade, as a part of them all; 0 if there are none. */
+double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade);
 void rp_dag_result_free(struct rp_dag_result *result);
 
 #endif

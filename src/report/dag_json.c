@@ -84,10 +84,12 @@ static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
 
     rp_buf_puts(buf, "  \"grades\": {");
     for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++)
-        rp_buf_printf(buf, "%s\"%s\": {\"edges\": %" PRIu64 ", \"path_share\": %.9f}",
-                      i ? ", " : "", rp_dag_grade_name(order[i]), r->grade_edges[order[i]],
-                      r->makespan_ns ? (double)r->grade_path_ns[order[i]] / (double)r->makespan_ns
-                                     : 0);
+        rp_buf_printf(
+            buf,
+            "%s\"%s\": {\"dependency_share\": %.9f, \"edges\": %" PRIu64 ", \"path_share\": %.9f}",
+            i ? ", " : "", rp_dag_grade_name(order[i]), rp_dag_dependency_share(r, order[i]),
+            r->grade_edges[order[i]],
+            r->makespan_ns ? (double)r->grade_path_ns[order[i]] / (double)r->makespan_ns : 0);
     rp_buf_puts(buf, "},\n");
 }
 
@@ -114,7 +116,10 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
                           (double)w->num / (double)w->den);
         else
             rp_buf_printf(buf, "%s\n    {\"factor\": \"inf\", ", comma(i));
-        rp_buf_printf(buf, "\"makespan_ns\": %" PRId64 ", \"symbol\": ", w->makespan_ns);
+        rp_buf_printf(buf,
+                      "\"least_ns\": %" PRId64 ", \"makespan_ns\": %" PRId64
+                      ", \"most_ns\": %" PRId64 ", \"symbol\": ",
+                      w->least_ns, w->makespan_ns, w->most_ns);
         rp_text_json(buf, w->symbol);
         rp_buf_puts(buf, "}");
     }

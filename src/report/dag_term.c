@@ -160,19 +160,36 @@ static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r
  * a faster kernel would free, depends on all of them. */
 static void put_guesses(const struct rp_page *page, const struct rp_dag_result *r)
 {
-    uint64_t derived = r->grade_edges[RP_DAG_DERIVED], partial = r->grade_edges[RP_DAG_PARTIAL];
-    uint64_t guessed = partial + r->grade_edges[RP_DAG_INFERRED];
+    const uint64_t *of = r->grade_dependencies;
+    uint64_t derived = of[RP_DAG_DERIVED], partial = of[RP_DAG_PARTIAL];
+    uint64_t guessed = partial + of[RP_DAG_INFERRED];
 
     if (guessed)
-        rp_page_line(page, RP_INK_YELLOW, 0,
-                     "%s %% of the dependencies are guessed: the trace lacks %s",
-                     percent((int64_t)guessed, (int64_t)(guessed + derived)).text,
-                     derived   ? "some calls"
-                     : partial ? "the arguments of HIP calls"
-                               : "HIP calls");
+        rp_page_line(
+            page, RP_INK_YELLOW, 0, "%s %% of the dependencies are guessed: the trace lacks %s",
+            percent((int64_t)guessed, (int64_t)(guessed + derived + of[RP_DAG_RECORDED])).text,
+            derived   ? "some calls"
+            : partial ? "the arguments of HIP calls"
+                      : "HIP calls");
     if (r->grade_path_ns[RP_DAG_INFERRED] > r->makespan_ns / LEAST_GAIN)
         rp_page_line(page, RP_INK_YELLOW, 0, "%s %% of the critical path's time rests on guesses",
                      percent(r->grade_path_ns[RP_DAG_INFERRED], r->makespan_ns).text);
+}
+
+/* Of the first kernel whose what-ifs may be something else: the rest is in dag.json. */
+static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    for (size_t i = 0; i < r->what_if_count; i++) {
+        const struct rp_dag_what_if *w = &r->what_ifs[i];
+        if (w->num || w->least_ns == w->most_ns)
+            continue;
+        rp_page_named(page, RP_INK_YELLOW, 0, w->symbol,
+                      "so that at most -%s %% may be anything from -%s to -%s %%: ",
+                      percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text,
+                      percent(r->makespan_ns - w->most_ns, r->makespan_ns).text,
+                      percent(r->makespan_ns - w->least_ns, r->makespan_ns).text);
+        return;
+    }
 }
 
 static void put_disturbances(const struct rp_page *page, const struct rp_dag_result *r)
@@ -234,6 +251,7 @@ static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
     if (times)
         rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",
                      times);
+    put_bounds(page, r);
     if (m->dropped_edges)
         rp_page_line(page, RP_INK_YELLOW, 0,
                      "%" PRIu64 " expected dependencies contradict the recorded times",

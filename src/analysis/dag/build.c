@@ -110,7 +110,7 @@ static uint32_t op_number(const struct walk *w, uint32_t index)
 
 /* --- packets -------------------------------------------------------------------------------- */
 
-/* Takes back the end of the operation that ends at a point, when it is a little late. */
+/* Distrusts the end of the operation that ends at a point, when it is a little late. */
 static void mend_late_end(struct build *b, uint32_t point, int64_t next_start_ns)
 {
     struct rp_dag *dag = b->dag;
@@ -122,7 +122,7 @@ static void mend_late_end(struct build *b, uint32_t point, int64_t next_start_ns
     op = rp_dag_op_of(b->trace, dag->owner[point]);
     if (op->start_ns > next_start_ns)
         return;
-    op->end_ns = next_start_ns; /* less the dispatch delay, once that is known: delays.c */
+    op->end_ns = next_start_ns; /* or before: ends.c */
     dag->graph.time_ns[point] = next_start_ns;
     dag->flags[point] |= RP_DAG_DISTRUSTED;
     b->trace->repairs.overlaps++;
@@ -244,7 +244,8 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     }
     /* Of one rank alone nobody knows how much of it is waiting for the others. */
     add_duration(b, start, collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
-    finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, index));
+    finish = add_point(b, op->end_ns, RP_DAG_PINNED | (op->end_lost ? RP_DAG_DISTRUSTED : 0),
+                       op_number(w, index));
     if (w->op_finish)
         w->op_finish[index] = finish;
     packet_done(w, op->stream, op->queue, finish);
@@ -482,9 +483,11 @@ static const struct rp_dag_op *parked_op(const struct walk *w)
 /* One rank's part of a collective ends with the common point. */
 static void leave_collective(struct build *b, struct walk *w, uint32_t common)
 {
-    const struct rp_dag_op *op = parked_op(w);
+    struct rp_dag_op *op = &w->process->ops[w->parked];
     uint32_t finish;
 
+    if (op->end_lost) /* as that of the others */
+        op->end_ns = later(b, common, 0, op->start_ns);
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, w->parked));
     packet_done(w, op->stream, op->queue, finish);
@@ -500,7 +503,7 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
 static void finish_collective(struct build *b, struct walk *walks, size_t count)
 {
     const struct rp_dag_op *first = NULL;
-    int64_t end_ns = INT64_MAX;
+    int64_t end_ns = INT64_MAX, last_ns = INT64_MIN;
     uint32_t common;
 
     for (size_t i = 0; i < count; i++) {
@@ -509,8 +512,11 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
         if (!op || op->symbol != first->symbol)
             continue;
         add_duration(b, walks[i].parked_start, RP_DAG_RECORDED);
-        end_ns = op->end_ns < end_ns ? op->end_ns : end_ns;
+        if (!op->end_lost && op->end_ns < end_ns)
+            end_ns = op->end_ns;
+        last_ns = op->start_ns > last_ns ? op->start_ns : last_ns;
     }
+    end_ns = end_ns == INT64_MAX ? last_ns : end_ns; /* lost on all */
     common = add_point(b, end_ns, RP_DAG_PINNED | RP_DAG_COMMON, RP_DAG_NONE);
     for (size_t i = 0; i < count && !b->failed; i++) {
         const struct rp_dag_op *op = parked_op(&walks[i]);
@@ -702,5 +708,6 @@ void rp_dag_free(struct rp_dag *dag)
     rp_dag_slots_free(&dag->slots);
     free(dag->flags);
     free(dag->owner);
+    free(dag->unsure);
     memset(dag, 0, sizeof *dag);
 }

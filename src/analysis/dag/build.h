@@ -31,12 +31,20 @@ struct rp_dag_delays {
     uint32_t unknown_costs;
 };
 
+/** A duration that the trace does not show: anything from 0 to this. */
+struct rp_dag_unsure {
+    uint32_t edge;
+    int64_t most_ns;
+};
+
 struct rp_dag {
     struct rp_dag_graph graph;
     uint8_t *flags;  /**< per point */
     uint32_t *owner; /**< per point: the call or operation that starts or ends there, or NONE */
     size_t op_count; /**< of all processes */
     struct rp_dag_delays delays;
+    struct rp_dag_unsure *unsure; /**< few, if any: ends.h */
+    size_t unsure_count;
     int64_t start_ns, end_ns;  /**< of the whole */
     uint32_t end_point;        /**< the first point with the last time */
     struct rp_dag_slots slots; /**< for sweeps */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "ends.h"
 
 /* No marker is handed on more slowly than this: the longest event delay that is tried. */
 enum { LONGEST_EVENT_NS = 10000000 };
@@ -72,19 +73,14 @@ static void learn_packets(struct rp_dag *dag)
     dag->delays.dispatch_ns = dispatch == INT64_MAX ? 0 : dispatch;
 }
 
-/* Ends that were written late are as late as what followed allows. */
-static void settle_late_ends(struct rp_dag *dag, struct rp_dag_trace *trace)
+/* What is known of a marker behind an end that is not trusted is no better. */
+static void distrust_markers(struct rp_dag *dag)
 {
-    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
-        struct rp_dag_op *op;
-        if (!(dag->flags[p] & RP_DAG_DISTRUSTED) || !rp_dag_is_end(dag, p))
-            continue;
-        op = rp_dag_op_of(trace, dag->owner[p]);
-        op->end_ns -= dag->delays.dispatch_ns;
-        if (op->end_ns < op->start_ns)
-            op->end_ns = op->start_ns;
-        dag->graph.time_ns[p] = op->end_ns;
-    }
+    const struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t p = 0; p < g->point_count; p++)
+        for (uint32_t e = g->first[p]; e < g->first[p + 1] && !(dag->flags[p] & RP_DAG_PINNED); e++)
+            dag->flags[p] |= dag->flags[g->from[e]] & RP_DAG_DISTRUSTED;
 }
 
 /* --- events: markers are not in most traces ------------------------------------------------- */
@@ -422,25 +418,51 @@ static void find_end(struct rp_dag *dag)
     dag->end_ns = g->time_ns[dag->end_point];
 }
 
-int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
+/* Weights by the delays, for which the markers must stand where they can be at the earliest. */
+static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_err *err)
 {
     struct rp_dag_graph *g = &dag->graph;
-    int rc;
 
-    learn_packets(dag);
-    settle_late_ends(dag, trace);
-    rc = learn_events(dag, err);
-    if (rc < 0)
-        return rc;
     learn_wake(dag);
     for (uint32_t p = 0; p < g->point_count; p++)
         for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
             g->weight_ns[e] = weigh(dag, e, p);
     settle_collectives(dag);
-    rc = settle_costs(dag, trace, err);
+    return settle_costs(dag, trace, err);
+}
+
+/* Once it is known when operations end of which the trace does not say it, markers can be behind
+ * them. */
+static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
+                       struct rp_err *err)
+{
+    struct near near = {0};
+    int rc = rp_dag_find_ends(dag, trace, count, err);
+
+    if (rc == 0)
+        rc = find_near(dag, &near, err);
+    if (rc == 0)
+        place_markers(dag, &near, false);
+    free(near.points);
+    return rc;
+}
+
+int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
+{
+    size_t lost = rp_dag_forget_ends(dag, trace);
+    int rc;
+
+    if (lost)
+        distrust_markers(dag);
+    learn_packets(dag);
+    rc = learn_events(dag, err);
+    if (rc == 0)
+        rc = weigh_all(dag, trace, err);
+    if (rc == 0 && lost)
+        rc = settle_ends(dag, trace, lost, err);
     if (rc < 0)
         return rc;
-    for (uint32_t p = 0; p < g->point_count; p++)
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_PINNED)
             agree(dag, p, &trace->repairs);
     find_end(dag);

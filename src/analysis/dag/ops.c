@@ -57,7 +57,8 @@ static int add_op(struct rp_dag_loader *l, uint32_t guid_index, struct rp_dag_op
     if (!p || op.symbol == UINT32_MAX ||
         !rp_dag_room(&p->process.ops, p->process.op_count, &p->op_room, sizeof op))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    op.end_ns = op.end_ns > op.start_ns ? op.end_ns : op.start_ns;
+    op.end_lost = op.end_ns <= op.start_ns;
+    op.end_ns = op.end_lost ? op.start_ns : op.end_ns;
     op.call = rp_dag_outer_call(p, correlation_id);
     p->process.ops[p->process.op_count++] = op;
     return 0;

@@ -8,6 +8,7 @@
 #include "build.h"
 #include "clocks.h"
 #include "collectives.h"
+#include "doubts.h"
 #include "idle.h"
 #include "limits.h"
 #include "machines.h"
@@ -370,8 +371,12 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         .early_starts = repairs->early_starts,
         .unknown_costs = dag->delays.unknown_costs,
     };
-    for (size_t e = 0; e < dag->graph.edge_count; e++)
-        r->grade_edges[dag->graph.grade[e]]++;
+    for (size_t e = 0; e < dag->graph.edge_count; e++) {
+        uint8_t class = dag->graph.class[e], grade = dag->graph.grade[e];
+        r->grade_edges[grade]++;
+        r->grade_dependencies[grade] +=
+            class != RP_DAG_DURATION && class != RP_DAG_HOST_GAP && class != RP_DAG_LAUNCH;
+    }
 }
 
 static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -436,7 +441,9 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
         rc = rp_dag_limits(dag, trace, r, err);
     if (rc == 0)
         rc = kernel_span(dag, trace, &r->kernel_span_ns, err);
-    return rc < 0 ? rc : put_unshared(dag, trace, r, err);
+    if (rc == 0)
+        rc = put_unshared(dag, trace, r, err);
+    return rc < 0 ? rc : rp_dag_doubts(dag, trace, r, err); /* last: it changes the graph */
 }
 
 /* What the traces say of the device that they ran on; they must say the same. */
@@ -512,6 +519,15 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     else
         *ret = result;
     return rc;
+}
+
+double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++)
+        all += result->grade_dependencies[i];
+    return all ? (double)result->grade_dependencies[grade] / (double)all : 0;
 }
 
 void rp_dag_result_free(struct rp_dag_result *result)

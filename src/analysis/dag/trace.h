@@ -55,7 +55,7 @@ struct rp_dag_op {
     int32_t stream, queue; /**< -1: unknown; copies have no queue */
     int32_t agent;
     bool is_copy;
-    bool end_moved; /**< its end was taken back to the start of what followed it */
+    bool end_lost; /**< the trace has no end behind its start */
 };
 
 /** What the GPU says of a marker (schema 3.0.4). */

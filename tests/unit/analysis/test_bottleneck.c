@@ -182,7 +182,8 @@ static void close_to(struct rp_quantity q, double value)
 static void path_and_what_if_bound_the_gain(void **state)
 {
     struct rp_dag_share shares[] = {{"a", 600, true}, {"b", 300, true}, {"[launch]", 100, false}};
-    struct rp_dag_what_if what_ifs[] = {{"a", 1, 2, 800}, {"a", 0, 1, 700}, {"b", 0, 1, 700}};
+    struct rp_dag_what_if what_ifs[] = {
+        {"a", 1, 2, 800, 800, 800}, {"a", 0, 1, 700, 700, 700}, {"b", 0, 1, 700, 700, 700}};
     struct rp_dag_result dag = {.makespan_ns = 1000,
                                 .shares = shares,
                                 .share_count = 3,

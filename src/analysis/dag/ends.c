@@ -1,0 +1,271 @@
+#include "ends.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* An operation whose end is looked for. */
+struct lost {
+    uint32_t end;      /* point */
+    uint32_t bound_by; /* point that waited for it first, or RP_DAG_NONE */
+    int64_t most_ns;   /* it can have lasted */
+    bool known;        /* what waited for it has no other reason to begin so late */
+};
+
+struct losses {
+    struct lost *list;
+    size_t count;
+};
+
+static bool is_lost(const struct rp_dag *dag, uint32_t p)
+{
+    return (dag->flags[p] & RP_DAG_DISTRUSTED) && rp_dag_is_op(dag->owner[p]) &&
+           rp_dag_is_end(dag, p);
+}
+
+static uint32_t start_of(const struct rp_dag *dag, uint32_t end)
+{
+    return dag->graph.from[dag->graph.first[end]];
+}
+
+static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,
+                         int64_t duration_ns)
+{
+    struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[end]);
+
+    op->end_ns = op->start_ns + duration_ns;
+    dag->graph.time_ns[end] = op->end_ns;
+    dag->graph.weight_ns[dag->graph.first[end]] = duration_ns;
+}
+
+size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
+{
+    size_t count = 0;
+
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (is_lost(dag, p)) {
+            set_duration(dag, trace, p, 0);
+            count++;
+        }
+    return count;
+}
+
+/* --- bounds --------------------------------------------------------------------------------- */
+
+/* The earliest time of what waits for a point, less the delays up to there. */
+struct bound {
+    int64_t latest_ns;
+    uint32_t by;
+};
+
+static struct bound bound_of(const struct rp_dag *dag, const struct bound *bounds, uint32_t p)
+{
+    bool is_sure = (dag->flags[p] & RP_DAG_PINNED) && !(dag->flags[p] & RP_DAG_DISTRUSTED);
+
+    return is_sure ? (struct bound){dag->graph.time_ns[p], p} : bounds[p];
+}
+
+static void find_bounds(const struct rp_dag *dag, struct bound *bounds)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    for (size_t p = 0; p < g->point_count; p++)
+        bounds[p] = (struct bound){INT64_MAX, RP_DAG_NONE};
+    for (uint32_t p = (uint32_t)g->point_count; p-- > 0;) {
+        const struct bound here = bound_of(dag, bounds, p);
+        for (uint32_t e = g->first[p]; e < g->first[p + 1] && here.by != RP_DAG_NONE; e++) {
+            struct bound *before = &bounds[g->from[e]];
+            int64_t latest_ns = here.latest_ns - g->weight_ns[e];
+            if (g->weight_ns[e] != RP_DAG_DROPPED_NS && latest_ns < before->latest_ns)
+                *before = (struct bound){latest_ns, here.by};
+        }
+    }
+}
+
+/* --- what else explains a time -------------------------------------------------------------- */
+
+/* How much later a point is than what it waits for explains. */
+static int64_t unexplained_ns(const struct rp_dag *dag, uint32_t p)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t latest_ns = dag->start_ns;
+
+    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        int64_t t = g->time_ns[g->from[e]] + g->weight_ns[e];
+        latest_ns = t > latest_ns ? t : latest_ns;
+    }
+    return g->time_ns[p] - latest_ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* So much later than the shortest delays say begins half of the operations: no reason for it. */
+static int usual_jitter(const struct rp_dag *dag, int64_t *ret_ns, struct rp_err *err)
+{
+    size_t count = 0;
+    rp_autofree int64_t *late_ns = malloc((dag->op_count + 1) * sizeof *late_ns);
+
+    if (!late_ns)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (dag->flags[p] & RP_DAG_OP_START)
+            late_ns[count++] = unexplained_ns(dag, p);
+    qsort(late_ns, count, sizeof *late_ns, by_value);
+    *ret_ns = count && late_ns[count / 2] > 0 ? late_ns[count / 2] : 0;
+    return 0;
+}
+
+/* --- how long others take ------------------------------------------------------------------- */
+
+struct sample {
+    uint32_t symbol;
+    int64_t duration_ns;
+};
+
+struct samples {
+    struct sample *list; /* by symbol, then duration */
+    size_t count;
+};
+
+static int by_symbol(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+
+    if (x->symbol != y->symbol)
+        return x->symbol < y->symbol ? -1 : 1;
+    return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
+}
+
+/* Durations of all that have the name of something lost. */
+static int find_samples(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                        const struct losses *losses, struct samples *ret, struct rp_err *err)
+{
+    rp_autofree bool *wanted = calloc(trace->symbol_count + 1, sizeof *wanted);
+    struct samples samples = {0};
+
+    for (size_t i = 0; wanted && i < losses->count; i++)
+        wanted[rp_dag_op_of(trace, dag->owner[losses->list[i].end])->symbol] = true;
+    samples.list = malloc((dag->op_count + 1) * sizeof *samples.list);
+    if (!wanted || !samples.list) {
+        free(samples.list);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
+        const struct rp_dag_op *op = rp_dag_is_op(dag->owner[p]) && rp_dag_is_end(dag, p)
+                                         ? rp_dag_op_of(trace, dag->owner[p])
+                                         : NULL;
+        if (op && wanted[op->symbol] && !is_lost(dag, p))
+            samples.list[samples.count++] = (struct sample){op->symbol, op->end_ns - op->start_ns};
+    }
+    qsort(samples.list, samples.count, sizeof *samples.list, by_symbol);
+    *ret = samples;
+    return 0;
+}
+
+/* The first sample that is not before the symbol. */
+static size_t first_of(const struct samples *samples, uint32_t symbol)
+{
+    size_t low = 0, high = samples->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (samples->list[middle].symbol < symbol)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The median; what no other shows lasts as long as it can if its end was recorded, though wrongly,
+ * else no time. */
+static int64_t usual_ns(const struct samples *samples, const struct rp_dag_op *op, int64_t most_ns)
+{
+    size_t first = first_of(samples, op->symbol), end = first_of(samples, op->symbol + 1);
+    int64_t usual = op->end_lost ? 0 : most_ns;
+
+    if (end > first)
+        usual = samples->list[first + (end - first) / 2].duration_ns;
+    return usual < most_ns ? usual : most_ns;
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct lost *x = a, *y = b;
+
+    if (x->bound_by != y->bound_by)
+        return x->bound_by < y->bound_by ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int find_losses(const struct rp_dag *dag, struct losses *ret, struct rp_err *err)
+{
+    rp_autofree struct bound *bounds = malloc((dag->graph.point_count + 1) * sizeof *bounds);
+    int64_t jitter_ns = 0;
+    int rc =
+        bounds ? usual_jitter(dag, &jitter_ns, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc < 0)
+        return rc;
+    find_bounds(dag, bounds);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
+        int64_t latest_ns = bounds[p].latest_ns < dag->end_ns ? bounds[p].latest_ns : dag->end_ns;
+        uint32_t by = bounds[p].by;
+        int64_t start_ns;
+        if (!is_lost(dag, p))
+            continue;
+        start_ns = dag->graph.time_ns[start_of(dag, p)];
+        ret->list[ret->count++] = (struct lost){
+            .end = p,
+            .bound_by = by,
+            .most_ns = latest_ns > start_ns ? latest_ns - start_ns : 0,
+            .known = by != RP_DAG_NONE && unexplained_ns(dag, by) > jitter_ns,
+        };
+    }
+    qsort(ret->list, ret->count, sizeof *ret->list, by_bound);
+    return 0;
+}
+
+/* When one point waited for several of them, nobody knows which of them it was late for. */
+static bool is_alone(const struct losses *losses, size_t i)
+{
+    uint32_t by = losses->list[i].bound_by;
+
+    return (i == 0 || losses->list[i - 1].bound_by != by) &&
+           (i + 1 == losses->count || losses->list[i + 1].bound_by != by);
+}
+
+int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
+                     struct rp_err *err)
+{
+    rp_autofree struct lost *list = malloc((count + 1) * sizeof *list);
+    rp_autofree struct sample *sampled = NULL;
+    struct losses losses = {.list = list};
+    struct samples samples = {0};
+    int rc;
+
+    dag->unsure = malloc((count + 1) * sizeof *dag->unsure);
+    rc = list && dag->unsure ? find_losses(dag, &losses, err)
+                             : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = find_samples(dag, trace, &losses, &samples, err);
+    sampled = samples.list;
+    for (size_t i = 0; i < losses.count && rc == 0; i++) {
+        const struct lost *lost = &losses.list[i];
+        const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[lost->end]);
+        set_duration(dag, trace, lost->end,
+                     lost->known ? lost->most_ns : usual_ns(&samples, op, lost->most_ns));
+        if (lost->most_ns > 0 && !(lost->known && is_alone(&losses, i)))
+            dag->unsure[dag->unsure_count++] = (struct rp_dag_unsure){
+                .edge = dag->graph.first[lost->end], .most_ns = lost->most_ns};
+    }
+    return rc;
+}
