@@ -4,35 +4,44 @@
  * B, and one broadcast of A per row of the tile.
  */
 #include "lane_mfma.h"
+#include "mfma_parts.h"
 
-/* M x M results per block, @p p values per lane. All but @p p are constants at every use. */
-RP_MFMA_INLINE void rp_dense(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
-                             unsigned m, unsigned blocks, unsigned p, enum rp_mac how)
+/* M x M results per block, @p p values per lane; all parameters from m on are constants at every
+ * use. */
+RP_MFMA_INLINE void rp_dense(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
+                             const rp_wide *b, unsigned m, unsigned blocks, unsigned p,
+                             enum rp_mac how)
 {
     /* Two vectors wide where there are two: each broadcast then serves both. */
     const unsigned groups = RP_LANES / (m * blocks), wide = m > RP_VEC ? 2 : 1;
     const unsigned high = RP_TILE / wide, last = wide - 1;
-    uint32_t *const d = x->d; /* a store could change x, for all that the compiler knows */
     for (unsigned block = 0; block < blocks; block++)
         for (unsigned i0 = 0; i0 < m; i0 += high)
             for (unsigned j0 = 0; j0 < m; j0 += wide * RP_VEC) {
+                const float *column = a[0] + m * block + i0, *row = b[0] + m * block + j0;
                 rp_vec acc[RP_TILE];
 #pragma GCC unroll 16
                 for (unsigned t = 0; t < RP_TILE; t++)
-                    acc[t] =
-                        rp_vec_load(x->s2 + RP_D_REGISTER(m, block, i0 + t / wide) * x->c_stride +
-                                    RP_D_LANE(m, i0 + t / wide) + j0 + t % wide * RP_VEC);
+                    acc[t] = rp_vec_load(c + RP_D_REGISTER(m, block, i0 + t / wide) * c_stride +
+                                         RP_D_LANE(m, i0 + t / wide) + j0 + t % wide * RP_VEC);
                 for (unsigned group = 0; group < groups; group++) {
-                    const unsigned first = m * (block + blocks * group);
+                    /* Two pointers that move, rather than an index: with an index register every
+                     * multiply-add from memory is two micro-operations (Intel's optimization
+                     * manual, "micro-fusion"). */
+                    __asm__("" : "+r"(column), "+r"(row));
+#pragma GCC unroll 8
                     for (unsigned e = 0; e < p; e++) {
-                        const float *const row = b[e] + first + j0;
-                        const rp_vec part[2] = {rp_vec_load(row), rp_vec_load(row + last * RP_VEC)};
-                        const float *const column = a[e] + first + i0;
+                        const float *const from = row + e * RP_LANES;
+                        const rp_vec part[2] = {rp_vec_load(from),
+                                                rp_vec_load(from + last * RP_VEC)};
 #pragma GCC unroll 16
                         for (unsigned t = 0; t < RP_TILE; t++)
-                            acc[t] = rp_vec_mac(how, acc[t], rp_vec_all(column + t / wide),
+                            acc[t] = rp_vec_mac(how, acc[t],
+                                                rp_vec_all(column + e * RP_LANES + t / wide),
                                                 part[t % wide]);
                     }
+                    column += m * blocks;
+                    row += m * blocks;
                 }
                 rp_tile_quiet(how, acc);
 #pragma GCC unroll 16
@@ -44,13 +53,13 @@ RP_MFMA_INLINE void rp_dense(const struct rp_lane_args *x, const rp_wide *a, con
 }
 
 /* Sixteen 4 x 4 blocks: register i has row i of all of them. */
-RP_MFMA_INLINE void rp_dense_4x4(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
-                                 unsigned p, enum rp_mac how)
+RP_MFMA_INLINE void rp_dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
+                                 const rp_wide *b, unsigned p, enum rp_mac how)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane += RP_VEC) {
         rp_vec acc[4];
         for (unsigned i = 0; i < 4; i++)
-            acc[i] = rp_vec_load(x->s2 + i * x->c_stride + lane);
+            acc[i] = rp_vec_load(c + i * c_stride + lane);
         for (unsigned e = 0; e < p; e++) {
             const rp_vec column = rp_vec_load(a[e] + lane), row = rp_vec_load(b[e] + lane);
             acc[0] = rp_vec_mac(how, acc[0], RP_VEC_QUAD(column, 0), row);
@@ -59,84 +68,92 @@ RP_MFMA_INLINE void rp_dense_4x4(const struct rp_lane_args *x, const rp_wide *a,
             acc[3] = rp_vec_mac(how, acc[3], RP_VEC_QUAD(column, 3), row);
         }
         for (unsigned i = 0; i < 4; i++)
-            rp_vec_put(how, x->d + i * RP_LANES + lane, acc[i]);
+            rp_vec_put(how, d + i * RP_LANES + lane, acc[i]);
     }
 }
 
-/* One loop per shape and way to accumulate, shared by the operand types. */
-#define RP_CORE(m, blocks, how)                                                                    \
-    static __attribute__((noinline)) void rp_core_##m##_##blocks##_##how(                          \
-        const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b, unsigned p)              \
+/* One function per shape, values per lane and way to accumulate, shared by the operand types; no
+ * type has all of them. */
+#define RP_CORE_HEAD(m, blocks, p, how)                                                            \
+    static __attribute__((noinline, unused)) void rp_core_##m##_##blocks##_##p##_##how(            \
+        uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a, const rp_wide *b)
+#define RP_CORE(m, blocks, p, how)                                                                 \
+    RP_CORE_HEAD(m, blocks, p, how)                                                                \
     {                                                                                              \
-        rp_dense(x, a, b, m, blocks, p, RP_MAC_##how);                                             \
+        rp_dense(d, c, c_stride, a, b, m, blocks, p, RP_MAC_##how);                                \
     }
-#define RP_CORE_4(how)                                                                             \
-    static __attribute__((noinline)) void rp_core_4_16_##how(                                      \
-        const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b, unsigned p)              \
+#define RP_CORES(p, how)                                                                           \
+    RP_CORE(16, 1, p, how)                                                                         \
+    RP_CORE(32, 1, p, how)                                                                         \
+    RP_CORE(16, 4, p, how)                                                                         \
+    RP_CORE(32, 2, p, how)                                                                         \
+    RP_CORE_HEAD(4, 16, p, how)                                                                    \
     {                                                                                              \
-        rp_dense_4x4(x, a, b, p, RP_MAC_##how);                                                    \
+        rp_dense_4x4(d, c, c_stride, a, b, p, RP_MAC_##how);                                       \
     }
-#define RP_CORES(how)                                                                              \
-    RP_CORE(16, 1, how)                                                                            \
-    RP_CORE(32, 1, how)                                                                            \
-    RP_CORE(16, 4, how)                                                                            \
-    RP_CORE(32, 2, how)                                                                            \
-    RP_CORE_4(how)
-RP_CORES(FMA)
-RP_CORES(EXACT)
-RP_CORES(I8)
+#define RP_CORES_ALL(how) RP_CORES(1, how) RP_CORES(2, how) RP_CORES(4, how) RP_CORES(8, how)
+RP_CORES_ALL(FMA)
+RP_CORES_ALL(EXACT)
+RP_CORES_ALL(I8)
 
-/*
- * The most used shape in f16: A stays as it lies, two values of a lane side by side, as broadcasts
- * do not mind; and a row of B, needed once, is converted when it is.
- */
-#if RP_LANE_LEVEL == 2
-static void rp_f16_16x16x16(const struct rp_lane_args *x)
-{
-    float a[4 * RP_LANES] __attribute__((aligned(64)));
-    __m256i b[2][4][2] __attribute__((aligned(64))); /* register, group of lanes, half */
-    uint32_t *const d = x->d;
-    rp_vec acc[RP_TILE];
-    for (unsigned i = 0; i < 4 * RP_LANES / RP_VEC; i++)
-        rp_vec_store(a + RP_VEC * i,
-                     _mm512_cvtph_ps(_mm256_load_si256((const __m256i *)(const void *)x->s0 + i)));
-    for (unsigned i = 0; i < 8; i++)
-        rp_part_halves(b[i / 4][i % 4], x->s1 + RP_VEC * i);
-#pragma GCC unroll 16
-    for (unsigned t = 0; t < RP_TILE; t++)
-        acc[t] = rp_vec_load(x->s2 + RP_D_REGISTER(16, 0, t) * x->c_stride + RP_D_LANE(16, t));
-    for (unsigned group = 0; group < 4; group++)
-        for (unsigned e = 0; e < 4; e++) {
-            const float *const column = a + 2 * (e / 2 * RP_LANES + 16 * group) + e % 2;
-            const rp_vec row = _mm512_cvtph_ps(b[e / 2][group][e % 2]);
-#pragma GCC unroll 16
-            for (unsigned t = 0; t < RP_TILE; t++)
-                acc[t] = rp_vec_mac(RP_MAC_EXACT, acc[t], rp_vec_all(column + 2 * t), row);
-        }
-    rp_tile_quiet(RP_MAC_EXACT, acc);
-#pragma GCC unroll 16
-    for (unsigned t = 0; t < RP_TILE; t++)
-        rp_vec_store(d + RP_D_REGISTER(16, 0, t) * RP_LANES + RP_D_LANE(16, t), acc[t]);
-}
-#define RP_MFMA_OWN(args, m, blocks, p, type)                                                      \
-    if (m == 16 && blocks == 1 && p == 4 && __builtin_strcmp(#type, "f16") == 0) {                 \
-        rp_f16_16x16x16(args);                                                                     \
-        return;                                                                                    \
+#define RP_WIDE(type)                                                                              \
+    static __attribute__((noinline)) void rp_wide_##type(rp_wide *to, const uint32_t *rows,        \
+                                                         unsigned values)                          \
+    {                                                                                              \
+        rp_widen_##type(to, rows, values);                                                         \
     }
-#else
-#define RP_MFMA_OWN(args, m, blocks, p, type)
-#endif
+RP_WIDE(f32)
+RP_WIDE(xf32)
+RP_WIDE(f16)
+RP_WIDE(bf16)
+RP_WIDE(fp8)
+RP_WIDE(bf8)
+RP_WIDE(ocp_fp8)
+RP_WIDE(ocp_bf8)
+RP_WIDE(i8pair)
 
 #define RP_MFMA(name, m, blocks, p, type_a, type_b, how)                                           \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
-        RP_MFMA_OWN(args, m, blocks, p, type_a)                                                    \
         rp_wide a[p] __attribute__((aligned(64))), b[p] __attribute__((aligned(64)));              \
-        rp_widen_##type_a(a, args->s0, p);                                                         \
-        rp_widen_##type_b(b, args->s1, p);                                                         \
-        rp_core_##m##_##blocks##_##how(args, (const rp_wide *)a, (const rp_wide *)b, p);           \
+        rp_wide_##type_a(a, args->s0, p);                                                          \
+        rp_wide_##type_b(b, args->s1, p);                                                          \
+        rp_core_##m##_##blocks##_##p##_##how(args->d, args->s2, args->c_stride,                    \
+                                             (const rp_wide *)a, (const rp_wide *)b);              \
     }
 #define RP_SMFMAC(...)
 #define RP_MFMA_F64(name)
 #define RP_MFMA_F8F6F4(name, m)
 #include "lane_mfma.def"
+
+#if RP_LANE_LEVEL == 2
+/* Rows of f32 are wide already. */
+static rp_mfma_widen_fn *or_none(rp_mfma_widen_fn *widen)
+{
+    return widen == rp_wide_f32 ? NULL : widen;
+}
+
+bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret)
+{
+    static const struct {
+        rp_lane_fn *kernel;
+        struct rp_mfma_parts parts;
+    } rows[] = {
+#define RP_MFMA(name, m, blocks, p, type_a, type_b, how)                                           \
+    {RP_LANE_SYM(name),                                                                            \
+     {rp_wide_##type_a, rp_wide_##type_b, rp_core_##m##_##blocks##_##p##_##how, p}},
+#define RP_SMFMAC(...)
+#define RP_MFMA_F64(name)
+#define RP_MFMA_F8F6F4(name, m)
+#include "lane_mfma.def"
+    };
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].kernel == kernel) {
+            *ret = rows[i].parts;
+            ret->widen_a = or_none(ret->widen_a);
+            ret->widen_b = or_none(ret->widen_b);
+            return true;
+        }
+    return false;
+}
+#endif

@@ -7,6 +7,7 @@
 #include "jit.h"
 #include "memory.h"
 #include "rows.h"
+#include "wide.h"
 
 enum {
     CODE_ROOM_BYTES = 4 << 20,
@@ -164,6 +165,7 @@ static void write_prologue(struct rp_jit_translation *t)
     struct rp_x86 *e = &t->x86;
     for (unsigned i = 0; i < sizeof saved; i++)
         rp_x86_push(e, saved[i]);
+    rp_x86_lea(e, RP_RSP, rp_at(RP_RSP, -RP_WIDE_STACK_BYTES));
     rp_x86_push(e, RP_RSI);
     rp_x86_load(e, true, RP_RBX, rp_reg(RP_RDI));
     rp_x86_load(e, true, RP_JIT_ROWS, rp_at(RP_JIT_W, offsetof(struct rp_wave, vgpr)));
@@ -180,6 +182,7 @@ static void write_epilogue(struct rp_jit_translation *t)
     struct rp_x86 *e = &t->x86;
     rp_x86_vzeroupper(e);
     rp_x86_pop(e, RP_RCX);
+    rp_x86_lea(e, RP_RSP, rp_at(RP_RSP, RP_WIDE_STACK_BYTES));
     rp_x86_store(e, false, rp_at(RP_RCX, offsetof(struct rp_jit_state, left)), RP_JIT_LEFT);
     rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, cycles)), RP_JIT_CYCLES);
     for (unsigned i = sizeof saved; i-- > 0;)
@@ -435,8 +438,9 @@ static void write_detour(struct rp_jit_translation *t, const struct rp_jit_detou
 
 static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
-    const bool done =
-        in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) || rp_jit_mem(t, in);
+    const bool done = in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
+                      rp_jit_mem(t, in) || rp_jit_mfma(t, in);
+    rp_wide_written(t, in);
     if (!done) {
         write_call(t, in);
         return;
@@ -453,6 +457,7 @@ static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *
     t->insts = 0;
     t->cycles = 0;
     rp_rows_forget(t);
+    rp_wide_forget(t);
     if (masked)
         rp_rows_load_masks(t);
     t->end = &t->page->insn[index];

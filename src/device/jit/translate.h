@@ -32,6 +32,7 @@ enum {
     RP_JIT_DETOURS = 1024,
     RP_JIT_DETOUR_JUMPS = 12,
     RP_JIT_SLOTS = 6,
+    RP_JIT_WIDES = 16,
     RP_JIT_BLOCK_NONE = 0xffff,
 };
 
@@ -60,6 +61,13 @@ struct rp_jit_detour {
     uint32_t cycles; /**< not accounted for, before in */
     bool masked;
     int row[RP_JIT_SLOTS];
+};
+
+/** An operand of matrix instructions that has been widened (wide.h). */
+struct rp_jit_wide {
+    void (*widen)(float (*)[RP_LANES], const uint32_t *, unsigned); /**< by it; NULL: none */
+    uint8_t kind, first, rows;                                      /**< as in rp_opnd */
+    uint32_t used;
 };
 
 struct rp_jit_block {
@@ -97,6 +105,7 @@ struct rp_jit_translation {
     uint64_t pc;    /**< of in */
     uint16_t insts; /**< before in, not accounted for yet */
     uint32_t cycles;
+    struct rp_jit_wide wide[RP_JIT_WIDES];
     int row[RP_JIT_SLOTS];       /**< VGPR row a slot holds, -1 = none */
     uint32_t used[RP_JIT_SLOTS]; /**< when it was used last */
     unsigned pinned;             /**< slots of the present instruction, a bit each */
