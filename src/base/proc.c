@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,18 +19,35 @@
  * group as kill() spells it), and that one came. Only rp_proc_run touches it, and runs do not nest.
  */
 static volatile sig_atomic_t interrupted_by;
+static volatile int64_t interrupted_at_ns;
 static volatile pid_t signal_target;
+
+enum { NS_PER_S = 1000000000 };
+static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
+static int64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* Who asks again after a while means it. Signals that come together are one request. */
 static void forward_signal(int signo)
 {
     int saved = errno;
+    int64_t now_ns = monotonic_ns();
+    bool again = interrupted_by && now_ns - interrupted_at_ns >= NS_PER_S;
 
+    if (!interrupted_by)
+        interrupted_at_ns = now_ns;
     interrupted_by = signo;
     if (signal_target)
-        kill(signal_target, signo);
+        kill(signal_target, again ? SIGKILL : signo);
     errno = saved;
 }
 
@@ -58,14 +78,6 @@ int rp_proc_interrupted(struct rp_err *err)
     if (!interrupted_by)
         return 0;
     return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
-}
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static int apply_env(const struct rp_env_change *change)
@@ -124,10 +136,40 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     _exit(127);
 }
 
-static void wait_for(pid_t child, struct rp_proc_end *end)
+/* Has the process ended by then? */
+static bool has_ended_until(int pidfd, int64_t until_ns)
+{
+    struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+
+    for (;;) {
+        int64_t left_ms = (until_ns - monotonic_ns()) / (NS_PER_S / 1000);
+        int got = poll(&fd, 1, left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+
+        if (got > 0)
+            return true;
+        if (left_ms <= 0)
+            return false;
+    }
+}
+
+/* Without pidfds (Linux before 5.3) there is no limit. */
+static bool end_after(pid_t child, int64_t until_ns)
+{
+    rp_autoclose int pidfd = pidfd_open(child, 0);
+
+    if (pidfd < 0 || has_ended_until(pidfd, until_ns))
+        return false;
+    kill(signal_target, SIGTERM);
+    has_ended_until(pidfd, monotonic_ns() + GRACE_NS);
+    kill(signal_target, SIGKILL); /* also what is left of its group; it is not reaped yet */
+    return true;
+}
+
+static void wait_for(pid_t child, int64_t until_ns, struct rp_proc_end *end)
 {
     int status;
 
+    end->timed_out = until_ns && end_after(child, until_ns);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     end->signaled = WIFSIGNALED(status);
@@ -163,7 +205,7 @@ static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
-    wait_for(child, ret);
+    wait_for(child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0, ret);
     signal_target = 0;
     ret->wall_ns = monotonic_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)

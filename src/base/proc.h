@@ -24,17 +24,21 @@ struct rp_proc {
     const struct rp_env_change *env; /**< terminated by name == NULL; may be NULL */
     int stdout_fd;                   /**< -1 = inherit */
     int stderr_fd;                   /**< -1 = inherit */
+    int64_t timeout_ns;              /**< 0 = may take for ever */
 };
 
 struct rp_proc_end {
     bool signaled;
     int status;      /**< exit status, or the signal's number */
+    bool timed_out;  /**< it took too long and was ended: SIGTERM, 5 s later SIGKILL */
     int64_t wall_ns; /**< start to end, monotonic clock */
 };
 
 /**
  * Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
  * (from the terminal, or forwarded) and do not end this process; it is ended if this process dies.
+ * A further one, at least a second later, kills it: it may hang. Processes that it has started get
+ * all of that, too, unless standard input is a terminal.
  * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
  *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
  */

@@ -37,6 +37,8 @@ static const char help[] =
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"
     "  --tracer T     auto: rocprofv3 on a GPU where there is one, else builtin (default);\n"
     "                 rocprofv3; builtin: this program's own collector\n"
+    "  --no-hip-calls record kernels and copies only, not the program's calls of HIP\n"
+    "  --timeout S    stop a run that takes longer than S seconds (default: none)\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
     "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
     "  --quiet        print the runtime in milliseconds and nothing else; likewise\n"
@@ -105,6 +107,18 @@ static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
     return 0;
 }
 
+static int parse_timeout(const char *word, int64_t *ret_ns, struct rp_err *err)
+{
+    char *end;
+    double seconds = strtod(word, &end);
+
+    if (end == word || *end || !(seconds >= 0.001 && seconds <= 1e6))
+        return rp_fail(err, RP_USAGE, "--timeout %s: use a number of seconds from 0.001 to 1000000",
+                       word);
+    *ret_ns = (int64_t)(seconds * 1e9);
+    return 0;
+}
+
 enum option_key {
     KEY_RUNS = 256,
     KEY_DEVICE,
@@ -121,6 +135,8 @@ enum option_key {
     KEY_DEEP,
     KEY_PMC,
     KEY_SERIALIZE,
+    KEY_TIMEOUT,
+    KEY_NO_CALLS,
     KEY_THREADS_FIRST /**< and on: thread_options */
 };
 
@@ -186,6 +202,13 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
         return rp_cli_threads(optarg, err);
     case KEY_GPUS:
         return rp_cli_gpus(optarg, err);
+    case KEY_TIMEOUT:
+        return parse_timeout(optarg, &options->timeout_ns, err);
+    case KEY_NO_CALLS:
+        options->no_hip_calls = true;
+        return setenv("ROCM_PERF_HIP_CALLS", "off", 1) == 0
+                   ? 0
+                   : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     case KEY_WALL:
         options->wallclock = true;
         return 0;
@@ -240,6 +263,8 @@ static const struct option plain_options[] = {
     {"deep-analysis", no_argument, NULL, KEY_DEEP},
     {"pmc", required_argument, NULL, KEY_PMC},
     {"att-serialize-all", no_argument, NULL, KEY_SERIALIZE},
+    {"timeout", required_argument, NULL, KEY_TIMEOUT},
+    {"no-hip-calls", no_argument, NULL, KEY_NO_CALLS},
     {"help", no_argument, NULL, 'h'},
 };
 enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
@@ -264,6 +289,8 @@ static const char *conflict(const struct rp_profile_options *options)
                                options->deep_analysis || options->counter_count))
         return "--no-rocprof traces nothing: --roofline, --focus-critical, --deep-analysis and"
                " --pmc need a trace";
+    if (options->wallclock && options->no_hip_calls)
+        return "--no-rocprof traces nothing: leave out --no-hip-calls";
     if (thread_option && !options->deep_analysis)
         return "options of the thread trace need --deep-analysis";
     if (threads->activity_period && (threads->counters || threads->counter_period))

@@ -33,6 +33,8 @@ static int open_request(const struct rp_profile_options *options,
         .out_dir = dir,
         .db_prefix = prefix,
         .stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .timeout_ns = options->timeout_ns,
+        .no_hip_calls = options->no_hip_calls,
     };
     return 0;
 }

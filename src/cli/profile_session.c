@@ -53,6 +53,8 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
         .log = options->debug,
         .out_dir = dir,
         .db_prefix = prefix,
+        .timeout_ns = options->timeout_ns,
+        .no_hip_calls = options->no_hip_calls,
     };
     int rc;
 
@@ -194,8 +196,12 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
 {
+    bool foreign = session->tracer && session->tracer->shows_log; /* rocprofv3 */
     rp_autofree char *how =
-        run->end.signaled
+        run->end.timed_out
+            ? rp_format("did not end within %g s (--timeout)%s", (double)options->timeout_ns / 1e9,
+                        foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
+        : run->end.signaled
             ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
             : rp_format("exited with status %d", run->end.status);
     bool kept = session->run_count > 1 || run->db_count > 0;

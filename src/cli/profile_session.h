@@ -25,6 +25,8 @@ struct rp_profile_options {
     enum rp_device device; /**< the user's wish */
     bool wallclock;        /**< --no-rocprof */
     bool json, quiet, debug;
+    bool no_hip_calls;
+    int64_t timeout_ns; /**< of one run; 0 = none */
     enum rp_tracer_wish tracer;
     bool roofline, focus_critical, deep_analysis;
     const char *counters[RP_MAX_PMC]; /**< --pmc, besides those of the roofline */

@@ -66,7 +66,9 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
     rp_cleanup(rp_rocprofv3_args_free) char **args = NULL;
     rp_cleanup(free_changes) struct changes changes = {0};
     rp_autofree char *log = job->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
-    struct rp_proc proc = {.path = request->env->rocprofv3, .stdout_fd = request->stdout_fd};
+    struct rp_proc proc = {.path = request->env->rocprofv3,
+                           .stdout_fd = request->stdout_fd,
+                           .timeout_ns = request->timeout_ns};
     struct rp_stderr_tap *tap;
     int rc = rp_launch_plan(request->env, request->device, request->argv, NULL, NULL, &plan, err);
 
@@ -170,6 +172,7 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", relative);
     job->out_dir = dir;
     job->log = request->log;
+    job->no_hip_calls = request->no_hip_calls;
     rc = start(request, job, &run.end, &text, err);
     if (rc == 0)
         rc = judge(request, dir, text, &run, err);
@@ -223,8 +226,11 @@ static char *version(const struct rp_environment *env)
     char name[] = "--version", path[64], *args[] = {env->rocprofv3, name, NULL};
     rp_autoclose int out = memfd_create("version", MFD_CLOEXEC);
     rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    struct rp_proc proc = {
-        .path = env->rocprofv3, .argv = args, .stdout_fd = out, .stderr_fd = null};
+    struct rp_proc proc = {.path = env->rocprofv3,
+                           .argv = args,
+                           .stdout_fd = out,
+                           .stderr_fd = null,
+                           .timeout_ns = (int64_t)30 * 1000000000};
     rp_autofree char *text = NULL;
     struct rp_err ignored = RP_ERR_INIT;
     struct rp_proc_end end;

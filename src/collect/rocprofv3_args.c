@@ -41,10 +41,11 @@ static void put_value(struct list *list, const char *name, const char *value)
         put(list, rp_format("--%s=%s", name, value));
 }
 
-static void put_trace(struct list *list)
+static void put_trace(struct list *list, bool hip_calls)
 {
     put(list, strdup("--kernel-trace"));
-    put(list, strdup("--hip-runtime-trace"));
+    if (hip_calls)
+        put(list, strdup("--hip-runtime-trace"));
     put(list, strdup("--memory-copy-trace"));
 }
 
@@ -91,7 +92,7 @@ int rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
     else if (job->thread_trace)
         put_thread_trace(&list, job->thread_trace);
     else
-        put_trace(&list);
+        put_trace(&list, !job->no_hip_calls);
     put(&list, strdup("--"));
     if (list.failed) { /* without its "--" the list has nothing borrowed */
         rp_rocprofv3_args_free(&list.items);

@@ -25,6 +25,7 @@ struct rp_rocprofv3_job {
     const char *const *counters; /**< NULL-terminated: one pass */
     const struct rp_thread_trace_options *thread_trace;
     bool log; /**< many messages */
+    bool no_hip_calls;
 };
 
 /**

@@ -21,6 +21,8 @@ struct rp_run_request {
     const char *out_dir;   /**< where the databases go */
     const char *db_prefix; /**< "trace": trace_results.db, trace_2_results.db, ... */
     int stdout_fd;         /**< for the program; -1 = inherit */
+    int64_t timeout_ns;    /**< 0 = none */
+    bool no_hip_calls;     /**< calls of the program to HIP are not recorded */
 };
 
 /** Owned; release with rp_run_free. */

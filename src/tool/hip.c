@@ -278,6 +278,10 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     if (!rp_tool_active(tool))
         return;
     note_own_stream(tool, known, data);
+    if (tool->hip.unrecorded) {
+        errno = saved_errno;
+        return;
+    }
     call.end_ns = rp_tool_now_ns(tool);
     call.tid = rp_tool_tid();
     call.name_id = name_id(tool, known);
@@ -308,8 +312,9 @@ static bool understood(struct rp_tool *tool)
     state = major >= RP_HIP_FIRST_MAJOR && major <= RP_HIP_LAST_MAJOR ? RP_HIP_UNDERSTOOD
                                                                       : RP_HIP_FOREIGN;
     __atomic_store_n(&hip->state, state, __ATOMIC_RELEASE);
-    rp_trace_set_flag(&tool->trace,
-                      state == RP_HIP_UNDERSTOOD ? RP_TRACE_HIP_CALLS : RP_TRACE_HIP_UNKNOWN);
+    if (!hip->unrecorded)
+        rp_trace_set_flag(&tool->trace,
+                          state == RP_HIP_UNDERSTOOD ? RP_TRACE_HIP_CALLS : RP_TRACE_HIP_UNKNOWN);
     rp_tool_log(tool, "HIP runtime %d: calls are %s", version,
                 state == RP_HIP_UNDERSTOOD ? "recorded" : "not understood");
     return state == RP_HIP_UNDERSTOOD;
@@ -368,10 +373,13 @@ static void on_thread_end(void *tool)
 
 void rp_hip_init(struct rp_hip *hip)
 {
+    const char *wish = secure_getenv("ROCM_PERF_HIP_CALLS");
+
     if (!hip->ending_made) /* the tool may be loaded again and again */
         hip->ending_made = pthread_key_create(&hip->ending, on_thread_end) == 0;
     pthread_mutex_init(&hip->lock, NULL);
     hip->state = RP_HIP_ABSENT;
+    hip->unrecorded = wish && strcmp(wish, "off") == 0;
 }
 
 void rp_hip_attach(struct rp_tool *tool)

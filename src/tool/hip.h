@@ -40,6 +40,7 @@ struct rp_hip {
     pthread_mutex_t lock;
     pthread_key_t ending; /**< of threads whose last query is still to be written */
     bool ending_made;
+    bool unrecorded; /**< calls are followed (streams must come to rest), but not written */
     int (*get_version)(int *ret);
     int (*peek_error)(void);
     struct rp_hip_quiet quiet;
