@@ -75,8 +75,7 @@ static int list_result(const char *path, struct names *ret, struct rp_err *err)
 
     if (!dir)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read folder %s", path);
-    errno = 0;
-    while (!failed && (entry = readdir(dir)))
+    while (errno = 0, !failed && (entry = readdir(dir))) /* malloc may set it, too */
         if (rp_result_has_name(entry->d_name))
             failed = add_name(ret, entry->d_name);
     saved = errno;

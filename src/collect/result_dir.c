@@ -180,11 +180,6 @@ static void move_in(const char *from_dir, const char *name, void *ctx)
     }
 }
 
-int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
-{
-    return rp_result_commit(dir->path, dir->partial, err);
-}
-
 int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
 {
     rp_autofree char *failed = rp_path_join(dir->path, "failed");
@@ -202,6 +197,17 @@ int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
                ? rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value,
                                "cannot keep what the failed run recorded as %s", move.failed)
                : 0;
+}
+
+/* Where the commit has been undone, the new result is in the partial folder, which goes when the
+ * session ends: it took a run of the program. */
+int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
+{
+    int rc = rp_result_commit(dir->path, dir->partial, err);
+
+    if (rc < 0 && rp_path_is_dir(dir->partial) && rp_result_dir_keep_failed(dir, NULL) == 0)
+        return rp_wrap(err, "the new result is in %s/failed", dir->path);
+    return rc;
 }
 
 void rp_result_dir_close(struct rp_result_dir *dir)

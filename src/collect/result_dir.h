@@ -33,7 +33,8 @@ bool rp_result_has_name(const char *name);
  * (not writable; something in it has one of the names above and is not of our making) */
 int rp_result_dir_open(const char *path, struct rp_result_dir *ret, struct rp_err *err);
 
-/** Moves the new result into place and removes the one before; see rp_result_commit. */
+/** Moves the new result into place and removes the one before; see rp_result_commit. One that
+ * cannot be moved there goes to DIR/failed/. */
 int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err);
 
 /** Moves what there is to DIR/failed/, leaving the result before untouched. */
