@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,14 +125,27 @@ static bool has_profile_json(const char *dir)
 
 /* --- the steps ----------------------------------------------------------------------------- */
 
-/* Renames that are on the disk in this order stay so over a crash of the machine. Best effort: not
- * every file system can. */
-static void sync_folder(const char *path)
+/* Files and renames that are on the disk in this order stay so over a crash of the machine. Best
+ * effort: not every file system can. */
+static void sync_path(const char *path)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0)
         fsync(fd);
+}
+
+static int sync_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)at;
+    if (type == FTW_DP || (type == FTW_F && S_ISREG(st->st_mode)))
+        sync_path(path);
+    return 0;
+}
+
+static void sync_tree(const char *path)
+{
+    nftw(path, sync_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Moving: nothing of the result before is left but, perhaps, its profile.json. */
@@ -142,7 +156,7 @@ static int move_in(const char *dir, const struct places *at, struct rp_err *err)
     if (rc < 0)
         return rp_wrap(err, "the new result is complete, but a part of it is still in %s",
                        at->moving);
-    sync_folder(dir);
+    sync_path(dir);
     rp_remove_tree(at->moving);
     rp_remove_tree(at->former);
     return 0;
@@ -161,7 +175,7 @@ static int go_on(const char *dir, const struct places *at, struct rp_err *err)
         rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot rename %s", at->complete);
     if (rc < 0)
         return rc;
-    sync_folder(dir);
+    sync_path(dir);
     return move_in(dir, at, err);
 }
 
@@ -200,10 +214,10 @@ static int commit(const char *dir, const char *partial, struct rp_err *err)
         rc = settle(dir, err);
     if (rc < 0)
         return rc;
-    sync_folder(partial);
+    sync_tree(partial);
     if (rename(partial, at.complete) != 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot rename %s", partial);
-    sync_folder(dir);
+    sync_path(dir);
     rc = go_on(dir, &at, err);
     if (rc < 0 && rp_path_is_dir(at.complete))
         step_back(dir, &at, partial);
@@ -224,10 +238,11 @@ static struct quiet begin(const char *dir)
     struct quiet quiet = {.lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     sigset_t all;
 
+    /* The wait for the other run first: it may be long, and Ctrl-C must end it. */
+    while (quiet.lock >= 0 && flock(quiet.lock, LOCK_EX) != 0 && errno == EINTR)
+        ;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &quiet.mask);
-    if (quiet.lock >= 0)
-        flock(quiet.lock, LOCK_EX);
     return quiet;
 }
 

@@ -35,9 +35,14 @@ static __thread bool inside; /* a callback */
 void rp_handlers_init(struct rp_handlers *handlers)
 {
     if (handlers->made)
-        return; /* callbacks of an earlier life of the tool may still come */
+        return;                   /* callbacks of an earlier life of the tool may still come */
+    pthread_condattr_t monotonic; /* a wall clock that is set must not stretch the patience */
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&handlers->lock, NULL);
-    pthread_cond_init(&handlers->ended, NULL);
+    pthread_cond_init(&handlers->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     handlers->made = true;
 }
 
@@ -168,7 +173,7 @@ static struct timespec in_ms(int64_t ms)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_sec += ms / 1000;
     t.tv_nsec += ms % 1000 * 1000000;
     if (t.tv_nsec >= 1000000000) {
