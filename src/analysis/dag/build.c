@@ -23,11 +23,6 @@ struct stream {
     uint32_t synced_by; /* and the thread */
 };
 
-struct event {
-    uint64_t handle;
-    uint32_t point; /* of the last record, or RP_DAG_NONE */
-};
-
 /* One process on its way through its calls. */
 struct walk {
     struct rp_dag_process *process;
@@ -41,9 +36,9 @@ struct walk {
     uint32_t null_packets; /* of the default stream so far */
     uint32_t *threads;     /* per thread: end of its last call */
     uint32_t *op_finish;   /* per operation, where waits are recorded: its last point */
-    struct event *events;
-    size_t event_count;
+    uint32_t *events;      /* per handle: point of the last record, or RP_DAG_NONE */
     size_t next_call;
+    size_t first_op;           /* of the next call */
     uint32_t call_start;       /* point; of a call that is stuck in a collective */
     uint32_t next_op;          /* of the call's */
     size_t next_loose;         /* of those that no call is known of */
@@ -94,7 +89,7 @@ static uint32_t add_point(struct build *b, int64_t time_ns, unsigned flags, uint
 static void add_edge(struct build *b, uint32_t from, enum rp_dag_class class,
                      enum rp_dag_grade grade)
 {
-    rp_dag_edge(&b->dag->graph, from, 0, class, grade); /* delays.c sets the weight */
+    rp_dag_edge(&b->dag->graph, from, class, grade);
 }
 
 static void add_duration(struct build *b, uint32_t start, enum rp_dag_grade grade)
@@ -180,20 +175,21 @@ static int64_t later(const struct build *b, uint32_t point, int64_t delay_ns, in
 
 /* Without the arguments of the calls: an operation that begins later than its call, stream and
  * queue explain, right behind the end of one in another stream, waited for that one. */
-static void guess_wait(struct build *b, const struct walk *w, uint32_t call,
-                       const struct rp_dag_op *op)
+static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uint32_t index)
 {
+    const struct rp_dag_op *op = &w->process->ops[index];
+    const struct rp_dag_op_row *row = &w->process->op_rows[index];
     const struct rp_dag_usual *usual = &w->usual;
     int64_t reason_ns = later(b, call, usual->launch_ns, INT64_MIN);
     uint32_t other;
 
-    if (op->stream >= 0)
-        reason_ns = later(b, w->streams[op->stream].tail, usual->gap_ns, reason_ns);
-    if (op->queue >= 0)
-        reason_ns = later(b, w->queue_tails[op->queue], usual->gap_ns, reason_ns);
+    if (row->stream >= 0)
+        reason_ns = later(b, w->streams[row->stream].tail, usual->gap_ns, reason_ns);
+    if (row->queue >= 0)
+        reason_ns = later(b, w->queue_tails[row->queue], usual->gap_ns, reason_ns);
     if (reason_ns == INT64_MIN || op->start_ns - reason_ns <= usual->jitter_ns)
         return;
-    other = latest_tail(b, w, op->stream, op->start_ns);
+    other = latest_tail(b, w, row->stream, op->start_ns);
     if (other != RP_DAG_NONE && b->dag->graph.time_ns[other] > reason_ns - usual->gap_ns &&
         op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
         add_edge(b, other, RP_DAG_EVENT, RP_DAG_INFERRED);
@@ -224,15 +220,16 @@ bool rp_dag_is_collective(const char *symbol)
 static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t index)
 {
     const struct rp_dag_op *op = &w->process->ops[index];
+    const struct rp_dag_op_row *row = &w->process->op_rows[index];
     uint32_t start, finish;
     bool collective;
 
-    packet_edges(b, w, call, op->stream, op->queue, op->start_ns);
+    packet_edges(b, w, call, row->stream, row->queue, op->start_ns);
     if (w->op_finish)
         rp_dag_recorded_edges(
             &(struct rp_dag_recorded_op){b->dag, w->process, w->op_finish, index});
     else if (w->guesses)
-        guess_wait(b, w, call, op);
+        guess_wait(b, w, call, index);
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
     start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, op_number(w, index));
@@ -248,24 +245,27 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
                        op_number(w, index));
     if (w->op_finish)
         w->op_finish[index] = finish;
-    packet_done(w, op->stream, op->queue, finish);
-    if (op->queue >= 0)
-        w->queue_kernels[op->queue] = finish;
+    packet_done(w, row->stream, row->queue, finish);
+    if (row->queue >= 0)
+        w->queue_kernels[row->queue] = finish;
     return false;
 }
 
-static int by_handle(const void *a, const void *b)
+/* When its event was last recorded, the point of that. */
+static uint32_t recorded_at(const struct walk *w, uint32_t call)
 {
-    const struct event *x = a, *y = b;
+    uint32_t event = w->process->call_rows[call].event;
 
-    return (x->handle > y->handle) - (x->handle < y->handle);
+    return event == RP_DAG_NONE ? RP_DAG_NONE : w->events[event];
 }
 
-static struct event *find_event(const struct walk *w, const struct rp_dag_call *call)
+/* The stream that a call names, -1: none, or not known. */
+static int32_t stream_of(const struct walk *w, uint32_t call)
 {
-    const struct event key = {.handle = call->event};
+    uint32_t stream = w->process->call_rows[call].stream;
 
-    return call->has_event ? bsearch(&key, w->events, w->event_count, sizeof key, by_handle) : NULL;
+    return stream == RP_DAG_NONE ? -1
+                                 : rp_dag_stream_at(&w->names, w->process->handles[stream], call);
 }
 
 /* Of the point that is made next, without any delays: until they are known, delays.c. */
@@ -274,7 +274,7 @@ static int64_t earliest(const struct build *b)
     const struct rp_dag_graph *g = &b->dag->graph;
     int64_t last_ns = 0;
 
-    for (size_t e = g->first[g->point_count]; e < g->edge_count; e++)
+    for (size_t e = rp_dag_first(g, g->point_count); e < g->edge_count; e++)
         if (g->time_ns[g->from[e]] > last_ns)
             last_ns = g->time_ns[g->from[e]];
     return last_ns;
@@ -283,28 +283,24 @@ static int64_t earliest(const struct build *b)
 /* hipEventRecord and hipStreamWaitEvent. */
 static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uint32_t index)
 {
-    const struct rp_dag_call *call = &w->process->calls[index];
-    const struct rp_dag_mark *mark =
-        call->mark == RP_DAG_NONE ? NULL : &w->process->marks[call->mark];
-    struct event *event = find_event(w, call);
-    int32_t stream = mark ? mark->stream : -1, queue = mark ? mark->queue : -1;
-    uint32_t point;
+    const struct rp_dag_process *p = w->process;
+    bool waits = p->calls[index].kind == RP_DAG_CALL_STREAM_WAIT;
+    uint32_t number = p->call_marks ? p->call_marks[index] : RP_DAG_NONE, point;
+    const struct rp_dag_mark *mark = number == RP_DAG_NONE ? NULL : &p->marks[number];
+    int32_t stream = mark ? mark->stream : stream_of(w, index);
+    int32_t queue = mark ? mark->queue : stream >= 0 ? w->names.queue[stream] : -1;
 
-    if (!mark && call->has_stream)
-        stream = rp_dag_stream_at(&w->names, call->stream, index);
-    if (!mark && stream >= 0)
-        queue = w->names.queue[stream];
     if (stream < 0)
         return;
-    if (call->kind == RP_DAG_CALL_STREAM_WAIT && (!event || event->point == RP_DAG_NONE))
+    if (waits && recorded_at(w, index) == RP_DAG_NONE)
         return; /* never recorded: no wait */
     packet_edges(b, w, call_point, stream, queue, INT64_MAX);
-    if (call->kind == RP_DAG_CALL_STREAM_WAIT)
-        add_edge(b, event->point, RP_DAG_EVENT, mark ? RP_DAG_RECORDED : w->grade);
+    if (waits)
+        add_edge(b, recorded_at(w, index), RP_DAG_EVENT, mark ? RP_DAG_RECORDED : w->grade);
     point = add_point(b, mark ? mark->end_ns : earliest(b), mark ? RP_DAG_PINNED : 0, RP_DAG_NONE);
     packet_done(w, stream, queue, point);
-    if (call->kind == RP_DAG_CALL_EVENT_RECORD && event)
-        event->point = point;
+    if (!waits && p->call_rows[index].event != RP_DAG_NONE)
+        w->events[p->call_rows[index].event] = point;
 }
 
 /* --- the ends of calls ---------------------------------------------------------------------- */
@@ -335,7 +331,7 @@ static unsigned wait_for_all(struct build *b, struct walk *w, uint32_t thread)
 
 /* Does the call end behind everything on the device, some of which ended while it ran? */
 static bool seems_to_wait(const struct build *b, const struct walk *w,
-                          const struct rp_dag_call *call)
+                          const struct rp_dag_call_row *call)
 {
     int64_t last = INT64_MIN;
 
@@ -350,7 +346,8 @@ static bool seems_to_wait(const struct build *b, const struct walk *w,
 }
 
 /* Without arguments: the call waited for what ended last before it could have woken up. */
-static unsigned guess_sync(struct build *b, const struct walk *w, const struct rp_dag_call *call)
+static unsigned guess_sync(struct build *b, const struct walk *w,
+                           const struct rp_dag_call_row *call)
 {
     uint32_t tail = latest_tail(b, w, -1, call->end_ns - w->usual.wake_ns);
 
@@ -362,7 +359,7 @@ static unsigned guess_sync(struct build *b, const struct walk *w, const struct r
 
 /* A loop of queries waited when what it asks for ended before the last of them, but not before the
  * first: the answers are not in the trace. */
-static unsigned poll_for(struct build *b, const struct rp_dag_call *call, uint32_t point)
+static unsigned poll_for(struct build *b, const struct rp_dag_call_row *call, uint32_t point)
 {
     int64_t end_ns;
 
@@ -379,38 +376,36 @@ static unsigned poll_for(struct build *b, const struct rp_dag_call *call, uint32
 static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 {
     const struct rp_dag_call *call = &w->process->calls[index];
-    const struct event *event;
+    const struct rp_dag_call_row *row = &w->process->call_rows[index];
     int32_t stream;
     unsigned flags = 0;
 
     switch ((enum rp_dag_call_kind)call->kind) {
     case RP_DAG_CALL_EVENT_SYNC:
-        if (!call->has_event)
-            return guess_sync(b, w, call);
-        event = find_event(w, call);
-        return event ? wait_for(b, w, event->point) : 0;
+        return row->event == RP_DAG_NONE ? guess_sync(b, w, row)
+                                         : wait_for(b, w, recorded_at(w, index));
     case RP_DAG_CALL_STREAM_SYNC:
-        if (!call->has_stream)
-            return guess_sync(b, w, call);
-        stream = rp_dag_stream_at(&w->names, call->stream, index);
+        if (row->stream == RP_DAG_NONE)
+            return guess_sync(b, w, row);
+        stream = stream_of(w, index);
         return stream >= 0 ? wait_for(b, w, w->streams[stream].tail) : 0;
     case RP_DAG_CALL_EVENT_POLL:
-        event = find_event(w, call);
-        return event ? poll_for(b, call, event->point) : 0;
+        return poll_for(b, row, recorded_at(w, index));
     case RP_DAG_CALL_STREAM_POLL:
-        stream = call->has_stream ? rp_dag_stream_at(&w->names, call->stream, index) : -1;
-        return stream >= 0 ? poll_for(b, call, w->streams[stream].tail) : 0;
+        stream = stream_of(w, index);
+        return stream >= 0 ? poll_for(b, row, w->streams[stream].tail) : 0;
     case RP_DAG_CALL_DEVICE_SYNC:
         return wait_for_all(b, w, call->thread);
     case RP_DAG_CALL_MAYBE_SYNC:
-        return seems_to_wait(b, w, call) ? wait_for_all(b, w, call->thread) : 0;
+        return seems_to_wait(b, w, row) ? wait_for_all(b, w, call->thread) : 0;
     case RP_DAG_CALL_OWN_SYNC:
     case RP_DAG_CALL_OTHER: /* copies of pageable memory: decided by their ends */
         for (uint32_t i = 0; i < call->op_count; i++) {
-            const struct rp_dag_op *op = &w->process->ops[call->first_op + i];
-            if (op->end_ns <= call->end_ns && op->stream >= 0 &&
+            const struct rp_dag_op *op = &w->process->ops[w->first_op + i];
+            stream = w->process->op_rows[w->first_op + i].stream;
+            if (op->end_ns <= row->end_ns && stream >= 0 &&
                 (op->is_copy || call->kind == RP_DAG_CALL_OWN_SYNC))
-                flags |= wait_for(b, w, w->streams[op->stream].tail);
+                flags |= wait_for(b, w, w->streams[stream].tail);
         }
         return flags;
     case RP_DAG_CALL_EVENT_RECORD:
@@ -430,17 +425,18 @@ static uint32_t begin_call(struct build *b, struct walk *w, uint32_t index)
     uint32_t before = w->threads[call->thread];
 
     add_edge(b, before == RP_DAG_NONE ? b->root : before, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
-    return add_point(b, call->start_ns, RP_DAG_PINNED, w->process->call_base + index);
+    return add_point(b, w->process->call_rows[index].start_ns, RP_DAG_PINNED,
+                     w->process->call_base + index);
 }
 
 static void end_call(struct build *b, struct walk *w, uint32_t index)
 {
-    const struct rp_dag_call *call = &w->process->calls[index];
     unsigned flags = RP_DAG_PINNED;
 
     add_duration(b, w->call_start, RP_DAG_RECORDED);
     flags |= sync_edges(b, w, index);
-    w->threads[call->thread] = add_point(b, call->end_ns, flags, w->process->call_base + index);
+    w->threads[w->process->calls[index].thread] =
+        add_point(b, w->process->call_rows[index].end_ns, flags, w->process->call_base + index);
 }
 
 /* --- walking -------------------------------------------------------------------------------- */
@@ -452,7 +448,7 @@ static void advance(struct build *b, struct walk *w)
 
     while (w->next_call < p->call_count && !b->failed && !b->dag->graph.failed) {
         uint32_t index = (uint32_t)w->next_call;
-        struct rp_dag_call *call = &p->calls[index];
+        const struct rp_dag_call *call = &p->calls[index];
         if (w->call_start == RP_DAG_NONE) {
             w->call_start = begin_call(b, w, index);
             w->next_op = 0;
@@ -460,15 +456,16 @@ static void advance(struct build *b, struct walk *w)
                 add_marker(b, w, w->call_start, index);
         }
         while (w->next_op < call->op_count)
-            if (add_op(b, w, w->call_start, call->first_op + w->next_op++))
+            if (add_op(b, w, w->call_start, (uint32_t)w->first_op + w->next_op++))
                 return;
         end_call(b, w, index);
         w->call_start = RP_DAG_NONE;
+        w->first_op += call->op_count;
         w->next_call++;
     }
     while (w->next_loose < p->op_count && !b->failed) {
         uint32_t i = (uint32_t)w->next_loose++;
-        if (p->ops[i].call == RP_DAG_NONE && add_op(b, w, RP_DAG_NONE, i))
+        if (p->op_rows[i].call == RP_DAG_NONE && add_op(b, w, RP_DAG_NONE, i))
             return;
     }
     w->done = true;
@@ -484,17 +481,18 @@ static const struct rp_dag_op *parked_op(const struct walk *w)
 static void leave_collective(struct build *b, struct walk *w, uint32_t common)
 {
     struct rp_dag_op *op = &w->process->ops[w->parked];
+    const struct rp_dag_op_row *row = &w->process->op_rows[w->parked];
     uint32_t finish;
 
     if (op->end_lost) /* as that of the others */
         op->end_ns = later(b, common, 0, op->start_ns);
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, w->parked));
-    packet_done(w, op->stream, op->queue, finish);
+    packet_done(w, row->stream, row->queue, finish);
     if (w->op_finish)
         w->op_finish[w->parked] = finish;
-    if (op->queue >= 0)
-        w->queue_kernels[op->queue] = finish;
+    if (row->queue >= 0)
+        w->queue_kernels[row->queue] = finish;
     w->parked = RP_DAG_NONE;
 }
 
@@ -525,25 +523,6 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
     }
 }
 
-static int find_events(struct walk *w, struct rp_err *err)
-{
-    const struct rp_dag_process *p = w->process;
-    size_t kept = 0;
-
-    w->events = malloc((p->call_count + 1) * sizeof *w->events);
-    if (!w->events)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < p->call_count; i++)
-        if (p->calls[i].has_event && p->calls[i].kind == RP_DAG_CALL_EVENT_RECORD)
-            w->events[w->event_count++] = (struct event){p->calls[i].event, RP_DAG_NONE};
-    qsort(w->events, w->event_count, sizeof *w->events, by_handle);
-    for (size_t i = 0; i < w->event_count; i++)
-        if (!kept || w->events[kept - 1].handle != w->events[i].handle)
-            w->events[kept++] = w->events[i];
-    w->event_count = kept;
-    return 0;
-}
-
 static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *err)
 {
     int rc;
@@ -557,8 +536,6 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
                                 : p->has_args && !p->clocks_apart ? RP_DAG_DERIVED
                                                                   : RP_DAG_PARTIAL};
     rc = rp_dag_streams_find(p, &w->names, err);
-    if (rc == 0)
-        rc = find_events(w, err);
     if (rc == 0 && w->guesses)
         rc = rp_dag_usual_find(p, &w->names, &w->usual, err);
     if (rc < 0)
@@ -568,11 +545,15 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
     w->queue_tails = malloc((size_t)w->names.queue_count * sizeof *w->queue_tails);
     w->queue_kernels = malloc((size_t)w->names.queue_count * sizeof *w->queue_kernels);
     w->threads = malloc((p->thread_count + 1) * sizeof *w->threads);
-    if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads)
+    w->events = malloc((p->handle_count + 1) * sizeof *w->events);
+    if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads ||
+        !w->events)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     w->op_finish = p->first_wait ? malloc((p->op_count + 1) * sizeof *w->op_finish) : NULL;
     if (p->first_wait && !w->op_finish)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t k = 0; k < p->handle_count; k++)
+        w->events[k] = RP_DAG_NONE;
     for (size_t k = 0; w->op_finish && k < p->op_count; k++)
         w->op_finish[k] = RP_DAG_NONE;
     for (int32_t k = 0; k < w->names.stream_count; k++)
@@ -631,7 +612,7 @@ static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, str
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct rp_dag_process *p = &trace->processes[i];
         for (size_t k = 0; k < p->call_count; k++)
-            widen(&calls_ops, p->calls[k].start_ns, p->calls[k].end_ns);
+            widen(&calls_ops, p->call_rows[k].start_ns, p->call_rows[k].end_ns);
         for (size_t k = 0; k < p->op_count; k++)
             widen(&calls_ops, p->ops[k].start_ns, p->ops[k].end_ns);
     }
@@ -691,6 +672,7 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
     for (size_t i = 0; i < trace->process_count; i++)
         end_walk(&walks[i]);
     free(walks);
+    rp_dag_trace_free_rows(trace);
     if (rc == 0)
         rc = rp_dag_settle(&dag, trace, err);
     if (rc == 0)

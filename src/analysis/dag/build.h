@@ -57,7 +57,7 @@ struct rp_dag {
 static inline bool rp_dag_is_end(const struct rp_dag *dag, uint32_t point)
 {
     return dag->owner[point] != RP_DAG_NONE &&
-           dag->graph.class[dag->graph.first[point]] == RP_DAG_DURATION;
+           rp_dag_class_of(&dag->graph, rp_dag_first(&dag->graph, point)) == RP_DAG_DURATION;
 }
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);

@@ -26,7 +26,7 @@ static enum rp_dag_call_kind kind_of(const char *name)
 
 /* Calls of the program to HIP: not the compiler's registration calls, HSA below, or ranges. A name
  * lives as long as the store, so that its address says which it is. */
-static bool is_hip_call(struct rp_dag_loader *l, const char *name, uint8_t *ret_kind)
+static bool is_hip_call(struct rp_dag_loader *l, const char *name, struct rp_dag_call *ret)
 {
     size_t at = ((uintptr_t)name >> 3 ^ (uintptr_t)name >> 12) % RP_DAG_CALLS_CACHED;
 
@@ -34,8 +34,11 @@ static bool is_hip_call(struct rp_dag_loader *l, const char *name, uint8_t *ret_
         l->calls[at].name = name;
         l->calls[at].is_hip = strncmp(name, "hip", 3) == 0;
         l->calls[at].kind = (uint8_t)kind_of(name);
+        if (l->calls[at].is_hip)
+            l->calls[at].number = rp_dag_symbols_add(l->call_names, name);
     }
-    *ret_kind = l->calls[at].kind;
+    ret->kind = l->calls[at].kind & ((1u << RP_DAG_KIND_BITS) - 1);
+    ret->name = l->calls[at].number;
     return l->calls[at].is_hip;
 }
 
@@ -109,33 +112,28 @@ static bool add_inner(struct rp_dag_loading *p, int64_t order, int64_t outer)
 static bool add_call(struct rp_dag_loader *l, struct rp_dag_loading *p,
                      const struct rp_row_region *r)
 {
-    uint8_t kind;
-    uint32_t thread;
+    struct rp_dag_call call = {0};
 
-    if (!is_hip_call(l, r->name, &kind)) {
-        if (rp_dag_is_range(r->name) &&
-            (!thread_number(&p->threads, r->tid, &thread) || !rp_dag_add_range(p, r, thread)))
+    if (!is_hip_call(l, r->name, &call)) {
+        if (rp_dag_is_range(r->name) && (!thread_number(&p->threads, r->tid, &call.thread) ||
+                                         !rp_dag_add_range(p, r, call.thread)))
             return false;
         return add_inner(p, r->correlation_id, r->parent_id);
     }
-    if (!thread_number(&p->threads, r->tid, &thread))
+    if (call.name == UINT32_MAX || !thread_number(&p->threads, r->tid, &call.thread))
         return false;
     if (r->start_ns <= 0) {
         l->repairs->never_ended++;
         return true;
     }
-    if (!rp_dag_room(&p->process.calls, p->process.call_count, &p->call_room,
-                     sizeof *p->process.calls))
+    if (!rp_dag_room(&p->calls, p->process.call_count, &p->call_room, sizeof *p->calls))
         return false;
-    p->process.calls[p->process.call_count++] = (struct rp_dag_call){
+    p->calls[p->process.call_count++] = (struct rp_dag_new_call){
         .start_ns = r->start_ns,
         .end_ns = r->end_ns > r->start_ns ? r->end_ns : r->start_ns,
         .order = r->correlation_id,
-        .name = r->name,
-        .event = (uint64_t)r->event_id, /* the row, until its arguments are read */
-        .thread = thread,
-        .mark = RP_DAG_NONE,
-        .kind = kind,
+        .event_id = r->event_id,
+        .call = call,
     };
     return true;
 }
@@ -153,10 +151,10 @@ static int take_region(void *ctx, const void *row, struct rp_err *err)
 
 static int by_thread_and_time(const void *a, const void *b)
 {
-    const struct rp_dag_call *x = a, *y = b;
+    const struct rp_dag_new_call *x = a, *y = b;
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
+    if (x->call.thread != y->call.thread)
+        return x->call.thread < y->call.thread ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* the outer one first */
@@ -164,7 +162,7 @@ static int by_thread_and_time(const void *a, const void *b)
 
 static int by_order(const void *a, const void *b)
 {
-    const struct rp_dag_call *x = a, *y = b;
+    const struct rp_dag_new_call *x = a, *y = b;
 
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
@@ -179,16 +177,16 @@ static int by_inner(const void *a, const void *b)
 }
 
 /* Does every thread make its calls in the order of the rows, outer ones before those in them? */
-static bool is_in_order(const struct rp_dag_process *p, uint32_t *last)
+static bool is_in_order(const struct rp_dag_loading *l, uint32_t *last)
 {
-    for (uint32_t t = 0; t < p->thread_count; t++)
+    for (uint32_t t = 0; t < l->process.thread_count; t++)
         last[t] = RP_DAG_NONE;
-    for (size_t i = 0; i < p->call_count; i++) {
-        const struct rp_dag_call *call = &p->calls[i];
-        if (last[call->thread] != RP_DAG_NONE &&
-            by_thread_and_time(&p->calls[last[call->thread]], call) > 0)
+    for (size_t i = 0; i < l->process.call_count; i++) {
+        const struct rp_dag_new_call *call = &l->calls[i];
+        if (last[call->call.thread] != RP_DAG_NONE &&
+            by_thread_and_time(&l->calls[last[call->call.thread]], call) > 0)
             return false;
-        last[call->thread] = (uint32_t)i;
+        last[call->call.thread] = (uint32_t)i;
     }
     return true;
 }
@@ -196,17 +194,16 @@ static bool is_in_order(const struct rp_dag_process *p, uint32_t *last)
 /* A call made by another call is part of it; what it started belongs to the outer one. */
 static bool drop_nested(struct rp_dag_loading *l, uint32_t *last)
 {
-    struct rp_dag_process *p = &l->process;
-    size_t kept = 0;
+    size_t kept = 0, count = l->process.call_count;
 
-    if (!is_in_order(p, last))
-        rp_dag_sort(p->calls, p->call_count, sizeof *p->calls, by_thread_and_time);
-    for (uint32_t t = 0; t < p->thread_count; t++)
+    if (!is_in_order(l, last))
+        rp_dag_sort(l->calls, count, sizeof *l->calls, by_thread_and_time);
+    for (uint32_t t = 0; t < l->process.thread_count; t++)
         last[t] = RP_DAG_NONE;
-    for (size_t i = 0; i < p->call_count; i++) {
-        const struct rp_dag_call *call = &p->calls[i];
-        const struct rp_dag_call *outer =
-            last[call->thread] == RP_DAG_NONE ? NULL : &p->calls[last[call->thread]];
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_dag_new_call *call = &l->calls[i];
+        const struct rp_dag_new_call *outer =
+            last[call->call.thread] == RP_DAG_NONE ? NULL : &l->calls[last[call->call.thread]];
         /* Where calls take no time, the order tells the next one from an inner one. */
         if (outer && outer->order <= call->order && call->start_ns < outer->end_ns &&
             call->end_ns <= outer->end_ns) {
@@ -214,14 +211,14 @@ static bool drop_nested(struct rp_dag_loading *l, uint32_t *last)
                 return false;
             continue;
         }
-        last[call->thread] = (uint32_t)kept;
-        p->calls[kept++] = *call;
+        last[call->call.thread] = (uint32_t)kept;
+        l->calls[kept++] = *call;
     }
-    p->call_count = kept;
+    l->process.call_count = kept;
     return true;
 }
 
-/* --- the rows of arguments ----------------------------------------------------------------- */
+/* --- the process's calls ------------------------------------------------------------------- */
 
 static int by_event(const void *a, const void *b, void *ctx)
 {
@@ -230,28 +227,51 @@ static int by_event(const void *a, const void *b, void *ctx)
     return (x > y) - (x < y);
 }
 
-static bool index_events(struct rp_dag_loading *l)
+/* Which calls the rows of arguments belong to. */
+static bool sort_events(struct rp_dag_loading *l, bool in_order)
 {
-    struct rp_dag_process *p = &l->process;
-    bool in_order = true;
+    size_t count = l->process.call_count;
 
-    l->events = malloc((p->call_count + 1) * sizeof *l->events);
-    if (!l->events)
-        return false;
-    for (size_t i = 0; i < p->call_count; i++) {
-        l->events[i] = (int64_t)p->calls[i].event;
-        p->calls[i].event = 0;
-        in_order &= i == 0 || l->events[i - 1] <= l->events[i];
-    }
     if (in_order)
         return true;
-    l->by_event = malloc(p->call_count * sizeof *l->by_event);
+    l->by_event = malloc(count * sizeof *l->by_event);
     if (!l->by_event)
         return false;
-    for (size_t i = 0; i < p->call_count; i++)
+    for (size_t i = 0; i < count; i++)
         l->by_event[i] = (uint32_t)i;
-    qsort_r(l->by_event, p->call_count, sizeof *l->by_event, by_event, l->events);
+    qsort_r(l->by_event, count, sizeof *l->by_event, by_event, l->events);
     return true;
+}
+
+/* What was read goes to where it is needed, for as long as it is. */
+static bool spread(struct rp_dag_loading *l)
+{
+    struct rp_dag_process *p = &l->process;
+    size_t room = p->call_count + 1;
+    bool in_order = true;
+
+    p->calls = malloc(room * sizeof *p->calls);
+    p->call_rows = malloc(room * sizeof *p->call_rows);
+    l->orders = malloc(room * sizeof *l->orders);
+    l->events = malloc(room * sizeof *l->events);
+    if (!p->calls || !p->call_rows || !l->orders || !l->events)
+        return false;
+    for (size_t i = 0; i < p->call_count; i++) {
+        const struct rp_dag_new_call *call = &l->calls[i];
+        p->calls[i] = call->call;
+        p->call_rows[i] = (struct rp_dag_call_row){
+            .start_ns = call->start_ns,
+            .end_ns = call->end_ns,
+            .stream = RP_DAG_NONE,
+            .event = RP_DAG_NONE,
+        };
+        l->orders[i] = call->order;
+        l->events[i] = call->event_id;
+        in_order &= i == 0 || l->events[i - 1] <= l->events[i];
+    }
+    free(l->calls);
+    l->calls = NULL;
+    return sort_events(l, in_order);
 }
 
 static bool settle(struct rp_dag_loading *l)
@@ -266,8 +286,8 @@ static bool settle(struct rp_dag_loading *l)
     if (!done)
         return false;
     rp_dag_sort(l->inners, l->inner_count, sizeof *l->inners, by_inner);
-    rp_dag_sort(p->calls, p->call_count, sizeof *p->calls, by_order);
-    return index_events(l);
+    rp_dag_sort(l->calls, p->call_count, sizeof *l->calls, by_order);
+    return spread(l);
 }
 
 int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
@@ -282,17 +302,63 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-static void take_value(struct rp_dag_call *call, const struct rp_row_arg *arg)
+static uint32_t *handle_slot(const struct rp_dag_loading *l, uint64_t handle)
 {
+    size_t at = (size_t)(handle * 0x9e3779b97f4a7c15u >> 20) & (l->handle_slot_count - 1);
+
+    while (l->handle_slots[at] && l->process.handles[l->handle_slots[at] - 1] != handle)
+        at = (at + 1) & (l->handle_slot_count - 1);
+    return &l->handle_slots[at];
+}
+
+static bool grow_handles(struct rp_dag_loading *l)
+{
+    size_t count = l->handle_slot_count ? l->handle_slot_count * 2 : 64;
+    uint32_t *slots = calloc(count, sizeof *slots);
+
+    if (!slots)
+        return false;
+    free(l->handle_slots);
+    l->handle_slots = slots;
+    l->handle_slot_count = count;
+    for (size_t i = 0; i < l->process.handle_count; i++)
+        *handle_slot(l, l->process.handles[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+/* Handles are numbered in the order in which they come. RP_DAG_NONE: out of memory. */
+static uint32_t handle_number(struct rp_dag_loading *l, uint64_t handle)
+{
+    struct rp_dag_process *p = &l->process;
+    uint32_t *slot;
+
+    if (p->handle_count && p->handles[l->last_handle] == handle)
+        return l->last_handle;
+    if (p->handle_count * 2 >= l->handle_slot_count && !grow_handles(l))
+        return RP_DAG_NONE;
+    slot = handle_slot(l, handle);
+    if (!*slot) {
+        if (!rp_dag_room(&p->handles, p->handle_count, &l->handle_room, sizeof *p->handles))
+            return RP_DAG_NONE;
+        p->handles[p->handle_count++] = handle;
+        *slot = (uint32_t)p->handle_count;
+    }
+    return l->last_handle = *slot - 1;
+}
+
+/* False: out of memory. */
+static bool take_value(struct rp_dag_loading *l, uint32_t call, const struct rp_row_arg *arg)
+{
+    struct rp_dag_call_row *row = &l->process.call_rows[call];
+
     /* "(nil)" is 0, too. */
-    if (strcmp(arg->name, "stream") == 0 || strcmp(arg->name, "hStream") == 0) {
-        call->stream = strtoull(arg->value, NULL, 0);
-        call->has_stream = true;
-    } else if (strcmp(arg->name, "event") == 0) {
-        call->event = strtoull(arg->value, NULL, 0);
-        call->has_event = true;
-    } else if (strcmp(arg->name, "flags") == 0)
-        call->flags = strtoll(arg->value, NULL, 0);
+    if (strcmp(arg->name, "stream") == 0 || strcmp(arg->name, "hStream") == 0)
+        return (row->stream = handle_number(l, strtoull(arg->value, NULL, 0))) != RP_DAG_NONE;
+    if (strcmp(arg->name, "event") == 0)
+        return (row->event = handle_number(l, strtoull(arg->value, NULL, 0))) != RP_DAG_NONE;
+    if (strcmp(arg->name, "flags") == 0)
+        l->process.calls[call].first_flag = strtoll(arg->value, NULL, 0) & 1;
+    return true;
 }
 
 static int64_t event_at(const struct rp_dag_loading *p, size_t i)
@@ -300,8 +366,8 @@ static int64_t event_at(const struct rp_dag_loading *p, size_t i)
     return p->events[p->by_event ? p->by_event[i] : i];
 }
 
-/* The call whose event this is, or NULL. Arguments mostly come in the order of the calls. */
-static struct rp_dag_call *call_of_event(struct rp_dag_loading *p, int64_t event_id)
+/* The call whose event this is, or RP_DAG_NONE. Arguments mostly come in the order of the calls. */
+static uint32_t call_of_event(struct rp_dag_loading *p, int64_t event_id)
 {
     size_t count = p->process.call_count, low = p->last_call, high;
 
@@ -316,10 +382,10 @@ static struct rp_dag_call *call_of_event(struct rp_dag_loading *p, int64_t event
                 high = middle;
         }
         if (low == count || event_at(p, low) != event_id)
-            return NULL;
+            return RP_DAG_NONE;
     }
     p->last_call = (uint32_t)low;
-    return &p->process.calls[p->by_event ? p->by_event[low] : low];
+    return p->by_event ? p->by_event[low] : (uint32_t)low;
 }
 
 static int take_arg(void *ctx, const void *row, struct rp_err *err)
@@ -327,16 +393,15 @@ static int take_arg(void *ctx, const void *row, struct rp_err *err)
     struct rp_dag_loader *l = ctx;
     const struct rp_row_arg *arg = row;
     struct rp_dag_loading *p = rp_dag_loading_of(l, arg->guid_index);
-    struct rp_dag_call *call;
+    uint32_t call;
 
     if (!p)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     call = call_of_event(p, arg->event_id);
-    if (call) {
-        p->process.has_args = true;
-        take_value(call, arg);
-    }
-    return 0;
+    if (call == RP_DAG_NONE)
+        return 0;
+    p->process.has_args = true;
+    return take_value(p, call, arg) ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err)
@@ -356,21 +421,21 @@ int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err)
 
 static uint32_t call_with(struct rp_dag_loading *l, int64_t correlation_id)
 {
-    const struct rp_dag_process *p = &l->process;
-    size_t low = l->last_found, high = p->call_count;
+    const int64_t *orders = l->orders;
+    size_t count = l->process.call_count, low = l->last_found, high = count;
 
     /* Operations mostly come in the order of their calls. */
-    for (int i = 0; i < 4 && low < p->call_count && p->calls[low].order < correlation_id; i++)
+    for (int i = 0; i < 4 && low < count && orders[low] < correlation_id; i++)
         low++;
-    if (low >= p->call_count || p->calls[low].order != correlation_id) {
+    if (low >= count || orders[low] != correlation_id) {
         for (low = 0; low < high;) {
             size_t middle = low + (high - low) / 2;
-            if (p->calls[middle].order < correlation_id)
+            if (orders[middle] < correlation_id)
                 low = middle + 1;
             else
                 high = middle;
         }
-        if (low == p->call_count || p->calls[low].order != correlation_id)
+        if (low == count || orders[low] != correlation_id)
             return RP_DAG_NONE;
     }
     l->last_found = low;

@@ -260,8 +260,8 @@ static int align(const struct meetings *all, size_t machine, struct rp_dag_machi
 static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64_t origin_ns)
 {
     for (size_t i = 0; i < p->call_count; i++) {
-        p->calls[i].start_ns = to_first_clock(m, origin_ns, p->calls[i].start_ns);
-        p->calls[i].end_ns = to_first_clock(m, origin_ns, p->calls[i].end_ns);
+        p->call_rows[i].start_ns = to_first_clock(m, origin_ns, p->call_rows[i].start_ns);
+        p->call_rows[i].end_ns = to_first_clock(m, origin_ns, p->call_rows[i].end_ns);
     }
     for (size_t i = 0; i < p->op_count; i++) {
         p->ops[i].start_ns = to_first_clock(m, origin_ns, p->ops[i].start_ns);
@@ -283,7 +283,7 @@ static int check_times(const struct rp_dag_trace *trace, struct rp_err *err)
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct rp_dag_process *p = &trace->processes[i];
         for (size_t k = 0; k < p->call_count; k++)
-            last_ns = p->calls[k].end_ns > last_ns ? p->calls[k].end_ns : last_ns;
+            last_ns = p->call_rows[k].end_ns > last_ns ? p->call_rows[k].end_ns : last_ns;
         for (size_t k = 0; k < p->op_count; k++)
             last_ns = p->ops[k].end_ns > last_ns ? p->ops[k].end_ns : last_ns;
         for (size_t k = 0; k < p->range_count; k++)

@@ -9,7 +9,7 @@ static int64_t last_start(const struct rp_dag_graph *g, uint32_t common)
 {
     int64_t last_ns = INT64_MIN;
 
-    for (uint32_t e = g->first[common]; e < g->first[common + 1]; e++)
+    for (uint32_t e = rp_dag_first(g, common); e < rp_dag_first(g, common + 1); e++)
         if (g->time_ns[g->from[e]] > last_ns)
             last_ns = g->time_ns[g->from[e]];
     return last_ns;
@@ -22,7 +22,7 @@ static void count_waits(const struct rp_dag *dag, const struct rp_dag_trace *tra
     const struct rp_dag_graph *g = &dag->graph;
     int64_t last_ns = last_start(g, common);
 
-    for (uint32_t e = g->first[common]; e < g->first[common + 1]; e++) {
+    for (uint32_t e = rp_dag_first(g, common); e < rp_dag_first(g, common + 1); e++) {
         uint32_t item = dag->owner[g->from[e]];
         const struct rp_dag_op *op = rp_dag_op_of(trace, item);
         int64_t until_ns = last_ns < op->end_ns ? last_ns : op->end_ns;

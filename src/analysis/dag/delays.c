@@ -59,13 +59,13 @@ static void learn_packets(struct rp_dag *dag)
     for (uint32_t p = 0; p < g->point_count; p++) {
         if (!(dag->flags[p] & RP_DAG_OP_START))
             continue;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
             int64_t apart = g->time_ns[p] - g->time_ns[g->from[e]];
             if (!is_trusted(dag, g->from[e]))
                 continue;
-            if (g->class[e] == RP_DAG_LAUNCH)
+            if (rp_dag_class_of(g, e) == RP_DAG_LAUNCH)
                 lower(&launch, apart);
-            else if (is_packet_class((enum rp_dag_class)g->class[e]))
+            else if (is_packet_class(rp_dag_class_of(g, e)))
                 lower(&dispatch, apart);
         }
     }
@@ -79,7 +79,8 @@ static void distrust_markers(struct rp_dag *dag)
     const struct rp_dag_graph *g = &dag->graph;
 
     for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = g->first[p]; e < g->first[p + 1] && !(dag->flags[p] & RP_DAG_PINNED); e++)
+        for (uint32_t e = rp_dag_first(g, p);
+             e < rp_dag_first(g, p + 1) && !(dag->flags[p] & RP_DAG_PINNED); e++)
             dag->flags[p] |= dag->flags[g->from[e]] & RP_DAG_DISTRUSTED;
 }
 
@@ -90,10 +91,10 @@ static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
 {
     const struct rp_dag_graph *g = &dag->graph;
 
-    if (g->class[e] == RP_DAG_HOST_GAP ||
-        (g->class[e] == RP_DAG_DURATION && !(dag->flags[to] & RP_DAG_BLOCKED)))
+    if (rp_dag_class_of(g, e) == RP_DAG_HOST_GAP ||
+        (rp_dag_class_of(g, e) == RP_DAG_DURATION && !(dag->flags[to] & RP_DAG_BLOCKED)))
         return g->time_ns[to] - g->time_ns[g->from[e]];
-    return rp_dag_delay(dag, (enum rp_dag_class)g->class[e], to);
+    return rp_dag_delay(dag, rp_dag_class_of(g, e), to);
 }
 
 /* The points that unpinned ones come before, and these themselves: all that an event's delay
@@ -108,7 +109,7 @@ static bool is_near(const struct rp_dag *dag, uint32_t p)
     const struct rp_dag_graph *g = &dag->graph;
     bool near = !(dag->flags[p] & RP_DAG_PINNED);
 
-    for (uint32_t e = g->first[p]; e < g->first[p + 1] && !near; e++)
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1) && !near; e++)
         near = !(dag->flags[g->from[e]] & RP_DAG_PINNED);
     return near;
 }
@@ -141,7 +142,7 @@ static bool place_markers(struct rp_dag *dag, const struct near *near, bool only
         uint32_t p = near->points[i];
         bool pinned = dag->flags[p] & RP_DAG_PINNED;
         int64_t latest = INT64_MIN;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
             uint32_t u = g->from[e];
             int64_t t;
             if (pinned && (dag->flags[u] & RP_DAG_PINNED))
@@ -172,8 +173,8 @@ static int learn_events(struct rp_dag *dag, struct rp_err *err)
     if (rc < 0)
         return rc;
     for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            if (g->class[e] != RP_DAG_EVENT)
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+            if (rp_dag_class_of(g, e) != RP_DAG_EVENT)
                 continue;
             any = true;
             if (is_trusted(dag, p) && is_trusted(dag, g->from[e]))
@@ -205,10 +206,10 @@ static void settle_collectives(struct rp_dag *dag)
         int64_t least = INT64_MAX;
         if (!(dag->flags[p] & RP_DAG_COMMON))
             continue;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
-            least = g->weight_ns[e] < least ? g->weight_ns[e] : least;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
-            g->weight_ns[e] = least > 0 ? least : 0;
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+            least = rp_dag_weight(g, e) < least ? rp_dag_weight(g, e) : least;
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+            rp_dag_set_weight(g, e, least > 0 ? least : 0);
     }
 }
 
@@ -221,8 +222,8 @@ static bool last_waited(const struct rp_dag *dag, uint32_t p, int64_t *ret_ns)
     bool trusted = true;
 
     *ret_ns = INT64_MIN;
-    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-        if (g->class[e] != RP_DAG_SYNC)
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+        if (rp_dag_class_of(g, e) != RP_DAG_SYNC)
             continue;
         trusted &= !(dag->flags[g->from[e]] & RP_DAG_DISTRUSTED);
         if (g->time_ns[g->from[e]] > *ret_ns)
@@ -240,17 +241,6 @@ static void learn_wake(struct rp_dag *dag)
             last_waited(dag, p, &waited_ns))
             lower(&wake, dag->graph.time_ns[p] - waited_ns);
     dag->delays.wake_ns = wake == INT64_MAX ? 0 : wake;
-}
-
-/* What a blocking call costs when it need not wait, by its name. */
-struct cost {
-    const char *name;
-    int64_t least_ns;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct cost *)a)->name, ((const struct cost *)b)->name);
 }
 
 /* The call that ends at a point, or NULL. */
@@ -278,12 +268,12 @@ static const struct rp_dag_call *blocking_call(const struct rp_dag *dag,
 
 static int64_t start_of(const struct rp_dag *dag, uint32_t end)
 {
-    return dag->graph.time_ns[dag->graph.from[dag->graph.first[end]]];
+    return dag->graph.time_ns[dag->graph.from[rp_dag_first(&dag->graph, end)]];
 }
 
-static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_call *call, uint32_t p)
+/* What a call cost that ends at a point and need not wait; INT64_MAX if it had to. */
+static int64_t cost_of(const struct rp_dag *dag, uint32_t p)
 {
-    struct cost cost = {call->name, INT64_MAX};
     int64_t waited_ns = INT64_MIN / 2, end_ns = dag->graph.time_ns[p], start_ns = start_of(dag, p);
     bool blocked = dag->flags[p] & RP_DAG_BLOCKED;
 
@@ -291,75 +281,52 @@ static struct cost cost_of(const struct rp_dag *dag, const struct rp_dag_call *c
      * done before the call began is sure not to have held it up. */
     if (!blocked || (last_waited(dag, p, &waited_ns) && waited_ns <= start_ns &&
                      end_ns > waited_ns + dag->delays.wake_ns))
-        cost.least_ns = end_ns - start_ns;
-    return cost;
+        return end_ns - start_ns;
+    return INT64_MAX;
 }
 
-/* Names of blocking calls, each once, with the shortest that did not wait. */
-static int learn_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, struct cost **ret,
-                       size_t *ret_count, struct rp_err *err)
+/* Of the blocking calls of each name, the shortest that did not wait. INT64_MAX: all did. Returns
+ * for those what the cheapest other one takes, 0 if there is none either. */
+static int64_t learn_costs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                           int64_t *least_ns)
 {
-    size_t count = 0, kept = 0;
-    struct cost *costs;
+    int64_t cheapest_ns = INT64_MAX;
 
-    for (uint32_t p = 0; p < dag->graph.point_count; p++)
-        count += blocking_call(dag, trace, p) != NULL;
-    costs = malloc((count + 1) * sizeof *costs);
-    if (!costs)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    count = 0;
+    for (size_t k = 0; k < trace->call_name_count; k++)
+        least_ns[k] = INT64_MAX;
     for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         const struct rp_dag_call *call = blocking_call(dag, trace, p);
-        if (call)
-            costs[count++] = cost_of(dag, call, p);
+        int64_t cost_ns = call ? cost_of(dag, p) : INT64_MAX;
+        if (cost_ns == INT64_MAX)
+            continue;
+        least_ns[call->name] = cost_ns < least_ns[call->name] ? cost_ns : least_ns[call->name];
+        cheapest_ns = cost_ns < cheapest_ns ? cost_ns : cheapest_ns;
     }
-    qsort(costs, count, sizeof *costs, by_name);
-    for (size_t i = 0; i < count; i++) {
-        if (!kept || strcmp(costs[kept - 1].name, costs[i].name) != 0)
-            costs[kept++] = costs[i];
-        else if (costs[i].least_ns < costs[kept - 1].least_ns)
-            costs[kept - 1].least_ns = costs[i].least_ns;
-    }
-    *ret = costs;
-    *ret_count = kept;
-    return 0;
-}
-
-/* For a call that always waited: what the cheapest other one takes, 0 if there is none either. */
-static int64_t cheapest(const struct cost *costs, size_t count)
-{
-    int64_t least = INT64_MAX;
-
-    for (size_t i = 0; i < count; i++)
-        least = costs[i].least_ns < least ? costs[i].least_ns : least;
-    return least == INT64_MAX ? 0 : least;
+    return cheapest_ns == INT64_MAX ? 0 : cheapest_ns;
 }
 
 static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_err *err)
 {
     struct rp_dag_graph *g = &dag->graph;
-    rp_autofree struct cost *costs = NULL;
-    size_t count = 0;
-    int rc = learn_costs(dag, trace, &costs, &count, err);
+    rp_autofree int64_t *least_ns = malloc((trace->call_name_count + 1) * sizeof *least_ns);
+    int64_t cheapest_ns;
 
-    for (uint32_t p = 0; p < g->point_count && rc == 0; p++) {
-        int64_t took_ns;
-        struct cost key, *found;
+    if (!least_ns)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    cheapest_ns = learn_costs(dag, trace, least_ns);
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        int64_t took_ns, likely_ns;
         if (!(dag->flags[p] & RP_DAG_BLOCKED))
             continue;
         took_ns = g->time_ns[p] - start_of(dag, p);
-        key.name = call_ending(dag, trace, p)->name;
-        found = bsearch(&key, costs, count, sizeof *costs, by_name);
-        if (!found || found->least_ns == INT64_MAX) {
-            int64_t likely_ns = cheapest(costs, count);
+        likely_ns = least_ns[call_ending(dag, trace, p)->name];
+        if (likely_ns == INT64_MAX) {
             dag->delays.unknown_costs++;
-            took_ns = likely_ns < took_ns ? likely_ns : took_ns;
-        } else if (found->least_ns < took_ns) {
-            took_ns = found->least_ns;
+            likely_ns = cheapest_ns;
         }
-        g->weight_ns[g->first[p]] = took_ns;
+        rp_dag_set_weight(g, rp_dag_first(g, p), likely_ns < took_ns ? likely_ns : took_ns);
     }
-    return rc;
+    return 0;
 }
 
 /* --- agreement ------------------------------------------------------------------------------ */
@@ -367,7 +334,7 @@ static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, st
 /* Packets without the barrier bit may run at the same time as the one before them. */
 static bool is_between_kernels(const struct rp_dag *dag, uint32_t e, uint32_t to)
 {
-    enum rp_dag_class class = (enum rp_dag_class)dag->graph.class[e];
+    enum rp_dag_class class = rp_dag_class_of(&dag->graph, e);
 
     return (class == RP_DAG_QUEUE || class == RP_DAG_STREAM) &&
            (dag->flags[to] & RP_DAG_OP_START) && dag->owner[dag->graph.from[e]] != RP_DAG_NONE;
@@ -381,30 +348,30 @@ static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs
     int64_t recorded = g->time_ns[p], missing;
     uint32_t binding;
 
-    if (g->first[p] == g->first[p + 1])
+    if (rp_dag_first(g, p) == rp_dag_first(g, p + 1))
         return;
-    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
         int64_t room_ns = recorded - g->time_ns[g->from[e]];
-        if (g->weight_ns[e] <= room_ns)
+        if (rp_dag_weight(g, e) <= room_ns)
             continue;
-        if (room_ns >= 0 || g->class[e] == RP_DAG_DURATION || g->class[e] == RP_DAG_HOST_GAP) {
-            g->weight_ns[e] = room_ns;
+        if (room_ns >= 0 || rp_dag_class_of(g, e) == RP_DAG_DURATION ||
+            rp_dag_class_of(g, e) == RP_DAG_HOST_GAP) {
+            rp_dag_set_weight(g, e, room_ns);
             repairs->clamped_edges++;
         } else {
-            g->weight_ns[e] = RP_DAG_DROPPED_NS;
+            rp_dag_set_weight(g, e, RP_DAG_DROPPED_NS);
             (*(is_between_kernels(dag, e, p) ? &repairs->concurrent : &repairs->dropped_edges))++;
         }
     }
-    binding = rp_dag_binding(g, g->time_ns, g->weight_ns, p);
-    if (g->weight_ns[binding] == RP_DAG_DROPPED_NS) {
+    binding = rp_dag_binding(g, p);
+    if (rp_dag_weight(g, binding) == RP_DAG_DROPPED_NS) {
         /* All are contradicted: only the start of the trace is known to come before it. */
         g->from[binding] = 0;
-        g->weight_ns[binding] = 0;
-        g->class[binding] = RP_DAG_UNKNOWN;
-        g->grade[binding] = RP_DAG_INFERRED;
+        rp_dag_set_weight(g, binding, 0);
+        rp_dag_set_kind(g, binding, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
     }
-    missing = recorded - g->time_ns[g->from[binding]] - g->weight_ns[binding];
-    g->weight_ns[binding] += missing;
+    missing = recorded - g->time_ns[g->from[binding]] - rp_dag_weight(g, binding);
+    rp_dag_set_weight(g, binding, rp_dag_weight(g, binding) + missing);
 }
 
 static void find_end(struct rp_dag *dag)
@@ -425,8 +392,8 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
 
     learn_wake(dag);
     for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
-            g->weight_ns[e] = weigh(dag, e, p);
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+            rp_dag_set_weight(g, e, weigh(dag, e, p));
     settle_collectives(dag);
     return settle_costs(dag, trace, err);
 }
@@ -449,9 +416,13 @@ static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, siz
 
 int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
 {
-    size_t lost = rp_dag_forget_ends(dag, trace);
+    size_t lost;
     int rc;
 
+    rp_dag_weigh(&dag->graph);
+    if (dag->graph.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    lost = rp_dag_forget_ends(dag, trace);
     if (lost)
         distrust_markers(dag);
     learn_packets(dag);
@@ -466,5 +437,5 @@ int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err 
         if (dag->flags[p] & RP_DAG_PINNED)
             agree(dag, p, &trace->repairs);
     find_end(dag);
-    return 0;
+    return dag->graph.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

@@ -12,13 +12,13 @@
 
 static bool is_guess(const struct rp_dag_graph *g, uint32_t e)
 {
-    return g->grade[e] >= RP_DAG_PARTIAL && g->class[e] != RP_DAG_DURATION &&
-           g->class[e] != RP_DAG_COLLECTIVE;
+    return rp_dag_grade_of(g, e) >= RP_DAG_PARTIAL && rp_dag_class_of(g, e) != RP_DAG_DURATION &&
+           rp_dag_class_of(g, e) != RP_DAG_COLLECTIVE;
 }
 
 static bool holds_guess(const struct rp_dag_graph *g, uint32_t p)
 {
-    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
         if (is_guess(g, e))
             return true;
     return false;
@@ -47,12 +47,12 @@ static void relax(struct rp_dag *dag, uint32_t p)
 {
     struct rp_dag_graph *g = &dag->graph;
 
-    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-        int64_t delay_ns = rp_dag_delay(dag, (enum rp_dag_class)g->class[e], p);
-        switch ((enum rp_dag_class)g->class[e]) {
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+        int64_t delay_ns = rp_dag_delay(dag, rp_dag_class_of(g, e), p);
+        switch (rp_dag_class_of(g, e)) {
         case RP_DAG_EVENT:
         case RP_DAG_SYNC:
-            if (g->grade[e] == RP_DAG_INFERRED)
+            if (rp_dag_grade_of(g, e) == RP_DAG_INFERRED)
                 delay_ns = RP_DAG_DROPPED_NS;
             break;
         case RP_DAG_COLLECTIVE:
@@ -67,8 +67,8 @@ static void relax(struct rp_dag *dag, uint32_t p)
         case RP_DAG_UNKNOWN: /* not before the trace begins */
             break;
         }
-        if (delay_ns < g->weight_ns[e])
-            g->weight_ns[e] = delay_ns;
+        if (delay_ns < rp_dag_weight(g, e))
+            rp_dag_set_weight(g, e, delay_ns);
     }
 }
 
@@ -113,7 +113,7 @@ static int put_most(struct rp_dag *dag, const struct rp_dag_trace *trace, struct
     int rc;
 
     for (size_t i = 0; i < dag->unsure_count; i++)
-        dag->graph.weight_ns[dag->unsure[i].edge] = dag->unsure[i].most_ns;
+        rp_dag_set_weight(&dag->graph, dag->unsure[i].edge, dag->unsure[i].most_ns);
     rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, err);
     for (size_t i = 0; i < r->what_if_count && rc == 0; i++)
         if (s[i].end_ns - dag->start_ns > r->what_ifs[i].most_ns)
@@ -127,7 +127,7 @@ static int put_least(struct rp_dag *dag, const struct rp_dag_trace *trace,
     int rc;
 
     for (size_t i = 0; i < dag->unsure_count; i++)
-        dag->graph.weight_ns[dag->unsure[i].edge] = 0;
+        rp_dag_set_weight(&dag->graph, dag->unsure[i].edge, 0);
     rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, err);
     for (size_t i = 0; i < r->what_if_count && rc == 0; i++)
         if (s[i].end_ns - dag->start_ns < r->what_ifs[i].least_ns)

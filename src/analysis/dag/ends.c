@@ -26,7 +26,7 @@ static bool is_lost(const struct rp_dag *dag, uint32_t p)
 
 static uint32_t start_of(const struct rp_dag *dag, uint32_t end)
 {
-    return dag->graph.from[dag->graph.first[end]];
+    return dag->graph.from[rp_dag_first(&dag->graph, end)];
 }
 
 static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,
@@ -36,7 +36,7 @@ static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, u
 
     op->end_ns = op->start_ns + duration_ns;
     dag->graph.time_ns[end] = op->end_ns;
-    dag->graph.weight_ns[dag->graph.first[end]] = duration_ns;
+    rp_dag_set_weight(&dag->graph, rp_dag_first(&dag->graph, end), duration_ns);
 }
 
 size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
@@ -74,10 +74,11 @@ static void find_bounds(const struct rp_dag *dag, struct bound *bounds)
         bounds[p] = (struct bound){INT64_MAX, RP_DAG_NONE};
     for (uint32_t p = (uint32_t)g->point_count; p-- > 0;) {
         const struct bound here = bound_of(dag, bounds, p);
-        for (uint32_t e = g->first[p]; e < g->first[p + 1] && here.by != RP_DAG_NONE; e++) {
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1) && here.by != RP_DAG_NONE;
+             e++) {
             struct bound *before = &bounds[g->from[e]];
-            int64_t latest_ns = here.latest_ns - g->weight_ns[e];
-            if (g->weight_ns[e] != RP_DAG_DROPPED_NS && latest_ns < before->latest_ns)
+            int64_t latest_ns = here.latest_ns - rp_dag_weight(g, e);
+            if (rp_dag_weight(g, e) != RP_DAG_DROPPED_NS && latest_ns < before->latest_ns)
                 *before = (struct bound){latest_ns, here.by};
         }
     }
@@ -91,8 +92,8 @@ static int64_t unexplained_ns(const struct rp_dag *dag, uint32_t p)
     const struct rp_dag_graph *g = &dag->graph;
     int64_t latest_ns = dag->start_ns;
 
-    for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-        int64_t t = g->time_ns[g->from[e]] + g->weight_ns[e];
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+        int64_t t = g->time_ns[g->from[e]] + rp_dag_weight(g, e);
         latest_ns = t > latest_ns ? t : latest_ns;
     }
     return g->time_ns[p] - latest_ns;
@@ -265,7 +266,7 @@ int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_
                      lost->known ? lost->most_ns : usual_ns(&samples, op, lost->most_ns));
         if (lost->most_ns > 0 && !(lost->known && is_alone(&losses, i)))
             dag->unsure[dag->unsure_count++] = (struct rp_dag_unsure){
-                .edge = dag->graph.first[lost->end], .most_ns = lost->most_ns};
+                .edge = rp_dag_first(&dag->graph, lost->end), .most_ns = lost->most_ns};
     }
     return rc;
 }

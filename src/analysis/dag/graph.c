@@ -6,11 +6,13 @@
 void rp_dag_graph_free(struct rp_dag_graph *g)
 {
     free(g->time_ns);
+    free(g->offset);
+    free(g->base);
     free(g->first);
     free(g->from);
-    free(g->weight_ns);
-    free(g->class);
-    free(g->grade);
+    free(g->kinds);
+    free(g->weight);
+    free(g->odd);
     memset(g, 0, sizeof *g);
 }
 
@@ -32,9 +34,7 @@ static bool edge_room(struct rp_dag_graph *g)
         return true;
     if (room >= RP_DAG_NO_POINT)
         return false;
-    if (!grow(&g->from, room, sizeof *g->from) ||
-        !grow(&g->weight_ns, room, sizeof *g->weight_ns) ||
-        !grow(&g->class, room, sizeof *g->class) || !grow(&g->grade, room, sizeof *g->grade))
+    if (!grow(&g->from, room, sizeof *g->from) || !grow(&g->kinds, room, sizeof *g->kinds))
         return false;
     g->edge_room = room;
     return true;
@@ -48,89 +48,148 @@ static bool point_room(struct rp_dag_graph *g)
         return true;
     if (room >= RP_DAG_NO_POINT)
         return false;
-    if (!grow(&g->time_ns, room, sizeof *g->time_ns) || !grow(&g->first, room, sizeof *g->first))
+    if (!grow(&g->time_ns, room, sizeof *g->time_ns))
+        return false;
+    if (g->first ? !grow(&g->first, room, sizeof *g->first)
+                 : !grow(&g->offset, room, sizeof *g->offset) ||
+                       !grow(&g->base, room / RP_DAG_BLOCK_POINTS + 1, sizeof *g->base))
         return false;
     if (!g->point_room)
-        g->first[0] = 0;
+        g->base[0] = g->offset[0] = 0;
     g->point_room = room;
     return true;
 }
 
-uint32_t rp_dag_edge(struct rp_dag_graph *g, uint32_t from, int64_t weight_ns,
-                     enum rp_dag_class class, enum rp_dag_grade grade)
+/* A number for every point: one of the blocks has more edges than an offset can count. */
+static bool widen(struct rp_dag_graph *g)
+{
+    uint32_t *first = malloc(g->point_room * sizeof *first);
+
+    if (!first)
+        return false;
+    for (size_t p = 0; p <= g->point_count; p++)
+        first[p] = rp_dag_first(g, p);
+    free(g->offset);
+    free(g->base);
+    g->offset = NULL;
+    g->base = NULL;
+    g->first = first;
+    return true;
+}
+
+/* The edges so far belong to the points before this one. */
+static bool set_first(struct rp_dag_graph *g, size_t point)
+{
+    uint32_t *base = g->first ? NULL : &g->base[point / RP_DAG_BLOCK_POINTS];
+
+    if (base && point % RP_DAG_BLOCK_POINTS == 0)
+        *base = (uint32_t)g->edge_count;
+    if (base && g->edge_count - *base > UINT16_MAX && !widen(g))
+        return false;
+    if (g->first)
+        g->first[point] = (uint32_t)g->edge_count;
+    else
+        g->offset[point] = (uint16_t)(g->edge_count - *base);
+    return true;
+}
+
+void rp_dag_edge(struct rp_dag_graph *g, uint32_t from, enum rp_dag_class class,
+                 enum rp_dag_grade grade)
 {
     size_t e = g->edge_count;
 
     if (g->failed || !edge_room(g)) {
         g->failed = true;
-        return 0;
+        return;
     }
     g->from[e] = from;
-    g->weight_ns[e] = weight_ns;
-    g->class[e] = (uint8_t) class;
-    g->grade[e] = (uint8_t)grade;
+    rp_dag_set_kind(g, e, class, grade);
     g->edge_count++;
-    return (uint32_t)e;
 }
 
 uint32_t rp_dag_point(struct rp_dag_graph *g, int64_t time_ns)
 {
     size_t p = g->point_count;
 
-    if (g->failed || !point_room(g)) {
+    if (g->failed || !point_room(g) || !set_first(g, p + 1)) {
         g->failed = true;
         return 0;
     }
     g->time_ns[p] = time_ns;
-    g->first[p + 1] = (uint32_t)g->edge_count;
     g->point_count++;
     return (uint32_t)p;
 }
 
-void rp_dag_forward(const struct rp_dag_graph *g, const int64_t *weight_ns,
-                    enum rp_dag_class without, int64_t *ret_time_ns)
+/* --- weights -------------------------------------------------------------------------------- */
+
+void rp_dag_weigh(struct rp_dag_graph *g)
 {
-    /* What is left of a point's edges may all be dropped ones: it is not before the first point. */
-    int64_t first_ns = g->point_count ? g->time_ns[0] : 0;
+    g->weight = calloc(g->edge_count + 1, sizeof *g->weight);
+    g->failed |= !g->weight;
+}
 
-    for (size_t p = 0; p < g->point_count; p++) {
-        int64_t latest = INT64_MIN;
+static struct rp_dag_odd *odd_slot(struct rp_dag_odd *odd, size_t room, uint32_t edge)
+{
+    size_t at = (size_t)(edge * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
 
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            int64_t t = ret_time_ns[g->from[e]] + weight_ns[e];
-            if (t > latest && g->class[e] != without)
-                latest = t;
-        }
-        ret_time_ns[p] = latest == INT64_MIN ? g->time_ns[p]
-                         : latest > first_ns ? latest
-                                             : first_ns;
+    while (odd[at].used && odd[at].edge != edge)
+        at = (at + 1) & (room - 1);
+    return &odd[at];
+}
+
+static bool grow_odd(struct rp_dag_graph *g)
+{
+    size_t room = g->odd_room ? g->odd_room * 2 : 64;
+    struct rp_dag_odd *odd = calloc(room, sizeof *odd);
+
+    if (!odd)
+        return false;
+    for (size_t i = 0; i < g->odd_room; i++)
+        if (g->odd[i].used)
+            *odd_slot(odd, room, g->odd[i].edge) = g->odd[i];
+    free(g->odd);
+    g->odd = odd;
+    g->odd_room = room;
+    return true;
+}
+
+void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
+{
+    struct rp_dag_odd *slot;
+
+    if (g->failed)
+        return;
+    if (weight_ns == RP_DAG_DROPPED_NS) {
+        g->weight[edge] = RP_DAG_DROPPED_WEIGHT;
+    } else if (weight_ns >= 0 && weight_ns < RP_DAG_ODD_WEIGHT) {
+        g->weight[edge] = (uint32_t)weight_ns;
+    } else if (g->odd_count * 2 >= g->odd_room && !grow_odd(g)) {
+        g->failed = true;
+    } else {
+        slot = odd_slot(g->odd, g->odd_room, (uint32_t)edge);
+        g->odd_count += !slot->used;
+        *slot = (struct rp_dag_odd){weight_ns, (uint32_t)edge, true};
+        g->weight[edge] = RP_DAG_ODD_WEIGHT;
     }
 }
 
-void rp_dag_backward(const struct rp_dag_graph *g, int64_t end_ns, int64_t *ret_latest_ns)
+int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge)
 {
-    for (size_t p = 0; p < g->point_count; p++)
-        ret_latest_ns[p] = end_ns;
-    for (size_t p = g->point_count; p-- > 0;)
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            int64_t t = ret_latest_ns[p] - g->weight_ns[e];
-            if (t < ret_latest_ns[g->from[e]])
-                ret_latest_ns[g->from[e]] = t;
-        }
+    return odd_slot(g->odd, g->odd_room, (uint32_t)edge)->weight_ns;
 }
 
-uint32_t rp_dag_binding(const struct rp_dag_graph *g, const int64_t *time_ns,
-                        const int64_t *weight_ns, uint32_t point)
+uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point)
 {
     uint32_t best = RP_DAG_NO_POINT;
     int64_t best_time = 0;
 
-    for (uint32_t e = g->first[point]; e < g->first[point + 1]; e++) {
-        int64_t t = time_ns[g->from[e]] + weight_ns[e];
+    for (uint32_t e = rp_dag_first(g, point); e < rp_dag_first(g, point + 1); e++) {
+        int64_t t = g->time_ns[g->from[e]] + rp_dag_weight(g, e);
         bool better = best == RP_DAG_NO_POINT || t > best_time;
         if (!better && t == best_time)
-            better = g->class[e] != g->class[best] ? g->class[e] < g->class[best]
-                                                   : g->from[e] < g->from[best];
+            better = rp_dag_class_of(g, e) != rp_dag_class_of(g, best)
+                         ? rp_dag_class_of(g, e) < rp_dag_class_of(g, best)
+                         : g->from[e] < g->from[best];
         if (better) {
             best = e;
             best_time = t;

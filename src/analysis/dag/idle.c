@@ -110,7 +110,7 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
     const struct rp_dag_graph *g = &dag->graph;
 
     while (until_ns > from_ns) {
-        uint32_t e = rp_dag_binding(g, g->time_ns, g->weight_ns, point);
+        uint32_t e = rp_dag_binding(g, point);
         enum rp_dag_part part = RP_DAG_PART_UNKNOWN;
         const char *name = rp_dag_part_label(part);
         const char *range = NULL;

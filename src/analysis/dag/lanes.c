@@ -30,7 +30,7 @@ static enum rp_dag_kind kind_of_duration(const struct rp_dag *dag, const struct 
 static enum rp_dag_kind kind_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                 uint32_t e, uint32_t to)
 {
-    switch ((enum rp_dag_class)dag->graph.class[e]) {
+    switch (rp_dag_class_of(&dag->graph, e)) {
     case RP_DAG_STREAM:
         return RP_DAG_KIND_STREAM;
     case RP_DAG_EVENT:
@@ -85,8 +85,8 @@ CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace
 
     for (uint32_t p = 0; p < g->point_count; p++) {
         vector at = (vector){0} + dag->start_ns, is_later;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            int64_t weight_ns = g->weight_ns[e];
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+            int64_t weight_ns = rp_dag_weight(g, e);
             uint32_t kind;
             vector t;
             if (weight_ns == RP_DAG_DROPPED_NS)
@@ -96,12 +96,12 @@ CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace
                 next++;
             if (next < marked_count && marked[next].edge == e)
                 kind = marked[next].kind;
-            t = time[dag->slots.of[g->from[e]]] + (weight_ns & table->mask[kind]) +
+            t = time[rp_dag_slot(&dag->slots, g->from[e])] + (weight_ns & table->mask[kind]) +
                 table->bias[kind];
             is_later = t > at;
             at = (t & is_later) | (at & ~is_later);
         }
-        time[dag->slots.of[p]] = at;
+        time[rp_dag_slot(&dag->slots, p)] = at;
         is_later = at > end;
         end = (at & is_later) | (end & ~is_later);
     }

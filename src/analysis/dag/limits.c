@@ -94,7 +94,7 @@ static int mark_captured(struct rp_dag *dag, const struct rp_dag_trace *trace, s
         chain = &chains[first[rp_dag_process_of(trace, dag->owner[p])] + call->thread];
         role = role_of(dag, p, call);
         if (*chain == IN_CHAIN && role != ENDS_CHAIN)
-            dag->flags[dag->graph.from[dag->graph.first[p]]] |= RP_DAG_CAPTURED;
+            dag->flags[dag->graph.from[rp_dag_first(&dag->graph, p)]] |= RP_DAG_CAPTURED;
         if (role != NEUTRAL)
             *chain = role == CAPTURED ? IN_CHAIN : NO_CHAIN;
     }

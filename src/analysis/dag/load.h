@@ -16,6 +16,19 @@ struct rp_dag_inner {
     int64_t order, outer;
 };
 
+/** A call or operation as it was read, until all are in order. */
+struct rp_dag_new_call {
+    int64_t start_ns, end_ns;
+    int64_t order;    /**< correlation id: calls of a process in the order of their entry */
+    int64_t event_id; /**< what its arguments refer to */
+    struct rp_dag_call call;
+};
+
+struct rp_dag_new_op {
+    struct rp_dag_op op;
+    struct rp_dag_op_row row;
+};
+
 struct rp_dag_threads {
     struct rp_dag_thread_slot *slots;
     size_t slot_count;
@@ -27,14 +40,20 @@ struct rp_dag_threads {
 /** One process. */
 struct rp_dag_loading {
     struct rp_dag_process process;
+    struct rp_dag_new_call *calls; /**< until they are settled */
+    struct rp_dag_new_op *ops;     /**< until they are joined */
     size_t call_room, op_room, mark_room, range_room;
+    int64_t *orders;             /**< per call of the process */
     struct rp_dag_inner *inners; /**< sorted by order */
     size_t inner_count;
     struct rp_dag_threads threads;
-    int64_t *events;    /**< per call: what its arguments refer to */
-    uint32_t *by_event; /**< calls in that order; NULL: they are */
-    uint32_t last_call; /**< that an argument was of */
-    size_t last_found;  /**< call that an operation was of */
+    int64_t *events;        /**< per call: what its arguments refer to */
+    uint32_t *by_event;     /**< calls in that order; NULL: they are */
+    uint32_t last_call;     /**< that an argument was of */
+    uint32_t *handle_slots; /**< handles' numbers + 1, hashed; 0 = free */
+    size_t handle_slot_count, handle_room;
+    uint32_t last_handle;
+    size_t last_found; /**< call that an operation was of */
 };
 
 enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
@@ -43,11 +62,12 @@ enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
 struct rp_dag_loader {
     struct rp_store *store;
     struct rp_dag_repairs *repairs;
-    struct rp_dag_symbols *symbols;
+    struct rp_dag_symbols *symbols, *call_names;
     struct rp_dag_loading *list; /**< by guid_index */
     size_t count;
     struct {
         const char *name;
+        uint32_t number;
         uint8_t kind;
         bool is_hip;
     } calls[RP_DAG_CALLS_CACHED]; /**< by name's address */
@@ -74,7 +94,7 @@ int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err);
 uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
 
 /* polls.c: before operations are joined to calls. @return false: out of memory */
-bool rp_dag_merge_polls(struct rp_dag_process *p);
+bool rp_dag_merge_polls(struct rp_dag_loading *l);
 
 /* ranges.c */
 bool rp_dag_is_range(const char *region_name);

@@ -35,21 +35,23 @@ const char *rp_dag_part_label(enum rp_dag_part part)
 
 uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e)
 {
-    return dag->graph.class[e] == RP_DAG_DURATION ? dag->owner[dag->graph.from[e]] : RP_DAG_NONE;
+    return rp_dag_class_of(&dag->graph, e) == RP_DAG_DURATION ? dag->owner[dag->graph.from[e]]
+                                                              : RP_DAG_NONE;
 }
 
 enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                 uint32_t e, const char **ret_name)
 {
     uint32_t item = rp_dag_item_of(dag, e);
-    enum rp_dag_part part = part_of_class[dag->graph.class[e]];
+    enum rp_dag_part part = part_of_class[rp_dag_class_of(&dag->graph, e)];
 
     if (rp_dag_is_op(item)) {
         const struct rp_dag_op *op = rp_dag_op_of(trace, item);
         *ret_name = trace->symbols[op->symbol];
         return op->is_copy ? RP_DAG_PART_COPY : RP_DAG_PART_KERNEL;
     }
-    *ret_name = rp_dag_is_call(item) ? rp_dag_call_of(trace, item)->name : part_labels[part];
+    *ret_name = rp_dag_is_call(item) ? trace->call_names[rp_dag_call_of(trace, item)->name]
+                                     : part_labels[part];
     return part;
 }
 

@@ -155,7 +155,7 @@ static int follow(struct taken *taken, const struct rp_dag_trace *trace, uint32_
 
     path->end_ns = op->end_ns;
     take(taken, last);
-    while (rc == 0 && (e = rp_dag_binding(g, g->time_ns, g->weight_ns, point)) != RP_DAG_NO_POINT) {
+    while (rc == 0 && (e = rp_dag_binding(g, point)) != RP_DAG_NO_POINT) {
         uint32_t item = rp_dag_item_of(dag, e);
         if (item != RP_DAG_NONE && is_taken(taken, g->from[e]))
             break;

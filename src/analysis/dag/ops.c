@@ -49,18 +49,18 @@ static uint32_t symbol_of_kernel(struct rp_dag_loader *l, uint32_t guid_index, i
     return l->kernels[at].symbol;
 }
 
-static int add_op(struct rp_dag_loader *l, uint32_t guid_index, struct rp_dag_op op,
+static int add_op(struct rp_dag_loader *l, uint32_t guid_index, struct rp_dag_new_op new,
                   int64_t correlation_id, struct rp_err *err)
 {
     struct rp_dag_loading *p = rp_dag_loading_of(l, guid_index);
 
-    if (!p || op.symbol == UINT32_MAX ||
-        !rp_dag_room(&p->process.ops, p->process.op_count, &p->op_room, sizeof op))
+    if (!p || new.op.symbol == UINT32_MAX ||
+        !rp_dag_room(&p->ops, p->process.op_count, &p->op_room, sizeof new))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    op.end_lost = op.end_ns <= op.start_ns;
-    op.end_ns = op.end_lost ? op.start_ns : op.end_ns;
-    op.call = rp_dag_outer_call(p, correlation_id);
-    p->process.ops[p->process.op_count++] = op;
+    new.op.end_lost = new.op.end_ns <= new.op.start_ns;
+    new.op.end_ns = new.op.end_lost ? new.op.start_ns : new.op.end_ns;
+    new.row.call = rp_dag_outer_call(p, correlation_id);
+    p->ops[p->process.op_count++] = new;
     return 0;
 }
 
@@ -68,14 +68,14 @@ static int take_launch(void *ctx, const void *row, struct rp_err *err)
 {
     struct rp_dag_loader *l = ctx;
     const struct rp_row_launch *r = row;
-    const struct rp_dag_op op = {
-        .start_ns = r->start_ns,
-        .end_ns = r->end_ns,
-        .row_id = r->dispatch_id,
-        .symbol = symbol_of_kernel(l, r->guid_index, r->kernel_id),
-        .stream = small_id(r->stream_id),
-        .queue = small_id(r->queue_id),
-        .agent = small_id(r->agent_id),
+    const struct rp_dag_new_op op = {
+        .op.start_ns = r->start_ns,
+        .op.end_ns = r->end_ns,
+        .op.row_id = r->dispatch_id,
+        .op.symbol = symbol_of_kernel(l, r->guid_index, r->kernel_id),
+        .row.stream = small_id(r->stream_id),
+        .row.queue = small_id(r->queue_id),
+        .op.agent = small_id(r->agent_id),
     };
 
     return is_time(l->repairs, r->start_ns, r->end_ns)
@@ -87,15 +87,15 @@ static int take_copy(void *ctx, const void *row, struct rp_err *err)
 {
     struct rp_dag_loader *l = ctx;
     const struct rp_row_copy *r = row;
-    const struct rp_dag_op op = {
-        .start_ns = r->start_ns,
-        .end_ns = r->end_ns,
-        .row_id = r->id,
-        .symbol = rp_dag_symbols_add(l->symbols, r->name),
-        .stream = small_id(r->stream_id),
-        .queue = -1,
-        .agent = small_id(r->dst_agent_id > r->src_agent_id ? r->dst_agent_id : r->src_agent_id),
-        .is_copy = true,
+    const struct rp_dag_new_op op = {
+        .op.start_ns = r->start_ns,
+        .op.end_ns = r->end_ns,
+        .op.row_id = r->id,
+        .op.symbol = rp_dag_symbols_add(l->symbols, r->name),
+        .row.stream = small_id(r->stream_id),
+        .row.queue = -1,
+        .op.agent = small_id(r->dst_agent_id > r->src_agent_id ? r->dst_agent_id : r->src_agent_id),
+        .op.is_copy = true,
     };
 
     return is_time(l->repairs, r->start_ns, r->end_ns)
@@ -118,6 +118,19 @@ int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- markers -------------------------------------------------------------------------------- */
 
+/* Of a call, the marker that is the next one. False: out of memory. */
+static bool note_mark(struct rp_dag_process *p, uint32_t call)
+{
+    if (!p->call_marks) {
+        p->call_marks = malloc(p->call_count * sizeof *p->call_marks);
+        for (size_t i = 0; p->call_marks && i < p->call_count; i++)
+            p->call_marks[i] = RP_DAG_NONE;
+    }
+    if (p->call_marks)
+        p->call_marks[call] = (uint32_t)p->mark_count;
+    return p->call_marks != NULL;
+}
+
 static int take_mark(void *ctx, const void *row, struct rp_err *err)
 {
     struct rp_dag_loader *l = ctx;
@@ -134,8 +147,8 @@ static int take_mark(void *ctx, const void *row, struct rp_err *err)
         return 0;
     }
     call = rp_dag_outer_call(p, r->correlation_id);
-    if (call != RP_DAG_NONE)
-        process->calls[call].mark = (uint32_t)process->mark_count;
+    if (call != RP_DAG_NONE && !note_mark(process, call))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     process->marks[process->mark_count++] = (struct rp_dag_mark){
         .end_ns = r->end_ns,
         .queue = small_id(r->queue_id),
@@ -153,57 +166,60 @@ int rp_dag_load_marks(struct rp_dag_loader *l, struct rp_err *err)
 
 /* A stream is in one queue at a time. A trace whose only stream is 0, but in several queues, has no
  * streams at all: there each queue is one. */
-static void settle_streams(struct rp_dag_process *p)
+static void settle_streams(struct rp_dag_loading *l)
 {
     int32_t queue = -1;
     bool several = false;
 
-    for (size_t i = 0; i < p->op_count; i++) {
-        if (p->ops[i].stream > 0)
+    for (size_t i = 0; i < l->process.op_count; i++) {
+        if (l->ops[i].row.stream > 0)
             return;
-        if (p->ops[i].is_copy)
+        if (l->ops[i].op.is_copy)
             continue;
-        several |= queue >= 0 && p->ops[i].queue != queue;
-        queue = p->ops[i].queue;
+        several |= queue >= 0 && l->ops[i].row.queue != queue;
+        queue = l->ops[i].row.queue;
     }
-    for (size_t i = 0; i < p->op_count && several; i++)
-        p->ops[i].stream = p->ops[i].is_copy ? -1 : p->ops[i].queue;
+    for (size_t i = 0; i < l->process.op_count && several; i++)
+        l->ops[i].row.stream = l->ops[i].op.is_copy ? -1 : l->ops[i].row.queue;
 }
 
 static int in_order(const void *a, const void *b)
 {
-    const struct rp_dag_op *x = a, *y = b;
+    const struct rp_dag_new_op *x = a, *y = b;
 
-    if (x->call != y->call)
-        return x->call < y->call ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->is_copy != y->is_copy)
-        return x->is_copy ? 1 : -1;
-    return (x->row_id > y->row_id) - (x->row_id < y->row_id);
+    if (x->row.call != y->row.call)
+        return x->row.call < y->row.call ? -1 : 1;
+    if (x->op.start_ns != y->op.start_ns)
+        return x->op.start_ns < y->op.start_ns ? -1 : 1;
+    if (x->op.is_copy != y->op.is_copy)
+        return x->op.is_copy ? 1 : -1;
+    return (x->op.row_id > y->op.row_id) - (x->op.row_id < y->op.row_id);
 }
 
-/* Kernels were read first, then copies: two sorted runs are merged from their ends, which needs
- * room for the second only. */
-static int sort_ops(struct rp_dag_process *p, struct rp_err *err)
+/* Kernels were read first, then copies: two sorted runs are merged to where they are needed. */
+static int spread(struct rp_dag_loading *l, struct rp_err *err)
 {
-    size_t kernels = 0, at = p->op_count, copies;
-    rp_autofree struct rp_dag_op *second = NULL;
+    struct rp_dag_process *p = &l->process;
+    const struct rp_dag_new_op *copy, *end = l->ops + p->op_count, *kernel = l->ops;
+    size_t kernels = 0;
 
-    while (kernels < p->op_count && !p->ops[kernels].is_copy)
-        kernels++;
-    copies = p->op_count - kernels;
-    second = malloc((copies + 1) * sizeof *second);
-    if (!second)
+    p->ops = malloc((p->op_count + 1) * sizeof *p->ops);
+    p->op_rows = malloc((p->op_count + 1) * sizeof *p->op_rows);
+    if (!p->ops || !p->op_rows)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rp_dag_sort(p->ops, kernels, sizeof *p->ops, in_order);
-    rp_dag_sort(p->ops + kernels, copies, sizeof *p->ops, in_order);
-    if (copies)
-        memcpy(second, p->ops + kernels, copies * sizeof *second);
-    while (copies) {
-        bool take = kernels && in_order(&p->ops[kernels - 1], &second[copies - 1]) > 0;
-        p->ops[--at] = take ? p->ops[--kernels] : second[--copies];
+    while (kernels < p->op_count && !l->ops[kernels].op.is_copy)
+        kernels++;
+    rp_dag_sort(l->ops, kernels, sizeof *l->ops, in_order);
+    copy = l->ops + kernels;
+    rp_dag_sort(l->ops + kernels, p->op_count - kernels, sizeof *l->ops, in_order);
+    for (size_t i = 0; i < p->op_count; i++) {
+        bool take = copy == end || (kernel < l->ops + kernels && in_order(kernel, copy) <= 0);
+        const struct rp_dag_new_op *next = take ? kernel++ : copy++;
+        p->ops[i] = next->op;
+        p->op_rows[i] = next->row;
     }
+    free(l->ops);
+    l->ops = NULL;
     return 0;
 }
 
@@ -212,12 +228,14 @@ int rp_dag_join(struct rp_dag_loading *l, struct rp_err *err)
     struct rp_dag_process *p = &l->process;
     int rc;
 
-    settle_streams(p);
-    rc = sort_ops(p, err);
-    for (size_t i = 0; rc == 0 && i < p->op_count && p->ops[i].call != RP_DAG_NONE; i++) {
-        struct rp_dag_call *call = &p->calls[p->ops[i].call];
-        if (!call->op_count++)
-            call->first_op = (uint32_t)i;
+    settle_streams(l);
+    rc = spread(l, err);
+    for (size_t i = 0; rc == 0 && i < p->op_count && p->op_rows[i].call != RP_DAG_NONE; i++) {
+        struct rp_dag_call *call = &p->calls[p->op_rows[i].call];
+        if (call->op_count == (1u << RP_DAG_STARTED_BITS) - 1)
+            return rp_fail(err, RP_BAD_INPUT, "a call of HIP starts more than %u kernels",
+                           call->op_count);
+        call->op_count++;
     }
     return rc;
 }

@@ -13,22 +13,72 @@ static_assert((int)RP_DAG_KIND_COUNT - (int)RP_DAG_KIND_MARKED == (int)RP_DAG_LA
 
 /* An edge of class queue that held back what would have run at the same time. */
 struct wait {
-    uint32_t first, second; /* symbols */
-    uint32_t edge;
-    int64_t ns;
+    uint32_t edge, pair;
 };
 
 /* All waits of two symbols. */
 struct pair {
     uint32_t first, second;
-    uint64_t count;
+    uint32_t number; /* in the order in which they were found */
+    uint64_t count;  /* 0: a free place of the table */
     int64_t waited_ns;
 };
 
 struct waits {
     struct wait *list;
     size_t count, room;
+    struct pair *pairs; /* hashed by symbols */
+    size_t pair_count, pair_room;
 };
+
+static struct pair *pair_of(struct pair *pairs, size_t room, uint32_t first, uint32_t second)
+{
+    size_t at = (size_t)(((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15u >> 24) & (room - 1);
+
+    while (pairs[at].count && (pairs[at].first != first || pairs[at].second != second))
+        at = (at + 1) & (room - 1);
+    return &pairs[at];
+}
+
+static bool grow_pairs(struct waits *w)
+{
+    size_t room = w->pair_room ? w->pair_room * 2 : 64;
+    struct pair *pairs = calloc(room, sizeof *pairs);
+
+    if (!pairs)
+        return false;
+    for (size_t i = 0; i < w->pair_room; i++)
+        if (w->pairs[i].count)
+            *pair_of(pairs, room, w->pairs[i].first, w->pairs[i].second) = w->pairs[i];
+    free(w->pairs);
+    w->pairs = pairs;
+    w->pair_room = room;
+    return true;
+}
+
+static bool add_wait(struct waits *w, uint32_t first, uint32_t second, uint32_t edge, int64_t ns)
+{
+    struct pair *pair;
+
+    if (w->count == w->room) {
+        size_t room = w->room ? w->room * 2 : 256;
+        struct wait *grown = realloc(w->list, room * sizeof *grown);
+        if (!grown)
+            return false;
+        w->list = grown;
+        w->room = room;
+    }
+    if (w->pair_count * 2 >= w->pair_room && !grow_pairs(w))
+        return false;
+    pair = pair_of(w->pairs, w->pair_room, first, second);
+    if (!pair->count)
+        *pair =
+            (struct pair){.first = first, .second = second, .number = (uint32_t)w->pair_count++};
+    pair->count++;
+    pair->waited_ns += ns;
+    w->list[w->count++] = (struct wait){edge, pair->number};
+    return true;
+}
 
 static const struct rp_dag_op *op_at(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                      uint32_t point)
@@ -43,7 +93,7 @@ static uint32_t blocker(const struct rp_dag *dag, const struct rp_dag_trace *tra
     const struct rp_dag_graph *g = &dag->graph;
 
     while (dag->owner[point] == RP_DAG_NONE) {
-        uint32_t e = rp_dag_binding(g, g->time_ns, g->weight_ns, point);
+        uint32_t e = rp_dag_binding(g, point);
         if (e == RP_DAG_NO_POINT)
             return RP_DAG_NONE;
         point = g->from[e];
@@ -56,18 +106,43 @@ static int64_t held_back(const struct rp_dag_graph *g, uint32_t point, uint32_t 
 {
     int64_t latest = INT64_MIN;
 
-    for (uint32_t e = g->first[point]; e < g->first[point + 1]; e++) {
-        int64_t t = g->time_ns[g->from[e]] + g->weight_ns[e];
+    for (uint32_t e = rp_dag_first(g, point); e < rp_dag_first(g, point + 1); e++) {
+        int64_t t = g->time_ns[g->from[e]] + rp_dag_weight(g, e);
         if (e != edge && t > latest)
             latest = t;
     }
     return latest < g->time_ns[point] ? g->time_ns[point] - latest : 0;
 }
 
+/* The graph without the edges of class queue, as far as it is gone through. */
+struct unshared {
+    int64_t *time_ns; /* per slot */
+    int64_t *end_ns;  /* per operation */
+    int64_t first_ns, last_ns;
+};
+
+/* When a point is reached at the earliest. One that only queues hold stays where it is; what is
+ * left of the others' edges may all be dropped ones: nothing is before the first point. */
+static int64_t unshared_at(const struct rp_dag *dag, const struct unshared *u, uint32_t p)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t latest_ns = INT64_MIN;
+
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+        int64_t t = u->time_ns[rp_dag_slot(&dag->slots, g->from[e])] + rp_dag_weight(g, e);
+        if (t > latest_ns && rp_dag_class_of(g, e) != RP_DAG_QUEUE)
+            latest_ns = t;
+    }
+    if (latest_ns == INT64_MIN)
+        return g->time_ns[p];
+    return latest_ns > u->first_ns ? latest_ns : u->first_ns;
+}
+
 /* Notes an edge into the start of an operation when it held that back, and both would have run at
  * the same time with queues of their own: then no true dependency leads from one to the other. */
 static bool note(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                 const int64_t *unshared_ns, uint32_t to, uint32_t edge, struct waits *waits)
+                 const struct unshared *u, int64_t start_ns, uint32_t to, uint32_t edge,
+                 struct waits *waits)
 {
     const struct rp_dag_op *second = op_at(dag, trace, to), *first;
     int64_t held_ns = held_back(&dag->graph, to, edge);
@@ -77,44 +152,49 @@ static bool note(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         (from = blocker(dag, trace, dag->graph.from[edge])) == RP_DAG_NONE)
         return true;
     first = op_at(dag, trace, from);
-    if (first->is_copy || second->is_copy || unshared_ns[to] >= unshared_ns[from])
+    if (first->is_copy || second->is_copy ||
+        start_ns >= u->end_ns[dag->owner[from] & ~(uint32_t)RP_DAG_OP_BIT])
         return true;
-    if (waits->count == waits->room) {
-        size_t room = waits->room ? waits->room * 2 : 256;
-        struct wait *grown = realloc(waits->list, room * sizeof *grown);
-        if (!grown)
-            return false;
-        waits->list = grown;
-        waits->room = room;
+    return add_wait(waits, first->symbol, second->symbol, edge, held_ns);
+}
+
+static bool sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, struct unshared *u,
+                  struct waits *ret)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t p = 0; p < g->point_count; p++) {
+        int64_t here_ns = unshared_at(dag, u, p);
+        u->time_ns[rp_dag_slot(&dag->slots, p)] = here_ns;
+        u->last_ns = here_ns > u->last_ns ? here_ns : u->last_ns;
+        if (!rp_dag_is_op(dag->owner[p]))
+            continue;
+        if (!(dag->flags[p] & RP_DAG_OP_START)) {
+            u->end_ns[dag->owner[p] & ~(uint32_t)RP_DAG_OP_BIT] = here_ns;
+            continue;
+        }
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+            if (rp_dag_class_of(g, e) == RP_DAG_QUEUE && rp_dag_weight(g, e) != RP_DAG_DROPPED_NS &&
+                !note(dag, trace, u, here_ns, p, e, ret))
+                return false;
     }
-    waits->list[waits->count++] = (struct wait){first->symbol, second->symbol, edge, held_ns};
     return true;
 }
 
 static int find_waits(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                      const int64_t *unshared_ns, struct waits *ret, struct rp_err *err)
+                      int64_t *ret_end_ns, struct waits *ret, struct rp_err *err)
 {
-    const struct rp_dag_graph *g = &dag->graph;
+    rp_autofree int64_t *time_ns = malloc((dag->slots.count + 1) * sizeof *time_ns);
+    rp_autofree int64_t *end_ns = malloc((dag->op_count + 1) * sizeof *end_ns);
+    struct unshared u = {time_ns, end_ns, dag->graph.time_ns[0], INT64_MIN};
 
-    for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = g->first[p]; (dag->flags[p] & RP_DAG_OP_START) && e < g->first[p + 1];
-             e++)
-            if (g->class[e] == RP_DAG_QUEUE && g->weight_ns[e] != RP_DAG_DROPPED_NS &&
-                !note(dag, trace, unshared_ns, p, e, ret))
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!time_ns || !end_ns || !sweep(dag, trace, &u, ret))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret_end_ns = u.last_ns;
     return 0;
 }
 
 /* --- the pairs that waited longest ---------------------------------------------------------- */
-
-static int by_symbols(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    return (x->second > y->second) - (x->second < y->second);
-}
 
 static int by_wait(const void *a, const void *b)
 {
@@ -122,42 +202,30 @@ static int by_wait(const void *a, const void *b)
 
     if (x->waited_ns != y->waited_ns)
         return x->waited_ns > y->waited_ns ? -1 : 1;
-    return by_symbols(a, b);
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->second > y->second) - (x->second < y->second);
 }
 
-/* Adds up the waits of equal symbols; those that waited longest come first. */
-static struct pair *add_up(const struct waits *waits, size_t *ret_count)
+/* Those that waited longest come first; they are no table any more. */
+static void sort_pairs(struct waits *w)
 {
-    struct pair *pairs = malloc((waits->count + 1) * sizeof *pairs);
     size_t kept = 0;
 
-    if (!pairs)
-        return NULL;
-    for (size_t i = 0; i < waits->count; i++)
-        pairs[i] = (struct pair){waits->list[i].first, waits->list[i].second, 1, waits->list[i].ns};
-    qsort(pairs, waits->count, sizeof *pairs, by_symbols);
-    for (size_t i = 0; i < waits->count; i++) {
-        if (!kept || by_symbols(&pairs[kept - 1], &pairs[i]) != 0) {
-            pairs[kept++] = pairs[i];
-            continue;
-        }
-        pairs[kept - 1].count++;
-        pairs[kept - 1].waited_ns += pairs[i].waited_ns;
-    }
-    qsort(pairs, kept, sizeof *pairs, by_wait);
-    *ret_count = kept;
-    return pairs;
+    for (size_t i = 0; i < w->pair_room; i++)
+        if (w->pairs[i].count)
+            w->pairs[kept++] = w->pairs[i];
+    qsort(w->pairs, kept, sizeof *w->pairs, by_wait);
 }
 
 /* The edges of the first pairs, each of its pair's kind. Edges were found in ascending order. */
-static size_t mark(const struct waits *waits, const struct pair *pairs, size_t count,
-                   struct rp_dag_marked *ret)
+static size_t mark(const struct waits *waits, size_t count, struct rp_dag_marked *ret)
 {
     size_t marked = 0;
 
     for (size_t i = 0; i < waits->count; i++)
         for (size_t k = 0; k < count; k++)
-            if (waits->list[i].first == pairs[k].first && waits->list[i].second == pairs[k].second)
+            if (waits->list[i].pair == waits->pairs[k].number)
                 ret[marked++] =
                     (struct rp_dag_marked){waits->list[i].edge, RP_DAG_KIND_MARKED + (uint32_t)k};
     return marked;
@@ -177,20 +245,20 @@ static int by_gain(const void *a, const void *b)
 }
 
 static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const struct waits *waits, struct rp_dag_result *ret, struct rp_err *err)
+                     struct waits *waits, struct rp_dag_result *ret, struct rp_err *err)
 {
     rp_autofree struct rp_dag_marked *marked = malloc((waits->count + 1) * sizeof *marked);
-    size_t count = 0, marked_count;
-    rp_autofree struct pair *pairs = add_up(waits, &count);
+    size_t count = waits->pair_count < RP_DAG_LANES ? waits->pair_count : RP_DAG_LANES;
     struct rp_dag_lane lanes[RP_DAG_LANES] = {0};
+    const struct pair *pairs = waits->pairs;
+    size_t marked_count;
     int rc;
 
-    if (count > RP_DAG_LANES)
-        count = RP_DAG_LANES;
     ret->pairs = malloc((count + 1) * sizeof *ret->pairs);
-    if (!marked || !pairs || !ret->pairs)
+    if (!marked || !ret->pairs)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    marked_count = mark(waits, pairs, count, marked);
+    sort_pairs(waits);
+    marked_count = mark(waits, count, marked);
     for (size_t k = 0; k < count; k++)
         lanes[k].without = 1u << (RP_DAG_KIND_MARKED + k);
     rc = rp_dag_lanes(dag, trace, lanes, count, marked, marked_count, err);
@@ -210,13 +278,17 @@ static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 }
 
 int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                 const int64_t *unshared_ns, struct rp_dag_result *ret, struct rp_err *err)
+                 struct rp_dag_result *ret, struct rp_err *err)
 {
     struct waits waits = {0};
-    int rc = find_waits(dag, trace, unshared_ns, &waits, err);
+    int64_t end_ns = 0;
+    int rc = find_waits(dag, trace, &end_ns, &waits, err);
 
+    if (rc == 0)
+        ret->unshared_queues_ns = end_ns - dag->start_ns;
     if (rc == 0 && waits.count)
         rc = put_pairs(dag, trace, &waits, ret, err);
     free(waits.list);
+    free(waits.pairs);
     return rc;
 }

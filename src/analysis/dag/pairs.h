@@ -4,8 +4,8 @@
 
 #include "build.h"
 
-/** Fills pairs. unshared_ns: time of every point without the edges of class queue. */
+/** Fills unshared_queues_ns, the end-to-end time without queues, and pairs. */
 int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                 const int64_t *unshared_ns, struct rp_dag_result *ret, struct rp_err *err);
+                 struct rp_dag_result *ret, struct rp_err *err);
 
 #endif

@@ -222,7 +222,7 @@ const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_
                             const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
                             int64_t start_ns, int64_t end_ns)
 {
-    enum rp_dag_class class = (enum rp_dag_class)dag->graph.class[e];
+    enum rp_dag_class class = rp_dag_class_of(&dag->graph, e);
     uint32_t owner = class == RP_DAG_HOST_GAP   ? dag->owner[to]
                      : class == RP_DAG_DURATION ? dag->owner[dag->graph.from[e]]
                                                 : RP_DAG_NONE;

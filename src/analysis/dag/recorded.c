@@ -204,7 +204,7 @@ static uint32_t op_at(const struct rp_dag_recorded_op *r, uint32_t point)
                : RP_DAG_NONE;
 }
 
-static bool orders_packets(uint8_t class)
+static bool orders_packets(enum rp_dag_class class)
 {
     return class == RP_DAG_STREAM || class == RP_DAG_QUEUE || class == RP_DAG_EVENT ||
            class == RP_DAG_NULL_STREAM;
@@ -224,17 +224,18 @@ static bool confirm(const struct rp_dag_recorded_op *r, struct found *f, uint32_
     }
     if (r->dag->owner[point] != RP_DAG_NONE || depth == 0)
         return false;
-    for (uint32_t e = g->first[point]; e < g->first[point + 1] && f->steps; e++) {
+    for (uint32_t e = rp_dag_first(g, point); e < rp_dag_first(g, point + 1) && f->steps; e++) {
         f->steps--;
-        if (!orders_packets(g->class[e]) || !confirm(r, f, g->from[e], depth - 1))
+        if (!orders_packets(rp_dag_class_of(g, e)) || !confirm(r, f, g->from[e], depth - 1))
             continue;
-        g->grade[e] = RP_DAG_RECORDED;
+        rp_dag_set_kind(g, e, rp_dag_class_of(g, e), RP_DAG_RECORDED);
         any = true;
     }
     return any;
 }
 
-static enum rp_dag_class class_of(const struct rp_dag_op *op, const struct rp_dag_op *before)
+static enum rp_dag_class class_of(const struct rp_dag_op_row *op,
+                                  const struct rp_dag_op_row *before)
 {
     if (op->stream >= 0 && op->stream == before->stream)
         return RP_DAG_STREAM;
@@ -252,14 +253,14 @@ void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r)
 
     f.waits = waits;
     f.count = count < MOST_WAITS ? count : MOST_WAITS;
-    for (size_t e = g->first[g->point_count]; e < g->edge_count && count; e++)
-        if (orders_packets(g->class[e]) && confirm(r, &f, g->from[e], DEEPEST_MARKS))
-            g->grade[e] = RP_DAG_RECORDED;
+    for (size_t e = rp_dag_first(g, g->point_count); e < g->edge_count && count; e++)
+        if (orders_packets(rp_dag_class_of(g, e)) && confirm(r, &f, g->from[e], DEEPEST_MARKS))
+            rp_dag_set_kind(g, e, rp_dag_class_of(g, e), RP_DAG_RECORDED);
     for (uint32_t i = 0; i < count && !g->failed; i++) {
         uint32_t from = r->finish[waits[i]];
         if (from == RP_DAG_NONE || (i < MOST_WAITS && (f.seen >> i & 1)))
             continue;
-        rp_dag_edge(g, from, 0, class_of(&r->process->ops[r->op], &r->process->ops[waits[i]]),
+        rp_dag_edge(g, from, class_of(&r->process->op_rows[r->op], &r->process->op_rows[waits[i]]),
                     RP_DAG_RECORDED);
     }
 }

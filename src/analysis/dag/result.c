@@ -89,7 +89,7 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     size_t room = 1024, count = 0;
     uint32_t *edges = malloc(room * sizeof *edges), p = dag->end_point, e;
 
-    while (edges && (e = rp_dag_binding(g, g->time_ns, g->weight_ns, p)) != RP_DAG_NO_POINT) {
+    while (edges && (e = rp_dag_binding(g, p)) != RP_DAG_NO_POINT) {
         if (count == room) {
             uint32_t *grown = realloc(edges, (room *= 2) * sizeof *edges);
             if (!grown)
@@ -132,11 +132,11 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
         r->chain[r->chain_count++] = step_of(dag, trace, g->from[e], slack_ns);
     if (part == RP_DAG_PART_KERNEL)
         sums->is_kernel[rp_dag_op_of(trace, item)->symbol] = true;
-    r->path_ns[part] += g->weight_ns[e];
-    r->grade_path_ns[g->grade[e]] += g->weight_ns[e];
-    sums->failed |= rp_dag_names_add(&sums->names, name, g->weight_ns[e]) < 0;
+    r->path_ns[part] += rp_dag_weight(g, e);
+    r->grade_path_ns[rp_dag_grade_of(g, e)] += rp_dag_weight(g, e);
+    sums->failed |= rp_dag_names_add(&sums->names, name, rp_dag_weight(g, e)) < 0;
     if (range)
-        sums->failed |= rp_dag_names_add(&sums->in_ranges, range, g->weight_ns[e]) < 0;
+        sums->failed |= rp_dag_names_add(&sums->in_ranges, range, rp_dag_weight(g, e)) < 0;
 }
 
 static int by_text(const void *a, const void *b)
@@ -241,27 +241,19 @@ static int kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trac
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (uint32_t p = 0; p < g->point_count; p++) {
         int64_t latest = 0;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
             uint32_t item = rp_dag_item_of(dag, e);
             bool weighs = rp_dag_is_op(item) && !rp_dag_op_of(trace, item)->is_copy;
-            int64_t t = time_ns[dag->slots.of[g->from[e]]] + (weighs ? g->weight_ns[e] : 0);
-            if (t > latest && g->weight_ns[e] != RP_DAG_DROPPED_NS)
+            int64_t t =
+                time_ns[rp_dag_slot(&dag->slots, g->from[e])] + (weighs ? rp_dag_weight(g, e) : 0);
+            if (t > latest && rp_dag_weight(g, e) != RP_DAG_DROPPED_NS)
                 latest = t;
         }
-        time_ns[dag->slots.of[p]] = latest;
+        time_ns[rp_dag_slot(&dag->slots, p)] = latest;
         longest = latest > longest ? latest : longest;
     }
     *ret_ns = longest;
     return 0;
-}
-
-static int64_t last_of(const int64_t *time_ns, size_t count)
-{
-    int64_t last = INT64_MIN;
-
-    for (size_t i = 0; i < count; i++)
-        last = time_ns[i] > last ? time_ns[i] : last;
-    return last;
 }
 
 /* --- what if ---------------------------------------------------------------------------------- */
@@ -372,7 +364,8 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         .unknown_costs = dag->delays.unknown_costs,
     };
     for (size_t e = 0; e < dag->graph.edge_count; e++) {
-        uint8_t class = dag->graph.class[e], grade = dag->graph.grade[e];
+        enum rp_dag_class class = rp_dag_class_of(&dag->graph, e);
+        enum rp_dag_grade grade = rp_dag_grade_of(&dag->graph, e);
         r->grade_edges[grade]++;
         r->grade_dependencies[grade] +=
             class != RP_DAG_DURATION && class != RP_DAG_HOST_GAP && class != RP_DAG_LAUNCH;
@@ -408,19 +401,6 @@ static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace
     return rc < 0 ? rc : rp_dag_idle(dag, trace, ranges, starts, r, err);
 }
 
-static int put_unshared(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                        struct rp_dag_result *r, struct rp_err *err)
-{
-    size_t points = dag->graph.point_count;
-    rp_autofree int64_t *time_ns = malloc(points * sizeof *time_ns);
-
-    if (!time_ns)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rp_dag_forward(&dag->graph, dag->graph.weight_ns, RP_DAG_QUEUE, time_ns);
-    r->unshared_queues_ns = last_of(time_ns, points) - dag->start_ns;
-    return rp_dag_pairs(dag, trace, time_ns, r, err);
-}
-
 static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
                 struct rp_dag_result *r, struct rp_err *err)
 {
@@ -442,7 +422,7 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     if (rc == 0)
         rc = kernel_span(dag, trace, &r->kernel_span_ns, err);
     if (rc == 0)
-        rc = put_unshared(dag, trace, r, err);
+        rc = rp_dag_pairs(dag, trace, r, err);
     return rc < 0 ? rc : rp_dag_doubts(dag, trace, r, err); /* last: it changes the graph */
 }
 

@@ -60,15 +60,15 @@ CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace
     for (int v = 0; v < VECTORS; v++)
         end[v] = (vector){0} + INT64_MIN;
     for (uint32_t p = 0; p < g->point_count; p++) {
-        int64_t none = g->first[p] == g->first[p + 1] ? g->time_ns[p] : INT64_MIN;
+        int64_t none = rp_dag_first(g, p) == rp_dag_first(g, p + 1) ? g->time_ns[p] : INT64_MIN;
         vector at[VECTORS];
         for (int v = 0; v < VECTORS; v++)
             at[v] = (vector){0} + none;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
-            const vector *from = time[dag->slots.of[g->from[e]]];
-            int64_t weight_ns = g->weight_ns[e];
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+            const vector *from = time[rp_dag_slot(&dag->slots, g->from[e])];
+            int64_t weight_ns = rp_dag_weight(g, e);
             uint32_t symbol = RP_DAG_NONE;
-            if (g->class[e] == RP_DAG_DURATION)
+            if (rp_dag_class_of(g, e) == RP_DAG_DURATION)
                 symbol = symbol_from(dag, trace, g->from[e]);
             if (symbol != RP_DAG_NONE && touched[symbol].count) {
                 vector weights[VECTORS];
@@ -91,7 +91,7 @@ CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace
             }
         }
         for (int v = 0; v < VECTORS; v++) {
-            time[dag->slots.of[p]][v] = at[v];
+            time[rp_dag_slot(&dag->slots, p)][v] = at[v];
             raise_to(&end[v], &at[v]);
         }
     }

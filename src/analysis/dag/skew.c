@@ -31,9 +31,9 @@ static struct skew *skew_of(const struct skews *skews, int32_t agent)
 static int find_skews(const struct rp_dag_process *p, struct rp_dag_repairs *repairs,
                       struct skews *ret, struct rp_err *err)
 {
-    for (size_t i = 0; i < p->op_count && p->ops[i].call != RP_DAG_NONE; i++) {
+    for (size_t i = 0; i < p->op_count && p->op_rows[i].call != RP_DAG_NONE; i++) {
         const struct rp_dag_op *op = &p->ops[i];
-        int64_t by_ns = p->calls[op->call].start_ns - op->start_ns;
+        int64_t by_ns = p->call_rows[p->op_rows[i].call].start_ns - op->start_ns;
         struct skew *skew;
 
         if (by_ns <= 0)
@@ -72,8 +72,8 @@ static int move(struct rp_dag_process *p, const struct skews *skews, struct rp_e
     int32_t queue_count = 0;
 
     for (size_t i = 0; i < p->op_count; i++)
-        if (p->ops[i].queue >= queue_count)
-            queue_count = p->ops[i].queue + 1;
+        if (p->op_rows[i].queue >= queue_count)
+            queue_count = p->op_rows[i].queue + 1;
     agent_of_queue = malloc(((size_t)queue_count + 1) * sizeof *agent_of_queue);
     if (!agent_of_queue)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -82,8 +82,8 @@ static int move(struct rp_dag_process *p, const struct skews *skews, struct rp_e
     for (size_t i = 0; i < p->op_count; i++) {
         struct rp_dag_op *op = &p->ops[i];
         const struct skew *skew = skew_of(skews, op->agent);
-        if (op->queue >= 0)
-            agent_of_queue[op->queue] = op->agent;
+        if (p->op_rows[i].queue >= 0)
+            agent_of_queue[p->op_rows[i].queue] = op->agent;
         if (skew) {
             op->start_ns += skew->by_ns;
             op->end_ns += skew->by_ns;

@@ -20,15 +20,15 @@ int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *er
     for (size_t k = 0; k < dag->slots.count; k++)
         latest_ns[k] = dag->end_ns;
     for (uint32_t p = (uint32_t)g->point_count; p-- > 0;) {
-        int64_t here_ns = latest_ns[dag->slots.of[p]];
-        latest_ns[dag->slots.of[p]] = dag->end_ns;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++) {
+        int64_t here_ns = latest_ns[rp_dag_slot(&dag->slots, p)];
+        latest_ns[rp_dag_slot(&dag->slots, p)] = dag->end_ns;
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
             uint32_t from = g->from[e];
-            int64_t t = here_ns - g->weight_ns[e];
-            if (t < latest_ns[dag->slots.of[from]])
-                latest_ns[dag->slots.of[from]] = t;
+            int64_t t = here_ns - rp_dag_weight(g, e);
+            if (t < latest_ns[rp_dag_slot(&dag->slots, from)])
+                latest_ns[rp_dag_slot(&dag->slots, from)] = t;
             /* Of a collective only the rank that comes last has none to spare. */
-            if (g->class[e] == RP_DAG_DURATION && rp_dag_is_op(dag->owner[from]))
+            if (rp_dag_class_of(g, e) == RP_DAG_DURATION && rp_dag_is_op(dag->owner[from]))
                 slack_ns[dag->owner[from] & ~(uint32_t)RP_DAG_OP_BIT] = t - g->time_ns[from];
         }
     }

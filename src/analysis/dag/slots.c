@@ -1,6 +1,7 @@
 #include "slots.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -47,13 +48,27 @@ static bool assign(const struct rp_dag_graph *g, uint32_t *of, struct pool *pool
             return false;
         pool->last[slot] = of[p];
         of[p] = slot;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
             if (pool->last[of[g->from[e]]] == p)
                 give_back(pool, of[g->from[e]]);
         if (pool->last[slot] == p)
             give_back(pool, slot);
     }
     return true;
+}
+
+/* The same numbers in half the room, in place: it is the largest array at that time. */
+static struct rp_dag_slots narrowed(uint32_t *wide, size_t count)
+{
+    char *bytes = (char *)wide;
+    uint16_t *shrunk;
+
+    for (size_t p = 0; p < count; p++) {
+        uint16_t slot = (uint16_t)wide[p];
+        memcpy(bytes + p * sizeof slot, &slot, sizeof slot);
+    }
+    shrunk = realloc(wide, (count + 1) * sizeof *shrunk);
+    return (struct rp_dag_slots){.of = shrunk ? shrunk : (uint16_t *)wide};
 }
 
 int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err)
@@ -64,7 +79,7 @@ int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, st
 
     for (uint32_t p = 0; of && p < g->point_count; p++) {
         of[p] = p;
-        for (uint32_t e = g->first[p]; e < g->first[p + 1]; e++)
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
             of[g->from[e]] = p;
     }
     done = of && assign(g, of, &pool);
@@ -74,12 +89,15 @@ int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, st
         free(of);
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    *ret = (struct rp_dag_slots){of, pool.count};
+    *ret = pool.count <= (size_t)UINT16_MAX + 1 ? narrowed(of, g->point_count)
+                                                : (struct rp_dag_slots){.wide = of};
+    ret->count = pool.count;
     return 0;
 }
 
 void rp_dag_slots_free(struct rp_dag_slots *slots)
 {
     free(slots->of);
+    free(slots->wide);
     *slots = (struct rp_dag_slots){0};
 }

@@ -15,9 +15,15 @@ struct rp_err;
 
 /** Zero-initialise; release with rp_dag_slots_free. */
 struct rp_dag_slots {
-    uint32_t *of; /**< per point; never that of a predecessor */
+    uint16_t *of;   /**< per point; never that of a predecessor */
+    uint32_t *wide; /**< instead, where there are too many */
     size_t count;
 };
+
+static inline uint32_t rp_dag_slot(const struct rp_dag_slots *slots, uint32_t point)
+{
+    return slots->of ? slots->of[point] : slots->wide[point];
+}
 
 int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err);
 void rp_dag_slots_free(struct rp_dag_slots *slots);

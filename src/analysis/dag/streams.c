@@ -16,11 +16,13 @@ static int by_handle(const void *a, const void *b)
 }
 
 /* The stream that a call's own operation or marker ran on, -1 without one. */
-static int32_t seen_stream(const struct rp_dag_process *p, const struct rp_dag_call *call)
+static int32_t seen_stream(const struct rp_dag_process *p, size_t call, size_t first_op)
 {
-    if (call->op_count)
-        return p->ops[call->first_op].stream;
-    return call->mark != RP_DAG_NONE ? p->marks[call->mark].stream : -1;
+    uint32_t mark = p->call_marks ? p->call_marks[call] : RP_DAG_NONE;
+
+    if (p->calls[call].op_count)
+        return p->op_rows[first_op].stream;
+    return mark != RP_DAG_NONE ? p->marks[mark].stream : -1;
 }
 
 /* Keeps an entry where a handle's stream changes. */
@@ -101,11 +103,11 @@ static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, str
     struct seen seen = {0};
     bool fits = true;
 
-    for (size_t i = 0; i < p->call_count && fits; i++) {
-        const struct rp_dag_call *call = &p->calls[i];
-        int32_t stream = call->has_stream ? seen_stream(p, call) : -1;
+    for (size_t i = 0, op = 0; i < p->call_count && fits; op += p->calls[i++].op_count) {
+        uint32_t handle = p->call_rows[i].stream;
+        int32_t stream = handle != RP_DAG_NONE ? seen_stream(p, i, op) : -1;
         if (stream >= 0)
-            fits = note(s, &seen, call->stream, (uint32_t)i, stream);
+            fits = note(s, &seen, p->handles[handle], (uint32_t)i, stream);
     }
     free(seen.slots);
     if (!fits)
@@ -144,9 +146,10 @@ static uint32_t created_streams(const struct rp_dag_process *p)
 }
 
 /* The argument of a call that makes a stream is where the handle is to be put. */
-static bool names_stream(const struct rp_dag_call *call)
+static bool names_stream(const struct rp_dag_process *p, size_t call)
 {
-    return call->has_stream && call->kind != RP_DAG_CALL_STREAM_CREATE;
+    return p->call_rows[call].stream != RP_DAG_NONE &&
+           p->calls[call].kind != RP_DAG_CALL_STREAM_CREATE;
 }
 
 static int32_t next_free(const struct rp_dag_streams *s, const bool *taken, int32_t stream)
@@ -172,9 +175,14 @@ static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_strea
     uint64_t *list;
     bool fits = true;
 
-    for (size_t i = 0; i < p->call_count && fits; i++)
-        if (names_stream(&p->calls[i]) && rp_dag_stream_at(s, p->calls[i].stream, (uint32_t)i) < 0)
-            fits = note(&others, &seen, p->calls[i].stream, 0, 0);
+    for (size_t i = 0; i < p->call_count && fits; i++) {
+        uint64_t handle;
+        if (!names_stream(p, i))
+            continue;
+        handle = p->handles[p->call_rows[i].stream];
+        if (rp_dag_stream_at(s, handle, (uint32_t)i) < 0)
+            fits = note(&others, &seen, handle, 0, 0);
+    }
     list = malloc((others.handle_count + 1) * sizeof *list);
     for (size_t i = 0; list && i < others.handle_count; i++)
         list[i] = others.handles[i].handle;
@@ -245,7 +253,7 @@ static void find_queues(const struct rp_dag_process *p, struct rp_dag_streams *s
     for (int32_t k = 0; k < s->stream_count; k++)
         s->queue[k] = -1;
     for (size_t i = 0; i < p->op_count; i++) {
-        const struct rp_dag_op *op = &p->ops[i];
+        const struct rp_dag_op_row *op = &p->op_rows[i];
         if (op->stream >= 0 && op->queue >= 0 && s->queue[op->stream] < 0)
             s->queue[op->stream] = op->queue;
     }
@@ -264,7 +272,7 @@ static void find_blocking(const struct rp_dag_process *p, struct rp_dag_streams 
         if (p->calls[i].kind != RP_DAG_CALL_STREAM_CREATE)
             continue;
         if (next < s->stream_count)
-            s->blocking[next] = p->has_args && !(p->calls[i].flags & 1);
+            s->blocking[next] = p->has_args && !p->calls[i].first_flag;
         next++;
     }
 }
@@ -274,10 +282,10 @@ static void count_ids(const struct rp_dag_process *p, struct rp_dag_streams *s)
     s->stream_count = (int32_t)created_streams(p) + 1;
     s->queue_count = p->queue_count + 1;
     for (size_t i = 0; i < p->op_count; i++) {
-        if (p->ops[i].stream >= s->stream_count)
-            s->stream_count = p->ops[i].stream + 1;
-        if (p->ops[i].queue >= s->queue_count)
-            s->queue_count = p->ops[i].queue + 1;
+        if (p->op_rows[i].stream >= s->stream_count)
+            s->stream_count = p->op_rows[i].stream + 1;
+        if (p->op_rows[i].queue >= s->queue_count)
+            s->queue_count = p->op_rows[i].queue + 1;
     }
     for (size_t i = 0; i < p->mark_count; i++) {
         if (p->marks[i].stream >= s->stream_count)

@@ -52,7 +52,11 @@ struct rp_dag_loading *rp_dag_loading_of(struct rp_dag_loader *l, uint32_t guid_
 static void free_process(struct rp_dag_process *p)
 {
     free(p->calls);
+    free(p->call_rows);
+    free(p->call_marks);
+    free(p->handles);
     free(p->ops);
+    free(p->op_rows);
     free(p->marks);
     free(p->first_wait);
     free(p->waits);
@@ -63,6 +67,10 @@ static void free_process(struct rp_dag_process *p)
 
 static void free_scratch(struct rp_dag_loading *p)
 {
+    free(p->calls);
+    free(p->ops);
+    free(p->orders);
+    free(p->handle_slots);
     free(p->inners);
     free(p->threads.slots);
     free(p->events);
@@ -91,7 +99,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
     if (rc == 0)
         rc = rp_dag_load_args(l, err);
     for (size_t i = 0; i < l->count && rc == 0; i++)
-        if (!rp_dag_merge_polls(&l->list[i].process))
+        if (!rp_dag_merge_polls(&l->list[i]))
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0)
         rc = rp_dag_load_ops(l, err);
@@ -111,10 +119,18 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
     return rc < 0 ? rc : rp_dag_load_recorded(l, err);
 }
 
-static int load_store(struct rp_store *store, struct rp_dag_trace *trace,
-                      struct rp_dag_symbols *symbols, struct rp_err *err)
+/* Names while the stores are read. */
+struct naming {
+    struct rp_dag_symbols symbols, calls;
+};
+
+static int load_store(struct rp_store *store, struct rp_dag_trace *trace, struct naming *naming,
+                      struct rp_err *err)
 {
-    struct rp_dag_loader l = {.store = store, .repairs = &trace->repairs, .symbols = symbols};
+    struct rp_dag_loader l = {.store = store,
+                              .repairs = &trace->repairs,
+                              .symbols = &naming->symbols,
+                              .call_names = &naming->calls};
     struct rp_dag_process *grown = NULL;
     int rc = load(&l, err);
 
@@ -139,9 +155,9 @@ static int load_store(struct rp_store *store, struct rp_dag_trace *trace,
 /* --- the whole ------------------------------------------------------------------------------ */
 
 /* Symbols get their numbers in the order of their names. */
-static int settle_symbols(struct rp_dag_trace *trace, struct rp_dag_symbols *symbols,
-                          struct rp_err *err)
+static int settle_symbols(struct rp_dag_trace *trace, struct naming *naming, struct rp_err *err)
 {
+    struct rp_dag_symbols *symbols = &naming->symbols;
     uint32_t *numbers = rp_dag_symbols_sort(symbols);
 
     if (!numbers)
@@ -155,6 +171,9 @@ static int settle_symbols(struct rp_dag_trace *trace, struct rp_dag_symbols *sym
     trace->symbols = symbols->names;
     trace->symbol_count = symbols->count;
     symbols->names = NULL;
+    trace->call_names = naming->calls.names;
+    trace->call_name_count = naming->calls.count;
+    naming->calls.names = NULL;
     return 0;
 }
 
@@ -162,21 +181,35 @@ int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct
                       struct rp_err *err)
 {
     struct rp_dag_trace trace = {0};
-    struct rp_dag_symbols symbols = {0};
-    int rc = rp_dag_symbols_add(&symbols, "unknown kernel") == UINT32_MAX
+    struct naming naming = {0};
+    int rc = rp_dag_symbols_add(&naming.symbols, "unknown kernel") == UINT32_MAX
                  ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
                  : 0;
 
     for (size_t s = 0; s < store_count && rc == 0; s++)
-        rc = load_store(stores[s], &trace, &symbols, err);
+        rc = load_store(stores[s], &trace, &naming, err);
     if (rc == 0)
-        rc = settle_symbols(&trace, &symbols, err);
-    rp_dag_symbols_free(&symbols);
+        rc = settle_symbols(&trace, &naming, err);
+    rp_dag_symbols_free(&naming.symbols);
+    rp_dag_symbols_free(&naming.calls);
     if (rc < 0)
         rp_dag_trace_free(&trace);
     else
         *ret = trace;
     return rc;
+}
+
+void rp_dag_trace_free_rows(struct rp_dag_trace *trace)
+{
+    for (size_t i = 0; i < trace->process_count; i++) {
+        struct rp_dag_process *p = &trace->processes[i];
+        free(p->call_rows);
+        free(p->call_marks);
+        free(p->op_rows);
+        p->call_rows = NULL;
+        p->call_marks = NULL;
+        p->op_rows = NULL;
+    }
 }
 
 void rp_dag_trace_free(struct rp_dag_trace *trace)
@@ -185,5 +218,6 @@ void rp_dag_trace_free(struct rp_dag_trace *trace)
         free_process(&trace->processes[i]);
     free(trace->processes);
     free(trace->symbols);
+    free(trace->call_names);
     memset(trace, 0, sizeof *trace);
 }

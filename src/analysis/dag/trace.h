@@ -5,6 +5,7 @@
 #ifndef RP_ANALYSIS_DAG_TRACE_H
 #define RP_ANALYSIS_DAG_TRACE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,29 +34,39 @@ enum rp_dag_call_kind {
     RP_DAG_CALL_MAYBE_SYNC, /**< blocks until the device is idle, sometimes: decided by its end */
 };
 
+enum { RP_DAG_KIND_BITS = 4, RP_DAG_STARTED_BITS = 27 };
+static_assert((int)RP_DAG_CALL_MAYBE_SYNC < 1 << RP_DAG_KIND_BITS, "the last kind fits");
+
+/** What is needed of a call to the end: few bytes, of tens of millions. */
 struct rp_dag_call {
-    int64_t start_ns, end_ns;
-    int64_t order; /**< correlation id: calls of a process in the order of their entry */
-    const char *name;
-    uint64_t stream, event;     /**< handles */
-    bool has_stream, has_event; /**< there are such arguments */
-    int64_t flags;
+    uint32_t name; /**< index into rp_dag_trace.call_names */
     uint32_t thread;
-    uint32_t first_op, op_count; /**< what it started, in program order */
-    uint32_t mark;               /**< record of its marker on the GPU, or RP_DAG_NONE */
-    uint8_t kind;                /**< enum rp_dag_call_kind */
+    uint32_t kind : RP_DAG_KIND_BITS; /**< enum rp_dag_call_kind */
+    uint32_t first_flag : 1;          /**< bit 0 of its flags */
+    uint32_t op_count
+        : RP_DAG_STARTED_BITS; /**< what it started: the next ones of the operations */
+};
+
+/** And what is needed only until the graph is built. */
+struct rp_dag_call_row {
+    int64_t start_ns, end_ns;
+    uint32_t stream, event; /**< index into the process's handles; RP_DAG_NONE: no such argument */
 };
 
 /** A kernel or a copy. */
 struct rp_dag_op {
     int64_t start_ns, end_ns;
-    int64_t row_id;        /**< dispatch_id of a kernel, id of a copy */
+    int64_t row_id;  /**< dispatch_id of a kernel, id of a copy */
+    uint32_t symbol; /**< index into rp_dag_trace.symbols */
+    int32_t agent : 24;
+    bool is_copy : 1;
+    bool end_lost : 1; /**< the trace has no end behind its start */
+};
+
+/** What is needed of it only until the graph is built. */
+struct rp_dag_op_row {
     uint32_t call;         /**< index, or RP_DAG_NONE */
-    uint32_t symbol;       /**< index into rp_dag_trace.symbols */
     int32_t stream, queue; /**< -1: unknown; copies have no queue */
-    int32_t agent;
-    bool is_copy;
-    bool end_lost; /**< the trace has no end behind its start */
 };
 
 /** What the GPU says of a marker (schema 3.0.4). */
@@ -79,9 +90,14 @@ struct rp_dag_source {
 };
 
 struct rp_dag_process {
-    struct rp_dag_call *calls; /**< sorted by order */
+    struct rp_dag_call *calls; /**< in the order of their entry */
+    struct rp_dag_call_row *call_rows;
+    uint32_t *call_marks; /**< record of its marker on the GPU or RP_DAG_NONE; NULL: none has any */
     size_t call_count;
+    uint64_t *handles; /**< of streams and events, each once */
+    size_t handle_count;
     struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
+    struct rp_dag_op_row *op_rows;
     size_t op_count;
     uint32_t *first_wait; /**< per operation and one more: what it waited for; NULL: not recorded */
     uint32_t *waits;      /**< operations */
@@ -116,6 +132,8 @@ struct rp_dag_trace {
     size_t process_count;
     const char **symbols; /**< of kernels, copies; sorted, no two equal; owned by the stores */
     size_t symbol_count;
+    const char **call_names; /**< no two equal; owned by the stores */
+    size_t call_name_count;
     struct rp_dag_repairs repairs;
 };
 
@@ -125,6 +143,8 @@ struct rp_err;
 int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
                       struct rp_err *err);
 void rp_dag_trace_free(struct rp_dag_trace *trace);
+/** Frees the rows of calls and operations: the graph is built. */
+void rp_dag_trace_free_rows(struct rp_dag_trace *trace);
 
 /** Is it the number of an operation, of a call? RP_DAG_NONE is neither. */
 static inline bool rp_dag_is_op(uint32_t item)
@@ -162,7 +182,8 @@ static inline struct rp_dag_op *rp_dag_op_of(const struct rp_dag_trace *trace, u
     return &p->ops[(item & ~(uint32_t)RP_DAG_OP_BIT) - p->op_base];
 }
 
-static inline struct rp_dag_call *rp_dag_call_of(const struct rp_dag_trace *trace, uint32_t item)
+static inline const struct rp_dag_call *rp_dag_call_of(const struct rp_dag_trace *trace,
+                                                       uint32_t item)
 {
     const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
 

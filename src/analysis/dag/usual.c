@@ -25,11 +25,12 @@ static size_t stream_gaps(const struct rp_dag_process *p, const struct rp_dag_st
         last_end_ns[k] = INT64_MAX;
     for (size_t i = 0; i < p->op_count; i++) {
         const struct rp_dag_op *op = &p->ops[i];
-        if (op->stream < 0)
+        int32_t stream = p->op_rows[i].stream;
+        if (stream < 0)
             continue;
-        if (op->start_ns >= last_end_ns[op->stream])
-            gaps[count++] = op->start_ns - last_end_ns[op->stream];
-        last_end_ns[op->stream] = op->end_ns;
+        if (op->start_ns >= last_end_ns[stream])
+            gaps[count++] = op->start_ns - last_end_ns[stream];
+        last_end_ns[stream] = op->end_ns;
     }
     return count;
 }
@@ -51,13 +52,14 @@ int rp_dag_usual_find(const struct rp_dag_process *p, const struct rp_dag_stream
     usual.reach_ns = usual.jitter_ns * GAPS_OF_REACH;
     if (usual.reach_ns < LEAST_REACH_NS)
         usual.reach_ns = LEAST_REACH_NS;
-    for (size_t i = 0; i < p->op_count && p->ops[i].call != RP_DAG_NONE; i++) {
+    for (size_t i = 0; i < p->op_count && p->op_rows[i].call != RP_DAG_NONE; i++) {
         const struct rp_dag_op *op = &p->ops[i];
-        const struct rp_dag_call *call = &p->calls[op->call];
+        uint32_t number = p->op_rows[i].call;
+        const struct rp_dag_call_row *call = &p->call_rows[number];
         int64_t launch = op->start_ns - call->start_ns, wake = call->end_ns - op->end_ns;
         if (launch >= 0 && launch < usual.launch_ns)
             usual.launch_ns = launch;
-        if (call->kind == RP_DAG_CALL_OWN_SYNC && wake >= 0 && wake < usual.wake_ns)
+        if (p->calls[number].kind == RP_DAG_CALL_OWN_SYNC && wake >= 0 && wake < usual.wake_ns)
             usual.wake_ns = wake;
     }
     if (usual.launch_ns == INT64_MAX)

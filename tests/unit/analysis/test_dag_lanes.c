@@ -3,10 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "analysis/dag/lanes.h"
+#include "analysis/dag/pairs.h"
+#include "analysis/dag/slack.h"
 #include "base/err.h"
 
 #define KIND(k) (1u << RP_DAG_KIND_##k)
@@ -19,36 +22,42 @@
  */
 enum { POINTS = 7, QUEUE_EDGE = 4 };
 
-static struct rp_dag_op ops[2];
+static struct rp_dag_op ops[2] = {{.symbol = 0}, {.symbol = 1}};
+static const char *symbols[] = {"first", "second"};
 static uint8_t flags[POINTS];
 static uint32_t owner[POINTS] = {
     RP_DAG_NONE, RP_DAG_NONE,       RP_DAG_OP_BIT,     RP_DAG_OP_BIT,
     RP_DAG_NONE, RP_DAG_OP_BIT | 1, RP_DAG_OP_BIT | 1,
 };
 static struct rp_dag_process process = {.ops = ops, .op_count = 2};
-static const struct rp_dag_trace trace = {.processes = &process, .process_count = 1};
+static const struct rp_dag_trace trace = {
+    .processes = &process, .process_count = 1, .symbols = symbols, .symbol_count = 2};
 
 static int make(void **state)
 {
+    static const int64_t weights[] = {5, 4, 20, 3, 1, 4, 30};
     static struct rp_dag dag;
     struct rp_dag_graph *g = &dag.graph;
 
     dag = (struct rp_dag){
         .flags = flags, .owner = owner, .op_count = 2, .start_ns = 100, .end_ns = 160};
     rp_dag_point(g, 100);
-    rp_dag_edge(g, 0, 5, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    rp_dag_edge(g, 0, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
     rp_dag_point(g, 105);
-    rp_dag_edge(g, 1, 4, RP_DAG_LAUNCH, RP_DAG_RECORDED);
+    rp_dag_edge(g, 1, RP_DAG_LAUNCH, RP_DAG_RECORDED);
     rp_dag_point(g, 109);
-    rp_dag_edge(g, 2, 20, RP_DAG_DURATION, RP_DAG_RECORDED);
+    rp_dag_edge(g, 2, RP_DAG_DURATION, RP_DAG_RECORDED);
     rp_dag_point(g, 129);
-    rp_dag_edge(g, 1, 3, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    rp_dag_edge(g, 1, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
     rp_dag_point(g, 108);
-    rp_dag_edge(g, 3, 1, RP_DAG_QUEUE, RP_DAG_DERIVED);
-    rp_dag_edge(g, 4, 4, RP_DAG_LAUNCH, RP_DAG_RECORDED);
+    rp_dag_edge(g, 3, RP_DAG_QUEUE, RP_DAG_DERIVED);
+    rp_dag_edge(g, 4, RP_DAG_LAUNCH, RP_DAG_RECORDED);
     rp_dag_point(g, 130);
-    rp_dag_edge(g, 5, 30, RP_DAG_DURATION, RP_DAG_RECORDED);
+    rp_dag_edge(g, 5, RP_DAG_DURATION, RP_DAG_RECORDED);
     rp_dag_point(g, 160);
+    rp_dag_weigh(g);
+    for (size_t e = 0; e < sizeof weights / sizeof weights[0]; e++)
+        rp_dag_set_weight(g, e, weights[e]);
     *state = &dag;
     return g->failed ? -1 : rp_dag_slots_find(g, &dag.slots, NULL);
 }
@@ -96,10 +105,49 @@ static void contradicted_edges_hold_nothing(void **state)
     struct rp_dag_lane lanes[] = {{0, 0, 0}, {KIND(QUEUE), 0, 0}};
     struct rp_err err = RP_ERR_INIT;
 
-    dag->graph.weight_ns[QUEUE_EDGE] = RP_DAG_DROPPED_NS;
+    rp_dag_set_weight(&dag->graph, QUEUE_EDGE, RP_DAG_DROPPED_NS);
     assert_int_equal(rp_dag_lanes(dag, &trace, lanes, 2, NULL, 0, &err), 0);
     assert_int_equal(lanes[0].end_ns, 142);
     assert_int_equal(lanes[1].end_ns, 142); /* no weight is not the same as no contradiction */
+}
+
+/* The first kernel could be longer by what the queue edge would hold back, not the second. */
+static void slack_of_operations(void **state)
+{
+    struct rp_dag *dag = *state;
+    struct rp_err err = RP_ERR_INIT;
+    int64_t *slack_ns;
+
+    assert_int_equal(rp_dag_slack_find(dag, &slack_ns, &err), 0);
+    assert_int_equal(rp_dag_slack_of(slack_ns, RP_DAG_OP_BIT), 0);
+    assert_int_equal(rp_dag_slack_of(slack_ns, RP_DAG_OP_BIT | 1), 0);
+    free(slack_ns);
+    rp_dag_set_weight(&dag->graph, QUEUE_EDGE, RP_DAG_DROPPED_NS);
+    assert_int_equal(rp_dag_slack_find(dag, &slack_ns, &err), 0);
+    assert_int_equal(rp_dag_slack_of(slack_ns, RP_DAG_OP_BIT), 160 - 109 - 20);
+    assert_int_equal(rp_dag_slack_of(slack_ns, RP_DAG_OP_BIT | 1), 0);
+    free(slack_ns);
+}
+
+/* Without the queue the second kernel would begin by way of 4, at 112, while the first still runs.
+ */
+static void what_a_queue_costs(void **state)
+{
+    struct rp_dag *dag = *state;
+    struct rp_dag_result found = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    flags[2] = flags[5] = RP_DAG_OP_START;
+    assert_int_equal(rp_dag_pairs(dag, &trace, &found, &err), 0);
+    assert_int_equal(found.unshared_queues_ns, 112 + 30 - 100);
+    assert_int_equal(found.pair_count, 1);
+    assert_string_equal(found.pairs[0].first, "first");
+    assert_string_equal(found.pairs[0].second, "second");
+    assert_int_equal(found.pairs[0].count, 1);
+    assert_int_equal(found.pairs[0].waited_ns, 130 - 112);
+    assert_int_equal(found.pairs[0].gain_ns, 160 - 142);
+    free(found.pairs);
+    flags[2] = flags[5] = 0;
 }
 
 int main(void)
@@ -107,6 +155,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(changed_graphs, make, release),
         cmocka_unit_test_setup_teardown(contradicted_edges_hold_nothing, make, release),
+        cmocka_unit_test_setup_teardown(slack_of_operations, make, release),
+        cmocka_unit_test_setup_teardown(what_a_queue_costs, make, release),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
