@@ -98,7 +98,13 @@ def main():
             difference = differing(got, want)
             if difference:
                 wrong.append(f"{options} {what}: {difference}"[:300])
+        shutil.copytree(os.path.join(home, "csv"), os.path.join(home, "again"))
+        got = analyze(program, os.path.join(home, "csv"), os.path.join(home, "again"))
+        runs += 1
+        if not isinstance(got, str) or "given twice" not in got:
+            wrong.append(f"{options} a copy of the folder: {got}"[:300])
         shutil.rmtree(os.path.join(home, "csv"))
+        shutil.rmtree(os.path.join(home, "again"))
     shutil.rmtree(home)
     print("\n".join(wrong) or f"{runs} traces, the same results")
     sys.exit(bool(wrong))

@@ -261,6 +261,36 @@ def real(check, home, data):
         shutil.rmtree(os.path.join(home, "folder"))
 
 
+def refused(check, what, words, *paths):
+    """Status 3, and a message that has all the words and names the first file."""
+    run = subprocess.run([check.program, "analyze", *paths], capture_output=True, text=True, timeout=60)
+    check.runs += 1
+    if run.returncode != 3 or not all(w in run.stderr for w in [os.path.basename(paths[0]), *words]):
+        check.wrong.append(f"{what}: status {run.returncode}: {run.stderr[-300:]}")
+
+
+def twice(check, home, data):
+    """One process in a file twice, and a copy of a file; two processes of one pid are no such thing."""
+    one = process(os.path.join(data, "streams-hip_results.db"))
+    later = copy.deepcopy(one)
+    for group in later["buffer_records"].values():
+        for record in group:
+            record["start_timestamp"] += 1
+            record["end_timestamp"] += 1
+    a, b = (os.path.join(home, f"{n}_results.json") for n in "ab")
+    write(a, [one])
+    shutil.copy(a, b)
+    refused(check, "a copy", ["given twice", "b_results.json"], a, b)
+    refused(check, "a file twice", ["given twice"], a, a)
+    write(b, [later])
+    if isinstance(got := analyze(check.program, ["--json"], a, b), str):
+        check.wrong.append(f"a nanosecond later: {got}")
+    write(b, [later, one, later])
+    refused(check, "twice in a file", ["given twice", "#3"], b)
+    os.remove(a)
+    os.remove(b)
+
+
 def fields(part, path=()):
     """Every place in the trace, but of long lists only the first two members."""
     if isinstance(part, dict):
@@ -320,6 +350,7 @@ def main():
     check = Check(program)
     generated(check, home, os.path.dirname(os.path.abspath(__file__)))
     real(check, home, data)
+    twice(check, home, data)
     damaged(check, home, data)
     shutil.rmtree(home)
     print("\n".join(check.wrong) or f"{check.runs} traces, the same results")

@@ -21,6 +21,7 @@
 #include "skew.h"
 #include "slack.h"
 #include "starts.h"
+#include "twice.h"
 
 /* Kernels whose speed-up is tried: the first on the path, then the first in total. */
 enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
@@ -449,17 +450,6 @@ static int find_device(struct rp_store *const *stores, size_t count, const char 
     return 0;
 }
 
-static int refuse_twice(const struct rp_dag_trace *trace, struct rp_err *err)
-{
-    for (size_t i = 0; i < trace->process_count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const char *guid = trace->processes[i].guid, *other = trace->processes[k].guid;
-            if (guid && other && *guid && strcmp(guid, other) == 0)
-                return rp_fail(err, RP_BAD_INPUT, "process %s is given twice", guid);
-        }
-    return 0;
-}
-
 static bool is_incomplete(struct rp_store *const *stores, size_t count)
 {
     bool incomplete = false;
@@ -480,9 +470,9 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = rp_dag_trace_load(stores, store_count, &trace, err);
     if (rc == 0)
-        rc = refuse_twice(&trace, err);
-    if (rc == 0)
         rc = rp_dag_machines(&trace, &result, err);
+    if (rc == 0)
+        rc = rp_dag_refuse_twice(&trace, result.processes, err);
     if (rc == 0)
         rc = rp_dag_mend_skew(&trace, &result, err);
     if (rc == 0)
