@@ -117,7 +117,33 @@ static int read_section(struct file *f, const struct rp_json_section *section, u
     return result < 0 ? rp_wrap(err, "%s", section->path) : 0;
 }
 
-/* Goes to the process of that number. @return as rp_json_cut_next; 0: there are not so many */
+/* Behind the value of the first key: nothing that would be lost unseen. */
+static int expect_end(struct file *f, struct rp_err *err)
+{
+    char key[RP_JSON_KEY_BYTES], next;
+    int result;
+
+    while ((result = rp_json_cut_next(&f->cut, '}', false, err)) > 0) {
+        result = rp_json_cut_key(&f->cut, key, err);
+        if (result == 0 && strcmp(key, root) == 0)
+            result = rp_fail(err, RP_BAD_INPUT, "it has \"%s\" twice", root);
+        if (result == 0)
+            result = rp_json_cut_value(&f->cut, NULL, err);
+        if (result < 0)
+            return result;
+    }
+    if (result == 0)
+        result = rp_json_cut_peek(&f->cut, &next, err);
+    if (result == 0 && rp_json_cut_offset(&f->cut) < f->cut.size_bytes)
+        result = rp_fail(err, RP_BAD_INPUT,
+                         "its document ends before byte %" PRIu64 ", but the file goes on to byte"
+                         " %" PRIu64 ": it is damaged, or several files are in one",
+                         rp_json_cut_offset(&f->cut) + 1, f->cut.size_bytes);
+    return result;
+}
+
+/* Goes to the process of that number; if there are not so many, to the end of the file.
+ * @return as rp_json_cut_next; 0: there are not so many */
 static int go_to_process(struct file *f, size_t process, struct rp_err *err)
 {
     char key[RP_JSON_KEY_BYTES], first = '\0';
@@ -132,8 +158,12 @@ static int go_to_process(struct file *f, size_t process, struct rp_err *err)
         result = rp_json_cut_peek(&f->cut, &first, err);
     if (result < 0)
         return result;
-    if (first == '{')
-        return process == 0;
+    if (first == '{' && process == 0)
+        return 1;
+    if (first == '{') {
+        result = rp_json_cut_value(&f->cut, NULL, err);
+        return result < 0 ? result : expect_end(f, err);
+    }
     result = rp_json_cut_enter(&f->cut, '[', err);
     for (size_t i = 0; result >= 0; i++) {
         result = rp_json_cut_next(&f->cut, ']', i == 0, err);
@@ -141,7 +171,7 @@ static int go_to_process(struct file *f, size_t process, struct rp_err *err)
             break;
         result = rp_json_cut_value(&f->cut, NULL, err);
     }
-    return result;
+    return result == 0 ? expect_end(f, err) : result;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */

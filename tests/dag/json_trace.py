@@ -291,6 +291,32 @@ def twice(check, home, data):
     os.remove(b)
 
 
+def endings(check, home, data):
+    """Behind the document there may be white space, and nothing else."""
+    path = os.path.join(home, "e_results.json")
+    one = process(os.path.join(data, "streams-hip_results.db"))
+    for processes in ([one], one):
+        write(path, processes)
+        with open(path) as f:
+            text = f.read()
+        for more, words in ((" \n\t\r\n", None), ("xx", ["goes on"]), ("\0", ["goes on"]), ("}", ["goes on"]),
+                            (text, ["goes on"]), ("\n" * 70000 + "[]", ["goes on"])):
+            with open(path, "w") as f:
+                f.write(text + more)
+            if words:
+                refused(check, f"{more[-9:]!r} behind the end", words, path)
+            elif isinstance(got := analyze(check.program, ["--json"], path), str):
+                check.wrong.append(f"white space behind the end: {got}")
+        for more, words in ((', "more": [1, {}]}', None), (text.replace("{", ", ", 1), ["twice"])):
+            with open(path, "w") as f:
+                f.write(text[:-1] + more)
+            if words:
+                refused(check, "a second list", words, path)
+            elif isinstance(got := analyze(check.program, ["--json"], path), str):
+                check.wrong.append(f"another member: {got}")
+    os.remove(path)
+
+
 def fields(part, path=()):
     """Every place in the trace, but of long lists only the first two members."""
     if isinstance(part, dict):
@@ -351,6 +377,7 @@ def main():
     generated(check, home, os.path.dirname(os.path.abspath(__file__)))
     real(check, home, data)
     twice(check, home, data)
+    endings(check, home, data)
     damaged(check, home, data)
     shutil.rmtree(home)
     print("\n".join(check.wrong) or f"{check.runs} traces, the same results")
