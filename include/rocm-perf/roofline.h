@@ -142,6 +142,9 @@ int rp_roofline_compute(const struct rp_counters *counters,
                         struct rp_err *err);
 void rp_roofline_free(struct rp_roofline *roofline);
 
+/** Whether the name of a GPU (rp_roofline_options.arch) is known. @return 0; RP_USAGE */
+int rp_roofline_check_arch(const char *spec, struct rp_err *err);
+
 /** What benchmarks reached: roofline.csv of rocprof-compute, its first GPU. */
 int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct rp_err *err);
 

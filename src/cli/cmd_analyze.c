@@ -406,6 +406,8 @@ int rp_cmd_analyze(int argc, char **argv)
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
+    if (options.roof.arch && rp_roofline_check_arch(options.roof.arch, &err) < 0)
+        return rp_cli_error(&err);
     if (read_ceilings(&options, &measured, &measured_on, &err) < 0)
         return rp_cli_error(&err);
     if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)

@@ -111,17 +111,32 @@ static void describe(const struct rp_counted_device *facts, struct rp_roofline_d
                  arch ? arch->l2_channels_per_xcc * d->xcc_count : 0, options);
 }
 
+static int select_arch(const char *spec, struct rp_arch *ret, struct rp_err *err)
+{
+    char choices[512];
+
+    if (rp_arch_select(spec, ret) != -ENOENT)
+        return 0;
+    rp_arch_choices(choices, sizeof choices);
+    return rp_fail(err, RP_USAGE, "--arch %s is unknown; known are %s, gfx1030", spec, choices);
+}
+
+int rp_roofline_check_arch(const char *spec, struct rp_err *err)
+{
+    struct rp_arch arch = {0};
+
+    return select_arch(spec, &arch, err);
+}
+
 /* --arch: all of it from the tables. */
 static int describe_as(const char *spec, struct rp_roofline_device *d,
                        const struct rp_roofline_options *options, struct rp_err *err)
 {
     struct rp_arch arch = {0};
-    char choices[512];
+    int result = select_arch(spec, &arch, err);
 
-    if (rp_arch_select(spec, &arch) == -ENOENT) {
-        rp_arch_choices(choices, sizeof choices);
-        return rp_fail(err, RP_USAGE, "--arch %s is unknown; known are %s, gfx1030", spec, choices);
-    }
+    if (result < 0)
+        return result;
     snprintf(d->arch, sizeof d->arch, "%s", arch.name);
     d->product = arch.product;
     d->compute_units = arch.compute_units;
