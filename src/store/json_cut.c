@@ -228,22 +228,17 @@ static bool is_no_number(const char *word, size_t len)
     return false;
 }
 
-/* An integer that only fits without a sign; its bits. */
-static bool is_unsigned(const char *word, size_t len, int64_t *ret)
+/* An integer that only fits without a sign. */
+static bool is_unsigned(const char *word, size_t len)
 {
     char digits[DIGITS_OF_INT64_MAX + 2];
-    unsigned long long value;
 
     if (len < DIGITS_OF_INT64_MAX || len >= sizeof digits || strspn(word, "0123456789") < len)
         return false;
     memcpy(digits, word, len);
     digits[len] = '\0';
     errno = 0;
-    value = strtoull(digits, NULL, 10);
-    if (errno || value <= INT64_MAX)
-        return false;
-    *ret = (int64_t)value;
-    return true;
+    return strtoull(digits, NULL, 10) > INT64_MAX && !errno;
 }
 
 /* The text with every such word replaced; false: there is none, and nothing was added. */
@@ -255,7 +250,6 @@ static bool replace_words(const struct rp_buf *from, struct rp_buf *to)
     while (i < from->len) {
         const char *at = from->data + i;
         size_t len = 0;
-        int64_t value;
         if (*at == '"') {
             scan.in_string = true;
             i += 1 + scan_string(at + 1, from->len - i - 1, &scan);
@@ -267,9 +261,9 @@ static bool replace_words(const struct rp_buf *from, struct rp_buf *to)
             rp_buf_add(to, from->data + copied, i - copied);
             rp_buf_puts(to, "null");
             copied = i + len;
-        } else if (len && is_unsigned(at, len, &value)) {
+        } else if (len && is_unsigned(at, len)) {
             rp_buf_add(to, from->data + copied, i - copied);
-            rp_buf_printf(to, "%" PRId64, value);
+            rp_buf_printf(to, "\"%.*s\"", (int)len, at);
             copied = i + len;
         }
         i += len + !len;

@@ -3,8 +3,8 @@
  * @brief Cuts a JSON file of any length into its values, in the memory of one of them.
  *
  * What a value is, jansson says; here it is only found where one ends. A value that is handed over
- * has been made what jansson takes: integers of 64 bits without sign (handles) become the signed
- * ones with the same bits, NaN and Infinity null, bytes that are not UTF-8 U+FFFD.
+ * has been made what jansson takes: integers that need all 64 bits (handles) become texts, NaN and
+ * Infinity null, bytes that are not UTF-8 U+FFFD.
  */
 #ifndef RP_STORE_JSON_CUT_H
 #define RP_STORE_JSON_CUT_H

@@ -144,8 +144,8 @@ static int add_agent(struct rp_json_loader *l, const json_t *agent, struct rp_er
     static const struct rp_json_field fields[] = {{"node_id", RP_JSON_NEEDED},
                                                   {"logical_node_id", RP_JSON_OR_0},
                                                   {"logical_node_type_id", RP_JSON_OR_0},
-                                                  {"device_id", RP_JSON_OR_0},
-                                                  {"id", RP_JSON_NEEDED},
+                                                  {"device_id", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
+                                                  {"id", RP_JSON_NEEDED | RP_JSON_ALL_BITS},
                                                   {"type", RP_JSON_NEEDED}};
     rp_autofree char *extdata = json_dumps(agent, JSON_COMPACT);
     int64_t v[6];
@@ -214,9 +214,9 @@ static int add_counter(struct rp_json_loader *l, const json_t *counter, struct r
 static int add_code_object(struct rp_json_loader *l, const json_t *object, struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {{"code_object_id", RP_JSON_NEEDED},
-                                                  {"load_base", RP_JSON_OR_0},
+                                                  {"load_base", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
                                                   {"load_size", RP_JSON_OR_0},
-                                                  {"load_delta", RP_JSON_OR_0},
+                                                  {"load_delta", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
                                                   {"size", RP_JSON_OR_NULL}};
     /* rocp_agent until 6.4 */
     const char *agent = rp_json_at(object, "agent_id") ? "agent_id" : "rocp_agent";
@@ -240,7 +240,7 @@ static int add_kernel(struct rp_json_loader *l, const json_t *kernel, struct rp_
     static const struct rp_json_field fields[] = {
         {"kernel_id", RP_JSON_NEEDED},
         {"code_object_id", RP_JSON_OR_NULL},
-        {"kernel_object", RP_JSON_OR_NULL},
+        {"kernel_object", RP_JSON_OR_NULL | RP_JSON_ALL_BITS},
         {"kernarg_segment_size", RP_JSON_OR_NULL},
         {"kernarg_segment_alignment", RP_JSON_OR_NULL},
         {"group_segment_size", RP_JSON_OR_NULL},
@@ -439,6 +439,7 @@ static int put_value(struct rp_json_loader *l, int64_t event, const json_t *valu
     const json_t *number = rp_json_at(value, "value");
     sqlite3_stmt *stmt = NULL;
     int64_t counter;
+    double counted;
     int result = rp_json_needed(value, "counter_id", &counter, err), done;
 
     if (result == 0)
@@ -448,11 +449,11 @@ static int put_value(struct rp_json_loader *l, int64_t event, const json_t *valu
                                     &stmt, err);
     if (result < 0 || !number) /* not a number: not known */
         return result;
-    if (!json_is_number(number))
+    if (!rp_json_real(number, &counted))
         return rp_fail(err, RP_BAD_INPUT, "its records have a value that is no number");
     sqlite3_bind_int64(stmt, 1, event);
     sqlite3_bind_int64(stmt, 2, counter);
-    sqlite3_bind_double(stmt, 3, json_number_value(number));
+    sqlite3_bind_double(stmt, 3, counted);
     done = sqlite3_step(stmt);
     if (done != SQLITE_DONE)
         result = rp_sql_fail(l->m.db, done, err);
@@ -485,10 +486,14 @@ static int add_counted(struct rp_json_loader *l, const json_t *record, struct rp
 static int add_copy(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {
-        {"start_timestamp", RP_JSON_NEEDED}, {"end_timestamp", RP_JSON_NEEDED},
-        {"bytes", RP_JSON_OR_NULL},          {"stream_id", RP_JSON_OR_0},
-        {"thread_id", RP_JSON_OR_0},         {"dst_address", RP_JSON_OR_0},
-        {"src_address", RP_JSON_OR_0},       {"correlation_id.internal", RP_JSON_OR_0},
+        {"start_timestamp", RP_JSON_NEEDED},
+        {"end_timestamp", RP_JSON_NEEDED},
+        {"bytes", RP_JSON_OR_NULL},
+        {"stream_id", RP_JSON_OR_0},
+        {"thread_id", RP_JSON_OR_0},
+        {"dst_address", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
+        {"src_address", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
+        {"correlation_id.internal", RP_JSON_OR_0},
     };
     int64_t v[12];
     int result = rp_json_numbers(record, fields, 8, v, err);

@@ -317,6 +317,34 @@ def endings(check, home, data):
     os.remove(path)
 
 
+def large(check, home, data):
+    """Numbers that need all 64 bits are handles and addresses; no time and no count is that large."""
+    path = os.path.join(home, "l_results.json")
+    whole = process(os.path.join(data, "streams-hip_results.db"))
+    for group, field in (("kernel_dispatch", "start_timestamp"), ("kernel_dispatch", "end_timestamp"),
+                         ("hip_api", "start_timestamp"), ("hip_api", "kind"), ("memory_copy", "end_timestamp"),
+                         ("memory_copy", "bytes"), ("kernel_dispatch", "thread_id")):
+        for number in (2**63, 2**64 - 1):
+            spoilt = copy.deepcopy(whole)
+            spoilt["buffer_records"][group][0][field] = number
+            write(path, [spoilt])
+            refused(check, f"{field} {number}", [f"{group}[0]", field, str(number)], path)
+    spoilt = copy.deepcopy(whole)
+    spoilt["metadata"]["pid"] = 2**63
+    write(path, [spoilt])
+    refused(check, "pid", ["metadata", str(2**63)], path)
+    for copied in whole["buffer_records"]["memory_copy"]:
+        copied.update(dst_address=2**64 - 1, src_address={"handle": 2**63})
+    for loaded in whole["code_objects"][1:]:
+        loaded.update(load_base=2**63, load_delta=2**64 - 1)
+    for symbol in whole["kernel_symbols"][1:]:
+        symbol.update(kernel_object=2**64 - 64)
+    write(path, [whole])
+    if isinstance(got := analyze(check.program, ["--json"], path), str):
+        check.wrong.append(f"large addresses: {got}")
+    os.remove(path)
+
+
 def fields(part, path=()):
     """Every place in the trace, but of long lists only the first two members."""
     if isinstance(part, dict):
@@ -378,6 +406,7 @@ def main():
     real(check, home, data)
     twice(check, home, data)
     endings(check, home, data)
+    large(check, home, data)
     damaged(check, home, data)
     shutil.rmtree(home)
     print("\n".join(check.wrong) or f"{check.runs} traces, the same results")
