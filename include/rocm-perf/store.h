@@ -279,6 +279,9 @@ int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, 
 /** Does it begin as the JSON traces of rocprofv3 do? @param of_process  and then say of which
  *  process it is? Excerpts that other tools make, of samples for example, do not. */
 bool rp_store_is_json(const char *path, bool of_process);
+/** Whether it is called so ("...results.json"), and is no database: what is wrong with it is to be
+ *  said of JSON. */
+bool rp_store_is_named_json(const char *path);
 /** Is it an SQLite database of something else? False when that cannot be told. */
 bool rp_store_is_foreign(const char *path);
 /** Is it such a file? All of one process have the same beginning of their paths. */

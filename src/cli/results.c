@@ -115,7 +115,7 @@ static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err
 
     if (rp_store_csv_prefix(path, &prefix_len))
         return open_csv(path, prefix_len, in, err);
-    if (rp_store_is_json(path, false))
+    if (rp_store_is_json(path, false) || rp_store_is_named_json(path))
         return open_json(path, in, err);
     rc = rp_store_open(path, &store, err);
     return rc < 0 ? rc : add_store(in, store, NULL, err);

@@ -142,18 +142,46 @@ static int expect_end(struct file *f, struct rp_err *err)
     return result;
 }
 
+static int not_of_rocprofv3(struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT,
+                   "it is JSON, but does not begin with {\"%s\": is it of rocprofv3?", root);
+}
+
+/* Goes into the document, to the value of its first key. */
+static int enter_document(struct file *f, struct rp_err *err)
+{
+    char key[RP_JSON_KEY_BYTES], first;
+    int result = rp_json_cut_peek(&f->cut, &first, err);
+
+    if (result < 0)
+        return result;
+    if (rp_json_cut_offset(&f->cut) == f->cut.size_bytes)
+        return rp_fail(err, RP_BAD_INPUT, "it is empty: there is no JSON in it");
+    if (first == '\0' || (first & 0x80))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it is no JSON: it begins with the byte 0x%02x, as of a byte order mark or"
+                       " of UTF-16; rocprofv3 writes UTF-8 without a mark",
+                       (unsigned char)first);
+    if (first == '[')
+        return not_of_rocprofv3(err);
+    result = rp_json_cut_enter(&f->cut, '{', err);
+    if (result == 0)
+        result = rp_json_cut_peek(&f->cut, &first, err);
+    if (result == 0 && first == '}')
+        return not_of_rocprofv3(err);
+    if (result == 0)
+        result = rp_json_cut_key(&f->cut, key, err);
+    return result == 0 && strcmp(key, root) != 0 ? not_of_rocprofv3(err) : result;
+}
+
 /* Goes to the process of that number; if there are not so many, to the end of the file.
  * @return as rp_json_cut_next; 0: there are not so many */
 static int go_to_process(struct file *f, size_t process, struct rp_err *err)
 {
-    char key[RP_JSON_KEY_BYTES], first = '\0';
-    int result = rp_json_cut_enter(&f->cut, '{', err);
+    char first = '\0';
+    int result = enter_document(f, err);
 
-    if (result == 0)
-        result = rp_json_cut_key(&f->cut, key, err);
-    if (result == 0 && strcmp(key, root) != 0)
-        result =
-            rp_fail(err, RP_BAD_INPUT, "it does not begin with \"%s\": is it of rocprofv3?", root);
     if (result == 0)
         result = rp_json_cut_peek(&f->cut, &first, err);
     if (result < 0)
@@ -310,6 +338,26 @@ bool rp_store_is_json(const char *path, bool of_process)
         return false;
     cut->fd = -1;
     is = rp_json_cut_open(cut, path, &err) == 0 && begins_with(cut, of_process);
+    rp_json_cut_close(cut);
+    free(cut);
+    return is;
+}
+
+bool rp_store_is_named_json(const char *path)
+{
+    static const char name[] = "results.json";
+    struct rp_json_cut *cut = calloc(1, sizeof *cut);
+    struct rp_err err = RP_ERR_INIT;
+    size_t len = strlen(path);
+    char first;
+    bool is = false;
+
+    if (!cut)
+        return false;
+    cut->fd = -1;
+    if (len >= strlen(name) && strcmp(path + len - strlen(name), name) == 0)
+        is = rp_json_cut_open(cut, path, &err) == 0 && rp_json_cut_peek(cut, &first, &err) == 0 &&
+             first != 'S'; /* "SQLite format 3": a database by another name */
     rp_json_cut_close(cut);
     free(cut);
     return is;
