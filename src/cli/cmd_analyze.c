@@ -67,12 +67,13 @@ struct options {
 
 /* --- options ------------------------------------------------------------------------------- */
 
-static bool take_number(const char *word, double *ret)
+/* What no GPU has is a slip of the unit. */
+static bool take_number(const char *word, double most, double *ret)
 {
     char *end;
 
     *ret = strtod(word, &end);
-    return end != word && !*end && isfinite(*ret) && *ret > 0;
+    return end != word && !*end && *ret >= 1 && *ret <= most;
 }
 
 static int take_model(const char *word, enum rp_flop_model *ret)
@@ -146,14 +147,14 @@ static int take_option(int c, const char *word, struct options *ret)
     case 'i':
         return take_gate(word, ret);
     case 'b':
-        if (take_number(word, &ret->roof.memory_gbps))
+        if (take_number(word, 1e6, &ret->roof.memory_gbps))
             return 0;
-        return rp_cli_usage_error("analyze", "--memory-bandwidth-gbps %s: use a number above 0",
-                                  word);
+        return rp_cli_usage_error(
+            "analyze", "--memory-bandwidth-gbps %s: use a number from 1 to 1000000", word);
     default:
-        if (take_number(word, &ret->roof.clock_mhz))
+        if (take_number(word, 1e5, &ret->roof.clock_mhz))
             return 0;
-        return rp_cli_usage_error("analyze", "--clock-mhz %s: use a number above 0", word);
+        return rp_cli_usage_error("analyze", "--clock-mhz %s: use a number from 1 to 100000", word);
     }
 }
 

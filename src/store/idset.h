@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/numbering.h"
+
 /** Zero-initialise; release with rp_idset_free. */
 struct rp_idset {
-    struct rp_idset_slot *slots;
-    size_t used, capacity;
-    int64_t last_used; /**< the id looked up last: rows of one kind refer to the same few ids */
-    bool last_valid;
+    struct rp_numbering ids;
+    bool *written; /**< per id */
+    size_t room;
 };
 
 /** Notes that the id has a row. @return false when out of memory */

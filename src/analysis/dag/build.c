@@ -264,8 +264,9 @@ static int32_t stream_of(const struct walk *w, uint32_t call)
 {
     uint32_t stream = w->process->call_rows[call].stream;
 
-    return stream == RP_DAG_NONE ? -1
-                                 : rp_dag_stream_at(&w->names, w->process->handles[stream], call);
+    return stream == RP_DAG_NONE
+               ? -1
+               : rp_dag_stream_at(&w->names, w->process->handles.keys[stream], call);
 }
 
 /* Of the point that is made next, without any delays: until they are known, delays.c. */
@@ -545,14 +546,14 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
     w->queue_tails = malloc((size_t)w->names.queue_count * sizeof *w->queue_tails);
     w->queue_kernels = malloc((size_t)w->names.queue_count * sizeof *w->queue_kernels);
     w->threads = malloc((p->thread_count + 1) * sizeof *w->threads);
-    w->events = malloc((p->handle_count + 1) * sizeof *w->events);
+    w->events = malloc(((size_t)p->handles.count + 1) * sizeof *w->events);
     if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads ||
         !w->events)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     w->op_finish = p->first_wait ? malloc((p->op_count + 1) * sizeof *w->op_finish) : NULL;
     if (p->first_wait && !w->op_finish)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t k = 0; k < p->handle_count; k++)
+    for (size_t k = 0; k < p->handles.count; k++)
         w->events[k] = RP_DAG_NONE;
     for (size_t k = 0; w->op_finish && k < p->op_count; k++)
         w->op_finish[k] = RP_DAG_NONE;

@@ -42,57 +42,6 @@ static bool is_hip_call(struct rp_dag_loader *l, const char *name, struct rp_dag
     return l->calls[at].is_hip;
 }
 
-/* --- threads ------------------------------------------------------------------------------- */
-
-struct rp_dag_thread_slot {
-    int64_t tid;
-    uint32_t number; /* + 1; 0 = free */
-};
-
-static struct rp_dag_thread_slot *thread_slot(struct rp_dag_thread_slot *slots, size_t count,
-                                              int64_t tid)
-{
-    size_t at = (size_t)((uint64_t)tid * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
-
-    while (slots[at].number && slots[at].tid != tid)
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static bool grow_threads(struct rp_dag_threads *t)
-{
-    size_t count = t->slot_count ? t->slot_count * 2 : 64;
-    struct rp_dag_thread_slot *slots = calloc(count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < t->slot_count; i++)
-        if (t->slots[i].number)
-            *thread_slot(slots, count, t->slots[i].tid) = t->slots[i];
-    free(t->slots);
-    t->slots = slots;
-    t->slot_count = count;
-    return true;
-}
-
-/* Threads become 0, 1, 2 ... in the order of their first calls. */
-static bool thread_number(struct rp_dag_threads *t, int64_t tid, uint32_t *ret)
-{
-    struct rp_dag_thread_slot *slot;
-
-    if (!t->count || t->last_tid != tid) {
-        if ((size_t)t->count * 2 >= t->slot_count && !grow_threads(t))
-            return false;
-        slot = thread_slot(t->slots, t->slot_count, tid);
-        if (!slot->number)
-            *slot = (struct rp_dag_thread_slot){tid, ++t->count};
-        t->last_tid = tid;
-        t->last = slot->number - 1;
-    }
-    *ret = t->last;
-    return true;
-}
-
 /* --- reading ------------------------------------------------------------------------------- */
 
 static bool add_inner(struct rp_dag_loading *p, int64_t order, int64_t outer)
@@ -109,18 +58,25 @@ static bool add_inner(struct rp_dag_loading *p, int64_t order, int64_t outer)
     return true;
 }
 
+/* Threads become 0, 1, 2 ... in the order of their first calls. */
+static bool thread_number(struct rp_dag_loading *p, int64_t tid, uint32_t *ret)
+{
+    *ret = rp_numbering_add(&p->threads, (uint64_t)tid);
+    return *ret != RP_NO_NUMBER;
+}
+
 static bool add_call(struct rp_dag_loader *l, struct rp_dag_loading *p,
                      const struct rp_row_region *r)
 {
     struct rp_dag_call call = {0};
 
     if (!is_hip_call(l, r->name, &call)) {
-        if (rp_dag_is_range(r->name) && (!thread_number(&p->threads, r->tid, &call.thread) ||
-                                         !rp_dag_add_range(p, r, call.thread)))
+        if (rp_dag_is_range(r->name) &&
+            (!thread_number(p, r->tid, &call.thread) || !rp_dag_add_range(p, r, call.thread)))
             return false;
         return add_inner(p, r->correlation_id, r->parent_id);
     }
-    if (call.name == UINT32_MAX || !thread_number(&p->threads, r->tid, &call.thread))
+    if (call.name == UINT32_MAX || !thread_number(p, r->tid, &call.thread))
         return false;
     if (r->start_ns <= 0) {
         l->repairs->never_ended++;
@@ -302,48 +258,10 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-static uint32_t *handle_slot(const struct rp_dag_loading *l, uint64_t handle)
+/* Handles are numbered in the order in which they come. */
+static uint32_t handle_of(struct rp_dag_loading *l, const struct rp_row_arg *arg)
 {
-    size_t at = (size_t)(handle * 0x9e3779b97f4a7c15u >> 20) & (l->handle_slot_count - 1);
-
-    while (l->handle_slots[at] && l->process.handles[l->handle_slots[at] - 1] != handle)
-        at = (at + 1) & (l->handle_slot_count - 1);
-    return &l->handle_slots[at];
-}
-
-static bool grow_handles(struct rp_dag_loading *l)
-{
-    size_t count = l->handle_slot_count ? l->handle_slot_count * 2 : 64;
-    uint32_t *slots = calloc(count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    free(l->handle_slots);
-    l->handle_slots = slots;
-    l->handle_slot_count = count;
-    for (size_t i = 0; i < l->process.handle_count; i++)
-        *handle_slot(l, l->process.handles[i]) = (uint32_t)i + 1;
-    return true;
-}
-
-/* Handles are numbered in the order in which they come. RP_DAG_NONE: out of memory. */
-static uint32_t handle_number(struct rp_dag_loading *l, uint64_t handle)
-{
-    struct rp_dag_process *p = &l->process;
-    uint32_t *slot;
-
-    if (p->handle_count && p->handles[l->last_handle] == handle)
-        return l->last_handle;
-    if (p->handle_count * 2 >= l->handle_slot_count && !grow_handles(l))
-        return RP_DAG_NONE;
-    slot = handle_slot(l, handle);
-    if (!*slot) {
-        if (!rp_dag_room(&p->handles, p->handle_count, &l->handle_room, sizeof *p->handles))
-            return RP_DAG_NONE;
-        p->handles[p->handle_count++] = handle;
-        *slot = (uint32_t)p->handle_count;
-    }
-    return l->last_handle = *slot - 1;
+    return rp_numbering_add(&l->process.handles, strtoull(arg->value, NULL, 0));
 }
 
 /* False: out of memory. */
@@ -353,9 +271,9 @@ static bool take_value(struct rp_dag_loading *l, uint32_t call, const struct rp_
 
     /* "(nil)" is 0, too. */
     if (strcmp(arg->name, "stream") == 0 || strcmp(arg->name, "hStream") == 0)
-        return (row->stream = handle_number(l, strtoull(arg->value, NULL, 0))) != RP_DAG_NONE;
+        return (row->stream = handle_of(l, arg)) != RP_NO_NUMBER;
     if (strcmp(arg->name, "event") == 0)
-        return (row->event = handle_number(l, strtoull(arg->value, NULL, 0))) != RP_DAG_NONE;
+        return (row->event = handle_of(l, arg)) != RP_NO_NUMBER;
     if (strcmp(arg->name, "flags") == 0)
         l->process.calls[call].first_flag = strtoll(arg->value, NULL, 0) & 1;
     return true;

@@ -12,7 +12,8 @@ void rp_dag_graph_free(struct rp_dag_graph *g)
     free(g->from);
     free(g->kinds);
     free(g->weight);
-    free(g->odd);
+    rp_numbering_free(&g->odd);
+    free(g->odd_weight_ns);
     memset(g, 0, sizeof *g);
 }
 
@@ -128,54 +129,39 @@ void rp_dag_weigh(struct rp_dag_graph *g)
     g->failed |= !g->weight;
 }
 
-static struct rp_dag_odd *odd_slot(struct rp_dag_odd *odd, size_t room, uint32_t edge)
+static bool set_odd(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
 {
-    size_t at = (size_t)(edge * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
+    uint32_t number = rp_numbering_add(&g->odd, edge);
 
-    while (odd[at].used && odd[at].edge != edge)
-        at = (at + 1) & (room - 1);
-    return &odd[at];
-}
-
-static bool grow_odd(struct rp_dag_graph *g)
-{
-    size_t room = g->odd_room ? g->odd_room * 2 : 64;
-    struct rp_dag_odd *odd = calloc(room, sizeof *odd);
-
-    if (!odd)
+    if (number == RP_NO_NUMBER)
         return false;
-    for (size_t i = 0; i < g->odd_room; i++)
-        if (g->odd[i].used)
-            *odd_slot(odd, room, g->odd[i].edge) = g->odd[i];
-    free(g->odd);
-    g->odd = odd;
-    g->odd_room = room;
+    if (number >= g->odd_room) {
+        size_t room = g->odd_room ? g->odd_room * 2 : 64;
+        if (!grow(&g->odd_weight_ns, room, sizeof *g->odd_weight_ns))
+            return false;
+        g->odd_room = room;
+    }
+    g->odd_weight_ns[number] = weight_ns;
+    g->weight[edge] = RP_DAG_ODD_WEIGHT;
     return true;
 }
 
 void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
 {
-    struct rp_dag_odd *slot;
-
     if (g->failed)
         return;
     if (weight_ns == RP_DAG_DROPPED_NS) {
         g->weight[edge] = RP_DAG_DROPPED_WEIGHT;
     } else if (weight_ns >= 0 && weight_ns < RP_DAG_ODD_WEIGHT) {
         g->weight[edge] = (uint32_t)weight_ns;
-    } else if (g->odd_count * 2 >= g->odd_room && !grow_odd(g)) {
+    } else if (!set_odd(g, edge, weight_ns)) {
         g->failed = true;
-    } else {
-        slot = odd_slot(g->odd, g->odd_room, (uint32_t)edge);
-        g->odd_count += !slot->used;
-        *slot = (struct rp_dag_odd){weight_ns, (uint32_t)edge, true};
-        g->weight[edge] = RP_DAG_ODD_WEIGHT;
     }
 }
 
 int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge)
 {
-    return odd_slot(g->odd, g->odd_room, (uint32_t)edge)->weight_ns;
+    return g->odd_weight_ns[rp_numbering_find(&g->odd, edge)];
 }
 
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point)

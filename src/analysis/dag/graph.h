@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/numbering.h"
 #include "rocm-perf/dag.h"
 
 enum { RP_DAG_NO_POINT = UINT32_MAX };
@@ -25,12 +26,6 @@ enum { RP_DAG_BLOCK_POINTS = 64 };
 
 /* What stands for a weight that is none of the usual ones: up to 4 s. */
 enum { RP_DAG_ODD_WEIGHT = UINT32_MAX - 1, RP_DAG_DROPPED_WEIGHT = UINT32_MAX };
-
-struct rp_dag_odd {
-    int64_t weight_ns;
-    uint32_t edge;
-    bool used;
-};
 
 /**
  * A trace has tens of millions of points and edges: each of them takes few bytes. The functions
@@ -46,8 +41,9 @@ struct rp_dag_graph {
     uint8_t *kinds;   /**< per edge: enum rp_dag_class, and enum rp_dag_grade above it */
     uint32_t *weight; /**< per edge; NULL until rp_dag_weigh */
     size_t edge_count, edge_room;
-    struct rp_dag_odd *odd; /**< weights that do not fit, hashed by edge */
-    size_t odd_count, odd_room;
+    struct rp_numbering odd; /**< edges whose weights do not fit */
+    int64_t *odd_weight_ns;  /**< per such edge */
+    size_t odd_room;
     bool failed; /**< out of memory, or more than 2^32 - 2 points or edges: the graph is incomplete
                   */
 };

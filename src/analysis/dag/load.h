@@ -29,14 +29,6 @@ struct rp_dag_new_op {
     struct rp_dag_op_row row;
 };
 
-struct rp_dag_threads {
-    struct rp_dag_thread_slot *slots;
-    size_t slot_count;
-    uint32_t count;
-    int64_t last_tid;
-    uint32_t last; /**< number of last_tid, valid if count */
-};
-
 /** One process. */
 struct rp_dag_loading {
     struct rp_dag_process process;
@@ -46,14 +38,11 @@ struct rp_dag_loading {
     int64_t *orders;             /**< per call of the process */
     struct rp_dag_inner *inners; /**< sorted by order */
     size_t inner_count;
-    struct rp_dag_threads threads;
-    int64_t *events;        /**< per call: what its arguments refer to */
-    uint32_t *by_event;     /**< calls in that order; NULL: they are */
-    uint32_t last_call;     /**< that an argument was of */
-    uint32_t *handle_slots; /**< handles' numbers + 1, hashed; 0 = free */
-    size_t handle_slot_count, handle_room;
-    uint32_t last_handle;
-    size_t last_found; /**< call that an operation was of */
+    struct rp_numbering threads;
+    int64_t *events;    /**< per call: what its arguments refer to */
+    uint32_t *by_event; /**< calls in that order; NULL: they are */
+    uint32_t last_call; /**< that an argument was of */
+    size_t last_found;  /**< call that an operation was of */
 };
 
 enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "load.h"
 
 /* --- parts ---------------------------------------------------------------------------------- */
 
@@ -86,58 +87,32 @@ size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
     return kept;
 }
 
-static struct rp_dag_share *slot_of(const struct rp_dag_names *names, const char *name)
-{
-    size_t i = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 20;
-
-    while (names->slots[i & (names->room - 1)].name &&
-           names->slots[i & (names->room - 1)].name != name)
-        i++;
-    return &names->slots[i & (names->room - 1)];
-}
-
-static int grow(struct rp_dag_names *names)
-{
-    struct rp_dag_names grown = {.room = names->room ? names->room * 2 : 64};
-
-    grown.slots = calloc(grown.room, sizeof *grown.slots);
-    if (!grown.slots)
-        return -1;
-    for (size_t i = 0; i < names->room; i++)
-        if (names->slots[i].name)
-            *slot_of(&grown, names->slots[i].name) = names->slots[i];
-    free(names->slots);
-    names->slots = grown.slots;
-    names->room = grown.room;
-    return 0;
-}
-
 int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns)
 {
-    struct rp_dag_share *slot;
+    uint32_t before = names->addresses.count;
+    uint32_t number = rp_numbering_add(&names->addresses, (uintptr_t)name);
 
-    if (names->count * 2 >= names->room && grow(names) < 0)
+    if (number == RP_NO_NUMBER)
         return -1;
-    slot = slot_of(names, name);
-    names->count += !slot->name;
-    slot->name = name;
-    slot->path_ns += ns;
+    if (number == before) {
+        if (!rp_dag_room(&names->shares, number, &names->room, sizeof *names->shares))
+            return -1;
+        names->shares[number] = (struct rp_dag_share){.name = name};
+    }
+    names->shares[number].path_ns += ns;
     return 0;
 }
 
 int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, size_t *ret_count,
                       struct rp_err *err)
 {
-    struct rp_dag_share *list = malloc((names->count + 1) * sizeof *list);
-    size_t count = 0;
+    uint32_t count = names->addresses.count;
 
-    if (!list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < names->room; i++)
-        if (names->slots[i].name)
-            list[count++] = names->slots[i];
-    *ret = list;
-    *ret_count = rp_dag_merge_shares(list, count);
+    if (!rp_dag_room(&names->shares, count, &names->room, sizeof *names->shares))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory"); /* none, and no list yet */
+    *ret = names->shares;
+    *ret_count = rp_dag_merge_shares(names->shares, count);
+    names->shares = NULL;
     rp_dag_names_free(names);
     return 0;
 }
@@ -172,6 +147,7 @@ void rp_dag_owned_shares_free(struct rp_dag_share *shares, size_t count)
 
 void rp_dag_names_free(struct rp_dag_names *names)
 {
-    free(names->slots);
+    rp_numbering_free(&names->addresses);
+    free(names->shares);
     memset(names, 0, sizeof *names);
 }

@@ -7,8 +7,9 @@
 
 /** Sums by name; {0} is empty. */
 struct rp_dag_names {
-    struct rp_dag_share *slots; /**< hashed by the address of the name, which may come twice */
-    size_t count, room;
+    struct rp_numbering addresses; /**< of the names; two may be equal */
+    struct rp_dag_share *shares;   /**< per address */
+    size_t room;
 };
 
 /** @return -1 out of memory */

@@ -6,7 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/numbering.h"
 #include "lanes.h"
+#include "load.h"
 
 static_assert((int)RP_DAG_KIND_COUNT - (int)RP_DAG_KIND_MARKED == (int)RP_DAG_LANES,
               "a kind for each pair");
@@ -20,60 +22,40 @@ struct wait {
 struct pair {
     uint32_t first, second;
     uint32_t number; /* in the order in which they were found */
-    uint64_t count;  /* 0: a free place of the table */
+    uint64_t count;
     int64_t waited_ns;
 };
 
 struct waits {
     struct wait *list;
     size_t count, room;
-    struct pair *pairs; /* hashed by symbols */
-    size_t pair_count, pair_room;
+    struct rp_numbering symbols; /* the pairs' */
+    struct pair *pairs;          /* by number */
+    size_t pair_room;
 };
 
-static struct pair *pair_of(struct pair *pairs, size_t room, uint32_t first, uint32_t second)
+/* The pair of two symbols; NULL: out of memory. */
+static struct pair *pair_of(struct waits *w, uint32_t first, uint32_t second)
 {
-    size_t at = (size_t)(((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15u >> 24) & (room - 1);
+    uint32_t before = w->symbols.count;
+    uint32_t number = rp_numbering_add(&w->symbols, (uint64_t)first << 32 | second);
 
-    while (pairs[at].count && (pairs[at].first != first || pairs[at].second != second))
-        at = (at + 1) & (room - 1);
-    return &pairs[at];
-}
-
-static bool grow_pairs(struct waits *w)
-{
-    size_t room = w->pair_room ? w->pair_room * 2 : 64;
-    struct pair *pairs = calloc(room, sizeof *pairs);
-
-    if (!pairs)
-        return false;
-    for (size_t i = 0; i < w->pair_room; i++)
-        if (w->pairs[i].count)
-            *pair_of(pairs, room, w->pairs[i].first, w->pairs[i].second) = w->pairs[i];
-    free(w->pairs);
-    w->pairs = pairs;
-    w->pair_room = room;
-    return true;
+    if (number == RP_NO_NUMBER)
+        return NULL;
+    if (number == before) {
+        if (!rp_dag_room(&w->pairs, number, &w->pair_room, sizeof *w->pairs))
+            return NULL;
+        w->pairs[number] = (struct pair){.first = first, .second = second, .number = number};
+    }
+    return &w->pairs[number];
 }
 
 static bool add_wait(struct waits *w, uint32_t first, uint32_t second, uint32_t edge, int64_t ns)
 {
-    struct pair *pair;
+    struct pair *pair = pair_of(w, first, second);
 
-    if (w->count == w->room) {
-        size_t room = w->room ? w->room * 2 : 256;
-        struct wait *grown = realloc(w->list, room * sizeof *grown);
-        if (!grown)
-            return false;
-        w->list = grown;
-        w->room = room;
-    }
-    if (w->pair_count * 2 >= w->pair_room && !grow_pairs(w))
+    if (!pair || !rp_dag_room(&w->list, w->count, &w->room, sizeof *w->list))
         return false;
-    pair = pair_of(w->pairs, w->pair_room, first, second);
-    if (!pair->count)
-        *pair =
-            (struct pair){.first = first, .second = second, .number = (uint32_t)w->pair_count++};
     pair->count++;
     pair->waited_ns += ns;
     w->list[w->count++] = (struct wait){edge, pair->number};
@@ -207,17 +189,6 @@ static int by_wait(const void *a, const void *b)
     return (x->second > y->second) - (x->second < y->second);
 }
 
-/* Those that waited longest come first; they are no table any more. */
-static void sort_pairs(struct waits *w)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < w->pair_room; i++)
-        if (w->pairs[i].count)
-            w->pairs[kept++] = w->pairs[i];
-    qsort(w->pairs, kept, sizeof *w->pairs, by_wait);
-}
-
 /* The edges of the first pairs, each of its pair's kind. Edges were found in ascending order. */
 static size_t mark(const struct waits *waits, size_t count, struct rp_dag_marked *ret)
 {
@@ -248,7 +219,7 @@ static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      struct waits *waits, struct rp_dag_result *ret, struct rp_err *err)
 {
     rp_autofree struct rp_dag_marked *marked = malloc((waits->count + 1) * sizeof *marked);
-    size_t count = waits->pair_count < RP_DAG_LANES ? waits->pair_count : RP_DAG_LANES;
+    size_t count = waits->symbols.count < RP_DAG_LANES ? waits->symbols.count : RP_DAG_LANES;
     struct rp_dag_lane lanes[RP_DAG_LANES] = {0};
     const struct pair *pairs = waits->pairs;
     size_t marked_count;
@@ -257,7 +228,7 @@ static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     ret->pairs = malloc((count + 1) * sizeof *ret->pairs);
     if (!marked || !ret->pairs)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    sort_pairs(waits);
+    qsort(waits->pairs, waits->symbols.count, sizeof *waits->pairs, by_wait);
     marked_count = mark(waits, count, marked);
     for (size_t k = 0; k < count; k++)
         lanes[k].without = 1u << (RP_DAG_KIND_MARKED + k);
@@ -290,5 +261,6 @@ int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         rc = put_pairs(dag, trace, &waits, ret, err);
     free(waits.list);
     free(waits.pairs);
+    rp_numbering_free(&waits.symbols);
     return rc;
 }

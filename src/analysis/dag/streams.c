@@ -40,54 +40,10 @@ static void compress(struct rp_dag_streams *s)
     s->handle_count = kept;
 }
 
-/* The last stream of every handle so far. */
-struct seen {
-    struct seen_handle {
-        uint64_t handle;
-        int32_t stream;
-        bool used;
-    } * slots;
-    size_t count, room;
-};
-
-static struct seen_handle *seen_slot(const struct seen *seen, uint64_t handle)
-{
-    size_t at = (size_t)(handle * 0x9e3779b97f4a7c15u >> 20) & (seen->room - 1);
-
-    while (seen->slots[at].used && seen->slots[at].handle != handle)
-        at = (at + 1) & (seen->room - 1);
-    return &seen->slots[at];
-}
-
-static bool grow_seen(struct seen *seen)
-{
-    struct seen grown = {.count = seen->count, .room = seen->room ? seen->room * 2 : 64};
-
-    grown.slots = calloc(grown.room, sizeof *grown.slots);
-    if (!grown.slots)
-        return false;
-    for (size_t i = 0; i < seen->room; i++)
-        if (seen->slots[i].used)
-            *seen_slot(&grown, seen->slots[i].handle) = seen->slots[i];
-    free(seen->slots);
-    *seen = grown;
-    return true;
-}
-
-/* Notes the stream of a handle from a call on, unless it is the one known. */
-static bool note(struct rp_dag_streams *s, struct seen *seen, uint64_t handle, uint32_t call,
-                 int32_t stream)
+static bool add_handle(struct rp_dag_streams *s, uint64_t handle, uint32_t call, int32_t stream)
 {
     size_t n = s->handle_count;
-    struct seen_handle *slot;
 
-    if (seen->count * 2 >= seen->room && !grow_seen(seen))
-        return false;
-    slot = seen_slot(seen, handle);
-    if (slot->used && slot->stream == stream)
-        return true;
-    seen->count += !slot->used;
-    *slot = (struct seen_handle){handle, stream, true};
     if ((n & (n - 1)) == 0) {
         struct rp_dag_handle *grown = realloc(s->handles, (n ? n * 2 : 1) * sizeof *grown);
         if (!grown)
@@ -98,18 +54,22 @@ static bool note(struct rp_dag_streams *s, struct seen *seen, uint64_t handle, u
     return true;
 }
 
+/* The streams of handles, each from the call on where it is another one than before. */
 static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, struct rp_err *err)
 {
-    struct seen seen = {0};
-    bool fits = true;
+    rp_autofree int32_t *last = malloc(((size_t)p->handles.count + 1) * sizeof *last);
+    bool fits = last;
 
+    if (last)
+        memset(last, -1, ((size_t)p->handles.count + 1) * sizeof *last);
     for (size_t i = 0, op = 0; i < p->call_count && fits; op += p->calls[i++].op_count) {
         uint32_t handle = p->call_rows[i].stream;
         int32_t stream = handle != RP_DAG_NONE ? seen_stream(p, i, op) : -1;
-        if (stream >= 0)
-            fits = note(s, &seen, p->handles[handle], (uint32_t)i, stream);
+        if (stream < 0 || stream == last[handle])
+            continue;
+        last[handle] = stream;
+        fits = add_handle(s, p->handles.keys[handle], (uint32_t)i, stream);
     }
-    free(seen.slots);
     if (!fits)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     compress(s);
@@ -170,31 +130,25 @@ static int by_number(const void *a, const void *b)
 static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_streams *s,
                        uint64_t **ret, size_t *ret_count, struct rp_err *err)
 {
-    struct rp_dag_streams others = {0};
-    struct seen seen = {0};
-    uint64_t *list;
-    bool fits = true;
+    rp_autofree bool *listed = calloc((size_t)p->handles.count + 1, sizeof *listed);
+    uint64_t *list = malloc(((size_t)p->handles.count + 1) * sizeof *list);
+    size_t count = 0;
 
-    for (size_t i = 0; i < p->call_count && fits; i++) {
-        uint64_t handle;
-        if (!names_stream(p, i))
-            continue;
-        handle = p->handles[p->call_rows[i].stream];
-        if (rp_dag_stream_at(s, handle, (uint32_t)i) < 0)
-            fits = note(&others, &seen, handle, 0, 0);
-    }
-    list = malloc((others.handle_count + 1) * sizeof *list);
-    for (size_t i = 0; list && i < others.handle_count; i++)
-        list[i] = others.handles[i].handle;
-    *ret_count = others.handle_count;
-    free(others.handles);
-    free(seen.slots);
-    if (!list || !fits) {
+    if (!listed || !list) {
         free(list);
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    qsort(list, *ret_count, sizeof *list, by_number);
+    for (size_t i = 0; i < p->call_count; i++) {
+        uint32_t handle = p->call_rows[i].stream;
+        if (!names_stream(p, i) || listed[handle] ||
+            rp_dag_stream_at(s, p->handles.keys[handle], (uint32_t)i) >= 0)
+            continue;
+        listed[handle] = true;
+        list[count++] = p->handles.keys[handle];
+    }
+    qsort(list, count, sizeof *list, by_number);
     *ret = list;
+    *ret_count = count;
     return 0;
 }
 

@@ -54,7 +54,7 @@ static void free_process(struct rp_dag_process *p)
     free(p->calls);
     free(p->call_rows);
     free(p->call_marks);
-    free(p->handles);
+    rp_numbering_free(&p->handles);
     free(p->ops);
     free(p->op_rows);
     free(p->marks);
@@ -70,9 +70,8 @@ static void free_scratch(struct rp_dag_loading *p)
     free(p->calls);
     free(p->ops);
     free(p->orders);
-    free(p->handle_slots);
     free(p->inners);
-    free(p->threads.slots);
+    rp_numbering_free(&p->threads);
     free(p->events);
     free(p->by_event);
 }

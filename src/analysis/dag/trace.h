@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/numbering.h"
 #include "rocm-perf/store.h"
 
 enum { RP_DAG_NONE = UINT32_MAX };
@@ -94,8 +95,7 @@ struct rp_dag_process {
     struct rp_dag_call_row *call_rows;
     uint32_t *call_marks; /**< record of its marker on the GPU or RP_DAG_NONE; NULL: none has any */
     size_t call_count;
-    uint64_t *handles; /**< of streams and events, each once */
-    size_t handle_count;
+    struct rp_numbering handles; /**< of streams and events */
     struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
     struct rp_dag_op_row *op_rows;
     size_t op_count;
