@@ -1,0 +1,86 @@
+/**
+ * @file engine.h
+ * @brief Replays recorded waves on the modelled machine, clock by clock, and counts.
+ *
+ * One thread, one event queue: the same record gives the same result everywhere.
+ */
+#ifndef RP_DEVICE_TIMING_ENGINE_H
+#define RP_DEVICE_TIMING_ENGINE_H
+
+#include "record.h"
+
+struct rp_arch;
+
+/** Requests to a level of the memory hierarchy. */
+struct rp_level_stats {
+    uint64_t reads, writes, atomics; /**< requests: lines (writes below the L1: 64-byte halves) */
+    uint64_t read_hits, write_hits;
+    uint64_t read_bytes, write_bytes; /**< moved between this level and the one above */
+    uint64_t busy_clocks;             /**< summed over its instances */
+};
+
+enum rp_level {
+    RP_LEVEL_SCALAR_L1,
+    RP_LEVEL_INST_L1,
+    RP_LEVEL_L1,
+    RP_LEVEL_L2,
+    RP_LEVEL_MALL,
+    RP_LEVEL_HBM,
+    RP_LEVELS,
+};
+
+/**
+ * Of the workgroups replayed. A sample's numbers are sums over the sample, not over the dispatch:
+ * rp_timing_stats.groups of group_count.
+ */
+struct rp_timing_stats {
+    uint64_t group_count; /**< of the dispatch */
+    uint64_t groups;      /**< replayed */
+    uint64_t waves;       /**< replayed */
+    uint64_t insts;       /**< replayed, wave granularity */
+    uint64_t unit_insts[RP_REC_UNITS];
+    uint64_t replay_clocks; /**< from the first workgroup's start to the last one's end */
+    double clocks;          /**< modelled time of the whole dispatch */
+    double error_share;     /**< estimate of the relative error that sampling adds; 0: no sample */
+    bool sampled;
+    struct rp_level_stats level[RP_LEVELS];
+    uint64_t lds_busy_clocks, lds_conflict_clocks;
+    uint64_t wave_clocks;               /**< summed over waves: resident */
+    uint64_t wait_clocks[RP_REC_UNITS]; /**< summed over waves: waiting for results of the unit
+                                             (s_waitcnt, registers); MISC: at barriers */
+    uint64_t port_clocks[RP_REC_UNITS]; /**< summed over SIMDs: the unit's port is taken */
+    uint64_t stall_clocks;              /**< summed over waves: ready, but the port is taken */
+    uint64_t cu_busy_clocks;            /**< summed over compute units with a wave */
+    uint64_t simd_busy_clocks;          /**< summed over SIMDs with a wave */
+};
+
+/** Where a wave was placed, and when. */
+struct rp_wave_place {
+    uint32_t group;   /**< index into rp_record.group */
+    uint32_t wave;    /**< in the group */
+    uint16_t xcc, cu; /**< cu: on its die */
+    uint8_t simd, slot;
+};
+
+/** Tells about every instruction; for traces. NULL members are not called. */
+struct rp_engine_watch {
+    void *ctx;
+    void (*wave_begins)(void *ctx, const struct rp_wave_place *where, uint64_t clock);
+    /**
+     * @param ready   clock from which on only the unit's port kept it waiting
+     * @param issued  clock at which it was issued; done: its result is there
+     */
+    void (*issued)(void *ctx, const struct rp_wave_place *where, uint32_t step, uint64_t ready,
+                   uint64_t issued, uint64_t done);
+    void (*wave_ends)(void *ctx, const struct rp_wave_place *where, uint64_t clock);
+};
+
+/**
+ * Replays a record whose code is resolved.
+ * @param watch  NULL or whom to tell
+ * @return 0, or -ENOMEM
+ */
+int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
+                  const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
+
+#endif

@@ -1,0 +1,161 @@
+/* Which workgroups are recorded, and the memory of what is. */
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+
+/*
+ * Bounds of what a dispatch's record takes: all its waves up to ALL_WAVES, else FILLS times what
+ * one die holds (some start while others end, as in the middle of a long kernel). With STEPS
+ * instructions in all, of 4 bytes and in memory-bound code as much again for accesses and lines, a
+ * record stays below about 200 MB; that of a usual kernel is a few MB.
+ */
+enum { ALL_WAVES = 4096, FILLS = 4, STEPS = 1 << 24, PROBE_EVERY = 16 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                  uint32_t waves_per_group, uint32_t groups_per_cu)
+{
+    const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
+    struct rp_rec_plan p = {.group_count = group_count, .stride = 1, .count = group_count};
+    if (!group_count || !waves_per_group)
+        return p;
+    if (group_count > ALL_WAVES / waves_per_group) {
+        const uint64_t of_die = group_count / dies;
+        p.count = FILLS * (uint64_t)groups_per_cu * (arch->compute_units / dies);
+        p.count = least(p.count, of_die);
+        if (!p.count)
+            p.count = 1;
+        p.stride = dies;
+        p.first = (of_die - p.count) / 2 * dies;
+        if (dies > 1 && p.count >= PROBE_EVERY) {
+            p.probe_every = PROBE_EVERY;
+            p.probes = p.count / PROBE_EVERY;
+        }
+    }
+    const uint64_t waves = (p.count + p.probes) * waves_per_group;
+    p.steps_limit = (uint32_t)(STEPS / waves);
+    if (!p.steps_limit)
+        p.steps_limit = 1;
+    return p;
+}
+
+/* The probe behind main one number probe * probe_every is on each of the other dies in turn. */
+static uint64_t probe_id(const struct rp_rec_plan *p, uint64_t probe)
+{
+    return p->first + probe * p->probe_every * p->stride + 1 + probe % (p->stride - 1);
+}
+
+int64_t rp_rec_index(const struct rp_rec_plan *p, uint64_t linear_id)
+{
+    if (linear_id < p->first)
+        return -1;
+    const uint64_t index = (linear_id - p->first) / p->stride;
+    if (index >= p->count)
+        return -1;
+    if ((linear_id - p->first) % p->stride == 0)
+        return (int64_t)index;
+    if (!p->probe_every || index % p->probe_every)
+        return -1;
+    const uint64_t probe = index / p->probe_every;
+    return probe < p->probes && probe_id(p, probe) == linear_id ? (int64_t)(p->count + probe) : -1;
+}
+
+uint64_t rp_rec_linear_id(const struct rp_rec_plan *p, uint64_t index)
+{
+    return index < p->count ? p->first + index * p->stride : probe_id(p, index - p->count);
+}
+
+struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape)
+{
+    struct rp_record *r = calloc(1, sizeof *r);
+    const uint64_t groups = plan->count + plan->probes;
+    if (!r)
+        return NULL;
+    r->plan = *plan;
+    r->shape = *shape;
+    r->group = calloc(groups ? groups : 1, sizeof *r->group);
+    if (!r->group) {
+        free(r);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < groups; i++)
+        r->group[i].linear_id = rp_rec_linear_id(plan, i);
+    return r;
+}
+
+static void free_group(struct rp_rec_group *g)
+{
+    for (uint32_t i = 0; g->wave && i < g->wave_count; i++) {
+        free(g->wave[i].step);
+        free(g->wave[i].access);
+        free(g->wave[i].line);
+    }
+    free(g->wave);
+}
+
+void rp_record_free(struct rp_record *r)
+{
+    if (!r)
+        return;
+    for (uint64_t i = 0; i < r->plan.count + r->plan.probes; i++)
+        free_group(&r->group[i]);
+    free(r->group);
+    free(r->code);
+    free(r);
+}
+
+bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves)
+{
+    g->wave = calloc(waves ? waves : 1, sizeof *g->wave);
+    g->wave_count = g->wave ? waves : 0;
+    g->lost = !g->wave;
+    return g->wave;
+}
+
+/* The array at @p at with room for @p more elements behind @p count, or NULL: it is as it was. */
+static void *reserve(void *at, uint32_t *room, uint32_t count, uint32_t more, size_t size)
+{
+    if (at && more <= *room - count)
+        return at;
+    uint64_t wanted = *room ? 2ull * *room : 64;
+    if (wanted < (uint64_t)count + more)
+        wanted = (uint64_t)count + more;
+    void *grown = wanted <= UINT32_MAX ? realloc(at, wanted * size) : NULL;
+    if (grown)
+        *room = (uint32_t)wanted;
+    return grown;
+}
+
+bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines)
+{
+    void *step = reserve(w->step, &w->step_room, w->step_count, steps, sizeof *w->step);
+    if (!step)
+        return false;
+    w->step = step;
+    void *access =
+        reserve(w->access, &w->access_room, w->access_count, accesses, sizeof *w->access);
+    if (!access)
+        return false;
+    w->access = access;
+    void *line = reserve(w->line, &w->line_room, w->line_count, lines, sizeof *w->line);
+    if (!line)
+        return false;
+    w->line = line;
+    return true;
+}
+
+void rp_rec_cut(struct rp_rec_wave *w, uint32_t steps)
+{
+    if (steps > w->step_count)
+        steps = w->step_count;
+    w->step_count -= steps;
+    while (w->access_count && w->access[w->access_count - 1].step >= w->step_count)
+        w->line_count = w->access[--w->access_count].first_line;
+}
