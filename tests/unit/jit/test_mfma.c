@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "../isa/wave_fixture.h"
-#include "device/exec/code.h"
-#include "device/jit/jit.h"
+#include "translated_run.h"
 
 enum { SLOTS = 2, LONGEST = 22, PROGRAMS = 1500 };
 
@@ -178,46 +177,6 @@ static void write_program(struct rp_code_page *page, unsigned count)
     }
 }
 
-/* The program's registers afterwards, instruction by instruction. */
-static struct registers run_handlers(const struct rp_code_page *page, struct fixture *f,
-                                     unsigned count)
-{
-    for (unsigned i = 0; i <= count; i++) {
-        const struct rp_insn *in = &page->insn[i * SLOTS];
-        f->wave.pc += in->size_bytes;
-        assert_int_equal(in->fn(&f->wave, in), i < count ? RP_STEP_NEXT : RP_STEP_END);
-        f->wave.cycles += in->issue_cycles;
-    }
-    return contents(f);
-}
-
-/* The same, entering what is translated; returns how many instructions were. */
-static unsigned run_translated(const struct rp_code_page *page, struct fixture *f, unsigned count)
-{
-    uint32_t left = count + 1;
-    unsigned native_insts = 0;
-    int step = RP_STEP_NEXT;
-    while (step != RP_STEP_END) {
-        const struct rp_insn *in = &page->insn[(f->wave.pc - FIXTURE_PC) / 4];
-        struct rp_jit_state state = {.left = left};
-        assert_true(left > 0);
-        if (in->native && rp_jit_fits(in->native, &f->wave, left)) {
-            step = in->native->enter(&f->wave, &state, in->native->code);
-            native_insts += left - state.left;
-            left = state.left;
-            in = &page->insn[(f->wave.pc - FIXTURE_PC) / 4];
-        }
-        if (step != RP_STEP_END) {
-            f->wave.pc += in->size_bytes;
-            step = in->fn(&f->wave, in);
-            f->wave.cycles += in->issue_cycles;
-            left--;
-        }
-    }
-    assert_int_equal(left, 0);
-    return native_insts;
-}
-
 static void programs_are_the_same(void **state)
 {
     static struct fixture f, copy;
@@ -239,12 +198,14 @@ static void programs_are_the_same(void **state)
             begin_state(&f, masked ? 0xfedcba9876543210 : ~0ull);
             seed = 9000 + i;
             begin_state(&copy, masked ? 0xfedcba9876543210 : ~0ull);
-            const struct registers wanted = run_handlers(page, &f, count);
-            native_insts += run_translated(page, &copy, count);
+            const struct outcome a = run_handlers(page, &f.wave, count + 1);
+            const struct outcome b = run_translated(page, &copy.wave, count + 1);
+            const struct registers wanted = contents(&f), is = contents(&copy);
+            native_insts += b.native_insts;
             insts += count + 1;
-            const struct registers is = contents(&copy);
-            if (memcmp(&wanted, &is, sizeof is) || f.wave.cycles != copy.wave.cycles ||
-                f.wave.pc != copy.wave.pc)
+            assert_int_equal(a.step, RP_STEP_END);
+            if (b.step != a.step || b.left != a.left || memcmp(&wanted, &is, sizeof is) ||
+                f.wave.cycles != copy.wave.cycles || f.wave.pc != copy.wave.pc)
                 fail_msg("program %u, EXEC %u: other registers, cycles or pc", i, masked);
         }
         rp_jit_drop(page);
