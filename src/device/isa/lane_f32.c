@@ -208,15 +208,16 @@ RP_LANE_HEAD(v_div_fmas_f32)
 {
     uint32_t *const d = args->d;
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
-    uint32_t scaled[RP_LANES];
-    rp_lane_expand(args->mask_in, scaled);
-    for (unsigned lane = 0; lane < RP_LANES; lane++) {
-        const float a = rp_f32_of(s0[lane]), b = rp_f32_of(s1[lane]), c = rp_f32_of(s2[lane]);
-        const float plain = rp_fma_f32(a, b, c);
-        d[lane] = rp_bits_f32(scaled[lane] && plain == plain && __builtin_fabsf(plain) < HUGE_VALF
-                                  ? rp_scaled_fma_f32(a, b, c)
-                                  : plain);
+    float plain[RP_LANES];
+    RP_LANE_LOOP
+    plain[lane] = rp_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
+    for (uint64_t scaled = args->mask_in; scaled; scaled &= scaled - 1) {
+        const unsigned lane = (unsigned)__builtin_ctzll(scaled);
+        if (__builtin_fabsf(plain[lane]) < HUGE_VALF)
+            plain[lane] =
+                rp_scaled_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
     }
+    memcpy(d, plain, sizeof plain);
 }
 
 /* value: the operand to scale, a copy of den or of num. Returns it scaled; *vcc: mend later.

@@ -149,56 +149,58 @@ RP_LANE_HEAD(v_div_fmas_f64)
 {
     uint32_t *const d = args->d;
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
-    for (unsigned lane = 0; lane < RP_LANES; lane++) {
-        const double a = RP_LD_f64(s0, lane), b = RP_LD_f64(s1, lane), c = RP_LD_f64(s2, lane);
-        double r = rp_fma_f64(a, b, c);
-        if ((args->mask_in >> lane & 1) && __builtin_fabs(r) < HUGE_VAL)
-            r = c >= 2.0 || c <= -2.0 ? r * 0x1p128 : rp_fma_down_f64(a, b, c);
-        RP_ST_f64(d, lane, r);
+    double plain[RP_LANES];
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        plain[lane] = rp_fma_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane), RP_LD_f64(s2, lane));
+    for (uint64_t scaled = args->mask_in; scaled; scaled &= scaled - 1) {
+        const unsigned lane = (unsigned)__builtin_ctzll(scaled);
+        const double c = RP_LD_f64(s2, lane);
+        if (!(__builtin_fabs(plain[lane]) < HUGE_VAL))
+            continue;
+        plain[lane] = c >= 2.0 || c <= -2.0
+                          ? plain[lane] * 0x1p128
+                          : rp_fma_down_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane), c);
     }
+    RP_LANE_LOOP
+    RP_ST_f64(d, lane, plain[lane]);
 }
 
-static double rp_div_scale_f64(double value, double den, double num, uint32_t *vcc)
+/* As rp_div_scale_f32; vcc in all bits. */
+static inline double rp_div_scale_f64(double value, double den, double num, uint64_t *vcc)
 {
     const uint64_t d = rp_bits_f64(den) & RP_MAG64, n = rp_bits_f64(num) & RP_MAG64;
-    const int32_t exp_d = (int32_t)(d >> 52), exp_n = (int32_t)(n >> 52), diff = exp_n - exp_d;
-    const int rcp_denormal = exp_d >= 2045 && exp_d < 2047, q_denormal = diff <= -1022;
-    const int is_den = value == den, is_num = value == num;
-    int mend = 0;
-    int32_t scale = 0;
-    if (d == 0 || n == 0) {
-        *vcc = ~0u;
-        return rp_f64_of(0x7ff8000000000000u);
-    }
-    if (diff >= 768) { /* quotient near the largest double */
-        mend = 1;
-        scale = is_den ? 128 : 0;
-    } else if (exp_d == 0) {
-        scale = 128;
-    } else if (rcp_denormal && q_denormal) {
-        mend = 1;
-        scale = is_den ? -128 : 0;
-    } else if (rcp_denormal) {
-        scale = -128;
-    } else if (q_denormal) {
-        mend = 1;
-        scale = is_num ? 128 : 0;
-    } else if (exp_n <= 53) {
-        scale = 128;
-    }
-    *vcc = mend ? ~0u : 0;
-    return rp_nan1_f64(value, rp_ldexp_f64(value, scale));
+    const int64_t exp_d = (int64_t)(d >> 52), exp_n = (int64_t)(n >> 52), diff = exp_n - exp_d;
+    const int zero = (d == 0) | (n == 0);
+    const int q_large = diff >= 768, q_small = diff <= -1022;
+    const int rcp_small = (exp_d >= 2045) & (exp_d < 2047);
+    const uint64_t up = (1023ull + 128) << 52, same = 1023ull << 52, down = (1023ull - 128) << 52;
+    const uint64_t den_up = rp_sel64(value == den, up, same),
+                   num_up = rp_sel64(value == num, up, same);
+    const uint64_t den_down = rp_sel64(value == den, down, same);
+    /* In falling priority from the bottom line up. */
+    uint64_t scale = rp_sel64(exp_n <= 53, up, same);
+    scale = rp_sel64(q_small, num_up, scale);
+    scale = rp_sel64(rcp_small, rp_sel64(q_small, den_down, down), scale);
+    scale = rp_sel64(exp_d == 0, up, scale);
+    scale = rp_sel64(q_large, den_up, scale);
+    *vcc = -(uint64_t)(zero | q_large | (q_small & (exp_d != 0)));
+    const double r = rp_nan1_f64(value, value * rp_f64_of(scale));
+    return rp_f64_of(rp_sel64(zero, 0x7ff8000000000000u, rp_bits_f64(r)));
 }
 
 RP_LANE_HEAD(v_div_scale_f64)
 {
     uint32_t *const d = args->d;
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
+    uint64_t wide[RP_LANES];
     uint32_t vcc[RP_LANES];
-    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+    RP_LANE_LOOP
+    {
         const double r = rp_div_scale_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane),
-                                          RP_LD_f64(s2, lane), &vcc[lane]);
+                                          RP_LD_f64(s2, lane), &wide[lane]);
         RP_ST_f64(d, lane, r);
     }
+    RP_LANE_LOOP
+    vcc[lane] = (uint32_t)wide[lane];
     args->mask_out = rp_lane_collect(vcc);
 }
