@@ -131,8 +131,8 @@ static int load_event_fields(struct rp_pass *pass, size_t column, enum rp_kind k
 
 static int load_word(struct rp_pass *pass, size_t column, enum rp_kind kind, void *field)
 {
-    int at = pass->at[column];
-    const char *word = at < 0 ? NULL : (const char *)sqlite3_column_text(pass->stmt, at);
+    sqlite3_value *value = rp_pass_value(pass, column);
+    const char *word = value ? (const char *)sqlite3_value_text(value) : NULL;
 
     if (kind == RP_KIND_TYPE) {
         *(bool *)field = word && strcmp(word, "GPU") == 0;

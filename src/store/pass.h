@@ -17,6 +17,9 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_pass;
+
+typedef int rp_pass_fn(struct rp_pass *pass, uint32_t guid, void *ctx, struct rp_err *err);
 
 enum { RP_PASS_COLUMNS = 32 };
 
@@ -26,16 +29,19 @@ struct rp_pass {
     const char *const *columns;
     size_t column_count;
     bool keep_texts; /**< else a text is lent until the next row */
+    rp_pass_fn *on_row;
+    void *ctx;
+    struct rp_err *err;
+    int failed; /**< what on_row returned that ended the pass */
     sqlite3_stmt *stmt;
-    int at[RP_PASS_COLUMNS]; /**< result column of each wanted column, -1: the relation lacks it */
+    sqlite3_value **values;  /**< of the row */
+    int at[RP_PASS_COLUMNS]; /**< value of each wanted column, -1: the relation lacks it */
     int guid_at;
     uint32_t guid; /**< of all rows when there is no guid column, else of the last row */
     bool guid_known;
     int guid_len;
     char guid_bytes[64]; /**< of the last row, as they are stored */
 };
-
-typedef int rp_pass_fn(struct rp_pass *pass, uint32_t guid, void *ctx, struct rp_err *err);
 
 /** Set columns, column_count, keep_texts before; on_row is called for every row. */
 struct rp_pass_order {
@@ -46,8 +52,17 @@ struct rp_pass_order {
     bool keep_texts;
 };
 
+/** Once per store, before the first pass. */
+int rp_pass_prepare(struct rp_store *s, struct rp_err *err);
+
 int rp_pass_each(struct rp_store *s, const struct rp_pass_order *order, rp_pass_fn *on_row,
                  void *ctx, struct rp_err *err);
+
+/** Of the row; NULL: the relation lacks the column. */
+static inline sqlite3_value *rp_pass_value(const struct rp_pass *pass, size_t column)
+{
+    return pass->at[column] < 0 ? NULL : pass->values[pass->at[column]];
+}
 
 /** @return 0; RP_BAD_INPUT for a text: it would silently become 0 */
 int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/store.h"
+#include "store/pass.h"
 #include "store/probe.h"
 
 #include <string.h>
@@ -14,7 +15,9 @@ static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
 
     s->size_bytes = size_bytes;
     s->text.limit_bytes = 8 * size_bytes + ((uint64_t)16 << 20);
-    result = rp_relations_find(s, err);
+    result = rp_pass_prepare(s, err);
+    if (result == 0)
+        result = rp_relations_find(s, err);
     return result < 0 ? result : rp_load_metadata(s, err);
 }
 

@@ -48,7 +48,8 @@ struct rp_store {
     sqlite3 *db;
     char *path;
     uint64_t size_bytes;
-    uint64_t steps_left; /**< of the statement that runs now, in units of RP_STEP_OPS */
+    struct rp_pass *pass; /**< that runs now, or NULL */
+    uint64_t steps_left;  /**< of the statement that runs now, in units of RP_STEP_OPS */
     struct rp_relations tables[RP_TABLE_COUNT];
     const char *schema;
     struct rp_text text;
