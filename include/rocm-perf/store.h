@@ -347,6 +347,9 @@ typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
  * have tens of millions. Return as the arrays, or what fn returned.
  */
 int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Rows of struct rp_row_dispatch, of which only the kernel, its agent, geometry and times are
+ * read, not what refers to API calls, queues and streams: those fields are 0. */
+int rp_store_each_work(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** Without id and position, which are 0. */

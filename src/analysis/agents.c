@@ -154,8 +154,8 @@ int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)
         profile->agents[i] = moving[i].agent;
         place[moving[i].from] = (uint32_t)i;
     }
-    for (size_t i = 0; i < build->ref_count; i++)
-        build->refs[i].agent = place[build->refs[i].agent];
+    for (size_t i = 0; i < build->group_count; i++)
+        build->groups[i].agent = place[build->groups[i].agent];
     return 0;
 }
 
@@ -169,15 +169,15 @@ int rp_profile_mend_gfx950(struct rp_profile_build *build, struct rp_err *err)
 
     if (!whole)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < build->ref_count; i++) {
-        const struct rp_dispatch_ref *ref = &build->refs[i];
-        struct rp_agent_summary *agent = &profile->agents[ref->agent];
-        const struct rp_kernel_identity *id = &build->identities[ref->identity];
+    for (size_t i = 0; i < build->group_count; i++) {
+        const struct rp_dispatch_group *group = &build->groups[i];
+        struct rp_agent_summary *agent = &profile->agents[group->agent];
+        const struct rp_kernel_identity *id = &build->identities[group->identity];
 
-        if (!agent->arch || strcmp(agent->arch->name, "gfx950") != 0 || ref->counts_are_whole)
-            whole[ref->agent] = true;
+        if (!agent->arch || strcmp(agent->arch->name, "gfx950") != 0 || group->counts_are_whole)
+            whole[group->agent] = true;
         else if (id->accum_vgpr > 0)
-            whole[ref->agent] = true;
+            whole[group->agent] = true;
         else if (id->arch_vgpr > 0)
             agent->vgprs_doubled = true;
     }

@@ -7,33 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GEOMETRY_COLUMNS = 8 };
-
-/** Grid, block, LDS, scratch: what one launch chose. */
-static void geometry_of(const struct rp_row_dispatch *row, int64_t column[GEOMETRY_COLUMNS])
+static int compare_geometries(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b)
 {
-    memcpy(column, row->grid, 3 * sizeof *column);
-    memcpy(column + 3, row->workgroup, 3 * sizeof *column);
-    column[6] = row->group_bytes;
-    column[7] = row->private_bytes;
-}
-
-static int compare_geometries(const struct rp_row_dispatch *a, const struct rp_row_dispatch *b)
-{
-    int64_t left[GEOMETRY_COLUMNS], right[GEOMETRY_COLUMNS];
-
-    geometry_of(a, left);
-    geometry_of(b, right);
-    for (size_t i = 0; i < GEOMETRY_COLUMNS; i++) {
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
+    for (size_t i = 0; i < RP_GEOMETRY_COLUMNS; i++) {
+        if (a->geometry[i] != b->geometry[i])
+            return a->geometry[i] < b->geometry[i] ? -1 : 1;
     }
     return 0;
 }
 
 static int by_kernel_and_geometry(const void *left, const void *right, void *identities)
 {
-    const struct rp_dispatch_ref *a = left, *b = right;
+    const struct rp_dispatch_group *a = left, *b = right;
     const struct rp_kernel_identity *ids = identities;
     uint32_t rank_a = ids[a->identity].rank, rank_b = ids[b->identity].rank;
     int order;
@@ -42,12 +27,12 @@ static int by_kernel_and_geometry(const void *left, const void *right, void *ide
         return a->agent < b->agent ? -1 : 1;
     if (rank_a != rank_b)
         return rank_a < rank_b ? -1 : 1;
-    order = compare_geometries(a->row, b->row);
-    return order ? order : (a->order > b->order) - (a->order < b->order);
+    order = compare_geometries(a, b);
+    return order ? order : rp_profile_by_first(a, b);
 }
 
-static bool same_kernel(const struct rp_profile_build *build, const struct rp_dispatch_ref *a,
-                        const struct rp_dispatch_ref *b)
+static bool same_kernel(const struct rp_profile_build *build, const struct rp_dispatch_group *a,
+                        const struct rp_dispatch_group *b)
 {
     return a->agent == b->agent &&
            build->identities[a->identity].rank == build->identities[b->identity].rank;
@@ -63,23 +48,23 @@ static uint32_t work_items(const uint32_t block[3])
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/** Takes grid, block, LDS and scratch from one launch, the registers from the symbol. */
+/** Takes grid, block, LDS and scratch from the launches, the registers from the symbol. */
 static void set_geometry(const struct rp_profile *profile, const struct rp_kernel_identity *id,
-                         const struct rp_row_dispatch *row, struct rp_kernel_summary *kernel)
+                         const int64_t *geometry, struct rp_kernel_summary *kernel)
 {
     const struct rp_agent_summary *agent = &profile->agents[kernel->agent];
     struct rp_kernel_resources *res = &kernel->resources;
 
     for (int i = 0; i < 3; i++) {
-        kernel->grid[i] = row->grid[i] > 0 ? (uint64_t)row->grid[i] : 0;
-        kernel->block[i] = rp_column_u32(row->workgroup[i]);
+        kernel->grid[i] = geometry[i] > 0 ? (uint64_t)geometry[i] : 0;
+        kernel->block[i] = rp_column_u32(geometry[3 + i]);
     }
     *res = (struct rp_kernel_resources){
         .arch_vgpr = id->arch_vgpr,
         .accum_vgpr = id->accum_vgpr,
         .sgpr = id->sgpr,
-        .lds_bytes = rp_column_u32(row->group_bytes),
-        .scratch_bytes = rp_column_u32(row->private_bytes),
+        .lds_bytes = rp_column_u32(geometry[6]),
+        .scratch_bytes = rp_column_u32(geometry[7]),
         .workgroup_size = work_items(kernel->block),
         .wave_size = id->wave_size ? id->wave_size : agent->wave_size,
     };
@@ -92,56 +77,56 @@ static void set_geometry(const struct rp_profile *profile, const struct rp_kerne
                  "the trace has no symbol of this kernel");
 }
 
-static int add_time(struct rp_kernel_summary *kernel, const struct rp_row_dispatch *row,
-                    struct rp_err *err)
+static int add_times(struct rp_kernel_summary *kernel, const struct rp_dispatch_group *group,
+                     struct rp_err *err)
 {
-    uint64_t ns;
-
-    kernel->calls++;
-    if (!rp_dispatch_duration_ns(row, &ns))
+    kernel->calls += group->count;
+    if (group->timed_count == 0)
         return 0;
-    if (__builtin_add_overflow(kernel->total_ns, ns, &kernel->total_ns))
+    if (__builtin_add_overflow(kernel->total_ns, group->total_ns, &kernel->total_ns))
         return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
-    if (kernel->timed_calls == 0 || ns < kernel->min_ns)
-        kernel->min_ns = ns;
-    if (ns > kernel->max_ns)
-        kernel->max_ns = ns;
-    kernel->timed_calls++;
+    if (kernel->timed_calls == 0 || group->min_ns < kernel->min_ns)
+        kernel->min_ns = group->min_ns;
+    if (group->max_ns > kernel->max_ns)
+        kernel->max_ns = group->max_ns;
+    kernel->timed_calls += group->timed_count;
     return 0;
 }
 
-/** Summarises refs[0..count), all of one kernel, equal geometries side by side. */
-static int summarise(const struct rp_profile_build *build, const struct rp_dispatch_ref *refs,
+/** Summarises groups[0..count), all of one kernel, equal geometries side by side. */
+static int summarise(const struct rp_profile_build *build, const struct rp_dispatch_group *groups,
                      size_t count, struct rp_kernel_summary *kernel, struct rp_err *err)
 {
-    const struct rp_kernel_identity *id = &build->identities[refs[0].identity];
-    const struct rp_dispatch_ref *frequent = refs;
-    size_t most = 0, first = 0;
+    const struct rp_kernel_identity *id = &build->identities[groups[0].identity];
+    const struct rp_dispatch_group *frequent = groups;
+    uint64_t most = 0, calls = 0;
+    size_t first = 0;
 
     *kernel = (struct rp_kernel_summary){
         .name = id->name,
         .symbol = id->symbol,
         .symbol_known = id->symbol_known,
         .runtime_internal = id->runtime_internal,
-        .agent = refs[0].agent,
+        .agent = groups[0].agent,
     };
     for (size_t i = 0; i < count; i++) {
-        int rc = add_time(kernel, refs[i].row, err);
+        int rc = add_times(kernel, &groups[i], err);
 
         if (rc < 0)
             return rc;
-        if (i + 1 < count && compare_geometries(refs[i].row, refs[i + 1].row) == 0)
+        calls += groups[i].count;
+        if (i + 1 < count && compare_geometries(&groups[i], &groups[i + 1]) == 0)
             continue;
-        /* refs[first..i] are one geometry, refs[first] launched before the rest of them. */
+        /* groups[first..i] are one geometry, groups[first] launched before the rest of them. */
         kernel->geometries++;
-        if (i + 1 - first > most ||
-            (i + 1 - first == most && refs[first].order < frequent->order)) {
-            most = i + 1 - first;
-            frequent = &refs[first];
+        if (calls > most || (calls == most && rp_profile_by_first(&groups[first], frequent) < 0)) {
+            most = calls;
+            frequent = &groups[first];
         }
         first = i + 1;
+        calls = 0;
     }
-    set_geometry(build->profile, id, frequent->row, kernel);
+    set_geometry(build->profile, id, frequent->geometry, kernel);
     return 0;
 }
 
@@ -184,12 +169,13 @@ static int set_totals(struct rp_profile *profile, struct rp_err *err)
 int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
-    struct rp_dispatch_ref *refs = build->refs;
+    struct rp_dispatch_group *groups = build->groups;
     size_t capacity = 0;
 
-    if (build->ref_count) /* without any the array is NULL */
-        qsort_r(refs, build->ref_count, sizeof *refs, by_kernel_and_geometry, build->identities);
-    for (size_t first = 0, next; first < build->ref_count; first = next) {
+    if (build->group_count) /* without any the array is NULL */
+        qsort_r(groups, build->group_count, sizeof *groups, by_kernel_and_geometry,
+                build->identities);
+    for (size_t first = 0, next; first < build->group_count; first = next) {
         struct rp_kernel_summary *grown =
             rp_grow(profile->kernels, profile->kernel_count, &capacity, sizeof *grown);
         int rc;
@@ -197,14 +183,14 @@ int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
         if (!grown)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         profile->kernels = grown;
-        for (next = first + 1; next < build->ref_count; next++) {
-            if (!same_kernel(build, &refs[first], &refs[next]))
+        for (next = first + 1; next < build->group_count; next++) {
+            if (!same_kernel(build, &groups[first], &groups[next]))
                 break;
         }
-        rc = summarise(build, refs + first, next - first, &grown[profile->kernel_count], err);
+        rc = summarise(build, groups + first, next - first, &grown[profile->kernel_count], err);
         if (rc < 0)
             return rc;
-        grown[profile->kernel_count].rank = build->identities[refs[first].identity].rank;
+        grown[profile->kernel_count].rank = build->identities[groups[first].identity].rank;
         profile->kernel_count++;
     }
     if (profile->kernel_count)

@@ -26,22 +26,36 @@ struct rp_kernel_identity {
     uint32_t rank; /**< equal for equal kernels, ordered by name; set by the ranking */
 };
 
-/** One dispatch of the base run with everything it refers to. */
-struct rp_dispatch_ref {
-    const struct rp_row_dispatch *row; /**< owned by its store */
-    size_t order;                      /**< over all stores; last resort of every comparison */
-    size_t identity;                   /**< index of the kernel identity */
-    uint32_t agent;                    /**< index into rp_profile.agents */
+enum { RP_GEOMETRY_COLUMNS = 8 }; /**< grid, block, LDS, scratch: what one launch chose */
+
+/** Dispatches of one trace that differ in nothing but their times. */
+struct rp_dispatch_group {
+    int64_t agent_id, kernel_id; /**< in the trace */
+    int64_t geometry[RP_GEOMETRY_COLUMNS];
+    int64_t first_start_ns, first_id; /**< of the first of them */
+    uint64_t count, timed_count;      /**< all; those whose times are good */
+    uint64_t total_ns, min_ns, max_ns;
+    uint32_t guid_index;
+    uint32_t store;        /**< index of the trace */
+    uint32_t agent;        /**< index into rp_profile.agents */
+    size_t identity;       /**< index of the kernel identity */
     bool counts_are_whole; /**< our own tracer: register counts are right by construction */
 };
+
+/** Groups the dispatches of a trace, in the order of their first ones. The array is the caller's to
+ *  free. */
+int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
+                           size_t *ret_count, struct rp_err *err);
+/** Which was launched first? Over all traces; last resort of every comparison. */
+int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);
 
 /** Working state; the profile under construction is owned by the caller. */
 struct rp_profile_build {
     struct rp_profile *profile;
     struct rp_kernel_identity *identities;
     size_t identity_count, identity_capacity;
-    struct rp_dispatch_ref *refs;
-    size_t ref_count;
+    struct rp_dispatch_group *groups;
+    size_t group_count;
 };
 
 /** Grows an array to hold one more; *capacity elements before. NULL: out of memory, old kept. */
@@ -53,7 +67,7 @@ void *rp_grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
  */
 int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row, int64_t trace_id,
                      uint32_t *ret_index, struct rp_err *err);
-/** Puts the agents in order of trace id and name; renumbers the refs. */
+/** Puts the agents in order of trace id and name; renumbers the groups. */
 int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err);
 /** Doubles the vector registers of gfx950 agents whose trace shows the ROCm 7.0/7.1 bug. */
 int rp_profile_mend_gfx950(struct rp_profile_build *build, struct rp_err *err);
@@ -64,7 +78,7 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
 /** Gives equal identities equal ranks. */
 int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err);
 
-/** Groups the refs into profile->kernels, with totals, geometries, occupancy and order. */
+/** Puts the groups together in profile->kernels, with totals, geometries, occupancy and order. */
 int rp_profile_group(struct rp_profile_build *build, struct rp_err *err);
 
 /** end - start; false when a time is missing or end < start. */

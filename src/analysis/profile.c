@@ -41,8 +41,8 @@ struct loaded {
     const struct rp_store *store;
     const struct rp_row_agent *agents;
     const struct rp_row_kernel *kernels;
-    const struct rp_row_dispatch *dispatches;
-    size_t agent_count, kernel_count, dispatch_count;
+    struct rp_dispatch_group *groups;
+    size_t agent_count, kernel_count, group_count;
     /* Index + 1 into profile->agents / build->identities per row, 0 = not needed yet. */
     size_t *agent_index, *kernel_index;
     bool built_in;
@@ -52,16 +52,17 @@ static void loaded_free(struct loaded *l)
 {
     free(l->agent_index);
     free(l->kernel_index);
+    free(l->groups);
 }
 
-static int load(struct rp_store *store, struct loaded *ret, struct rp_err *err)
+static int load(struct rp_store *store, uint32_t number, struct loaded *ret, struct rp_err *err)
 {
     int rc = rp_store_agents(store, &ret->agents, &ret->agent_count, err);
 
     if (rc == 0)
         rc = rp_store_kernels(store, &ret->kernels, &ret->kernel_count, err);
     if (rc == 0)
-        rc = rp_store_dispatches(store, &ret->dispatches, &ret->dispatch_count, err);
+        rc = rp_profile_read_groups(store, number, &ret->groups, &ret->group_count, err);
     if (rc < 0)
         return rc;
     ret->agent_index = calloc(ret->agent_count + 1, sizeof *ret->agent_index);
@@ -75,10 +76,10 @@ static int load(struct rp_store *store, struct loaded *ret, struct rp_err *err)
 
 /* Ids are unique within one traced process only: a merged database has several of each. */
 static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
-                         const struct rp_row_dispatch *dispatch, uint32_t *ret, struct rp_err *err)
+                         const struct rp_dispatch_group *group, uint32_t *ret, struct rp_err *err)
 {
-    int64_t id = dispatch->agent_id;
-    const struct rp_row_agent *row = rp_store_find_agent(l->store, dispatch->guid_index, id);
+    int64_t id = group->agent_id;
+    const struct rp_row_agent *row = rp_store_find_agent(l->store, group->guid_index, id);
     size_t *known = row ? &l->agent_index[row - l->agents] : NULL;
     int rc;
 
@@ -93,10 +94,10 @@ static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
 }
 
 static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l,
-                          const struct rp_row_dispatch *dispatch, size_t *ret, struct rp_err *err)
+                          const struct rp_dispatch_group *group, size_t *ret, struct rp_err *err)
 {
-    int64_t id = dispatch->kernel_id;
-    const struct rp_row_kernel *row = rp_store_find_kernel(l->store, dispatch->guid_index, id);
+    int64_t id = group->kernel_id;
+    const struct rp_row_kernel *row = rp_store_find_kernel(l->store, group->guid_index, id);
     size_t *known = row ? &l->kernel_index[row - l->kernels] : NULL;
     int rc;
 
@@ -113,31 +114,28 @@ static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l
 static int resolve(struct rp_profile_build *build, const struct loaded *l, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
-    struct rp_dispatch_ref *grown =
-        reallocarray(build->refs, build->ref_count + l->dispatch_count + 1, sizeof *grown);
+    struct rp_dispatch_group *grown =
+        reallocarray(build->groups, build->group_count + l->group_count + 1, sizeof *grown);
 
     if (!grown)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    build->refs = grown;
-    for (size_t i = 0; i < l->dispatch_count; i++) {
-        const struct rp_row_dispatch *row = &l->dispatches[i];
-        struct rp_dispatch_ref *ref = &build->refs[build->ref_count];
-        uint64_t ns;
+    build->groups = grown;
+    for (size_t i = 0; i < l->group_count; i++) {
+        struct rp_dispatch_group *group = &build->groups[build->group_count];
         int rc;
 
-        *ref = (struct rp_dispatch_ref){
-            .row = row, .order = build->ref_count, .counts_are_whole = l->built_in};
-        rc = resolve_agent(build, l, row, &ref->agent, err);
+        *group = l->groups[i];
+        group->counts_are_whole = l->built_in;
+        rc = resolve_agent(build, l, group, &group->agent, err);
         if (rc == 0)
-            rc = resolve_kernel(build, l, row, &ref->identity, err);
+            rc = resolve_kernel(build, l, group, &group->identity, err);
         if (rc < 0)
             return rc;
-        build->ref_count++;
-        profile->dispatches++;
-        if (!build->identities[ref->identity].symbol_known)
-            profile->unknown_kernels++;
-        if (!rp_dispatch_duration_ns(row, &ns))
-            profile->repaired_timestamps++;
+        build->group_count++;
+        profile->dispatches += group->count;
+        if (!build->identities[group->identity].symbol_known)
+            profile->unknown_kernels += group->count;
+        profile->repaired_timestamps += group->count - group->timed_count;
     }
     return 0;
 }
@@ -160,7 +158,7 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
 {
     build->profile->complete = true;
     for (size_t i = 0; i < count; i++) {
-        int rc = load(stores[i], &loaded[i], err);
+        int rc = load(stores[i], (uint32_t)i, &loaded[i], err);
 
         if (rc == 0)
             rc = resolve(build, &loaded[i], err);
@@ -189,7 +187,7 @@ int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const 
     for (size_t i = 0; i < base_count; i++)
         loaded_free(&loaded[i]);
     free(build.identities);
-    free(build.refs);
+    free(build.groups);
     if (rc < 0)
         return rc;
     rp_stability_compute(runtime_ms, runs, &profile->stability);

@@ -17,26 +17,33 @@ uint32_t rp_column_u32(int64_t value)
     return value > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+struct sum {
+    uint64_t total_ns, count, bad;
+};
+
+static int add(void *ctx, const void *row, struct rp_err *err)
+{
+    struct sum *sum = ctx;
+    uint64_t ns;
+
+    sum->count++;
+    if (!rp_dispatch_duration_ns(row, &ns))
+        sum->bad++;
+    else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
+        return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+    return 0;
+}
+
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err)
 {
-    const struct rp_row_dispatch *rows;
-    size_t count;
-    uint64_t total_ns = 0, bad = 0;
-    int rc = rp_store_dispatches(store, &rows, &count, err);
+    struct sum sum = {0};
+    int rc = rp_store_each_work(store, add, &sum, err);
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t ns;
-
-        if (!rp_dispatch_duration_ns(&rows[i], &ns))
-            bad++;
-        else if (__builtin_add_overflow(total_ns, ns, &total_ns))
-            return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
-    }
-    *ret_total_ns = total_ns;
-    *ret_dispatches = count;
-    *ret_bad = bad;
+    *ret_total_ns = sum.total_ns;
+    *ret_dispatches = sum.count;
+    *ret_bad = sum.bad;
     return 0;
 }

@@ -181,6 +181,7 @@ DEFINE_ROWS(hip_events, hip_event, rp_row_hip_event)
     }
 
 DEFINE_EACH(launch, launch)
+DEFINE_EACH(work, work)
 DEFINE_EACH(copy, copy)
 DEFINE_EACH(region, region)
 DEFINE_EACH(arg, arg_value)

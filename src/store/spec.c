@@ -130,6 +130,22 @@ static const struct rp_column launch_columns[] = {
     {.name = "event_id", .kind = RP_KIND_EVENT, AT(launch, correlation_id)},
 };
 
+static const struct rp_column work_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(dispatch, id), NEEDED},
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(dispatch, agent_id), NEEDED},
+    {.name = "kernel_id", .kind = RP_KIND_REF, AT(dispatch, kernel_id), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(dispatch, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(dispatch, end_ns), NEEDED},
+    {.name = "private_segment_size", .kind = RP_KIND_INT, AT(dispatch, private_bytes), NEEDED},
+    {.name = "group_segment_size", .kind = RP_KIND_INT, AT(dispatch, group_bytes), NEEDED},
+    {.name = "workgroup_size_x", .kind = RP_KIND_INT, AT(dispatch, workgroup[0]), NEEDED},
+    {.name = "workgroup_size_y", .kind = RP_KIND_INT, AT(dispatch, workgroup[1]), NEEDED},
+    {.name = "workgroup_size_z", .kind = RP_KIND_INT, AT(dispatch, workgroup[2]), NEEDED},
+    {.name = "grid_size_x", .kind = RP_KIND_INT, AT(dispatch, grid[0]), NEEDED},
+    {.name = "grid_size_y", .kind = RP_KIND_INT, AT(dispatch, grid[1]), NEEDED},
+    {.name = "grid_size_z", .kind = RP_KIND_INT, AT(dispatch, grid[2]), NEEDED},
+};
+
 static const struct rp_column copy_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(copy, id), NEEDED},
     OWN,
@@ -254,6 +270,11 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                         .required = true,
                         .read_only = true,
                         ROWS(launch, launch_columns)},
+    [RP_ROWS_work] = {.table = RP_TABLE_kernel_dispatch,
+                      .what = "dispatch",
+                      .required = true,
+                      .read_only = true,
+                      ROWS(dispatch, work_columns)},
     [RP_ROWS_copy] = {.table = RP_TABLE_memory_copy,
                       .what = "copy",
                       .category = "MEMORY_COPY",

@@ -68,6 +68,7 @@ enum rp_rows {
     RP_ROWS_kernel,
     RP_ROWS_dispatch,
     RP_ROWS_launch, /**< the same table: less of every row */
+    RP_ROWS_work,   /**< likewise, of the rows of dispatches */
     RP_ROWS_copy,
     RP_ROWS_region,
     RP_ROWS_arg,

@@ -110,14 +110,14 @@ int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_
     return 0;
 }
 
-int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
-                        struct rp_err *err)
+int rp_store_each_work(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
 {
+    int rc = 0;
+
     (void)s;
-    (void)err;
-    *ret = dispatches;
-    *ret_count = sizeof dispatches / sizeof dispatches[0];
-    return 0;
+    for (size_t i = 0; i < sizeof dispatches / sizeof dispatches[0] && rc == 0; i++)
+        rc = fn(ctx, &dispatches[i], err);
+    return rc;
 }
 
 const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
