@@ -82,6 +82,22 @@ static inline double rp_log2(double x)
     return x > 0 && x < HUGE_VAL ? r : special;
 }
 
+/* 1/sqrt(x) of an f64 that came from f32: several times as fast as the division and the root. Four
+ * steps of Newton's from an estimate good to 1/29; all f32 give the same f32 as those two do, which
+ * the tests try. */
+static inline double rp_rsqrt(double x)
+{
+    const double half = 0.5 * x;
+    double y = rp_f64_of(0x5fe6eb50c7b537a9u - (rp_bits_f64(x) >> 1));
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    const double none = rp_choose(x < 0, rp_f64_of(0xfff8000000000000u), 0.0);
+    const double special = rp_choose(x == 0, __builtin_copysign(HUGE_VAL, x), none);
+    return rp_choose((x > 0) & (x < HUGE_VAL), y, special);
+}
+
 /* x in turns. f = x - nearest integer is exact; q counts the quarter turns in it. */
 static inline double rp_turns(double x, double *ret_q)
 {

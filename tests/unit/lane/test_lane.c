@@ -3,6 +3,7 @@
  * @brief Every row of lane.def against the oracle, at every level, in place and out of place.
  */
 #include <assert.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -334,6 +335,32 @@ static void levels_agree(void **state)
     assert_int_equal(differ, 0);
 }
 
+/* v_rsq_f32 of all f32 in [1, 4), and with it of all: the quotient's and the root's rounding. */
+static void every_reciprocal_root(void **state)
+{
+    enum { ONE = 0x3f800000, FOUR = 0x40800000 };
+    (void)state;
+    for (int level = RP_LANE_BASE; level < RP_LANE_LEVELS; level++) {
+        rp_lane_fn *fn = rp_lane_find_level("v_rsq_f32", (enum rp_lane_level)level);
+        if (fn == NULL)
+            continue; /* this CPU lacks the level */
+        for (uint32_t bits = ONE; bits < FOUR; bits += RP_LANES) {
+            uint32_t x[RP_LANES], d[RP_LANES];
+            for (unsigned lane = 0; lane < RP_LANES; lane++)
+                x[lane] = bits + lane;
+            struct rp_lane_args args = {.d = d, .s0 = x, .mode = MODE_USUAL};
+            fn(&args);
+            for (unsigned lane = 0; lane < RP_LANES; lane++) {
+                float from, is;
+                memcpy(&from, &x[lane], sizeof from);
+                memcpy(&is, &d[lane], sizeof is);
+                if (is != (float)(1.0 / sqrt((double)from)))
+                    fail_msg("level %d: 1/sqrt(%a) is %a", level, (double)from, (double)is);
+            }
+        }
+    }
+}
+
 /* The destination may be a source, also one row further on. */
 static void results_may_overwrite_sources(void **state)
 {
@@ -388,6 +415,7 @@ int main(void)
         cmocka_unit_test(every_row_has_an_oracle),
         cmocka_unit_test(edges_agree_with_the_oracle),
         cmocka_unit_test(levels_agree),
+        cmocka_unit_test(every_reciprocal_root),
         cmocka_unit_test(results_may_overwrite_sources),
         cmocka_unit_test(kernels_are_found_by_mnemonic),
     };
