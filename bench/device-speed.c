@@ -72,35 +72,39 @@ static int measure(struct sim *s, const struct sim_code *code, struct bench *b, 
     return 0;
 }
 
-/* Wall seconds of the best of several runs with so many threads. */
-static double best_wall_s(struct sim *s, uint64_t kd, const struct bench *b, unsigned threads,
-                          int repetitions)
+/* Wall seconds of a launch with so many threads. */
+static double wall_once_s(struct sim *s, uint64_t kd, const struct bench *b, unsigned threads)
 {
-    double best_s = 1e30;
     rp_exec_set_threads(threads);
-    for (int i = 0; i < repetitions; i++) {
-        double start_s = wall_s();
-        if (sim_run(s, kd, &b->launch) != RP_RUN_DONE)
-            return 1e30;
-        double took_s = wall_s() - start_s;
-        if (took_s < best_s)
-            best_s = took_s;
-    }
-    return best_s;
+    double start_s = wall_s();
+    return sim_run(s, kd, &b->launch) == RP_RUN_DONE ? wall_s() - start_s : 1e30;
 }
 
-/* What more threads bring, up to the processors there are. */
+enum { MOST_DOUBLINGS = 8 };
+
+/* What more threads bring, up to the processors there are: best of several runs, with few and with
+ * many threads by turns, for the machine is not always equally fast. */
 static void compare_threads(struct sim *s, const struct sim_code *code, struct bench *b,
                             unsigned most, int repetitions)
 {
     uint64_t kd = sim_kernel(code, b->kernel);
+    double best_s[MOST_DOUBLINGS];
+    unsigned kinds = 1;
     b->launch.args = b->args;
-    double one_s = best_wall_s(s, kd, b, 1, repetitions);
-    printf("%-12s 1 thread %8.2f ms", b->name, one_s * 1e3);
-    for (unsigned threads = 2; threads <= most; threads *= 2) {
-        double many_s = best_wall_s(s, kd, b, threads, repetitions);
-        printf("   %u threads %8.2f ms, %.2f times as fast", threads, many_s * 1e3, one_s / many_s);
-    }
+    while (kinds < MOST_DOUBLINGS && 1u << kinds <= most)
+        kinds++;
+    for (unsigned k = 0; k < kinds; k++)
+        best_s[k] = 1e30;
+    for (int i = 0; i < repetitions; i++)
+        for (unsigned k = 0; k < kinds; k++) {
+            double took_s = wall_once_s(s, kd, b, 1u << k);
+            if (took_s < best_s[k])
+                best_s[k] = took_s;
+        }
+    printf("%-12s 1 thread %8.2f ms", b->name, best_s[0] * 1e3);
+    for (unsigned k = 1; k < kinds; k++)
+        printf("   %u threads %8.2f ms, %.2f times as fast", 1u << k, best_s[k] * 1e3,
+               best_s[0] / best_s[k]);
     printf("\n");
 }
 

@@ -16,7 +16,7 @@
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch)
 {
-    struct rp_dispatch *d = calloc(1, sizeof *d);
+    struct rp_dispatch *d = rp_lines_new(1, sizeof *d);
     if (!d)
         return NULL;
     d->host = host;

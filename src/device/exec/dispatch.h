@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "code.h"
 #include "exec.h"
@@ -21,6 +23,18 @@
 
 struct rp_mem_lanes;
 struct rp_log;
+
+/** Begins a cache line of the host: what one thread writes often is not beside what others read. */
+#define RP_OWN_LINE _Alignas(RP_LINE_BYTES)
+
+enum { RP_LINE_BYTES = 64 };
+
+/** Zeroed, for types with RP_OWN_LINE; NULL: out of memory. For free(). */
+static inline void *rp_lines_new(size_t count, size_t bytes)
+{
+    void *p = aligned_alloc(RP_LINE_BYTES, count * bytes);
+    return p ? memset(p, 0, count * bytes) : NULL;
+}
 
 enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = RP_EXEC_MOST_THREADS };
 
@@ -56,13 +70,15 @@ enum rp_lane_state {
 
 /** A place for a resident workgroup, and its present or latest slice. */
 struct rp_lane {
-    enum rp_lane_state state;
-    struct rp_lane *next;           /**< all lanes, in the order of their next slices */
-    struct rp_lane *next_issued;    /**< issued and not retired, in order */
-    struct rp_slot *slot;           /**< workgroup in execution, or NULL */
-    uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
-    unsigned visits;                /**< slices of the workgroup in execution before this one */
-    struct rp_totals known;         /**< when its previous slice retired */
+    /* Others change these while a hand executes the slice. */
+    RP_OWN_LINE enum rp_lane_state state;
+    struct rp_lane *next;        /**< all lanes, in the order of their next slices */
+    struct rp_lane *next_issued; /**< issued and not retired, in order */
+
+    RP_OWN_LINE struct rp_slot *slot; /**< workgroup in execution, or NULL */
+    uint64_t chunk_next, chunk_end;   /**< workgroups it has been given and has not started */
+    unsigned visits;                  /**< slices of the workgroup in execution before this one */
+    struct rp_totals known;           /**< when its previous slice retired */
 
     uint64_t order; /**< of the slice in the sequence */
     uint64_t round;
@@ -77,7 +93,7 @@ struct rp_lane {
 
 /** What one thread needs to execute slices. */
 struct rp_hand {
-    struct rp_dispatch *dispatch;
+    RP_OWN_LINE struct rp_dispatch *dispatch;
     struct rp_hand *next, **link; /**< list of all hands of the process */
     uint64_t turns;               /**< odd while it uses addresses of mem (hand.h) */
     struct rp_mem mem;
@@ -111,24 +127,26 @@ struct rp_dispatch {
     struct rp_launch launch;
     struct rp_kernel kernel;
     const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    struct rp_counts counts;          /**< of retired slices */
-    struct rp_fault fault;
-    enum rp_run_state state;
-    uint64_t start_ticks; /**< device clock at the first run */
+    uint64_t start_ticks;             /**< device clock at the first run */
     bool started;
     bool translates; /**< hot code becomes machine code (jit/jit.h) */
     bool timed;      /**< from its second run on: its processor time is measured */
+
+    /* Read and written without the lock; these seldom change, */
+    RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */
+    int stop;                         /**< this rp_dispatch_run is to end */
+
+    /* these often. */
+    RP_OWN_LINE uint64_t turn;         /**< order of the oldest slice that has not retired */
+    int64_t budget;                    /**< instructions left for this rp_dispatch_run */
+    uint32_t events;                   /**< counts what a waiting hand may wait for */
     uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
     unsigned interrupt_count;          /**< changed in turn only */
 
-    /* Read and written without the lock. */
-    uint64_t turn;        /**< order of the oldest slice that has not retired */
-    uint64_t fault_order; /**< slices from here on need not be executed any more */
-    int64_t budget;       /**< instructions left for this rp_dispatch_run */
-    int stop;             /**< this rp_dispatch_run is to end */
-    uint32_t events;      /**< counts what a waiting hand may wait for */
-
-    pthread_mutex_t lock; /**< for all that follows */
+    RP_OWN_LINE pthread_mutex_t lock; /**< for all that follows */
+    struct rp_counts counts;          /**< of retired slices */
+    struct rp_fault fault;
+    enum rp_run_state state;
     pthread_cond_t changed;
     unsigned sleepers;
     unsigned running;   /**< hands that execute a slice */
@@ -157,7 +175,7 @@ struct rp_dispatch {
     bool outside;          /**< nobody can go on before something outside has changed */
 
     /* Threads (pool.h). */
-    struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
+    RP_OWN_LINE struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;
     int64_t longest_ns; /**< this run: processor time of a helper; under the pool's lock */

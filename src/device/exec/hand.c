@@ -31,7 +31,7 @@ static void watch_forks(void)
 struct rp_hand *rp_hand_new(struct rp_dispatch *d)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct rp_hand *h = calloc(1, sizeof *h);
+    struct rp_hand *h = rp_lines_new(1, sizeof *h);
     if (!h)
         return NULL;
     h->dispatch = d;

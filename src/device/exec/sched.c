@@ -14,8 +14,15 @@
 enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
 
 /* Workgroups are given to a lane by the chunk of about so many instructions, and not so many at a
- * time that lanes would run out of work unevenly at the end. */
-enum { CHUNK_INSTS = 16384, CHUNK_GROUPS = 256, SHARES_LEFT = 2 };
+ * time that lanes would run out of work unevenly at the end; but what is not worth a lock (some ten
+ * microseconds) is not divided further, once a few have told how long they are. */
+enum {
+    CHUNK_INSTS = 16384,
+    LEAST_CHUNK_INSTS = 2048,
+    CHUNK_GROUPS = 256,
+    SHARES_LEFT = 2,
+    TELLING_GROUPS = 16,
+};
 
 enum { FIRST_LANES = 64, LANE_BLOCK = 64 };
 
@@ -31,7 +38,12 @@ enum { SPINS = 500 };
 
 void rp_sched_init(struct rp_dispatch *d)
 {
-    pthread_mutex_init(&d->lock, NULL);
+    /* Held for a fraction of a microsecond: sleeping for it would take far longer. */
+    pthread_mutexattr_t spins;
+    pthread_mutexattr_init(&spins);
+    pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&d->lock, &spins);
+    pthread_mutexattr_destroy(&spins);
     pthread_cond_init(&d->changed, NULL);
     d->fault_order = UINT64_MAX;
 }
@@ -41,7 +53,7 @@ void rp_sched_init(struct rp_dispatch *d)
 static struct rp_lane *new_lane(struct rp_dispatch *d)
 {
     if (!d->free_lanes) {
-        struct rp_lane *block = calloc(LANE_BLOCK, sizeof *block);
+        struct rp_lane *block = rp_lines_new(LANE_BLOCK, sizeof *block);
         struct rp_lane **blocks =
             realloc(d->lane_blocks, (d->lane_block_count + 1) * sizeof *blocks);
         if (blocks)
@@ -121,8 +133,10 @@ static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_lane *
     uint64_t each = lane->known.wave_insts / lane->known.groups + 1;
     uint64_t count = CHUNK_INSTS / each;
     uint64_t share = (d->kernel.group_count - d->next_group) / (SHARES_LEFT * d->lane_target);
-    if (count > share)
-        count = share;
+    if (count > share) {
+        const uint64_t least = lane->known.groups >= TELLING_GROUPS ? LEAST_CHUNK_INSTS / each : 0;
+        count = share > least ? share : least;
+    }
     if (count > CHUNK_GROUPS)
         count = CHUNK_GROUPS;
     return count ? count : 1;
@@ -386,6 +400,16 @@ static void out_of_memory(struct rp_dispatch *d)
     d->state = RP_RUN_FAULT;
 }
 
+/* Whether help is worth waking threads for: by what has been executed, or by the waves there are,
+ * of which the shortest that do anything take some sixteen instructions. */
+static bool is_large(const struct rp_dispatch *d)
+{
+    enum { LEAST_WAVE_INSTS = 16 };
+    const uint64_t after = rp_pool_help_after();
+    return d->totals.wave_insts >= after ||
+           d->kernel.group_count >= after / LEAST_WAVE_INSTS / d->kernel.waves_per_group;
+}
+
 void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
 {
     /* This thread may have the program's float modes (-ffast-math, fesetround): neither slices nor
@@ -394,7 +418,7 @@ void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
     _mm_setcsr(usual);
     pthread_mutex_lock(&d->lock);
     while (!over(d)) {
-        if (!d->posted && h == d->hands[0] && d->totals.wave_insts >= rp_pool_help_after())
+        if (!d->posted && h == d->hands[0] && is_large(d))
             rp_pool_post(d);
         struct rp_lane *lane = pick(d);
         if (lane) {
