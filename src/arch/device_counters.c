@@ -1,0 +1,127 @@
+#include "arch/device_counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NO_WAVES  "the timing model does not follow single waves through time"
+#define NO_FETCH  "instruction fetch is not modelled"
+#define NO_STALLS "the timing model has no queues in the memory path"
+#define NO_TLB    "address translation is not modelled"
+#define NO_MALL   "traffic behind the L2 is not divided into Infinity Cache and HBM"
+#define NO_FRONT  "command processor and workgroup dispatcher are not modelled"
+
+static const struct rp_device_counter_row rows[] = {
+#define COUNTER(name, block, kind, text) {#name, block, RP_COUNTER_##kind, text, RP_COUNTER_##name},
+#define NO_COUNTER(name, block, why)     {#name, block, RP_COUNTER_NONE, why, -1},
+#include "arch/device_counters.def"
+#undef COUNTER
+#undef NO_COUNTER
+};
+enum { ROWS = sizeof rows / sizeof rows[0], NAME_BYTES = 64 };
+
+const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count)
+{
+    *ret_count = ROWS;
+    return rows;
+}
+
+/* Blocks of which there are several: rocprofv3 adds their counters up under this suffix. */
+static bool has_instances(const char *block)
+{
+    static const char *const blocks[] = {"TA", "TD", "TCP", "TCC"};
+
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (strcmp(block, blocks[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The table's spelling. */
+static bool plain_name(const char *name, char ret[NAME_BYTES], bool *ret_sum)
+{
+    static const char old_unit[] = "TCC_EA_", suffix[] = "_sum";
+    bool is_old = strncmp(name, old_unit, sizeof old_unit - 1) == 0;
+    int length = is_old ? snprintf(ret, NAME_BYTES, "TCC_EA0_%s", name + sizeof old_unit - 1)
+                        : snprintf(ret, NAME_BYTES, "%s", name);
+    size_t end = sizeof suffix - 1;
+
+    if (length < 0 || length >= NAME_BYTES)
+        return false;
+    *ret_sum = (size_t)length > end && strcmp(ret + (size_t)length - end, suffix) == 0;
+    if (*ret_sum)
+        ret[(size_t)length - end] = '\0';
+    return true;
+}
+
+const struct rp_device_counter_row *rp_device_counter_find(const char *name)
+{
+    char plain[NAME_BYTES];
+    bool sum;
+
+    if (!plain_name(name, plain, &sum))
+        return NULL;
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, plain) == 0 && (!sum || has_instances(rows[i].block)))
+            return &rows[i];
+    return NULL;
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions and replacements between the two (Levenshtein). */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[NAME_BYTES];
+    size_t width = strlen(b);
+
+    for (size_t j = 0; j <= width; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 1; j <= width; j++) {
+            unsigned replaced = diagonal + (a[i] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[width];
+}
+
+const char *rp_device_counter_nearest(const char *name)
+{
+    char plain[NAME_BYTES];
+    const char *nearest = NULL;
+    unsigned least;
+    bool sum;
+
+    if (!plain_name(name, plain, &sum))
+        return NULL;
+    for (char *at = plain; *at; at++)
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    least = (unsigned)strlen(plain) / 2 + 1; /* beyond that it is another word */
+    for (size_t i = 0; i < ROWS; i++) {
+        unsigned d = distance(plain, rows[i].name);
+        if (d < least) {
+            least = d;
+            nearest = rows[i].name;
+        }
+    }
+    return nearest;
+}
+
+const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind)
+{
+    static const char *const names[] = {
+        [RP_COUNTER_NONE] = "none",
+        [RP_COUNTER_EXACT] = "exact",
+        [RP_COUNTER_CACHES] = "caches",
+        [RP_COUNTER_TIME] = "time",
+    };
+
+    return names[kind];
+}
