@@ -37,6 +37,8 @@ struct sim {
     uint64_t slices;         /**< of the last launch: exec/dispatch.h */
     int64_t busy_ns;         /**< likewise: rp_dispatch_busy_ns */
     struct rp_fault fault;
+    uint64_t *counters; /**< rp_dispatch_count of the launches from now on goes there; or NULL */
+    bool counted;       /**< what it returned of the last one */
 };
 
 struct sim_code {

@@ -157,6 +157,12 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     pthread_mutex_unlock(&cache.lock);
 }
 
+void rp_exec_set_counts(bool on)
+{
+    rp_jit_set_counts(on);
+    rp_exec_invalidate_code(0, UINT64_MAX); /* what is translated counts otherwise */
+}
+
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)
 {
     lock_cache();

@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "arch/arch.h"
+#include "arch/device_counters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "hand.h"
 #include "pool.h"
 #include "sched.h"
+#include "tally.h"
 #include "wave_host.h"
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
@@ -25,6 +27,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->launch = *launch;
     d->lanes = rp_mem_lanes_best();
     d->translates = rp_jit_available();
+    d->tallies = rp_jit_counts();
     d->hands[0] = rp_hand_new(d);
     if (!d->hands[0]) {
         free(d);
@@ -70,6 +73,22 @@ int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
 {
     return &d->counts;
+}
+
+bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+{
+    if (!d->tallies || d->state != RP_RUN_DONE)
+        return false;
+    memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
+    for (unsigned i = 0; i < RP_HANDS; i++)
+        if (d->hands[i])
+            rp_tally_count(d->hands[i], values);
+    values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
+    values[RP_COUNTER_SQ_ITEMS] = 1;
+    for (unsigned i = 0; i < 3; i++)
+        values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
+    values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
+    return true;
 }
 
 bool rp_dispatch_waits(const struct rp_dispatch *d)

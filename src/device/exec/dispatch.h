@@ -22,6 +22,7 @@
 #include "memory.h"
 
 struct rp_mem_lanes;
+struct rp_tally;
 struct rp_log;
 
 /** Begins a cache line of the host: what one thread writes often is not beside what others read. */
@@ -108,6 +109,8 @@ struct rp_hand {
     struct rp_slot *spare;   /**< the workgroup memory it used last */
     /* Decoded code in use, direct-mapped by page number; each holds a reference. */
     struct rp_code_page *code[RP_CODE_WAYS];
+    /* What it has executed, if that is counted: all, and in the same order of ways. */
+    struct rp_tally *tallies, *tally[RP_CODE_WAYS];
 };
 
 /** What happened in a round, as far as its slices have retired. */
@@ -130,6 +133,7 @@ struct rp_dispatch {
     uint64_t start_ticks;             /**< device clock at the first run */
     bool started;
     bool translates; /**< hot code becomes machine code (jit/jit.h) */
+    bool tallies;    /**< executions of instructions are counted (tally.h) */
     bool timed;      /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */

@@ -115,6 +115,16 @@ bool rp_dispatch_waits(const struct rp_dispatch *d);
 size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
                        unsigned lines, char *text, size_t room);
 
+/**
+ * After DONE: what hardware counters say that follow from the instructions executed, indexed by
+ * enum rp_device_counter; the others are 0.
+ * @return false when the dispatch began while they were not counted
+ */
+bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);
+
+/** Whether executions of instructions are counted; between dispatches. */
+void rp_exec_set_counts(bool on);
+
 /** Accepts NULL and unfinished dispatches. */
 void rp_dispatch_free(struct rp_dispatch *d);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "slot.h"
+#include "tally.h"
 
 /* The one context of this file: all hands, for rp_exec_settle. */
 static struct {
@@ -59,6 +60,7 @@ void rp_hand_free(struct rp_hand *h)
     pthread_mutex_unlock(&hands.lock);
     for (unsigned i = 0; i < RP_CODE_WAYS; i++)
         rp_code_page_put(h->code[i]);
+    rp_tally_release(h);
     rp_slot_give(h->spare);
     free(h);
 }

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../isa/counted.h"
 #include "../isa/ops.h"
 #include "../jit/jit.h"
 #include "guard.h"
 #include "hand.h"
 #include "slot.h"
+#include "tally.h"
 #include "wait.h"
 
 /* Instructions a wave runs before the next wave of its workgroup gets a turn, and after how many
@@ -100,6 +102,7 @@ struct turn {
     uint64_t cycles;           /**< used */
     bool interpret;            /**< the next instruction, whatever there is for it */
     struct rp_code_page *page; /**< the latest, or NULL */
+    struct rp_tally *tally;    /**< its, when executions are counted */
 };
 
 /* The instruction just executed is one that has not been reached. */
@@ -109,12 +112,14 @@ static void take_back(struct turn *t, struct rp_wave *w, const struct rp_insn *i
     w->cycles -= in->issue_cycles;
     t->cycles -= in->issue_cycles;
     t->left++;
+    if (t->tally)
+        rp_tally_insn(t->tally, (size_t)(in - t->page->insn), in->size_bytes / 4, -1);
 }
 
 /* Executes translated code. Returns the step that ended the turn, or NEXT. */
 static int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_entry *native)
 {
-    struct rp_jit_state state = {.left = t->left, .cycles = t->cycles};
+    struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
     const int step = native->enter(w, &state, native->code);
     t->left = state.left;
     t->cycles = state.cycles;
@@ -139,10 +144,20 @@ static inline const struct rp_jit_entry *native_at(const struct turn *t, const s
     return native && !t->interpret && rp_jit_fits(native, w, t->left) ? native : NULL;
 }
 
+/* An execution, before it changes EXEC. */
+static inline void note(const struct turn *t, const struct rp_wave *w, const struct rp_insn *in)
+{
+    const size_t slot = (size_t)(in - t->page->insn);
+    rp_tally_insn(t->tally, slot, in->size_bytes / 4, 1);
+    const uint64_t exec = RP_EXEC(w);
+    if (exec != ~0ull && rp_insn_counts_lanes(in))
+        rp_tally_lanes(t->tally, slot, in->size_bytes / 4, (unsigned)__builtin_popcountll(exec));
+}
+
 /* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if
  * @p translates, to something translated that fits. Returns as run_native. */
 static inline __attribute__((always_inline)) int interpret(struct turn *turn, struct rp_wave *w,
-                                                           bool translates)
+                                                           bool translates, bool counts)
 {
     struct rp_code_page *const page = turn->page;
     uint64_t pc = w->pc, cycles = turn->cycles;
@@ -178,6 +193,8 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
         w->cycles += in->issue_cycles;
         cycles += in->issue_cycles;
         left--;
+        if (counts)
+            note(turn, w, in);
         step = fn(w, in);
         if (__builtin_expect(step != RP_STEP_NEXT, 0)) {
             turn->left = left;
@@ -209,12 +226,18 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
 /* Not inlined: their loops need all of the CPU's registers. */
 static __attribute__((noinline)) int interpret_only(struct turn *turn, struct rp_wave *w)
 {
-    return interpret(turn, w, false);
+    return interpret(turn, w, false, false);
 }
 
 static __attribute__((noinline)) int interpret_some(struct turn *turn, struct rp_wave *w)
 {
-    return interpret(turn, w, true);
+    return interpret(turn, w, true, false);
+}
+
+static __attribute__((noinline)) int interpret_counted(struct turn *turn, struct rp_wave *w,
+                                                       bool translates)
+{
+    return interpret(turn, w, translates, true);
 }
 
 /*
@@ -236,9 +259,15 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
         if (translates && turn.page != before && (before || w->pc == h->dispatch->kernel.entry_va))
             enter_at(turn.page, w->pc);
         before = turn.page;
+        if (h->dispatch->tallies && !(turn.tally = rp_tally_of(h, turn.page))) {
+            step = fetch_fault(w, RP_FAULT_NO_MEMORY);
+            break;
+        }
         const struct rp_jit_entry *native = translates ? native_at(&turn, w) : NULL;
         if (native)
             step = run_native(&turn, w, native);
+        else if (turn.tally)
+            step = interpret_counted(&turn, w, translates);
         else
             step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
     }

@@ -11,7 +11,7 @@
 /* The one context of the translator. */
 static struct {
     pthread_once_t once;
-    bool possible, on;
+    bool possible, on, counts;
 } jit = {.once = PTHREAD_ONCE_INIT};
 
 /* A function that returns 42, to see whether the system lets new code be executed. */
@@ -39,6 +39,16 @@ bool rp_jit_available(void)
 {
     pthread_once(&jit.once, look);
     return __atomic_load_n(&jit.on, __ATOMIC_RELAXED);
+}
+
+void rp_jit_set_counts(bool on)
+{
+    __atomic_store_n(&jit.counts, on, __ATOMIC_RELAXED);
+}
+
+bool rp_jit_counts(void)
+{
+    return __atomic_load_n(&jit.counts, __ATOMIC_RELAXED);
 }
 
 void rp_jit_set(bool on)

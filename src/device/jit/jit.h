@@ -25,6 +25,8 @@ struct rp_jit_state {
     uint64_t cycles;          /**< issue cycles: added up */
     const struct rp_insn *in; /**< the instruction that gave another step than NEXT */
     uint32_t left;            /**< instructions of the wave's budget: counted down */
+    struct rp_tally *tally;   /**< of the page, when executions are counted (exec/tally.h) */
+    int64_t lanes;            /**< active in the present block, less RP_LANES; then, too */
 };
 
 /** Beyond enum rp_step: why translated code has returned at rp_wave.pc. */
@@ -49,6 +51,11 @@ bool rp_jit_available(void);
 
 /** Switches it off, or on where it is available. Between dispatches. */
 void rp_jit_set(bool on);
+
+/** Whether code translated from now on counts its executions. Between dispatches, before any code
+ * of theirs has been translated. */
+void rp_jit_set_counts(bool on);
+bool rp_jit_counts(void);
 
 /** Entries (of branch targets and the like) before a place is translated. */
 enum { RP_JIT_HOT = 24 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../exec/tally.h"
+#include "../isa/counted.h"
 #include "jit.h"
 #include "memory.h"
 #include "rows.h"
@@ -77,6 +79,12 @@ static unsigned index_of(const struct rp_jit_translation *t, const struct rp_ins
     return (unsigned)(in - t->page->insn);
 }
 
+/* The slot behind. */
+static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return index_of(t, in) + in->size_bytes / 4u;
+}
+
 /* ---- leaving ---- */
 
 static struct rp_jit_stub *new_stub(struct rp_jit_translation *t, size_t jump)
@@ -89,7 +97,10 @@ static struct rp_jit_stub *new_stub(struct rp_jit_translation *t, size_t jump)
     *s = (struct rp_jit_stub){.jump = jump,
                               .pc = t->pc,
                               .insts = t->insts,
+                              .first = t->first,
+                              .end = (uint16_t)((t->pc - t->page->base_va) / 4),
                               .cycles = t->cycles,
+                              .counts_lanes = t->counts_lanes,
                               .code = RP_JIT_INTERPRET};
     return s;
 }
@@ -117,9 +128,49 @@ static void account(struct rp_jit_translation *t, int32_t insts, int32_t cycles)
     rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_JIT_W, offsetof(struct rp_wave, cycles)), cycles);
 }
 
-static void account_all(struct rp_jit_translation *t)
+/*
+ * The instructions from slot @p first up to @p end have been executed times once more: differences,
+ * which are summed up in the end (exec/tally.c). RCX and RDX are lost.
+ */
+static void tally(struct rp_jit_translation *t, unsigned first, unsigned end, int32_t times)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t runs = (int32_t)offsetof(struct rp_tally, runs);
+    const int32_t lanes = (int32_t)offsetof(struct rp_tally, lanes);
+    if (!t->counts || first == end)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_RSP, 0));
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RDX, offsetof(struct rp_jit_state, tally)));
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_RCX, runs + 8 * (int32_t)first), times);
+    rp_x86_alu_imm(e, true, RP_SUB, rp_at(RP_RCX, runs + 8 * (int32_t)end), times);
+    if (!t->counts_lanes)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_RDX, offsetof(struct rp_jit_state, lanes)));
+    rp_x86_alu_to(e, true, times > 0 ? RP_ADD : RP_SUB, rp_at(RP_RCX, lanes + 8 * (int32_t)first),
+                  RP_RDX);
+    rp_x86_alu_to(e, true, times > 0 ? RP_SUB : RP_ADD, rp_at(RP_RCX, lanes + 8 * (int32_t)end),
+                  RP_RDX);
+}
+
+/* Where a block may find lanes off: how many, before an instruction changes EXEC. */
+static void tally_lanes(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!t->counts || !t->counts_lanes)
+        return;
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RSP, 0));
+    rp_x86_popcnt(e, true, RP_RDX, rp_jit_exec());
+    rp_x86_alu_imm(e, true, RP_SUB, rp_reg(RP_RDX), RP_LANES);
+    rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, lanes)), RP_RDX);
+}
+
+/* Everything of the block up to slot @p end. */
+static void account_all(struct rp_jit_translation *t, unsigned end)
 {
     account(t, t->insts, (int32_t)t->cycles);
+    if (t->insts)
+        tally(t, t->first, end, 1);
+    t->first = (uint16_t)end;
     t->insts = 0;
     t->cycles = 0;
 }
@@ -151,6 +202,9 @@ static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s
         rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, in)), RP_RDX);
     } else {
         account(t, s->insts, (int32_t)s->cycles);
+        t->counts_lanes = s->counts_lanes;
+        if (s->insts)
+            tally(t, s->first, s->end, 1);
         rp_jit_set_pc(t, s->pc);
         rp_x86_mov_imm(e, RP_RAX, (uint64_t)s->code);
     }
@@ -230,11 +284,6 @@ static const struct rp_insn *decoded(struct rp_jit_translation *t, unsigned inde
     return index < RP_CODE_PAGE_INSNS && __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE) ? in : NULL;
 }
 
-static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
-{
-    return index_of(t, in) + in->size_bytes / 4u;
-}
-
 static uint64_t target_pc(const struct rp_jit_translation *t, const struct rp_insn *in)
 {
     return t->page->base_va + 4ull * after(t, in) + (uint64_t)((int64_t)in->offset * 4);
@@ -301,6 +350,7 @@ static void make_blocks(struct rp_jit_translation *t)
             const struct rp_insn *in = &t->page->insn[index];
             b->count++;
             b->has_rows |= rp_jit_valu_knows(in) || rp_jit_mem_knows(in);
+            b->has_vector |= rp_insn_counts_lanes(in);
             index = after(t, in);
             if (rp_jit_is_branch(in) || is_known_step(in))
                 break;
@@ -344,7 +394,7 @@ static void link_to(struct rp_jit_translation *t, size_t jump, unsigned index, u
 static void write_branch(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     enum rp_x86_cc cc;
-    account_all(t);
+    account_all(t, after(t, in));
     if (!rp_jit_branch_condition(t, in, &cc)) {
         link_to(t, rp_x86_jmp(&t->x86), target_index(t, in), target_pc(t, in));
         return;
@@ -370,7 +420,7 @@ static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     t->insts++;
     t->cycles += in->issue_cycles;
-    account_all(t);
+    account_all(t, after(t, in));
     call_handler(t, in, t->pc);
     rp_rows_forget(t);
     if (t->masked)
@@ -381,7 +431,7 @@ static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
 static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     struct rp_x86 *e = &t->x86;
-    account_all(t);
+    account_all(t, after(t, in));
     rp_jit_set_pc(t, t->pc + in->size_bytes);
     rp_x86_mov_imm(e, RP_RAX, in->fn == rp_s_endpgm ? RP_STEP_END : RP_STEP_BARRIER);
     step_stub(t, in, rp_x86_jmp(e));
@@ -400,8 +450,13 @@ void rp_jit_detour_begin(struct rp_jit_translation *t)
         t->overflow = true;
     else
         t->detour_count++;
-    *present_detour(t) = (struct rp_jit_detour){
-        .in = t->in, .pc = t->pc, .insts = t->insts, .cycles = t->cycles, .masked = t->masked};
+    *present_detour(t) = (struct rp_jit_detour){.in = t->in,
+                                                .pc = t->pc,
+                                                .insts = t->insts,
+                                                .first = t->first,
+                                                .cycles = t->cycles,
+                                                .masked = t->masked,
+                                                .counts_lanes = t->counts_lanes};
 }
 
 void rp_jit_detour(struct rp_jit_translation *t, size_t jump)
@@ -427,12 +482,15 @@ static void write_detour(struct rp_jit_translation *t, const struct rp_jit_detou
     for (unsigned i = 0; i < d->jump_count; i++)
         rp_x86_land(e, d->jump[i], e->bytes);
     account(t, insts, cycles);
+    t->counts_lanes = d->counts_lanes;
+    tally(t, d->first, after(t, d->in), 1);
     call_handler(t, d->in, d->pc);
     memcpy(t->row, d->row, sizeof t->row);
     rp_rows_reload(t);
     if (d->masked)
         rp_rows_load_masks(t);
     account(t, -insts, -cycles); /* the block does so later */
+    tally(t, d->first, after(t, d->in), -1);
     rp_x86_land(e, rp_x86_jmp(e), d->back);
 }
 
@@ -454,8 +512,11 @@ static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *
     unsigned index = b->first;
     const struct rp_insn *in = NULL;
     t->masked = masked;
+    t->counts_lanes = b->has_vector && (masked || !b->has_rows);
     t->insts = 0;
+    t->first = b->first;
     t->cycles = 0;
+    tally_lanes(t);
     rp_rows_forget(t);
     rp_wide_forget(t);
     if (masked)
@@ -480,7 +541,7 @@ static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *
         else
             write_branch(t, in);
     }
-    account_all(t);
+    account_all(t, index);
     t->pc = t->page->base_va + 4ull * index;
     if (in->fn == rp_s_branch || is_known_step(in))
         return;
@@ -568,6 +629,7 @@ void rp_jit_translate(struct rp_code_page *page, unsigned index)
     if (!t)
         return;
     t->page = page;
+    t->counts = rp_jit_counts();
     t->x86.room_bytes = CODE_ROOM_BYTES;
     t->x86.code = malloc(CODE_ROOM_BYTES); /* touched as far as it is used */
     if (t->x86.code) {

@@ -38,13 +38,15 @@ enum {
 
 /** A jump out of a block, completed behind all blocks. */
 struct rp_jit_stub {
-    size_t jump;    /**< its displacement */
-    uint64_t pc;    /**< where the wave is then, */
-    uint16_t insts; /**< with what of the block is not accounted for yet */
+    size_t jump;         /**< its displacement */
+    uint64_t pc;         /**< where the wave is then, */
+    uint16_t insts;      /**< with what of the block is not accounted for yet */
+    uint16_t first, end; /**< slots of these in the page */
     uint32_t cycles;
     uint32_t insn_index; /**< STEP: which instruction it was */
-    bool is_step;        /**< EAX has the step, everything is accounted for */
-    int code;            /**< otherwise: what is returned */
+    bool counts_lanes;
+    bool is_step; /**< EAX has the step, everything is accounted for */
+    int code;     /**< otherwise: what is returned */
 };
 
 /**
@@ -58,8 +60,9 @@ struct rp_jit_detour {
     const struct rp_insn *in;
     uint64_t pc; /**< of in */
     uint16_t insts;
+    uint16_t first;  /**< slot of the first of these */
     uint32_t cycles; /**< not accounted for, before in */
-    bool masked;
+    bool masked, counts_lanes;
     int row[RP_JIT_SLOTS];
 };
 
@@ -73,6 +76,7 @@ struct rp_jit_wide {
 struct rp_jit_block {
     uint16_t first, count; /**< instructions; the index of the first */
     bool has_rows;         /**< of its instructions, some depend on EXEC here */
+    bool has_vector;       /**< some are vector ALU's */
     size_t entry;          /**< offsets of its code: entry, */
     size_t masked_jump;    /**< its jump to the code for waves with lanes off */
 };
@@ -95,15 +99,18 @@ struct rp_jit_translation {
     unsigned detour_count;
     uint32_t pool[RP_JIT_POOL_WORDS];
     unsigned pool_count;
+    bool counts;   /**< executions are counted */
     bool overflow; /**< of any of these: nothing is published */
     unsigned vgpr_top, agpr_top;
 
     /* The block in translation. */
     bool masked;               /**< for waves with lanes off */
+    bool counts_lanes;         /**< lanes may be off, and it matters to counters */
     const struct rp_insn *end; /**< behind the block's last instruction */
     const struct rp_insn *in;
     uint64_t pc;    /**< of in */
     uint16_t insts; /**< before in, not accounted for yet */
+    uint16_t first; /**< slot of the first of these */
     uint32_t cycles;
     struct rp_jit_wide wide[RP_JIT_WIDES];
     int row[RP_JIT_SLOTS];       /**< VGPR row a slot holds, -1 = none */

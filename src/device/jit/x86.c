@@ -169,6 +169,11 @@ void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, s
     simple(e, wide, (unsigned)op << 3 | 3, reg, rm);
 }
 
+void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg)
+{
+    simple(e, wide, (unsigned)op << 3 | 1, reg, rm);
+}
+
 void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm)
 {
     const bool small = imm >= -128 && imm <= 127;
@@ -219,6 +224,11 @@ void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
 void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
 {
     extended(e, 0xf3, wide, 0xbc, reg, rm);
+}
+
+void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    extended(e, 0xf3, wide, 0xb8, reg, rm);
 }
 
 void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)

@@ -136,6 +136,8 @@ void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at);
 void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm);
 
 void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, struct rp_rm rm);
+/** The same with the result in @p rm. */
+void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg);
 void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm);
 void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm);
 void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b);
@@ -145,6 +147,7 @@ void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigne
                       unsigned count);
 void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
 void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
+void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
 
 /** Hints: into the second level of the caches; into the first, to be written. */
 void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at);

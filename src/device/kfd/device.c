@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/device_table.h"
 #include "log.h"
 
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
@@ -197,6 +198,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .gpu_id = gpu->id,
                 .is_programs = is_programs,
                 .stores = &device->stores,
+                .counted = device->counted.count ? &device->counted : NULL,
             },
     };
     if (device->gpu_count > 1)
@@ -209,6 +211,7 @@ static void device_free(struct rp_device *device)
     for (unsigned i = 1; i < device->gpu_count; i++)
         if (device->gpus[i].fd > 0)
             close(device->gpus[i].fd);
+    rp_counted_release(&device->counted);
     rp_store_times_release(&device->stores);
     rp_memory_close(&device->memory);
     free(device);
@@ -223,10 +226,12 @@ static int device_new(struct rp_device **ret_device)
     device->pid = getpid();
     device->arch = rp_device_arch();
     rp_clock_init(&device->clock, device->arch.timestamp_mhz);
+    rp_counted_init(&device->counted, getenv(RP_DEVICE_COUNTERS_VARIABLE));
     device->gpu_count = rp_device_gpu_count();
     int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);
     if (rc < 0) {
+        rp_counted_release(&device->counted);
         free(device);
         return rc;
     }
@@ -281,6 +286,8 @@ static int device_make(struct rp_device **ret_device)
         *ret_device = fresh;
         atexit(settle_at_exit);
         tell_wrong_values();
+        if (fresh->counted.count)
+            rp_exec_set_counts(true);
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
+#include "counted.h"
 #include "event.h"
 #include "memory.h"
 #include "packet.h"
@@ -47,6 +48,7 @@ struct rp_device {
     struct rp_events events;
     struct rp_queues queues;
     struct rp_store_times stores;
+    struct rp_counted counted;
     unsigned gpu_count;
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };

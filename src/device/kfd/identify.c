@@ -1,16 +1,53 @@
 /**
  * @file identify.c
- * @brief Lets the collector see that a software device answers, so that it marks times as modelled.
+ * @brief What the collector finds by name: that a software device answers, so that it marks times
+ *        as modelled, and where counters are.
  */
 #include <stddef.h>
 
+#include "capture/device_table.h"
 #include "device/kfd/device.h"
 #include "device/kfd/export.h"
 
 /** Version of what the device library offers to others by name; NULL while it is switched off. */
 RP_EXPORT const char *rocm_perf_device_abi(void);
+RP_EXPORT rp_device_table_fn rocm_perf_device_table;
 
 const char *rocm_perf_device_abi(void)
 {
     return rp_device_wanted() ? "1" : NULL;
+}
+
+/* A child of fork has no device until it opens one. */
+static uint32_t counter_count(void)
+{
+    const struct rp_device *device = rp_device_get();
+
+    return device ? device->counted.count : 0;
+}
+
+static const char *counter_name(uint32_t index)
+{
+    return rp_device_get()->counted.name[index];
+}
+
+static bool take_counters(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
+                          double *ret_values)
+{
+    struct rp_device *device = rp_device_get();
+
+    return device && device->counted.count &&
+           rp_counted_take(&device->counted, signal, start_ticks, end_ticks, ret_values);
+}
+
+const struct rp_device_table *rocm_perf_device_table(void)
+{
+    static const struct rp_device_table table = {
+        .version = RP_DEVICE_TABLE_VERSION,
+        .counter_count = counter_count,
+        .counter_name = counter_name,
+        .take_counters = take_counters,
+    };
+
+    return rp_device_wanted() ? &table : NULL;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "arch/arch.h"
+#include "counted.h"
 #include "device/timing/model.h"
 #include "fault.h"
 #include "log.h"
@@ -155,6 +156,9 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         arch = &part;
     }
     uint64_t ticks = rp_timing_dispatch_ticks(arch, rp_dispatch_counts(queue->dispatch));
+    if (cp->counted)
+        rp_counted_note(cp->counted, arch, queue->dispatch, current(queue)->dispatch.completion,
+                        queue->start_ticks, queue->start_ticks + ticks);
     rp_cp_queue_release(queue);
     return retire(cp, queue, queue->start_ticks, queue->start_ticks + ticks);
 }

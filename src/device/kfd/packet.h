@@ -17,6 +17,7 @@
 #include "device/timing/copy.h"
 #include "event.h"
 
+struct rp_counted;
 struct rp_store_times;
 
 /** What the packet processors work with; one per GPU. */
@@ -32,6 +33,7 @@ struct rp_cp {
     bool (*is_programs)(void *ctx, uint64_t va);
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
     struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
+    struct rp_counted *counted;    /**< hardware counters (counted.h); NULL: none */
 };
 
 struct rp_cp_queue {

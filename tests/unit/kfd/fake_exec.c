@@ -41,6 +41,18 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
+bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+{
+    memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
+    values[RP_COUNTER_SQ_WAVES] = d->counts.waves;
+    return true;
+}
+
+void rp_exec_set_counts(bool on)
+{
+    (void)on;
+}
+
 int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
 {
     (void)d;

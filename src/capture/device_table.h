@@ -1,0 +1,36 @@
+/**
+ * @file device_table.h
+ * @brief What the software device offers to the collector in the same process, found with dlsym.
+ */
+#ifndef RP_CAPTURE_DEVICE_TABLE_H
+#define RP_CAPTURE_DEVICE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Name of the function that returns the table, or NULL while the device is switched off. */
+#define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
+
+/** Names of hardware counters to collect, separated by commas. */
+#define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
+
+enum { RP_DEVICE_TABLE_VERSION = 1 };
+
+struct rp_device_table {
+    uint32_t version;
+    /** How many counters are collected: those that the environment names and the device has. */
+    uint32_t (*counter_count)(void);
+    /** As the environment names it; valid for good. */
+    const char *(*counter_name)(uint32_t index);
+    /**
+     * Values of the dispatch that completed @p signal (the address of its amd_signal_t) with these
+     * raw times. They can be taken once.
+     * @return false when there are none
+     */
+    bool (*take_counters)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
+                          double *ret_values);
+};
+
+typedef const struct rp_device_table *rp_device_table_fn(void);
+
+#endif

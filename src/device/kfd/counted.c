@@ -1,0 +1,116 @@
+#include "counted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "device/exec/exec.h"
+
+struct rp_counted_entry {
+    struct rp_counted_entry *next;
+    uint64_t signal_va, start_ticks, end_ticks;
+    double value[]; /**< rp_counted.count of them */
+};
+
+static bool is_known(const struct rp_counted *counted, const char *name)
+{
+    for (uint32_t i = 0; i < counted->count; i++)
+        if (!strcmp(counted->name[i], name))
+            return true;
+    return false;
+}
+
+void rp_counted_init(struct rp_counted *counted, const char *names)
+{
+    char *state = NULL;
+
+    *counted = (struct rp_counted){.names = names && *names ? strdup(names) : NULL};
+    pthread_mutex_init(&counted->lock, NULL);
+    for (char *name = counted->names ? strtok_r(counted->names, ",", &state) : NULL; name;
+         name = strtok_r(NULL, ",", &state)) {
+        const struct rp_device_counter_row *row = rp_device_counter_find(name);
+        if (!row || row->value < 0 || is_known(counted, name) || counted->count == RP_COUNTED_MOST)
+            continue;
+        counted->name[counted->count] = name;
+        counted->value[counted->count++] = (uint16_t)row->value;
+    }
+}
+
+void rp_counted_release(struct rp_counted *counted)
+{
+    for (unsigned i = 0; i < RP_COUNTED_BUCKETS; i++)
+        while (counted->bucket[i]) {
+            struct rp_counted_entry *entry = counted->bucket[i];
+            counted->bucket[i] = entry->next;
+            free(entry);
+        }
+    free(counted->names);
+}
+
+static struct rp_counted_entry **bucket_of(struct rp_counted *counted, uint64_t signal_va)
+{
+    return &counted
+                ->bucket[(signal_va >> 6) * 0x9e3779b97f4a7c15u >> 32 & (RP_COUNTED_BUCKETS - 1)];
+}
+
+/* Cycles of one XCD while the dispatch ran, summed over all as rocprofv3 does. */
+static void count_time(const struct rp_arch *arch, uint64_t ticks, uint64_t *values)
+{
+    const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
+    const uint64_t cycles = ticks * arch->engine_clock_mhz / arch->timestamp_mhz;
+
+    values[RP_COUNTER_GRBM_COUNT] = values[RP_COUNTER_GRBM_GUI_ACTIVE] = cycles * dies;
+}
+
+void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
+                     const struct rp_dispatch *dispatch, uint64_t signal_va, uint64_t start_ticks,
+                     uint64_t end_ticks)
+{
+    uint64_t values[RP_DEVICE_COUNTERS];
+    struct rp_counted_entry *entry, **bucket;
+
+    if (!counted->count || !signal_va || !rp_dispatch_count(dispatch, values))
+        return;
+    count_time(arch, end_ticks - start_ticks, values);
+    entry = malloc(sizeof *entry + counted->count * sizeof entry->value[0]);
+    if (!entry)
+        return;
+    entry->signal_va = signal_va;
+    entry->start_ticks = start_ticks;
+    entry->end_ticks = end_ticks;
+    for (uint32_t i = 0; i < counted->count; i++)
+        entry->value[i] = (double)values[counted->value[i]];
+    pthread_mutex_lock(&counted->lock);
+    bucket = counted->pending < RP_COUNTED_PENDING ? bucket_of(counted, signal_va) : NULL;
+    if (bucket) {
+        entry->next = *bucket;
+        *bucket = entry;
+        counted->pending++;
+    }
+    pthread_mutex_unlock(&counted->lock);
+    if (!bucket) /* nobody takes them: the collector is not there */
+        free(entry);
+}
+
+bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t start_ticks,
+                     uint64_t end_ticks, double *ret_values)
+{
+    struct rp_counted_entry **at, *entry;
+
+    pthread_mutex_lock(&counted->lock);
+    at = bucket_of(counted, signal_va);
+    while (*at && ((*at)->signal_va != signal_va || (*at)->start_ticks != start_ticks ||
+                   (*at)->end_ticks != end_ticks))
+        at = &(*at)->next;
+    entry = *at;
+    if (entry) {
+        *at = entry->next;
+        counted->pending--;
+    }
+    pthread_mutex_unlock(&counted->lock);
+    if (!entry)
+        return false;
+    memcpy(ret_values, entry->value, counted->count * sizeof *ret_values);
+    free(entry);
+    return true;
+}

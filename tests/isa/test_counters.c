@@ -1,0 +1,278 @@
+/* Hardware counters of instructions: against numbers counted by hand, against the executor's own
+ * sum, and the same however code is executed. */
+#include "kernels_test.h"
+
+#include "arch/device_counters.h"
+#include "device/jit/jit.h"
+
+enum { WORDS = 1 << 18 };
+
+struct values {
+    uint64_t of[RP_DEVICE_COUNTERS];
+};
+
+static const char *name_of(unsigned counter)
+{
+    size_t count;
+    const struct rp_device_counter_row *rows = rp_device_counter_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].value == (int)counter)
+            return rows[i].name;
+    return "";
+}
+
+static struct values count(struct fixture *f, const char *kernel, const struct sim_launch *l)
+{
+    struct values v;
+    f->sim.counters = v.of;
+    if (sim_run(&f->sim, sim_kernel(&f->code, kernel), l) != RP_RUN_DONE)
+        fail_msg("%s: %s", kernel, f->sim.fault.text);
+    f->sim.counters = NULL;
+    assert_true(f->sim.counted);
+    return v;
+}
+
+/* ---- by hand ---- */
+
+/* Of a round of "classes" in counters.hip. */
+static const struct {
+    unsigned counter, times;
+} round_of_classes[] = {
+    {RP_COUNTER_SQ_INSTS_VALU_ADD_F16, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_MUL_F16, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_FMA_F16, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_TRANS_F16, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_ADD_F32, 3},
+    {RP_COUNTER_SQ_INSTS_VALU_MUL_F32, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_FMA_F32, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_TRANS_F32, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_ADD_F64, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_MUL_F64, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_FMA_F64, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_TRANS_F64, 1},
+    {RP_COUNTER_SQ_INSTS_VALU_CVT, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_INT32, 2},
+    {RP_COUNTER_SQ_INSTS_VALU_INT64, 2},
+    {RP_COUNTER_SQ_INSTS_VALU, 26},
+    {RP_COUNTER_SQ_INSTS_LDS, 3},
+    {RP_COUNTER_SQ_INSTS_FLAT, 4},
+    {RP_COUNTER_SQ_INSTS_VMEM, 4},
+    {RP_COUNTER_SQ_INSTS_VMEM_RD, 2},
+    {RP_COUNTER_SQ_INSTS_VMEM_WR, 2},
+    {RP_COUNTER_TA_FLAT_READ_WAVEFRONTS, 1},
+    {RP_COUNTER_TA_FLAT_WRITE_WAVEFRONTS, 2},
+    {RP_COUNTER_TA_FLAT_ATOMIC_WAVEFRONTS, 1},
+    {RP_COUNTER_SQ_INSTS_SMEM, 0},
+    {RP_COUNTER_SQ_INSTS_MFMA, 0},
+    {RP_COUNTER_SQ_INSTS_SENDMSG, 0},
+};
+
+static void classes_are_counted(void **state)
+{
+    enum { WAVES = 3, FEW = 5, MANY = 40 };
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n, half;
+    } args = {.out = sim_alloc(&f->sim, WORDS * 4)};
+    const struct sim_launch l = {
+        .grid = {64 * WAVES}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    for (args.half = 0; args.half < 2; args.half++) {
+        args.n = FEW;
+        const struct values few = count(f, "classes", &l);
+        args.n = MANY;
+        const struct values many = count(f, "classes", &l);
+        for (unsigned i = 0; i < sizeof round_of_classes / sizeof round_of_classes[0]; i++) {
+            const unsigned c = round_of_classes[i].counter;
+            const uint64_t wanted = (uint64_t)round_of_classes[i].times * WAVES * (MANY - FEW);
+            if (many.of[c] - few.of[c] != wanted)
+                fail_msg("%s: %llu, not %llu", name_of(c),
+                         (unsigned long long)(many.of[c] - few.of[c]), (unsigned long long)wanted);
+        }
+        /* Some take more than a quad-cycle; each of those has the same lanes. */
+        const uint64_t threads =
+            many.of[RP_COUNTER_SQ_THREAD_CYCLES_VALU] - few.of[RP_COUNTER_SQ_THREAD_CYCLES_VALU];
+        const uint64_t quads =
+            many.of[RP_COUNTER_SQ_ACTIVE_INST_VALU] - few.of[RP_COUNTER_SQ_ACTIVE_INST_VALU];
+        assert_true(quads > 26 * WAVES * (MANY - FEW));
+        assert_int_equal(threads, quads * (args.half ? 32 : 64));
+    }
+}
+
+static void matrices_are_counted(void **state)
+{
+    enum { WAVES = 2, ROUNDS = 30 };
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n;
+    } args = {.out = sim_alloc(&f->sim, WORDS * 4), .n = ROUNDS};
+    const struct sim_launch l = {
+        .grid = {64 * WAVES}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    const struct values v = count(f, "matrices", &l);
+    const uint64_t times = WAVES * ROUNDS;
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_MFMA], 4 * times);
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_F16], 2 * times);
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_F32], times);
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_F64], times);
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F16],
+                     2 * times * (2 * 16 * 16 * 16 / 512));
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F32], times * (2 * 16 * 16 * 4 / 512));
+    assert_int_equal(v.of[RP_COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F64], times * (2 * 16 * 16 * 4 / 512));
+    /* Passes of 4 cycles: 4 of the f16 shape, 8 of the others (LLVM's scheduling model). */
+    assert_int_equal(v.of[RP_COUNTER_SQ_VALU_MFMA_BUSY_CYCLES], times * 4 * (2 * 4 + 8 + 8));
+}
+
+/* ---- real counters ---- */
+
+/* MI300X, rocprof-compute's sample: 1,048,576 doubles, block 256. The same code here, compiled by
+ * another version; it counts the same. */
+static void copy_counts_as_mi300x(void **state)
+{
+    enum { N = 1 << 20 };
+    static const struct {
+        unsigned counter;
+        uint64_t value;
+    } real[] = {
+        {RP_COUNTER_SQ_WAVES, 16384},
+        {RP_COUNTER_SQ_ITEMS, 1048576},
+        {RP_COUNTER_SPI_CSN_WAVE, 16384},
+        {RP_COUNTER_SPI_CSN_NUM_THREADGROUPS, 4096},
+        {RP_COUNTER_SQ_INSTS_BRANCH, 16384},
+        {RP_COUNTER_SQ_INSTS_SENDMSG, 16384},
+        {RP_COUNTER_SQ_INSTS_FLAT, 32768},
+        {RP_COUNTER_SQ_INSTS_VMEM, 32768},
+        {RP_COUNTER_SQ_INSTS_VMEM_RD, 16384},
+        {RP_COUNTER_SQ_INSTS_VMEM_WR, 16384},
+        {RP_COUNTER_SQ_INSTS_VALU, 98304},
+        {RP_COUNTER_SQ_INSTS_VALU_INT32, 49152},
+        {RP_COUNTER_SQ_INSTS_VALU_INT64, 32768},
+        {RP_COUNTER_SQ_INSTS_VALU_ADD_F64, 0},
+        {RP_COUNTER_SQ_INSTS_MFMA, 0},
+        {RP_COUNTER_SQ_INSTS_LDS, 0},
+        {RP_COUNTER_SQ_ACTIVE_INST_VALU, 98304},
+        {RP_COUNTER_SQ_ACTIVE_INST_FLAT, 32768},
+        {RP_COUNTER_SQ_ACTIVE_INST_VMEM, 0},
+        {RP_COUNTER_SQ_ACTIVE_INST_MISC, 32768},
+        {RP_COUNTER_SQ_THREAD_CYCLES_VALU, 6291456},
+        {RP_COUNTER_TA_TOTAL_WAVEFRONTS, 32768},
+        {RP_COUNTER_TA_FLAT_READ_WAVEFRONTS, 16384},
+        {RP_COUNTER_TA_FLAT_WRITE_WAVEFRONTS, 16384},
+        {RP_COUNTER_TD_LOAD_WAVEFRONT, 32768},
+        {RP_COUNTER_TD_STORE_WAVEFRONT, 16384},
+        {RP_COUNTER_TCP_TA_TCP_STATE_READ, 32768},
+    };
+    struct fixture *f = *state;
+    double *memory = sim_alloc(&f->sim, 2ull * N * sizeof *memory);
+    struct {
+        const double *a;
+        double *b, *c;
+        int n, stride;
+    } args = {memory, memory, memory + N, N, 1};
+    const struct sim_launch l = {
+        .grid = {N}, .block = {256}, .args = &args, .args_bytes = sizeof args};
+    const struct values v = count(f, "copy", &l);
+    for (unsigned i = 0; i < sizeof real / sizeof real[0]; i++)
+        if (v.of[real[i].counter] != real[i].value)
+            fail_msg("%s: %llu, on the real one %llu", name_of(real[i].counter),
+                     (unsigned long long)v.of[real[i].counter], (unsigned long long)real[i].value);
+}
+
+/* ---- however it is executed ---- */
+
+static void same(const char *what, const struct values *a, const struct values *b)
+{
+    for (unsigned c = 0; c < RP_DEVICE_COUNTERS; c++)
+        if (a->of[c] != b->of[c])
+            fail_msg("%s: %s is %llu, interpreted %llu", what, name_of(c),
+                     (unsigned long long)b->of[c], (unsigned long long)a->of[c]);
+}
+
+/* Divergent code, calls of handlers, detours, partial waves; small budgets end turns anywhere. */
+static void execution_does_not_show(void **state)
+{
+    static const uint64_t budgets[] = {0, 777, 1000003};
+    static const unsigned threads[] = {1, 1, 2};
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n, half;
+    } classes = {sim_alloc(&f->sim, WORDS * 4), 60, 1};
+    struct {
+        float *out;
+        int n;
+    } matrices = {classes.out, 50};
+    struct {
+        double *a, *b, *c;
+        int n, stride;
+    } copy = {(void *)classes.out, (void *)classes.out, (void *)(classes.out + WORDS / 2), 60000,
+              1};
+    const struct {
+        const char *kernel;
+        uint32_t grid, block;
+        const void *args;
+        size_t bytes;
+    } runs[] = {
+        {"classes", 96 * 40, 96, &classes, sizeof classes},
+        {"matrices", 64 * 40, 64, &matrices, sizeof matrices},
+        {"copy", 60100, 250, &copy, sizeof copy},
+    };
+    rp_exec_set_help_after(1000);
+    for (unsigned r = 0; r < sizeof runs / sizeof runs[0]; r++) {
+        const struct sim_launch l = {.grid = {runs[r].grid},
+                                     .block = {runs[r].block},
+                                     .args = runs[r].args,
+                                     .args_bytes = runs[r].bytes};
+        rp_jit_set(false);
+        rp_exec_set_threads(1);
+        f->sim.budget = 0;
+        const struct values wanted = count(f, runs[r].kernel, &l);
+        assert_int_equal(wanted.of[RP_COUNTER_SQ_INSTS], f->sim.counts.wave_insts);
+        assert_int_equal(wanted.of[RP_COUNTER_SQ_WAVES], f->sim.counts.waves);
+        assert_int_equal(wanted.of[RP_COUNTER_SQ_ITEMS], runs[r].grid);
+        for (unsigned i = 0; i < 3; i++) {
+            rp_jit_set(true);
+            rp_exec_set_threads(threads[i]);
+            f->sim.budget = budgets[i];
+            const struct values v = count(f, runs[r].kernel, &l);
+            same(runs[r].kernel, &wanted, &v);
+        }
+    }
+    rp_exec_set_threads(1);
+    f->sim.budget = 0;
+}
+
+/* What was translated without counting is translated anew, and the other way round. */
+static void counting_can_be_switched(void **state)
+{
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n;
+    } args = {sim_alloc(&f->sim, WORDS * 4), 200};
+    const struct sim_launch l = {
+        .grid = {64 * 40}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    uint64_t unused[RP_DEVICE_COUNTERS];
+    const struct values before = count(f, "matrices", &l);
+    const struct rp_counts counts = f->sim.counts;
+    rp_exec_set_counts(false);
+    f->sim.counters = unused;
+    assert_int_equal(sim_run(&f->sim, sim_kernel(&f->code, "matrices"), &l), RP_RUN_DONE);
+    assert_false(f->sim.counted);
+    assert_memory_equal(&f->sim.counts, &counts, sizeof counts);
+    f->sim.counters = NULL;
+    rp_exec_set_counts(true);
+    const struct values after = count(f, "matrices", &l);
+    same("matrices", &before, &after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_are_counted),      cmocka_unit_test(matrices_are_counted),
+        cmocka_unit_test(copy_counts_as_mi300x),    cmocka_unit_test(execution_does_not_show),
+        cmocka_unit_test(counting_can_be_switched),
+    };
+    rp_exec_set_counts(true);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
