@@ -57,9 +57,10 @@ enum rp_record_kind {
     RP_REC_COPY = 7,
     RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
     RP_REC_QUEUE_END = 9,
-    RP_REC_BARRIER = 10, /**< packet that only orders others, when it is submitted */
-    RP_REC_CALL = 11,    /**< call of the program to the HIP runtime, when it has returned */
-    RP_REC_WAIT = 12,    /**< what a copy waits for, when it is submitted */
+    RP_REC_BARRIER = 10,  /**< packet that only orders others, when it is submitted */
+    RP_REC_CALL = 11,     /**< call of the program to the HIP runtime, when it has returned */
+    RP_REC_WAIT = 12,     /**< what a copy waits for, when it is submitted */
+    RP_REC_COUNTERS = 13, /**< hardware counters of a dispatch, behind its record */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -182,6 +183,17 @@ struct rp_rec_wait {
     uint64_t waits[RP_REC_WAITS];
 };
 
+enum { RP_REC_COUNTER_VALUES = 8 };
+
+/** Of one dispatch there may be several. */
+struct rp_rec_counters {
+    uint64_t dispatch_id;
+    uint32_t count;
+    uint32_t reserved;
+    uint32_t name_id[RP_REC_COUNTER_VALUES];
+    double value[RP_REC_COUNTER_VALUES];
+};
+
 enum { RP_REC_ARG_BYTES = 72 };
 
 /** Host times in the domain of the dispatch times; with RP_TRACE_SOFTWARE they are not, because
@@ -213,6 +225,7 @@ struct rp_record {
         struct rp_rec_call call;
         struct rp_rec_barrier barrier;
         struct rp_rec_wait wait;
+        struct rp_rec_counters counters;
         uint8_t bytes[120];
     } u;
 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -163,6 +164,20 @@ static const char *check_barrier(const struct seen *seen, const struct rp_rec_ba
     return barrier->wait_count > RP_REC_BARRIER_WAITS ? "barrier waits for too much" : NULL;
 }
 
+static const char *check_counters(const struct rp_trace_file *file,
+                                  const struct rp_rec_counters *counters)
+{
+    if (counters->count > RP_REC_COUNTER_VALUES)
+        return "too many counters";
+    for (uint32_t i = 0; i < counters->count; i++) {
+        if (!counters->name_id[i] || !known_string(file, counters->name_id[i]))
+            return "counter has an unknown name";
+        if (!isfinite(counters->value[i]))
+            return "counter is not a number";
+    }
+    return NULL;
+}
+
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
 static const char *check_record(const struct rp_trace_file *file, struct seen *seen,
                                 const struct rp_record *record)
@@ -208,6 +223,8 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         return check_barrier(seen, &record->u.barrier);
     case RP_REC_WAIT:
         return record->u.wait.wait_count > RP_REC_WAITS ? "copy waits for too much" : NULL;
+    case RP_REC_COUNTERS:
+        return check_counters(file, &record->u.counters);
     case RP_REC_CALL:
         return check_call(file, &record->u.call);
     default:

@@ -16,6 +16,7 @@
 #include "collect/agent_json.h"
 #include "collect/demangle.h"
 #include "collect/dependencies.h"
+#include "collect/device_counters.h"
 #include "collect/hip_calls.h"
 #include "rocm-perf/store.h"
 
@@ -43,6 +44,7 @@ struct conversion {
     size_t count;
     struct rp_store_writer *writer;
     struct rp_hip_calls *calls;
+    struct rp_counter_rows *counters;
     const struct rp_rec_agent **agents;
     size_t agent_count;
     /* Ids that were put, ascending. */
@@ -509,7 +511,10 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
 
     if (status == 0 && needs_stand_in(c, &c->kernels, d->kernel_id))
         status = unknown_kernel(c, d->agent, &row.kernel_id, err);
-    return status < 0 ? status : rp_store_put_dispatch(c->writer, &row, err);
+    if (status == 0)
+        status = rp_store_put_dispatch(c->writer, &row, err);
+    return status < 0 ? status
+                      : rp_counter_rows_put(c->counters, d->dispatch_id, row.agent_id, err);
 }
 
 /* rocprofv3's name of a copy whose direction is not known: an agent's record was lost. */
@@ -612,7 +617,10 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
     if (status < 0)
         return status;
     writer = c->writer;
-    status = put_all(c, err);
+    status = rp_counter_rows_new(c->file, writer, &c->counters, err);
+    if (status == 0)
+        status = put_all(c, err);
+    rp_counter_rows_free(c->counters);
     if (status < 0)
         return status;
     return rp_store_writer_commit(rp_steal(writer), err);

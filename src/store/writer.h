@@ -28,12 +28,16 @@ struct rp_store_writer {
     int64_t next_id[RP_ROWS_COUNT];
     sqlite3_stmt *insert[RP_ROWS_COUNT];
     sqlite3_stmt *insert_event, *insert_string, *insert_metadata, *insert_node, *check_json;
+    sqlite3_stmt *insert_counter, *insert_counter_value; /**< NULL until they are needed */
     struct rp_idset ids[RP_TABLE_COUNT];
     struct rp_names names;
 };
 
 /** Prepares the statements for every kind of row. */
 int rp_writer_prepare(struct rp_store_writer *w, struct rp_err *err);
+/** Prepares "INSERT INTO table (columns) VALUES (?, ...)". */
+int rp_writer_prepare_insert(struct rp_store_writer *w, enum rp_table table, const char *columns,
+                             size_t count, sqlite3_stmt **ret, struct rp_err *err);
 void rp_writer_finalize(struct rp_store_writer *w);
 
 /** Runs a bound INSERT; @p what and @p id say of what in messages. */

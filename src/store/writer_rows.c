@@ -37,6 +37,12 @@ static int prepare_insert(struct rp_store_writer *w, enum rp_table table, const 
     return prepare(w, sql.data, ret, err);
 }
 
+int rp_writer_prepare_insert(struct rp_store_writer *w, enum rp_table table, const char *columns,
+                             size_t count, sqlite3_stmt **ret, struct rp_err *err)
+{
+    return prepare_insert(w, table, "INSERT", columns, count, ret, err);
+}
+
 static int prepare_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp_err *err)
 {
     const struct rp_spec *spec = &rp_specs[rows];
@@ -96,6 +102,8 @@ void rp_writer_finalize(struct rp_store_writer *w)
     finalize(&w->insert_string);
     finalize(&w->insert_metadata);
     finalize(&w->insert_node);
+    finalize(&w->insert_counter);
+    finalize(&w->insert_counter_value);
     finalize(&w->check_json);
 }
 

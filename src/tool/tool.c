@@ -180,6 +180,7 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
     int status;
 
     tool->software = is_software_device();
+    tool->device = tool->software ? rp_tool_device_find() : NULL;
     if (tool->software)
         header.flags |= RP_TRACE_SOFTWARE;
     if (asprintf(&path, "%s/%u.%" PRIu64 ".rptrace", folder, header.pid, header.init_ns) < 0)

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "tool/device.h"
 #include "tool/handlers.h"
 #include "tool/harvest.h"
 #include "tool/hip.h"
@@ -40,7 +41,8 @@ struct rp_tool {
     bool drained;       /**< the end has begun, and was waited for */
     int32_t init_count; /**< atomic: hsa_init calls not yet undone */
 
-    bool software;      /**< the software device answers */
+    bool software;                        /**< the software device answers */
+    const struct rp_device_table *device; /**< and what it offers; NULL: nothing */
     uint64_t device_hz; /**< of its raw times, see read_times in harvest.c; 0 = ask the runtime */
     uint64_t timestamp_hz;
     clockid_t clock; /**< host clock in the domain of HSA timestamps */

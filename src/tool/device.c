@@ -1,0 +1,53 @@
+/**
+ * @file device.c
+ * @brief What the software device knows of its dispatches besides their times: hardware counters.
+ */
+#include "tool/device.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/device_table.h"
+#include "tool/tool.h"
+
+const struct rp_device_table *rp_tool_device_find(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, RP_DEVICE_TABLE_SYMBOL);
+    const struct rp_device_table *table;
+    rp_device_table_fn *find;
+
+    memcpy(&find, &symbol, sizeof(find));
+    table = find ? find() : NULL;
+    return table && table->version == RP_DEVICE_TABLE_VERSION ? table : NULL;
+}
+
+static void append(struct rp_tool *tool, uint64_t dispatch_id, const double *values, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at += RP_REC_COUNTER_VALUES) {
+        struct rp_record record = {.kind = RP_REC_COUNTERS};
+        struct rp_rec_counters *c = &record.u.counters;
+
+        c->dispatch_id = dispatch_id;
+        for (; c->count < RP_REC_COUNTER_VALUES && at + c->count < count; c->count++) {
+            const char *name = tool->device->counter_name(at + c->count);
+            c->name_id[c->count] = rp_trace_string(&tool->trace, name);
+            c->value[c->count] = values[at + c->count];
+        }
+        rp_trace_append(&tool->trace, &record);
+    }
+}
+
+void rp_tool_device_counters(struct rp_tool *tool, const struct rp_pending *entry)
+{
+    const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
+    uint32_t count = tool->device ? tool->device->counter_count() : 0;
+    double *values = count ? malloc(count * sizeof(*values)) : NULL;
+
+    if (count && !values)
+        rp_trace_count_lost(&tool->trace);
+    else if (count &&
+             tool->device->take_counters(entry->signal, raw->start_ts, raw->end_ts, values))
+        append(tool, entry->rec.dispatch.dispatch_id, values, count);
+    free(values);
+}
