@@ -17,6 +17,7 @@ struct rp_buf;
 struct rp_err;
 struct rp_profile;
 struct rp_dag_result;
+struct rp_counters;
 struct rp_roofline;
 struct rp_thread_traces;
 struct rp_bottlenecks;
@@ -58,6 +59,7 @@ struct rp_profile_report {
     enum rp_measurement measurement;
     const double *runtime_ms; /**< what stability was computed from, base run first */
     size_t runs;
+    const struct rp_counters *counters; /**< of all runs; NULL: none were collected */
     const struct rp_roofline *roofline; /**< NULL: none */
     const char *roofline_reason;        /**< why there is none; NULL: nobody asked for it */
     struct rp_provenance provenance;

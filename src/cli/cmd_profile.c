@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "cli/device_counters.h"
 #include "cli/profile_session.h"
 #include "collect/kernel_filter.h"
 #include "rocm-perf/report.h"
@@ -52,7 +53,9 @@ static const char help[] =
     "  --focus-critical  which kernels the end-to-end time depends on (dag.json)\n"
     "  --deep-analysis   both, a thread trace of the kernel that took most time, and what limits\n"
     "                    each kernel (analysis.json)\n"
-    "  --pmc NAMES       further counters, separated by blanks or commas; may be repeated\n";
+    "  --pmc NAMES       further counters, separated by blanks or commas; may be repeated\n"
+    "  --list-counters   the counters of the software device, and which it cannot have; then "
+    "ends\n";
 
 static const char help_tail[] =
     "\n"
@@ -134,6 +137,7 @@ enum option_key {
     KEY_CRITICAL,
     KEY_DEEP,
     KEY_PMC,
+    KEY_LIST,
     KEY_SERIALIZE,
     KEY_TIMEOUT,
     KEY_NO_CALLS,
@@ -262,6 +266,7 @@ static const struct option plain_options[] = {
     {"focus-critical", no_argument, NULL, KEY_CRITICAL},
     {"deep-analysis", no_argument, NULL, KEY_DEEP},
     {"pmc", required_argument, NULL, KEY_PMC},
+    {"list-counters", no_argument, NULL, KEY_LIST},
     {"att-serialize-all", no_argument, NULL, KEY_SERIALIZE},
     {"timeout", required_argument, NULL, KEY_TIMEOUT},
     {"no-hip-calls", no_argument, NULL, KEY_NO_CALLS},
@@ -311,6 +316,10 @@ static int parse(int argc, char **argv, struct rp_profile_options *options, int 
             (struct option){thread_options[i].name, required_argument, NULL, KEY_THREADS_FIRST + i};
     opterr = 0;
     while ((key = getopt_long(argc, argv, "+:ho:", table, NULL)) != -1) {
+        if (key == KEY_LIST) {
+            *ret_code = rp_list_device_counters();
+            return 1;
+        }
         if (key == 'h' || key == KEY_VERSION) {
             *ret_code = key == 'h' ? show_help() : rp_cli_result("rocm-perf " RP_VERSION "\n");
             return 1;
@@ -346,6 +355,7 @@ static void fill_report(const struct rp_profile_options *options,
         .measurement = options->wallclock ? RP_MEASURED_WALL_CLOCK : RP_MEASURED_DISPATCHES,
         .runtime_ms = options->wallclock ? session->wall_ms : session->runtime_ms,
         .runs = session->run_count,
+        .counters = session->counters,
         .roofline = session->has_roofline ? &session->roofline : NULL,
         .roofline_reason = session->roofline_reason,
         .provenance =

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "cli/device_counters.h"
 #include "cli/profile_session.h"
 #include "collect/counter_plan.h"
 #include "rocm-perf/bottleneck.h"
@@ -175,11 +176,12 @@ static int collect_counters(const struct rp_profile_options *options,
     rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
     int rc;
 
+    if (rp_device_counts(session)) /* the base run counted */
+        return rp_roofline_run_counters(session->stores, session->store_count, &session->counters,
+                                        err);
     if (!session->tracer->count) {
         session->roofline_reason =
-            session->device == RP_DEVICE_SOFTWARE
-                ? "the software device has no hardware counters"
-                : "the built-in tracer cannot read hardware counters: they need rocprofv3";
+            "the built-in tracer cannot read hardware counters: they need rocprofv3";
         return 0;
     }
     rc = plan_counters(options, session, &plan, err);

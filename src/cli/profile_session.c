@@ -1,4 +1,5 @@
 #include "cli/profile_session.h"
+#include "cli/device_counters.h"
 #include "cli/target.h"
 
 #include <errno.h>
@@ -291,7 +292,15 @@ static int run_all(const struct rp_profile_options *options, struct rp_profile_s
     if (!session->runs || !session->runtime_ms || !session->wall_ms)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (unsigned number = 1; number <= options->runs; number++) {
-        int rc = run_once(options, session, number, err);
+        int rc = 0;
+
+        /* Counting changes no result, but takes the host's time: the base run's is enough. */
+        if (rp_device_counts(session) && number == 1)
+            rc = rp_ask_device_counters(options, err);
+        else
+            rp_ask_no_counters();
+        if (rc == 0)
+            rc = run_once(options, session, number, err);
         if (rc == 0)
             rc = measure_run(options, session, err);
         if (rc < 0)
@@ -312,7 +321,9 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->device, options->tracer, &session->tracer,
                               err);
-    if (rc == 0 && options->counter_count && !session->tracer->count)
+    if (rc == 0 && options->counter_count && rp_device_counts(session))
+        rc = rp_check_device_counters(options, err);
+    else if (rc == 0 && options->counter_count && !session->tracer->count)
         rc = rp_fail(err, RP_ENVIRONMENT,
                      "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
                      " rocprofv3",

@@ -1,4 +1,5 @@
 #include "rocm-perf/analysis.h"
+#include "rocm-perf/counters.h"
 #include "rocm-perf/report.h"
 #include "rocm-perf/roofline.h"
 
@@ -9,6 +10,7 @@
 #include <jansson.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Values: each gives a new reference, or NULL when memory ran out; put() notices. */
@@ -158,7 +160,42 @@ static json_t *occupancy(const struct rp_kernel_summary *k, bool *ok)
     return o;
 }
 
-static json_t *kernel_row(const struct rp_kernel_summary *k, bool *ok)
+/* Sums over the dispatches of the kernel; a counter that some of them lack is left out. */
+static json_t *sum_counters(const struct rp_counters *counters, uint32_t kernel, bool *ok)
+{
+    json_t *o = json_object();
+    double *sums = calloc(counters->name_count + 1, sizeof *sums);
+    size_t *seen = calloc(counters->name_count + 1, sizeof *seen), dispatches = 0;
+
+    *ok = *ok && sums && seen;
+    for (size_t i = 0; *ok && i < counters->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &counters->dispatches[i];
+
+        dispatches += d->kernel == kernel;
+        for (uint32_t j = 0; d->kernel == kernel && j < d->value_count; j++) {
+            sums[d->values[j].counter] += d->values[j].value;
+            seen[d->values[j].counter]++;
+        }
+    }
+    for (size_t c = 0; *ok && c < counters->name_count; c++)
+        if (dispatches && seen[c] == dispatches)
+            put(o, counters->names[c], real(sums[c]), ok);
+    free(sums);
+    free(seen);
+    return o;
+}
+
+static json_t *counters_of(const struct rp_counters *counters, const struct rp_kernel_summary *k,
+                           bool *ok)
+{
+    for (size_t i = 0; counters && i < counters->kernel_count; i++)
+        if (strcmp(counters->kernels[i], k->name) == 0)
+            return sum_counters(counters, (uint32_t)i, ok);
+    return json_null();
+}
+
+static json_t *kernel_row(const struct rp_kernel_summary *k, const struct rp_counters *counters,
+                          bool *ok)
 {
     bool timed = k->timed_calls > 0;
     json_t *o = json_object();
@@ -178,6 +215,7 @@ static json_t *kernel_row(const struct rp_kernel_summary *k, bool *ok)
     put(o, "grid", grid(k, ok), ok);
     put(o, "block", block(k, ok), ok);
     put(o, "geometries", count(k->geometries), ok);
+    put(o, "counters", counters_of(counters, k, ok), ok);
     put(o, "resources", resources(k, ok), ok);
     put(o, "occupancy", occupancy(k, ok), ok);
     return o;
@@ -349,7 +387,7 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
     put(root, "stability", stability(r, ok), ok);
     put_roofline(root, r, top, ok);
     for (size_t i = 0; i < p->kernel_count; i++)
-        append(kernels, kernel_row(&p->kernels[i], ok), ok);
+        append(kernels, kernel_row(&p->kernels[i], r->counters, ok), ok);
     put(root, "kernels", kernels, ok);
     for (size_t i = 0; i < p->agent_count; i++)
         append(gpus, gpu(&p->agents[i], ok), ok);

@@ -1,7 +1,9 @@
 #include "fake_exec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "arch/device_counters.h"
 #include "device/exec/guard.h"
 #include "device/timing/model.h"
 

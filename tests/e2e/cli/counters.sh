@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Hardware counters of the software device: those of a vector copy are those of a real MI300X, in
+# profile.json and in the database, from the base run; what it cannot count is refused with the
+# reason; times are the same with and without.
+. "$(dirname "$0")/../lib.sh"
+example vector_copy
+
+# What the real one counted: rocprof-compute's sample of 1,048,576 doubles, block 256.
+expect 0 rocm-perf profile --device software --runs 2 --json \
+    --pmc SQ_WAVES,SQ_INSTS_VALU --pmc 'SQ_INSTS_VMEM_RD SQ_INSTS_VMEM_WR TA_FLAT_READ_WAVEFRONTS_sum' \
+    --pmc SQ_INSTS_VALU_INT32,SQ_THREAD_CYCLES_VALU,SPI_CSN_NUM_THREADGROUPS ./vector_copy
+cp out with.json
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" with.json
+python3 - with.json .rocpd_profile/trace_results.db <<'EOF' || fail 'counters'
+import json, sqlite3, sys
+profile = json.load(open(sys.argv[1]))
+kernel = next(k for k in profile["kernels"] if "copy" in k["name"] and not k["runtime_internal"])
+launches = kernel["calls"]
+real = {"SQ_WAVES": 16384, "SQ_INSTS_VALU": 98304, "SQ_INSTS_VMEM_RD": 16384,
+        "SQ_INSTS_VMEM_WR": 16384, "TA_FLAT_READ_WAVEFRONTS_sum": 16384,
+        "SQ_INSTS_VALU_INT32": 49152, "SQ_THREAD_CYCLES_VALU": 6291456,
+        "SPI_CSN_NUM_THREADGROUPS": 4096}
+assert launches == 3, launches
+assert kernel["counters"] == {n: v * launches for n, v in real.items()}, kernel["counters"]
+assert profile["device"] == "software" and profile["provenance"]["counter_passes"] == 0
+db = sqlite3.connect(sys.argv[2])
+rows = db.execute("SELECT counter_name, value FROM counters_collection WHERE kernel_name LIKE '%copy%'"
+                  " AND kernel_name NOT LIKE '%rocclr%'").fetchall()
+assert sorted(rows) == sorted((n, v) for n, v in real.items() for _ in range(launches)), rows
+assert db.execute("SELECT DISTINCT target_arch, component, value_type FROM rocpd_info_pmc").fetchall() \
+    == [("GPU", "rocm", "ABS")]
+EOF
+
+# Modelled time does not notice.
+expect 0 rocm-perf profile --device software --runs 1 --json ./vector_copy
+cp out without.json
+[ "$(json runtime_ms with.json)" = "$(json runtime_ms without.json)" ] || fail 'time with counters'
+[ "$(json kernels.0.counters without.json)" = null ] || fail 'counters that nobody asked for'
+
+# One thread or two, translated or not: the same database rows.
+counted() { # THREADS JIT
+    ROCM_PERF_DEVICE_JIT=$2 expect 0 rocm-perf profile --device software --threads "$1" --runs 1 \
+        --json --pmc SQ_INSTS,SQ_INSTS_SALU,SQ_THREAD_CYCLES_VALU,GRBM_GUI_ACTIVE ./vector_copy
+    json kernels out | grep -o '"counters": {[^}]*}'
+}
+counted 1 on >one
+grep -q SQ_THREAD_CYCLES_VALU one || fail 'no counters'
+counted 2 on >two
+cmp one two || fail 'two threads count otherwise'
+counted 2 off >interpreted
+cmp one interpreted || fail 'interpreted code counts otherwise'
+
+# What cannot be.
+expect 2 rocm-perf profile --device software --pmc SQ_WAVE ./vector_copy
+says err '--pmc SQ_WAVE: the software device has no such counter, did you mean SQ_WAVES?; --list-counters lists them'
+expect 2 rocm-perf profile --device software --pmc sq_insts_valu ./vector_copy
+says err 'did you mean SQ_INSTS_VALU?'
+expect 2 rocm-perf profile --device software --pmc SQ_WAIT_ANY ./vector_copy
+says err '--pmc SQ_WAIT_ANY: the software device cannot count it: '
+expect 2 rocm-perf profile --device software --pmc SQ_WAVES_sum ./vector_copy
+says err 'no such counter, did you mean SQ_WAVES?'
