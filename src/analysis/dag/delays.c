@@ -49,30 +49,6 @@ static void lower(int64_t *least, int64_t candidate)
         *least = candidate;
 }
 
-/* --- launch and dispatch: both ends are in the trace ---------------------------------------- */
-
-static void learn_packets(struct rp_dag *dag)
-{
-    const struct rp_dag_graph *g = &dag->graph;
-    int64_t launch = INT64_MAX, dispatch = INT64_MAX;
-
-    for (uint32_t p = 0; p < g->point_count; p++) {
-        if (!(dag->flags[p] & RP_DAG_OP_START))
-            continue;
-        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
-            int64_t apart = g->time_ns[p] - g->time_ns[g->from[e]];
-            if (!is_trusted(dag, g->from[e]))
-                continue;
-            if (rp_dag_class_of(g, e) == RP_DAG_LAUNCH)
-                lower(&launch, apart);
-            else if (is_packet_class(rp_dag_class_of(g, e)))
-                lower(&dispatch, apart);
-        }
-    }
-    dag->delays.launch_ns = launch == INT64_MAX ? 0 : launch;
-    dag->delays.dispatch_ns = dispatch == INT64_MAX ? 0 : dispatch;
-}
-
 /* What is known of a marker behind an end that is not trusted is no better. */
 static void distrust_markers(struct rp_dag *dag)
 {
@@ -101,32 +77,66 @@ static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
  * moves. */
 struct near {
     uint32_t *points;
-    size_t count;
+    size_t count, room;
 };
 
-static bool is_near(const struct rp_dag *dag, uint32_t p)
+static bool add_near(struct near *near, uint32_t p)
 {
-    const struct rp_dag_graph *g = &dag->graph;
-    bool near = !(dag->flags[p] & RP_DAG_PINNED);
-
-    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1) && !near; e++)
-        near = !(dag->flags[g->from[e]] & RP_DAG_PINNED);
-    return near;
+    if (near->count == near->room) {
+        size_t room = near->room ? near->room * 2 : 1024;
+        uint32_t *grown = realloc(near->points, room * sizeof *grown);
+        if (!grown)
+            return false;
+        near->points = grown;
+        near->room = room;
+    }
+    near->points[near->count++] = p;
+    return true;
 }
 
-static int find_near(const struct rp_dag *dag, struct near *ret, struct rp_err *err)
+/* What can be learned where both ends of an edge are in the trace; INT64_MAX: nothing. */
+struct shortest {
+    int64_t launch_ns, dispatch_ns, event_ns;
+    bool any_event;
+};
+
+/* One edge. */
+static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shortest *least)
 {
+    const struct rp_dag_graph *g = &dag->graph;
+    enum rp_dag_class class = rp_dag_class_of(g, e);
+    int64_t apart_ns = g->time_ns[to] - g->time_ns[g->from[e]];
+
+    least->any_event |= class == RP_DAG_EVENT;
+    if (!is_trusted(dag, g->from[e]))
+        return;
+    if (class == RP_DAG_EVENT && is_trusted(dag, to))
+        lower(&least->event_ns, apart_ns);
+    else if (class == RP_DAG_LAUNCH && (dag->flags[to] & RP_DAG_OP_START))
+        lower(&least->launch_ns, apart_ns);
+    else if (is_packet_class(class) && (dag->flags[to] & RP_DAG_OP_START))
+        lower(&least->dispatch_ns, apart_ns);
+}
+
+/* Both in one pass: the trace may have tens of millions of points. */
+static int survey(const struct rp_dag *dag, struct shortest *least, struct near *ret,
+                  struct rp_err *err)
+{
+    const struct rp_dag_graph *g = &dag->graph;
     struct near near = {0};
 
-    for (uint32_t p = 0; p < dag->graph.point_count; p++)
-        near.count += is_near(dag, p);
-    near.points = malloc((near.count + 1) * sizeof *near.points);
-    if (!near.points)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    near.count = 0;
-    for (uint32_t p = 0; p < dag->graph.point_count; p++)
-        if (is_near(dag, p))
-            near.points[near.count++] = p;
+    *least = (struct shortest){INT64_MAX, INT64_MAX, INT64_MAX, false};
+    for (uint32_t p = 0, e = 0; p < g->point_count; p++) {
+        bool is_near = !(dag->flags[p] & RP_DAG_PINNED);
+        for (uint32_t end = rp_dag_first(g, p + 1); e < end; e++) {
+            is_near |= !(dag->flags[g->from[e]] & RP_DAG_PINNED);
+            learn(dag, e, p, least);
+        }
+        if (is_near && !add_near(&near, p)) {
+            free(near.points);
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        }
+    }
     *ret = near;
     return 0;
 }
@@ -162,38 +172,35 @@ static bool place_markers(struct rp_dag *dag, const struct near *near, bool only
     return early;
 }
 
-static int learn_events(struct rp_dag *dag, struct rp_err *err)
+/* The longest delay with no point later than recorded; none if all are short enough. */
+static int64_t longest_event_ns(struct rp_dag *dag, const struct near *near)
 {
-    const struct rp_dag_graph *g = &dag->graph;
-    int64_t low = 0, high = LONGEST_EVENT_NS, seen = INT64_MAX;
-    struct near near = {0};
-    bool any = false;
-    int rc = find_near(dag, &near, err);
+    int64_t low = 0, high = LONGEST_EVENT_NS;
+
+    while (low < high) {
+        dag->delays.event_ns = low + (high - low + 1) / 2;
+        if (place_markers(dag, near, true))
+            low = dag->delays.event_ns;
+        else
+            high = dag->delays.event_ns - 1;
+    }
+    return low == LONGEST_EVENT_NS ? 0 : low;
+}
+
+/* All but what blocking calls show. The points are returned for settle_ends. */
+static int learn_delays(struct rp_dag *dag, struct near *ret, struct rp_err *err)
+{
+    struct shortest least;
+    int rc = survey(dag, &least, ret, err);
 
     if (rc < 0)
         return rc;
-    for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
-            if (rp_dag_class_of(g, e) != RP_DAG_EVENT)
-                continue;
-            any = true;
-            if (is_trusted(dag, p) && is_trusted(dag, g->from[e]))
-                lower(&seen, g->time_ns[p] - g->time_ns[g->from[e]]);
-        }
-    dag->delays.event_ns = seen == INT64_MAX ? 0 : seen;
-    if (any && seen == INT64_MAX) {
-        /* The longest delay with no point later than recorded; none if all are short enough. */
-        while (low < high) {
-            dag->delays.event_ns = low + (high - low + 1) / 2;
-            if (place_markers(dag, &near, true))
-                low = dag->delays.event_ns;
-            else
-                high = dag->delays.event_ns - 1;
-        }
-        dag->delays.event_ns = low == LONGEST_EVENT_NS ? 0 : low;
-    }
-    place_markers(dag, &near, false);
-    free(near.points);
+    dag->delays.launch_ns = least.launch_ns == INT64_MAX ? 0 : least.launch_ns;
+    dag->delays.dispatch_ns = least.dispatch_ns == INT64_MAX ? 0 : least.dispatch_ns;
+    dag->delays.event_ns = least.event_ns == INT64_MAX ? 0 : least.event_ns;
+    if (least.any_event && least.event_ns == INT64_MAX)
+        dag->delays.event_ns = longest_event_ns(dag, ret);
+    place_markers(dag, ret, false);
     return 0;
 }
 
@@ -391,8 +398,8 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
     struct rp_dag_graph *g = &dag->graph;
 
     learn_wake(dag);
-    for (uint32_t p = 0; p < g->point_count; p++)
-        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+    for (uint32_t p = 0, e = 0; p < g->point_count; p++)
+        for (uint32_t end = rp_dag_first(g, p + 1); e < end; e++)
             rp_dag_set_weight(g, e, weigh(dag, e, p));
     settle_collectives(dag);
     return settle_costs(dag, trace, err);
@@ -401,21 +408,18 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
 /* Once it is known when operations end of which the trace does not say it, markers can be behind
  * them. */
 static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
-                       struct rp_err *err)
+                       const struct near *near, struct rp_err *err)
 {
-    struct near near = {0};
     int rc = rp_dag_find_ends(dag, trace, count, err);
 
     if (rc == 0)
-        rc = find_near(dag, &near, err);
-    if (rc == 0)
-        place_markers(dag, &near, false);
-    free(near.points);
+        place_markers(dag, near, false);
     return rc;
 }
 
 int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
 {
+    struct near near = {0};
     size_t lost;
     int rc;
 
@@ -425,12 +429,12 @@ int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err 
     lost = rp_dag_forget_ends(dag, trace);
     if (lost)
         distrust_markers(dag);
-    learn_packets(dag);
-    rc = learn_events(dag, err);
+    rc = learn_delays(dag, &near, err);
     if (rc == 0)
         rc = weigh_all(dag, trace, err);
     if (rc == 0 && lost)
-        rc = settle_ends(dag, trace, lost, err);
+        rc = settle_ends(dag, trace, lost, &near, err);
+    free(near.points);
     if (rc < 0)
         return rc;
     for (uint32_t p = 0; p < dag->graph.point_count; p++)

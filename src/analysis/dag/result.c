@@ -1,5 +1,6 @@
 #include "rocm-perf/dag.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
 static const struct {
     uint32_t num, den;
 } factors[] = {{11, 10}, {5, 4}, {3, 2}, {2, 1}, {4, 1}, {0, 0}};
+static_assert(sizeof factors / sizeof factors[0] <= RP_DAG_SCENARIOS_PER_SYMBOL, "one sweep");
 
 const char *rp_dag_part_name(enum rp_dag_part part)
 {

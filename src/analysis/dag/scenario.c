@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-/* Scenarios of one sweep: the edges are read once for all of them. */
-enum { LANES = 24, WORDS = 8, VECTORS = LANES / WORDS };
+/* Scenarios of one sweep, of few and of many: the edges are read once for all of them. */
+enum { WORDS = RP_DAG_SCENARIOS_PER_SYMBOL, FEW = 3, MANY = 9 };
 
 /* Written as vectors because the compiler does not see that slots are apart. */
 typedef int64_t vector __attribute__((vector_size(WORDS * sizeof(int64_t)), aligned(8)));
@@ -49,49 +49,61 @@ static inline __attribute__((always_inline)) void raise_to(vector *at, const vec
     *at = (*time & is_later) | (*at & ~is_later);
 }
 
-/* touched: per symbol, which scenarios of this sweep change it. time: per slot. */
-CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                             struct rp_dag_scenario *s, size_t count, const struct range *touched,
-                             vector (*time)[VECTORS])
+/* The weights of a kernel's duration in the two vectors from the one on that its symbol's first
+ * scenario is in; a symbol has no more than WORDS of them. */
+static inline __attribute__((always_inline)) void
+scale(int64_t weight_ns, const struct rp_dag_scenario *s, struct range touched, vector ret[2])
+{
+    int64_t weights[2 * WORDS];
+
+    for (size_t k = 0; k < 2 * WORDS; k++)
+        weights[k] = weight_ns;
+    for (size_t k = 0; k < touched.count; k++)
+        weights[touched.first % WORDS + k] = scaled(weight_ns, &s[touched.first + k]);
+    memcpy(ret, weights, sizeof weights);
+}
+
+/* touched: per symbol, which scenarios of this sweep change it. time: vectors per slot. */
+static inline __attribute__((always_inline)) void
+sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_scenario *s,
+      size_t count, const struct range *touched, vector *time, const int vectors)
 {
     const struct rp_dag_graph *g = &dag->graph;
-    vector end[VECTORS];
+    vector end[MANY];
 
-    for (int v = 0; v < VECTORS; v++)
+    for (int v = 0; v < vectors; v++)
         end[v] = (vector){0} + INT64_MIN;
-    for (uint32_t p = 0; p < g->point_count; p++) {
-        int64_t none = rp_dag_first(g, p) == rp_dag_first(g, p + 1) ? g->time_ns[p] : INT64_MIN;
-        vector at[VECTORS];
-        for (int v = 0; v < VECTORS; v++)
+    for (uint32_t p = 0, e = 0; p < g->point_count; p++) {
+        const uint32_t last = rp_dag_first(g, p + 1);
+        int64_t none = e == last ? g->time_ns[p] : INT64_MIN;
+        vector at[MANY];
+        for (int v = 0; v < vectors; v++)
             at[v] = (vector){0} + none;
-        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
-            const vector *from = time[rp_dag_slot(&dag->slots, g->from[e])];
+        for (; e < last; e++) {
+            const vector *from = time + (size_t)rp_dag_slot(&dag->slots, g->from[e]) * vectors;
             int64_t weight_ns = rp_dag_weight(g, e);
             uint32_t symbol = RP_DAG_NONE;
             if (rp_dag_class_of(g, e) == RP_DAG_DURATION)
                 symbol = symbol_from(dag, trace, g->from[e]);
             if (symbol != RP_DAG_NONE && touched[symbol].count) {
-                vector weights[VECTORS];
-                int64_t weight_of[LANES];
-                for (size_t k = 0; k < LANES; k++)
-                    weight_of[k] = weight_ns;
-                for (size_t k = 0; k < touched[symbol].count; k++)
-                    weight_of[touched[symbol].first + k] =
-                        scaled(weight_ns, &s[touched[symbol].first + k]);
-                memcpy(weights, weight_of, sizeof weights);
-                for (int v = 0; v < VECTORS; v++) {
-                    vector t = from[v] + weights[v];
+                int first = touched[symbol].first / WORDS;
+                vector weights[2];
+                scale(weight_ns, s, touched[symbol], weights);
+                for (int v = 0; v < vectors; v++) {
+                    vector t = from[v] + weight_ns;
+                    if (v == first || v == first + 1)
+                        t = from[v] + weights[v - first];
                     raise_to(&at[v], &t);
                 }
                 continue;
             }
-            for (int v = 0; v < VECTORS; v++) {
+            for (int v = 0; v < vectors; v++) {
                 vector t = from[v] + weight_ns;
                 raise_to(&at[v], &t);
             }
         }
-        for (int v = 0; v < VECTORS; v++) {
-            time[rp_dag_slot(&dag->slots, p)][v] = at[v];
+        for (int v = 0; v < vectors; v++) {
+            time[(size_t)rp_dag_slot(&dag->slots, p) * vectors + v] = at[v];
             raise_to(&end[v], &at[v]);
         }
     }
@@ -99,16 +111,31 @@ CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace
         s[k].end_ns = end[k / WORDS][k % WORDS];
 }
 
+CPU_LEVELS static void sweep_few(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                 struct rp_dag_scenario *s, size_t count,
+                                 const struct range *touched, vector *time)
+{
+    sweep(dag, trace, s, count, touched, time, FEW);
+}
+
+CPU_LEVELS static void sweep_many(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                  struct rp_dag_scenario *s, size_t count,
+                                  const struct range *touched, vector *time)
+{
+    sweep(dag, trace, s, count, touched, time, MANY);
+}
+
 int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      struct rp_dag_scenario *scenarios, size_t count, struct rp_err *err)
 {
-    rp_autofree vector(*time)[VECTORS] = calloc(dag->slots.count + 1, sizeof *time);
+    const size_t vectors = count > FEW * WORDS ? MANY : FEW, lanes = vectors * WORDS;
+    rp_autofree vector *time = calloc((dag->slots.count + 1) * vectors, sizeof *time);
     rp_autofree struct range *touched = malloc((trace->symbol_count + 1) * sizeof *touched);
 
     if (!time || !touched)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < count; i += LANES) {
-        size_t here = count - i < LANES ? count - i : LANES;
+    for (size_t i = 0; i < count; i += lanes) {
+        size_t here = count - i < lanes ? count - i : lanes;
         memset(touched, 0, trace->symbol_count * sizeof *touched);
         for (size_t k = 0; k < here; k++) {
             struct range *range = &touched[scenarios[i + k].symbol];
@@ -116,7 +143,7 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                 range->first = (uint8_t)k;
             range->count++;
         }
-        sweep(dag, trace, scenarios + i, here, touched, time);
+        (vectors == MANY ? sweep_many : sweep_few)(dag, trace, scenarios + i, here, touched, time);
     }
     return 0;
 }
