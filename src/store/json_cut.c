@@ -142,6 +142,10 @@ struct scan {
 static size_t scan_string(const char *text, size_t len, struct scan *scan)
 {
     for (size_t i = 0; i < len; i++) {
+        while (i < len && !scan->escaped && text[i] != '\\' && text[i] != '"')
+            i++;
+        if (i == len)
+            break;
         if (scan->escaped) {
             scan->escaped = false;
         } else if (text[i] == '\\') {
@@ -155,6 +159,12 @@ static size_t scan_string(const char *text, size_t len, struct scan *scan)
     return len;
 }
 
+/* Begins or ends something. */
+static bool is_special(char c)
+{
+    return c == '"' || c == '{' || c == '[' || c == '}' || c == ']';
+}
+
 /* How much of a block belongs to the value. */
 static size_t scan_block(const char *text, size_t len, bool begun, struct scan *scan)
 {
@@ -164,6 +174,10 @@ static size_t scan_block(const char *text, size_t len, bool begun, struct scan *
         char c = text[i];
         if (scan->in_string) {
             i += scan_string(text + i, len - i, scan);
+            continue;
+        }
+        if (scan->depth && !is_special(c)) {
+            i++;
             continue;
         }
         if (scan->depth == 0 && (begun || i) && (is_space(c) || strchr(",]}:", c))) {
@@ -309,6 +323,14 @@ int rp_json_cut_value(struct rp_json_cut *cut, const struct rp_buf **ret, struct
         return result;
     *ret = mend(cut);
     return (*ret)->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
+
+bool rp_json_cut_plain(struct rp_json_cut *cut, struct rp_json_record *ret)
+{
+    size_t len = rp_json_parse_plain(ret, cut->block + cut->at, cut->len - cut->at);
+
+    cut->at += len;
+    return len > 0;
 }
 
 int rp_json_cut_key(struct rp_json_cut *cut, char ret[RP_JSON_KEY_BYTES], struct rp_err *err)

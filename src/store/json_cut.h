@@ -10,6 +10,7 @@
 #define RP_STORE_JSON_CUT_H
 
 #include "base/buf.h"
+#include "store/json_value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,11 @@ int rp_json_cut_enter(struct rp_json_cut *cut, char open, struct rp_err *err);
 int rp_json_cut_next(struct rp_json_cut *cut, char close, bool first, struct rp_err *err);
 /** Reads a key and its colon; of a long one the beginning. */
 int rp_json_cut_key(struct rp_json_cut *cut, char ret[RP_JSON_KEY_BYTES], struct rp_err *err);
+/**
+ * Reads an object that is plain, and lies in one block of the file, into a record, which points
+ * into the block until the next call. @return false: it is not, and is still to be read
+ */
+bool rp_json_cut_plain(struct rp_json_cut *cut, struct rp_json_record *ret);
 /** Reads a value. @param ret  its text, lent until the next call; NULL: it is skipped */
 int rp_json_cut_value(struct rp_json_cut *cut, const struct rp_buf **ret, struct rp_err *err);
 

@@ -22,37 +22,56 @@ json_t *rp_json_parse(const struct rp_buf *text, struct rp_err *err)
     return NULL;
 }
 
-const json_t *rp_json_at(const json_t *record, const char *path)
+/* Of members with the same key the last one counts, as it does for jansson. */
+static const struct rp_json_value *member(const struct rp_json_value *object, const char *key,
+                                          size_t len)
+{
+    const struct rp_json_value *found = NULL;
+
+    if (object->type != RP_JSON_OBJECT)
+        return NULL;
+    for (const struct rp_json_value *v = rp_json_first(object); v; v = rp_json_next(object, v))
+        if (v->key_len == len && memcmp(v->key, key, len) == 0)
+            found = v;
+    return found;
+}
+
+const struct rp_json_value *rp_json_at(const struct rp_json_value *record, const char *path)
 {
     while (record && *path) {
-        size_t len = strcspn(path, ".");
-        record = json_object_getn(record, path, len);
+        size_t len = (size_t)(strchrnul(path, '.') - path);
+        record = member(record, path, len);
         path += len + (path[len] == '.');
     }
-    return json_is_null(record) ? NULL : record;
+    return record && record->type == RP_JSON_NULL ? NULL : record;
+}
+
+static const char *text_of(const struct rp_json_value *value)
+{
+    return value && value->type == RP_JSON_TEXT ? value->text : NULL;
 }
 
 /* @param all_bits  a handle, of which all 64 bits count; else the number has to fit with its sign
  */
-static int read_number(const json_t *record, const char *path, bool all_bits, int64_t if_none,
-                       int64_t *ret, struct rp_err *err)
+static int read_number(const struct rp_json_value *record, const char *path, bool all_bits,
+                       int64_t if_none, int64_t *ret, struct rp_err *err)
 {
-    const json_t *value = rp_json_at(record, path);
+    const struct rp_json_value *value = rp_json_at(record, path);
     const char *text;
     char *end;
 
-    if (json_is_object(value)) {
-        const json_t *handle = json_object_get(value, "handle");
-        value = handle ? handle : json_object_get(value, "value");
-        all_bits = true;
-    }
-    text = json_string_value(value);
-    if (!value && !rp_json_at(record, path)) {
+    if (!value) {
         *ret = if_none;
         return 0;
     }
-    if (json_is_integer(value)) {
-        *ret = json_integer_value(value);
+    if (value->type == RP_JSON_OBJECT) {
+        const struct rp_json_value *handle = member(value, "handle", strlen("handle"));
+        value = handle ? handle : member(value, "value", strlen("value"));
+        all_bits = true;
+    }
+    text = text_of(value);
+    if (value && value->type == RP_JSON_INTEGER) {
+        *ret = value->integer;
         return 0;
     }
     errno = 0;
@@ -67,27 +86,28 @@ static int read_number(const json_t *record, const char *path, bool all_bits, in
     return rp_fail(err, RP_BAD_INPUT, "its %s is no whole number", path);
 }
 
-int rp_json_number(const json_t *record, const char *path, int64_t if_none, int64_t *ret,
-                   struct rp_err *err)
+int rp_json_number(const struct rp_json_value *record, const char *path, int64_t if_none,
+                   int64_t *ret, struct rp_err *err)
 {
     return read_number(record, path, true, if_none, ret, err);
 }
 
-static int read_needed(const json_t *record, const char *path, bool all_bits, int64_t *ret,
-                       struct rp_err *err)
+static int read_needed(const struct rp_json_value *record, const char *path, bool all_bits,
+                       int64_t *ret, struct rp_err *err)
 {
     if (!rp_json_at(record, path))
         return rp_fail(err, RP_BAD_INPUT, "it has no %s", path);
     return read_number(record, path, all_bits, 0, ret, err);
 }
 
-int rp_json_needed(const json_t *record, const char *path, int64_t *ret, struct rp_err *err)
+int rp_json_needed(const struct rp_json_value *record, const char *path, int64_t *ret,
+                   struct rp_err *err)
 {
     return read_needed(record, path, true, ret, err);
 }
 
-int rp_json_numbers(const json_t *record, const struct rp_json_field *fields, size_t count,
-                    int64_t *ret, struct rp_err *err)
+int rp_json_numbers(const struct rp_json_value *record, const struct rp_json_field *fields,
+                    size_t count, int64_t *ret, struct rp_err *err)
 {
     int result = 0;
 
@@ -103,15 +123,21 @@ int rp_json_numbers(const json_t *record, const struct rp_json_field *fields, si
     return result;
 }
 
-bool rp_json_real(const json_t *value, double *ret)
+bool rp_json_real(const struct rp_json_value *value, double *ret)
 {
-    const char *text = json_string_value(value);
+    const char *text = text_of(value);
 
-    *ret = text ? strtod(text, NULL) : json_number_value(value);
-    return text ? *text && !text[strspn(text, "0123456789")] : json_is_number(value);
+    if (text) {
+        *ret = strtod(text, NULL);
+        return *text && !text[strspn(text, "0123456789")];
+    }
+    *ret = value->type == RP_JSON_REAL      ? value->real
+           : value->type == RP_JSON_INTEGER ? (double)value->integer
+                                            : 0;
+    return value->type == RP_JSON_REAL || value->type == RP_JSON_INTEGER;
 }
 
-const char *rp_json_text(const json_t *record, const char *path)
+const char *rp_json_text(const struct rp_json_value *record, const char *path)
 {
-    return json_string_value(rp_json_at(record, path));
+    return text_of(rp_json_at(record, path));
 }

@@ -13,8 +13,8 @@
 /* --- names and ids -------------------------------------------------------------------------- */
 
 /* What the record is of: "hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE". */
-static int operation_name(struct rp_json_loader *l, const json_t *record, const char **ret,
-                          struct rp_err *err)
+static int operation_name(struct rp_json_loader *l, const struct rp_json_value *record,
+                          const char **ret, struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {{"kind", RP_JSON_NEEDED},
                                                   {"operation", RP_JSON_NEEDED}};
@@ -34,7 +34,7 @@ static int operation_name(struct rp_json_loader *l, const json_t *record, const 
                           at[0], at[1]);
 }
 
-static int string_of(struct rp_json_loader *l, const json_t *record, int64_t *ret,
+static int string_of(struct rp_json_loader *l, const struct rp_json_value *record, int64_t *ret,
                      struct rp_err *err)
 {
     const char *name;
@@ -44,8 +44,8 @@ static int string_of(struct rp_json_loader *l, const json_t *record, int64_t *re
 }
 
 /* The node that stands for an agent elsewhere; a handle that is not there stays NULL. */
-static int agent_id(const struct rp_json_loader *l, const json_t *record, const char *path,
-                    int64_t *ret, struct rp_err *err)
+static int agent_id(const struct rp_json_loader *l, const struct rp_json_value *record,
+                    const char *path, int64_t *ret, struct rp_err *err)
 {
     int64_t handle;
     int result = rp_json_number(record, path, INT64_MIN, &handle, err);
@@ -89,7 +89,8 @@ static void join_command(const json_t *words, struct rp_buf *ret)
     }
 }
 
-static int add_node(struct rp_json_loader *l, const json_t *metadata, struct rp_err *err)
+static int add_node(struct rp_json_loader *l, const struct rp_json_value *metadata,
+                    struct rp_err *err)
 {
     const char *texts[] = {rp_json_text(metadata, "node.machine_id"),
                            rp_json_text(metadata, "node.hostname")};
@@ -100,7 +101,8 @@ static int add_node(struct rp_json_loader *l, const json_t *metadata, struct rp_
                         err);
 }
 
-static int add_process(struct rp_json_loader *l, const json_t *metadata, struct rp_err *err)
+static int add_process(struct rp_json_loader *l, const struct rp_json_value *metadata,
+                       struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {
         {"pid", RP_JSON_OR_0}, {"init_time", RP_JSON_OR_NULL}, {"fini_time", RP_JSON_OR_NULL}};
@@ -112,9 +114,9 @@ static int add_process(struct rp_json_loader *l, const json_t *metadata, struct 
 
     if (result < 0)
         return result;
-    join_command(json_object_get(metadata, "command"), &command);
+    join_command(json_object_get(l->whole, "command"), &command);
     if (rp_json_at(metadata, "config"))
-        config = json_dumps(rp_json_at(metadata, "config"), JSON_COMPACT);
+        config = json_dumps(json_object_get(l->whole, "config"), JSON_COMPACT);
     if (command.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     texts[0] = rp_buf_text(&command);
@@ -139,7 +141,8 @@ static int note_agent(struct rp_json_loader *l, int64_t handle, int64_t id, stru
 
 enum { AGENT_TYPE_GPU = 2 }; /* rocprofiler_agent_type_t; 1 is a CPU */
 
-static int add_agent(struct rp_json_loader *l, const json_t *agent, struct rp_err *err)
+static int add_agent(struct rp_json_loader *l, const struct rp_json_value *agent,
+                     struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {{"node_id", RP_JSON_NEEDED},
                                                   {"logical_node_id", RP_JSON_OR_0},
@@ -147,7 +150,7 @@ static int add_agent(struct rp_json_loader *l, const json_t *agent, struct rp_er
                                                   {"device_id", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
                                                   {"id", RP_JSON_NEEDED | RP_JSON_ALL_BITS},
                                                   {"type", RP_JSON_NEEDED}};
-    rp_autofree char *extdata = json_dumps(agent, JSON_COMPACT);
+    rp_autofree char *extdata = json_dumps(l->whole, JSON_COMPACT);
     int64_t v[6];
     int result = extdata ? rp_json_numbers(agent, fields, 6, v, err)
                          : rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -174,19 +177,21 @@ static int add_agent(struct rp_json_loader *l, const json_t *agent, struct rp_er
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static int add_kind(struct rp_json_loader *l, const json_t *kind, struct rp_err *err)
+static int add_kind(struct rp_json_loader *l, const struct rp_json_value *kind, struct rp_err *err)
 {
     json_t **grown = reallocarray(l->kinds, l->kind_count + 1, sizeof *grown);
 
+    (void)kind;
     if (!grown)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     l->kinds = grown;
-    grown[l->kind_count++] = json_incref((json_t *)kind);
+    grown[l->kind_count++] = json_incref((json_t *)l->whole);
     return 0;
 }
 
 /* Texts of ROCTx by the correlation id of the call. */
-static int add_message(struct rp_json_loader *l, const json_t *message, struct rp_err *err)
+static int add_message(struct rp_json_loader *l, const struct rp_json_value *message,
+                       struct rp_err *err)
 {
     const char *text = rp_json_text(message, "value");
     int64_t key;
@@ -197,7 +202,8 @@ static int add_message(struct rp_json_loader *l, const json_t *message, struct r
                                      1, &text, 1, err);
 }
 
-static int add_counter(struct rp_json_loader *l, const json_t *counter, struct rp_err *err)
+static int add_counter(struct rp_json_loader *l, const struct rp_json_value *counter,
+                       struct rp_err *err)
 {
     const char *name = rp_json_text(counter, "name");
     int64_t id;
@@ -211,7 +217,8 @@ static int add_counter(struct rp_json_loader *l, const json_t *counter, struct r
                         &name, 1, err); /* every GPU lists it */
 }
 
-static int add_code_object(struct rp_json_loader *l, const json_t *object, struct rp_err *err)
+static int add_code_object(struct rp_json_loader *l, const struct rp_json_value *object,
+                           struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {{"code_object_id", RP_JSON_NEEDED},
                                                   {"load_base", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
@@ -235,7 +242,8 @@ static int add_code_object(struct rp_json_loader *l, const json_t *object, struc
                         v, 5, &uri, 1, err);
 }
 
-static int add_kernel(struct rp_json_loader *l, const json_t *kernel, struct rp_err *err)
+static int add_kernel(struct rp_json_loader *l, const struct rp_json_value *kernel,
+                      struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {
         {"kernel_id", RP_JSON_NEEDED},
@@ -269,14 +277,16 @@ static int add_kernel(struct rp_json_loader *l, const json_t *kernel, struct rp_
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-static int add_args(struct rp_json_loader *l, int64_t event, const json_t *args, struct rp_err *err)
+static int add_args(struct rp_json_loader *l, int64_t event, const struct rp_json_value *args,
+                    struct rp_err *err)
 {
-    size_t i;
-    const json_t *arg;
+    int64_t i = 0;
 
-    json_array_foreach(args, i, arg)
-    {
-        const int64_t values[] = {event, (int64_t)i};
+    if (!args || args->type != RP_JSON_ARRAY)
+        return 0;
+    for (const struct rp_json_value *arg = rp_json_first(args); arg;
+         arg = rp_json_next(args, arg)) {
+        const int64_t values[] = {event, i++};
         const char *texts[] = {rp_json_text(arg, "name"), rp_json_text(arg, "value")};
         int result;
         if (!texts[0])
@@ -313,8 +323,8 @@ static int note_orphan(struct rp_json_loader *l, const int64_t v[CALL_FIELDS], i
     return v[ANCESTOR] == INT64_MIN ? rp_calls_add(&l->orphans, &call, err) : 0;
 }
 
-static int put_call(struct rp_json_loader *l, const json_t *record, const int64_t v[CALL_FIELDS],
-                    const char *extdata, struct rp_err *err)
+static int put_call(struct rp_json_loader *l, const struct rp_json_value *record,
+                    const int64_t v[CALL_FIELDS], const char *extdata, struct rp_err *err)
 {
     int64_t row[6] = {++l->regions, v[THREAD], v[START], v[END]};
     int result = string_of(l, record, &row[4], err);
@@ -329,7 +339,8 @@ static int put_call(struct rp_json_loader *l, const json_t *record, const int64_
     return result < 0 ? result : add_args(l, row[5], rp_json_at(record, "args"), err);
 }
 
-static int add_call(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
+static int add_call(struct rp_json_loader *l, const struct rp_json_value *record,
+                    struct rp_err *err)
 {
     int64_t v[CALL_FIELDS];
     int result = rp_json_numbers(record, call_fields, CALL_FIELDS, v, err);
@@ -356,7 +367,8 @@ static int message_of(struct rp_json_loader *l, int64_t call, char **ret, struct
 }
 
 /* A mark has no length; it is no range, and rocprofv3 does not put it among the regions. */
-static int add_marker(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
+static int add_marker(struct rp_json_loader *l, const struct rp_json_value *record,
+                      struct rp_err *err)
 {
     rp_autofree char *message = NULL;
     int64_t v[CALL_FIELDS];
@@ -390,7 +402,7 @@ static int add_marker(struct rp_json_loader *l, const json_t *record, struct rp_
 enum { ROW_FIELDS = 15, DISPATCH_CALL = 15, DISPATCH_COLUMNS = 17 };
 
 /* Traced kernels, and those that were only counted. */
-static int put_dispatch(struct rp_json_loader *l, const json_t *record,
+static int put_dispatch(struct rp_json_loader *l, const struct rp_json_value *record,
                         const struct rp_json_field *fields, const char *agent, struct rp_err *err)
 {
     int64_t v[DISPATCH_COLUMNS];
@@ -411,7 +423,8 @@ static int put_dispatch(struct rp_json_loader *l, const json_t *record,
                         v, DISPATCH_COLUMNS, NULL, 0, err);
 }
 
-static int add_dispatch(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
+static int add_dispatch(struct rp_json_loader *l, const struct rp_json_value *record,
+                        struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {DISPATCH_FIELDS("")};
 
@@ -433,10 +446,10 @@ static int event_of(struct rp_json_loader *l, int64_t dispatch, int64_t *ret, st
     return 0;
 }
 
-static int put_value(struct rp_json_loader *l, int64_t event, const json_t *value,
+static int put_value(struct rp_json_loader *l, int64_t event, const struct rp_json_value *value,
                      struct rp_err *err)
 {
-    const json_t *number = rp_json_at(value, "value");
+    const struct rp_json_value *number = rp_json_at(value, "value");
     sqlite3_stmt *stmt = NULL;
     int64_t counter;
     double counted;
@@ -461,12 +474,12 @@ static int put_value(struct rp_json_loader *l, int64_t event, const json_t *valu
     return result;
 }
 
-static int add_counted(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
+static int add_counted(struct rp_json_loader *l, const struct rp_json_value *record,
+                       struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {DISPATCH_FIELDS("dispatch_data.")};
-    const json_t *value;
+    const struct rp_json_value *values = rp_json_at(record, "records");
     int64_t dispatch, event = 0;
-    size_t i;
     int result = rp_json_needed(record, fields[0].path, &dispatch, err);
 
     if (result == 0)
@@ -475,15 +488,16 @@ static int add_counted(struct rp_json_loader *l, const json_t *record, struct rp
         result = put_dispatch(l, record, fields, "dispatch_data.dispatch_info.agent_id", err);
         event = l->m.events;
     }
-    json_array_foreach(rp_json_at(record, "records"), i, value)
-    {
-        if (result == 0)
-            result = put_value(l, event, value, err);
-    }
+    if (!values || values->type != RP_JSON_ARRAY)
+        return result;
+    for (const struct rp_json_value *value = rp_json_first(values); value && result == 0;
+         value = rp_json_next(values, value))
+        result = put_value(l, event, value, err);
     return result;
 }
 
-static int add_copy(struct rp_json_loader *l, const json_t *record, struct rp_err *err)
+static int add_copy(struct rp_json_loader *l, const struct rp_json_value *record,
+                    struct rp_err *err)
 {
     static const struct rp_json_field fields[] = {
         {"start_timestamp", RP_JSON_NEEDED},
@@ -520,7 +534,7 @@ static int add_copy(struct rp_json_loader *l, const json_t *record, struct rp_er
 /* --- the whole ------------------------------------------------------------------------------- */
 
 const struct rp_json_section rp_json_sections[RP_JSON_SECTIONS] = {
-#define SECTION(path, function) {path, function},
+#define SECTION(path, function, whole) {path, function, whole},
 #include "store/json_sections.def"
 #undef SECTION
 };

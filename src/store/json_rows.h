@@ -5,6 +5,7 @@
 #ifndef RP_STORE_JSON_ROWS_H
 #define RP_STORE_JSON_ROWS_H
 
+#include "store/json_value.h"
 #include "store/memdb.h"
 #include "store/nesting.h"
 
@@ -25,11 +26,12 @@ struct rp_json_loader {
     } * agents;
     size_t agent_count;
     int64_t copies, regions;
+    const json_t *whole; /**< the record, where it is wanted so */
 };
 
 enum {
     RP_JSON_SECTIONS = 0
-#define SECTION(path, function) +1
+#define SECTION(path, function, whole) +1
 #include "store/json_sections.def"
 #undef SECTION
 };
@@ -37,7 +39,8 @@ enum {
 /** In the order in which they are to be read. */
 extern const struct rp_json_section {
     const char *path; /**< "buffer_records.hip_api" */
-    int (*add)(struct rp_json_loader *l, const json_t *record, struct rp_err *err);
+    int (*add)(struct rp_json_loader *l, const struct rp_json_value *record, struct rp_err *err);
+    bool whole; /**< it also wants what jansson made of it */
 } rp_json_sections[RP_JSON_SECTIONS];
 
 /** Behind the last record. */

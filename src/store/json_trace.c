@@ -25,6 +25,7 @@ static const char root[] = "rocprofiler-sdk-tool";
 struct file {
     struct rp_json_loader rows;
     struct rp_json_cut cut;
+    struct rp_json_record record;
 };
 
 /* Where the sections of one process are; 0: it has none. */
@@ -75,7 +76,9 @@ static int find_places(struct file *f, const char *group, struct places *places,
     return result;
 }
 
-static int read_record(struct file *f, const struct rp_json_section *section, struct rp_err *err)
+/* One that is not plain, or wanted as it is. */
+static int read_odd_record(struct file *f, const struct rp_json_section *section,
+                           struct rp_err *err)
 {
     const struct rp_buf *text;
     json_t *record;
@@ -86,10 +89,28 @@ static int read_record(struct file *f, const struct rp_json_section *section, st
     record = rp_json_parse(text, err);
     if (!record)
         return -(int)err->code;
-    result = json_is_object(record) ? section->add(&f->rows, record, err)
-                                    : rp_fail(err, RP_BAD_INPUT, "it is no object");
+    if (!json_is_object(record))
+        result = rp_fail(err, RP_BAD_INPUT, "it is no object");
+    else if (!rp_json_copy(&f->record, record))
+        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    f->rows.whole = record;
+    if (result == 0)
+        result = section->add(&f->rows, f->record.values, err);
+    f->rows.whole = NULL;
     json_decref(record);
     return result;
+}
+
+static int read_record(struct file *f, const struct rp_json_section *section, struct rp_err *err)
+{
+    char first;
+    int result = rp_json_cut_peek(&f->cut, &first, err);
+
+    if (result < 0)
+        return result;
+    if (!section->whole && first == '{' && rp_json_cut_plain(&f->cut, &f->record))
+        return section->add(&f->rows, f->record.values, err);
+    return read_odd_record(f, section, err);
 }
 
 static int read_section(struct file *f, const struct rp_json_section *section, uint64_t offset,
@@ -277,6 +298,7 @@ static void end_load(struct file *f)
     rp_calls_free(&f->rows.orphans);
     for (size_t i = 0; i < f->rows.kind_count; i++)
         json_decref(f->rows.kinds[i]);
+    rp_json_record_free(&f->record);
     free(f->rows.kinds);
     free(f->rows.agents);
     free(f);
