@@ -271,9 +271,12 @@ uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
     return (ret_extent[0] * ret_extent[1] * ret_extent[2] + RP_LANES - 1) / RP_LANES;
 }
 
-/* Fills v0 with packed work-item ids (x, y << 10, z << 20); returns the lanes that have one. */
-static uint64_t start_lanes(const uint32_t extent[3], const struct rp_wave *w, uint32_t *v0)
+/* Starts the rows: v0 has packed work-item ids (x, y << 10, z << 20), all else is zero. Returns the
+ * lanes that have one. */
+static uint64_t start_lanes(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w)
 {
+    const struct rp_mem_lanes *lanes = w->group->dispatch->lanes;
+    uint32_t *v0 = w->vgpr[0];
     uint32_t items = extent[0] * extent[1] * extent[2];
     uint32_t first = w->id_in_group * RP_LANES;
     uint32_t x = first, y = 0, z = 0;
@@ -284,10 +287,10 @@ static uint64_t start_lanes(const uint32_t extent[3], const struct rp_wave *w, u
     }
     unsigned lane = 0;
     if (extent[0] - x >= RP_LANES) { /* all in one row, as in every one-dimensional group */
-        for (; lane < RP_LANES; lane++)
-            v0[lane] = (x + lane) | y << 10 | z << 20;
+        lanes->start_rows(w->vgpr, k->vgpr_rows, x | y << 10 | z << 20);
         return ~0ull;
     }
+    lanes->start_rows(w->vgpr, k->vgpr_rows, 0);
     for (; lane < RP_LANES && first + lane < items; lane++) {
         v0[lane] = x | y << 10 | z << 20;
         if (++x == extent[0]) {
@@ -298,13 +301,14 @@ static uint64_t start_lanes(const uint32_t extent[3], const struct rp_wave *w, u
             }
         }
     }
+    for (unsigned off = lane; off < RP_LANES; off++)
+        v0[off] = 0;
     return lane == RP_LANES ? ~0ull : (1ull << lane) - 1;
 }
 
 void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w)
 {
-    w->group->dispatch->lanes->clear_rows(w->vgpr, k->vgpr_rows);
-    memcpy(w->sgpr, k->sgpr, sizeof w->sgpr);
+    w->group->dispatch->lanes->copy_dwords(w->sgpr, k->sgpr, RP_SGPR_COUNT);
     w->pc = k->entry_va;
     w->scc = 0;
     w->gpr_idx = 0;
@@ -328,5 +332,5 @@ void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], s
         w->sgpr[s++] = (w->id_in_group == 0 ? 1u << 31 : 0) | w->group->wave_count;
     if (k->scratch_wave_offset)
         w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA means this wave's own already */
-    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(extent, w, w->vgpr[0]));
+    rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(k, extent, w));
 }

@@ -9,15 +9,10 @@ void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host)
     m->generation = host->generation ? __atomic_load_n(host->generation, __ATOMIC_ACQUIRE) : 0;
 }
 
-void rp_mem_refresh(struct rp_mem *m)
+void rp_mem_forget(struct rp_mem *m, uint64_t generation)
 {
-    if (!m->host->generation)
-        return;
-    uint64_t now = __atomic_load_n(m->host->generation, __ATOMIC_ACQUIRE);
-    if (now == m->generation)
-        return;
     memset(m->side, 0, sizeof m->side);
-    m->generation = now;
+    m->generation = generation;
 }
 
 static enum rp_place place_of(const struct rp_mem *m, uint64_t va)

@@ -31,8 +31,18 @@ struct rp_mem {
 
 void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host);
 
+/** Drops all cached ranges: those of another generation. */
+void rp_mem_forget(struct rp_mem *m, uint64_t generation);
+
 /** Drops cached ranges when the host's mapping has changed. Called between slices. */
-void rp_mem_refresh(struct rp_mem *m);
+static inline void rp_mem_refresh(struct rp_mem *m)
+{
+    if (!m->host->generation)
+        return;
+    const uint64_t now = __atomic_load_n(m->host->generation, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(now != m->generation, 0))
+        rp_mem_forget(m, now);
+}
 
 /** The cached range for an address; of another address, if it is not cached. */
 static inline const struct rp_mem_range *rp_mem_entry(const struct rp_mem *m, uint64_t va,

@@ -40,12 +40,10 @@ static int fetch_fault(struct rp_wave *w, enum rp_fault_kind kind)
     return RP_STEP_FAULT;
 }
 
-/* The page of the wave's pc, from the hand's own small table or the shared cache. */
-static struct rp_code_page *page_of(struct rp_hand *h, struct rp_wave *w)
+/* page_of, of a page that the hand has not used lately. */
+static __attribute__((noinline)) struct rp_code_page *
+find_page(struct rp_hand *h, struct rp_wave *w, struct rp_code_page **way)
 {
-    struct rp_code_page **way = &h->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
-    if (*way && w->pc - (*way)->base_va < RP_CODE_PAGE_BYTES)
-        return *way;
     enum rp_fault_kind kind;
     struct rp_code_page *page = rp_code_page_get(&h->mem, w->pc, &kind);
     if (!page) {
@@ -55,6 +53,15 @@ static struct rp_code_page *page_of(struct rp_hand *h, struct rp_wave *w)
     rp_code_page_put(*way);
     *way = page;
     return page;
+}
+
+/* The page of the wave's pc, from the hand's own small table or the shared cache. */
+static inline struct rp_code_page *page_of(struct rp_hand *h, struct rp_wave *w)
+{
+    struct rp_code_page **way = &h->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
+    if (__builtin_expect(*way && w->pc - (*way)->base_va < RP_CODE_PAGE_BYTES, 1))
+        return *way;
+    return find_page(h, w, way);
 }
 
 static int register_fault(struct rp_wave *w, const struct rp_insn *in)
@@ -116,13 +123,10 @@ static void take_back(struct turn *t, struct rp_wave *w, const struct rp_insn *i
         rp_tally_insn(t->tally, (size_t)(in - t->page->insn), in->size_bytes / 4, -1);
 }
 
-/* Executes translated code. Returns the step that ended the turn, or NEXT. */
-static int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_entry *native)
+/* Translated code has come back with a step that is not as the interpreter's would be. */
+static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave *w,
+                                                  const struct rp_insn *in, int step)
 {
-    struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
-    const int step = native->enter(w, &state, native->code);
-    t->left = state.left;
-    t->cycles = state.cycles;
     t->interpret = step == RP_JIT_INTERPRET;
     if (step == RP_JIT_INTERPRET)
         return RP_STEP_NEXT;
@@ -131,8 +135,19 @@ static int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_ent
         return RP_STEP_NEXT;
     }
     if (step == RP_STEP_TURN)
-        take_back(t, w, state.in);
+        take_back(t, w, in);
     return step;
+}
+
+/* Executes translated code. Returns the step that ended the turn, or NEXT. */
+static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_entry *native)
+{
+    struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
+    const int step = native->enter(w, &state, native->code);
+    t->left = state.left;
+    t->cycles = state.cycles;
+    t->interpret = false;
+    return step == RP_STEP_END ? step : after_native(t, w, state.in, step);
 }
 
 /* What is translated at the wave's pc, if it can be entered; the next instruction was decoded when
@@ -256,14 +271,17 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
             step = RP_STEP_FAULT;
             break;
         }
-        if (translates && turn.page != before && (before || w->pc == h->dispatch->kernel.entry_va))
-            enter_at(turn.page, w->pc);
-        before = turn.page;
         if (h->dispatch->tallies && !(turn.tally = rp_tally_of(h, turn.page))) {
             step = fetch_fault(w, RP_FAULT_NO_MEMORY);
             break;
         }
         const struct rp_jit_entry *native = translates ? native_at(&turn, w) : NULL;
+        if (translates && !native && turn.page != before &&
+            (before || w->pc == h->dispatch->kernel.entry_va)) {
+            enter_at(turn.page, w->pc);
+            native = native_at(&turn, w);
+        }
+        before = turn.page;
         if (native)
             step = run_native(&turn, w, native);
         else if (turn.tally)

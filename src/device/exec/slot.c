@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* 512 registers, and what the widest operand can reach beyond the last one. */
-enum { ROWS_PER_WAVE = 512 + 32 };
+/* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
+ * same registers of all waves want the same lines of the cache (4 KiB apart). */
+enum { ROWS_PER_WAVE = 512 + 32 + 8 };
 
 /* What the process keeps for later dispatches, and how far a search for a fitting slot goes. */
 enum { KEPT_SLOTS = 128, KEPT_BYTES = 64 << 20, SEARCHED_SLOTS = 16 };

@@ -45,9 +45,11 @@ static bool uniform(const uint32_t *row)
 }
 
 /* In a loop: the library's function asks for more time before it begins than a few rows take. */
-static void clear_rows(uint32_t (*rows)[RP_LANES], unsigned count)
+static void start_rows(uint32_t (*rows)[RP_LANES], unsigned count, uint32_t first)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned lane = 0; lane < RP_LANES; lane++)
+        rows[0][lane] = first + lane;
+    for (unsigned i = 1; i < count; i++) {
 #if RP_LANE_LEVEL == 2
         for (unsigned lane = 0; lane < RP_LANES; lane += 16)
             _mm512_store_si512(&rows[i][lane], _mm512_setzero_si512());
@@ -56,6 +58,16 @@ static void clear_rows(uint32_t (*rows)[RP_LANES], unsigned count)
             _mm_store_si128((__m128i *)(void *)&rows[i][lane], _mm_setzero_si128());
 #endif
     }
+}
+
+static void copy_dwords(uint32_t *to, const uint32_t *from, unsigned count)
+{
+#if RP_LANE_LEVEL == 2
+    for (unsigned i = 0; i < count; i += 16)
+        _mm512_storeu_si512(to + i, _mm512_loadu_si512(from + i));
+#else
+    memcpy(to, from, count * sizeof *to);
+#endif
 }
 
 /*
@@ -434,7 +446,8 @@ const struct rp_mem_lanes RP_LANE_SYM(mem_lanes) = {
     .uniform = uniform,
     .bounds = bounds,
     .permute = permute,
-    .clear_rows = clear_rows,
+    .start_rows = start_rows,
+    .copy_dwords = copy_dwords,
     .load_rows = {NULL, load_rows_1, load_rows_2, NULL, load_rows_4},
     .store_rows = {NULL, store_rows_1, store_rows_2, NULL, store_rows_4},
     .load = {NULL, load_1, load_2, load_3, load_4},

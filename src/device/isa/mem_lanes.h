@@ -39,8 +39,10 @@ struct rp_mem_lanes {
     void (*bounds)(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high);
     /** out[lane] = value[(address[lane] + offset) / 4 % 64]; the rows are three different ones. */
     void (*permute)(uint32_t *out, const uint32_t *value, const uint32_t *address, uint32_t offset);
-    /** Zeroes; rows are aligned to 64 bytes. */
-    void (*clear_rows)(uint32_t (*rows)[RP_LANES], unsigned count);
+    /** The first of @p count rows (aligned to 64 bytes) = first, first + 1 ...; the others = 0. */
+    void (*start_rows)(uint32_t (*rows)[RP_LANES], unsigned count, uint32_t first);
+    /** A multiple of 16 dwords; few, for which the library's function takes long to begin. */
+    void (*copy_dwords)(uint32_t *to, const uint32_t *from, unsigned count);
     /** All 64 lanes, elements of 1, 2 or 4 dwords side by side in memory from @p at on. */
     void (*load_rows[5])(uint32_t (*d)[RP_LANES], const uint8_t *at);
     void (*store_rows[5])(const uint32_t (*d)[RP_LANES], uint8_t *at);

@@ -154,6 +154,24 @@ WRITER(shift64)
     return store64(t, in, lo, hi);
 }
 
+/* A quarter of a << count; without a shift what there is already. */
+static void shift_quarter(struct rp_jit_translation *t, const struct rp_src a[2], unsigned count,
+                          unsigned quarter, const unsigned d[2], unsigned ret_reg[2])
+{
+    if (!count) {
+        ret_reg[0] = rp_src_reg(t, &a[0], quarter);
+        ret_reg[1] = rp_src_reg(t, &a[1], quarter);
+        return;
+    }
+    const struct rp_rm x = rp_src_rm(t, &a[0], quarter);
+    rp_vshift(t, RP_X86_VPSLLD_IMM, d[0], x, count);
+    rp_vshift(t, RP_X86_VPSRLD_IMM, RP_ZMM_TEMP2, x, 32 - count);
+    rp_vshift(t, RP_X86_VPSLLD_IMM, d[1], rp_src_rm(t, &a[1], quarter), count);
+    rp_v3(t, RP_X86_VPORD, d[1], d[1], rp_reg(RP_ZMM_TEMP2));
+    ret_reg[0] = d[0];
+    ret_reg[1] = d[1];
+}
+
 /* v_lshl_add_u64 by a constant, as in addresses of array elements. */
 WRITER(shift_add64)
 {
@@ -163,20 +181,20 @@ WRITER(shift_add64)
     if (in->src[1].kind != RP_OPND_CONST)
         return false;
     const unsigned count = in->src[1].imm & 7;
-    const struct rp_src a = rp_src(t, in, 0, 0), c = rp_src(t, in, 2, 0);
-    const struct rp_src a_hi = rp_src_in(t, in, 0, 1, RP_ZMM_SCALAR + 1, RP_ZMM_TEMP);
+    struct rp_src a[2];
+    a[0] = rp_src(t, in, 0, 0);
+    const struct rp_src c = rp_src(t, in, 2, 0);
+    a[1] = rp_src_in(t, in, 0, 1, RP_ZMM_SCALAR + 1, RP_ZMM_TEMP);
     const struct rp_src c_hi = rp_src_in(t, in, 2, 1, RP_ZMM_PART + 1, RP_ZMM_TEMP);
     const unsigned lo = rp_result_new(t), hi = rp_result_new(t);
     for (unsigned q = 0; q < 4; q++) {
-        const struct rp_rm x = rp_src_rm(t, &a, q);
-        rp_vshift(t, RP_X86_VPSLLD_IMM, lo + q, x, count);
-        rp_vshift(t, RP_X86_VPSRLD_IMM, RP_ZMM_TEMP2, x, 32 - count); /* 32 shifts all out */
-        rp_vshift(t, RP_X86_VPSLLD_IMM, hi + q, rp_src_rm(t, &a_hi, q), count);
-        rp_v3(t, RP_X86_VPORD, hi + q, hi + q, rp_reg(RP_ZMM_TEMP2));
-        const struct rp_rm y = rp_src_rm(t, &c, q);
-        rp_v3(t, RP_X86_VPADDD, lo + q, lo + q, y);
+        const unsigned d[2] = {lo + q, hi + q};
+        unsigned x[2];
+        shift_quarter(t, a, count, q, d, x);
+        const struct rp_rm y = rp_src_rm(t, &c, q); /* a row or a scalar: needs no register */
+        rp_v3(t, RP_X86_VPADDD, lo + q, x[0], y);
         rp_x86_v(&t->x86, RP_X86_VPCMPUD, RP_ALL, 1, lo + q, y, CMP_LT);
-        rp_v3(t, RP_X86_VPADDD, hi + q, hi + q, rp_src_rm(t, &c_hi, q));
+        rp_v3(t, RP_X86_VPADDD, hi + q, x[1], rp_src_rm(t, &c_hi, q));
         rp_x86_v(&t->x86, RP_X86_VPSUBD, carried, hi + q, hi + q, rp_jit_constant(t, ~0u), 0);
     }
     return store64(t, in, lo, hi);

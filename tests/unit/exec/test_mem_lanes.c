@@ -176,6 +176,29 @@ static void check_permute(const struct rp_mem_lanes *lanes)
         assert_int_equal(out[lane], value[(address[lane] + offset) / 4 % 64]);
 }
 
+/* What is behind the rows and dwords asked for stays. */
+static void check_starts(const struct rp_mem_lanes *lanes)
+{
+    _Alignas(64) uint32_t rows[5][64];
+    uint32_t from[49], to[49]; /* not where vectors would like them */
+    const uint32_t first = next_random();
+    for (unsigned count = 1; count < 5; count++) {
+        memset(rows, 0xa5, sizeof rows);
+        lanes->start_rows(rows, count, first);
+        for (unsigned i = 0; i < 5 * 64; i++)
+            assert_int_equal(rows[i / 64][i % 64], i < 64           ? first + i
+                                                   : i < count * 64 ? 0
+                                                                    : 0xa5a5a5a5u);
+    }
+    for (unsigned i = 0; i < 49; i++) {
+        from[i] = next_random();
+        to[i] = ~from[i];
+    }
+    lanes->copy_dwords(to + 1, from + 1, 32);
+    for (unsigned i = 0; i < 49; i++)
+        assert_int_equal(to[i], i >= 1 && i < 33 ? from[i] : ~from[i]);
+}
+
 static void check_level(enum rp_lane_level level)
 {
     const struct rp_mem_lanes *lanes = rp_mem_lanes_level(level);
@@ -185,6 +208,7 @@ static void check_level(enum rp_lane_level level)
     }
     check_shapes(lanes);
     check_permute(lanes);
+    check_starts(lanes);
     for (unsigned round = 0; round < 300; round++)
         for (unsigned dwords = 1; dwords <= 4; dwords++) {
             check_moves(lanes, dwords, 0);
