@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "delays.h"
@@ -442,6 +444,29 @@ static void end_call(struct build *b, struct walk *w, uint32_t index)
 
 /* --- walking -------------------------------------------------------------------------------- */
 
+/* Gives the memory of whole pages back that nobody reads any more; they would read as zeros. */
+static void forget(void *array, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)array + page - 1;
+    uintptr_t end = (uintptr_t)array + bytes;
+
+    first -= first % page;
+    end -= end % page;
+    if (end > first)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+/* The rows of calls and operations that are behind: the graph grows while they get fewer. */
+static void forget_rows(const struct walk *w)
+{
+    enum { CALLS_AT_ONCE = 1 << 17 };
+
+    if (w->next_call % CALLS_AT_ONCE)
+        return;
+    forget(w->process->call_rows, w->next_call * sizeof *w->process->call_rows);
+    forget(w->process->op_rows, w->first_op * sizeof *w->process->op_rows);
+}
+
 /* Goes on until the process is done or waits in a collective. */
 static void advance(struct build *b, struct walk *w)
 {
@@ -463,7 +488,10 @@ static void advance(struct build *b, struct walk *w)
         w->call_start = RP_DAG_NONE;
         w->first_op += call->op_count;
         w->next_call++;
+        forget_rows(w);
     }
+    if (w->next_loose < w->first_op) /* they are behind those of calls (trace.h) */
+        w->next_loose = w->first_op;
     while (w->next_loose < p->op_count && !b->failed) {
         uint32_t i = (uint32_t)w->next_loose++;
         if (p->op_rows[i].call == RP_DAG_NONE && add_op(b, w, RP_DAG_NONE, i))
@@ -674,10 +702,10 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
         end_walk(&walks[i]);
     free(walks);
     rp_dag_trace_free_rows(trace);
+    if (rc == 0) /* before the edges have weights: it needs much memory for a while */
+        rc = rp_dag_slots_find(&dag.graph, &dag.slots, err);
     if (rc == 0)
         rc = rp_dag_settle(&dag, trace, err);
-    if (rc == 0)
-        rc = rp_dag_slots_find(&dag.graph, &dag.slots, err);
     if (rc < 0)
         rp_dag_free(&dag);
     else

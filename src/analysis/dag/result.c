@@ -62,11 +62,9 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade)
 
 /* --- the path ------------------------------------------------------------------------------- */
 
-/* Of the operation that starts at a point. */
-static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                                  uint32_t start, const int64_t *slack_ns)
+static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t item, int64_t slack_ns,
+                                  bool on_path)
 {
-    uint32_t item = dag->owner[start];
     const struct rp_dag_op *op = rp_dag_op_of(trace, item);
 
     return (struct rp_dag_step){
@@ -75,39 +73,61 @@ static struct rp_dag_step step_of(const struct rp_dag *dag, const struct rp_dag_
         .id = op->row_id,
         .start_ns = op->start_ns,
         .duration_ns = op->end_ns - op->start_ns,
-        .slack_ns = rp_dag_slack_of(slack_ns, item),
+        .slack_ns = slack_ns,
         .is_copy = op->is_copy,
-        .on_path = dag->flags[start] & RP_DAG_ON_PATH,
+        .on_path = on_path,
     };
 }
 
+/* The critical path: a bit per edge, as its edges follow each other in the order of the graph. */
 struct path {
-    uint32_t *edges; /* last to first */
-    size_t count;
+    uint64_t *bits;
 };
+
+static bool is_on(const struct path *path, uint32_t e)
+{
+    return path->bits[e / 64] >> e % 64 & 1;
+}
 
 static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
-    size_t room = 1024, count = 0;
-    uint32_t *edges = malloc(room * sizeof *edges), p = dag->end_point, e;
+    uint64_t *bits = calloc(g->edge_count / 64 + 1, sizeof *bits);
+    uint32_t p = dag->end_point, e;
 
-    while (edges && (e = rp_dag_binding(g, p)) != RP_DAG_NO_POINT) {
-        if (count == room) {
-            uint32_t *grown = realloc(edges, (room *= 2) * sizeof *edges);
-            if (!grown)
-                free(edges);
-            edges = grown;
-            if (!edges)
-                break;
-        }
-        edges[count++] = e;
+    if (!bits)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    while ((e = rp_dag_binding(g, p)) != RP_DAG_NO_POINT) {
+        bits[e / 64] |= (uint64_t)1 << e % 64;
         p = g->from[e];
     }
-    if (!edges)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    *ret = (struct path){edges, count};
+    *ret = (struct path){bits};
     return 0;
+}
+
+/* Of the operations on the path what is needed until the graph is gone: there may be millions. */
+struct link {
+    uint32_t item;
+    int64_t slack_ns;
+} __attribute__((packed));
+
+struct chain {
+    struct link *links;
+    size_t count, room;
+};
+
+static bool add_link(struct chain *chain, uint32_t item, int64_t slack_ns)
+{
+    if (chain->count == chain->room) {
+        size_t room = chain->room ? chain->room * 2 : 1024;
+        struct link *grown = realloc(chain->links, room * sizeof *grown);
+        if (!grown)
+            return false;
+        chain->links = grown;
+        chain->room = room;
+    }
+    chain->links[chain->count++] = (struct link){item, slack_ns};
+    return true;
 }
 
 /* The path's parts, grades and names with their times. */
@@ -115,6 +135,7 @@ struct sums {
     struct rp_dag_names names, in_ranges;
     const struct rp_dag_ranges *ranges;
     bool *is_kernel; /* per symbol */
+    struct chain *chain;
     bool failed;
 };
 
@@ -132,7 +153,7 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
     if (item != RP_DAG_NONE)
         dag->flags[g->from[e]] |= RP_DAG_ON_PATH;
     if (rp_dag_is_op(item))
-        r->chain[r->chain_count++] = step_of(dag, trace, g->from[e], slack_ns);
+        sums->failed |= !add_link(sums->chain, item, rp_dag_slack_of(slack_ns, item));
     if (part == RP_DAG_PART_KERNEL)
         sums->is_kernel[rp_dag_op_of(trace, item)->symbol] = true;
     r->path_ns[part] += rp_dag_weight(g, e);
@@ -169,32 +190,24 @@ static void put_is_kernel(const struct rp_dag_trace *trace, const struct sums *s
     }
 }
 
-static size_t count_ops(const struct rp_dag *dag, const struct path *path)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < path->count; i++)
-        count += rp_dag_is_op(rp_dag_item_of(dag, path->edges[i]));
-    return count;
-}
-
 static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
                     const struct rp_dag_ranges *ranges, const int64_t *slack_ns,
-                    struct rp_dag_result *r, struct rp_err *err)
+                    struct chain *chain, struct rp_dag_result *r, struct rp_err *err)
 {
+    const struct rp_dag_graph *g = &dag->graph;
     rp_autofree bool *is_kernel = calloc(trace->symbol_count + 1, sizeof *is_kernel);
-    struct sums sums = {.is_kernel = is_kernel, .ranges = ranges};
+    struct sums sums = {.is_kernel = is_kernel, .ranges = ranges, .chain = chain};
     struct path path = {0};
     int rc = find_path(dag, &path, err);
 
     if (rc < 0)
         return rc;
-    r->chain = malloc((count_ops(dag, &path) + 1) * sizeof *r->chain);
-    sums.failed = !r->chain || !is_kernel;
-    for (size_t i = path.count; i-- > 0 && !sums.failed;)
-        count_edge(dag, trace, path.edges[i],
-                   i ? dag->graph.from[path.edges[i - 1]] : dag->end_point, slack_ns, &sums, r);
-    free(path.edges);
+    sums.failed = !is_kernel;
+    for (uint32_t p = 0, e = 0; p <= dag->end_point && !sums.failed; p++)
+        for (uint32_t end = rp_dag_first(g, p + 1); e < end; e++)
+            if (is_on(&path, e))
+                count_edge(dag, trace, e, p, slack_ns, &sums, r);
+    free(path.bits);
     rc = sums.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
                      : rp_dag_names_take(&sums.names, &r->shares, &r->share_count, err);
     if (rc == 0)
@@ -204,6 +217,19 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
     if (rc == 0)
         put_is_kernel(trace, &sums, r);
     return rc;
+}
+
+/* After the graph is gone. */
+static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain,
+                     struct rp_dag_result *r, struct rp_err *err)
+{
+    r->chain = malloc((chain->count + 1) * sizeof *r->chain);
+    if (!r->chain)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < chain->count; i++)
+        r->chain[r->chain_count++] =
+            step_of(trace, chain->links[i].item, chain->links[i].slack_ns, true);
+    return 0;
 }
 
 /* --- every operation -------------------------------------------------------------------------- */
@@ -216,7 +242,9 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_OP_START)
-            r->steps[r->step_count++] = step_of(dag, trace, p, slack_ns);
+            r->steps[r->step_count++] =
+                step_of(trace, dag->owner[p], rp_dag_slack_of(slack_ns, dag->owner[p]),
+                        dag->flags[p] & RP_DAG_ON_PATH);
     return 0;
 }
 
@@ -376,14 +404,14 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
 }
 
 static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const struct rp_dag_ranges *ranges, bool with_steps, struct rp_dag_result *r,
-                     struct rp_err *err)
+                     const struct rp_dag_ranges *ranges, bool with_steps, struct chain *chain,
+                     struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree int64_t *slack_ns = NULL;
     int rc = rp_dag_slack_find(dag, &slack_ns, err);
 
     if (rc == 0)
-        rc = put_path(dag, trace, ranges, slack_ns, r, err);
+        rc = put_path(dag, trace, ranges, slack_ns, chain, r, err);
     if (rc == 0)
         rc = rp_dag_near(dag, trace, slack_ns, r, err);
     if (rc == 0 && with_steps)
@@ -405,14 +433,14 @@ static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace
 }
 
 static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
-                struct rp_dag_result *r, struct rp_err *err)
+                struct chain *chain, struct rp_dag_result *r, struct rp_err *err)
 {
     rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
     int rc = rp_dag_ranges_find(trace, &ranges, err);
 
     put_facts(dag, trace, r);
     if (rc == 0)
-        rc = put_paths(dag, trace, &ranges, with_steps, r, err);
+        rc = put_paths(dag, trace, &ranges, with_steps, chain, r, err);
     put_times(trace, r);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
@@ -467,6 +495,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     struct rp_dag_trace trace = {0};
     struct rp_dag dag = {0};
     struct rp_dag_result result = {0};
+    struct chain chain = {0};
     int rc = find_device(stores, store_count, &result.device, err);
 
     if (rc == 0)
@@ -482,9 +511,12 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
     if (rc == 0)
-        rc = fill(&dag, &trace, with_steps, &result, err);
+        rc = fill(&dag, &trace, with_steps, &chain, &result, err);
     result.incomplete = is_incomplete(stores, store_count);
     rp_dag_free(&dag);
+    if (rc == 0)
+        rc = put_chain(&trace, &chain, &result, err);
+    free(chain.links);
     rp_dag_trace_free(&trace);
     if (rc < 0)
         rp_dag_result_free(&result);

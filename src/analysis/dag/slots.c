@@ -82,6 +82,8 @@ int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, st
         for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
             of[g->from[e]] = p;
     }
+    if (of && g->point_count)
+        of[0] = RP_DAG_NO_POINT; /* never given back: edges that are contradicted come from it */
     done = of && assign(g, of, &pool);
     free(pool.last);
     free(pool.free);

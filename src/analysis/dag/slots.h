@@ -25,6 +25,7 @@ static inline uint32_t rp_dag_slot(const struct rp_dag_slots *slots, uint32_t po
     return slots->of ? slots->of[point] : slots->wide[point];
 }
 
+/** Edges may be taken away afterwards, and others added that come from the first point. */
 int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err);
 void rp_dag_slots_free(struct rp_dag_slots *slots);
 
