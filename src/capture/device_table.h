@@ -24,7 +24,7 @@ struct rp_device_table {
     const char *(*counter_name)(uint32_t index);
     /**
      * Values of the dispatch that completed @p signal (the address of its amd_signal_t) with these
-     * raw times. They can be taken once.
+     * raw times; NAN where one is not known. They can be taken once.
      * @return false when there are none
      */
     bool (*take_counters)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,

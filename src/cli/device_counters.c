@@ -24,7 +24,8 @@ int rp_list_device_counters(void)
 
     rp_buf_puts(&text,
                 "Hardware counters of the software device. exact: counted as instructions execute; "
-                "time: from\nmodelled time. Those of TA, TD, TCP and TCC may be given as NAME_sum, "
+                "caches: from\na model of caches and LDS, of what sampled workgroups access; time: "
+                "from modelled time. Those of\nTA, TD, TCP and TCC may be given as NAME_sum, "
                 "too.\n\n");
     for (size_t i = 0; i < count; i++)
         if (rows[i].kind != RP_COUNTER_NONE)

@@ -5,6 +5,7 @@
 #include "tool/device.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,17 +25,19 @@ const struct rp_device_table *rp_tool_device_find(void)
 
 static void append(struct rp_tool *tool, uint64_t dispatch_id, const double *values, uint32_t count)
 {
-    for (uint32_t at = 0; at < count; at += RP_REC_COUNTER_VALUES) {
-        struct rp_record record = {.kind = RP_REC_COUNTERS};
-        struct rp_rec_counters *c = &record.u.counters;
+    struct rp_record record = {.kind = RP_REC_COUNTERS};
+    struct rp_rec_counters *c = &record.u.counters;
 
-        c->dispatch_id = dispatch_id;
-        for (; c->count < RP_REC_COUNTER_VALUES && at + c->count < count; c->count++) {
-            const char *name = tool->device->counter_name(at + c->count);
-            c->name_id[c->count] = rp_trace_string(&tool->trace, name);
-            c->value[c->count] = values[at + c->count];
+    c->dispatch_id = dispatch_id;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            c->name_id[c->count] = rp_trace_string(&tool->trace, tool->device->counter_name(i));
+            c->value[c->count++] = values[i];
         }
-        rp_trace_append(&tool->trace, &record);
+        if (c->count == RP_REC_COUNTER_VALUES || (c->count && i + 1 == count)) {
+            rp_trace_append(&tool->trace, &record);
+            c->count = 0;
+        }
     }
 }
 

@@ -86,3 +86,31 @@ extern "C" __global__ void copy(const double *a, double *b, double *c, int n, in
     if (i < n)
         c[i] = a[i];
 }
+
+// Lanes read dwords that are so far apart.
+extern "C" __global__ void banks(float *out, int n, int stride)
+{
+    __shared__ float shared[64 * 32];
+    unsigned place = 4 * threadIdx.x * stride;
+    float v;
+    for (int i = 0; i < 64 * 32; i += 64)
+        shared[threadIdx.x + i] = i;
+    __syncthreads();
+    for (int i = 0; i < n; i++)
+        asm volatile("ds_read_b32 %0, %1\n"
+                     "s_waitcnt lgkmcnt(0)\n"
+                     : "=v"(v)
+                     : "v"(place)
+                     : "memory");
+    out[threadIdx.x] = v + shared[threadIdx.x];
+}
+
+// Every workgroup reads the same n dwords, again and again.
+extern "C" __global__ void again(const float *in, float *out, int n, int rounds)
+{
+    float sum = 0;
+    for (int r = 0; r < rounds; r++)
+        for (int i = threadIdx.x; i < n; i += 64)
+            sum += in[i] * 0.5f;
+    out[blockIdx.x * 64 + threadIdx.x] = sum;
+}

@@ -286,7 +286,7 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     s->fault = *rp_dispatch_fault(d);
     s->slices = d->next_order;
     s->busy_ns = rp_dispatch_busy_ns(d);
-    s->counted = s->counters && rp_dispatch_count(d, s->counters);
+    s->counted = s->counters ? rp_dispatch_count(d, s->counters) : RP_COUNT_NOTHING;
     rp_dispatch_free(d);
     return state;
 }

@@ -38,7 +38,7 @@ struct sim {
     int64_t busy_ns;         /**< likewise: rp_dispatch_busy_ns */
     struct rp_fault fault;
     uint64_t *counters; /**< rp_dispatch_count of the launches from now on goes there; or NULL */
-    bool counted;       /**< what it returned of the last one */
+    enum rp_counting counted; /**< what it returned of the last one */
 };
 
 struct sim_code {

@@ -28,7 +28,7 @@ static struct values count(struct fixture *f, const char *kernel, const struct s
     if (sim_run(&f->sim, sim_kernel(&f->code, kernel), l) != RP_RUN_DONE)
         fail_msg("%s: %s", kernel, f->sim.fault.text);
     f->sim.counters = NULL;
-    assert_true(f->sim.counted);
+    assert_int_equal(f->sim.counted, RP_COUNT_MEMORY);
     return v;
 }
 
@@ -178,6 +178,118 @@ static void copy_counts_as_mi300x(void **state)
                      (unsigned long long)v.of[real[i].counter], (unsigned long long)real[i].value);
 }
 
+static void near_real(const struct values *v, unsigned counter, uint64_t real, unsigned per_mille)
+{
+    const uint64_t value = v->of[counter];
+    const uint64_t apart = value > real ? value - real : real - value;
+    if (apart * 1000 > real * per_mille)
+        fail_msg("%s: %llu, on the real one %llu", name_of(counter), (unsigned long long)value,
+                 (unsigned long long)real);
+}
+
+/* The same copy's memory counters. The real ones have requests of other clients among them, such
+ * as instruction fetches: a few hundred. */
+static void copy_accesses_as_mi300x(void **state)
+{
+    enum { N = 1 << 20 };
+    struct fixture *f = *state;
+    double *memory = sim_alloc(&f->sim, 2ull * N * sizeof *memory);
+    struct {
+        const double *a;
+        double *b, *c;
+        int n, stride;
+    } args = {memory, memory, memory + N, N, 1};
+    const struct sim_launch l = {
+        .grid = {N}, .block = {256}, .args = &args, .args_bytes = sizeof args};
+    const struct values v = count(f, "copy", &l);
+    near_real(&v, RP_COUNTER_TCP_TOTAL_READ, 1048576, 0);
+    near_real(&v, RP_COUNTER_TCP_TOTAL_WRITE, 1048576, 0);
+    near_real(&v, RP_COUNTER_TCP_TOTAL_ACCESSES, 2097152, 0);
+    near_real(&v, RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES, 524288, 0);
+    near_real(&v, RP_COUNTER_TCP_TCC_READ_REQ, 65536, 0);
+    near_real(&v, RP_COUNTER_TCP_TCC_WRITE_REQ, 131072, 0);
+    near_real(&v, RP_COUNTER_SQC_DCACHE_MISSES, 160, 1000);
+    near_real(&v, RP_COUNTER_TCC_REQ, 196861, 10);
+    near_real(&v, RP_COUNTER_TCC_READ, 65783, 10);
+    near_real(&v, RP_COUNTER_TCC_WRITE, 131072, 0);
+    near_real(&v, RP_COUNTER_TCC_HIT, 65536, 10);
+    near_real(&v, RP_COUNTER_TCC_MISS, 131325, 10);
+    near_real(&v, RP_COUNTER_TCC_BUBBLE, 65536, 0);
+    near_real(&v, RP_COUNTER_TCC_EA0_RDREQ, 65763, 10);
+    near_real(&v, RP_COUNTER_TCC_EA0_WRREQ, 131072, 0);
+    near_real(&v, RP_COUNTER_TCC_EA0_WRREQ_64B, 131072, 0);
+    near_real(&v, RP_COUNTER_TCC_WRITEBACK, 65536, 0);
+    near_real(&v, RP_COUNTER_SQ_LDS_BANK_CONFLICT, 0, 0);
+    /* 128 * BUBBLE + 64 * the other reads, in kilobytes; the real copy read 8,403,456 bytes. */
+    near_real(&v, RP_COUNTER_FETCH_SIZE, 8403456 / 1024, 10);
+    near_real(&v, RP_COUNTER_WRITE_SIZE, 8388608 / 1024, 0);
+}
+
+/* ---- memory, by hand ---- */
+
+/* 32 lanes of a dword at a time: each that falls on the same bank of 32 takes another clock. */
+static void banks_conflict(void **state)
+{
+    static const struct {
+        int stride;
+        unsigned clocks, conflicts; /* of a wave's read */
+    } wanted[] = {{0, 2, 0}, {1, 2, 0}, {2, 4, 2}, {4, 8, 6}, {17, 2, 0}, {32, 64, 62}};
+    enum { FEW = 3, MANY = 20 };
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n, stride;
+    } args = {.out = sim_alloc(&f->sim, WORDS * 4)};
+    const struct sim_launch l = {
+        .grid = {64}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        args.stride = wanted[i].stride;
+        args.n = FEW;
+        const struct values few = count(f, "banks", &l);
+        args.n = MANY;
+        const struct values many = count(f, "banks", &l);
+        assert_int_equal(many.of[RP_COUNTER_SQ_LDS_IDX_ACTIVE] -
+                             few.of[RP_COUNTER_SQ_LDS_IDX_ACTIVE],
+                         wanted[i].clocks * (MANY - FEW));
+        assert_int_equal(many.of[RP_COUNTER_SQ_LDS_BANK_CONFLICT] -
+                             few.of[RP_COUNTER_SQ_LDS_BANK_CONFLICT],
+                         wanted[i].conflicts * (MANY - FEW));
+    }
+}
+
+/* A vector L1 of 32 KiB keeps 16, not 64; the L2 keeps both. */
+static void caches_keep(void **state)
+{
+    enum {
+        ROUNDS = 10,
+        GROUPS = 8 /* one a die */,
+        SMALL = 16 << 10,
+        LARGE = 64 << 10,
+        LINE = 128
+    };
+    struct fixture *f = *state;
+    struct {
+        const float *in;
+        float *out;
+        int n, rounds;
+    } args = {
+        .in = sim_alloc(&f->sim, LARGE), .out = sim_alloc(&f->sim, WORDS * 4), .rounds = ROUNDS};
+    const struct sim_launch l = {
+        .grid = {64 * GROUPS}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    args.n = SMALL / 4;
+    const struct values small = count(f, "again", &l);
+    assert_int_equal(small.of[RP_COUNTER_TCP_TCC_READ_REQ], GROUPS * SMALL / LINE);
+    assert_int_equal(small.of[RP_COUNTER_TCC_BUBBLE], GROUPS * SMALL / LINE);
+    args.n = LARGE / 4;
+    const struct values large = count(f, "again", &l);
+    assert_int_equal(large.of[RP_COUNTER_TCP_TCC_READ_REQ], ROUNDS * GROUPS * LARGE / LINE);
+    assert_int_equal(large.of[RP_COUNTER_TCC_BUBBLE], GROUPS * LARGE / LINE);
+    assert_int_equal(large.of[RP_COUNTER_TCP_TOTAL_READ], ROUNDS * GROUPS * LARGE / 4);
+    assert_int_equal(large.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES] -
+                         small.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES],
+                     ROUNDS * GROUPS * (LARGE - SMALL) / 64);
+}
+
 /* ---- however it is executed ---- */
 
 static void same(const char *what, const struct values *a, const struct values *b)
@@ -255,13 +367,13 @@ static void counting_can_be_switched(void **state)
     uint64_t unused[RP_DEVICE_COUNTERS];
     const struct values before = count(f, "matrices", &l);
     const struct rp_counts counts = f->sim.counts;
-    rp_exec_set_counts(false);
+    rp_exec_set_counts(RP_COUNT_NOTHING);
     f->sim.counters = unused;
     assert_int_equal(sim_run(&f->sim, sim_kernel(&f->code, "matrices"), &l), RP_RUN_DONE);
-    assert_false(f->sim.counted);
+    assert_int_equal(f->sim.counted, RP_COUNT_NOTHING);
     assert_memory_equal(&f->sim.counts, &counts, sizeof counts);
     f->sim.counters = NULL;
-    rp_exec_set_counts(true);
+    rp_exec_set_counts(RP_COUNT_MEMORY);
     const struct values after = count(f, "matrices", &l);
     same("matrices", &before, &after);
 }
@@ -269,10 +381,11 @@ static void counting_can_be_switched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_are_counted),      cmocka_unit_test(matrices_are_counted),
-        cmocka_unit_test(copy_counts_as_mi300x),    cmocka_unit_test(execution_does_not_show),
-        cmocka_unit_test(counting_can_be_switched),
+        cmocka_unit_test(classes_are_counted),     cmocka_unit_test(matrices_are_counted),
+        cmocka_unit_test(copy_counts_as_mi300x),   cmocka_unit_test(copy_accesses_as_mi300x),
+        cmocka_unit_test(banks_conflict),          cmocka_unit_test(caches_keep),
+        cmocka_unit_test(execution_does_not_show), cmocka_unit_test(counting_can_be_switched),
     };
-    rp_exec_set_counts(true);
+    rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -6,6 +6,7 @@
 
 #include "../jit/jit.h"
 #include "../timing/cost.h"
+#include "accesses.h"
 #include "order.h"
 
 enum { BUCKETS = 256 };
@@ -14,6 +15,7 @@ enum { BUCKETS = 256 };
 static struct {
     pthread_mutex_t lock;
     struct rp_code_page *bucket[BUCKETS];
+    bool observes; /**< memory instructions are decoded so that accesses are noted */
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -142,6 +144,8 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
         in.size_bytes = 4;
     rp_order_bind(&in);
+    if (__atomic_load_n(&cache.observes, __ATOMIC_RELAXED))
+        rp_accesses_bind(&in);
     in.issue_cycles = rp_cost_cycles[in.cost_class];
     in.slot_bytes = (uint16_t)(in.size_bytes / 4 * sizeof in);
 
@@ -157,9 +161,15 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     pthread_mutex_unlock(&cache.lock);
 }
 
-void rp_exec_set_counts(bool on)
+bool rp_code_observes(void)
 {
-    rp_jit_set_counts(on);
+    return __atomic_load_n(&cache.observes, __ATOMIC_RELAXED);
+}
+
+void rp_exec_set_counts(enum rp_counting what)
+{
+    rp_jit_set_counts(what != RP_COUNT_NOTHING);
+    __atomic_store_n(&cache.observes, what == RP_COUNT_MEMORY, __ATOMIC_RELAXED);
     rp_exec_invalidate_code(0, UINT64_MAX); /* what is translated counts otherwise */
 }
 

@@ -47,6 +47,9 @@ void rp_code_page_put(struct rp_code_page *page);
 /** Translates hot code of @p page from slot @p index on. */
 void rp_code_translate(struct rp_code_page *page, unsigned index);
 
+/** Whether accesses are noted (accesses.h). */
+bool rp_code_observes(void);
+
 /** Decodes the instruction of @p page at slot @p index. */
 void rp_code_decode(struct rp_code_page *page, unsigned index);
 

@@ -9,6 +9,8 @@
 
 #include "../isa/mem_lanes.h"
 #include "../jit/jit.h"
+#include "../timing/memory_counters.h"
+#include "accesses.h"
 #include "hand.h"
 #include "pool.h"
 #include "sched.h"
@@ -36,6 +38,8 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
+    else if (rp_code_observes())
+        d->accesses = rp_accesses_new(arch, &d->kernel);
     return d;
 }
 
@@ -75,10 +79,21 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
-bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *values)
+{
+    const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
+    struct rp_cache_result result;
+
+    return d->accesses && rp_cache_run(&shape, d->accesses, &result) == 0 &&
+                   rp_memory_counters(d->arch, &result, values) == 0
+               ? RP_COUNT_MEMORY
+               : RP_COUNT_INSTRUCTIONS;
+}
+
+enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
 {
     if (!d->tallies || d->state != RP_RUN_DONE)
-        return false;
+        return RP_COUNT_NOTHING;
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
     for (unsigned i = 0; i < RP_HANDS; i++)
         if (d->hands[i])
@@ -88,7 +103,7 @@ bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
     for (unsigned i = 0; i < 3; i++)
         values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
     values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
-    return true;
+    return count_memory(d, values);
 }
 
 bool rp_dispatch_waits(const struct rp_dispatch *d)
@@ -108,5 +123,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_sched_release(d);
     for (unsigned i = 0; i < RP_HANDS; i++)
         rp_hand_free(d->hands[i]);
+    rp_record_free(d->accesses);
     free(d);
 }

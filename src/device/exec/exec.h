@@ -116,14 +116,20 @@ size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64
                        unsigned lines, char *text, size_t room);
 
 /**
- * After DONE: what hardware counters say that follow from the instructions executed, indexed by
- * enum rp_device_counter; the others are 0.
- * @return false when the dispatch began while they were not counted
+ * After DONE: what hardware counters say that follow from the instructions executed, and from the
+ * accesses noted; indexed by enum rp_device_counter, the others are 0.
+ * @return what is known: NOTHING when the dispatch began while it was not counted
  */
-bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);
+enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);
 
-/** Whether executions of instructions are counted; between dispatches. */
-void rp_exec_set_counts(bool on);
+enum rp_counting {
+    RP_COUNT_NOTHING = 0,
+    RP_COUNT_INSTRUCTIONS, /**< executions */
+    RP_COUNT_MEMORY,       /**< and what sampled workgroups access */
+};
+
+/** What is counted of dispatches; between them. */
+void rp_exec_set_counts(enum rp_counting what);
 
 /** Accepts NULL and unfinished dispatches. */
 void rp_dispatch_free(struct rp_dispatch *d);

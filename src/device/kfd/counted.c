@@ -1,5 +1,6 @@
 #include "counted.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,8 @@ void rp_counted_init(struct rp_counted *counted, const char *names)
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
         if (!row || row->value < 0 || is_known(counted, name) || counted->count == RP_COUNTED_MOST)
             continue;
+        counted->memory |= row->kind == RP_COUNTER_CACHES;
+        counted->of_caches[counted->count] = row->kind == RP_COUNTER_CACHES;
         counted->name[counted->count] = name;
         counted->value[counted->count++] = (uint16_t)row->value;
     }
@@ -69,7 +72,10 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
     uint64_t values[RP_DEVICE_COUNTERS];
     struct rp_counted_entry *entry, **bucket;
 
-    if (!counted->count || !signal_va || !rp_dispatch_count(dispatch, values))
+    if (!counted->count || !signal_va)
+        return;
+    const enum rp_counting known = rp_dispatch_count(dispatch, values);
+    if (known == RP_COUNT_NOTHING)
         return;
     count_time(arch, end_ticks - start_ticks, values);
     entry = malloc(sizeof *entry + counted->count * sizeof entry->value[0]);
@@ -79,7 +85,9 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
     entry->start_ticks = start_ticks;
     entry->end_ticks = end_ticks;
     for (uint32_t i = 0; i < counted->count; i++)
-        entry->value[i] = (double)values[counted->value[i]];
+        entry->value[i] = known == RP_COUNT_MEMORY || !counted->of_caches[i]
+                              ? (double)values[counted->value[i]]
+                              : NAN;
     pthread_mutex_lock(&counted->lock);
     bucket = counted->pending < RP_COUNTED_PENDING ? bucket_of(counted, signal_va) : NULL;
     if (bucket) {

@@ -287,7 +287,7 @@ static int device_make(struct rp_device **ret_device)
         atexit(settle_at_exit);
         tell_wrong_values();
         if (fresh->counted.count)
-            rp_exec_set_counts(true);
+            rp_exec_set_counts(fresh->counted.memory ? RP_COUNT_MEMORY : RP_COUNT_INSTRUCTIONS);
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }

@@ -59,3 +59,40 @@ expect 2 rocm-perf profile --device software --pmc SQ_WAIT_ANY ./vector_copy
 says err '--pmc SQ_WAIT_ANY: the software device cannot count it: '
 expect 2 rocm-perf profile --device software --pmc SQ_WAVES_sum ./vector_copy
 says err 'no such counter, did you mean SQ_WAVES?'
+
+# Memory: what the real one counted of the same copy, and the roofline of it without further runs.
+expect 0 rocm-perf profile --device software --runs 1 --json --roofline \
+    --pmc TCC_REQ_sum,TCC_HIT_sum,TCC_MISS_sum,TCC_EA0_RDREQ_sum,FETCH_SIZE ./vector_copy
+python3 - out .rocpd_profile/roofline.json <<'EOF' || fail 'memory counters'
+import json, sys
+profile, roofline = (json.load(open(f)) for f in sys.argv[1:])
+kernel = next(k for k in profile["kernels"] if "copy" in k["name"] and not k["runtime_internal"])
+def near(value, real, share):
+    assert abs(value - 3 * real) <= share * 3 * real, (value / 3, real)
+counters = kernel["counters"]
+near(counters["TCC_REQ_sum"], 196861, 0.05)
+near(counters["TCC_HIT_sum"], 65536, 0.05)
+near(counters["TCC_MISS_sum"], 131325, 0.05)
+near(counters["TCC_EA0_RDREQ_sum"], 65763, 0.01)
+near(counters["TCC_EA0_WRREQ_sum"], 131072, 0.01)
+copy = next(k for k in roofline["kernels"] if k["name"] == kernel["name"])
+near(copy["hbm_read_bytes"], 8403456, 0.01)
+near(copy["hbm_write_bytes"], 8388608, 0.01)
+assert copy["flops"] == 0 and copy["bound"] == "hbm", (copy["flops"], copy["bound"])
+assert profile["roofline"]["bytes"] == copy["hbm_read_bytes"] + copy["hbm_write_bytes"]
+assert profile["provenance"]["counter_passes"] == 0
+EOF
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/roofline.schema.json" .rocpd_profile/roofline.json
+
+# A kernel whose work is known: an addition for each of 1,048,576 floats, of 12 bytes each.
+example vector_add
+expect 0 rocm-perf profile --device software --runs 1 --json --roofline ./vector_add 1048576
+python3 - .rocpd_profile/roofline.json <<'EOF' || fail 'roofline of additions'
+import json, sys
+kernels = json.load(open(sys.argv[1]))["kernels"]
+add = next(k for k in kernels if "vector_add" in k["name"])
+n = 1 << 20
+assert add["flops"] == n, add["flops"]
+assert abs(add["hbm_read_bytes"] - 8 * n) < 0.01 * 8 * n, add["hbm_read_bytes"]
+assert abs(add["hbm_write_bytes"] - 4 * n) < 0.01 * 4 * n, add["hbm_write_bytes"]
+EOF

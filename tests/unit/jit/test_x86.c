@@ -276,6 +276,8 @@ static void write_arithmetic(void)
         LINE(text, rp_x86_alu(&e, false, (enum rp_x86_alu)op, RP_RAX, rp_reg(RP_RCX)));
         sprintf(text, "%s 0x200(%%rbx),%%r14", alu[op]);
         LINE(text, rp_x86_alu(&e, true, (enum rp_x86_alu)op, RP_R14, rp_at(RP_RBX, 0x200)));
+        sprintf(text, "%s %%rdx,0x2008(%%rcx)", alu[op]);
+        LINE(text, rp_x86_alu_to(&e, true, (enum rp_x86_alu)op, rp_at(RP_RCX, 0x2008), RP_RDX));
         sprintf(text, "%sq $0xffffffffffffff80,0x8(%%rbx)", alu[op]);
         LINE(text, rp_x86_alu_imm(&e, true, (enum rp_x86_alu)op, rp_at(RP_RBX, 8), -128));
         sprintf(text, "%s $0x80,%%r13d", alu[op]);
@@ -292,6 +294,8 @@ static void write_arithmetic(void)
     LINE("shl $0x3f,%rdx", rp_x86_shift_imm(&e, true, RP_SHL, RP_RDX, 63));
     LINE("imul %ecx,%eax", rp_x86_imul(&e, false, RP_RAX, rp_reg(RP_RCX)));
     LINE("tzcnt 0x208(%rbx),%rax", rp_x86_tzcnt(&e, true, RP_RAX, rp_at(RP_RBX, 0x208)));
+    LINE("popcnt 0x208(%rbx),%rdx", rp_x86_popcnt(&e, true, RP_RDX, rp_at(RP_RBX, 0x208)));
+    LINE("popcnt %r9d,%r10d", rp_x86_popcnt(&e, false, RP_R10, rp_reg(RP_R9)));
 }
 
 /* Addresses in the buffer and jumps: objdump prints where they lead. */

@@ -43,16 +43,16 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
-bool rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
 {
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
     values[RP_COUNTER_SQ_WAVES] = d->counts.waves;
-    return true;
+    return RP_COUNT_MEMORY;
 }
 
-void rp_exec_set_counts(bool on)
+void rp_exec_set_counts(enum rp_counting what)
 {
-    (void)on;
+    (void)what;
 }
 
 int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
