@@ -41,6 +41,7 @@ struct walk {
     uint32_t *events;      /* per handle: point of the last record, or RP_DAG_NONE */
     size_t next_call;
     size_t first_op;           /* of the next call */
+    size_t forgotten_ops;      /* whose rows are given back */
     uint32_t call_start;       /* point; of a call that is stuck in a collective */
     uint32_t next_op;          /* of the call's */
     size_t next_loose;         /* of those that no call is known of */
@@ -444,27 +445,31 @@ static void end_call(struct build *b, struct walk *w, uint32_t index)
 
 /* --- walking -------------------------------------------------------------------------------- */
 
-/* Gives the memory of whole pages back that nobody reads any more; they would read as zeros. */
-static void forget(void *array, size_t bytes)
+/* Gives the memory of whole pages back that nobody reads any more; they would read as zeros. What
+ * is before from is forgotten already. */
+static void forget(void *array, size_t from, size_t to)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)array + page - 1;
-    uintptr_t end = (uintptr_t)array + bytes;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)array;
+    uintptr_t first = (begin + from) / page * page, end = (begin + to) / page * page;
 
-    first -= first % page;
-    end -= end % page;
+    if (first < begin)
+        first += page;
     if (end > first)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 /* The rows of calls and operations that are behind: the graph grows while they get fewer. */
-static void forget_rows(const struct walk *w)
+static void forget_rows(struct walk *w)
 {
-    enum { CALLS_AT_ONCE = 1 << 17 };
+    enum { CALLS_AT_ONCE = 1 << 10 };
+    const size_t call_bytes = sizeof *w->process->call_rows, op_bytes = sizeof *w->process->op_rows;
 
     if (w->next_call % CALLS_AT_ONCE)
         return;
-    forget(w->process->call_rows, w->next_call * sizeof *w->process->call_rows);
-    forget(w->process->op_rows, w->first_op * sizeof *w->process->op_rows);
+    forget(w->process->call_rows, (w->next_call - CALLS_AT_ONCE) * call_bytes,
+           w->next_call * call_bytes);
+    forget(w->process->op_rows, w->forgotten_ops * op_bytes, w->first_op * op_bytes);
+    w->forgotten_ops = w->first_op;
 }
 
 /* Goes on until the process is done or waits in a collective. */
