@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/text.h"
+#include "rocm-perf/counters.h"
 
 #include <jansson.h>
 
@@ -51,6 +52,57 @@ static void assert_real(const json_t *value, double expected)
 {
     assert_true(json_is_real(value));
     assert_true(fabs(json_real_value(value) - expected) < 1e-9);
+}
+
+/* Two GPUs, a name that two kernels of one GPU have, a counter that a dispatch lacks. */
+static void counters_are_of_kernel_and_gpu(void **state)
+{
+    static const char *kernels[] = {"a", "twice"}, *names[] = {"X", "Y"};
+    static struct rp_counter_value values[] = {{0, 1}, {1, 10}, {0, 2}, {0, 4}, {1, 40}};
+    static struct rp_counted_device devices[] = {{.id = 7}, {.id = 3}};
+    static struct rp_counted_dispatch dispatches[] = {
+        {.kernel = 0, .device = 0, .id = 1, .values = values, .value_count = 2},
+        {.kernel = 0, .device = 1, .id = 2, .values = values + 2, .value_count = 1},
+        {.kernel = 1, .device = 0, .id = 3, .values = values + 3, .value_count = 2},
+        {.kernel = 0, .device = 1, .id = 4, .values = values + 3, .value_count = 2},
+    };
+    const struct rp_counters counters = {.names = names,
+                                         .name_count = 2,
+                                         .kernels = kernels,
+                                         .kernel_count = 2,
+                                         .devices = devices,
+                                         .device_count = 2,
+                                         .dispatches = dispatches,
+                                         .dispatch_count = 4};
+    struct rp_agent_summary agents[] = {{.name = "gfx942", .trace_id = 3},
+                                        {.name = "gfx942", .trace_id = 7}};
+    struct rp_kernel_summary rows[] = {{.name = "a", .agent = 0},
+                                       {.name = "a", .agent = 1},
+                                       {.name = "twice", .agent = 1},
+                                       {.name = "twice", .agent = 1},
+                                       {.name = "twice", .agent = 0}};
+    static const char *const wanted[] = {"{\"X\":6.0}", "{\"X\":1.0,\"Y\":10.0}", "null", "null",
+                                         "{}"};
+    struct rp_profile p = {.agents = agents, .agent_count = 2, .kernels = rows, .kernel_count = 5};
+    struct rp_profile_report r = *sample("one");
+    struct rp_buf buf = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    r.profile = &p;
+    r.counters = &counters;
+    assert_int_equal(rp_report_profile_json(&r, &buf, &err), 0);
+    json_t *root = json_loads(rp_buf_text(&buf), 0, NULL);
+    assert_non_null(root);
+    for (size_t i = 0; i < 5; i++) {
+        const json_t *row = json_array_get(json_object_get(root, "kernels"), i);
+        char *text = json_dumps(json_object_get(row, "counters"),
+                                JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        assert_string_equal(text, wanted[i]);
+        free(text);
+    }
+    json_decref(root);
+    rp_buf_free(&buf);
 }
 
 static void json_carries_the_contract(void **state)
@@ -316,6 +368,7 @@ static void term_does_not_flood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_are_of_kernel_and_gpu),
         cmocka_unit_test(json_carries_the_contract),
         cmocka_unit_test(json_says_null_where_nothing_is_known),
         cmocka_unit_test(json_of_the_wall_clock_claims_no_runtime),
