@@ -290,6 +290,21 @@ static void caches_keep(void **state)
                      ROUNDS * GROUPS * (LARGE - SMALL) / 64);
 }
 
+/* Lines up to the last of all addresses: what is noted before the fault has an end. */
+static void faults_are_noted_too(void **state)
+{
+    struct fixture *f = *state;
+    struct {
+        const float *in;
+        float *out;
+        int n, rounds;
+    } args = {(const float *)(uintptr_t)-232, sim_alloc(&f->sim, 4096), 64, 1};
+    const struct sim_launch l = {
+        .grid = {64}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    assert_int_equal(sim_run(&f->sim, sim_kernel(&f->code, "again"), &l), RP_RUN_FAULT);
+    assert_int_equal(f->sim.fault.kind, RP_FAULT_MEMORY);
+}
+
 /* ---- however it is executed ---- */
 
 static void same(const char *what, const struct values *a, const struct values *b)
@@ -385,6 +400,7 @@ int main(void)
         cmocka_unit_test(copy_counts_as_mi300x),   cmocka_unit_test(copy_accesses_as_mi300x),
         cmocka_unit_test(banks_conflict),          cmocka_unit_test(caches_keep),
         cmocka_unit_test(execution_does_not_show), cmocka_unit_test(counting_can_be_switched),
+        cmocka_unit_test(faults_are_noted_too),
     };
     rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -10,7 +10,9 @@
 #include "arch/arch.h"
 #include "kernel.h"
 
-enum { DWORD = 4, BANKS = 32 };
+enum { DWORD = 4, BANKS = 32, BYTES_PER_STEP = 12 };
+
+#define ADDRESS ((1ull << 48) - 1) /* rp_rec_line.number has the bits above a line */
 
 struct rp_record *rp_accesses_new(const struct rp_arch *arch, const struct rp_kernel *kernel)
 {
@@ -49,12 +51,12 @@ struct lanes {
 static struct rp_rec_line *line_of(struct rp_rec_wave *r, struct rp_rec_access *a, uint64_t number)
 {
     struct rp_rec_line *first = r->line + a->first_line;
+    number &= ADDRESS / RP_REC_LINE_BYTES;
     for (unsigned i = a->line_count; i-- > 0;)
-        if (first[i].number == (number & ((1ull << 41) - 1)))
+        if (first[i].number == number)
             return &first[i];
     r->line_count++;
-    first[a->line_count] =
-        (struct rp_rec_line){.number = number & ((1ull << 41) - 1), .deepest = 1};
+    first[a->line_count] = (struct rp_rec_line){.number = number, .deepest = 1};
     return &first[a->line_count++];
 }
 
@@ -64,7 +66,8 @@ static bool note_lines(struct rp_rec_wave *r, struct rp_rec_access *a, const str
     if (!rp_rec_grow(r, 0, 0, RP_LANES * pieces))
         return false;
     RP_FOR_LANES(lane, l->on)
-    for (uint64_t at = l->va[lane], end = at + l->bytes; at < end;) {
+    /* The bits that addresses have: what is beyond them faults when it is executed. */
+    for (uint64_t at = l->va[lane] & ADDRESS, end = at + l->bytes; at < end;) {
         struct rp_rec_line *line = line_of(r, a, at / RP_REC_LINE_BYTES);
         const uint64_t next = (at / RP_REC_LINE_BYTES + 1) * RP_REC_LINE_BYTES;
         const uint64_t stop = next < end ? next : end;
@@ -254,12 +257,20 @@ static bool note_scalar(struct rp_rec_wave *r, struct rp_rec_access *a, struct r
     return note_lines(r, a, &l);
 }
 
+/* The plan's limit is in instructions of 4 bytes and as much again for accesses and lines: of
+ * scattered accesses, with a line for each lane, far fewer fit than of others. */
+static bool is_full(const struct rp_rec_wave *r, const struct rp_rec_plan *plan)
+{
+    return (uint64_t)r->access_count * sizeof *r->access +
+               (uint64_t)r->line_count * sizeof *r->line >=
+           BYTES_PER_STEP * (uint64_t)plan->steps_limit;
+}
+
 /* Appends the access; false: no room for it. */
 static bool note(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
 {
     const enum rp_access kind = rp_insn_access(in);
-    if (r->access_count >= w->group->dispatch->accesses->plan.steps_limit ||
-        !rp_rec_grow(r, 0, 1, 0))
+    if (is_full(r, &w->group->dispatch->accesses->plan) || !rp_rec_grow(r, 0, 1, 0))
         return false;
     struct rp_rec_access *a = &r->access[r->access_count];
     *a = (struct rp_rec_access){.first_line = r->line_count};

@@ -40,18 +40,24 @@ struct line {
 };
 
 struct cache {
-    struct line *line;
+    struct line *line; /* NULL: not used yet */
     uint32_t sets, ways;
     uint64_t clock;
 };
 
-static int cache_init(struct cache *c, uint32_t lines, uint32_t ways)
+static void cache_init(struct cache *c, uint32_t lines, uint32_t ways)
 {
     c->sets = 1;
     c->ways = ways;
     while (c->sets * 2 * ways <= lines)
         c->sets *= 2;
-    c->line = calloc((size_t)c->sets * ways, sizeof *c->line);
+}
+
+/* Gives a cache its lines before its first access: a small dispatch uses few of a GPU's caches. */
+static int cache_open(struct cache *c)
+{
+    if (!c->line)
+        c->line = calloc((size_t)c->sets * c->ways, sizeof *c->line);
     return c->line ? 0 : -ENOMEM;
 }
 
@@ -105,12 +111,10 @@ static void machine_release(struct machine *m)
 
 static int caches_new(struct cache **ret, uint32_t count, uint32_t lines, uint32_t ways)
 {
-    int rc = 0;
-
     *ret = calloc(count, sizeof **ret);
-    for (uint32_t i = 0; *ret && i < count && rc == 0; i++)
-        rc = cache_init(&(*ret)[i], lines, ways);
-    return *ret ? rc : -ENOMEM;
+    for (uint32_t i = 0; *ret && i < count; i++)
+        cache_init(&(*ret)[i], lines, ways);
+    return *ret ? 0 : -ENOMEM;
 }
 
 static int machine_init(struct machine *m, const struct rp_cache_shape *s)
@@ -121,6 +125,23 @@ static int machine_init(struct machine *m, const struct rp_cache_shape *s)
         rc = caches_new(&m->scalar, s->dies * s->scalar_caches_per_die, s->scalar_lines,
                         s->scalar_ways);
     return rc < 0 ? rc : caches_new(&m->l2, s->dies, s->l2_lines, s->l2_ways);
+}
+
+static struct cache *scalar_cache(const struct machine *m, uint32_t cu)
+{
+    const struct rp_cache_shape *s = m->shape;
+
+    return &m->scalar[cu / s->cus_per_die * s->scalar_caches_per_die +
+                      cu % s->cus_per_die * s->scalar_caches_per_die / s->cus_per_die];
+}
+
+/* Before a compute unit's first access. */
+static int open_caches(const struct machine *m, uint32_t cu)
+{
+    return cache_open(&m->l1[cu]) < 0 || cache_open(scalar_cache(m, cu)) < 0 ||
+                   cache_open(&m->l2[cu / m->shape->cus_per_die]) < 0
+               ? -ENOMEM
+               : 0;
 }
 
 /* ---- L2 ---- */
@@ -188,7 +209,7 @@ static void write_l2(struct machine *m, uint32_t die, const struct rp_rec_line *
 static void flush(struct machine *m)
 {
     for (uint32_t die = 0; die < m->shape->dies; die++)
-        for (size_t i = 0; i < (size_t)m->l2[die].sets * m->l2[die].ways; i++)
+        for (size_t i = 0; m->l2[die].line && i < (size_t)m->l2[die].sets * m->l2[die].ways; i++)
             if (m->l2[die].line[i].dirty) {
                 write_back(m->sum, m->l2[die].line[i].dirty);
                 m->sum->flushed_lines++;
@@ -232,10 +253,7 @@ static void load(struct machine *m, uint32_t cu, const struct rp_rec_access *a,
 static void scalar(struct machine *m, uint32_t cu, const struct rp_rec_line *l,
                    struct rp_cache_sums *sum)
 {
-    const struct rp_cache_shape *s = m->shape;
-    const uint32_t die = cu / s->cus_per_die;
-    struct cache *c = &m->scalar[die * s->scalar_caches_per_die +
-                                 cu % s->cus_per_die * s->scalar_caches_per_die / s->cus_per_die];
+    struct cache *c = scalar_cache(m, cu);
     for (unsigned half = 0; half < 2; half++) {
         const uint8_t sectors = (uint8_t)(3u << 2 * half);
         struct line old;
@@ -245,7 +263,7 @@ static void scalar(struct machine *m, uint32_t cu, const struct rp_rec_line *l,
         look_up(c, 2 * l->number + half, &there, &old);
         sum->scalar_misses += !there;
         if (!there)
-            read_l2(m, die, l->number, sectors, sum);
+            read_l2(m, cu / m->shape->cus_per_die, l->number, sectors, sum);
     }
 }
 
@@ -314,7 +332,7 @@ static int sit_down(struct turns *t, const struct machine *m, struct seat *s)
         if (rp_rec_linear_id(plan, *at) % m->shape->dies != die || !g->wave || g->lost)
             continue;
         s->next = calloc(g->wave_count, sizeof *s->next);
-        if (!s->next)
+        if (!s->next || open_caches(m, s->cu) < 0)
             return -ENOMEM;
         s->group = g;
         ++*at;
@@ -341,17 +359,23 @@ static bool take_turn(struct machine *m, struct seat *s)
 /* Seats are numbered so that groups come to the CUs of a die one after the other. */
 static int take_turns(struct turns *t, struct machine *m)
 {
-    bool busy = true;
     int rc = 0;
 
-    while (busy && rc == 0) {
-        busy = false;
+    while (t->seats && rc == 0) {
+        uint64_t kept = 0;
         for (uint64_t i = 0; i < t->seats && rc == 0; i++) {
             struct seat *s = &t->seat[i];
             while (s->group && rc == 0 && !take_turn(m, s)) /* it has ended: the next one */
                 rc = sit_down(t, m, s);
-            busy |= s->group != NULL;
+            if (s->group) {
+                const struct seat empty = t->seat[kept];
+                t->seat[kept++] = *s;
+                if (kept - 1 != i)
+                    *s = empty;
+            }
         }
+        if (rc == 0)
+            t->seats = kept; /* nobody comes for the others */
     }
     return rc;
 }
