@@ -41,6 +41,29 @@ struct rp_counter_block {
     uint32_t counters;
 };
 
+/**
+ * What the detailed timing model knows of an architecture. Latencies are from the issue of the
+ * access to that of an instruction that uses its result, nothing else going on; in engine clocks.
+ */
+struct rp_arch_timing {
+    uint32_t lds_clocks;
+    uint32_t scalar_l1_clocks, scalar_l2_clocks; /**< served by the scalar L1, by the L2 */
+    uint32_t l1_clocks, l2_clocks, mall_clocks, hbm_clocks;
+    uint32_t l1_bytes_per_clock;    /**< of one CU */
+    double l2_read_bytes_per_clock; /**< of one channel, as sustained */
+    double l2_write_bytes_per_clock;
+    double mall_bytes_per_clock; /**< of the device, as sustained */
+    double hbm_read_bytes_per_clock;
+    double hbm_write_bytes_per_clock;
+    uint32_t memory_channels; /**< of HBM, and as many slices of the MALL */
+    uint32_t inst_l1_bytes;   /**< shared by inst_l1_cus CUs */
+    uint32_t inst_l1_cus, scalar_l1_cus;
+    uint32_t l1_ways, scalar_l1_ways, l2_ways;
+    uint32_t taken_branch_clocks; /**< until the wave's next instruction */
+    uint32_t mfma_result_slots;   /**< of 4 clocks, after the passes, until others may use it */
+    uint32_t launch_clocks;       /**< of a dispatch that does nothing */
+};
+
 struct rp_arch {
     const char *name;            /**< "gfx942" */
     const char *product;         /**< default product: "AMD Instinct MI300X" */
@@ -102,6 +125,8 @@ struct rp_arch {
     uint32_t sdma_engines, sdma_xgmi_engines; /**< DMA engines for the host, and for its peers */
     uint32_t l2_channels_per_xcc;
     uint32_t lds_banks;
+
+    const struct rp_arch_timing *timing; /**< NULL: the detailed model does not know it */
 
     const struct rp_counter_block *counter_blocks; /**< ends with a NULL name */
 

@@ -334,6 +334,7 @@ static int check_inherited(struct rp_err *err)
         long most;
     } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256}, {"ROCM_PERF_DEVICE_GPUS", 8}};
     const char *target = getenv("ROCM_PERF_DEVICE"), *jit = getenv("ROCM_PERF_DEVICE_JIT");
+    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *text = getenv(numbers[i].name);
@@ -346,6 +347,9 @@ static int check_inherited(struct rp_err *err)
     }
     if (jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
         return rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
+    if (timing && *timing && strcmp(timing, "fast") != 0 && strcmp(timing, "detailed") != 0)
+        return rp_fail(err, RP_USAGE,
+                       "ROCM_PERF_DEVICE_TIMING=%s: use fast or detailed, or unset it", timing);
     if (target && strcmp(target, "off") == 0)
         return rp_fail(err, RP_USAGE,
                        "ROCM_PERF_DEVICE=off: the software device is switched off; unset the "

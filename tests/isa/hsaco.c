@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "device/exec/dispatch.h"
+#include "device/exec/recording.h"
+#include "device/timing/model.h"
 
 /* LLVM AMDGPU guide, "Relocation Records". */
 enum { R_AMDGPU_ABS64 = 3, R_AMDGPU_RELATIVE64 = 13 };
@@ -287,6 +288,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     s->slices = d->next_order;
     s->busy_ns = rp_dispatch_busy_ns(d);
     s->counted = s->counters ? rp_dispatch_count(d, s->counters) : RP_COUNT_NOTHING;
+    s->replayed = rp_dispatch_replay(d, s->arch, NULL, &s->stats) == 0;
+    s->ticks = s->replayed ? rp_timing_replay_ticks(s->arch, &s->counts, &s->stats)
+                           : rp_timing_dispatch_ticks(s->arch, &s->counts);
     rp_dispatch_free(d);
     return state;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "device/exec/exec.h"
+#include "device/timing/engine.h"
 
 enum { SIM_REGIONS = 64 };
 
@@ -38,7 +39,10 @@ struct sim {
     int64_t busy_ns;         /**< likewise: rp_dispatch_busy_ns */
     struct rp_fault fault;
     uint64_t *counters; /**< rp_dispatch_count of the launches from now on goes there; or NULL */
-    enum rp_counting counted; /**< what it returned of the last one */
+    enum rp_counting counted;     /**< what it returned of the last one */
+    bool replayed;                /**< the last launch, by the detailed timing model */
+    struct rp_timing_stats stats; /**< then */
+    uint64_t ticks;               /**< modelled duration of the last launch, when it is done */
 };
 
 struct sim_code {

@@ -35,7 +35,7 @@ static struct rp_rec_wave *record_of(const struct rp_wave *w)
     const int64_t index = r ? rp_rec_index(&r->plan, w->group->linear_id) : -1;
     struct rp_rec_group *g = index < 0 ? NULL : &r->group[index];
 
-    if (!g || g->lost || (!g->wave && !rp_rec_begin(g, w->group->wave_count)))
+    if (!g || g->lost || (!g->wave && !rp_rec_begin(g, w->group->wave_count, UINT32_MAX)))
         return NULL;
     return &g->wave[w->id_in_group];
 }

@@ -10,9 +10,11 @@
 #include "../isa/mem_lanes.h"
 #include "../jit/jit.h"
 #include "../timing/memory_counters.h"
+#include "../timing/mode.h"
 #include "accesses.h"
 #include "hand.h"
 #include "pool.h"
+#include "recording.h"
 #include "sched.h"
 #include "tally.h"
 #include "wave_host.h"
@@ -40,6 +42,8 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         d->state = RP_RUN_FAULT;
     else if (rp_code_observes())
         d->accesses = rp_accesses_new(arch, &d->kernel);
+    if (d->state != RP_RUN_FAULT && rp_timing_mode() == RP_TIMING_DETAILED && arch->timing)
+        d->record = rp_recording_new(arch, &d->kernel);
     return d;
 }
 
@@ -124,5 +128,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
     for (unsigned i = 0; i < RP_HANDS; i++)
         rp_hand_free(d->hands[i]);
     rp_record_free(d->accesses);
+    rp_record_free(d->record);
     free(d);
 }

@@ -136,6 +136,7 @@ struct rp_dispatch {
     bool translates;            /**< hot code becomes machine code (jit/jit.h) */
     bool tallies;               /**< executions of instructions are counted (tally.h) */
     struct rp_record *accesses; /**< of sampled workgroups (accesses.h), or NULL */
+    struct rp_record *record;   /**< of those replayed (recording.h), or NULL */
     bool timed;                 /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */

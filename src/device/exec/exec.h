@@ -91,6 +91,12 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 
 /**
+ * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
+ */
+uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch);
+
+/**
  * Processor time that its runs after the first have taken: of each run, that of the thread that
  * worked longest. So it grows about as fast as time passes, however many threads there are, and
  * does not while the machine does other things.

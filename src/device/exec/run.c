@@ -6,6 +6,7 @@
 #include "../isa/counted.h"
 #include "../isa/ops.h"
 #include "../jit/jit.h"
+#include "../timing/observe.h"
 #include "guard.h"
 #include "hand.h"
 #include "slot.h"
@@ -169,10 +170,13 @@ static inline void note(const struct turn *t, const struct rp_wave *w, const str
         rp_tally_lanes(t->tally, slot, in->size_bytes / 4, (unsigned)__builtin_popcountll(exec));
 }
 
-/* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if
- * @p translates, to something translated that fits. Returns as run_native. */
+/* What interpretation does besides. */
+enum beside { NOTHING, TRANSLATE, RECORD };
+
+/* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if it
+ * is to TRANSLATE, to something translated that fits. Returns as run_native. */
 static inline __attribute__((always_inline)) int interpret(struct turn *turn, struct rp_wave *w,
-                                                           bool translates, bool counts)
+                                                           enum beside beside, bool counts)
 {
     struct rp_code_page *const page = turn->page;
     uint64_t pc = w->pc, cycles = turn->cycles;
@@ -187,7 +191,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             rp_code_decode(page, (unsigned)(in - page->insn));
             continue;
         }
-        if (translates) {
+        if (beside == TRANSLATE) {
             const struct rp_jit_entry *native = __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
             if (native && !must && rp_jit_fits(native, w, left)) {
                 turn->left = left;
@@ -203,6 +207,8 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             }
             fn = skip_vector;
         }
+        if (beside == RECORD)
+            rp_rec_observe(w->record, w, in, pc);
         const uint64_t next = pc + in->size_bytes;
         w->pc = next;
         w->cycles += in->issue_cycles;
@@ -215,8 +221,11 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             turn->left = left;
             turn->cycles = cycles;
             turn->interpret = false;
-            if (step == RP_STEP_TURN)
+            if (step == RP_STEP_TURN) {
                 take_back(turn, w, in);
+                if (beside == RECORD)
+                    rp_rec_cut(w->record, 1);
+            }
             return step;
         }
         pc = w->pc;
@@ -227,7 +236,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
         } else { /* a branch */
             if (pc - page->base_va >= RP_CODE_PAGE_BYTES)
                 break;
-            if (translates)
+            if (beside == TRANSLATE)
                 enter_at(page, pc);
             in = &page->insn[(pc - page->base_va) / 4];
         }
@@ -241,18 +250,23 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
 /* Not inlined: their loops need all of the CPU's registers. */
 static __attribute__((noinline)) int interpret_only(struct turn *turn, struct rp_wave *w)
 {
-    return interpret(turn, w, false, false);
+    return interpret(turn, w, NOTHING, false);
 }
 
 static __attribute__((noinline)) int interpret_some(struct turn *turn, struct rp_wave *w)
 {
-    return interpret(turn, w, true, false);
+    return interpret(turn, w, TRANSLATE, false);
 }
 
 static __attribute__((noinline)) int interpret_counted(struct turn *turn, struct rp_wave *w,
                                                        bool translates)
 {
-    return interpret(turn, w, translates, true);
+    return interpret(turn, w, translates ? TRANSLATE : NOTHING, true);
+}
+
+static __attribute__((noinline)) int interpret_recorded(struct turn *turn, struct rp_wave *w)
+{
+    return interpret(turn, w, RECORD, turn->tally);
 }
 
 /*
@@ -262,7 +276,8 @@ static __attribute__((noinline)) int interpret_counted(struct turn *turn, struct
 static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
 {
     struct turn turn = {.left = *budget};
-    const bool translates = h->dispatch->translates;
+    const bool records = __builtin_expect(rp_rec_open(w->record), 0);
+    const bool translates = h->dispatch->translates && !records;
     const struct rp_code_page *before = NULL;
     int step = RP_STEP_NEXT;
     while (turn.left && step == RP_STEP_NEXT) {
@@ -284,6 +299,8 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
         before = turn.page;
         if (native)
             step = run_native(&turn, w, native);
+        else if (records)
+            step = interpret_recorded(&turn, w);
         else if (turn.tally)
             step = interpret_counted(&turn, w, translates);
         else
@@ -291,6 +308,8 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     }
     if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page) /* to go on here */
         enter_at(turn.page, w->pc);
+    if (w->record && !records)
+        w->record->insts += *budget - turn.left;
     h->counts.wave_insts += *budget - turn.left;
     h->counts.issue_cycles += turn.cycles;
     *budget = turn.left;

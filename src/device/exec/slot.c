@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "recording.h"
+
 /* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
  * same registers of all waves want the same lines of the cache (4 KiB apart). */
 enum { ROWS_PER_WAVE = 512 + 32 + 8 };
@@ -202,6 +204,9 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
         if (w->scratch_dirty_bytes)
             memset(w->scratch, 0, (size_t)w->scratch_dirty_bytes * RP_LANES);
         w->scratch_dirty_bytes = 0;
+        w->record = NULL;
         rp_kernel_start_wave(k, extent, w);
     }
+    if (d->record)
+        rp_recording_begin(d->record, g);
 }

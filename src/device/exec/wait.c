@@ -1,5 +1,7 @@
 #include "wait.h"
 
+#include "../timing/record.h"
+
 /* Loads of one address in a row after which a wave is taken to wait for somebody else. */
 enum { POLL_LIMIT = 16 };
 
@@ -66,6 +68,8 @@ static void take_back(struct rp_wave *w, struct rp_counts *counts)
     for (unsigned i = 0; i < 2 * RP_PLACES; i++)
         counts->link_bytes[i / 2][i % 2] -= cost->link_bytes[i / 2][i % 2];
     w->cycles = w->wait.cycles;
+    if (w->record)
+        rp_rec_cut(w->record, cost->wave_insts);
 }
 
 bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)

@@ -79,6 +79,7 @@ struct rp_wait {
 };
 
 struct rp_group;
+struct rp_rec_wave;
 
 struct rp_wave {
     uint64_t pc; /**< GPU address of the next instruction */
@@ -95,6 +96,7 @@ struct rp_wave {
     uint32_t skip_vgpr_count; /**< while VSKIP is on, the two counts to restore */
     uint32_t skip_agpr_count;
     struct rp_group *group;
+    struct rp_rec_wave *record;  /**< where what it does is noted (timing/record.h), or NULL */
     uint8_t *scratch;            /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
                                       b % 4, so that one dword of all lanes is one register row */
     uint32_t scratch_lane_bytes; /**< per lane, multiple of 4 */

@@ -61,6 +61,7 @@ static void tell_wrong_values(void)
     const char *jit = getenv("ROCM_PERF_DEVICE_JIT");
     const char *threads = getenv("ROCM_PERF_DEVICE_THREADS");
     const char *gpus = getenv("ROCM_PERF_DEVICE_GPUS");
+    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     if (threads && *threads && rp_exec_threads_of(threads) == 0)
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: ROCM_PERF_DEVICE_THREADS=%s is not a whole number from 1 to %u: "
@@ -76,6 +77,11 @@ static void tell_wrong_values(void)
                 "rocm-perf-device: ROCM_PERF_DEVICE_JIT=%s is neither on nor off: hot code is "
                 "translated\n",
                 jit);
+    if (timing && *timing && strcmp(timing, "fast") != 0 && strcmp(timing, "detailed") != 0)
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is neither fast nor detailed: timing "
+                "is fast\n",
+                timing);
 }
 
 unsigned rp_device_gpu_count(void)

@@ -7,7 +7,6 @@
 
 #include "arch/arch.h"
 #include "counted.h"
-#include "device/timing/model.h"
 #include "fault.h"
 #include "log.h"
 #include "signal.h"
@@ -155,7 +154,7 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         part.compute_units = queue->compute_units;
         arch = &part;
     }
-    uint64_t ticks = rp_timing_dispatch_ticks(arch, rp_dispatch_counts(queue->dispatch));
+    uint64_t ticks = rp_dispatch_ticks(queue->dispatch, arch);
     if (cp->counted)
         rp_counted_note(cp->counted, arch, queue->dispatch, current(queue)->dispatch.completion,
                         queue->start_ticks, queue->start_ticks + ticks);

@@ -3,6 +3,7 @@
 #include "../exec/wave.h"
 #include "arch/arch.h"
 #include "copy.h"
+#include "engine.h"
 
 /*
  * Fallbacks for architectures whose data file does not say, both measured on MI300X:
@@ -55,5 +56,17 @@ uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_co
     seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
     seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
     seconds += latency / engine_hz;
+    return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
+}
+
+uint64_t rp_timing_replay_ticks(const struct rp_arch *arch, const struct rp_counts *c,
+                                const struct rp_timing_stats *stats)
+{
+    const double engine_hz = arch->engine_clock_mhz * 1e6;
+    const double longest = stats->sampled ? (double)c->max_wave_cycles : 0;
+    double seconds = larger(stats->clocks, longest) / engine_hz;
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
+    seconds += arch->timing->launch_clocks / engine_hz;
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }

@@ -9,6 +9,7 @@
 
 struct rp_arch;
 struct rp_counts;
+struct rp_timing_stats;
 
 /**
  * Modelled duration of a finished dispatch, from its counts alone: the same counts give the same
@@ -22,5 +23,13 @@ struct rp_counts;
  * @return ticks of the device clock (arch->timestamp_mhz), at least 1
  */
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
+
+/**
+ * The same from a replay: its clocks, but no less than the traffic over links takes and, of a
+ * sample, the issue cycles of the longest wave, which may not be in it; and what it takes to launch
+ * anything at all.
+ */
+uint64_t rp_timing_replay_ticks(const struct rp_arch *arch, const struct rp_counts *c,
+                                const struct rp_timing_stats *stats);
 
 #endif

@@ -111,11 +111,13 @@ void rp_record_free(struct rp_record *r)
     free(r);
 }
 
-bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves)
+bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit)
 {
     g->wave = calloc(waves ? waves : 1, sizeof *g->wave);
     g->wave_count = g->wave ? waves : 0;
     g->lost = !g->wave;
+    for (uint32_t i = 0; i < g->wave_count; i++)
+        g->wave[i].limit = steps_limit;
     return g->wave;
 }
 
@@ -151,11 +153,16 @@ bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint3
     return true;
 }
 
-void rp_rec_cut(struct rp_rec_wave *w, uint32_t steps)
+void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps)
 {
-    if (steps > w->step_count)
-        steps = w->step_count;
-    w->step_count -= steps;
+    if (w->step_count > steps)
+        w->step_count = steps;
     while (w->access_count && w->access[w->access_count - 1].step >= w->step_count)
         w->line_count = w->access[--w->access_count].first_line;
+}
+
+void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
+{
+    w->insts -= insts < w->insts ? insts : w->insts;
+    rp_rec_keep(w, w->insts < UINT32_MAX ? (uint32_t)w->insts : UINT32_MAX);
 }

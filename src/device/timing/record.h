@@ -127,15 +127,16 @@ struct rp_rec_wave {
     uint32_t access_count;
     struct rp_rec_line *line;
     uint32_t line_count;
-    uint64_t insts; /**< executed in all; more than step_count when the record is truncated */
+    uint64_t insts; /**< executed in all; more than step_count when not all was kept */
     uint32_t step_room, access_room, line_room;
+    uint32_t limit; /**< of step_count */
+    bool closed;    /**< nothing more is kept */
 };
 
 struct rp_rec_group {
     uint64_t linear_id;
     uint32_t wave_count;
-    bool ended; /**< false: the dispatch ended before it, or it was never started */
-    bool lost;  /**< the host had no memory for (all of) it */
+    bool lost; /**< the host had no memory for (all of) it */
     struct rp_rec_wave *wave;
 };
 
@@ -170,6 +171,7 @@ struct rp_record {
     struct rp_rec_group *group; /**< main ones by linear id, then the probes */
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
     uint32_t code_count;
+    uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
 };
 
 /** The plan of a grid: depends on its arguments only. */
@@ -189,12 +191,22 @@ struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_
 void rp_record_free(struct rp_record *r);
 
 /** Makes a group's waves, all empty. False, and the group is lost: no memory. */
-bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves);
+bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit);
 
 /** Makes room for so many more instructions, accesses and lines. False: no memory. */
 bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines);
 
-/** Takes back the latest instructions, with their accesses. */
-void rp_rec_cut(struct rp_rec_wave *w, uint32_t steps);
+/** Takes back the latest instructions, with their accesses, as far as they have been kept. */
+void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
+
+/**
+ * Renumbers the lines of a finished record: pages of 4 KiB in the order in which they are touched
+ * first. Else time would depend on where this process happens to have its memory. Once.
+ * @return 0, or -ENOMEM: some are as they were
+ */
+int rp_record_place(struct rp_record *r);
+
+/** Of what has been kept, only so many instructions, with their accesses. */
+void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);
 
 #endif

@@ -92,9 +92,9 @@ void rp_exec_invalidate_code(uint64_t va, uint64_t bytes)
     fake_exec.invalidated++;
 }
 
-uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *counts)
+uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
 {
-    (void)arch, (void)counts;
+    (void)d, (void)arch;
     return fake_exec.ticks;
 }
 

@@ -36,7 +36,7 @@ static struct rp_record *record_of(uint64_t groups, uint32_t lines, unsigned tim
     struct rp_record *r = rp_record_new(&plan, &room);
     assert_non_null(r);
     for (uint64_t g = 0; g < groups; g++) {
-        assert_true(rp_rec_begin(&r->group[g], 1));
+        assert_true(rp_rec_begin(&r->group[g], 1, UINT32_MAX));
         struct rp_rec_wave *w = &r->group[g].wave[0];
         for (unsigned i = 0; i < lines * times; i++) {
             assert_true(rp_rec_grow(w, 0, 1, 1));

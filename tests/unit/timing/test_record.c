@@ -85,7 +85,7 @@ static void what_is_taken_back_is_gone(void **state)
     struct rp_rec_shape shape = {.waves_per_group = 1, .groups_per_cu = 1};
     struct rp_record *r = rp_record_new(&p, &shape);
     assert_non_null(r);
-    assert_true(rp_rec_begin(&r->group[0], 1));
+    assert_true(rp_rec_begin(&r->group[0], 1, 4096));
     struct rp_rec_wave *w = &r->group[0].wave[0];
     for (uint32_t i = 0; i < 1000; i++) { /* every other one an access to two lines */
         assert_true(rp_rec_grow(w, 1, 1, 2));
@@ -97,6 +97,7 @@ static void what_is_taken_back_is_gone(void **state)
             w->line[w->line_count++].number = i + 1;
         }
         w->step_count++;
+        w->insts++;
     }
     rp_rec_cut(w, 3); /* 999, 998, 997 */
     assert_int_equal(w->step_count, 997);

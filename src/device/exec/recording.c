@@ -1,0 +1,170 @@
+#include "recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../timing/describe.h"
+#include "../timing/model.h"
+#include "arch/arch.h"
+#include "kernel.h"
+
+struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
+{
+    const uint64_t on_cu = k->resident_groups / (arch->compute_units ? arch->compute_units : 1);
+    const struct rp_rec_shape shape = {
+        .waves_per_group = k->waves_per_group,
+        .groups_per_cu = on_cu ? (uint32_t)on_cu : 1,
+        .lds_bytes = k->lds_bytes,
+        .vgprs = k->vgpr_rows,
+    };
+    const struct rp_rec_plan plan =
+        rp_rec_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
+    return rp_record_new(&plan, &shape);
+}
+
+void rp_recording_begin(struct rp_record *r, struct rp_group *g)
+{
+    const int64_t index = rp_rec_index(&r->plan, g->linear_id);
+    if (index < 0)
+        return;
+    struct rp_rec_group *group = &r->group[index];
+    if (!rp_rec_begin(group, g->wave_count, r->plan.steps_limit))
+        return;
+    for (uint32_t i = 0; i < g->wave_count; i++)
+        g->waves[i].record = &group->wave[i];
+}
+
+/* ---- resolving ----------------------------------------------------------------------------- */
+
+/* Distances to indices: open addressing, 0 = free, else index + 1. */
+struct map {
+    struct rp_dispatch *d;
+    struct rp_record *r;
+    uint32_t *slot;
+    uint32_t size;             /**< a power of two */
+    uint32_t room;             /**< of r->code */
+    struct rp_code_page *page; /**< the latest, or NULL */
+};
+
+static uint64_t pc_of(const struct map *m, uint32_t distance)
+{
+    return m->d->kernel.entry_va + (uint64_t)(4 * (int64_t)(int32_t)distance);
+}
+
+static uint32_t *find(const struct map *m, uint64_t pc)
+{
+    uint32_t i = (uint32_t)(pc / 4 * 2654435761u) & (m->size - 1);
+    while (m->slot[i] && m->r->code[m->slot[i] - 1].pc != pc)
+        i = (i + 1) & (m->size - 1);
+    return &m->slot[i];
+}
+
+/* Twice the slots, and code to fill half of them. */
+static int grow(struct map *m)
+{
+    struct rp_rec_code *code = realloc(m->r->code, m->size * sizeof *code);
+    uint32_t *slot = calloc(2 * (size_t)m->size, sizeof *slot);
+    if (code)
+        m->r->code = code;
+    if (!code || !slot) {
+        free(slot);
+        return -ENOMEM;
+    }
+    free(m->slot);
+    m->slot = slot;
+    m->room = m->size;
+    m->size *= 2;
+    for (uint32_t i = 0; i < m->r->code_count; i++)
+        *find(m, m->r->code[i].pc) = i + 1;
+    return 0;
+}
+
+/* The decoded instruction, or NULL: not mapped any more, or no memory. */
+static const struct rp_insn *insn_at(struct map *m, uint64_t pc)
+{
+    enum rp_fault_kind kind;
+    if (!m->page || pc - m->page->base_va >= RP_CODE_PAGE_BYTES) {
+        rp_code_page_put(m->page);
+        m->page = rp_code_page_get(&m->d->hands[0]->mem, pc, &kind);
+        if (!m->page)
+            return NULL;
+    }
+    const unsigned index = (unsigned)((pc - m->page->base_va) / 4);
+    if (!__atomic_load_n(&m->page->insn[index].fn, __ATOMIC_ACQUIRE))
+        rp_code_decode(m->page, index);
+    return &m->page->insn[index];
+}
+
+/* 0, -ENOMEM, or -ENOENT: the code is gone. */
+static int resolve(struct map *m, uint32_t *step)
+{
+    const uint64_t pc = pc_of(m, *step);
+    uint32_t *slot = find(m, pc);
+    if (!*slot) {
+        const struct rp_insn *in = insn_at(m, pc);
+        if (!in)
+            return -ENOENT;
+        if (m->r->code_count == m->room) {
+            if (grow(m) < 0)
+                return -ENOMEM;
+            slot = find(m, pc);
+        }
+        m->r->code[m->r->code_count++] = rp_rec_describe(in, pc);
+        *slot = m->r->code_count;
+    }
+    *step = *slot - 1;
+    return 0;
+}
+
+static int resolve_wave(struct map *m, struct rp_rec_wave *w)
+{
+    for (uint32_t i = 0; i < w->step_count; i++) {
+        int status = resolve(m, &w->step[i]);
+        if (status == -ENOENT) { /* nothing after it can be replayed */
+            rp_rec_keep(w, i);
+            return 0;
+        }
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+int rp_recording_resolve(struct rp_dispatch *d)
+{
+    struct rp_record *r = d->record;
+    struct map m = {.d = d, .r = r, .size = 512};
+    const uint64_t groups = r->plan.count + r->plan.probes;
+    int status = grow(&m);
+    for (uint64_t g = 0; g < groups && status == 0; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
+            status = resolve_wave(&m, &r->group[g].wave[w]);
+    rp_code_page_put(m.page);
+    free(m.slot);
+    return status;
+}
+
+int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
+                       const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
+{
+    if (!d->record || d->state != RP_RUN_DONE)
+        return -ENODATA;
+    d->record->total_waves = d->counts.waves;
+    d->record->total_insts = d->counts.wave_insts;
+    int status = 0;
+    if (!d->record->code) {
+        status = rp_recording_resolve(d);
+        if (!status)
+            status = rp_record_place(d->record);
+    }
+    return status ? status : rp_engine_run(arch, d->record, watch, ret);
+}
+
+uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
+{
+    struct rp_timing_stats stats;
+    if (rp_dispatch_replay(d, arch, NULL, &stats) < 0)
+        return rp_timing_dispatch_ticks(arch, &d->counts);
+    return rp_timing_replay_ticks(arch, &d->counts, &stats);
+}

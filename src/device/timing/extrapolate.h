@@ -1,0 +1,38 @@
+/**
+ * @file extrapolate.h
+ * @brief From a sample of a dispatch's workgroups to all of them.
+ */
+#ifndef RP_DEVICE_TIMING_EXTRAPOLATE_H
+#define RP_DEVICE_TIMING_EXTRAPOLATE_H
+
+#include "engine.h"
+
+/** When the replayed workgroups ended, in order. */
+struct rp_completions {
+    uint64_t *clock;
+    uint64_t count, room; /**< room: as many as can be noted */
+};
+
+static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
+{
+    if (c->count < c->room)
+        c->clock[c->count++] = clock;
+}
+
+/**
+ * Clocks of the dispatch. With a sample: the replay, and for all other workgroups of the die the
+ * rate at which they ended while the die was full, times how much longer they are on average.
+ * @param end        of the replay
+ * @param resident   workgroups that the die holds
+ * @param ret_error  estimate of the relative error: how far the two halves of that time disagree
+ */
+double rp_extrapolate(const struct rp_record *record, const struct rp_completions *done,
+                      uint64_t end, uint64_t resident, double *ret_error);
+
+/**
+ * Which share of the lines that probes touch the main workgroups touch, too; 0 without probes, or
+ * when the host is out of memory. Private memory does not count.
+ */
+double rp_shared_lines(const struct rp_record *record);
+
+#endif

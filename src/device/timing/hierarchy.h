@@ -1,0 +1,59 @@
+/**
+ * @file hierarchy.h
+ * @brief The caches and memory behind the modelled compute units: when an access is served.
+ *
+ * Every part that has a rate is a server: a request occupies it from when it is free, in the order
+ * in which requests are made. Latency is what the levels above and below add on the way.
+ */
+#ifndef RP_DEVICE_TIMING_HIERARCHY_H
+#define RP_DEVICE_TIMING_HIERARCHY_H
+
+#include "arch/arch.h"
+#include "engine.h"
+#include "tags.h"
+
+/** The part of the machine that is replayed. */
+struct rp_machine {
+    const struct rp_arch *arch;
+    uint32_t dies; /**< replayed, of all_dies */
+    uint32_t all_dies;
+    uint32_t cus_per_die;
+    uint32_t memory_channels; /**< the replayed dies' share */
+    double shared;            /**< lines of a die that others touch as well: 0 to 1 */
+};
+
+struct rp_hierarchy {
+    struct rp_machine m;
+    struct rp_level_stats *stats; /**< RP_LEVELS of them */
+    struct rp_tags *l1;           /**< per CU, numbered over all dies */
+    struct rp_tags *scalar;       /**< per group of CUs */
+    struct rp_tags *l2;           /**< per die */
+    uint64_t *l2_free;            /**< per channel of each die; in 1/64 clocks, as the next two */
+    uint64_t *mall_free, *hbm_free;
+    uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
+    /* What has come to the MALL: an open-addressing map; the oldest goes first when it is full. */
+    struct rp_mall_line {
+        uint64_t line; /**< number + 1; 0 = free */
+        uint64_t ready, order;
+    } * mall;
+    uint64_t mall_size, mall_count, mall_order, mall_lines;
+    bool no_memory; /**< for the map: the rest counts as missing */
+};
+
+/** 0 or -ENOMEM. */
+int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
+                      struct rp_level_stats stats[RP_LEVELS]);
+void rp_hierarchy_release(struct rp_hierarchy *h);
+
+/** A vector access: @p line of it at @p clock. Returns when its data is there, or it is done. */
+uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
+                             uint8_t flags, uint64_t clock);
+
+/** A scalar one, likewise. */
+uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
+                             uint8_t flags, uint64_t clock);
+
+/** The end of a replay: when the memory has written all. Busy clocks are clocks after that. */
+uint64_t rp_hierarchy_drained(struct rp_hierarchy *h);
+
+#endif

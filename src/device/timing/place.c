@@ -1,0 +1,67 @@
+/* Addresses that do not depend on the process: pages in the order of their first use. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "record.h"
+
+enum { PAGE_LINES = 4096 / RP_REC_LINE_BYTES, FIRST_SIZE = 4096 };
+
+/* Open addressing. */
+struct pages {
+    struct page {
+        uint64_t old; /* number + 1; 0 = free */
+        uint64_t number;
+    } * page;
+    uint64_t size, count;
+};
+
+static struct page *find(const struct pages *p, uint64_t old)
+{
+    uint64_t i = (old * 0x9e3779b97f4a7c15u >> 20) & (p->size - 1);
+    while (p->page[i].old && p->page[i].old != old + 1)
+        i = (i + 1) & (p->size - 1);
+    return &p->page[i];
+}
+
+static int grow(struct pages *p)
+{
+    struct pages larger = {.size = p->size ? 2 * p->size : FIRST_SIZE, .count = p->count};
+    larger.page = calloc(larger.size, sizeof *larger.page);
+    if (!larger.page)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < p->size; i++)
+        if (p->page[i].old)
+            *find(&larger, p->page[i].old - 1) = p->page[i];
+    free(p->page);
+    *p = larger;
+    return 0;
+}
+
+static int place(struct pages *p, struct rp_rec_line *line)
+{
+    const uint64_t number = line->number, old = number / PAGE_LINES;
+    if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES) /* made up, the same in every process */
+        return 0;
+    if (2 * p->count >= p->size && grow(p) < 0)
+        return -ENOMEM;
+    struct page *page = find(p, old);
+    if (!page->old)
+        *page = (struct page){.old = old + 1, .number = p->count++};
+    line->number = page->number * PAGE_LINES + number % PAGE_LINES;
+    return 0;
+}
+
+int rp_record_place(struct rp_record *r)
+{
+    struct pages pages = {0};
+    const uint64_t groups = r->plan.count + r->plan.probes;
+    int status = 0;
+    for (uint64_t g = 0; g < groups && !status; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++) {
+            struct rp_rec_wave *wave = &r->group[g].wave[w];
+            for (uint32_t i = 0; i < wave->line_count && !status; i++)
+                status = place(&pages, &wave->line[i]);
+        }
+    free(pages.page);
+    return status;
+}

@@ -1,0 +1,33 @@
+/**
+ * @file tags.h
+ * @brief Tags of a set-associative cache whose lines arrive some time after they were asked for.
+ */
+#ifndef RP_DEVICE_TIMING_TAGS_H
+#define RP_DEVICE_TIMING_TAGS_H
+
+#include <stdint.h>
+
+struct rp_tag {
+    uint64_t line;  /**< number + 1; 0 = empty */
+    uint64_t ready; /**< clock at which its data is there */
+    uint32_t used;  /**< when it was used last: the least goes first */
+    uint32_t dirty; /**< what of it has been written, for the owner */
+};
+
+struct rp_tags {
+    struct rp_tag *tag;
+    uint32_t sets, ways; /**< sets: a power of two */
+    uint32_t uses;
+};
+
+/** 0 or -ENOMEM. The number of sets is rounded down to a power of two. */
+int rp_tags_init(struct rp_tags *t, uint64_t lines, uint32_t ways);
+void rp_tags_release(struct rp_tags *t);
+
+/** The line's tag, now the latest used, or NULL. */
+struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line);
+
+/** Puts a line that is not in, in the place of the least recently used of its set. */
+struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * The detailed timing model on real kernels: what it says does not depend on threads or repetition,
+ * changes nothing of what kernels do, and goes where hardware's documentation says.
+ */
+#include "kernels_test.h"
+
+#include "device/timing/mode.h"
+
+enum { N = 1 << 19 };
+
+/* Modelled clocks of a launch. */
+static double clocks(struct fixture *f, const char *kernel, uint32_t blocks, uint32_t threads,
+                     const void *args, size_t args_bytes)
+{
+    rp_timing_set_mode(RP_TIMING_DETAILED);
+    enum rp_run_state state = launch(f, kernel, blocks, threads, args, args_bytes);
+    if (state != RP_RUN_DONE)
+        fail_msg("%s: %s", kernel, f->sim.fault.text);
+    assert_true(f->sim.replayed);
+    return f->sim.stats.clocks;
+}
+
+struct copy_args {
+    double *from, *to;
+    int n;
+};
+
+/* 17 groups are recorded and replayed as a whole, 2048 are sampled. */
+static void the_same_with_any_threads(void **state)
+{
+    struct fixture *f = *state;
+    double *from = sim_alloc(&f->sim, N * 8), *to = sim_alloc(&f->sim, N * 8);
+    for (int i = 0; i < N; i++)
+        from[i] = i;
+    static const int sizes[] = {17 * 256 - 5, N};
+    for (unsigned k = 0; k < 2; k++) {
+        const struct copy_args args = {from, to, sizes[k]};
+        const uint32_t blocks = (uint32_t)(sizes[k] + 255) / 256;
+        struct rp_timing_stats first;
+        for (unsigned i = 0; i < 20; i++) {
+            rp_exec_set_threads(1 + i % 2);
+            rp_exec_set_help_after(0);
+            f->sim.budget = i % 3 ? 20000 : 0;
+            memset(to, 0, N * 8);
+            clocks(f, "vec_copy", blocks, 256, &args, sizeof args);
+            assert_memory_equal(from, to, (size_t)sizes[k] * 8);
+            if (!i)
+                first = f->sim.stats;
+            assert_memory_equal(&first, &f->sim.stats, sizeof first);
+        }
+        assert_int_equal(first.group_count, blocks);
+        assert_int_equal(first.sampled, k);
+    }
+    rp_exec_set_threads(1);
+    f->sim.budget = 0;
+}
+
+/* The counts that fast timing uses, and fast timing itself, do not change when waves are recorded.
+ */
+static void recording_changes_no_counts(void **state)
+{
+    struct fixture *f = *state;
+    double *a = sim_alloc(&f->sim, N * 8), *b = sim_alloc(&f->sim, N * 8),
+           *sums = sim_alloc(&f->sim, 4096);
+    const struct {
+        double *a, *b, *sums;
+        size_t n;
+    } args = {a, b, sums, N};
+    for (int i = 0; i < N; i++)
+        a[i] = b[i] = i % 100;
+    clocks(f, "stream_dot", 16, 1024, &args, sizeof args);
+    const struct rp_counts counts = f->sim.counts;
+    double sum = 0, other = 0;
+    for (int i = 0; i < 16; i++)
+        sum += sums[i];
+    rp_timing_set_mode(RP_TIMING_FAST);
+    assert_int_equal(launch(f, "stream_dot", 16, 1024, &args, sizeof args), RP_RUN_DONE);
+    assert_false(f->sim.replayed);
+    for (int i = 0; i < 16; i++)
+        other += sums[i];
+    assert_true(sum == other);
+    assert_memory_equal(&counts, &f->sim.counts, sizeof counts);
+    double expected = 0;
+    for (int i = 0; i < N; i++)
+        expected += (double)(i % 100) * (i % 100);
+    assert_true(sum == expected);
+}
+
+/*
+ * The vector copy of 1,048,576 doubles: counters of an MI300X as rocprof-compute's sample has them,
+ * TCC_EA0_RDREQ_sum 65,775 (of 128 bytes), TCC_EA0_WRREQ_sum 131,072 (of 64), TCC_REQ_sum 197,471.
+ * The sample is an eighth of the workgroups.
+ */
+static void a_vector_copy_has_the_measured_traffic(void **state)
+{
+    struct fixture *f = *state;
+    enum { ELEMENTS = 1 << 20 };
+    const struct copy_args args = {sim_alloc(&f->sim, ELEMENTS * 8),
+                                   sim_alloc(&f->sim, ELEMENTS * 8), ELEMENTS};
+    clocks(f, "vec_copy", ELEMENTS / 256, 256, &args, sizeof args);
+    const struct rp_timing_stats *s = &f->sim.stats;
+    const double all = (double)s->group_count / (double)s->groups;
+    assert_int_equal(s->group_count, 4096);
+    assert_in_range((uint64_t)(s->level[RP_LEVEL_HBM].reads * all), 65775 * 0.99, 65775 * 1.01);
+    assert_in_range((uint64_t)(s->level[RP_LEVEL_HBM].writes * all), 131072 * 0.99, 131072 * 1.01);
+    const uint64_t requests = s->level[RP_LEVEL_L2].reads + s->level[RP_LEVEL_L2].writes;
+    assert_in_range((uint64_t)(requests * all), 197471 * 0.95, 197471 * 1.05);
+}
+
+/* Every lane in one bank: 32 clocks for a half wave instead of one. */
+static void a_padded_tile_is_faster(void **state)
+{
+    struct fixture *f = *state;
+    const struct {
+        uint32_t *out;
+        int rounds;
+    } args = {sim_alloc(&f->sim, 1 << 20), 4};
+    const double plain = clocks(f, "columns_plain", 608, 64, &args, sizeof args);
+    const uint64_t conflicts = f->sim.stats.lds_conflict_clocks,
+                   busy = f->sim.stats.lds_busy_clocks;
+    const double padded = clocks(f, "columns_padded", 608, 64, &args, sizeof args);
+    assert_int_equal(f->sim.stats.lds_conflict_clocks, 0);
+    /* 4 rounds of 64 reads, 2 * 31 clocks too many each */
+    assert_int_equal(conflicts, 608ull * 4 * 64 * 62);
+    assert_true(busy > conflicts);
+    assert_true(plain - padded > 4 * 64 * 62); /* a wave at least waits for its own */
+}
+
+static void a_strided_gather_is_slower(void **state)
+{
+    struct fixture *f = *state;
+    struct {
+        float *in, *out;
+        int stride, mask;
+    } one = {sim_alloc(&f->sim, 1 << 25), sim_alloc(&f->sim, N * 4), 1, (1 << 23) - 1};
+    const double side_by_side = clocks(f, "gather", N / 256, 256, &one, sizeof one);
+    const uint64_t lines = f->sim.stats.level[RP_LEVEL_L1].reads;
+    one.stride = 32; /* every lane has a line of its own, instead of 32 lanes */
+    const double strided = clocks(f, "gather", N / 256, 256, &one, sizeof one);
+    assert_int_equal(f->sim.stats.level[RP_LEVEL_L1].reads, 32 * lines);
+    assert_true(strided > 2 * side_by_side);
+}
+
+static void an_unrolled_loop_is_faster(void **state)
+{
+    struct fixture *f = *state;
+    const struct {
+        float *out;
+        float x;
+        int n;
+    } args = {sim_alloc(&f->sim, 1 << 20), 0.5f, 512};
+    const double rolled = clocks(f, "poly_rolled", 304, 256, &args, sizeof args);
+    const double unrolled = clocks(f, "poly_unrolled", 304, 256, &args, sizeof args);
+    assert_true(rolled > 1.5 * unrolled);
+}
+
+/* More work takes longer; twice the waves of a latency-bound kernel do not take twice as long. */
+static void time_grows_with_work(void **state)
+{
+    struct fixture *f = *state;
+    double *from = sim_alloc(&f->sim, N * 8), *to = sim_alloc(&f->sim, N * 8);
+    double before = 0, at[9];
+    for (unsigned k = 0; k < 9; k++) {
+        const struct copy_args args = {from, to, N};
+        at[k] = clocks(f, "vec_copy", 4u << k, 256, &args, sizeof args);
+        assert_true(at[k] > 0.98 * before); /* small ones meet in other channels */
+        before = at[k];
+    }
+    assert_true(at[1] < 1.2 * at[0]);
+    assert_true(at[8] > 1.5 * at[0]);
+}
+
+static const struct {
+    const char *name;
+    unsigned passes;
+} rates[] = {
+    {"rate_f32_32x32x2", 16}, {"rate_f32_16x16x4", 8},  {"rate_f16_32x32x8", 8},
+    {"rate_f16_16x16x16", 4}, {"rate_i8_32x32x16", 8},  {"rate_i8_16x16x32", 4},
+    {"rate_fp8_32x32x16", 8}, {"rate_fp8_16x16x32", 4}, {"rate_f64_16x16x4", 8},
+};
+
+/* A wave on each SIMD of one CU: passes of 4 clocks for each instruction, within 2 %. */
+static void matrix_instructions_have_their_rate(void **state)
+{
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n;
+    } args = {sim_alloc(&f->sim, 1 << 12), 0};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        double at[2];
+        for (unsigned k = 0; k < 2; k++) {
+            args.n = k ? 3072 : 1024;
+            at[k] = clocks(f, rates[i].name, 1, 256, &args, sizeof args);
+        }
+        const double each = (at[1] - at[0]) / 2048, expected = 4 * rates[i].passes;
+        if (each < 0.98 * expected || each > 1.02 * expected)
+            fail_msg("%s: %.2f clocks, expected %.0f", rates[i].name, each, expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_same_with_any_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(recording_changes_no_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_vector_copy_has_the_measured_traffic, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_padded_tile_is_faster, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_strided_gather_is_slower, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_unrolled_loop_is_faster, setup, teardown),
+        cmocka_unit_test_setup_teardown(time_grows_with_work, setup, teardown),
+        cmocka_unit_test_setup_teardown(matrix_instructions_have_their_rate, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/*
+ * The replay engine against clocks worked out by hand: issue rates, dependences and the LDS
+ * exactly, latencies exactly as published (arch/gfx942.c), bandwidths within the noise of where
+ * lines fall.
+ */
+#include "machine.h"
+
+#include <string.h>
+
+/* Clocks that @p count more executions of a program's body take, with so many waves of one group.
+ */
+static uint64_t slope(struct made *(*make)(uint32_t waves, uint32_t count), uint32_t waves,
+                      uint32_t count)
+{
+    struct made *once = make(waves, count), *twice = make(waves, 2 * count);
+    const uint64_t a = made_run(once).replay_clocks, b = made_run(twice).replay_clocks;
+    made_free(once);
+    made_free(twice);
+    return b - a;
+}
+
+static struct made *repeated(uint32_t waves, uint32_t count, uint32_t (*code)(struct made *))
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c = code(m);
+    for (uint32_t w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < count; i++)
+            made_step(made_wave(m, 0, w), c);
+    return m;
+}
+
+static uint32_t plain(struct made *m)
+{
+    return made_valu(m, 4);
+}
+
+static uint32_t transcendental(struct made *m)
+{
+    return made_valu(m, 16);
+}
+
+static struct made *plain_made(uint32_t waves, uint32_t count)
+{
+    return repeated(waves, count, plain);
+}
+
+static struct made *transcendental_made(uint32_t waves, uint32_t count)
+{
+    return repeated(waves, count, transcendental);
+}
+
+/* Four SIMDs: up to four waves each have their own; a SIMD issues one in four clocks. */
+static void a_simd_issues_every_four_clocks(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t waves, clocks;
+    } cases[] = {{1, 4}, {2, 4}, {4, 4}, {8, 8}, {16, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(slope(plain_made, cases[i].waves, 500), 500 * cases[i].clocks);
+        assert_int_equal(slope(transcendental_made, cases[i].waves, 500),
+                         500 * cases[i].clocks * 4);
+    }
+}
+
+/* 32 waves on each of all CUs: 8 per SIMD. */
+static void a_full_machine_issues_as_fast(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(608, 16);
+        const uint32_t c = made_valu(m, 4);
+        for (uint32_t g = 0; g < 608; g++)
+            for (uint32_t w = 0; w < 16; w++)
+                for (uint32_t i = 0; i < 40 * (k + 1); i++)
+                    made_step(made_wave(m, g, w), c);
+        struct rp_timing_stats s = made_run(m);
+        assert_int_equal(s.waves, 608 * 16);
+        assert_int_equal(s.unit_insts[RP_REC_VALU], 608 * 16 * 40 * (k + 1));
+        clocks[k] = s.replay_clocks;
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 40 * 8 * 4);
+}
+
+/* SALU and VALU are different ports: two waves of one SIMD overlap. */
+static void different_units_overlap(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 8);
+        const uint32_t v = made_valu(m, 4),
+                       s = made_code(m, (struct rp_rec_code){.unit = RP_REC_SALU});
+        for (uint32_t w = 0; w < 8; w++)
+            for (uint32_t i = 0; i < 300 * (k + 1); i++)
+                made_step(made_wave(m, 0, w), w < 4 ? v : s);
+        clocks[k] = made_run(m).replay_clocks;
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 300 * 4);
+}
+
+/* ---- matrix instructions ------------------------------------------------------------------- */
+
+static uint8_t passes;
+
+static struct made *independent_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    uint32_t c[4];
+    for (int i = 0; i < 4; i++) /* four accumulators of 16 registers */
+        c[i] = made_mfma(m, passes, 16 + 16 * i, 0, 16 + 16 * i, 16);
+    for (uint32_t w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < count; i++)
+            made_step(made_wave(m, 0, w), c[i % 4]);
+    return m;
+}
+
+static struct made *chained_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c = made_mfma(m, passes, 16, 0, 16, 16);
+    for (uint32_t i = 0; i < count; i++)
+        made_step(made_wave(m, 0, 0), c);
+    return m;
+}
+
+static struct made *used_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c = made_mfma(m, passes, 16, 0, 16, 16), use = made_use(m, 31);
+    for (uint32_t i = 0; i < count; i++) {
+        made_step(made_wave(m, 0, 0), c);
+        made_step(made_wave(m, 0, 0), use);
+    }
+    return m;
+}
+
+static void matrix_pipes_take_passes(void **state)
+{
+    (void)state;
+    static const uint8_t all[] = {2, 4, 8, 16};
+    for (size_t i = 0; i < sizeof all; i++) {
+        passes = all[i];
+        const uint64_t clocks = 4ull * passes;
+        assert_int_equal(slope(independent_made, 1, 400), 400 * clocks);
+        assert_int_equal(slope(independent_made, 4, 400), 400 * clocks); /* one per SIMD */
+        assert_int_equal(slope(independent_made, 16, 400), 400 * clocks * 4);
+        assert_int_equal(slope(chained_made, 1, 400), 400 * clocks);
+        /* passes and 4 more slots until a VALU instruction may read it, which takes one */
+        assert_int_equal(slope(used_made, 1, 400), 400 * (clocks + 16 + 4));
+    }
+}
+
+/* ---- LDS ----------------------------------------------------------------------------------- */
+
+static uint16_t lds_clocks;
+static bool lds_waits;
+
+static struct made *lds_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c = made_memory(m, RP_REC_LDS), wait = made_wait(m, 63, 0);
+    const struct rp_rec_access a = {
+        .space = RP_REC_SHARED, .flags = RP_REC_READS, .lds_clocks = lds_clocks, .lane_bytes = 4};
+    for (uint32_t w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < count; i++) {
+            made_access(made_wave(m, 0, w), c, a, -1, 0);
+            if (lds_waits)
+                made_step(made_wave(m, 0, w), wait);
+        }
+    return m;
+}
+
+static void the_lds_is_shared_by_all_simds(void **state)
+{
+    (void)state;
+    lds_waits = true;
+    lds_clocks = 1; /* one lane: a pointer chase, mt4g's 51 clocks */
+    assert_int_equal(slope(lds_made, 1, 300), 300 * 51);
+    lds_clocks = 32; /* every lane of a half wave in the same bank */
+    assert_int_equal(slope(lds_made, 1, 300), 300 * (51 + 31));
+    lds_waits = false;
+    static const uint16_t all[] = {2, 4, 8, 64}; /* free, and 2, 4 and 32 ways */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lds_clocks = all[i];
+        assert_int_equal(slope(lds_made, 16, 60), 60 * 16 * all[i]);
+    }
+}
+
+/* ---- latency ------------------------------------------------------------------------------- */
+
+/* Loads of one line after another, each awaited, over a footprint, so many times. */
+static uint64_t laps_clocks(uint32_t lines, uint32_t laps, uint32_t stride, enum rp_level level,
+                            uint64_t *ret_hits)
+{
+    struct made *m = made_new(1, 1);
+    const uint32_t c = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15);
+    const struct rp_rec_access a = {.flags = RP_REC_READS, .lanes = 1, .lane_bytes = 8};
+    for (uint32_t lap = 0; lap < laps; lap++)
+        for (uint32_t i = 0; i < lines; i++) {
+            made_access(made_wave(m, 0, 0), c, a, 0x1000000 + (int64_t)i * stride, 1);
+            made_step(made_wave(m, 0, 0), wait);
+        }
+    struct rp_timing_stats s = made_run(m);
+    *ret_hits = s.level[level].read_hits;
+    made_free(m);
+    return s.replay_clocks;
+}
+
+static void pointer_chases_take_what_was_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rp_level level;
+        uint32_t lines, clocks;
+    } cases[] = {
+        {RP_LEVEL_L1, 64, 116},      /* 8 KiB */
+        {RP_LEVEL_L2, 4096, 288},    /* 512 KiB */
+        {RP_LEVEL_MALL, 49152, 458}, /* 6 MiB */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t hits[2];
+        const uint64_t one = laps_clocks(cases[i].lines, 1, 1, cases[i].level, &hits[0]);
+        const uint64_t two = laps_clocks(cases[i].lines, 2, 1, cases[i].level, &hits[1]);
+        assert_int_equal(hits[1] - hits[0], cases[i].lines);
+        assert_int_equal(two - one, (uint64_t)cases[i].lines * cases[i].clocks);
+    }
+    uint64_t hits;
+    const uint64_t once = laps_clocks(1000, 1, 1000, RP_LEVEL_MALL, &hits);
+    const uint64_t longer = laps_clocks(2000, 1, 1000, RP_LEVEL_MALL, &hits);
+    assert_int_equal(hits, 0);
+    assert_int_equal(longer - once, 1000 * 900);
+}
+
+/* ---- bandwidth ----------------------------------------------------------------------------- */
+
+enum { LOADS = 24, WIDE_LINES = 8 };
+
+/*
+ * All CUs with 16 waves, which load or store 1 KiB at a time, again and again over the same memory
+ * or ever more.
+ */
+static double bytes_per_clock(uint8_t flags, uint32_t rounds, uint32_t laps)
+{
+    double bytes[2], clocks[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        struct made *m = made_new(304, 16);
+        const uint32_t c = made_memory(m, RP_REC_VMEM);
+        const struct rp_rec_access a = {.flags = flags, .lane_bytes = 16, .lookups = 16};
+        for (uint32_t g = 0; g < 304; g++)
+            for (uint32_t w = 0; w < 16; w++)
+                for (uint32_t i = 0; i < LOADS * (laps + k * laps); i++) {
+                    /* of a round, the waves of a group have neighbouring parts */
+                    const uint32_t round = rounds ? i % rounds : i;
+                    const int64_t line = (int64_t)g * (rounds ? rounds : 64) * 16 * WIDE_LINES +
+                                         (int64_t)(round * 16 + w) * WIDE_LINES;
+                    made_access(made_wave(m, g, w), c, a, 0x1000000 + line, WIDE_LINES);
+                }
+        assert_int_equal(rp_record_place(m->record), 0); /* as those of real dispatches */
+        struct rp_timing_stats s = made_run(m);
+        clocks[k] = (double)s.replay_clocks;
+        bytes[k] = 304.0 * 16 * LOADS * laps * (k + 1) * WIDE_LINES * 128;
+        made_free(m);
+    }
+    return (bytes[1] - bytes[0]) / (clocks[1] - clocks[0]);
+}
+
+static void near(double got, double expected, double share)
+{
+    if (got < expected * (1 - share) || got > expected * (1 + share))
+        fail_msg("%.1f bytes per clock, expected %.1f", got, expected);
+}
+
+static void bandwidths_are_those_measured(void **state)
+{
+    (void)state;
+    const double clock_hz = 2.1e9, gib = 1073741824.0;
+    near(bytes_per_clock(RP_REC_READS, 0, 1), 3690 * gib / clock_hz, 0.05);
+    near(bytes_per_clock(RP_REC_WRITES, 0, 1), 4117 * gib / clock_hz, 0.05);
+    /* 32 KiB of each CU, 1.2 MiB of a die: the L2 holds it */
+    near(bytes_per_clock(RP_REC_WRITES, 2, 1), 6562 * gib / clock_hz, 0.05);
+}
+
+/* ---- waves of a group ---------------------------------------------------------------------- */
+
+static void a_barrier_waits_for_the_last(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 4);
+        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_BARRIER, 0);
+        for (uint32_t w = 0; w < 4; w++) { /* wave 3 is late before it, all work after it */
+            for (uint32_t i = 0; i < (w == 3 ? 100 * (k + 1) : 10); i++)
+                made_step(made_wave(m, 0, w), v);
+            made_step(made_wave(m, 0, w), barrier);
+            for (uint32_t i = 0; i < 50; i++)
+                made_step(made_wave(m, 0, w), v);
+        }
+        struct rp_timing_stats s = made_run(m);
+        clocks[k] = s.replay_clocks;
+        assert_int_equal(s.insts, 30 + 100 * (k + 1) + 4 * 51);
+        /* three waves wait for 90 or 190 instructions */
+        assert_in_range(s.wait_clocks[RP_REC_MISC], 3 * 4 * (100 * (k + 1) - 10) - 12,
+                        3 * 4 * (100 * (k + 1) - 10) + 12);
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 400);
+}
+
+static void a_truncated_wave_goes_on_at_its_pace(void **state)
+{
+    (void)state;
+    struct made *m = made_new(1, 1);
+    const uint32_t v = made_valu(m, 4);
+    for (uint32_t i = 0; i < 1000; i++)
+        made_step(made_wave(m, 0, 0), v);
+    const uint64_t kept = made_run(m).replay_clocks;
+    made_wave(m, 0, 0)->insts = 5000;
+    assert_in_range(made_run(m).replay_clocks - kept, 4000 * 4, 4000 * 4 + 8);
+    made_free(m);
+}
+
+static void the_same_record_takes_the_same_time(void **state)
+{
+    (void)state;
+    struct made *m = made_new(700, 4);
+    const uint32_t c = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15), v = made_valu(m, 4),
+                   barrier = made_misc(m, RP_REC_BARRIER, 0);
+    const struct rp_rec_access a = {.flags = RP_REC_READS, .lane_bytes = 4};
+    uint32_t random = 1;
+    for (uint32_t g = 0; g < 700; g++)
+        for (uint32_t w = 0; w < 4; w++)
+            for (uint32_t i = 0; i < 20; i++) {
+                random = random * 1664525 + 1013904223;
+                made_access(made_wave(m, g, w), c, a, random >> 12, 2);
+                made_step(made_wave(m, g, w), i % 3 ? v : wait);
+                if (i == 10)
+                    made_step(made_wave(m, g, w), barrier);
+            }
+    struct rp_timing_stats first = made_run(m);
+    for (unsigned k = 0; k < 5; k++) {
+        struct rp_timing_stats again = made_run(m);
+        assert_memory_equal(&first, &again, sizeof first);
+    }
+    made_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_simd_issues_every_four_clocks),
+        cmocka_unit_test(a_full_machine_issues_as_fast),
+        cmocka_unit_test(different_units_overlap),
+        cmocka_unit_test(matrix_pipes_take_passes),
+        cmocka_unit_test(the_lds_is_shared_by_all_simds),
+        cmocka_unit_test(pointer_chases_take_what_was_measured),
+        cmocka_unit_test(bandwidths_are_those_measured),
+        cmocka_unit_test(a_barrier_waits_for_the_last),
+        cmocka_unit_test(a_truncated_wave_goes_on_at_its_pace),
+        cmocka_unit_test(the_same_record_takes_the_same_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
