@@ -18,13 +18,13 @@ void rp_tags_release(struct rp_tags *t)
     t->tag = NULL;
 }
 
-/* Upper bits are folded in, so that large strides do not meet in one set. */
+/* Pages of 4 KiB begin in any set, so that neither strides nor every eighth page, which is what a
+ * die gets of a grid, meet in a part of the sets. */
 static struct rp_tag *set_of(const struct rp_tags *t, uint64_t line)
 {
-    uint64_t index = line;
-    for (uint64_t rest = line / t->sets; rest; rest /= t->sets > 1 ? t->sets : 2)
-        index ^= rest;
-    return t->tag + (index & (t->sets - 1)) * t->ways;
+    uint64_t page = line / 32 * 0x9e3779b97f4a7c15u;
+    page ^= page >> 29;
+    return t->tag + ((line ^ page) & (t->sets - 1)) * t->ways;
 }
 
 struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line)
