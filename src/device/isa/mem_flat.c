@@ -1,6 +1,7 @@
 /*
  * FLAT and GLOBAL loads and stores. Three ways, fastest first: all lanes at a fixed stride inside
- * one mapped range; any addresses in mapped memory; and, FLAT only, lanes in LDS or scratch.
+ * one mapped range, or at one place of their private segments; any addresses in mapped memory; and,
+ * FLAT only, lanes in LDS or scratch.
  */
 #include "mem_buffer.h"
 #include "mem_private.h"
@@ -19,9 +20,9 @@ void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret
         ret_va[lane] = (v[0][lane] | (uint64_t)v[1][lane] << 32) + offset;
 }
 
-/* True when all lanes are at lane 0's address + lane * stride and none is in an aperture. */
-RP_INLINE bool affine_global(struct rp_wave *w, const struct rp_insn *in, uint64_t *ret_va,
-                             int64_t *ret_stride)
+/* True when all lanes are at lane 0's address + lane * stride, in one kind of memory. */
+RP_INLINE bool affine_flat(struct rp_wave *w, const struct rp_insn *in, uint64_t *ret_va,
+                           int64_t *ret_stride, enum rp_space *ret_space)
 {
     const rp_row *v = rp_rows(w, &in->src[0]);
     if (!rp_lanes_of(w)->affine(v[0], ret_stride))
@@ -34,7 +35,45 @@ RP_INLINE bool affine_global(struct rp_wave *w, const struct rp_insn *in, uint64
         *ret_va = v[0][0] | (uint64_t)v[1][0] << 32;
     }
     *ret_va += (uint64_t)(int64_t)in->offset;
-    return in->seg == RP_SEG_GLOBAL || rp_space_of(rp_wave_host(w), *ret_va) == RP_SPACE_GLOBAL;
+    *ret_space = in->seg == RP_SEG_GLOBAL ? RP_SPACE_GLOBAL : rp_space_of(rp_wave_host(w), *ret_va);
+    return true;
+}
+
+/* ---- private segments: what all lanes have at one aligned place of theirs is whole rows ---- */
+
+RP_INLINE bool is_private_rows(const struct rp_wave *w, uint32_t offset, unsigned bytes)
+{
+    return offset % 4 == 0 && bytes % 4 == 0 && rp_private_fits(w, offset, bytes);
+}
+
+RP_INLINE void merge_row(uint32_t *to, const uint32_t *from, uint64_t exec)
+{
+    if (exec == ~0ull) {
+        memcpy(to, from, sizeof(rp_row));
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    to[lane] = from[lane];
+}
+
+RP_INLINE uint32_t *private_row(const struct rp_wave *w, uint32_t offset)
+{
+    return (uint32_t *)(void *)rp_private_at(w, 0, offset);
+}
+
+RP_INLINE void load_private_rows(const struct rp_wave *w, rp_row *d, uint32_t offset,
+                                 unsigned bytes, uint64_t exec)
+{
+    for (unsigned i = 0; i < bytes / 4; i++)
+        merge_row(d[i], private_row(w, offset + 4 * i), exec);
+}
+
+RP_INLINE void store_private_rows(struct rp_wave *w, const rp_row *s, uint32_t offset,
+                                  unsigned bytes, uint64_t exec)
+{
+    rp_private_touch(w, offset + bytes);
+    for (unsigned i = 0; i < bytes / 4; i++)
+        merge_row(private_row(w, offset + 4 * i), s[i], exec);
 }
 
 /* Host pointer for lane 0 (active or not) if everything the active lanes touch is mapped. */
@@ -192,26 +231,68 @@ RP_INLINE bool is_rows(enum rp_elem e, int64_t stride, uint64_t exec)
     return (dwords == 1 || dwords == 2 || dwords == 4) && exec == ~0ull && stride == 4 * dwords;
 }
 
+/* The first of the three ways; false: not so, nothing done. */
+RP_INLINE bool load_affine(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e, rp_row *d,
+                           uint64_t exec, uint64_t *ret_va)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    int64_t stride;
+    enum rp_space space;
+    if (!affine_flat(w, in, ret_va, &stride, &space))
+        return false;
+    if (space == RP_SPACE_PRIVATE && stride == 0 && is_private_rows(w, (uint32_t)*ret_va, bytes)) {
+        load_private_rows(w, d, (uint32_t)*ret_va, bytes, exec);
+    } else {
+        if (space != RP_SPACE_GLOBAL || (stride != 0 && !is_simple(e, stride, exec)))
+            return false;
+        const uint8_t *lane0 = map_affine(w, *ret_va, stride, bytes, exec, 0);
+        if (!lane0)
+            return false;
+        if (is_rows(e, stride, exec))
+            rp_lanes_of(w)->load_rows[rp_elem_dwords(e)](d, lane0);
+        else
+            rp_lanes_load(e, d, lane0, stride, exec);
+    }
+    rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    return true;
+}
+
+RP_INLINE bool store_affine(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e, rp_row *s,
+                            uint64_t exec)
+{
+    const unsigned bytes = rp_elem_bytes(e);
+    uint64_t va;
+    int64_t stride;
+    enum rp_space space;
+    if (!affine_flat(w, in, &va, &stride, &space))
+        return false;
+    if (space == RP_SPACE_PRIVATE && stride == 0 && is_private_rows(w, (uint32_t)va, bytes)) {
+        store_private_rows(w, (const rp_row *)s, (uint32_t)va, bytes, exec);
+    } else {
+        if (space != RP_SPACE_GLOBAL || !is_simple(e, stride, exec))
+            return false;
+        uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
+        if (!lane0)
+            return false;
+        if (is_rows(e, stride, exec))
+            rp_lanes_of(w)->store_rows[rp_elem_dwords(e)]((const rp_row *)s, lane0);
+        else
+            rp_lanes_store(e, s, lane0, stride, exec);
+    }
+    rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
+    return true;
+}
+
 RP_INLINE int flat_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w), va;
-    int64_t stride;
     struct rp_spread spread;
     rp_row *d = rp_rows(w, &in->dst);
     if (!exec)
         return RP_STEP_NEXT;
-    if (affine_global(w, in, &va, &stride) && (stride == 0 || is_simple(e, stride, exec))) {
-        const uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 0);
-        if (lane0) {
-            rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-            if (is_rows(e, stride, exec))
-                rp_lanes_of(w)->load_rows[rp_elem_dwords(e)](d, lane0);
-            else
-                rp_lanes_load(e, d, lane0, stride, exec);
-            return rp_note_poll(w, va);
-        }
-    }
+    if (load_affine(w, in, e, d, exec, &va))
+        return rp_note_poll(w, va);
     if (map_spread(w, in, bytes, exec, 0, &spread, &va)) {
         rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
         if (spread.last == 0)
@@ -237,23 +318,13 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
 {
     const unsigned bytes = rp_elem_bytes(e);
     uint64_t exec = RP_EXEC(w), va;
-    int64_t stride;
     struct rp_spread spread;
     rp_row *s = rp_rows(w, &in->src[1]);
     if (!exec)
         return RP_STEP_NEXT;
     w->poll_va = 0;
-    if (affine_global(w, in, &va, &stride) && is_simple(e, stride, exec)) {
-        uint8_t *lane0 = map_affine(w, va, stride, bytes, exec, 1);
-        if (lane0) {
-            rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
-            if (is_rows(e, stride, exec))
-                rp_lanes_of(w)->store_rows[rp_elem_dwords(e)]((const rp_row *)s, lane0);
-            else
-                rp_lanes_store(e, s, lane0, stride, exec);
-            return RP_STEP_NEXT;
-        }
-    }
+    if (store_affine(w, in, e, s, exec))
+        return RP_STEP_NEXT;
     if (map_spread(w, in, bytes, exec, 1, &spread, &va)) {
         rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
         rp_spread_store(w, e, s, &spread, exec);
@@ -304,17 +375,7 @@ RP_INLINE bool scratch_rows(struct rp_wave *w, const struct rp_insn *in, unsigne
             return false;
         *ret_offset += v[0][0];
     }
-    return *ret_offset % 4 == 0 && bytes % 4 == 0 && rp_private_fits(w, *ret_offset, bytes);
-}
-
-RP_INLINE void merge_row(uint32_t *to, const uint32_t *from, uint64_t exec)
-{
-    if (exec == ~0ull) {
-        memcpy(to, from, sizeof(rp_row));
-        return;
-    }
-    RP_FOR_LANES(lane, exec)
-    to[lane] = from[lane];
+    return is_private_rows(w, *ret_offset, bytes);
 }
 
 RP_INLINE int scratch_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
@@ -327,9 +388,7 @@ RP_INLINE int scratch_load(struct rp_wave *w, const struct rp_insn *in, enum rp_
         return RP_STEP_NEXT;
     rp_counts_of(w)->read_bytes += (uint64_t)rp_lane_count(exec) * bytes;
     if (scratch_rows(w, in, bytes, &offset)) {
-        for (unsigned i = 0; i < bytes / 4; i++)
-            merge_row(d[i], (const uint32_t *)(const void *)rp_private_at(w, 0, offset + 4 * i),
-                      exec);
+        load_private_rows(w, d, offset, bytes, exec);
         return RP_STEP_NEXT;
     }
     uint32_t base = scratch_base(w, in);
@@ -353,9 +412,7 @@ RP_INLINE int scratch_store(struct rp_wave *w, const struct rp_insn *in, enum rp
         return RP_STEP_NEXT;
     rp_counts_of(w)->write_bytes += (uint64_t)rp_lane_count(exec) * bytes;
     if (scratch_rows(w, in, bytes, &offset)) {
-        rp_private_touch(w, offset + bytes);
-        for (unsigned i = 0; i < bytes / 4; i++)
-            merge_row((uint32_t *)(void *)rp_private_at(w, 0, offset + 4 * i), s[i], exec);
+        store_private_rows(w, (const rp_row *)s, offset, bytes, exec);
         return RP_STEP_NEXT;
     }
     uint32_t base = scratch_base(w, in);

@@ -30,11 +30,14 @@ RP_INLINE uint8_t *rp_private_at(const struct rp_wave *w, unsigned lane, uint32_
     return w->scratch + (((size_t)(offset / 4) * RP_LANES) + lane) * 4 + offset % 4;
 }
 
-/* The byte order of a lane's segment is interleaved: move it in pieces that stay inside a dword. */
+/* The byte order of a lane's segment is interleaved: move it in pieces that stay inside a dword,
+ * whole ones where that is known beforehand. */
 RP_INLINE void rp_private_read(const struct rp_wave *w, unsigned lane, uint32_t offset, void *to,
                                unsigned bytes)
 {
     uint8_t *out = to;
+    for (; (offset | bytes) % 4 == 0 && bytes; offset += 4, out += 4, bytes -= 4)
+        memcpy(out, rp_private_at(w, lane, offset), 4);
     while (bytes) {
         unsigned piece = 4 - offset % 4 < bytes ? 4 - offset % 4 : bytes;
         memcpy(out, rp_private_at(w, lane, offset), piece);
@@ -56,6 +59,8 @@ RP_INLINE void rp_private_write(struct rp_wave *w, unsigned lane, uint32_t offse
 {
     const uint8_t *in = from;
     rp_private_touch(w, offset + bytes);
+    for (; (offset | bytes) % 4 == 0 && bytes; offset += 4, in += 4, bytes -= 4)
+        memcpy(rp_private_at(w, lane, offset), in, 4);
     while (bytes) {
         unsigned piece = 4 - offset % 4 < bytes ? 4 - offset % 4 : bytes;
         memcpy(rp_private_at(w, lane, offset), in, piece);
