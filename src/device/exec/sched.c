@@ -134,7 +134,11 @@ static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_lane *
     uint64_t count = CHUNK_INSTS / each;
     uint64_t share = (d->kernel.group_count - d->next_group) / (SHARES_LEFT * d->lane_target);
     if (count > share) {
-        const uint64_t least = lane->known.groups >= TELLING_GROUPS ? LEAST_CHUNK_INSTS / each : 0;
+        /* gfx90a's stores are not ordered (order.c): workgroups that look back at earlier ones see
+         * the same with any number of threads only if few are given back and so start late. */
+        const bool tells = lane->known.groups >= TELLING_GROUPS;
+        const bool ordered = rp_isa_target_get() != RP_ISA_GFX90A;
+        const uint64_t least = tells && ordered ? LEAST_CHUNK_INSTS / each : 0;
         count = share > least ? share : least;
     }
     if (count > CHUNK_GROUPS)
