@@ -38,7 +38,7 @@ bool rp_idset_has(const struct rp_idset *set, int64_t id)
 {
     uint32_t number = rp_numbering_find(&set->ids, (uint64_t)id);
 
-    return number != RP_NO_NUMBER && set->written[number];
+    return number != RP_NO_NUMBER && number < set->room && set->written[number];
 }
 
 static int by_value(const void *a, const void *b)
@@ -56,7 +56,7 @@ int64_t *rp_idset_missing(const struct rp_idset *set, size_t *ret_count)
     if (!ids)
         return NULL;
     for (uint32_t i = 0; i < set->ids.count; i++)
-        if (!set->written[i])
+        if (i >= set->room || !set->written[i])
             ids[count++] = (int64_t)set->ids.keys[i];
     qsort(ids, count, sizeof *ids, by_value);
     *ret_count = count;

@@ -221,8 +221,8 @@ static void copy_accesses_as_mi300x(void **state)
     near_real(&v, RP_COUNTER_TCC_WRITEBACK, 65536, 0);
     near_real(&v, RP_COUNTER_SQ_LDS_BANK_CONFLICT, 0, 0);
     /* 128 * BUBBLE + 64 * the other reads, in kilobytes; the real copy read 8,403,456 bytes. */
-    near_real(&v, RP_COUNTER_FETCH_SIZE, 8403456 / 1024, 10);
-    near_real(&v, RP_COUNTER_WRITE_SIZE, 8388608 / 1024, 0);
+    near_real(&v, RP_COUNTER_FETCH_SIZE, 8403456, 10);
+    near_real(&v, RP_COUNTER_WRITE_SIZE, 8388608, 0);
 }
 
 /* ---- memory, by hand ---- */

@@ -65,6 +65,14 @@ static void count_time(const struct rp_arch *arch, uint64_t ticks, uint64_t *val
     values[RP_COUNTER_GRBM_COUNT] = values[RP_COUNTER_GRBM_GUI_ACTIVE] = cycles * dies;
 }
 
+/* FETCH_SIZE and WRITE_SIZE are in kilobytes, of which a dispatch may take a part. */
+static double value_of(const uint64_t *values, uint32_t counter)
+{
+    const bool sizes = counter == RP_COUNTER_FETCH_SIZE || counter == RP_COUNTER_WRITE_SIZE;
+
+    return sizes ? (double)values[counter] / 1024 : (double)values[counter];
+}
+
 void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
                      const struct rp_dispatch *dispatch, uint64_t signal_va, uint64_t start_ticks,
                      uint64_t end_ticks)
@@ -86,7 +94,7 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
     entry->end_ticks = end_ticks;
     for (uint32_t i = 0; i < counted->count; i++)
         entry->value[i] = known == RP_COUNT_MEMORY || !counted->of_caches[i]
-                              ? (double)values[counted->value[i]]
+                              ? value_of(values, counted->value[i])
                               : NAN;
     pthread_mutex_lock(&counted->lock);
     bucket = counted->pending < RP_COUNTED_PENDING ? bucket_of(counted, signal_va) : NULL;

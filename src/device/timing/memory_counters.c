@@ -89,7 +89,6 @@ static void count_requests(const struct rp_cache_result *r, const struct factors
 static void count_memory(const struct rp_arch *arch, const struct rp_cache_result *r,
                          const struct factors *f, uint64_t *values)
 {
-    enum { KILOBYTE = 1024 };
     const uint64_t reads_64 = values[RP_COUNTER_TCC_EA0_RDREQ_64B];
     const uint64_t reads_128 = values[RP_COUNTER_TCC_EA0_RDREQ_128B];
     const uint64_t writes_64 = scaled(r->writes_64, f->writes);
@@ -103,8 +102,8 @@ static void count_memory(const struct rp_arch *arch, const struct rp_cache_resul
     values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK] = scaled(r->flushed_lines, f->writes);
     values[RP_COUNTER_TCC_WRITEBACK] =
         values[RP_COUNTER_TCC_NORMAL_WRITEBACK] + values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK];
-    values[RP_COUNTER_FETCH_SIZE] = (64 * reads_64 + 128 * reads_128) / KILOBYTE;
-    values[RP_COUNTER_WRITE_SIZE] = (64 * writes_64 + 32 * writes_32) / KILOBYTE;
+    values[RP_COUNTER_FETCH_SIZE] = 64 * reads_64 + 128 * reads_128;
+    values[RP_COUNTER_WRITE_SIZE] = 64 * writes_64 + 32 * writes_32;
 }
 
 int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,

@@ -10,7 +10,8 @@
 /**
  * Fills in the counters of kind CACHES. What was replayed is taken times what was executed: of each
  * kind of instruction that is known exactly. Where all was recorded that factor is 1.
- * @param values  indexed by enum rp_device_counter; those of instructions are there
+ * @param values  indexed by enum rp_device_counter; those of instructions are there;
+ *                RP_COUNTER_FETCH_SIZE and RP_COUNTER_WRITE_SIZE in bytes
  * @return 0; -ENODATA when a kind was executed of which nothing is recorded
  */
 int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,
