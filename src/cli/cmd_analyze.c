@@ -195,6 +195,9 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
                                           " print different results: choose one");
     else if (ret->full && !ret->json && !ret->folder)
         *ret_code = rp_cli_usage_error("analyze", "--full is about dag.json: add --json or -o DIR");
+    else if (ret->top && ret->json + ret->roofline + ret->thread_trace)
+        *ret_code = rp_cli_usage_error("analyze", "--top is about the ranking: leave out --json,"
+                                                  " --roofline and --thread-trace");
     else if (optind == argc)
         *ret_code = rp_cli_usage_error("analyze", "no trace given");
     else
