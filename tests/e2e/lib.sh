@@ -17,6 +17,13 @@ expect() {
     [ "$got" = "$wanted" ] || { cat out err >&2; fail "exit status $got instead of $wanted: $*"; }
 }
 
+# background COMMAND...: in out and err is what this command says, nothing of before. A signal for it
+# must wait for that: until bash has become the command it would run the trap above.
+background() {
+    rm -f out err
+    "$@" >out 2>err &
+}
+
 # says FILE TEXT: the file contains the text.
 says() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "$1 does not say: $2"; }; }
 

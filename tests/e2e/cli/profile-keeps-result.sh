@@ -21,9 +21,9 @@ unchanged 'killed program'
 expect 3 rocm-perf profile --device software --runs 1 /bin/true
 unchanged 'no kernel'
 
-rocm-perf profile --device software --runs 1 -- /bin/sh -c './vector_add; sleep 61.25' >out 2>err &
+background rocm-perf profile --device software --runs 1 -- /bin/sh -c './vector_add; sleep 61.25'
 profiler=$!
-for _ in $(seq 100); do grep -q PASS out && break; sleep 0.1; done
+for _ in $(seq 100); do grep -qs PASS out && break; sleep 0.1; done
 kill -INT $profiler
 status=0
 wait $profiler || status=$?

@@ -43,9 +43,10 @@ expect 5 profile --runs 1 --timeout 6 -- /bin/sh -c 'trap "" TERM INT; ./saxpy_s
 gone '9[34].25' 'what ignores SIGTERM goes on'
 
 # Interrupted twice, the second time later: what ignores SIGINT is killed.
-rocm-perf profile --device software --runs 1 -- /bin/sh -c 'trap "" TERM INT; ./saxpy_streams; sleep 95.25; sleep 96.25' >out 2>err &
+background rocm-perf profile --device software --runs 1 -- \
+    /bin/sh -c 'trap "" TERM INT; ./saxpy_streams; sleep 95.25; sleep 96.25'
 profiler=$!
-for _ in $(seq 300); do grep -q PASS out && break; sleep 0.1; done
+for _ in $(seq 300); do grep -qs PASS out && break; sleep 0.1; done
 kill -INT $profiler
 sleep 1.5
 kill -0 $profiler || fail 'one signal was enough for a program that ignores it'

@@ -154,9 +154,10 @@ mkdir decoder
 broken shader-data 4 'install that of ROCm 7' --deep-analysis --att-library-path decoder
 
 # Interrupted: the result before is intact, and nothing goes on.
-rocm-perf profile --device software --tracer rocprofv3 --runs 1 -- /bin/sh -c './saxpy_streams; sleep 73.25' >out 2>err &
+background rocm-perf profile --device software --tracer rocprofv3 --runs 1 -- \
+    /bin/sh -c './saxpy_streams; sleep 73.25'
 profiler=$!
-for _ in $(seq 300); do grep -q PASS out && break; sleep 0.1; done
+for _ in $(seq 300); do grep -qs PASS out && break; sleep 0.1; done
 kill -INT $profiler
 status=0
 wait $profiler || status=$?
