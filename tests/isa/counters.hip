@@ -13,7 +13,7 @@ extern "C" __global__ void classes(float *out, int n, int half)
     double d = a, e = 2;
     unsigned u = threadIdx.x;
     unsigned long long w = u;
-    float *at = out + threadIdx.x;
+    float *at = out + blockIdx.x * blockDim.x + threadIdx.x;
     unsigned place = 4 * threadIdx.x;
     shared[threadIdx.x] = u;
     __syncthreads();
@@ -76,7 +76,7 @@ extern "C" __global__ void matrices(float *out, int n)
         acc = __builtin_amdgcn_mfma_f32_16x16x4f32(1.0f, 2.0f, acc, 0, 0, 0);
         big = __builtin_amdgcn_mfma_f64_16x16x4f64(1.0, 2.0, big, 0, 0, 0);
     }
-    out[threadIdx.x] = acc[0] + (float)big[0] + (float)d[0];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = acc[0] + (float)big[0] + (float)d[0];
 }
 
 // The copy whose counters were read on a real MI300X (rocprof-compute's sample).
