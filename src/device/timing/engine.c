@@ -35,11 +35,13 @@ struct replay_wave {
     struct rp_wave_place place;
     struct replay_group *group;
     uint32_t step, access;
-    uint64_t begin, half, fetched; /* fetched: code line + 1 */
-    uint64_t tail_end;             /* beyond its record: when it ends; 0 = not there */
-    bool waits;                    /* at a barrier */
-    uint8_t lgkm_unit;             /* of the latest that lgkmcnt counts */
-    uint64_t mfma_until;           /* results of matrix instructions are pending until then */
+    uint64_t begin, half, fetched;     /* fetched: code line + 1 */
+    uint64_t tail_end;                 /* beyond its record: when it ends; 0 = not there */
+    uint64_t arrived, arrived_fetched; /* watched: at the present step, and its fetch's end */
+    bool watched;                      /* these two are set */
+    bool waits;                        /* at a barrier */
+    uint8_t lgkm_unit;                 /* of the latest that lgkmcnt counts */
+    uint64_t mfma_until;               /* results of matrix instructions are pending until then */
     struct under_way vm, lgkm;
     uint64_t *ready; /* per register, of matrix results; NULL without such instructions */
 };
@@ -478,6 +480,16 @@ static uint64_t when_taken(const struct replay *r, const struct replay_wave *w,
     return when;
 }
 
+static void tell(const struct rp_engine_watch *watch, struct replay_wave *w,
+                 struct rp_issue_times *times)
+{
+    times->arrived = w->arrived;
+    times->fetched = w->arrived_fetched;
+    w->watched = false;
+    if (watch->issued)
+        watch->issued(watch->ctx, &w->place, w->step, times);
+}
+
 /* The wave is ready for its next instruction. */
 static void step(struct replay *r, uint32_t number, uint64_t clock)
 {
@@ -491,7 +503,13 @@ static void step(struct replay *r, uint32_t number, uint64_t clock)
     const uint32_t rest = SLOT_CLOCKS * r->m.arch->timing->mfma_result_slots;
     if (w->step == w->rec->step_count / 2)
         w->half = clock;
-    uint64_t ready = when_registers(r, w, c, fetch(r, w, index, clock));
+    const uint64_t fetched = fetch(r, w, index, clock);
+    if (r->watch && !w->watched) {
+        w->watched = true;
+        w->arrived = clock;
+        w->arrived_fetched = fetched;
+    }
+    uint64_t ready = when_registers(r, w, c, fetched);
     if (ready > clock) { /* others come first */
         if (w->mfma_until > clock)
             r->stats->wait_clocks[RP_REC_MFMA] += ready - clock;
@@ -523,8 +541,10 @@ static void step(struct replay *r, uint32_t number, uint64_t clock)
     }
     r->stats->insts++;
     r->stats->unit_insts[c->unit]++;
-    if (r->watch && r->watch->issued)
-        r->watch->issued(r->watch->ctx, &w->place, w->step, clock, issued, done);
+    if (r->watch)
+        tell(
+            r->watch, w,
+            &(struct rp_issue_times){.ready = clock, .issued = issued, .next = next, .done = done});
     w->step++;
     if (c->misc == RP_REC_END) {
         w->step = w->rec->step_count;

@@ -62,16 +62,22 @@ struct rp_wave_place {
     uint8_t simd, slot;
 };
 
+/** When an instruction of a wave went through its stages, in order but for done. */
+struct rp_issue_times {
+    uint64_t arrived; /**< the instruction before lets the wave go on */
+    uint64_t fetched; /**< the instruction itself is there */
+    uint64_t ready;   /**< operands are there, and the unit takes instructions */
+    uint64_t issued;  /**< the unit's port is free */
+    uint64_t next;    /**< the wave goes on; UINT64_MAX: at a barrier, its next arrival tells */
+    uint64_t done;    /**< the result is there */
+};
+
 /** Tells about every instruction; for traces. NULL members are not called. */
 struct rp_engine_watch {
     void *ctx;
     void (*wave_begins)(void *ctx, const struct rp_wave_place *where, uint64_t clock);
-    /**
-     * @param ready   clock from which on only the unit's port kept it waiting
-     * @param issued  clock at which it was issued; done: its result is there
-     */
-    void (*issued)(void *ctx, const struct rp_wave_place *where, uint32_t step, uint64_t ready,
-                   uint64_t issued, uint64_t done);
+    void (*issued)(void *ctx, const struct rp_wave_place *where, uint32_t step,
+                   const struct rp_issue_times *times);
     void (*wave_ends)(void *ctx, const struct rp_wave_place *where, uint64_t clock);
 };
 
