@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/adopted.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -21,6 +22,7 @@
 static volatile sig_atomic_t interrupted_by;
 static volatile int64_t interrupted_at_ns;
 static volatile pid_t signal_target;
+static volatile sig_atomic_t killed; /* as nobody waited for its end */
 
 enum { NS_PER_S = 1000000000 };
 static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
@@ -46,8 +48,10 @@ static void forward_signal(int signo)
     if (!interrupted_by)
         interrupted_at_ns = now_ns;
     interrupted_by = signo;
-    if (signal_target)
+    if (signal_target) {
+        killed = killed || again;
         kill(signal_target, again ? SIGKILL : signo);
+    }
     errno = saved;
 }
 
@@ -152,31 +156,57 @@ static bool has_ended_until(int pidfd, int64_t until_ns)
     }
 }
 
-/* Without pidfds (Linux before 5.3) there is no limit. */
-static bool end_after(pid_t child, int64_t until_ns)
+static void pause_ms(int ms)
+{
+    poll(NULL, 0, ms);
+}
+
+/* What the program has started ends, too: first what runs yet, then what that leaves behind. Each
+ * round makes orphans of its victims' children, which come to us. */
+static void kill_adopted(const struct rp_adopted *adopted, pid_t child)
+{
+    for (int rounds = 0; rounds < 1000; rounds++) {
+        if (rp_adopted_signal(adopted, child, SIGKILL) == 0)
+            return;
+        pause_ms(2);
+    }
+}
+
+/* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while what
+ * it has started may be writing down its results: that has the time of grace, too. */
+static bool end_after(const struct rp_adopted *adopted, pid_t child, int64_t until_ns)
 {
     rp_autoclose int pidfd = pidfd_open(child, 0);
+    int64_t killed_at_ns;
 
     if (pidfd < 0 || has_ended_until(pidfd, until_ns))
         return false;
     kill(signal_target, SIGTERM);
-    has_ended_until(pidfd, monotonic_ns() + GRACE_NS);
+    killed_at_ns = monotonic_ns() + GRACE_NS;
+    has_ended_until(pidfd, killed_at_ns);
+    while (rp_adopted_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
+        pause_ms(10);
     kill(signal_target, SIGKILL); /* also what is left of its group; it is not reaped yet */
+    killed = 1;
     return true;
 }
 
-static void wait_for(pid_t child, int64_t until_ns, struct rp_proc_end *end)
+static void wait_for(const struct rp_adopted *adopted, pid_t child, int64_t until_ns,
+                     struct rp_proc_end *end)
 {
     int status;
 
-    end->timed_out = until_ns && end_after(child, until_ns);
+    end->timed_out = until_ns && end_after(adopted, child, until_ns);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    if (killed)
+        kill_adopted(adopted, child);
     end->signaled = WIFSIGNALED(status);
     end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err)
+static int run_child(const struct rp_proc *proc, const struct rp_adopted *adopted,
+                     struct rp_proc_end *ret, struct rp_err *err)
 {
     int report[2], exec_errno = 0;
     int64_t begin_ns = monotonic_ns();
@@ -205,7 +235,7 @@ static int run_child(const struct rp_proc *proc, struct rp_proc_end *ret, struct
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
-    wait_for(child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0, ret);
+    wait_for(adopted, child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0, ret);
     signal_target = 0;
     ret->wall_ns = monotonic_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)
@@ -217,12 +247,16 @@ int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_e
 {
     struct sigaction old[ENDING_SIGNALS];
     struct rp_proc_end end = {0};
+    struct rp_adopted adopted;
     int rc;
 
     catch_signals(old);
+    rp_adopted_begin(&adopted);
+    killed = 0;
     rc = rp_proc_interrupted(err);
     if (rc == 0)
-        rc = run_child(proc, &end, err);
+        rc = run_child(proc, &adopted, &end, err);
+    rp_adopted_end(&adopted);
     for (unsigned i = 0; i < ENDING_SIGNALS; i++)
         sigaction(ending_signals[i], &old[i], NULL);
     if (rc == 0)

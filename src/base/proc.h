@@ -30,7 +30,7 @@ struct rp_proc {
 struct rp_proc_end {
     bool signaled;
     int status;      /**< exit status, or the signal's number */
-    bool timed_out;  /**< it took too long and was ended: SIGTERM, 5 s later SIGKILL */
+    bool timed_out;  /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
     int64_t wall_ns; /**< start to end, monotonic clock */
 };
 
@@ -38,7 +38,9 @@ struct rp_proc_end {
  * Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
  * (from the terminal, or forwarded) and do not end this process; it is ended if this process dies.
  * A further one, at least a second later, kills it: it may hang. Processes that it has started get
- * all of that, too, unless standard input is a terminal.
+ * these signals, too, unless standard input is a terminal (which sends Ctrl-C to all of them).
+ * Who is killed, or takes too long, goes with all that it has started, in whatever group that is;
+ * what a program leaves behind that ends by itself goes on.
  * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
  *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
  */

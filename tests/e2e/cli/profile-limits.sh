@@ -41,6 +41,14 @@ stopped 92.25 --tracer rocprofv3
 says err 'or rocprofv3 hung (--tracer builtin would tell)'
 expect 5 profile --runs 1 --timeout 6 -- /bin/sh -c 'trap "" TERM INT; ./saxpy_streams; sleep 93.25; sleep 94.25'
 gone '9[34].25' 'what ignores SIGTERM goes on'
+# In a session of its own, behind a shell that dies at once; what was there before is left alone.
+sleep 90.25 >/dev/null 2>&1 &
+stranger=$!
+expect 5 /bin/sh -c 'sleep 89.25 & exec rocm-perf profile --device software --runs 1 --timeout 3 -- \
+    /bin/sh -c "setsid sh -c \"sleep 97.25; true\" & ./saxpy_streams; sleep 98.25; true"'
+gone '9[78].25' 'what has its own session goes on'
+kill "$(grep -alsz '^89.25$' /proc/[0-9]*/cmdline | cut -d/ -f3)" || fail 'the child from before was killed, too'
+kill $stranger || fail 'a stranger was killed, too'
 
 # Interrupted twice, the second time later: what ignores SIGINT is killed.
 background rocm-perf profile --device software --runs 1 -- \

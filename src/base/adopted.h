@@ -1,0 +1,31 @@
+/**
+ * @file adopted.h
+ * @brief Processes whose parents have ended before them: they become ours while a program runs, so
+ *        that what it leaves behind can be waited for and killed, whatever group it has moved to.
+ */
+#ifndef RP_BASE_ADOPTED_H
+#define RP_BASE_ADOPTED_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/** The children this process had before: they are nobody's business. */
+struct rp_adopted {
+    pid_t *before;
+    size_t befores;
+};
+
+/** From here on this process adopts. Before Linux 3.5, or without /proc, nothing is ever found. */
+void rp_adopted_begin(struct rp_adopted *ret);
+
+/** Adopts no more; those that it has stay. Frees what begin took. */
+void rp_adopted_end(struct rp_adopted *adopted);
+
+/**
+ * Sends a signal (0: none) to each child but `except` and those of before, and reaps those that
+ * have ended.
+ * @return how many there were, ended ones included: their children may have come to us meanwhile
+ */
+size_t rp_adopted_signal(const struct rp_adopted *adopted, pid_t except, int signo);
+
+#endif
