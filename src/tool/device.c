@@ -47,10 +47,9 @@ void rp_tool_device_counters(struct rp_tool *tool, const struct rp_pending *entr
     uint32_t count = tool->device ? tool->device->counter_count() : 0;
     double *values = count ? malloc(count * sizeof(*values)) : NULL;
 
-    if (count && !values)
-        rp_trace_count_lost(&tool->trace);
-    else if (count &&
-             tool->device->take_counters(entry->signal, raw->start_ts, raw->end_ts, values))
+    if (values && tool->device->take_counters(entry->signal, raw->start_ts, raw->end_ts, values))
         append(tool, entry->rec.dispatch.dispatch_id, values, count);
+    else if (count)
+        rp_trace_count_lost(&tool->trace); /* no memory, here or in the device */
     free(values);
 }
