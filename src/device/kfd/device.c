@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -277,6 +278,19 @@ static void settle_at_exit(void)
     } while ((now.tv_sec - begin.tv_sec) * 1000000000ll + now.tv_nsec - begin.tv_nsec < LIMIT_NS);
 }
 
+/** What is allowed to this process and not enough, with the remedy; "" if it is not that. */
+static const char *remedy_of(int errno_value)
+{
+    struct rlimit limit;
+
+    if (errno_value == EFBIG)
+        return " (it keeps its memory in a file of that size: ulimit -f unlimited)";
+    if (errno_value == ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY)
+        return " (it reserves the addresses of all its memory: ulimit -v unlimited)";
+    return "";
+}
+
 /** Lock-free, because a lock could be held by another thread at the time of a fork. */
 static int device_make(struct rp_device **ret_device)
 {
@@ -284,7 +298,8 @@ static int device_make(struct rp_device **ret_device)
     struct rp_device *fresh;
     int rc = device_new(&fresh);
     if (rc < 0) {
-        dprintf(STDERR_FILENO, "rocm-perf-device: no device: %s\n", strerror(-rc));
+        dprintf(STDERR_FILENO, "rocm-perf-device: no device: %s%s\n", strerror(-rc),
+                remedy_of(-rc));
         return rc;
     }
     if (__atomic_compare_exchange_n(&the_device, &seen, fresh, 0, __ATOMIC_ACQ_REL,

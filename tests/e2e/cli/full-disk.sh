@@ -15,3 +15,9 @@ else
     [ $status = 4 ] || [ $status = 5 ] || { cat err; fail "exit status $status"; }
     [ ! -e result/profile.json ] || fail 'profile.json exists'
 fi
+
+# A device that cannot be says which limit it is.
+status=0
+rocm-perf run --device software /bin/sh -c 'ulimit -v 4000000; exec ./vector_add' >out 2>err || status=$?
+[ $status != 0 ] || fail 'the device fits into 4 GB of addresses?'
+says err 'ulimit -v unlimited'
