@@ -86,12 +86,18 @@ static int read_process(const struct rp_row_process *row, struct rp_dag_process_
 
 /* --- counters --------------------------------------------------------------------------------- */
 
+/* Reading them on a GPU makes kernels run one at a time; the software device counts beside. */
 static int find_counters(const struct rp_dag_process *p, struct rp_dag_process_fact *fact,
                          struct rp_err *err)
 {
+    const char *device = rp_store_metadata(p->from.store, "rocm_perf_device");
     const struct rp_row_counter *rows;
     size_t count;
-    int rc = rp_store_counters(p->from.store, &rows, &count, err);
+    int rc = 0;
+
+    if (device && strcmp(device, "software") == 0)
+        return 0;
+    rc = rp_store_counters(p->from.store, &rows, &count, err);
 
     for (size_t i = 0; rc == 0 && i < count; i++)
         if (rows[i].guid_index == p->from.guid_index) {

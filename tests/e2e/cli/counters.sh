@@ -96,3 +96,13 @@ assert add["flops"] == n, add["flops"]
 assert abs(add["hbm_read_bytes"] - 8 * n) < 0.01 * 8 * n, add["hbm_read_bytes"]
 assert abs(add["hbm_write_bytes"] - 4 * n) < 0.01 * 4 * n, add["hbm_write_bytes"]
 EOF
+
+# The device counts beside its kernels: the graph is that of the program without counters.
+cp .rocpd_profile/trace_results.db counted.db
+expect 0 rocm-perf profile --device software --runs 1 --quiet ./vector_add 1048576
+for trace in counted.db .rocpd_profile/trace_results.db; do
+    expect 0 rocm-perf analyze --json "$trace"
+    [ "$(json disturbed_by out)" = '[]' ] || fail "$trace: disturbed by $(json disturbed_by out)"
+    json critical_path out >"path-$(basename "$trace")"
+done
+cmp path-counted.db path-trace_results.db || fail 'counters change the critical path'
