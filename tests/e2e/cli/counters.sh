@@ -103,6 +103,6 @@ expect 0 rocm-perf profile --device software --runs 1 --quiet ./vector_add 10485
 for trace in counted.db .rocpd_profile/trace_results.db; do
     expect 0 rocm-perf analyze --json "$trace"
     [ "$(json disturbed_by out)" = '[]' ] || fail "$trace: disturbed by $(json disturbed_by out)"
-    json critical_path out >"path-$(basename "$trace")"
+    json critical_path.by_symbol out >"path-$(basename "$trace")"
 done
 cmp path-counted.db path-trace_results.db || fail 'counters change the critical path'
