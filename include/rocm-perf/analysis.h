@@ -81,6 +81,14 @@ const char *rp_stability_class_name(enum rp_stability_class c);
 
 /* --- kernels -------------------------------------------------------------------------------- */
 
+/** Of dispatches that the software device timed by replays of some of their waves. */
+struct rp_replayed {
+    uint64_t calls;          /**< 0: none, and the rest says nothing */
+    uint64_t waves;          /**< of these dispatches */
+    uint64_t replayed_waves; /**< of these */
+    double error_share;      /**< of their time: estimate of the error that the other waves add */
+};
+
 /**
  * One kernel over all its dispatches of the base run: same GPU, name, symbol and registers.
  * A geometry is what one launch chose: grid, block, LDS and scratch bytes. grid, block,
@@ -95,7 +103,8 @@ struct rp_kernel_summary {
     uint64_t timed_calls;              /**< those with usable times; the times below are theirs */
     uint64_t total_ns, min_ns, max_ns; /**< all 0 when timed_calls is 0 */
     double share;                      /**< of the runtime of its class (user or runtime kernels) */
-    uint64_t grid[3];                  /**< work-items */
+    struct rp_replayed replayed;
+    uint64_t grid[3]; /**< work-items */
     uint32_t block[3];
     uint32_t geometries; /**< distinct geometries */
     struct rp_kernel_resources resources;
@@ -132,6 +141,10 @@ struct rp_profile {
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
     bool complete;                /**< every trace was closed in order */
+    const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
+                                       times are measured, or the traces do not say */
+    uint32_t timing_version;      /**< of that model */
+    struct rp_replayed replayed;  /**< over all kernels */
     struct rp_stability stability;    /**< over all runs, on the sum over all kernels */
     struct rp_profile_memory *memory; /**< owns the strings */
 };

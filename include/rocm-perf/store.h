@@ -157,6 +157,15 @@ struct rp_row_dependency {
     uint32_t guid_index;
 };
 
+/** The software device timed a dispatch by a replay of some of its waves (table rocm_perf_replay).
+ */
+struct rp_row_replay {
+    int64_t id; /**< of the dispatch's row */
+    int64_t waves, replayed_waves;
+    double error_share; /**< estimate of the relative error that the other waves add to the time */
+    uint32_t guid_index;
+};
+
 /** What is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
 struct rp_row_note {
     int64_t event_id;
@@ -234,6 +243,12 @@ int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *r
 /** The table is made with its first row. */
 int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
                             struct rp_err *err);
+/** Likewise. */
+int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *row,
+                        struct rp_err *err);
+/** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
+#define RP_STORE_TIMING_TAG         "rocm_perf_timing"
+#define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself
@@ -358,6 +373,8 @@ int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, 
 /** Rows of struct rp_row_dependency; none in databases that others have written. */
 int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
+/** Rows of struct rp_row_replay; likewise. */
+int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** Frees what joins rows to API calls; it is read again when it is needed. */
 void rp_store_forget_events(struct rp_store *s);

@@ -12,6 +12,7 @@ struct reading {
     uint32_t *slots; /* index of a group + 1, hashed; 0 = free */
     size_t slot_count;
     uint32_t store;
+    struct rp_replays replays;
 };
 
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b)
@@ -112,6 +113,8 @@ static int take(void *ctx, const void *row, struct rp_err *err)
 {
     const struct rp_row_dispatch *dispatch = row;
     struct rp_dispatch_group *group = group_of(ctx, dispatch);
+    const struct reading *r = ctx;
+    struct rp_replayed replayed;
     uint64_t ns;
 
     if (!group)
@@ -131,6 +134,8 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     if (ns > group->max_ns)
         group->max_ns = ns;
     group->timed_count++;
+    replayed = rp_replays_of(&r->replays, dispatch);
+    rp_replayed_add(&group->replayed, &group->replayed_ns, &replayed, ns);
     return 0;
 }
 
@@ -138,8 +143,11 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
                            size_t *ret_count, struct rp_err *err)
 {
     struct reading r = {.store = number};
-    int rc = rp_store_each_work(store, take, &r, err);
+    int rc = rp_replays_read(store, &r.replays, err);
 
+    if (rc == 0)
+        rc = rp_store_each_work(store, take, &r, err);
+    free(r.replays.rows);
     free(r.slots);
     if (rc < 0) {
         free(r.groups);

@@ -78,9 +78,10 @@ static void set_geometry(const struct rp_profile *profile, const struct rp_kerne
 }
 
 static int add_times(struct rp_kernel_summary *kernel, const struct rp_dispatch_group *group,
-                     struct rp_err *err)
+                     uint64_t *replayed_ns, struct rp_err *err)
 {
     kernel->calls += group->count;
+    rp_replayed_add(&kernel->replayed, replayed_ns, &group->replayed, group->replayed_ns);
     if (group->timed_count == 0)
         return 0;
     if (__builtin_add_overflow(kernel->total_ns, group->total_ns, &kernel->total_ns))
@@ -99,7 +100,7 @@ static int summarise(const struct rp_profile_build *build, const struct rp_dispa
 {
     const struct rp_kernel_identity *id = &build->identities[groups[0].identity];
     const struct rp_dispatch_group *frequent = groups;
-    uint64_t most = 0, calls = 0;
+    uint64_t most = 0, calls = 0, replayed_ns = 0;
     size_t first = 0;
 
     *kernel = (struct rp_kernel_summary){
@@ -110,7 +111,7 @@ static int summarise(const struct rp_profile_build *build, const struct rp_dispa
         .agent = groups[0].agent,
     };
     for (size_t i = 0; i < count; i++) {
-        int rc = add_times(kernel, &groups[i], err);
+        int rc = add_times(kernel, &groups[i], &replayed_ns, err);
 
         if (rc < 0)
             return rc;
@@ -171,7 +172,11 @@ int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
     struct rp_profile *profile = build->profile;
     struct rp_dispatch_group *groups = build->groups;
     size_t capacity = 0;
+    uint64_t replayed_ns = 0;
 
+    for (size_t i = 0; i < build->group_count; i++)
+        rp_replayed_add(&profile->replayed, &replayed_ns, &groups[i].replayed,
+                        groups[i].replayed_ns);
     if (build->group_count) /* without any the array is NULL */
         qsort_r(groups, build->group_count, sizeof *groups, by_kernel_and_geometry,
                 build->identities);

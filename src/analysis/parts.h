@@ -35,6 +35,8 @@ struct rp_dispatch_group {
     int64_t first_start_ns, first_id; /**< of the first of them */
     uint64_t count, timed_count;      /**< all; those whose times are good */
     uint64_t total_ns, min_ns, max_ns;
+    struct rp_replayed replayed;
+    uint64_t replayed_ns; /**< the time of these, which their errors are of */
     uint32_t guid_index;
     uint32_t store;        /**< index of the trace */
     uint32_t agent;        /**< index into rp_profile.agents */
@@ -48,6 +50,23 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
                            size_t *ret_count, struct rp_err *err);
 /** Which was launched first? Over all traces; last resort of every comparison. */
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);
+
+/** Adds what is known of other dispatches, of @p ns in all, to *@p sum of *@p sum_ns. */
+void rp_replayed_add(struct rp_replayed *sum, uint64_t *sum_ns, const struct rp_replayed *more,
+                     uint64_t ns);
+
+/** Replays of one trace, by dispatch. */
+struct rp_replays {
+    struct rp_row_replay *rows;
+    size_t count, capacity;
+};
+/** The rows are the caller's to free. */
+int rp_replays_read(struct rp_store *store, struct rp_replays *ret, struct rp_err *err);
+/** That of a dispatch; calls 0: none. */
+struct rp_replayed rp_replays_of(const struct rp_replays *r, const struct rp_row_dispatch *row);
+/** Which model of time the traces are of; they must say the same. */
+int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
+                      struct rp_err *err);
 
 /** Working state; the profile under construction is owned by the caller. */
 struct rp_profile_build {

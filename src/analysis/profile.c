@@ -167,7 +167,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
         if (rp_store_metadata(stores[i], "rocm_perf_incomplete"))
             build->profile->complete = false;
     }
-    return analyse(build, err);
+    int rc = rp_profile_timing(build->profile, stores, count, err);
+    return rc < 0 ? rc : analyse(build, err);
 }
 
 int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const double *runtime_ms,

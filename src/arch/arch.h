@@ -163,6 +163,8 @@ int rp_arch_select(const char *spec, struct rp_arch *ret);
  * @return length, as snprintf
  */
 int rp_arch_choices(char *out, size_t room);
+/** The same of those with detailed timing. */
+int rp_arch_timed_choices(char *out, size_t room);
 
 /**
  * Where a counter is read: "TCC_HIT_sum" in block TCC.

@@ -80,7 +80,7 @@ int rp_arch_select(const char *spec, struct rp_arch *ret)
     return -ENOENT;
 }
 
-int rp_arch_choices(char *out, size_t room)
+static int list_choices(bool timed, char *out, size_t room)
 {
     size_t used = 0;
     unsigned count;
@@ -92,7 +92,7 @@ int rp_arch_choices(char *out, size_t room)
         for (uint32_t k = 0; !all[i]->software_refusal && k < all[i]->product_count; k++) {
             char name[64];
 
-            if (!is_complete(&all[i]->products[k]))
+            if (!is_complete(&all[i]->products[k]) || (timed && !all[i]->timing))
                 continue;
             short_name(&all[i]->products[k], name, sizeof name);
             used += (size_t)snprintf(used < room ? out + used : NULL, used < room ? room - used : 0,
@@ -100,4 +100,14 @@ int rp_arch_choices(char *out, size_t room)
         }
     }
     return (int)used;
+}
+
+int rp_arch_choices(char *out, size_t room)
+{
+    return list_choices(false, out, room);
+}
+
+int rp_arch_timed_choices(char *out, size_t room)
+{
+    return list_choices(true, out, room);
 }

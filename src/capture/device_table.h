@@ -14,7 +14,9 @@
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 1 };
+enum { RP_DEVICE_TABLE_VERSION = 2 };
+
+struct rp_rec_replay;
 
 struct rp_device_table {
     uint32_t version;
@@ -23,12 +25,16 @@ struct rp_device_table {
     /** As the environment names it; valid for good. */
     const char *(*counter_name)(uint32_t index);
     /**
-     * Values of the dispatch that completed @p signal (the address of its amd_signal_t) with these
-     * raw times; NAN where one is not known. They can be taken once.
-     * @return false when there are none
+     * Of the dispatch that completed @p signal (the address of its amd_signal_t) with these raw
+     * times. It can be taken once.
+     * @param ret_values  of the counters; NAN where one is not known
+     * @param ret_replay  but for its dispatch_id; replayed_waves 0: its time is from counts
+     * @return false when nothing is known
      */
-    bool (*take_counters)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
-                          double *ret_values);
+    bool (*take)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
+                 struct rp_rec_replay *ret_replay);
+    /** enum rp_trace_timing, and the version of that model. */
+    uint32_t (*timing)(uint32_t *ret_version);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

@@ -27,6 +27,14 @@ enum rp_trace_flag {
     RP_TRACE_HIP_UNKNOWN = 1u << 4,    /**< it is of a version whose reports are not understood */
 };
 
+/** How the software device finds times. */
+enum rp_trace_timing {
+    RP_TRACE_TIMING_NONE = 0, /**< they are measured, or the writer does not say */
+    RP_TRACE_TIMING_FAST,     /**< from counts */
+    RP_TRACE_TIMING_DETAILED, /**< replays of sampled workgroups: RP_REC_REPLAY */
+    RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
+};
+
 struct rp_trace_header {
     char magic[8];
     uint32_t version;
@@ -41,8 +49,9 @@ struct rp_trace_header {
     uint32_t pid;
     uint32_t ppid;
     uint32_t hsa_runtime_version;
-    uint32_t reserved0;
-    uint8_t reserved[48];
+    uint32_t timing;         /**< enum rp_trace_timing */
+    uint32_t timing_version; /**< of that model */
+    uint8_t reserved[44];
 };
 static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
 
@@ -61,6 +70,7 @@ enum rp_record_kind {
     RP_REC_CALL = 11,     /**< call of the program to the HIP runtime, when it has returned */
     RP_REC_WAIT = 12,     /**< what a copy waits for, when it is submitted */
     RP_REC_COUNTERS = 13, /**< hardware counters of a dispatch, behind its record */
+    RP_REC_REPLAY = 14,   /**< what its modelled time is from, likewise */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -194,6 +204,14 @@ struct rp_rec_counters {
     double value[RP_REC_COUNTER_VALUES];
 };
 
+/** A dispatch without one has its time from counts. */
+struct rp_rec_replay {
+    uint64_t dispatch_id;
+    uint64_t waves;          /**< of the dispatch */
+    uint64_t replayed_waves; /**< of these on the modelled machine */
+    double error_share;      /**< estimate of the relative error of the time that the rest adds */
+};
+
 enum { RP_REC_ARG_BYTES = 72 };
 
 /** Host times in the domain of the dispatch times; with RP_TRACE_SOFTWARE they are not, because
@@ -226,6 +244,7 @@ struct rp_record {
         struct rp_rec_barrier barrier;
         struct rp_rec_wait wait;
         struct rp_rec_counters counters;
+        struct rp_rec_replay replay;
         uint8_t bytes[120];
     } u;
 };

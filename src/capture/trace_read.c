@@ -178,6 +178,14 @@ static const char *check_counters(const struct rp_trace_file *file,
     return NULL;
 }
 
+static const char *check_replay(const struct rp_rec_replay *replay)
+{
+    return replay->replayed_waves > replay->waves || replay->waves > INT64_MAX ||
+                   !(replay->error_share >= 0 && replay->error_share <= 1e300)
+               ? "replay says what cannot be"
+               : NULL;
+}
+
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
 static const char *check_record(const struct rp_trace_file *file, struct seen *seen,
                                 const struct rp_record *record)
@@ -225,6 +233,8 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         return record->u.wait.wait_count > RP_REC_WAITS ? "copy waits for too much" : NULL;
     case RP_REC_COUNTERS:
         return check_counters(file, &record->u.counters);
+    case RP_REC_REPLAY:
+        return check_replay(&record->u.replay);
     case RP_REC_CALL:
         return check_call(file, &record->u.call);
     default:

@@ -18,6 +18,7 @@
 #include "collect/dependencies.h"
 #include "collect/device_counters.h"
 #include "collect/hip_calls.h"
+#include "collect/modelled_time.h"
 #include "rocm-perf/store.h"
 
 RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
@@ -45,6 +46,7 @@ struct conversion {
     struct rp_store_writer *writer;
     struct rp_hip_calls *calls;
     struct rp_counter_rows *counters;
+    struct rp_replay_rows *replays;
     const struct rp_rec_agent **agents;
     size_t agent_count;
     /* Ids that were put, ascending. */
@@ -513,6 +515,8 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
         status = unknown_kernel(c, d->agent, &row.kernel_id, err);
     if (status == 0)
         status = rp_store_put_dispatch(c->writer, &row, err);
+    if (status == 0)
+        status = rp_replay_rows_put(c->replays, d->dispatch_id, id, err);
     return status < 0 ? status
                       : rp_counter_rows_put(c->counters, d->dispatch_id, row.agent_id, err);
 }
@@ -617,10 +621,15 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
     if (status < 0)
         return status;
     writer = c->writer;
-    status = rp_counter_rows_new(c->file, writer, &c->counters, err);
+    status = rp_modelled_time_put(c->file, writer, err);
+    if (status == 0)
+        status = rp_counter_rows_new(c->file, writer, &c->counters, err);
+    if (status == 0)
+        status = rp_replay_rows_new(c->file, writer, &c->replays, err);
     if (status == 0)
         status = put_all(c, err);
     rp_counter_rows_free(c->counters);
+    rp_replay_rows_free(c->replays);
     if (status < 0)
         return status;
     return rp_store_writer_commit(rp_steal(writer), err);

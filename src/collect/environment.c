@@ -326,6 +326,25 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
     return 0;
 }
 
+static int check_timing(const char *target, struct rp_err *err)
+{
+    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+    struct rp_arch arch;
+    char others[256];
+
+    if (!timing || !*timing || strcmp(timing, "fast") == 0)
+        return 0;
+    if (strcmp(timing, "detailed") != 0)
+        return rp_fail(err, RP_USAGE,
+                       "ROCM_PERF_DEVICE_TIMING=%s: use fast or detailed, or unset it", timing);
+    if (rp_arch_select(target ? target : "gfx942", &arch) < 0 || arch.timing)
+        return 0;
+    rp_arch_timed_choices(others, sizeof others);
+    return rp_fail(err, RP_USAGE,
+                   "there is no detailed timing of %s:%s; use fast timing, or one of %s", arch.name,
+                   arch.product, others);
+}
+
 /** What the software device reads from the environment: refused here, before anything runs. */
 static int check_inherited(struct rp_err *err)
 {
@@ -334,7 +353,7 @@ static int check_inherited(struct rp_err *err)
         long most;
     } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256}, {"ROCM_PERF_DEVICE_GPUS", 8}};
     const char *target = getenv("ROCM_PERF_DEVICE"), *jit = getenv("ROCM_PERF_DEVICE_JIT");
-    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+    int rc;
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *text = getenv(numbers[i].name);
@@ -347,14 +366,12 @@ static int check_inherited(struct rp_err *err)
     }
     if (jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
         return rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
-    if (timing && *timing && strcmp(timing, "fast") != 0 && strcmp(timing, "detailed") != 0)
-        return rp_fail(err, RP_USAGE,
-                       "ROCM_PERF_DEVICE_TIMING=%s: use fast or detailed, or unset it", timing);
     if (target && strcmp(target, "off") == 0)
         return rp_fail(err, RP_USAGE,
                        "ROCM_PERF_DEVICE=off: the software device is switched off; unset the "
                        "variable, or use --device gpu");
-    return target ? check_software("ROCM_PERF_DEVICE=", target, err) : 0;
+    rc = target ? check_software("ROCM_PERF_DEVICE=", target, err) : 0;
+    return rc < 0 ? rc : check_timing(target, err);
 }
 
 int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enum rp_device *ret,

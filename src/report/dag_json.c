@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -127,6 +128,18 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
                   r->unshared_queues_ns);
 }
 
+static void put_timing(struct rp_buf *buf, const struct rp_dag_result *r)
+{
+    if (!r->timing_model) {
+        rp_buf_puts(buf, "  \"timing\": null,\n");
+        return;
+    }
+    rp_buf_puts(buf, "  \"timing\": {\"model\": ");
+    rp_text_json(buf, r->timing_model);
+    rp_buf_printf(buf, ", \"version\": %lu},\n",
+                  r->timing_version ? strtoul(r->timing_version, NULL, 10) : 0);
+}
+
 int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
                        struct rp_err *err)
 {
@@ -158,6 +171,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
     rp_dag_json_processes(buf, r);
     put_repairs(buf, &r->mended);
     rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
+    put_timing(buf, r);
     put_what_ifs(buf, r);
     rp_buf_puts(buf, "}\n");
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;

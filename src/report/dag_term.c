@@ -32,8 +32,7 @@ static struct rp_text_number percent(int64_t part, int64_t whole)
 static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 {
     if (r->device && strcmp(r->device, "software") == 0)
-        rp_page_text(page, RP_INK_YELLOW, 0,
-                     "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+        rp_software_line(page, r->timing_model);
     rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s ms", ms(r->makespan_ns).text);
     rp_page_line(page, RP_INK_PLAIN, 0,
                  "Kernels       %s ms in all, %s ms the longest chain of them",

@@ -1,6 +1,7 @@
 #include "report/page.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "report/text.h"
@@ -56,4 +57,17 @@ void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent,
     if (text.failed || line.failed)
         page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&line));
+}
+
+void rp_software_line(const struct rp_page *page, const char *model)
+{
+    if (model && strcmp(model, "off") == 0)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: timing was off, the times mean nothing");
+    else
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: modelled time (%s), not hardware time",
+                     !model                           ? "software device"
+                     : strcmp(model, "detailed") == 0 ? "detailed timing"
+                                                      : "fast timing");
 }

@@ -26,6 +26,10 @@ void rp_page_text(const struct rp_page *page, enum rp_ink ink, unsigned indent, 
 void rp_page_line(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
+/** What times of the software device are. @param model  "fast", "detailed", "off"; NULL: not said
+ */
+void rp_software_line(const struct rp_page *page, const char *model);
+
 /** A line that ends with a name: numbers first, as @p fmt says; then as much of @p name as fits. */
 void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));

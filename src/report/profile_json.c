@@ -266,6 +266,36 @@ static json_t *counters_of(const struct counted *c, const struct rp_profile *p,
     return sum_counters(c, kernel, device, ok);
 }
 
+/* NULL stands for times that do not come from replays. */
+static void put_replayed(json_t *o, const struct rp_replayed *r, bool *ok)
+{
+    put(o, "error_share", r ? real(r->error_share) : json_null(), ok);
+    put(o, "replayed_calls", r ? count(r->calls) : json_null(), ok);
+    put(o, "replayed_waves", r ? count(r->replayed_waves) : json_null(), ok);
+    put(o, "waves", r ? count(r->waves) : json_null(), ok);
+}
+
+static json_t *kernel_timing(const struct rp_replayed *r, bool *ok)
+{
+    json_t *o = r->calls ? json_object() : json_null();
+
+    if (r->calls)
+        put_replayed(o, r, ok);
+    return o;
+}
+
+static json_t *timing(const struct rp_profile *p, bool *ok)
+{
+    json_t *o = p->timing_model ? json_object() : json_null();
+
+    if (!p->timing_model)
+        return o;
+    put(o, "model", text(p->timing_model), ok);
+    put(o, "version", count(p->timing_version), ok);
+    put_replayed(o, p->replayed.calls ? &p->replayed : NULL, ok);
+    return o;
+}
+
 static json_t *kernel_row(const struct rp_profile *p, const struct rp_kernel_summary *k,
                           const struct counted *counted, bool *ok)
 {
@@ -289,6 +319,7 @@ static json_t *kernel_row(const struct rp_profile *p, const struct rp_kernel_sum
     put(o, "geometries", count(k->geometries), ok);
     put(o, "counters", counters_of(counted, p, k, ok), ok);
     put(o, "resources", resources(k, ok), ok);
+    put(o, "timing", kernel_timing(&k->replayed, ok), ok);
     put(o, "occupancy", occupancy(k, ok), ok);
     return o;
 }
@@ -452,6 +483,7 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
 
     put(root, "schema_version", text("1.0"), ok);
     put(root, "device", text(r->device), ok);
+    put(root, "timing", timing(p, ok), ok);
     put_times(root, r, ok);
     put(root, "kernel", top ? kernel_head(top, ok) : json_null(), ok);
     put(root, "gpu", p->agent_count ? gpu(&p->agents[top ? top->agent : 0], ok) : json_null(), ok);

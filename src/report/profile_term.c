@@ -69,8 +69,7 @@ static void put_device(const struct rp_page *page, const struct rp_profile_repor
         rp_page_text(page, RP_INK_YELLOW, 0,
                      "SOFTWARE DEVICE: wall clock of the emulation, not hardware time");
     else if (software)
-        rp_page_text(page, RP_INK_YELLOW, 0,
-                     "SOFTWARE DEVICE: modelled time (software device), not hardware time");
+        rp_software_line(page, p->timing_model);
     else
         rp_page_text(page, RP_INK_GREEN, 0,
                      wall ? "HARDWARE: wall clock of the whole process"
@@ -119,6 +118,25 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                  rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text);
 }
 
+/* How far the times of a sample may be off; nothing where every wave was replayed. */
+static void put_replayed(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_replayed *r = &p->replayed;
+
+    if (!r->calls)
+        return;
+    if (r->replayed_waves < r->waves)
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "Replayed      %s %% of the waves; estimated error of extrapolation %s %%",
+                     percent((double)r->replayed_waves / (double)r->waves).text,
+                     percent(r->error_share).text);
+    if (r->calls < p->dispatches)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "              %llu of %llu launches could not be replayed: timed fast",
+                     (unsigned long long)(p->dispatches - r->calls),
+                     (unsigned long long)p->dispatches);
+}
+
 static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
@@ -134,6 +152,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
                      ms(p->user_ns + p->runtime_internal_ns).text);
         put_class_total(page, p, false);
         put_class_total(page, p, true);
+        put_replayed(page, p);
     }
     put_stability(page, &p->stability);
 }

@@ -44,6 +44,7 @@ static const char *const table_names[] = {
     [RP_TABLE_hip_event] = "rocpd_hip_event",
     [RP_TABLE_timestamp] = "rocpd_timestamp",
     [RP_TABLE_dependency] = "rocm_perf_dependency",
+    [RP_TABLE_replay] = "rocm_perf_replay",
 };
 
 enum {
@@ -84,20 +85,25 @@ static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid,
     rp_buf_puts(sql, ");\n");
 }
 
-/* Which kernels and copies wait for which: docs/format/rocpd.md. */
-int rp_schema_create_dependency(sqlite3 *db, const char *guid, struct rp_err *err)
+/* docs/format/rocpd.md: which kernels and copies wait for which, what modelled times are from. */
+int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err)
 {
-    const char *name = rp_table_name(RP_TABLE_dependency);
+    static const char *const own_columns[RP_TABLE_COUNT] = {
+        [RP_TABLE_dependency] = "\"is_copy\" INTEGER NOT NULL, \"row_id\" INTEGER NOT NULL,"
+                                " \"waits_for_copy\" INTEGER NOT NULL,"
+                                " \"waits_for_id\" INTEGER NOT NULL",
+        [RP_TABLE_replay] = "\"waves\" INTEGER NOT NULL, \"replayed_waves\" INTEGER NOT NULL,"
+                            " \"error_share\" REAL NOT NULL",
+    };
+    const char *name = rp_table_name(table);
     rp_autobuf sql = {0};
     char suffix[RP_GUID_BYTES];
 
     rp_schema_suffix(guid, suffix);
     rp_buf_printf(&sql,
                   "CREATE TABLE \"%s_%s\" (\"id\" INTEGER NOT NULL PRIMARY KEY,"
-                  " \"guid\" TEXT DEFAULT '%s' NOT NULL, \"is_copy\" INTEGER NOT NULL,"
-                  " \"row_id\" INTEGER NOT NULL, \"waits_for_copy\" INTEGER NOT NULL,"
-                  " \"waits_for_id\" INTEGER NOT NULL);\n",
-                  name, suffix, guid);
+                  " \"guid\" TEXT DEFAULT '%s' NOT NULL, %s);\n",
+                  name, suffix, guid, own_columns[table]);
     rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n", name, name, suffix);
     if (sql.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

@@ -21,7 +21,8 @@ enum rp_table {
     RP_TABLE_WRITTEN_COUNT, /**< what follows is not of 3.0.0, and not in every database */
     RP_TABLE_hip_event = RP_TABLE_WRITTEN_COUNT, /**< 3.0.4: read, not written */
     RP_TABLE_timestamp,                          /**< draft of schema 4 */
-    RP_TABLE_dependency,                         /**< the suite's own */
+    RP_TABLE_dependency,                         /**< the suite's own, as the next */
+    RP_TABLE_replay,
     RP_TABLE_COUNT
 };
 
@@ -36,8 +37,8 @@ const char *rp_table_name(enum rp_table table);
  */
 int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err);
 
-/** Creates the suite's own table of dependencies, and its view. */
-int rp_schema_create_dependency(sqlite3 *db, const char *guid, struct rp_err *err);
+/** Creates a table of the suite's own, RP_TABLE_dependency or RP_TABLE_replay, and its view. */
+int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err);
 
 /** Writes @p guid with every '-' as '_' into @p ret. */
 void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES]);

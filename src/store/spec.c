@@ -207,6 +207,13 @@ static const struct rp_column dependency_columns[] = {
     {.name = "waits_for_id", .kind = RP_KIND_INT, AT(dependency, waits_for_id), NEEDED},
 };
 
+static const struct rp_column replay_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(replay, id), NEEDED},
+    {.name = "waves", .kind = RP_KIND_INT, AT(replay, waves), NEEDED},
+    {.name = "replayed_waves", .kind = RP_KIND_INT, AT(replay, replayed_waves), NEEDED},
+    {.name = "error_share", .kind = RP_KIND_REAL, AT(replay, error_share), NEEDED},
+};
+
 static const struct rp_column pmc_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
     {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
@@ -302,6 +309,10 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
                             .numbered = true,
                             .read_only = true,
                             ROWS(dependency, dependency_columns)},
+    [RP_ROWS_replay] = {.table = RP_TABLE_replay,
+                        .what = "replay",
+                        .read_only = true,
+                        ROWS(replay, replay_columns)},
     [RP_ROWS_pmc] = {.table = RP_TABLE_info_pmc,
                      .what = "counter",
                      .read_only = true,

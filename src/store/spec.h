@@ -75,6 +75,7 @@ enum rp_rows {
     RP_ROWS_arg_value, /**< the same table: less of every row */
     RP_ROWS_hip_event,
     RP_ROWS_dependency,
+    RP_ROWS_replay,
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,

@@ -462,17 +462,30 @@ int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *r
     return result;
 }
 
-int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
-                            struct rp_err *err)
+/* Into a table that comes with its first row. */
+static int put_own(struct rp_store_writer *w, enum rp_rows rows, const void *row,
+                   struct rp_err *err)
 {
     int result = 0;
 
-    if (!w->insert[RP_ROWS_dependency]) {
-        result = rp_schema_create_dependency(w->db, w->guid, err);
+    if (!w->insert[rows]) {
+        result = rp_schema_create_own(w->db, rp_specs[rows].table, w->guid, err);
         if (result == 0)
-            result = prepare_rows(w, RP_ROWS_dependency, err);
+            result = prepare_rows(w, rows, err);
     }
-    return result < 0 ? result : put(w, RP_ROWS_dependency, row, err);
+    return result < 0 ? result : put(w, rows, row, err);
+}
+
+int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
+                            struct rp_err *err)
+{
+    return put_own(w, RP_ROWS_dependency, row, err);
+}
+
+int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *row,
+                        struct rp_err *err)
+{
+    return put_own(w, RP_ROWS_replay, row, err);
 }
 
 /* --- completion --------------------------------------------------------------------------- */

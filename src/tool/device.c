@@ -1,6 +1,7 @@
 /**
  * @file device.c
- * @brief What the software device knows of its dispatches besides their times: hardware counters.
+ * @brief What the software device knows of its dispatches besides their times: hardware counters,
+ *        and what the times are from.
  */
 #include "tool/device.h"
 
@@ -41,15 +42,25 @@ static void append(struct rp_tool *tool, uint64_t dispatch_id, const double *val
     }
 }
 
-void rp_tool_device_counters(struct rp_tool *tool, const struct rp_pending *entry)
+void rp_tool_device_facts(struct rp_tool *tool, const struct rp_pending *entry)
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
+    const uint64_t dispatch_id = entry->rec.dispatch.dispatch_id;
+    struct rp_record record = {.kind = RP_REC_REPLAY};
     uint32_t count = tool->device ? tool->device->counter_count() : 0;
-    double *values = count ? malloc(count * sizeof(*values)) : NULL;
+    double *values;
 
-    if (values && tool->device->take_counters(entry->signal, raw->start_ts, raw->end_ts, values))
-        append(tool, entry->rec.dispatch.dispatch_id, values, count);
-    else if (count)
+    if (!tool->device)
+        return;
+    values = malloc((count + 1) * sizeof(*values));
+    if (values &&
+        tool->device->take(entry->signal, raw->start_ts, raw->end_ts, values, &record.u.replay)) {
+        append(tool, dispatch_id, values, count);
+        record.u.replay.dispatch_id = dispatch_id;
+        if (record.u.replay.replayed_waves)
+            rp_trace_append(&tool->trace, &record);
+    } else if (count) {
         rp_trace_count_lost(&tool->trace); /* no memory, here or in the device */
+    }
     free(values);
 }

@@ -1,6 +1,7 @@
 /**
  * @file device.h
- * @brief What the software device knows of its dispatches besides their times: hardware counters.
+ * @brief What the software device knows of its dispatches besides their times: hardware counters,
+ *        and what the times are from.
  */
 #ifndef RP_TOOL_DEVICE_H
 #define RP_TOOL_DEVICE_H
@@ -12,7 +13,7 @@ struct rp_tool;
 /** NULL: there is none in this process, or it speaks another version. */
 const struct rp_device_table *rp_tool_device_find(void);
 
-/** Records the counters of a dispatch that is complete, if there are any. */
-void rp_tool_device_counters(struct rp_tool *tool, const struct rp_pending *entry);
+/** Records what there is of a dispatch that is complete. */
+void rp_tool_device_facts(struct rp_tool *tool, const struct rp_pending *entry);
 
 #endif

@@ -24,6 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/device_table.h"
+
 #define RP_EXPORT __attribute__((visibility("default")))
 
 enum {
@@ -183,6 +185,8 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
     tool->device = tool->software ? rp_tool_device_find() : NULL;
     if (tool->software)
         header.flags |= RP_TRACE_SOFTWARE;
+    if (tool->device)
+        header.timing = tool->device->timing(&header.timing_version);
     if (asprintf(&path, "%s/%u.%" PRIu64 ".rptrace", folder, header.pid, header.init_ns) < 0)
         return -ENOMEM;
     status = rp_trace_open(&tool->trace, path, &header);

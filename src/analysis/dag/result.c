@@ -480,6 +480,15 @@ static int find_device(struct rp_store *const *stores, size_t count, const char 
     return 0;
 }
 
+/* How the software device found the times, of one trace then. */
+static void find_timing(struct rp_store *const *stores, size_t count, struct rp_dag_result *r)
+{
+    if (count != 1)
+        return;
+    r->timing_model = rp_store_metadata(stores[0], RP_STORE_TIMING_TAG);
+    r->timing_version = rp_store_metadata(stores[0], RP_STORE_TIMING_VERSION_TAG);
+}
+
 static bool is_incomplete(struct rp_store *const *stores, size_t count)
 {
     bool incomplete = false;
@@ -512,6 +521,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
         rc = rp_dag_build(&trace, &dag, err);
     if (rc == 0)
         rc = fill(&dag, &trace, with_steps, &chain, &result, err);
+    find_timing(stores, store_count, &result);
     result.incomplete = is_incomplete(stores, store_count);
     rp_dag_free(&dag);
     if (rc == 0)

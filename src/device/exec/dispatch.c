@@ -42,7 +42,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         d->state = RP_RUN_FAULT;
     else if (rp_code_observes())
         d->accesses = rp_accesses_new(arch, &d->kernel);
-    if (d->state != RP_RUN_FAULT && rp_timing_mode() == RP_TIMING_DETAILED && arch->timing)
+    if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED)
         d->record = rp_recording_new(arch, &d->kernel);
     return d;
 }
@@ -129,5 +129,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
         rp_hand_free(d->hands[i]);
     rp_record_free(d->accesses);
     rp_record_free(d->record);
+    free(d->stats);
     free(d);
 }

@@ -97,6 +97,14 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch);
 
 /**
+ * After rp_dispatch_ticks: whether its time is from a replay.
+ * @param ret_waves        that were replayed
+ * @param ret_error_share  as rp_timing_stats.error_share
+ */
+bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves,
+                          double *ret_error_share);
+
+/**
  * Processor time that its runs after the first have taken: of each run, that of the thread that
  * worked longest. So it grows about as fast as time passes, however many threads there are, and
  * does not while the machine does other things.

@@ -164,7 +164,21 @@ int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
 uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
 {
     struct rp_timing_stats stats;
-    if (rp_dispatch_replay(d, arch, NULL, &stats) < 0)
+    free(d->stats);
+    d->stats = NULL;
+    if (rp_dispatch_replay(d, arch, NULL, &stats) == 0)
+        d->stats = malloc(sizeof *d->stats);
+    if (!d->stats)
         return rp_timing_dispatch_ticks(arch, &d->counts);
+    *d->stats = stats;
     return rp_timing_replay_ticks(arch, &d->counts, &stats);
+}
+
+bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, double *ret_error_share)
+{
+    if (!d->stats)
+        return false;
+    *ret_waves = d->stats->waves;
+    *ret_error_share = d->stats->error_share;
+    return true;
 }

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "capture/records.h"
 #include "device/exec/exec.h"
 
 struct rp_counted_entry {
     struct rp_counted_entry *next;
     uint64_t signal_va, start_ticks, end_ticks;
+    struct rp_rec_replay replay;
     double value[]; /**< rp_counted.count of them */
 };
 
@@ -73,29 +75,42 @@ static double value_of(const uint64_t *values, uint32_t counter)
     return sizes ? (double)values[counter] / 1024 : (double)values[counter];
 }
 
+/* NAN for what is not known of this dispatch. */
+static void note_values(const struct rp_counted *counted, const struct rp_arch *arch,
+                        const struct rp_dispatch *dispatch, uint64_t ticks, double *ret)
+{
+    uint64_t values[RP_DEVICE_COUNTERS];
+    const enum rp_counting known =
+        counted->count ? rp_dispatch_count(dispatch, values) : RP_COUNT_NOTHING;
+
+    if (known != RP_COUNT_NOTHING)
+        count_time(arch, ticks, values);
+    for (uint32_t i = 0; i < counted->count; i++)
+        ret[i] =
+            known == RP_COUNT_MEMORY || (known == RP_COUNT_INSTRUCTIONS && !counted->of_caches[i])
+                ? value_of(values, counted->value[i])
+                : NAN;
+}
+
 void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
                      const struct rp_dispatch *dispatch, uint64_t signal_va, uint64_t start_ticks,
                      uint64_t end_ticks)
 {
-    uint64_t values[RP_DEVICE_COUNTERS];
+    struct rp_rec_replay replay = {.waves = rp_dispatch_counts(dispatch)->waves};
     struct rp_counted_entry *entry, **bucket;
+    const bool replayed =
+        rp_dispatch_replayed(dispatch, &replay.replayed_waves, &replay.error_share);
 
-    if (!counted->count || !signal_va)
+    if (!signal_va || !(counted->count || replayed))
         return;
-    const enum rp_counting known = rp_dispatch_count(dispatch, values);
-    if (known == RP_COUNT_NOTHING)
-        return;
-    count_time(arch, end_ticks - start_ticks, values);
     entry = malloc(sizeof *entry + counted->count * sizeof entry->value[0]);
     if (!entry)
         return;
     entry->signal_va = signal_va;
     entry->start_ticks = start_ticks;
     entry->end_ticks = end_ticks;
-    for (uint32_t i = 0; i < counted->count; i++)
-        entry->value[i] = known == RP_COUNT_MEMORY || !counted->of_caches[i]
-                              ? value_of(values, counted->value[i])
-                              : NAN;
+    entry->replay = replay;
+    note_values(counted, arch, dispatch, end_ticks - start_ticks, entry->value);
     pthread_mutex_lock(&counted->lock);
     bucket = counted->pending < RP_COUNTED_PENDING ? bucket_of(counted, signal_va) : NULL;
     if (bucket) {
@@ -109,7 +124,7 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
 }
 
 bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t start_ticks,
-                     uint64_t end_ticks, double *ret_values)
+                     uint64_t end_ticks, double *ret_values, struct rp_rec_replay *ret_replay)
 {
     struct rp_counted_entry **at, *entry;
 
@@ -126,7 +141,9 @@ bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t st
     pthread_mutex_unlock(&counted->lock);
     if (!entry)
         return false;
-    memcpy(ret_values, entry->value, counted->count * sizeof *ret_values);
+    if (counted->count)
+        memcpy(ret_values, entry->value, counted->count * sizeof *ret_values);
+    *ret_replay = entry->replay;
     free(entry);
     return true;
 }

@@ -1,9 +1,10 @@
 /**
  * @file counted.h
- * @brief Hardware counters of finished dispatches, until the collector takes them.
+ * @brief Hardware counters of finished dispatches, and how their times were found, until the
+ *        collector takes them.
  *
- * The environment says which (RP_DEVICE_COUNTERS_VARIABLE); without it nothing is counted. They are
- * kept under the signal that the dispatch completes, and the times that are written to it.
+ * The environment says which counters (RP_DEVICE_COUNTERS_VARIABLE); without it nothing is counted.
+ * They are kept under the signal that the dispatch completes, and the times that are written to it.
  */
 #ifndef RP_DEVICE_KFD_COUNTED_H
 #define RP_DEVICE_KFD_COUNTED_H
@@ -16,6 +17,7 @@
 
 struct rp_arch;
 struct rp_dispatch;
+struct rp_rec_replay;
 
 enum { RP_COUNTED_MOST = 256, RP_COUNTED_BUCKETS = 1024, RP_COUNTED_PENDING = 1 << 16 };
 
@@ -37,13 +39,14 @@ struct rp_counted {
 void rp_counted_init(struct rp_counted *counted, const char *names);
 void rp_counted_release(struct rp_counted *counted);
 
-/** A dispatch is done; before its signal is told. @p signal_va 0: nobody will ask. */
+/** A dispatch is done and has its time; before its signal is told. @p signal_va 0: nobody will ask.
+ */
 void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
                      const struct rp_dispatch *dispatch, uint64_t signal_va, uint64_t start_ticks,
                      uint64_t end_ticks);
 
-/** As rp_device_table.take_counters. */
+/** As rp_device_table.take. */
 bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t start_ticks,
-                     uint64_t end_ticks, double *ret_values);
+                     uint64_t end_ticks, double *ret_values, struct rp_rec_replay *ret_replay);
 
 #endif

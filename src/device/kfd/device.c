@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "capture/device_table.h"
+#include "device/timing/mode.h"
 #include "log.h"
 
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
@@ -83,6 +84,11 @@ static void tell_wrong_values(void)
                 "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is neither fast nor detailed: timing "
                 "is fast\n",
                 timing);
+    struct rp_arch arch = rp_device_arch();
+    if (rp_timing_mode() != rp_timing_mode_for(&arch))
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: there is no detailed timing of %s:%s: timing is fast\n",
+                arch.name, arch.product);
 }
 
 unsigned rp_device_gpu_count(void)
@@ -205,7 +211,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .gpu_id = gpu->id,
                 .is_programs = is_programs,
                 .stores = &device->stores,
-                .counted = device->counted.count ? &device->counted : NULL,
+                .counted = &device->counted,
             },
     };
     if (device->gpu_count > 1)

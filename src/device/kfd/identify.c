@@ -1,13 +1,15 @@
 /**
  * @file identify.c
  * @brief What the collector finds by name: that a software device answers, so that it marks times
- *        as modelled, and where counters are.
+ *        as modelled, how they are, and where counters are.
  */
 #include <stddef.h>
 
 #include "capture/device_table.h"
+#include "capture/records.h"
 #include "device/kfd/device.h"
 #include "device/kfd/export.h"
+#include "device/timing/mode.h"
 
 /** Version of what the device library offers to others by name; NULL while it is switched off. */
 RP_EXPORT const char *rocm_perf_device_abi(void);
@@ -31,13 +33,22 @@ static const char *counter_name(uint32_t index)
     return rp_device_get()->counted.name[index];
 }
 
-static bool take_counters(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
-                          double *ret_values)
+static bool take(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
+                 struct rp_rec_replay *ret_replay)
 {
     struct rp_device *device = rp_device_get();
 
-    return device && device->counted.count &&
-           rp_counted_take(&device->counted, signal, start_ticks, end_ticks, ret_values);
+    return device && rp_counted_take(&device->counted, signal, start_ticks, end_ticks, ret_values,
+                                     ret_replay);
+}
+
+static uint32_t timing(uint32_t *ret_version)
+{
+    const struct rp_arch arch = rp_device_arch();
+    const bool detailed = rp_timing_mode_for(&arch) == RP_TIMING_DETAILED;
+
+    *ret_version = detailed ? RP_TIMING_DETAILED_VERSION : RP_TIMING_FAST_VERSION;
+    return detailed ? RP_TRACE_TIMING_DETAILED : RP_TRACE_TIMING_FAST;
 }
 
 const struct rp_device_table *rocm_perf_device_table(void)
@@ -46,7 +57,8 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .version = RP_DEVICE_TABLE_VERSION,
         .counter_count = counter_count,
         .counter_name = counter_name,
-        .take_counters = take_counters,
+        .take = take,
+        .timing = timing,
     };
 
     return rp_device_wanted() ? &table : NULL;

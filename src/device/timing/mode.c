@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
+
 /* The one context of this file: the mode, -1 = not asked for yet. */
 static int chosen = -1;
 
@@ -24,6 +26,12 @@ enum rp_timing_mode rp_timing_mode(void)
         mode = RP_TIMING_FAST;
     __atomic_store_n(&chosen, mode, __ATOMIC_RELAXED);
     return (enum rp_timing_mode)mode;
+}
+
+enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch)
+{
+    const enum rp_timing_mode mode = rp_timing_mode();
+    return mode == RP_TIMING_DETAILED && !arch->timing ? RP_TIMING_FAST : mode;
 }
 
 void rp_timing_set_mode(enum rp_timing_mode mode)

@@ -5,13 +5,24 @@
 #ifndef RP_DEVICE_TIMING_MODE_H
 #define RP_DEVICE_TIMING_MODE_H
 
+struct rp_arch;
+
 enum rp_timing_mode {
     RP_TIMING_FAST = 0, /**< from counts alone (model.h) */
     RP_TIMING_DETAILED, /**< a replay of sampled workgroups (engine.h) */
 };
 
+/**
+ * Stands in results: times of one model compare as long as these are the same. To be raised by
+ * whatever changes the times of a kernel.
+ */
+enum { RP_TIMING_FAST_VERSION = 1, RP_TIMING_DETAILED_VERSION = 1 };
+
 /** What ROCM_PERF_DEVICE_TIMING says; fast, if it says nothing, or something else. */
 enum rp_timing_mode rp_timing_mode(void);
+
+/** That of a GPU: fast, if the machine to replay on is not known. */
+enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch);
 
 /** What a value of that variable says, or -1. */
 int rp_timing_mode_of(const char *text);

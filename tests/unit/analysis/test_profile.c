@@ -501,6 +501,96 @@ static void refuses_times_that_add_up_to_nonsense(void **state)
                      -(int)RP_BAD_INPUT);
 }
 
+static void put_replay(struct lab *lab, int64_t id, int64_t waves, int64_t replayed, double error)
+{
+    const struct rp_row_replay row = {
+        .id = id, .waves = waves, .replayed_waves = replayed, .error_share = error};
+
+    ok(lab, rp_store_put_replay(lab->writer, &row, &lab->err));
+}
+
+static void begin_modelled(struct lab *lab, const char *model, const char *version)
+{
+    begin(lab, "software", true);
+    ok(lab, rp_store_put_metadata(lab->writer, RP_STORE_TIMING_TAG, model, &lab->err));
+    ok(lab, rp_store_put_metadata(lab->writer, RP_STORE_TIMING_VERSION_TAG, version, &lab->err));
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 12, 4);
+    put_kernel(lab, 2, 1, "b.kd", "b", 12, 4);
+}
+
+/* Two geometries of a; one launch of a and all of b were not replayed. */
+static void errors_of_replays_weigh_by_time(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin_modelled(lab, "detailed", "7");
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1100, 640, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 2000, 2300, 640, 64, 0});
+    put_dispatch(lab, (struct launch){3, 1, 1, 3000, 3600, 1280, 64, 0});
+    put_dispatch(lab, (struct launch){4, 1, 1, 4000, 5000, 640, 64, 0});
+    put_dispatch(lab, (struct launch){5, 1, 2, 5000, 6000, 64, 64, 0});
+    put_replay(lab, 3, 20, 5, 0.5);
+    put_replay(lab, 1, 10, 10, 0);
+    put_replay(lab, 2, 10, 4, 0.2);
+    finish(lab);
+    p = compute(lab);
+    assert_string_equal(p->timing_model, "detailed");
+    assert_int_equal(p->timing_version, 7);
+    assert_int_equal(p->kernel_count, 2);
+    assert_string_equal(p->kernels[0].name, "a");
+    assert_int_equal(p->kernels[0].replayed.calls, 3);
+    assert_int_equal(p->kernels[0].replayed.waves, 40);
+    assert_int_equal(p->kernels[0].replayed.replayed_waves, 19);
+    /* (0 * 100 + 0.2 * 300 + 0.5 * 600) / 1000 */
+    assert_true(fabs(p->kernels[0].replayed.error_share - 0.36) < 1e-12);
+    assert_int_equal(p->kernels[1].replayed.calls, 0);
+    assert_int_equal(p->replayed.calls, 3);
+    assert_true(fabs(p->replayed.error_share - 0.36) < 1e-12);
+    rp_profile_free(p);
+}
+
+static void several_models_of_time_are_refused(void **state)
+{
+    static const char *const others[][2] = {{"fast", "2"}, {"detailed", "1"}, {NULL, NULL}};
+    struct lab *lab = *state;
+    const double run_ms = 1;
+
+    begin_modelled(lab, "fast", "1");
+    finish(lab);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct rp_store *stores[2] = {lab->stores[0]};
+        struct rp_profile *p = NULL;
+
+        if (others[i][0])
+            begin_modelled(lab, others[i][0], others[i][1]);
+        else
+            begin(lab, "software", true); /* of a version that did not say */
+        finish(lab);
+        stores[1] = lab->stores[i + 1];
+        assert_true(rp_profile_compute(stores, 2, &run_ms, 1, &p, &lab->err) < 0);
+        assert_int_equal(lab->err.code, RP_BAD_INPUT);
+        assert_non_null(strstr(lab->err.text, "several models of time"));
+        lab->err = (struct rp_err)RP_ERR_INIT;
+    }
+}
+
+static void impossible_replays_are_refused(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p = NULL;
+    const double run_ms = 1;
+
+    begin_modelled(lab, "detailed", "1");
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1100, 640, 64, 0});
+    put_replay(lab, 1, 10, 11, 0);
+    finish(lab);
+    assert_true(rp_profile_compute(lab->stores, 1, &run_ms, 1, &p, &lab->err) < 0);
+    assert_int_equal(lab->err.code, RP_BAD_INPUT);
+    assert_non_null(strstr(lab->err.text, "dispatch 1 says what cannot be"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +606,9 @@ int main(void)
         LAB_TEST(leaves_sound_gfx950_registers_alone),
         LAB_TEST(trusts_its_own_gfx950_traces),
         LAB_TEST(refuses_times_that_add_up_to_nonsense),
+        LAB_TEST(errors_of_replays_weigh_by_time),
+        LAB_TEST(several_models_of_time_are_refused),
+        LAB_TEST(impossible_replays_are_refused),
         cmocka_unit_test(a_run_without_traces_has_no_kernels),
     };
 

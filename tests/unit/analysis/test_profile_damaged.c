@@ -67,6 +67,12 @@ const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint3
     return NULL;
 }
 
+int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    (void)s, (void)fn, (void)ctx, (void)err;
+    return 0;
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;

@@ -98,6 +98,12 @@ uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
     return fake_exec.ticks;
 }
 
+bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, double *ret_error_share)
+{
+    (void)d, (void)ret_waves, (void)ret_error_share;
+    return false;
+}
+
 unsigned rp_exec_threads_of(const char *text)
 {
     (void)text;

@@ -105,6 +105,67 @@ static void counters_are_of_kernel_and_gpu(void **state)
     rp_buf_free(&buf);
 }
 
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        print_message("missing: %s\nin:\n%s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+/* Of no model, as in a result of hardware, of one without replays, and of one with them. */
+static void json_names_the_model_of_time(void **state)
+{
+    struct rp_profile_report report = *sample("one");
+    struct rp_profile profile = *report.profile;
+    struct rp_kernel_summary kernels[2] = {profile.kernels[0], profile.kernels[1]};
+    static const char *const wanted[] = {
+        "null",
+        "{\"error_share\":null,\"model\":\"fast\",\"replayed_calls\":null,"
+        "\"replayed_waves\":null,\"version\":3,\"waves\":null}",
+        "{\"error_share\":0.125,\"model\":\"detailed\",\"replayed_calls\":3,"
+        "\"replayed_waves\":20,\"version\":3,\"waves\":40}",
+    };
+
+    (void)state;
+    profile.kernels = kernels;
+    report.profile = &profile;
+    for (size_t i = 0; i < 3; i++) {
+        struct rp_buf buf = {0};
+        struct rp_err err = RP_ERR_INIT;
+        json_t *root;
+        char *text;
+
+        profile.timing_version = i ? 3 : 0;
+        profile.timing_model = i == 2 ? "detailed" : i ? "fast" : NULL;
+        if (i == 2)
+            profile.replayed = kernels[0].replayed = (struct rp_replayed){3, 40, 20, 0.125};
+        assert_int_equal(rp_report_profile_json(&report, &buf, &err), 0);
+        root = json_loads(rp_buf_text(&buf), 0, NULL);
+        text =
+            json_dumps(at(root, "timing", NULL), JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        assert_string_equal(text, wanted[i]);
+        free(text);
+        text = json_dumps(json_object_get(json_array_get(at(root, "kernels", NULL), 0), "timing"),
+                          JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        assert_string_equal(text, i < 2 ? "null"
+                                        : "{\"error_share\":0.125,\"replayed_calls\":3,"
+                                          "\"replayed_waves\":20,\"waves\":40}");
+        free(text);
+        json_decref(root);
+        rp_buf_free(&buf);
+        assert_int_equal(rp_report_profile_term(&report, (struct rp_term_style){0}, &buf, &err), 0);
+        assert_contains(rp_buf_text(&buf), i == 2   ? "modelled time (detailed timing), not"
+                                           : i == 1 ? "modelled time (fast timing), not"
+                                                    : "modelled time (software device), not");
+        if (i == 2) {
+            assert_contains(rp_buf_text(&buf), "50.0 % of the waves; estimated error of "
+                                               "extrapolation 12.5 %");
+            assert_contains(rp_buf_text(&buf), "1 of 4 launches could not be replayed: timed fast");
+        }
+        rp_buf_free(&buf);
+    }
+}
+
 static void json_carries_the_contract(void **state)
 {
     json_t *root = json_of("one");
@@ -243,13 +304,6 @@ static char *term_text(const char *name, struct rp_term_style style)
     return rp_buf_steal(&buf);
 }
 
-static void assert_contains(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        print_message("missing: %s\nin:\n%s\n", part, text);
-    assert_non_null(strstr(text, part));
-}
-
 static void term_tells_the_device_first(void **state)
 {
     char *text = term_text("one", (struct rp_term_style){0});
@@ -369,6 +423,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_are_of_kernel_and_gpu),
+        cmocka_unit_test(json_names_the_model_of_time),
         cmocka_unit_test(json_carries_the_contract),
         cmocka_unit_test(json_says_null_where_nothing_is_known),
         cmocka_unit_test(json_of_the_wall_clock_claims_no_runtime),

@@ -486,6 +486,51 @@ static void dependencies_are_resolved(void **state)
     assert_string_equal(rp_store_metadata(store, "rocm_perf_unknown_waits"), "7");
 }
 
+static int take_replay(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_replay *r = row;
+    char *text = ctx;
+
+    (void)err;
+    assert_true(strlen(text) < 400);
+    sprintf(text + strlen(text), "%d:%d/%d,%g ", (int)r->id, (int)r->replayed_waves, (int)r->waves,
+            r->error_share);
+    return 0;
+}
+
+/* Row ids are those of the dispatches as submitted: dispatch 1 of run() is recorded behind 2. */
+static void modelled_times_say_what_they_are_from(void **state)
+{
+    static const char *const models[] = {NULL, "fast", "detailed", "off"};
+    struct image image = run();
+    char got[512] = "";
+
+    (void)state;
+    add(&image, RP_REC_REPLAY)->u.replay = (struct rp_rec_replay){
+        .dispatch_id = 2, .waves = 10, .replayed_waves = 3, .error_share = 0.25};
+    add(&image, RP_REC_REPLAY)->u.replay =
+        (struct rp_rec_replay){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
+    add(&image, RP_REC_REPLAY)->u.replay =
+        (struct rp_rec_replay){.dispatch_id = 9, .waves = 6, .replayed_waves = 6}; /* lost */
+    image.header.flags |= RP_TRACE_SOFTWARE;
+    image.header.timing_version = 4;
+    for (uint32_t i = 0; i < sizeof models / sizeof *models; i++) {
+        image.header.timing = i;
+        autostore *store = convert(&image, "modelled");
+        const char *model = rp_store_metadata(store, "rocm_perf_timing");
+        if (!models[i]) {
+            assert_null(model);
+            assert_null(rp_store_metadata(store, "rocm_perf_timing_version"));
+            continue;
+        }
+        assert_string_equal(model, models[i]);
+        assert_string_equal(rp_store_metadata(store, "rocm_perf_timing_version"), "4");
+        *got = 0;
+        assert_int_equal(rp_store_each_replay(store, take_replay, got, NULL), 0);
+        assert_string_equal(got, "1:6/6,0 2:3/10,0.25 ");
+    }
+}
+
 /* A disk that was full for a while: kernel 2, a queue, a code object and an agent are missing. */
 static void lost_records_get_stand_ins(void **state)
 {
@@ -634,6 +679,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_on_the_modelled_clock, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(dependencies_are_resolved, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_unknown_hip_is_said, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(modelled_times_say_what_they_are_from, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(lost_records_get_stand_ins, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(damage_is_refused, make_folder, remove_folder),

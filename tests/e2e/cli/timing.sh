@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Results of the software device name the model of time that was in force, and how much of a detailed
+# one was sampled; what a target does not have is refused.
+. "$(dirname "$0")/../lib.sh"
+example vector_copy
+
+expect 0 rocm-perf profile --device software --runs 1 --no-hip-calls --json -o fast ./vector_copy
+cp out fast.json
+ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --runs 2 --json \
+    -o detailed ./vector_copy
+cp out detailed.json
+for result in fast detailed; do
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $result.json
+    expect 0 rocm-perf analyze --json $result
+    cp out $result.dag.json
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/dag.schema.json" $result.dag.json
+    [ "$(json timing.model $result.json)" = $result ] || fail "profile.json: $result"
+    [ "$(json timing $result.dag.json)" = "{\"model\": \"$result\", \"version\": $(json timing.version $result.json)}" ] ||
+        fail "dag.json: $result"
+done
+[ "$(json stability.cv detailed.json)" = 0.0 ] || fail 'detailed timing varies'
+
+python3 - fast detailed <<'EOF' || fail 'what was sampled'
+import json, sqlite3, sys
+fast, detailed = (json.load(open(name + ".json")) for name in sys.argv[1:])
+assert all(fast["timing"][k] is None for k in ("error_share", "replayed_calls", "replayed_waves", "waves"))
+assert all(k["timing"] is None for k in fast["kernels"])
+db = sqlite3.connect("fast/trace_results.db")
+assert not db.execute("SELECT 1 FROM sqlite_master WHERE name LIKE 'rocm_perf_replay%'").fetchall()
+db = sqlite3.connect("detailed/trace_results.db")
+rows = db.execute("SELECT s.display_name, r.waves, r.replayed_waves, r.error_share, d.end - d.start"
+                  " FROM rocm_perf_replay r JOIN rocpd_kernel_dispatch d ON d.id = r.id"
+                  " JOIN rocpd_info_kernel_symbol s ON s.id = d.kernel_id").fetchall()
+def sums(rows):
+    ns = sum(r[4] for r in rows)
+    return {"error_share": sum(r[3] * r[4] for r in rows) / ns, "replayed_calls": len(rows),
+            "replayed_waves": sum(r[2] for r in rows), "waves": sum(r[1] for r in rows)}
+def equal(got, wanted):
+    error = got["error_share"] - wanted["error_share"]
+    return abs(error) < 1e-6 and all(got[k] == wanted[k] for k in wanted if k != "error_share")
+assert equal(detailed["timing"], sums(rows)), (detailed["timing"], sums(rows))
+for k in detailed["kernels"]:
+    assert k["timing"]["replayed_calls"] == k["calls"], k
+    assert equal(k["timing"], sums([r for r in rows if r[0] == k["name"]])), k
+# 1,048,576 doubles by blocks of 256: 16,384 waves a launch, of which one die's are replayed
+copy = next(k["timing"] for k in detailed["kernels"] if "copy" in k["name"] and not k["runtime_internal"])
+assert copy["waves"] == 3 * 16384 and copy["replayed_waves"] * 8 == copy["waves"], copy
+assert 0 <= copy["error_share"] < 0.2, copy
+assert fast["user_ms"] != detailed["user_ms"]
+EOF
+expect 0 rocm-perf analyze detailed
+says out 'modelled time (detailed timing), not hardware time'
+
+for target in gfx90a:mi210 gfx950:mi350x; do
+    ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf profile --device software:$target ./vector_copy
+    says err "there is no detailed timing of ${target%:*}:"
+    says err 'gfx942:mi300x'
+    ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf run --device software:$target ./vector_copy
+done
+expect 2 env ROCM_PERF_DEVICE_TIMING=exact rocm-perf run --device software ./vector_copy
+says err 'ROCM_PERF_DEVICE_TIMING=exact'
