@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -268,6 +269,13 @@ static void put_packet(uint8_t *at, const struct rp_launch *l)
     memcpy(at + 40, &l->kernarg_va, 8);
 }
 
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 enum { SIM_CALL_LIMIT = 1000000 };
 
 static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
@@ -288,7 +296,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     s->slices = d->next_order;
     s->busy_ns = rp_dispatch_busy_ns(d);
     s->counted = s->counters ? rp_dispatch_count(d, s->counters) : RP_COUNT_NOTHING;
+    const int64_t before_ns = cpu_ns();
     s->replayed = rp_dispatch_replay(d, s->arch, NULL, &s->stats) == 0;
+    s->replay_ns = cpu_ns() - before_ns;
     s->ticks = s->replayed ? rp_timing_replay_ticks(s->arch, &s->counts, &s->stats)
                            : rp_timing_dispatch_ticks(s->arch, &s->counts);
     rp_dispatch_free(d);

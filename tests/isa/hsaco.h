@@ -42,6 +42,7 @@ struct sim {
     enum rp_counting counted;     /**< what it returned of the last one */
     bool replayed;                /**< the last launch, by the detailed timing model */
     struct rp_timing_stats stats; /**< then */
+    int64_t replay_ns;            /**< processor time of that */
     uint64_t ticks;               /**< modelled duration of the last launch, when it is done */
 };
 

@@ -2,7 +2,7 @@
  * @file engine.h
  * @brief Replays recorded waves on the modelled machine, clock by clock, and counts.
  *
- * One thread, one event queue: the same record gives the same result everywhere.
+ * One thread, one order of events: the same record gives the same result everywhere.
  */
 #ifndef RP_DEVICE_TIMING_ENGINE_H
 #define RP_DEVICE_TIMING_ENGINE_H
@@ -72,7 +72,10 @@ struct rp_issue_times {
     uint64_t done;    /**< the result is there */
 };
 
-/** Tells about every instruction; for traces. NULL members are not called. */
+/**
+ * Tells about every instruction; for traces. Calls come in the order of time for each compute unit,
+ * not for all of them. NULL members are not called.
+ */
 struct rp_engine_watch {
     void *ctx;
     void (*wave_begins)(void *ctx, const struct rp_wave_place *where, uint64_t clock);

@@ -49,6 +49,12 @@ void rp_hierarchy_release(struct rp_hierarchy *h);
 uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock);
 
+/** Whether a line is in the vector L1 of a CU, or on its way to it. */
+static inline bool rp_hierarchy_in_l1(const struct rp_hierarchy *h, uint32_t cu, uint64_t line)
+{
+    return rp_tags_has(&h->l1[cu], line);
+}
+
 /** A scalar one, likewise. */
 uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock);

@@ -38,6 +38,15 @@ struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line)
     return NULL;
 }
 
+bool rp_tags_has(const struct rp_tags *t, uint64_t line)
+{
+    const struct rp_tag *set = set_of(t, line);
+    for (uint32_t i = 0; i < t->ways; i++)
+        if (set[i].line == line + 1)
+            return true;
+    return false;
+}
+
 struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
 {
     struct rp_tag *set = set_of(t, line), *oldest = set;

@@ -5,6 +5,7 @@
 #ifndef RP_DEVICE_TIMING_TAGS_H
 #define RP_DEVICE_TIMING_TAGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rp_tag {
@@ -26,6 +27,9 @@ void rp_tags_release(struct rp_tags *t);
 
 /** The line's tag, now the latest used, or NULL. */
 struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line);
+
+/** Whether it is in; that does not count as a use. */
+bool rp_tags_has(const struct rp_tags *t, uint64_t line);
 
 /** Puts a line that is not in, in the place of the least recently used of its set. */
 struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready);

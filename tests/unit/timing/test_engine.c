@@ -282,6 +282,8 @@ static void bandwidths_are_those_measured(void **state)
     near(bytes_per_clock(RP_REC_WRITES, 0, 1), 4117 * gib / clock_hz, 0.05);
     /* 32 KiB of each CU, 1.2 MiB of a die: the L2 holds it */
     near(bytes_per_clock(RP_REC_WRITES, 2, 1), 6562 * gib / clock_hz, 0.05);
+    /* 64 KiB of each CU, twice its L1, 2.4 MiB of a die */
+    near(bytes_per_clock(RP_REC_READS, 4, 1), 14365 * gib / clock_hz, 0.05);
 }
 
 /* ---- waves of a group ---------------------------------------------------------------------- */
