@@ -34,6 +34,10 @@ static const char help[] =
     "                 another target, such as software:mi325x (rocm-perf doctor lists them)\n"
     "  --threads N    processors the software MI300X may use (default: all)\n"
     "  --gpus N       how many software MI300X there are, 1 to 8 (default 1)\n"
+    "  --timing T     how the software MI300X finds out how long kernels take. fast: from counts "
+    "of\n"
+    "                 what they execute (default); detailed: replays part of them on a modelled\n"
+    "                 machine; off, with --no-rocprof only: not at all\n"
     "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
     "                 (rocpd SQLite). The result before stays until the new one is complete\n"
     "  --tracer T     auto: rocprofv3 on a GPU where there is one, else builtin (default);\n"
@@ -127,6 +131,7 @@ enum option_key {
     KEY_DEVICE,
     KEY_THREADS,
     KEY_GPUS,
+    KEY_TIMING,
     KEY_WALL,
     KEY_JSON,
     KEY_QUIET,
@@ -206,6 +211,8 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
         return rp_cli_threads(optarg, err);
     case KEY_GPUS:
         return rp_cli_gpus(optarg, err);
+    case KEY_TIMING:
+        return rp_cli_timing(optarg, err);
     case KEY_TIMEOUT:
         return parse_timeout(optarg, &options->timeout_ns, err);
     case KEY_NO_CALLS:
@@ -256,6 +263,7 @@ static const struct option plain_options[] = {
     {"device", required_argument, NULL, KEY_DEVICE},
     {"threads", required_argument, NULL, KEY_THREADS},
     {"gpus", required_argument, NULL, KEY_GPUS},
+    {"timing", required_argument, NULL, KEY_TIMING},
     {"no-rocprof", no_argument, NULL, KEY_WALL},
     {"json", no_argument, NULL, KEY_JSON},
     {"quiet", no_argument, NULL, KEY_QUIET},

@@ -9,8 +9,8 @@
 #include "collect/launch.h"
 
 static const char help[] =
-    "usage: rocm-perf run [--device auto|gpu|software[:TARGET]] [--threads N] [--gpus N] [--]\n"
-    "                     PROGRAM [ARGS...]\n"
+    "usage: rocm-perf run [--device auto|gpu|software[:TARGET]] [--threads N] [--gpus N]\n"
+    "                     [--timing T] [--] PROGRAM [ARGS...]\n"
     "\n"
     "Runs a program on the chosen device without tracing. Its arguments, input, output and exit\n"
     "status pass through unchanged (128 + N when signal N ends it, as a shell does).\n"
@@ -20,6 +20,9 @@ static const char help[] =
     "               another target, such as software:mi325x (rocm-perf doctor lists them)\n"
     "  --threads N  processors the software MI300X may use (default: all)\n"
     "  --gpus N     how many software MI300X there are, 1 to 8 (default 1)\n"
+    "  --timing T   how the software MI300X finds out how long kernels take. fast: from counts\n"
+    "               (default); detailed: replays on a modelled machine; off: not at all, every\n"
+    "               kernel and copy takes a tick of 10 ns\n"
     "  --help       this text\n"
     "\n"
     "exit status: the program's; 2 usage, 4 environment when it could not be started\n";
@@ -27,11 +30,9 @@ static const char help[] =
 static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
 {
     static const struct option options[] = {
-        {"device", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},
-        {"gpus", required_argument, NULL, 'g'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"device", required_argument, NULL, 'd'}, {"threads", required_argument, NULL, 't'},
+        {"gpus", required_argument, NULL, 'g'},   {"timing", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     struct rp_err err = RP_ERR_INIT;
     int c;
@@ -47,6 +48,8 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
         if (c == 't' && rp_cli_threads(optarg, &err) == 0)
             continue;
         if (c == 'g' && rp_cli_gpus(optarg, &err) == 0)
+            continue;
+        if (c == 'm' && rp_cli_timing(optarg, &err) == 0)
             continue;
         *ret_code = c == ':' || c == '?' ? rp_cli_bad_option("run", argv[optind - 1], c)
                                          : rp_cli_error(&err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "collect/environment.h"
 
 static const struct command {
     const char *name;
@@ -77,6 +78,15 @@ int rp_cli_gpus(const char *word, struct rp_err *err)
     if (word[0] < '1' || word[0] > '8' || word[1])
         return rp_fail(err, RP_USAGE, "--gpus %s: use a whole number from 1 to 8", word);
     if (setenv("ROCM_PERF_DEVICE_GPUS", word, 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+int rp_cli_timing(const char *word, struct rp_err *err)
+{
+    if (!rp_device_timing_known(word))
+        return rp_fail(err, RP_USAGE, "--timing %s: use off, fast or detailed", word);
+    if (setenv("ROCM_PERF_DEVICE_TIMING", word, 1) < 0)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return 0;
 }

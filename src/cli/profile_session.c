@@ -318,6 +318,11 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
 
     if (rc == 0)
         rc = rp_device_resolve(&session->env, options->device, &session->device, err);
+    if (rc == 0 && session->device == RP_DEVICE_SOFTWARE && !options->wallclock &&
+        rp_device_timing_off())
+        rc = rp_fail(err, RP_USAGE,
+                     "--timing off models no times, and a profile is about these: use fast or "
+                     "detailed, or rocm-perf run; --no-rocprof times the whole process");
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->device, options->tracer, &session->tracer,
                               err);

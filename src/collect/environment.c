@@ -326,17 +326,32 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
     return 0;
 }
 
+bool rp_device_timing_known(const char *word)
+{
+    return strcmp(word, "off") == 0 || strcmp(word, "fast") == 0 || strcmp(word, "detailed") == 0;
+}
+
+bool rp_device_timing_off(void)
+{
+    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+
+    return timing && strcmp(timing, "off") == 0;
+}
+
 static int check_timing(const char *target, struct rp_err *err)
 {
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     struct rp_arch arch;
     char others[256];
 
-    if (!timing || !*timing || strcmp(timing, "fast") == 0)
+    if (!timing || !*timing)
         return 0;
-    if (strcmp(timing, "detailed") != 0)
+    if (!rp_device_timing_known(timing))
         return rp_fail(err, RP_USAGE,
-                       "ROCM_PERF_DEVICE_TIMING=%s: use fast or detailed, or unset it", timing);
+                       "ROCM_PERF_DEVICE_TIMING=%s: use off, fast or detailed, or unset it",
+                       timing);
+    if (strcmp(timing, "detailed") != 0)
+        return 0;
     if (rp_arch_select(target ? target : "gfx942", &arch) < 0 || arch.timing)
         return 0;
     rp_arch_timed_choices(others, sizeof others);

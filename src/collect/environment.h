@@ -49,6 +49,11 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err);
 /** The GPU that the software device of a program started here is: "gfx942", and its product. */
 void rp_device_software(const char **ret_gfx, const char **ret_product);
 
+/** Whether it is a model of time of the software device (ROCM_PERF_DEVICE_TIMING). */
+bool rp_device_timing_known(const char *word);
+/** Whether a program started here runs on the software device without modelled times. */
+bool rp_device_timing_off(void);
+
 /**
  * Resolves AUTO and checks that the device can be used here.
  * @return 0 with GPU or SOFTWARE; RP_ENVIRONMENT with the one command that mends it

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../timing/describe.h"
+#include "../timing/mode.h"
 #include "../timing/model.h"
 #include "arch/arch.h"
 #include "kernel.h"
@@ -166,6 +167,8 @@ uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
     struct rp_timing_stats stats;
     free(d->stats);
     d->stats = NULL;
+    if (rp_timing_mode() == RP_TIMING_OFF)
+        return 1;
     if (rp_dispatch_replay(d, arch, NULL, &stats) == 0)
         d->stats = malloc(sizeof *d->stats);
     if (!d->stats)

@@ -79,9 +79,9 @@ static void tell_wrong_values(void)
                 "rocm-perf-device: ROCM_PERF_DEVICE_JIT=%s is neither on nor off: hot code is "
                 "translated\n",
                 jit);
-    if (timing && *timing && strcmp(timing, "fast") != 0 && strcmp(timing, "detailed") != 0)
+    if (timing && *timing && rp_timing_mode_of(timing) < 0)
         dprintf(STDERR_FILENO,
-                "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is neither fast nor detailed: timing "
+                "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, fast or detailed: timing "
                 "is fast\n",
                 timing);
     struct rp_arch arch = rp_device_arch();

@@ -45,10 +45,18 @@ static bool take(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, doub
 static uint32_t timing(uint32_t *ret_version)
 {
     const struct rp_arch arch = rp_device_arch();
-    const bool detailed = rp_timing_mode_for(&arch) == RP_TIMING_DETAILED;
 
-    *ret_version = detailed ? RP_TIMING_DETAILED_VERSION : RP_TIMING_FAST_VERSION;
-    return detailed ? RP_TRACE_TIMING_DETAILED : RP_TRACE_TIMING_FAST;
+    switch (rp_timing_mode_for(&arch)) {
+    case RP_TIMING_OFF:
+        *ret_version = RP_TIMING_OFF_VERSION;
+        return RP_TRACE_TIMING_OFF;
+    case RP_TIMING_DETAILED:
+        *ret_version = RP_TIMING_DETAILED_VERSION;
+        return RP_TRACE_TIMING_DETAILED;
+    default:
+        *ret_version = RP_TIMING_FAST_VERSION;
+        return RP_TRACE_TIMING_FAST;
+    }
 }
 
 const struct rp_device_table *rocm_perf_device_table(void)

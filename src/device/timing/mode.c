@@ -10,9 +10,15 @@ static int chosen = -1;
 
 int rp_timing_mode_of(const char *text)
 {
-    if (!strcmp(text, "fast"))
-        return RP_TIMING_FAST;
-    return strcmp(text, "detailed") ? -1 : RP_TIMING_DETAILED;
+    static const char *const names[] = {
+        [RP_TIMING_FAST] = "fast",
+        [RP_TIMING_DETAILED] = "detailed",
+        [RP_TIMING_OFF] = "off",
+    };
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(text, names[i]))
+            return i;
+    return -1;
 }
 
 enum rp_timing_mode rp_timing_mode(void)

@@ -4,10 +4,9 @@
 . "$(dirname "$0")/../lib.sh"
 example vector_copy
 
-expect 0 rocm-perf profile --device software --runs 1 --no-hip-calls --json -o fast ./vector_copy
+expect 0 rocm-perf profile --device software --timing fast --runs 1 --json -o fast ./vector_copy
 cp out fast.json
-ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --runs 2 --json \
-    -o detailed ./vector_copy
+expect 0 rocm-perf profile --device software --timing detailed --runs 2 --json -o detailed ./vector_copy
 cp out detailed.json
 for result in fast detailed; do
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $result.json
@@ -52,10 +51,33 @@ expect 0 rocm-perf analyze detailed
 says out 'modelled time (detailed timing), not hardware time'
 
 for target in gfx90a:mi210 gfx950:mi350x; do
-    ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf profile --device software:$target ./vector_copy
+    expect 2 rocm-perf profile --device software:$target --timing detailed ./vector_copy
     says err "there is no detailed timing of ${target%:*}:"
     says err 'gfx942:mi300x'
     ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf run --device software:$target ./vector_copy
 done
+
+# The variable is what the option sets; the option wins.
+ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --runs 1 --json ./vector_copy
+[ "$(json timing.model out)" = detailed ] || fail 'the variable'
+ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --timing fast --runs 1 --json ./vector_copy
+cmp <(json kernels out) <(json kernels fast.json) || fail 'the option does not win'
+
+# Without timing a kernel takes a tick of 10 ns, however long it is; clocks that kernels read go on.
+example ticks
+for timing in fast detailed off; do
+    expect 0 rocm-perf run --device software --timing $timing ./ticks
+    mv out ticks.$timing
+done
+printf '%s\n' 10 100 | cmp - ticks.off || { cat ticks.off; fail 'ticks without timing'; }
+for timing in fast detailed; do
+    { read -r one && read -r ten; } <ticks.$timing
+    [ "$one" -gt 1000 ] && [ "$ten" = $((10 * one)) ] || { cat ticks.$timing; fail "ticks with $timing timing"; }
+done
+expect 2 rocm-perf profile --device software --timing off ./ticks
+says err '--timing off models no times'
+ROCM_PERF_DEVICE_TIMING=off expect 2 rocm-perf profile --device software ./ticks
+expect 0 rocm-perf profile --device software --timing off --no-rocprof --runs 1 --json ./ticks
+[ "$(json timing out)" = null ] || fail 'wall clock has no model'
 expect 2 env ROCM_PERF_DEVICE_TIMING=exact rocm-perf run --device software ./vector_copy
 says err 'ROCM_PERF_DEVICE_TIMING=exact'

@@ -1,0 +1,2 @@
+# exit 2
+rocm-perf profile --timing exact ./app

@@ -1,0 +1,2 @@
+# exit 2
+rocm-perf run --timing exact ./app
