@@ -266,12 +266,12 @@ static inline uint64_t issue(struct rp_replay *r, struct rp_cu *cu, const struct
                              const struct rp_program_code *c, uint64_t clock)
 {
     uint64_t *port = cu->port_free[w->simd];
-    uint64_t at = later(clock, port[c->unit]);
+    uint64_t at = later(clock, port[c->port]);
     if (c->unit == RP_REC_MFMA) { /* issued as VALU instructions are, then in a pipe of its own */
         at = later(at, port[RP_REC_VALU]);
         port[RP_REC_VALU] = at + SLOT_CLOCKS;
     }
-    port[c->unit] = at + c->port_clocks;
+    port[c->port] = at + c->port_clocks;
     r->stats->port_clocks[c->unit] += c->port_clocks;
     r->stats->stall_clocks += at - clock;
     return at;
@@ -289,14 +289,33 @@ static uint64_t note_mfma(const struct rp_replay *r, struct rp_cu_wave *w,
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* The LDS serves one instruction after another. */
-static uint64_t share(struct rp_replay *r, struct rp_cu *cu, const struct rp_rec_access *a,
-                      uint64_t clock)
+/*
+ * Clocks of one of the two ports of the LDS: ROCm Compute Profiler documentation, "Local data
+ * share". 64 bytes each way, addresses and data in: 8 clocks for a store of 4 bytes by each lane,
+ * 20 for one of 16.
+ */
+static uint32_t lds_port_clocks(const struct rp_rec_access *a)
 {
-    const uint64_t begin = later(clock, cu->lds_free);
+    const uint32_t bytes = (uint32_t)a->lanes * a->lane_bytes, data = (bytes + 63) / 64;
+    const uint32_t in = 4 + (a->flags & RP_REC_WRITES ? data : 0);
+    return a->flags & RP_REC_READS && data > in ? data : in;
+}
+
+/* When the LDS begins with an instruction: its banks and ports serve one after another. */
+static uint64_t lds_begin(const struct rp_cu *cu, const struct rp_cu_wave *w, uint64_t clock)
+{
+    return later(clock, later(cu->lds_free, cu->lds_port_free[w->simd / 2]));
+}
+
+static uint64_t share(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu_wave *w,
+                      const struct rp_rec_access *a, uint64_t clock)
+{
     if (!a->lds_clocks)
         return clock;
-    cu->lds_free = begin + a->lds_clocks;
+    uint64_t *port = &cu->lds_port_free[w->simd / 2];
+    const uint64_t begin = lds_begin(cu, w, clock);
+    cu->lds_free = later(clock, cu->lds_free) + a->lds_clocks;
+    *port = later(clock, *port) + lds_port_clocks(a);
     r->stats->lds_busy_clocks += a->lds_clocks;
     r->stats->lds_conflict_clocks += a->lds_conflict_clocks;
     return begin + r->m.arch->timing->lds_clocks + a->lds_clocks - 1;
@@ -329,7 +348,7 @@ static uint64_t queue_up(const struct rp_replay *r, struct rp_cu *cu, struct rp_
 static uint64_t vector(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
                        const struct rp_rec_access *a, uint64_t clock)
 {
-    uint64_t done = share(r, cu, a, clock);
+    uint64_t done = share(r, cu, w, a, clock);
     if (!a->line_count)
         return later(done, clock + SLOT_CLOCKS);
     const uint64_t begin = later(clock, w->queued_until);
@@ -412,7 +431,7 @@ static uint64_t access_memory(struct rp_replay *r, struct rp_cu *cu, struct rp_c
 {
     uint64_t done;
     if (c->unit == RP_REC_LDS)
-        done = later(share(r, cu, a, clock), clock + SLOT_CLOCKS);
+        done = later(share(r, cu, w, a, clock), clock + SLOT_CLOCKS);
     else if (c->unit == RP_REC_SMEM)
         done = scalar(r, cu, w, a, clock);
     else
@@ -504,17 +523,18 @@ static struct turn execute(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_w
             done = clock + SLOT_CLOCKS;
     } else if (c->unit == RP_REC_VMEM || c->unit == RP_REC_LDS || c->unit == RP_REC_SMEM) {
         const struct rp_rec_access *a = access_of(w);
-        const uint64_t taken = when_taken(r, cu, w, c, a, clock);
-        if (taken > clock) {
-            r->stats->stall_clocks += taken - clock;
-            return (struct turn){.next = taken};
+        const uint64_t turn = when_taken(r, cu, w, c, a, clock);
+        if (turn > clock) {
+            r->stats->stall_clocks += turn - clock;
+            return (struct turn){.next = turn};
         }
         if (clock != r->clock && goes_beyond(r, cu, w, a))
             return needs_machine;
         issued = issue(r, cu, w, c, clock);
-        if (c->unit == RP_REC_LDS && cu->lds_free > issued + QUEUE_CLOCKS) {
-            r->stats->stall_clocks += cu->lds_free - QUEUE_CLOCKS - issued;
-            issued = cu->lds_free - QUEUE_CLOCKS;
+        if (c->unit == RP_REC_LDS && lds_begin(cu, w, issued) > issued + QUEUE_CLOCKS) {
+            const uint64_t taken = lds_begin(cu, w, issued) - QUEUE_CLOCKS;
+            r->stats->stall_clocks += taken - issued;
+            issued = taken;
         }
         next = issued + SLOT_CLOCKS;
         done = access_memory(r, cu, w, c, a, issued);

@@ -71,7 +71,8 @@ struct rp_cu_turns {
 
 struct rp_cu {
     struct rp_cu_turns turns;
-    uint64_t address_free, lds_free;
+    uint64_t address_free;
+    uint64_t lds_free, lds_port_free[RP_CU_SIMDS / 2]; /**< its banks; a port for two SIMDs */
     uint64_t port_free[RP_CU_SIMDS][RP_REC_UNITS];
     uint64_t insts[RP_REC_UNITS]; /**< executed, by unit */
     uint32_t number, die;

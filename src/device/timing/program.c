@@ -36,6 +36,7 @@ static struct rp_program_code code_of(const struct rp_program *p, const struct r
         .line = line_of(p, c->pc / RP_REC_LINE_BYTES),
         .value = c->value,
         .unit = c->unit,
+        .port = c->unit == RP_REC_SMEM ? RP_REC_SALU : c->unit,
         .misc = c->misc,
         .port_clocks = c->unit == RP_REC_VALU ? c->issue_clocks : SLOT_CLOCKS,
         .clocks = c->issue_clocks,

@@ -19,12 +19,12 @@ struct rp_program_code {
     uint32_t pc_dwords; /**< its low bits */
     uint16_t line;      /**< index into rp_program.line */
     uint16_t value;
-    uint8_t unit, misc;
+    uint8_t unit, misc;  /**< enum rp_rec_unit, rp_rec_misc */
+    uint8_t port;        /**< whose port it takes: scalar loads go through the scalar unit's */
     uint8_t port_clocks; /**< how long it takes its unit's port; matrix: its passes */
     uint8_t clocks;      /**< until its result is there, when that is no memory's business */
     uint8_t vm, lgkm;    /**< WAITCNT */
-    uint8_t flags;
-    uint8_t size_dwords;
+    uint8_t flags : 4, size_dwords : 4;
 };
 _Static_assert(sizeof(struct rp_program_code) == 16, "four in a cache line");
 

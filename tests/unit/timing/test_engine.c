@@ -102,6 +102,24 @@ static void different_units_overlap(void **state)
     assert_int_equal(clocks[1] - clocks[0], 300 * 4);
 }
 
+/* ROCm Compute Profiler documentation, "Scheduler": scalar loads are issued by the scalar unit. */
+static void scalar_loads_take_the_scalar_port(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 8);
+        const uint32_t load = made_memory(m, RP_REC_SMEM),
+                       s = made_code(m, (struct rp_rec_code){.unit = RP_REC_SALU});
+        for (uint32_t w = 0; w < 8; w++)
+            for (uint32_t i = 0; i < 300 * (k + 1); i++)
+                made_step(made_wave(m, 0, w), w < 4 ? load : s);
+        clocks[k] = made_run(m).replay_clocks;
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 300 * 8);
+}
+
 /* ---- matrix instructions ------------------------------------------------------------------- */
 
 static uint8_t passes;
@@ -187,6 +205,43 @@ static void the_lds_is_shared_by_all_simds(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lds_clocks = all[i];
         assert_int_equal(slope(lds_made, 16, 60), 60 * 16 * all[i]);
+    }
+}
+
+/*
+ * ROCm Compute Profiler documentation, "Local data share": two SIMDs share a port of 64 bytes a
+ * clock each way, which takes addresses and data of stores. A store of 4 bytes by 64 lanes takes 8
+ * clocks of it, of 16 bytes 20; loads 4 and 16. Two ports: half of that for each of many waves.
+ */
+static struct rp_rec_access lds_access;
+
+static struct made *ports_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c = made_memory(m, RP_REC_LDS);
+    for (uint32_t w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < count; i++)
+            made_access(made_wave(m, 0, w), c, lds_access, -1, 0);
+    return m;
+}
+
+static void the_lds_has_two_ports(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t flags, lane_bytes;
+        uint16_t lds_clocks, port_clocks;
+    } cases[] = {{RP_REC_READS, 4, 2, 4},
+                 {RP_REC_READS, 16, 8, 16},
+                 {RP_REC_WRITES, 4, 2, 8},
+                 {RP_REC_WRITES, 16, 8, 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lds_access = (struct rp_rec_access){.space = RP_REC_SHARED,
+                                            .flags = cases[i].flags,
+                                            .lane_bytes = cases[i].lane_bytes,
+                                            .lds_clocks = cases[i].lds_clocks};
+        assert_int_equal(slope(ports_made, 1, 100), 100 * cases[i].port_clocks);
+        assert_int_equal(slope(ports_made, 16, 100), 100 * 16 * cases[i].port_clocks / 2);
     }
 }
 
@@ -358,7 +413,9 @@ int main(void)
         cmocka_unit_test(a_full_machine_issues_as_fast),
         cmocka_unit_test(different_units_overlap),
         cmocka_unit_test(matrix_pipes_take_passes),
+        cmocka_unit_test(scalar_loads_take_the_scalar_port),
         cmocka_unit_test(the_lds_is_shared_by_all_simds),
+        cmocka_unit_test(the_lds_has_two_ports),
         cmocka_unit_test(pointer_chases_take_what_was_measured),
         cmocka_unit_test(bandwidths_are_those_measured),
         cmocka_unit_test(a_barrier_waits_for_the_last),
