@@ -24,6 +24,13 @@ static bool is_lost(const struct rp_dag *dag, uint32_t p)
            rp_dag_is_end(dag, p);
 }
 
+static bool is_late_in_collective(const struct rp_dag *dag, uint32_t p)
+{
+    return (dag->flags[p] & RP_DAG_DISTRUSTED) && rp_dag_is_op(dag->owner[p]) &&
+           rp_dag_first(&dag->graph, p) < rp_dag_first(&dag->graph, p + 1) &&
+           rp_dag_class_of(&dag->graph, rp_dag_first(&dag->graph, p)) == RP_DAG_COLLECTIVE;
+}
+
 static uint32_t start_of(const struct rp_dag *dag, uint32_t end)
 {
     return dag->graph.from[rp_dag_first(&dag->graph, end)];
@@ -39,6 +46,18 @@ static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, u
     rp_dag_set_weight(&dag->graph, rp_dag_first(&dag->graph, end), duration_ns);
 }
 
+/* One rank's part of a collective ends where that of the others does, which is known. */
+static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t p)
+{
+    struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[p]);
+    int64_t common_ns = dag->graph.time_ns[start_of(dag, p)];
+
+    if (common_ns >= dag->graph.time_ns[p])
+        return; /* all are late */
+    op->end_ns = dag->graph.time_ns[p] = common_ns;
+    dag->flags[p] &= ~(unsigned)RP_DAG_DISTRUSTED;
+}
+
 size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
 {
     size_t count = 0;
@@ -47,6 +66,8 @@ size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
         if (is_lost(dag, p)) {
             set_duration(dag, trace, p, 0);
             count++;
+        } else if (is_late_in_collective(dag, p)) {
+            end_in_common(dag, trace, p);
         }
     return count;
 }
