@@ -129,17 +129,20 @@ static int load_event_fields(struct rp_pass *pass, size_t column, enum rp_kind k
     return 0;
 }
 
-static int load_word(struct rp_pass *pass, size_t column, enum rp_kind kind, void *field)
+static int load_word(struct rp_pass *pass, size_t column, enum rp_kind kind, void *field,
+                     struct rp_err *err)
 {
-    sqlite3_value *value = rp_pass_value(pass, column);
-    const char *word = value ? (const char *)sqlite3_value_text(value) : NULL;
+    const char *word;
+    int result = rp_pass_text(pass, column, "", &word, err);
 
+    if (result < 0)
+        return result;
     if (kind == RP_KIND_TYPE) {
-        *(bool *)field = word && strcmp(word, "GPU") == 0;
+        *(bool *)field = strcmp(word, "GPU") == 0;
     } else {
         bool *known = field; /* storage_known, then storage_is_file */
-        known[1] = word && strcmp(word, "FILE") == 0;
-        known[0] = known[1] || (word && strcmp(word, "MEMORY") == 0);
+        known[1] = strcmp(word, "FILE") == 0;
+        known[0] = known[1] || strcmp(word, "MEMORY") == 0;
     }
     return 0;
 }
@@ -169,7 +172,7 @@ static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32
         return load_event_fields(pass, i, kind, guid, field, err);
     case RP_KIND_TYPE:
     case RP_KIND_STORAGE:
-        return load_word(pass, i, kind, field);
+        return load_word(pass, i, kind, field, err);
     case RP_KIND_NODE:
     case RP_KIND_PROCESS:
     case RP_KIND_PARENT:

@@ -3,6 +3,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "store/leaves.h"
+#include "store/pages.h"
+#include "store/plan.h"
 #include "store/sqlerr.h"
 
 #include <stdio.h>
@@ -216,35 +219,89 @@ static int prepare_pass(struct rp_pass *pass, const char *relation, struct rp_er
 
 /* --- rows --------------------------------------------------------------------------------- */
 
+static struct rp_cell cell_of(sqlite3_value *value)
+{
+    struct rp_cell cell = {.type = RP_CELL_NULL};
+
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        cell.type = RP_CELL_INTEGER;
+        cell.number = sqlite3_value_int64(value);
+        break;
+    case SQLITE_FLOAT:
+        cell.type = RP_CELL_REAL;
+        cell.real = sqlite3_value_double(value);
+        break;
+    case SQLITE_TEXT:
+    case SQLITE_BLOB: /* which may change the value to UTF-8 */
+        cell.type = RP_CELL_TEXT;
+        cell.bytes = sqlite3_value_text(value);
+        cell.len = (uint32_t)sqlite3_value_bytes(value);
+        break;
+    default:
+        break;
+    }
+    return cell;
+}
+
+/* A value of the row. */
+static inline struct rp_cell value_at(const struct rp_pass *pass, int at)
+{
+    return at < 0        ? (struct rp_cell){.type = RP_CELL_NULL}
+           : pass->cells ? pass->cells[at]
+                         : cell_of(pass->values[at]);
+}
+
+enum { NUMBER_CHARS = 32 };
+
+/* Text of a value, not for NULL; that of a number is written to @p room, as SQLite would. */
+static const char *text_of(const struct rp_cell *cell, char *room, size_t *ret_len)
+{
+    if (cell->type == RP_CELL_TEXT) {
+        *ret_len = cell->len;
+        return (const char *)cell->bytes;
+    }
+    if (cell->type == RP_CELL_INTEGER)
+        sqlite3_snprintf(NUMBER_CHARS, room, "%lld", (long long)cell->number);
+    else
+        sqlite3_snprintf(NUMBER_CHARS, room, "%!.15g", cell->real);
+    *ret_len = strlen(room);
+    return room;
+}
+
 static int guid_of_row(struct rp_pass *pass, uint32_t *ret, struct rp_err *err)
 {
-    sqlite3_value *value;
-    const void *stored;
-    const char *guid;
-    int len, result;
+    struct rp_cell cell = value_at(pass, pass->guid_at);
+    char room[NUMBER_CHARS];
+    const char *guid = "";
+    size_t len = 0;
+    int result;
 
-    if (pass->guid_at < 0) {
+    if (cell.type != RP_CELL_NULL)
+        guid = text_of(&cell, room, &len);
+    if (!guid)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    /* Nearly always the same as in the row before. */
+    if (pass->guid_known && len == pass->guid_len && memcmp(guid, pass->guid_bytes, len) == 0) {
         *ret = pass->guid;
         return 0;
     }
-    /* Nearly always the same as in the row before: the stored bytes are compared as they are. */
-    value = pass->values[pass->guid_at];
-    stored = sqlite3_value_blob(value);
-    len = stored ? sqlite3_value_bytes(value) : 0;
-    if (pass->guid_known && len == pass->guid_len && stored &&
-        memcmp(stored, pass->guid_bytes, (size_t)len) == 0) {
-        *ret = pass->guid;
-        return 0;
-    }
-    pass->guid_known = stored && (size_t)len <= sizeof pass->guid_bytes;
+    result = guid_index(pass->store, guid, len, &pass->guid, err);
+    pass->guid_known = len <= sizeof pass->guid_bytes;
     if (pass->guid_known)
-        memcpy(pass->guid_bytes, stored, (size_t)len);
+        memcpy(pass->guid_bytes, guid, len);
     pass->guid_len = len;
-    guid = (const char *)sqlite3_value_text(value);
-    result = guid_index(pass->store, guid ? guid : "", (size_t)sqlite3_value_bytes(value),
-                        &pass->guid, err);
     *ret = pass->guid;
     return result;
+}
+
+static int hand_row(struct rp_pass *pass)
+{
+    uint32_t guid = pass->guid;
+    int result = pass->guid_at < 0 ? 0 : guid_of_row(pass, &guid, pass->err);
+
+    pass->lent_used = 0;
+    return result < 0 ? result : pass->on_row(pass, guid, pass->ctx, pass->err);
 }
 
 /*
@@ -255,13 +312,14 @@ static void take_row(sqlite3_context *context, int count, sqlite3_value **values
 {
     struct rp_store *s = sqlite3_user_data(context);
     struct rp_pass *pass = s->pass;
-    uint32_t guid;
 
     (void)count;
+    if (pass->skip) {
+        pass->skip--;
+        return;
+    }
     pass->values = values;
-    pass->failed = guid_of_row(pass, &guid, pass->err);
-    if (pass->failed == 0)
-        pass->failed = pass->on_row(pass, guid, pass->ctx, pass->err);
+    pass->failed = hand_row(pass);
     if (pass->failed < 0)
         sqlite3_result_error_code(context, SQLITE_ABORT);
 }
@@ -280,7 +338,7 @@ int rp_pass_prepare(struct rp_store *s, struct rp_err *err)
     return result == SQLITE_OK ? 0 : rp_sql_fail(s->db, result, err);
 }
 
-static int run_pass(struct rp_pass *pass)
+static int run_whole(struct rp_pass *pass)
 {
     struct rp_store *s = pass->store;
     struct rp_pass *outer = s->pass;
@@ -294,6 +352,49 @@ static int run_pass(struct rp_pass *pass)
     if (pass->failed < 0)
         return pass->failed;
     return result == SQLITE_DONE ? 0 : fail_query(s, result, pass->err);
+}
+
+static int take_cells(void *ctx, const struct rp_cell *cells)
+{
+    struct rp_pass *pass = ctx;
+
+    pass->cells = cells;
+    return pass->failed = hand_row(pass);
+}
+
+/*
+ * Hands over what can be read without SQLite: nearly always all. The rest, of which SQLite also
+ * knows what to say, is behind the rows to skip.
+ */
+static bool run_fast(struct rp_pass *pass)
+{
+    struct rp_pages pages;
+    struct rp_wanted wanted;
+    uint32_t root;
+    bool all = false;
+
+    if (!rp_plan_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &root, &wanted) ||
+        !rp_pages_begin(pass->store->db, &pages))
+        return false;
+    rp_leaves_each(&pages, root, &wanted, take_cells, pass, &pass->skip, &all);
+    rp_pages_free(&pages);
+    pass->cells = NULL;
+    return all || pass->failed < 0;
+}
+
+static int run_pass(struct rp_pass *pass)
+{
+    int result;
+
+    if (!pass->keep_texts) { /* no text is longer than the page that it comes from */
+        pass->lent_room = pass->column_count * (RP_LARGEST_PAGE_BYTES + NUMBER_CHARS);
+        pass->lent = malloc(pass->lent_room);
+        if (!pass->lent)
+            return rp_fail(pass->err, RP_ENVIRONMENT, "out of memory");
+    }
+    result = run_fast(pass) ? pass->failed : run_whole(pass);
+    free(pass->lent);
+    return result;
 }
 
 /* Which guid do rows without a guid column have? */
@@ -345,48 +446,91 @@ int rp_pass_each(struct rp_store *s, const struct rp_pass_order *order, rp_pass_
 
 /* --- values ------------------------------------------------------------------------------- */
 
+static int not_a_number(const struct rp_pass *pass, size_t column, struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT, "table %s: column %s holds a text where a number belongs",
+                   rp_table_name(pass->table), pass->columns[column]);
+}
+
+/* The nearest integer towards zero, as SQLite has it. */
+static int64_t whole(double real)
+{
+    const double limit = 9223372036854775808.0; /* 2^63 */
+
+    return real >= limit ? INT64_MAX : real <= -limit ? INT64_MIN : (int64_t)real;
+}
+
 int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
                    struct rp_err *err)
 {
-    sqlite3_value *value = rp_pass_value(pass, column);
+    struct rp_cell cell = value_at(pass, pass->at[column]);
 
-    switch (value ? sqlite3_value_type(value) : SQLITE_NULL) {
-    case SQLITE_NULL:
+    switch (cell.type) {
+    case RP_CELL_NULL:
         *ret = if_null;
         return 0;
-    case SQLITE_INTEGER:
-    case SQLITE_FLOAT:
-        *ret = sqlite3_value_int64(value);
+    case RP_CELL_INTEGER:
+        *ret = cell.number;
         return 0;
-    default:
-        return rp_fail(err, RP_BAD_INPUT, "table %s: column %s holds a text where a number belongs",
-                       rp_table_name(pass->table), pass->columns[column]);
+    case RP_CELL_REAL:
+        *ret = whole(cell.real);
+        return 0;
+    case RP_CELL_TEXT:
+        break;
     }
+    return not_a_number(pass, column, err);
 }
 
 int rp_pass_real(struct rp_pass *pass, size_t column, double *ret, struct rp_err *err)
 {
-    int64_t checked; /* that it is a number */
-    int result = rp_pass_number(pass, column, 0, &checked, err);
+    struct rp_cell cell = value_at(pass, pass->at[column]);
 
-    if (result == 0)
-        *ret = pass->at[column] < 0 ? 0 : sqlite3_value_double(pass->values[pass->at[column]]);
-    return result;
+    switch (cell.type) {
+    case RP_CELL_NULL:
+        *ret = 0;
+        return 0;
+    case RP_CELL_INTEGER:
+        *ret = (double)cell.number;
+        return 0;
+    case RP_CELL_REAL:
+        *ret = cell.real;
+        return 0;
+    case RP_CELL_TEXT:
+        break;
+    }
+    return not_a_number(pass, column, err);
+}
+
+/* With a zero behind it, until the next row: what SQLite hands over has one. */
+static const char *lend(struct rp_pass *pass, const char *text, size_t len)
+{
+    char *copy = pass->lent + pass->lent_used;
+
+    if (len >= pass->lent_room - pass->lent_used)
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    pass->lent_used += len + 1;
+    return copy;
 }
 
 int rp_pass_text(struct rp_pass *pass, size_t column, const char *if_null, const char **ret,
                  struct rp_err *err)
 {
-    sqlite3_value *value = rp_pass_value(pass, column);
-    const char *text = value ? (const char *)sqlite3_value_text(value) : NULL;
+    struct rp_cell cell = value_at(pass, pass->at[column]);
+    char room[NUMBER_CHARS];
+    const char *text = if_null;
+    size_t len;
 
-    if (!text && value && sqlite3_value_type(value) != SQLITE_NULL &&
-        sqlite3_errcode(pass->store->db) == SQLITE_NOMEM)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (text && pass->keep_texts)
-        text = rp_text_add(&pass->store->text, text, (size_t)sqlite3_value_bytes(value));
-    else if (!text)
-        text = if_null;
+    if (cell.type != RP_CELL_NULL) {
+        text = text_of(&cell, room, &len);
+        if (!text)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (pass->keep_texts)
+            text = rp_text_add(&pass->store->text, text, len);
+        else if (pass->cells || text == room)
+            text = lend(pass, text, len);
+    }
     *ret = text;
     return text ? 0 : no_memory(pass->store, err);
 }

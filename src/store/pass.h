@@ -9,6 +9,7 @@
 #ifndef RP_STORE_PASS_H
 #define RP_STORE_PASS_H
 
+#include "store/cell.h"
 #include "store/reader.h"
 
 #include <sqlite3.h>
@@ -34,12 +35,16 @@ struct rp_pass {
     struct rp_err *err;
     int failed; /**< what on_row returned that ended the pass */
     sqlite3_stmt *stmt;
-    sqlite3_value **values;  /**< of the row */
+    sqlite3_value **values;      /**< of the row, from SQLite; or */
+    const struct rp_cell *cells; /**< from the file */
+    uint64_t skip;               /**< rows to come that were handed over already */
+    char *lent;                  /**< texts of the row that need room */
+    size_t lent_used, lent_room;
     int at[RP_PASS_COLUMNS]; /**< value of each wanted column, -1: the relation lacks it */
     int guid_at;
     uint32_t guid; /**< of all rows when there is no guid column, else of the last row */
     bool guid_known;
-    int guid_len;
+    size_t guid_len;
     char guid_bytes[64]; /**< of the last row, as they are stored */
 };
 
@@ -57,12 +62,6 @@ int rp_pass_prepare(struct rp_store *s, struct rp_err *err);
 
 int rp_pass_each(struct rp_store *s, const struct rp_pass_order *order, rp_pass_fn *on_row,
                  void *ctx, struct rp_err *err);
-
-/** Of the row; NULL: the relation lacks the column. */
-static inline sqlite3_value *rp_pass_value(const struct rp_pass *pass, size_t column)
-{
-    return pass->at[column] < 0 ? NULL : pass->values[pass->at[column]];
-}
 
 /** @return 0; RP_BAD_INPUT for a text: it would silently become 0 */
 int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
