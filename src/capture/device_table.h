@@ -6,7 +6,10 @@
 #define RP_CAPTURE_DEVICE_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct rp_threads_wish;
 
 /** Name of the function that returns the table, or NULL while the device is switched off. */
 #define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
@@ -14,7 +17,7 @@
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 2 };
+enum { RP_DEVICE_TABLE_VERSION = 3 };
 
 struct rp_rec_replay;
 
@@ -35,6 +38,16 @@ struct rp_device_table {
                  struct rp_rec_replay *ret_replay);
     /** enum rp_trace_timing, and the version of that model. */
     uint32_t (*timing)(uint32_t *ret_version);
+    /**
+     * The next dispatch of the kernel that completes @p signal is to be traced; before it is
+     * submitted.
+     * @return false when the device cannot: there is no detailed timing
+     */
+    bool (*trace_threads)(uint64_t signal, uint64_t kernel_object,
+                          const struct rp_threads_wish *wish);
+    /** The trace (thread_trace.h), for free(), of a dispatch as take() names it. */
+    bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
+                         void **ret_bytes, size_t *ret_count);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

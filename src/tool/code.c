@@ -13,6 +13,8 @@ enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable */
 
 struct loaded {
     uint32_t id;
+    rp_hsa_code_object object;
+    bool copied; /**< its ELF file, for thread traces */
     rp_hsa_agent agent;
     uint64_t base, bytes;
 };
@@ -66,8 +68,11 @@ static rp_hsa_status visit_object(rp_hsa_executable executable, rp_hsa_code_obje
                 rec->load_base, rec->load_bytes, uri ? uri : "");
     free(uri);
 
-    freeze->objects[freeze->count++] = (struct loaded){
-        .id = rec->id, .agent = rec->agent, .base = rec->load_base, .bytes = rec->load_bytes};
+    freeze->objects[freeze->count++] = (struct loaded){.id = rec->id,
+                                                       .object = object,
+                                                       .agent = rec->agent,
+                                                       .base = rec->load_base,
+                                                       .bytes = rec->load_bytes};
     return RP_HSA_SUCCESS;
 }
 
@@ -100,18 +105,18 @@ static uint32_t symbol_u32(const struct rp_tool *tool, rp_hsa_symbol symbol, uin
     return value;
 }
 
-static uint32_t symbol_name(struct rp_tool *tool, rp_hsa_symbol symbol)
+/* Owned by the caller; NULL: unknown. */
+static char *symbol_name(const struct rp_tool *tool, rp_hsa_symbol symbol)
 {
-    uint32_t length = symbol_u32(tool, symbol, RP_HSA_SYMBOL_NAME_LENGTH), id = 0;
+    uint32_t length = symbol_u32(tool, symbol, RP_HSA_SYMBOL_NAME_LENGTH);
     char *name = calloc(1, (size_t)length + 1);
 
-    if (!name)
-        return 0;
-    if (tool->hsa.hsa_executable_symbol_get_info(symbol, RP_HSA_SYMBOL_NAME, name) ==
-        RP_HSA_SUCCESS)
-        id = rp_trace_string(&tool->trace, name);
-    free(name);
-    return id;
+    if (name && tool->hsa.hsa_executable_symbol_get_info(symbol, RP_HSA_SYMBOL_NAME, name) !=
+                    RP_HSA_SUCCESS) {
+        free(name);
+        name = NULL;
+    }
+    return name;
 }
 
 static uint32_t object_of(const struct freeze *freeze, uint64_t address)
@@ -122,6 +127,35 @@ static uint32_t object_of(const struct freeze *freeze, uint64_t address)
     return 0;
 }
 
+/* What is known of it lies in the memory of this process, or of a file that is there later. */
+static void copy_object(struct rp_tool *tool, struct loaded *object)
+{
+    uint32_t storage = 0;
+    uint64_t base = 0, bytes = 0;
+
+    if (object->copied)
+        return;
+    object->copied = true;
+    tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_STORAGE_TYPE, &storage);
+    if (storage != RP_LOADER_STORAGE_MEMORY ||
+        tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_MEMORY_BASE, &base) !=
+            RP_HSA_SUCCESS ||
+        tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_MEMORY_SIZE, &bytes) !=
+            RP_HSA_SUCCESS)
+        return;
+    rp_threads_code(tool, object->id, (const void *)(uintptr_t)base, bytes);
+}
+
+/* Before its first launch, which may be traced. */
+static void choose_kernel(struct freeze *freeze, const struct rp_rec_kernel *rec, const char *name)
+{
+    if (!name || !rp_threads_kernel(freeze->tool, rec->id, name))
+        return;
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->objects[i].id == rec->code_object_id)
+            copy_object(freeze->tool, &freeze->objects[i]);
+}
+
 static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent agent,
                                   rp_hsa_symbol symbol, void *data)
 {
@@ -129,6 +163,7 @@ static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent age
     struct rp_tool *tool = freeze->tool;
     struct rp_record record = {.kind = RP_REC_KERNEL};
     struct rp_rec_kernel *rec = &record.u.kernel;
+    char *name;
 
     (void)executable;
     if (symbol_u32(tool, symbol, RP_HSA_SYMBOL_TYPE) != RP_HSA_SYMBOL_KIND_KERNEL)
@@ -139,13 +174,16 @@ static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent age
         return RP_HSA_SUCCESS;
     rec->id = ++tool->kernel_count;
     rec->code_object_id = object_of(freeze, rec->kernel_object);
-    rec->name_id = symbol_name(tool, symbol);
+    name = symbol_name(tool, symbol);
+    rec->name_id = rp_trace_string(&tool->trace, name);
     rec->kernarg_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_BYTES);
     rec->kernarg_align_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_ALIGN);
     rec->group_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_GROUP_BYTES);
     rec->private_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_PRIVATE_BYTES);
     read_registers(tool, agent, rec->kernel_object, rec);
     rp_trace_append(&tool->trace, &record);
+    choose_kernel(freeze, rec, name);
+    free(name);
     /* Only now can a dispatch refer to it: a reader finds the kernel before its dispatches. */
     if (rp_kernel_map_put(&tool->kernels, rec->kernel_object, rec->id) < 0)
         rp_trace_count_lost(&tool->trace);

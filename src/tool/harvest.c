@@ -144,6 +144,7 @@ static void finish_dispatch(struct rp_tool *tool, struct rp_pending *entry)
     d->end_ns = times.end;
     rp_trace_append(&tool->trace, &record);
     rp_tool_device_facts(tool, entry);
+    rp_threads_finish(tool, entry);
     rp_tool_log(tool,
                 "dispatch=%" PRIu64 " queue=%u kernel=%u way=%d start=%" PRIu64 " end=%" PRIu64
                 " grid=%u,%u,%u workgroup=%u,%u,%u",

@@ -132,6 +132,7 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t
     entry->position = position;
     describe(queue, packet, &entry->rec.dispatch);
     entry->rec.dispatch.order = order;
+    rp_threads_submit(tool, entry, packet);
     rp_harvest_publish(tool, &queue->line, entry);
 }
 

@@ -191,6 +191,7 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
         return -ENOMEM;
     status = rp_trace_open(&tool->trace, path, &header);
     rp_tool_log(tool, "trace %s: %s", path, status < 0 ? strerror(-status) : "open");
+    rp_threads_choose(tool, path);
     if (status < 0)
         leave_failure(path, status);
     free(path);

@@ -23,6 +23,7 @@
 #include "tool/kernel_map.h"
 #include "tool/producers.h"
 #include "tool/signal_pool.h"
+#include "tool/threads.h"
 #include "tool/trace_write.h"
 
 enum rp_tool_state {
@@ -43,6 +44,7 @@ struct rp_tool {
 
     bool software;                        /**< the software device answers */
     const struct rp_device_table *device; /**< and what it offers; NULL: nothing */
+    struct rp_thread_choice threads;
     uint64_t device_hz; /**< of its raw times, see read_times in harvest.c; 0 = ask the runtime */
     uint64_t timestamp_hz;
     clockid_t clock; /**< host clock in the domain of HSA timestamps */

@@ -212,6 +212,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .is_programs = is_programs,
                 .stores = &device->stores,
                 .counted = &device->counted,
+                .traced = &device->traced,
             },
     };
     if (device->gpu_count > 1)
@@ -225,6 +226,7 @@ static void device_free(struct rp_device *device)
         if (device->gpus[i].fd > 0)
             close(device->gpus[i].fd);
     rp_counted_release(&device->counted);
+    rp_traced_release(&device->traced);
     rp_store_times_release(&device->stores);
     rp_memory_close(&device->memory);
     free(device);
@@ -240,6 +242,7 @@ static int device_new(struct rp_device **ret_device)
     device->arch = rp_device_arch();
     rp_clock_init(&device->clock, device->arch.timestamp_mhz);
     rp_counted_init(&device->counted, getenv(RP_DEVICE_COUNTERS_VARIABLE));
+    rp_traced_init(&device->traced);
     device->gpu_count = rp_device_gpu_count();
     int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);

@@ -18,6 +18,7 @@
 #include "queue.h"
 #include "signal.h"
 #include "topology.h"
+#include "traced.h"
 
 /* Apertures that ROCr accepts on 48-bit parts; a GPU VM limit of 2^47-1 makes the runtime use
  * the same addresses on both sides (measured with ROCr 7.2.4). */
@@ -49,6 +50,7 @@ struct rp_device {
     struct rp_queues queues;
     struct rp_store_times stores;
     struct rp_counted counted;
+    struct rp_traced traced;
     unsigned gpu_count;
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };

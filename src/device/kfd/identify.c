@@ -59,6 +59,24 @@ static uint32_t timing(uint32_t *ret_version)
     }
 }
 
+static bool trace_threads(uint64_t signal, uint64_t kernel_object,
+                          const struct rp_threads_wish *wish)
+{
+    struct rp_device *device = rp_device_get();
+
+    return device && rp_timing_mode_for(&device->arch) == RP_TIMING_DETAILED &&
+           rp_traced_want(&device->traced, signal, kernel_object, wish);
+}
+
+static bool take_threads(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
+                         void **ret_bytes, size_t *ret_count)
+{
+    struct rp_device *device = rp_device_get();
+
+    return device &&
+           rp_traced_take(&device->traced, signal, start_ticks, end_ticks, ret_bytes, ret_count);
+}
+
 const struct rp_device_table *rocm_perf_device_table(void)
 {
     static const struct rp_device_table table = {
@@ -67,6 +85,8 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .counter_name = counter_name,
         .take = take,
         .timing = timing,
+        .trace_threads = trace_threads,
+        .take_threads = take_threads,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "log.h"
 #include "signal.h"
+#include "traced.h"
 
 int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t ring_va,
                      uint32_t ring_bytes, uint64_t read_pointer_va, uint64_t write_pointer_va)
@@ -87,6 +88,8 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
         launch.workgroup_size[i] = packet->dispatch.workgroup_size[i];
         launch.grid_size[i] = packet->dispatch.grid_size[i];
     }
+    queue->traced = cp->traced && rp_traced_is_wanted(cp->traced, packet->dispatch.completion,
+                                                      packet->dispatch.kernel_object, &queue->wish);
     queue->dispatch = rp_dispatch_new(cp->host, cp->arch, &launch);
     if (!queue->dispatch) {
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_GROUP_MEMORY, "the host is out of memory");
@@ -158,6 +161,10 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
     if (cp->counted)
         rp_counted_note(cp->counted, arch, queue->dispatch, current(queue)->dispatch.completion,
                         queue->start_ticks, queue->start_ticks + ticks);
+    if (queue->traced)
+        rp_traced_note(cp->traced, arch, queue->dispatch, &queue->wish,
+                       current(queue)->dispatch.completion, queue->start_ticks,
+                       queue->start_ticks + ticks);
     rp_cp_queue_release(queue);
     return retire(cp, queue, queue->start_ticks, queue->start_ticks + ticks);
 }

@@ -83,12 +83,15 @@ static_assert(HSA_EXECUTABLE_SYMBOL_INFO_TYPE == 0 && HSA_SYMBOL_KIND_KERNEL == 
 static_assert(HSA_EXTENSION_AMD_LOADER == 0x201 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT == 3 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE == 4 &&
+                  HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE == 5 &&
+                  HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE == 6 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA == 8 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE == 9 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE == 10 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH == 11 &&
                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI == 12 &&
-                  HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE == 1,
+                  HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE == 1 &&
+                  HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY == 2,
               "");
 static_assert(sizeof(hsa_ven_amd_loader_1_01_pfn_t) == 5 * 8, "");
 static_assert(sizeof(hsa_pitched_ptr_t) == 24 && sizeof(hsa_dim3_t) == 12, "");
