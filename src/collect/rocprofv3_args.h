@@ -17,6 +17,9 @@ struct rp_thread_trace_options {
 #undef NUMBER
 #undef WORD
     bool serialize_all; /**< run all kernels one after the other, not only the traced ones */
+    /** For tracers that do not know names for people: the symbols that kernels selects of those
+     *  that the program has launched before, NULL-terminated. */
+    const char *const *symbols;
 };
 
 /** At most one of counters and thread_trace; neither: the timeline. */

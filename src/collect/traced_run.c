@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "capture/records.h"
 #include "collect/builtin.h"
+#include "collect/device_threads.h"
 #include "collect/launch.h"
 
 struct record_file {
@@ -116,6 +117,18 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     return rc;
 }
 
+static int convert_threads(const struct rp_run_request *request, const struct record_file *files,
+                           size_t count, struct rp_run *run, struct rp_err *err)
+{
+    rp_autofree const char **paths = calloc(count + 1, sizeof *paths);
+
+    if (!paths)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        paths[i] = files[i].path;
+    return rp_device_threads_convert(request, request->threads, paths, count, run, err);
+}
+
 /* A process whose collector could not even make its file has run unrecorded: not a result. */
 static int check_failures(const char *dir, struct rp_err *err)
 {
@@ -143,6 +156,8 @@ static int collect_records(const struct rp_run_request *request, const char *rec
         rc = list_records(record_dir, &files, &count, err);
     if (rc == 0)
         rc = convert(request, files, count, run, err);
+    if (rc == 0 && request->threads)
+        rc = convert_threads(request, files, count, run, err);
     free_files(files, count);
     return rc;
 }

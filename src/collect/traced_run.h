@@ -12,6 +12,8 @@
 #include "base/proc.h"
 #include "collect/environment.h"
 
+struct rp_thread_trace_options;
+
 struct rp_run_request {
     const struct rp_environment *env;
     enum rp_device device; /**< resolved */
@@ -23,6 +25,8 @@ struct rp_run_request {
     int stdout_fd;         /**< for the program; -1 = inherit */
     int64_t timeout_ns;    /**< 0 = none */
     bool no_hip_calls;     /**< calls of the program to HIP are not recorded */
+    /** Thread traces of the software device; NULL: none. */
+    const struct rp_thread_trace_options *threads;
 };
 
 /** Owned; release with rp_run_free. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "collect/device_threads.h"
 
 static const struct {
     enum rp_tracer_wish id;
@@ -42,7 +43,22 @@ int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
     return 0;
 }
 
+static int trace_threads(const struct rp_run_request *request,
+                         const struct rp_thread_trace_options *options, struct rp_run *ret,
+                         struct rp_err *err)
+{
+    struct rp_run_request with = *request;
+    int rc = rp_device_threads_ask(options, err);
+
+    with.threads = options;
+    if (rc == 0)
+        rc = rp_run_program(&with, ret, err);
+    rp_device_threads_ask_nothing();
+    return rc;
+}
+
 const struct rp_tracer rp_tracer_builtin = {
     .name = "builtin",
     .trace = rp_run_program,
+    .trace_threads = trace_threads,
 };

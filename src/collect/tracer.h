@@ -27,7 +27,7 @@ struct rp_tracer {
     /** With hardware counters: one pass (counter_plan.h), NULL-terminated. NULL: cannot. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,
                  struct rp_run *ret, struct rp_err *err);
-    /** With a thread trace. NULL: cannot. */
+    /** With a thread trace; the built-in tracer: on the software device. NULL: cannot. */
     int (*trace_threads)(const struct rp_run_request *request,
                          const struct rp_thread_trace_options *options, struct rp_run *ret,
                          struct rp_err *err);

@@ -1,0 +1,136 @@
+#include "collect/kernel_match.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Classes that have a letter; within brackets, and alone. */
+static const struct {
+    char letter;
+    const char *members, *alone;
+} classes[] = {
+    {'d', "0-9", "[0-9]"},        {'D', NULL, "[^0-9]"}, {'w', "A-Za-z0-9_", "[A-Za-z0-9_]"},
+    {'W', NULL, "[^A-Za-z0-9_]"}, {'s', " \t", "[ \t]"}, {'S', NULL, "[^ \t]"},
+};
+
+static const char *class_of(char letter, bool members)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].letter == letter)
+            return members ? classes[i].members : classes[i].alone;
+    return NULL;
+}
+
+/* What follows a "\" outside of brackets; NULL: it cannot be said. */
+static const char *put_escape(struct rp_buf *to, const char *at)
+{
+    const char *alone = class_of(*at, false);
+
+    if (alone)
+        rp_buf_puts(to, alone);
+    else if (*at == 'b' || *at == 'B' || (*at >= '1' && *at <= '9'))
+        rp_buf_printf(to, "\\%c", *at);
+    else if (strchr("^$\\.*+?()[]{}|", *at))
+        rp_buf_printf(to, "\\%c", *at);
+    else if (strchr("/-_:;,<>=!@#%&~\"' ", *at))
+        rp_buf_printf(to, "%c", *at);
+    else
+        return NULL;
+    return at + 1;
+}
+
+/* Members of "[...]" up to its end, which is behind the result; NULL: it cannot be said. In the
+ * other dialect a "\" is itself there, "]" stands first, and "-" last. */
+static const char *put_brackets(struct rp_buf *to, const char *at)
+{
+    rp_autobuf members = {0};
+    bool negated = *at == '^', closes = false, dash = false;
+
+    for (at += negated; *at && *at != ']'; at++) {
+        const char *letters;
+
+        if (*at == '[' && at[1] && strchr(":.=", at[1])) { /* a named class is the same in both */
+            const char *end = strchr(at + 2, ']');
+
+            rp_buf_add(&members, at, (size_t)(end + 1 - at));
+            at = end;
+        } else if (*at != '\\') {
+            rp_buf_add(&members, at, 1);
+        } else if ((letters = class_of(*++at, true))) {
+            rp_buf_puts(&members, letters);
+        } else if (*at == ']' || *at == '-') {
+            *(*at == ']' ? &closes : &dash) = true;
+        } else if (strchr("^$\\.*+?()[{}|/", *at)) {
+            rp_buf_add(&members, at, 1);
+        } else {
+            return NULL;
+        }
+    }
+    if (members.len && members.data[0] == '^' && !negated && !closes) /* not first: it negates */
+        rp_buf_printf(to, "[%.*s%s^]", (int)members.len - 1, members.data + 1, dash ? "-" : "");
+    else
+        rp_buf_printf(to, "[%s%s%s%s]", negated ? "^" : "", closes ? "]" : "",
+                      rp_buf_text(&members), dash ? "-" : "");
+    to->failed |= members.failed;
+    return at;
+}
+
+/* Whether the repeat before "?" only says to take as little as possible. */
+static bool is_lazy(const char *text, const char *at)
+{
+    return at > text && strchr("*+?}", at[-1]) && (at < text + 2 || at[-2] != '\\');
+}
+
+static const char *translate(const char *text, struct rp_buf *to)
+{
+    bool lazy_before = false;
+
+    for (const char *at = text; *at; at++) {
+        const bool lazy = *at == '?' && !lazy_before && is_lazy(text, at);
+
+        lazy_before = lazy;
+        if (lazy) {
+            continue;
+        } else if (*at == '(' && at[1] == '?') {
+            if (at[2] != ':')
+                return "it looks ahead";
+            rp_buf_puts(to, "(");
+            at += 2;
+        } else if (*at == '[') {
+            const char *end = put_brackets(to, at + 1);
+
+            if (!end)
+                return "of escapes in brackets it knows \\d \\w \\s and punctuation";
+            at = end;
+        } else if (*at == '\\') {
+            const char *end = put_escape(to, at + 1);
+
+            if (!end)
+                return "of escapes it knows \\d \\w \\s \\b, their opposites and punctuation";
+            at = end - 1;
+        } else {
+            rp_buf_add(to, at, 1);
+        }
+    }
+    return to->failed ? "out of memory" : NULL;
+}
+
+int rp_kernel_regex_compile(const char *text, regex_t *ret, struct rp_err *err)
+{
+    rp_autobuf other = {0};
+    const char *wrong = translate(text, &other);
+    char why[128];
+    int rc;
+
+    if (wrong)
+        return rp_fail(err, RP_USAGE,
+                       "--kernel-include-regex %s: the software device cannot match it: %s", text,
+                       wrong);
+    rc = regcomp(ret, rp_buf_text(&other), REG_EXTENDED);
+    if (rc == 0)
+        return 0;
+    regerror(rc, ret, why, sizeof why);
+    return rp_fail(err, RP_USAGE, "--kernel-include-regex %s: %s", text, why);
+}

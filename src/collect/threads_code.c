@@ -1,0 +1,250 @@
+#include "collect/threads_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "collect/environment.h"
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct rp_elf_function *x = a, *y = b;
+
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return strcmp(x->symbol, y->symbol);
+}
+
+static int add_function(const GElf_Sym *symbol, const char *name, struct rp_elf_functions *to)
+{
+    struct rp_elf_function *grown;
+
+    if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size || !name)
+        return 0;
+    grown = reallocarray(to->at, to->count + 1, sizeof *grown);
+    if (!grown)
+        return -1;
+    to->at = grown;
+    grown[to->count] = (struct rp_elf_function){
+        .symbol = strdup(name), .address = symbol->st_value, .bytes = symbol->st_size};
+    return grown[to->count].symbol ? (to->count++, 0) : -1;
+}
+
+static int read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                        struct rp_elf_functions *to)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    int rc = 0;
+
+    for (size_t i = 0; data && header->sh_entsize && i < data->d_size / header->sh_entsize; i++) {
+        GElf_Sym symbol;
+
+        if (rc == 0 && gelf_getsym(data, (int)i, &symbol))
+            rc = add_function(&symbol, elf_strptr(elf, header->sh_link, symbol.st_name), to);
+    }
+    return rc;
+}
+
+/* The full symbol table has local functions; where it is stripped, the dynamic one is left. */
+static int read_tables(Elf *elf, GElf_Word type, struct rp_elf_functions *to)
+{
+    Elf_Scn *section = NULL;
+    int rc = 0;
+
+    while (rc == 0 && (section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+
+        if (gelf_getshdr(section, &header) && header.sh_type == type)
+            rc = read_symbols(elf, section, &header, to);
+    }
+    return rc;
+}
+
+static void drop_aliases(struct rp_elf_functions *functions)
+{
+    size_t kept = 0;
+
+    if (functions->count)
+        qsort(functions->at, functions->count, sizeof *functions->at, by_address);
+    for (size_t i = 0; i < functions->count; i++)
+        if (kept && functions->at[kept - 1].address == functions->at[i].address)
+            free(functions->at[i].symbol);
+        else
+            functions->at[kept++] = functions->at[i];
+    functions->count = kept;
+}
+
+int rp_elf_functions_read(const char *path, struct rp_elf_functions *ret, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct rp_elf_functions functions = {0};
+    Elf *elf;
+    int rc = 0;
+
+    if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
+        return rp_fail(err, RP_ENVIRONMENT, "cannot read %s: %m", path);
+    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (!elf || elf_kind(elf) != ELF_K_ELF) {
+        elf_end(elf);
+        return rp_fail(err, RP_BAD_INPUT, "%s is no ELF file", path);
+    }
+    rc = read_tables(elf, SHT_SYMTAB, &functions);
+    if (rc == 0 && !functions.count)
+        rc = read_tables(elf, SHT_DYNSYM, &functions);
+    elf_end(elf);
+    if (rc < 0) {
+        rp_elf_functions_free(&functions);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    drop_aliases(&functions);
+    *ret = functions;
+    return 0;
+}
+
+void rp_elf_functions_free(struct rp_elf_functions *functions)
+{
+    for (size_t i = 0; i < functions->count; i++)
+        free(functions->at[i].symbol);
+    free(functions->at);
+    *functions = (struct rp_elf_functions){0};
+}
+
+const struct rp_elf_function *rp_elf_function_at(const struct rp_elf_functions *functions,
+                                                 uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (functions->at[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address - functions->at[low - 1].address >= functions->at[low - 1].bytes)
+        return NULL;
+    return &functions->at[low - 1];
+}
+
+/* --- source lines -------------------------------------------------------------------------- */
+
+char *rp_find_symbolizer(const struct rp_environment *env)
+{
+    static const char *const places[] = {"llvm/bin", "lib/llvm/bin"};
+    struct rp_err ignored = RP_ERR_INIT;
+    char *path = NULL;
+    const char *slash = env->compiler ? strrchr(env->compiler, '/') : NULL;
+
+    if (slash) { /* beside clang++ */
+        path = rp_format("%.*s/llvm-symbolizer", (int)(slash - env->compiler), env->compiler);
+        if (path && access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    for (size_t i = 0; env->rocm_root && i < sizeof places / sizeof *places; i++) {
+        path = rp_format("%s/%s/llvm-symbolizer", env->rocm_root, places[i]);
+        if (path && access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return rp_find_program("llvm-symbolizer", &path, &ignored) == 0 ? path : NULL;
+}
+
+/* Of "/a/b.hip:12:7" without the column; nothing of "??:0:0". */
+static void add_frame(struct rp_buf *line, const char *frame, size_t length)
+{
+    const char *colon = memrchr(frame, ':', length);
+
+    if (!colon || (length > 2 && memcmp(frame, "??", 2) == 0))
+        return;
+    rp_buf_puts(line, line->len ? " -> " : "");
+    rp_buf_add(line, frame, (size_t)(colon - frame));
+}
+
+/* The places of an address, innermost first, end with an empty line. */
+static int read_places(const char *text, size_t count, char **ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        rp_autobuf line = {0};
+
+        for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] != 0))
+            add_frame(&line, text, length);
+        text += *text == '\n';
+        ret[i] = line.len ? rp_buf_steal(&line) : strdup("");
+        if (!ret[i])
+            return -1;
+    }
+    return 0;
+}
+
+/* Arguments in a file: there may be more than a command line holds. */
+static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
+{
+    rp_autofree char *file = rp_format("@%s", scratch);
+    char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
+    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out, .stderr_fd = -1};
+    struct rp_proc_end end;
+    int rc = file ? rp_proc_run(&proc, &end, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0 && (end.signaled || end.status))
+        rc = rp_fail(err, RP_ENVIRONMENT, "%s failed with %s %d", symbolizer,
+                     end.signaled ? "signal" : "status", end.status);
+    return rc;
+}
+
+static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                          size_t count, const char *scratch, char **ret_text, struct rp_err *err)
+{
+    rp_autofree char *out_name = rp_format("%s.out", scratch);
+    rp_autobuf text = {0};
+    int rc, out;
+
+    rp_buf_printf(&text, "--inlines\n--functions=none\n--obj=\"%s\"\n", elf);
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
+    if (!out_name || text.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_write_file(scratch, text.data, text.len, err);
+    if (rc < 0)
+        return rc;
+    out = open(out_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    rc = out < 0 ? rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %m", out_name)
+                 : symbolize(symbolizer, scratch, out, err);
+    if (out >= 0)
+        close(out);
+    *ret_text = rc == 0 ? rp_read_text(out_name, SIZE_MAX / 2) : NULL;
+    unlink(scratch);
+    unlink(out_name);
+    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_source_lines(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                    size_t count, const char *scratch, char **ret, struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    int rc = 0;
+
+    memset(ret, 0, count * sizeof *ret);
+    if (count)
+        rc = run_symbolizer(symbolizer, elf, addresses, count, scratch, &text, err);
+    if (rc == 0 && count && read_places(text, count, ret) < 0)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; rc < 0 && i < count; i++) {
+        free(ret[i]);
+        ret[i] = NULL;
+    }
+    return rc;
+}

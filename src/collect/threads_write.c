@@ -1,0 +1,398 @@
+#include "collect/threads_write.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/demangle.h"
+#include "collect/threads_sources.h"
+#include "collect/threads_states.h"
+
+/* What each file is and how its keys are called: rocprofiler-sdk's public att-tool, release 7.1.
+ * Keys stand in the order of its JSON library, which sorts them. */
+#define FORMAT_VERSION "3.0.0"
+
+enum { MOST_ENGINES = 32, SIMDS = 4, SLOTS = 8 };
+
+struct writer {
+    const struct rp_threads_file *file;
+    const struct rp_threads_listing *listing;
+    char *folder;
+    uint32_t *id; /* of each wave: of those on its slot */
+};
+
+static int put_file(const struct writer *w, const char *name, const struct rp_buf *text,
+                    struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(w->folder, name);
+
+    if (!path || text->failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, text->data ? text->data : "", text->len, err);
+}
+
+/* A JSON string; what is no UTF-8 becomes "?". */
+static void put_string(struct rp_buf *to, const char *text)
+{
+    rp_autofree char *plain = strdup(text), *quoted = NULL;
+    json_t *string = json_string(text);
+
+    for (char *at = plain; !string && at && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    if (!string && plain)
+        string = json_string(plain);
+    quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    to->failed |= !quoted;
+    rp_buf_puts(to, quoted ? quoted : "\"\"");
+    json_decref(string);
+}
+
+/* --- code.json and the table --------------------------------------------------------------- */
+
+static const char *text_of(const struct writer *w, const struct rp_listed *line)
+{
+    return rp_threads_text(w->file, line->code);
+}
+
+static void put_code_row(const struct writer *w, const struct rp_listed *line, struct rp_buf *to)
+{
+    rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
+    rp_autofree char *name = line->label ? rp_demangle_kernel(line->label->symbol) : NULL;
+
+    rp_buf_puts(to, "[");
+    put_string(to, label ? label : text_of(w, line));
+    rp_buf_printf(to, ",0,%" PRIu32 ",", line->line);
+    put_string(to, name ? name : line->source ? line->source : "");
+    rp_buf_printf(to, ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+                  line->object, line->address, line->hits, line->latency, line->stall, line->idle);
+    to->failed |= line->label && (!label || !name);
+}
+
+static int write_code(const struct writer *w, struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "{\"code\":");
+    if (!w->file->header->wave_count) /* an empty capture, as on hardware */
+        rp_buf_puts(&text, "null");
+    for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++) {
+        rp_buf_puts(&text, i ? "," : "[");
+        put_code_row(w, &w->listing->at[i], &text);
+    }
+    rp_buf_puts(&text, w->file->header->wave_count ? "]" : "");
+    rp_buf_puts(&text, ",\"header\":\"ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, "
+                       "Stall, Idle\",\"version\":\"" FORMAT_VERSION "\"}");
+    return put_file(w, "code.json", &text, err);
+}
+
+static void put_quoted(struct rp_buf *to, const char *text)
+{
+    rp_buf_puts(to, "\"");
+    for (; *text; text++)
+        rp_buf_printf(to, "%s%c", *text == '"' ? "\"" : "", *text);
+    rp_buf_puts(to, "\"");
+}
+
+static void put_stats_row(const struct writer *w, const struct rp_listed *line, struct rp_buf *to)
+{
+    rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
+    rp_autofree char *name = line->label ? rp_demangle_kernel(line->label->symbol) : NULL;
+
+    rp_buf_printf(to, "%" PRIu32 ",%" PRIu64 ",", line->object, line->address);
+    put_quoted(to, label ? label : text_of(w, line));
+    rp_buf_printf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", line->hits,
+                  line->latency, line->stall, line->idle);
+    put_quoted(to, name ? name : line->source ? line->source : "");
+    rp_buf_puts(to, "\n");
+    to->failed |= line->label && (!label || !name);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct rp_listed *x = *(const struct rp_listed *const *)a;
+    const struct rp_listed *y = *(const struct rp_listed *const *)b;
+
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (y->label != NULL) - (x->label != NULL);
+}
+
+static int write_stats(const struct writer *w, const char *path, struct rp_err *err)
+{
+    rp_autofree const struct rp_listed **sorted = calloc(w->listing->count + 1, sizeof *sorted);
+    rp_autobuf text = {0};
+
+    if (!sorted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < w->listing->count; i++)
+        sorted[i] = &w->listing->at[i];
+    qsort(sorted, w->listing->count, sizeof *sorted, by_address);
+    rp_buf_puts(&text, "\"CodeObj\",\"Vaddr\",\"Instruction\",\"Hitcount\",\"Latency\",\"Stall\","
+                       "\"Idle\",\"Source\"\n");
+    for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++)
+        put_stats_row(w, sorted[i], &text);
+    if (text.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, text.data, text.len, err);
+}
+
+/* --- waves --------------------------------------------------------------------------------- */
+
+static void put_rows(const struct writer *w, const struct rp_threads_wave *wave, struct rp_buf *to)
+{
+    rp_buf_puts(to, "[");
+    for (uint32_t i = 0; i < wave->row_count; i++) {
+        const struct rp_threads_row *row = &w->file->row[wave->first_row + i];
+
+        rp_buf_printf(to, "%s[%" PRIu64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", i ? "," : "",
+                      row->clock, row->category, row->stall_clocks, row->latency_clocks,
+                      w->listing->line_of[row->code]);
+    }
+    rp_buf_puts(to, "]");
+}
+
+/* [[line of the wait, [[line waited for, 0], ...]], ...]: a wait once, where it comes first. */
+static void put_waits(const struct writer *w, const struct rp_threads_wave *wave, struct rp_buf *to)
+{
+    const struct rp_threads_wait *waits = &w->file->wait[wave->first_wait];
+    bool any = false;
+
+    rp_buf_puts(to, "[");
+    for (uint32_t i = 0; i < wave->wait_count; i++) {
+        uint32_t first = 0;
+
+        while (waits[first].code != waits[i].code)
+            first++;
+        if (first != i)
+            continue;
+        rp_buf_printf(to, "%s[%" PRIu32 ",[", any ? "," : "", w->listing->line_of[waits[i].code]);
+        any = true;
+        for (uint32_t k = i; k < wave->wait_count; k++)
+            if (waits[k].code == waits[i].code)
+                rp_buf_printf(to, "%s[%" PRIu32 ",0]", k > i ? "," : "",
+                              w->listing->line_of[waits[k].on]);
+        rp_buf_puts(to, "]]");
+    }
+    rp_buf_puts(to, "]");
+}
+
+static char *wave_name(const struct writer *w, size_t at)
+{
+    const struct rp_threads_wave *wave = &w->file->wave[at];
+
+    return rp_format("se%u_sm%u_sl%u_wv%u.json", wave->engine, wave->simd, wave->slot, w->id[at]);
+}
+
+static int write_wave(const struct writer *w, size_t at, struct rp_states *states,
+                      struct rp_err *err)
+{
+    const struct rp_threads_wave *wave = &w->file->wave[at];
+    rp_autofree char *name = wave_name(w, at);
+    rp_autobuf text = {0};
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_printf(&text,
+                  "{\"duration\":%" PRIu64 ",\"name\":\"SE%u\",\"num_insts\":%" PRIu32
+                  ",\"num_stitched\":%" PRIu32 ",\"wave\":{\"begin\":%" PRIu64
+                  ",\"cu\":%u,\"end\":%" PRIu64 ",\"id\":%" PRIu32 ",\"instructions\":",
+                  wave->end - wave->begin, wave->engine, wave->row_count, wave->row_count,
+                  wave->begin, wave->cu, wave->end, w->id[at]);
+    put_rows(w, wave, &text);
+    rp_buf_printf(&text, ",\"simd\":%u,\"slot\":%u,\"timeline\":", wave->simd, wave->slot);
+    if (rp_states_add(states, wave, &w->file->row[wave->first_row], &text) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&text, ",\"waitcnt\":");
+    put_waits(w, wave, &text);
+    rp_buf_puts(&text, "}}");
+    return put_file(w, name, &text, err);
+}
+
+static int write_waves(const struct writer *w, struct rp_err *err)
+{
+    rp_cleanup(rp_states_free) struct rp_states states = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < w->file->header->wave_count && rc == 0; i++)
+        rc = write_wave(w, i, &states, err);
+    for (unsigned state = 1; state < RP_STATES && rc == 0; state++) {
+        rp_autobuf text = {0};
+        char name[32];
+
+        snprintf(name, sizeof name, "wstates%u.json", state);
+        if (rp_states_put(&states, state, name, &text))
+            rc = put_file(w, name, &text, err);
+    }
+    return rc;
+}
+
+/* --- what there is ------------------------------------------------------------------------- */
+
+static json_t *child(json_t *of, unsigned number)
+{
+    char key[16];
+    json_t *found;
+
+    snprintf(key, sizeof key, "%u", number);
+    found = json_object_get(of, key);
+    if (!found && json_object_set_new(of, key, json_object()) == 0)
+        found = json_object_get(of, key);
+    return found;
+}
+
+static json_t *wave_names(const struct writer *w)
+{
+    json_t *root = w->file->header->wave_count ? json_object() : json_null();
+
+    for (size_t i = 0; root && i < w->file->header->wave_count; i++) {
+        const struct rp_threads_wave *wave = &w->file->wave[i];
+        json_t *slot = child(child(child(root, wave->engine), wave->simd), wave->slot);
+        rp_autofree char *name = wave_name(w, i);
+        char key[16];
+
+        snprintf(key, sizeof key, "%" PRIu32, w->id[i]);
+        if (!slot || !name ||
+            json_object_set_new(
+                slot, key,
+                json_pack("[s,I,I]", name, (json_int_t)wave->begin, (json_int_t)wave->end)) < 0) {
+            json_decref(root);
+            return NULL;
+        }
+    }
+    return root;
+}
+
+/* With a key of our own, so that modelled times are not taken for measured ones. */
+static int write_filenames(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    uint64_t cut = 0;
+    rp_autofree char *text = NULL;
+    rp_autobuf out = {0};
+    json_t *root;
+
+    for (uint64_t i = 0; i < h->wave_count; i++)
+        cut += w->file->wave[i].cut;
+    root =
+        json_pack("{s:[], s:i, s:s, s:i, s:b, s:{s:s, s:s, s:I, s:I, s:I}, s:b, s:s, s:o}",
+                  "counter_names", "gfxip", (int)h->gfx_ip, "gfxv", h->gfx_ip > 9 ? "navi" : "vega",
+                  "global_begin_time", 0, "pc_sampling", 0, "rocm_perf", "device", "software",
+                  "timing", "detailed", "workgroups", (json_int_t)h->group_count,
+                  "workgroups_modelled", (json_int_t)h->groups, "waves_cut_short", (json_int_t)cut,
+                  "thread_trace", 1, "version", FORMAT_VERSION, "wave_filenames", wave_names(w));
+    text = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    json_decref(root);
+    if (!text)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&out, text);
+    return put_file(w, "filenames.json", &out, err);
+}
+
+/* --- occupancy and clocks ------------------------------------------------------------------ */
+
+static int write_occupancy(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    rp_autofree char *unknown = rp_format("%" PRIu32 " / 0x%" PRIx64, w->listing->kernel_object,
+                                          w->listing->kernel_address);
+    rp_autobuf text = {0};
+
+    if (!unknown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&text, "{");
+    for (uint64_t i = 0; i < h->event_count; i++) {
+        const struct rp_threads_event *e = &w->file->event[i];
+
+        if (!i || e->engine != e[-1].engine)
+            rp_buf_printf(&text, "%s\"%u\":[", i ? "]," : "", e->engine);
+        else
+            rp_buf_puts(&text, ",");
+        rp_buf_printf(&text, "[%" PRIu64 ",%u,%u,%u,%u,1]", e->clock, e->cu, e->simd, e->slot,
+                      e->begins);
+    }
+    rp_buf_printf(&text, "%s\"dispatches\":{\"0\":\"0 / 0x0\",\"1\":", h->event_count ? "]," : "");
+    put_string(&text, w->listing->kernel_symbol ? w->listing->kernel_symbol : unknown);
+    rp_buf_puts(&text, "},\"version\":\"" FORMAT_VERSION "\"}");
+    return put_file(w, "occupancy.json", &text, err);
+}
+
+/* Both clocks at the launch, and when all is over: the engine's is a multiple of the other. */
+static int write_clocks(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    uint64_t last = 0, ticks;
+    bool any = false;
+    rp_autobuf text = {0};
+
+    for (uint64_t i = 0; i < h->event_count; i++)
+        last = w->file->event[i].clock > last ? w->file->event[i].clock : last;
+    ticks = last * h->timestamp_mhz / h->engine_mhz + 1;
+    rp_buf_puts(&text, "{");
+    for (uint64_t i = 0; i < h->event_count; i++) {
+        const struct rp_threads_event *e = &w->file->event[i];
+
+        if (i && e->engine == e[-1].engine)
+            continue;
+        rp_buf_printf(&text, "%s\"SE%u\":[[0,%" PRIu64 "],[%" PRIu64 ",%" PRIu64 "]]",
+                      any ? "," : "", e->engine, h->start_ticks,
+                      ticks * h->engine_mhz / h->timestamp_mhz, h->start_ticks + ticks);
+        any = true;
+    }
+    rp_buf_printf(&text, "%s\"metadata\":{\"frequency\":%" PRIu64 "}}", any ? "," : "",
+                  (uint64_t)h->timestamp_mhz * 1000000);
+    return put_file(w, "realtime.json", &text, err);
+}
+
+/* --- all ----------------------------------------------------------------------------------- */
+
+/* Waves of a slot are numbered in the order in which they begin. */
+static int number_waves(struct writer *w, struct rp_err *err)
+{
+    uint32_t next[MOST_ENGINES][SIMDS][SLOTS] = {0};
+
+    w->id = calloc(w->file->header->wave_count + 1, sizeof *w->id);
+    if (!w->id)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint64_t i = 0; i < w->file->header->wave_count; i++) {
+        const struct rp_threads_wave *wave = &w->file->wave[i];
+
+        w->id[i] = next[wave->engine][wave->simd][wave->slot]++;
+    }
+    return 0;
+}
+
+int rp_threads_write(const struct rp_threads_file *file, const struct rp_threads_listing *listing,
+                     const char *dir, uint64_t agent, uint64_t dispatch, struct rp_err *err)
+{
+    static int (*const steps[])(const struct writer *w, struct rp_err *err) = {
+        write_code, write_waves, write_filenames, write_occupancy, write_clocks};
+    rp_autofree char *name =
+        rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
+    rp_autofree char *folder = name ? rp_path_join(dir, name) : NULL;
+    rp_autofree char *stats = name ? rp_format("%s/stats_%s.csv", dir, name) : NULL;
+    struct writer w = {.file = file, .listing = listing, .folder = folder};
+    int rc;
+
+    if (!folder || !stats)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_mkdirs(folder, err);
+    if (rc == 0)
+        rc = number_waves(&w, err);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
+        rc = steps[i](&w, err);
+    if (rc == 0)
+        rc = write_stats(&w, stats, err);
+    if (rc == 0)
+        rc = rp_threads_copy_sources(listing, folder, err);
+    free(w.id);
+    return rc;
+}
