@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/device_counters.h"
+#include "cli/kernel_symbols.h"
 #include "cli/profile_session.h"
 #include "collect/counter_plan.h"
 #include "rocm-perf/bottleneck.h"
@@ -271,7 +272,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
         name_as_committed(session, err->text);
         fprintf(stderr, "rocm-perf: warning: thread trace: %s\n", err->text);
         *err = (struct rp_err)RP_ERR_INIT;
-        session->no_threads_reason = "what rocprofv3 wrote cannot be read";
+        session->no_threads_reason = "what was recorded cannot be read";
         return 0;
     }
     if (rc < 0)
@@ -290,6 +291,14 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     return rp_put_thread_trace(&in, wish, &session->summary, err);
 }
 
+static const char *no_trace(const struct rp_profile_session *session)
+{
+    return session->device == RP_DEVICE_SOFTWARE
+               ? "no launch was chosen: does --kernel-include-regex match a kernel that ran, and "
+                 "was it launched as often as --kernel-iteration-range says?"
+               : "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
+}
+
 static int trace_threads(const struct rp_profile_options *options,
                          struct rp_profile_session *session, const struct rp_wish *wish,
                          struct rp_err *err)
@@ -298,11 +307,16 @@ static int trace_threads(const struct rp_profile_options *options,
     rp_cleanup(rp_run_free) struct rp_run run = {0};
     rp_autofree char *dir = rp_path_join(session->dir.partial, "thread-trace");
     rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
+    rp_autofree const char **symbols = NULL;
     struct rp_run_request request;
-    int rc;
+    int rc = rp_kernel_symbols(session, threads.kernels, session->profile->kernels[0].name,
+                               &symbols, err);
 
+    if (rc < 0)
+        return rc;
     if (!dir || !regex)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    threads.symbols = symbols;
     if (!threads.kernels)
         threads.kernels = regex;
     rc = open_request(options, session, dir, "att", &request, err);
@@ -317,8 +331,7 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc == 0 && ended_badly(&run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)
-        session->no_threads_reason =
-            "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
+        session->no_threads_reason = no_trace(session);
     else if (rc == 0)
         rc = read_threads(session, run.thread_trace, wish, err);
     return rc;
@@ -327,11 +340,16 @@ static int trace_threads(const struct rp_profile_options *options,
 static int deep(const struct rp_profile_options *options, struct rp_profile_session *session,
                 const struct rp_wish *wish, struct rp_err *err)
 {
-    if (!session->tracer->trace_threads)
+    const bool software = session->device == RP_DEVICE_SOFTWARE;
+
+    if (!software && !session->tracer->count)
         session->no_threads_reason =
-            session->device == RP_DEVICE_SOFTWARE
-                ? "the software device does not trace threads"
-                : "the built-in tracer cannot trace threads: that needs rocprofv3";
+            "the built-in tracer cannot trace threads: that needs rocprofv3";
+    else if (software && session->tracer->count)
+        session->no_threads_reason = "on the software device the built-in tracer takes them";
+    else if (software && !rp_device_traces_threads())
+        session->no_threads_reason =
+            "it follows from detailed timing, which there is not for this target";
     else
         return trace_threads(options, session, wish, err);
     return 0;

@@ -15,6 +15,9 @@
 #include "collect/environment.h"
 #include "collect/threads_write.h"
 
+/** The device's model of time. */
+#define RP_TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
+
 RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
 
 /* --- asking -------------------------------------------------------------------------------- */
@@ -52,7 +55,7 @@ static int set(const char *name, const struct rp_buf *value, struct rp_err *err)
 
 int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct rp_err *err)
 {
-    rp_autobuf kernels = {0}, launches = {0}, waves = {0};
+    rp_autobuf kernels = {0}, launches = {0}, waves = {0}, timing = {0};
     int rc;
 
     if (options->counters || options->counter_period || options->activity_period)
@@ -65,14 +68,21 @@ int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct 
     rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32,
                   number_or(options->target_cu, RP_THREADS_ANY_CU),
                   number_or(options->shader_engines, 1), number_or(options->simd_select, 0xf));
-    rc = set(RP_THREADS_KERNELS_VARIABLE, &kernels, err);
+    rp_buf_puts(&timing, "detailed");
+    rc = set(RP_TIMING_VARIABLE, &timing, err);
+    if (rc == 0)
+        rc = set(RP_THREADS_KERNELS_VARIABLE, &kernels, err);
     if (rc == 0)
         rc = set(RP_THREADS_LAUNCHES_VARIABLE, &launches, err);
     return rc < 0 ? rc : set(RP_THREADS_WAVES_VARIABLE, &waves, err);
 }
 
-void rp_device_threads_ask_nothing(void)
+void rp_device_threads_ask_nothing(const char *timing)
 {
+    if (timing)
+        setenv(RP_TIMING_VARIABLE, timing, 1);
+    else
+        unsetenv(RP_TIMING_VARIABLE);
     unsetenv(RP_THREADS_KERNELS_VARIABLE);
     unsetenv(RP_THREADS_LAUNCHES_VARIABLE);
     unsetenv(RP_THREADS_WAVES_VARIABLE);

@@ -12,12 +12,14 @@
 #include "collect/traced_run.h"
 
 /**
- * Puts the wish into the environment, for programs started from now on.
+ * Puts the wish into the environment, for programs started from now on; with detailed timing, which
+ * thread traces are made of.
  * @param options  with symbols
  * @return 0; RP_USAGE for what the software device does not have; RP_ENVIRONMENT
  */
 int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct rp_err *err);
-void rp_device_threads_ask_nothing(void);
+/** Takes it out again. @param timing  ROCM_PERF_DEVICE_TIMING as it was; NULL: not there */
+void rp_device_threads_ask_nothing(const char *timing);
 
 /**
  * Traces beside the record files of a run's processes, in the order of their start, become folders

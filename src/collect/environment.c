@@ -338,6 +338,14 @@ bool rp_device_timing_off(void)
     return timing && strcmp(timing, "off") == 0;
 }
 
+bool rp_device_traces_threads(void)
+{
+    const char *spec = getenv("ROCM_PERF_DEVICE");
+    struct rp_arch arch;
+
+    return rp_arch_select(spec ? spec : "gfx942", &arch) == 0 && arch.timing;
+}
+
 static int check_timing(const char *target, struct rp_err *err)
 {
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");

@@ -54,6 +54,9 @@ bool rp_device_timing_known(const char *word);
 /** Whether a program started here runs on the software device without modelled times. */
 bool rp_device_timing_off(void);
 
+/** Whether the software device of a program started here has detailed timing, and so traces. */
+bool rp_device_traces_threads(void);
+
 /**
  * Resolves AUTO and checks that the device can be used here.
  * @return 0 with GPU or SOFTWARE; RP_ENVIRONMENT with the one command that mends it

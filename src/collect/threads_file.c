@@ -151,8 +151,8 @@ static int read_all(const char *path, void **ret, size_t *ret_size, struct rp_er
 
 int rp_threads_file_open(const char *path, struct rp_threads_file *ret, struct rp_err *err)
 {
-    void *bytes;
-    size_t size;
+    void *bytes = NULL;
+    size_t size = 0;
     int rc = read_all(path, &bytes, &size, err);
 
     if (rc < 0)

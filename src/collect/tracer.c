@@ -1,7 +1,9 @@
 #include "collect/tracer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "collect/device_threads.h"
 
@@ -48,12 +50,15 @@ static int trace_threads(const struct rp_run_request *request,
                          struct rp_err *err)
 {
     struct rp_run_request with = *request;
-    int rc = rp_device_threads_ask(options, err);
+    const char *before = getenv("ROCM_PERF_DEVICE_TIMING");
+    rp_autofree char *timing = before ? strdup(before) : NULL;
+    int rc = before && !timing ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
+                               : rp_device_threads_ask(options, err);
 
     with.threads = options;
     if (rc == 0)
         rc = rp_run_program(&with, ret, err);
-    rp_device_threads_ask_nothing();
+    rp_device_threads_ask_nothing(timing);
     return rc;
 }
 

@@ -238,8 +238,10 @@ static void issued(void *ctx, const struct rp_wave_place *p, uint32_t step,
                                    .code = code,
                                    .category = category_of(c, goes_on(t, p, step))};
     o->at_barrier = times->next == UINT64_MAX;
-    close_row(row, o->at_barrier ? times->issued + SLOT_CLOCKS : times->next,
-              c->unit == RP_REC_MISC);
+    uint64_t next = o->at_barrier ? times->issued + SLOT_CLOCKS : times->next;
+    if (c->misc == RP_REC_END) /* the wave is gone at once */
+        next = times->issued;
+    close_row(row, next, c->unit == RP_REC_MISC);
 }
 
 /* ---- waves --------------------------------------------------------------------------------- */
