@@ -75,7 +75,8 @@ int rp_att_index(struct rp_att_build *build, struct rp_err *err)
     build->meanings = calloc(count + 1, sizeof *build->meanings);
     build->from_waves = calloc(count + 1, sizeof *build->from_waves);
     build->by_line = calloc(count + 1, sizeof *build->by_line);
-    if (!build->meanings || !build->from_waves || !build->by_line)
+    build->begun = calloc(trace->kernel_count + 1, sizeof *build->begun);
+    if (!build->meanings || !build->from_waves || !build->by_line || !build->begun)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++) {
         struct rp_att_instruction *instruction = &trace->instructions[i];
@@ -93,6 +94,7 @@ void rp_att_build_free(struct rp_att_build *build)
     free(build->meanings);
     free(build->from_waves);
     free(build->by_line);
+    free(build->begun);
     for (size_t k = 0; k < RP_ATT_KIND_COUNT; k++)
         free(build->latencies[k].at);
 }
@@ -156,10 +158,12 @@ static void add_up(struct rp_att_build *build)
     trace->sums_known |= trace->wave_count > 0;
 }
 
-/* The kernel with most cycles, or samples. */
-static void choose_kernel(struct rp_thread_trace *trace)
+/* The kernel in which most waves begin: what it calls may take more cycles. Without waves that with
+ * most cycles, or samples. */
+static void choose_kernel(const struct rp_att_build *build)
 {
-    uint64_t most = 0;
+    struct rp_thread_trace *trace = build->trace;
+    uint64_t most = 0, most_begun = 0;
 
     trace->kernel = trace->kernel_count;
     for (size_t k = 0; k < trace->kernel_count; k++) {
@@ -167,10 +171,11 @@ static void choose_kernel(struct rp_thread_trace *trace)
         uint64_t weight = kernel->sums.latency_cycles + kernel->sums.idle_cycles +
                           kernel->samples.issued + kernel->samples.stalled;
 
-        if (weight > most) {
-            trace->kernel = k;
-            most = weight;
-        }
+        if (build->begun[k] < most_begun || (build->begun[k] == most_begun && weight <= most))
+            continue;
+        trace->kernel = k;
+        most = weight;
+        most_begun = build->begun[k];
     }
 }
 
@@ -323,7 +328,7 @@ int rp_att_finish(struct rp_att_build *build, struct rp_err *err)
     if (!check_sums(build) || !check_waves(build))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     add_up(build);
-    choose_kernel(trace);
+    choose_kernel(build);
     measure_latencies(build);
     measure_issue(trace);
     return 0;

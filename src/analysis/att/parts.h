@@ -55,6 +55,7 @@ struct rp_att_build {
     bool lines_are_indices;          /**< by_line[line] is right at once */
     struct rp_att_values latencies[RP_ATT_KIND_COUNT];
     struct rp_att_sums loose[RP_ATT_KIND_COUNT]; /**< of waves, by the category of the files */
+    uint64_t *begun;        /**< by kernel: waves whose first instruction is in it */
     uint64_t unknown_lines; /**< executed instructions that the listing does not have */
     uint64_t bad_timelines; /**< waves whose states do not fill their time */
     uint64_t unstitched;    /**< instructions that the decoder could not place */

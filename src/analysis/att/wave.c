@@ -239,6 +239,16 @@ static int check_instructions(const json_t *instructions, struct rp_err *err)
     return 0;
 }
 
+static void note_begin(struct rp_att_build *build, const json_t *first)
+{
+    struct execution e;
+    uint32_t index = read_execution(first, &e) ? rp_att_find_line(build, e.line) : UINT32_MAX;
+    uint32_t kernel = index == UINT32_MAX ? UINT32_MAX : build->trace->instructions[index].kernel;
+
+    if (kernel < build->trace->kernel_count)
+        build->begun[kernel]++;
+}
+
 int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_err *err)
 {
     const json_t *wave = json_object_get(root, "wave");
@@ -266,6 +276,7 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
     if (rp_att_number(json_object_get(root, "num_insts"), &executed) &&
         rp_att_number(json_object_get(root, "num_stitched"), &stitched) && stitched < executed)
         build->unstitched += (uint64_t)(executed - stitched);
+    note_begin(build, json_array_get(instructions, 0));
     previous_end = facts.begin_cycle;
     json_array_foreach(instructions, i,
                        row) if (!read_execution(row, &e) ||

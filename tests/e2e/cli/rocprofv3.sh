@@ -219,7 +219,7 @@ says err '--att-activity excludes'
 
 # Without a tracer that can: reasons, and the profile succeeds.
 expect 0 rocm-perf profile --device software --runs 1 --deep-analysis ./saxpy_streams
-says out 'No thread trace: the software device does not trace threads.'
+says out 'Thread trace of dispatch '
 says out 'What to look at first'
 schema analysis .rocpd_profile/analysis.json
 schema dag .rocpd_profile/dag.json

@@ -1,5 +1,10 @@
 #include "fake_exec.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device/exec/threads.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +107,22 @@ bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, doub
 {
     (void)d, (void)ret_waves, (void)ret_error_share;
     return false;
+}
+
+int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
+                      const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
+                      size_t *ret_count)
+{
+    uint64_t *bytes = malloc(2 * sizeof *bytes);
+
+    (void)d, (void)arch;
+    if (!bytes)
+        return -ENOMEM;
+    bytes[0] = start_ticks;
+    bytes[1] = wish->cu;
+    *ret_bytes = bytes;
+    *ret_count = 2 * sizeof *bytes;
+    return 0;
 }
 
 unsigned rp_exec_threads_of(const char *text)
