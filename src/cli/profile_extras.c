@@ -293,7 +293,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
 
 static const char *no_trace(const struct rp_profile_session *session)
 {
-    return session->device == RP_DEVICE_SOFTWARE
+    return !session->tracer->count
                ? "no launch was chosen: does --kernel-include-regex match a kernel that ran, and "
                  "was it launched as often as --kernel-iteration-range says?"
                : "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
@@ -309,9 +309,11 @@ static int trace_threads(const struct rp_profile_options *options,
     rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
     rp_autofree const char **symbols = NULL;
     struct rp_run_request request;
-    int rc = rp_kernel_symbols(session, threads.kernels, session->profile->kernels[0].name,
-                               &symbols, err);
+    int rc = 0;
 
+    if (!session->tracer->count) /* rocprofv3 matches names itself */
+        rc = rp_kernel_symbols(session, threads.kernels, session->profile->kernels[0].name,
+                               &symbols, err);
     if (rc < 0)
         return rc;
     if (!dir || !regex)
@@ -340,14 +342,12 @@ static int trace_threads(const struct rp_profile_options *options,
 static int deep(const struct rp_profile_options *options, struct rp_profile_session *session,
                 const struct rp_wish *wish, struct rp_err *err)
 {
-    const bool software = session->device == RP_DEVICE_SOFTWARE;
-
-    if (!software && !session->tracer->count)
+    if (session->tracer->count) /* rocprofv3 */
+        return trace_threads(options, session, wish, err);
+    if (session->device != RP_DEVICE_SOFTWARE)
         session->no_threads_reason =
             "the built-in tracer cannot trace threads: that needs rocprofv3";
-    else if (software && session->tracer->count)
-        session->no_threads_reason = "on the software device the built-in tracer takes them";
-    else if (software && !rp_device_traces_threads())
+    else if (!rp_device_traces_threads())
         session->no_threads_reason =
             "it follows from detailed timing, which there is not for this target";
     else

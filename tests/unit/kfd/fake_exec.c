@@ -2,14 +2,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "device/exec/threads.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/device_counters.h"
 #include "device/exec/guard.h"
+#include "device/exec/threads.h"
 #include "device/timing/model.h"
 
 struct fake_exec fake_exec;
