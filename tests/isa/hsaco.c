@@ -296,6 +296,10 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     s->slices = d->next_order;
     s->busy_ns = rp_dispatch_busy_ns(d);
     s->counted = s->counters ? rp_dispatch_count(d, s->counters) : RP_COUNT_NOTHING;
+    if (s->replay_counters && state == RP_RUN_DONE) {
+        rp_dispatch_ticks(d, s->arch);
+        rp_dispatch_count(d, s->replay_counters);
+    }
     const int64_t before_ns = cpu_ns();
     s->replayed = rp_dispatch_replay(d, s->arch, NULL, &s->stats) == 0;
     s->replay_ns = cpu_ns() - before_ns;

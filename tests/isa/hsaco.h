@@ -40,6 +40,7 @@ struct sim {
     struct rp_fault fault;
     uint64_t *counters; /**< rp_dispatch_count of the launches from now on goes there; or NULL */
     enum rp_counting counted;     /**< what it returned of the last one */
+    uint64_t *replay_counters;    /**< the same when the time is known, or NULL */
     bool replayed;                /**< the last launch, by the detailed timing model */
     struct rp_timing_stats stats; /**< then */
     int64_t replay_ns;            /**< processor time of that */

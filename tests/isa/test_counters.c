@@ -4,6 +4,7 @@
 
 #include "arch/device_counters.h"
 #include "device/jit/jit.h"
+#include "device/timing/mode.h"
 
 enum { WORDS = 1 << 18 };
 
@@ -189,40 +190,53 @@ static void near_real(const struct values *v, unsigned counter, uint64_t real, u
 
 /* The same copy's memory counters. The real ones have requests of other clients among them, such
  * as instruction fetches: a few hundred. */
+static void check_copy(const struct values *v)
+{
+    near_real(v, RP_COUNTER_TCP_TOTAL_READ, 1048576, 0);
+    near_real(v, RP_COUNTER_TCP_TOTAL_WRITE, 1048576, 0);
+    near_real(v, RP_COUNTER_TCP_TOTAL_ACCESSES, 2097152, 0);
+    near_real(v, RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES, 524288, 0);
+    near_real(v, RP_COUNTER_TCP_TCC_READ_REQ, 65536, 0);
+    near_real(v, RP_COUNTER_TCP_TCC_WRITE_REQ, 131072, 0);
+    near_real(v, RP_COUNTER_SQC_DCACHE_MISSES, 160, 1000);
+    near_real(v, RP_COUNTER_TCC_REQ, 196861, 10);
+    near_real(v, RP_COUNTER_TCC_READ, 65783, 10);
+    near_real(v, RP_COUNTER_TCC_WRITE, 131072, 0);
+    near_real(v, RP_COUNTER_TCC_HIT, 65536, 10);
+    near_real(v, RP_COUNTER_TCC_MISS, 131325, 10);
+    near_real(v, RP_COUNTER_TCC_BUBBLE, 65536, 0);
+    near_real(v, RP_COUNTER_TCC_EA0_RDREQ, 65763, 10);
+    near_real(v, RP_COUNTER_TCC_EA0_WRREQ, 131072, 0);
+    near_real(v, RP_COUNTER_TCC_EA0_WRREQ_64B, 131072, 0);
+    near_real(v, RP_COUNTER_TCC_WRITEBACK, 65536, 0);
+    near_real(v, RP_COUNTER_SQ_LDS_BANK_CONFLICT, 0, 0);
+    /* 128 * BUBBLE + 64 * the other reads, in kilobytes; the real copy read 8,403,456 bytes. */
+    near_real(v, RP_COUNTER_FETCH_SIZE, 8403456, 10);
+    near_real(v, RP_COUNTER_WRITE_SIZE, 8388608, 0);
+}
+
+enum { COPY = 1 << 20 };
+
+struct copy_args {
+    const double *a;
+    double *b, *c;
+    int n, stride;
+};
+
+static struct copy_args copy_args(struct fixture *f)
+{
+    double *memory = sim_alloc(&f->sim, 2ull * COPY * sizeof *memory);
+    return (struct copy_args){memory, memory, memory + COPY, COPY, 1};
+}
+
 static void copy_accesses_as_mi300x(void **state)
 {
-    enum { N = 1 << 20 };
     struct fixture *f = *state;
-    double *memory = sim_alloc(&f->sim, 2ull * N * sizeof *memory);
-    struct {
-        const double *a;
-        double *b, *c;
-        int n, stride;
-    } args = {memory, memory, memory + N, N, 1};
+    const struct copy_args args = copy_args(f);
     const struct sim_launch l = {
-        .grid = {N}, .block = {256}, .args = &args, .args_bytes = sizeof args};
+        .grid = {COPY}, .block = {256}, .args = &args, .args_bytes = sizeof args};
     const struct values v = count(f, "copy", &l);
-    near_real(&v, RP_COUNTER_TCP_TOTAL_READ, 1048576, 0);
-    near_real(&v, RP_COUNTER_TCP_TOTAL_WRITE, 1048576, 0);
-    near_real(&v, RP_COUNTER_TCP_TOTAL_ACCESSES, 2097152, 0);
-    near_real(&v, RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES, 524288, 0);
-    near_real(&v, RP_COUNTER_TCP_TCC_READ_REQ, 65536, 0);
-    near_real(&v, RP_COUNTER_TCP_TCC_WRITE_REQ, 131072, 0);
-    near_real(&v, RP_COUNTER_SQC_DCACHE_MISSES, 160, 1000);
-    near_real(&v, RP_COUNTER_TCC_REQ, 196861, 10);
-    near_real(&v, RP_COUNTER_TCC_READ, 65783, 10);
-    near_real(&v, RP_COUNTER_TCC_WRITE, 131072, 0);
-    near_real(&v, RP_COUNTER_TCC_HIT, 65536, 10);
-    near_real(&v, RP_COUNTER_TCC_MISS, 131325, 10);
-    near_real(&v, RP_COUNTER_TCC_BUBBLE, 65536, 0);
-    near_real(&v, RP_COUNTER_TCC_EA0_RDREQ, 65763, 10);
-    near_real(&v, RP_COUNTER_TCC_EA0_WRREQ, 131072, 0);
-    near_real(&v, RP_COUNTER_TCC_EA0_WRREQ_64B, 131072, 0);
-    near_real(&v, RP_COUNTER_TCC_WRITEBACK, 65536, 0);
-    near_real(&v, RP_COUNTER_SQ_LDS_BANK_CONFLICT, 0, 0);
-    /* 128 * BUBBLE + 64 * the other reads, in kilobytes; the real copy read 8,403,456 bytes. */
-    near_real(&v, RP_COUNTER_FETCH_SIZE, 8403456, 10);
-    near_real(&v, RP_COUNTER_WRITE_SIZE, 8388608, 0);
+    check_copy(&v);
 }
 
 /* ---- memory, by hand ---- */
@@ -369,6 +383,61 @@ static void execution_does_not_show(void **state)
     f->sim.budget = 0;
 }
 
+/*
+ * With detailed timing more is recorded of the same workgroups: without a replay the counters are
+ * those of fast timing. In the order of a replay nothing changes that does not depend on order:
+ * every wave of "again" and "banks" has its compute unit to itself, and the copy uses no line
+ * twice.
+ */
+static void detailed_timing_counts_alike(void **state)
+{
+    struct fixture *f = *state;
+    float *out = sim_alloc(&f->sim, WORDS * 4);
+    struct {
+        float *out;
+        int n, more;
+    } classes = {out, 60, 1}, matrices = {out, 50, 0}, banks = {out, 20, 4};
+    struct {
+        const float *in;
+        float *out;
+        int n, rounds;
+    } again = {sim_alloc(&f->sim, 64 << 10), out, 16 << 10, 5};
+    const struct copy_args copy = copy_args(f);
+    const struct {
+        const char *kernel;
+        uint32_t grid, block;
+        const void *args;
+        size_t bytes;
+        bool any_order;
+    } runs[] = {
+        {"classes", 96 * 40, 96, &classes, sizeof classes, false},
+        {"matrices", 64 * 40, 64, &matrices, sizeof matrices, false},
+        {"banks", 64, 64, &banks, sizeof banks, true},
+        {"again", 64 * 8, 64, &again, sizeof again, true},
+        {"copy", COPY, 256, &copy, sizeof copy, true},
+    };
+    for (unsigned i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        const struct sim_launch l = {.grid = {runs[i].grid},
+                                     .block = {runs[i].block},
+                                     .args = runs[i].args,
+                                     .args_bytes = runs[i].bytes};
+        struct values replayed = {{0}};
+        const struct values fast = count(f, runs[i].kernel, &l);
+        rp_timing_set_mode(RP_TIMING_DETAILED);
+        f->sim.replay_counters = replayed.of;
+        const struct values detailed = count(f, runs[i].kernel, &l);
+        f->sim.replay_counters = NULL;
+        rp_timing_set_mode(RP_TIMING_FAST);
+        assert_true(f->sim.replayed);
+        same(runs[i].kernel, &fast, &detailed);
+        assert_int_equal(replayed.of[RP_COUNTER_SQ_INSTS], fast.of[RP_COUNTER_SQ_INSTS]);
+        assert_int_equal(replayed.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES],
+                         fast.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES]);
+        if (runs[i].any_order)
+            same(runs[i].kernel, &fast, &replayed);
+    }
+}
+
 /* What was translated without counting is translated anew, and the other way round. */
 static void counting_can_be_switched(void **state)
 {
@@ -400,7 +469,7 @@ int main(void)
         cmocka_unit_test(copy_counts_as_mi300x),   cmocka_unit_test(copy_accesses_as_mi300x),
         cmocka_unit_test(banks_conflict),          cmocka_unit_test(caches_keep),
         cmocka_unit_test(execution_does_not_show), cmocka_unit_test(counting_can_be_switched),
-        cmocka_unit_test(faults_are_noted_too),
+        cmocka_unit_test(faults_are_noted_too),    cmocka_unit_test(detailed_timing_counts_alike),
     };
     rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);

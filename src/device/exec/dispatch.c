@@ -40,10 +40,10 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
-    else if (rp_code_observes())
-        d->accesses = rp_accesses_new(arch, &d->kernel);
     if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED)
         d->record = rp_recording_new(arch, &d->kernel);
+    if (d->state != RP_RUN_FAULT && rp_code_observes() && !d->record)
+        d->accesses = rp_recording_new(arch, &d->kernel);
     return d;
 }
 
@@ -83,15 +83,21 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
+/* From the replay that told the time, if there was one. */
 static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *values)
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
+    struct rp_record *record = d->record ? d->record : d->accesses;
     struct rp_cache_result result;
 
-    return d->accesses && rp_cache_run(&shape, d->accesses, &result) == 0 &&
-                   rp_memory_counters(d->arch, &result, values) == 0
-               ? RP_COUNT_MEMORY
-               : RP_COUNT_INSTRUCTIONS;
+    if (!rp_code_observes() || !record)
+        return RP_COUNT_INSTRUCTIONS;
+    if (d->cache_result)
+        result = *d->cache_result;
+    else if (rp_record_place(record) < 0 || rp_cache_run(&shape, record, &result) < 0)
+        return RP_COUNT_INSTRUCTIONS;
+    return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
+                                                             : RP_COUNT_INSTRUCTIONS;
 }
 
 enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
@@ -130,5 +136,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_record_free(d->accesses);
     rp_record_free(d->record);
     free(d->stats);
+    free(d->cache_result);
     free(d);
 }

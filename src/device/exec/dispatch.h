@@ -26,6 +26,7 @@ struct rp_tally;
 struct rp_log;
 struct rp_record;
 struct rp_timing_stats;
+struct rp_cache_result;
 
 /** Begins a cache line of the host: what one thread writes often is not beside what others read. */
 #define RP_OWN_LINE _Alignas(RP_LINE_BYTES)
@@ -134,12 +135,13 @@ struct rp_dispatch {
     const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
     uint64_t start_ticks;             /**< device clock at the first run */
     bool started;
-    bool translates;               /**< hot code becomes machine code (jit/jit.h) */
-    bool tallies;                  /**< executions of instructions are counted (tally.h) */
-    struct rp_record *accesses;    /**< of sampled workgroups (accesses.h), or NULL */
-    struct rp_record *record;      /**< of those replayed (recording.h), or NULL */
-    struct rp_timing_stats *stats; /**< of the replay, or NULL */
-    bool timed;                    /**< from its second run on: its processor time is measured */
+    bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
+    bool tallies;                         /**< executions of instructions are counted (tally.h) */
+    struct rp_record *accesses;           /**< of sampled workgroups (accesses.h), or NULL */
+    struct rp_record *record;             /**< of those replayed (recording.h), or NULL */
+    struct rp_timing_stats *stats;        /**< of the replay, or NULL */
+    struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
+    bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */
     RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */

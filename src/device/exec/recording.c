@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../timing/cache.h"
 #include "../timing/describe.h"
 #include "../timing/mode.h"
 #include "../timing/model.h"
@@ -162,14 +163,69 @@ int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
     return status ? status : rp_engine_run(arch, d->record, watch, ret);
 }
 
+/* ---- counters ------------------------------------------------------------------------------ */
+
+/* What comes to the caches, in the order in which the modelled machine issues it. */
+struct counting {
+    const struct rp_record *record;
+    struct rp_caches *caches;
+    uint32_t cus_per_die;
+    uint32_t *next; /* access of each wave */
+    bool failed;
+};
+
+static void issued(void *ctx, const struct rp_wave_place *where, uint32_t step,
+                   const struct rp_issue_times *times)
+{
+    struct counting *c = ctx;
+    const struct rp_rec_wave *w = &c->record->group[where->group].wave[where->wave];
+    uint32_t *next = &c->next[where->group * c->record->shape.waves_per_group + where->wave];
+
+    (void)times;
+    if (*next == w->access_count || w->access[*next].step != step)
+        return;
+    if (rp_caches_access(c->caches, where->xcc * c->cus_per_die + where->cu, w,
+                         &w->access[(*next)++]) < 0)
+        c->failed = true;
+}
+
+/* A replay that counts, too: without memory for that it goes on, and nothing is known. */
+static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
+                           struct rp_timing_stats *ret)
+{
+    const struct rp_cache_shape shape = rp_cache_shape_of(arch);
+    const struct rp_record *r = d->record;
+    struct counting c = {
+        .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
+    const struct rp_engine_watch watch = {.ctx = &c, .issued = issued};
+
+    c.next = calloc(r->plan.count * r->shape.waves_per_group + 1, sizeof *c.next);
+    d->cache_result = malloc(sizeof *d->cache_result);
+    c.failed = !c.caches || !c.next || !d->cache_result;
+    const int status = rp_dispatch_replay(d, arch, c.failed ? NULL : &watch, ret);
+    if (c.failed || status < 0) {
+        rp_caches_free(c.caches);
+        free(d->cache_result);
+        d->cache_result = NULL;
+    } else {
+        rp_caches_end(c.caches, d->cache_result);
+    }
+    free(c.next);
+    return status;
+}
+
 uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
 {
+    const bool counts = d->record && rp_code_observes() && d->state == RP_RUN_DONE;
     struct rp_timing_stats stats;
     free(d->stats);
+    free(d->cache_result);
     d->stats = NULL;
+    d->cache_result = NULL;
     if (rp_timing_mode() == RP_TIMING_OFF)
         return 1;
-    if (rp_dispatch_replay(d, arch, NULL, &stats) == 0)
+    if ((counts ? replay_counting(d, arch, &stats) : rp_dispatch_replay(d, arch, NULL, &stats)) ==
+        0)
         d->stats = malloc(sizeof *d->stats);
     if (!d->stats)
         return rp_timing_dispatch_ticks(arch, &d->counts);

@@ -2,152 +2,129 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "arch/arch.h"
+#include "tags.h"
 
 /*
- * Sets and ways: vector L1 of 64 sets of 4 lines and the L2's 16 ways are AMD's (CDNA3 ISA guide
- * and white paper); the scalar L1's 4 ways are those of earlier GCN documents.
+ * Where an architecture's data do not say: ways of the scalar L1 are those of earlier GCN
+ * documents, of the L2 those of CDNA3 (white paper); of the vector L1 they are assumed.
  */
-enum { L1_WAYS = 4, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 4, ALL = 0xf };
+enum { L1_WAYS = 16, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 4, ALL = 0xf };
+
+/* rp_tag.dirty: sectors not yet in memory, and above them those that are there. */
+enum { VALID = SECTORS };
 
 struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch)
 {
-    const uint32_t dies = arch->xcc_count ? arch->xcc_count : 1;
+    const uint32_t cus = arch->compute_units ? arch->compute_units : 1;
+    const uint32_t all = arch->xcc_count ? arch->xcc_count : 1, dies = cus < all ? cus : all;
+    const struct rp_arch_timing *t = arch->timing;
 
     return (struct rp_cache_shape){
         .dies = dies,
-        .cus_per_die = arch->compute_units / dies,
+        .cus_per_die = cus / dies,
         .scalar_caches_per_die = SQC_PER_DIE,
         .l1_lines = arch->l1_bytes / RP_REC_LINE_BYTES,
-        .l1_ways = L1_WAYS,
+        .l1_ways = t ? t->l1_ways : L1_WAYS,
         .scalar_lines = arch->scalar_l1_bytes / arch->scalar_l1_line_bytes,
-        .scalar_ways = SCALAR_WAYS,
+        .scalar_ways = t ? t->scalar_l1_ways : SCALAR_WAYS,
         .l2_lines = arch->l2_bytes / RP_REC_LINE_BYTES,
-        .l2_ways = L2_WAYS,
+        .l2_ways = t ? t->l2_ways : L2_WAYS,
         .read_bytes = arch->gfx_target_version < 90400 ? 64 : 128,
     };
 }
 
-/* ---- tags ---- */
-
-struct line {
-    uint64_t number; /* + 1; 0 = empty */
-    uint64_t used;   /* the least goes first */
-    uint8_t valid;   /* sectors that are there */
-    uint8_t dirty;   /* of these, not yet in memory */
-};
-
-struct cache {
-    struct line *line; /* NULL: not used yet */
-    uint32_t sets, ways;
-    uint64_t clock;
-};
-
-static void cache_init(struct cache *c, uint32_t lines, uint32_t ways)
-{
-    c->sets = 1;
-    c->ways = ways;
-    while (c->sets * 2 * ways <= lines)
-        c->sets *= 2;
-}
-
-/* Gives a cache its lines before its first access: a small dispatch uses few of a GPU's caches. */
-static int cache_open(struct cache *c)
-{
-    if (!c->line)
-        c->line = calloc((size_t)c->sets * c->ways, sizeof *c->line);
-    return c->line ? 0 : -ENOMEM;
-}
-
-/* Upper bits are mixed in: arrays that are a power of two apart do not share sets only. */
-static struct line *set_of(const struct cache *c, uint64_t number)
-{
-    const uint64_t mixed = number ^ number >> 11 ^ number >> 23;
-    return c->line + (mixed & (c->sets - 1)) * c->ways;
-}
-
-/* The line, or the one that gives way to it, which *ret_old then holds. */
-static struct line *look_up(struct cache *c, uint64_t number, bool *ret_there, struct line *ret_old)
-{
-    struct line *set = set_of(c, number), *oldest = set;
-
-    for (uint32_t i = 0; i < c->ways; i++) {
-        if (set[i].number == number + 1) {
-            set[i].used = ++c->clock;
-            *ret_there = true;
-            return &set[i];
-        }
-        if (set[i].used < oldest->used)
-            oldest = &set[i];
-    }
-    *ret_there = false;
-    *ret_old = *oldest;
-    *oldest = (struct line){.number = number + 1, .used = ++c->clock};
-    return oldest;
-}
-
 /* ---- the machine ---- */
 
-struct machine {
-    const struct rp_cache_shape *shape;
-    struct rp_cache_result *sum;
-    struct cache *l1, *scalar, *l2; /* per CU, scalar cache and die */
+struct rp_caches {
+    struct rp_cache_shape shape;
+    struct rp_cache_result sum;
+    struct rp_tags *l1, *scalar, *l2; /* per CU, scalar cache and die; used ones have tags */
 };
 
-static void machine_release(struct machine *m)
+static void release(struct rp_tags *tags, uint32_t count)
 {
-    for (uint32_t i = 0; m->l1 && i < m->shape->dies * m->shape->cus_per_die; i++)
-        free(m->l1[i].line);
-    for (uint32_t i = 0; m->scalar && i < m->shape->dies * m->shape->scalar_caches_per_die; i++)
-        free(m->scalar[i].line);
-    for (uint32_t i = 0; m->l2 && i < m->shape->dies; i++)
-        free(m->l2[i].line);
-    free(m->l1);
-    free(m->scalar);
-    free(m->l2);
+    for (uint32_t i = 0; tags && i < count; i++)
+        rp_tags_release(&tags[i]);
+    free(tags);
 }
 
-static int caches_new(struct cache **ret, uint32_t count, uint32_t lines, uint32_t ways)
+void rp_caches_free(struct rp_caches *c)
 {
-    *ret = calloc(count, sizeof **ret);
-    for (uint32_t i = 0; *ret && i < count; i++)
-        cache_init(&(*ret)[i], lines, ways);
-    return *ret ? 0 : -ENOMEM;
+    if (!c)
+        return;
+    release(c->l1, c->shape.dies * c->shape.cus_per_die);
+    release(c->scalar, c->shape.dies * c->shape.scalar_caches_per_die);
+    release(c->l2, c->shape.dies);
+    free(c);
 }
 
-static int machine_init(struct machine *m, const struct rp_cache_shape *s)
+struct rp_caches *rp_caches_new(const struct rp_cache_shape *s)
 {
-    int rc = caches_new(&m->l1, s->dies * s->cus_per_die, s->l1_lines, s->l1_ways);
+    struct rp_caches *c = calloc(1, sizeof *c);
 
-    if (rc == 0)
-        rc = caches_new(&m->scalar, s->dies * s->scalar_caches_per_die, s->scalar_lines,
-                        s->scalar_ways);
-    return rc < 0 ? rc : caches_new(&m->l2, s->dies, s->l2_lines, s->l2_ways);
+    if (!c)
+        return NULL;
+    c->shape = *s;
+    c->l1 = calloc((size_t)s->dies * s->cus_per_die, sizeof *c->l1);
+    c->scalar = calloc((size_t)s->dies * s->scalar_caches_per_die, sizeof *c->scalar);
+    c->l2 = calloc(s->dies, sizeof *c->l2);
+    if (c->l1 && c->scalar && c->l2)
+        return c;
+    rp_caches_free(c);
+    return NULL;
 }
 
-static struct cache *scalar_cache(const struct machine *m, uint32_t cu)
+static struct rp_tags *scalar_cache(const struct rp_caches *c, uint32_t cu)
 {
-    const struct rp_cache_shape *s = m->shape;
+    const struct rp_cache_shape *s = &c->shape;
 
-    return &m->scalar[cu / s->cus_per_die * s->scalar_caches_per_die +
+    return &c->scalar[cu / s->cus_per_die * s->scalar_caches_per_die +
                       cu % s->cus_per_die * s->scalar_caches_per_die / s->cus_per_die];
 }
 
-/* Before a compute unit's first access. */
-static int open_caches(const struct machine *m, uint32_t cu)
+static int open_tags(struct rp_tags *t, uint32_t lines, uint32_t ways)
 {
-    return cache_open(&m->l1[cu]) < 0 || cache_open(scalar_cache(m, cu)) < 0 ||
-                   cache_open(&m->l2[cu / m->shape->cus_per_die]) < 0
+    return t->tag ? 0 : rp_tags_init(t, lines, ways);
+}
+
+/* Before a compute unit's first access: a small dispatch uses few of a GPU's caches. */
+static int open_caches(const struct rp_caches *c, uint32_t cu)
+{
+    const struct rp_cache_shape *s = &c->shape;
+
+    return open_tags(&c->l1[cu], s->l1_lines, s->l1_ways) < 0 ||
+                   open_tags(scalar_cache(c, cu), s->scalar_lines, s->scalar_ways) < 0 ||
+                   open_tags(&c->l2[cu / s->cus_per_die], s->l2_lines, s->l2_ways) < 0
                ? -ENOMEM
                : 0;
+}
+
+/* The line's tag, made when it is not there; *ret_old is what gave way to it then. */
+static struct rp_tag *look_up(struct rp_tags *t, uint64_t line, bool *ret_there,
+                              struct rp_tag *ret_old)
+{
+    struct rp_tag *tag = rp_tags_find(t, line);
+
+    *ret_there = tag;
+    return tag ? tag : rp_tags_replace(t, line, 0, ret_old);
+}
+
+static bool has(const struct rp_tag *tag, unsigned sectors)
+{
+    return (tag->dirty >> VALID & sectors) == sectors;
+}
+
+static void fill(struct rp_tag *tag, unsigned sectors)
+{
+    tag->dirty |= sectors << VALID;
 }
 
 /* ---- L2 ---- */
 
 /* A half is written in one request, of 64 bytes when both of its sectors are dirty. */
-static void write_back(struct rp_cache_result *sum, uint8_t dirty)
+static void write_back(struct rp_cache_result *sum, unsigned dirty)
 {
     for (unsigned half = 0; half < 2; half++) {
         const unsigned sectors = dirty >> 2 * half & 3;
@@ -156,64 +133,66 @@ static void write_back(struct rp_cache_result *sum, uint8_t dirty)
     }
 }
 
-static struct line *in_l2(struct machine *m, uint32_t die, uint64_t number, bool *ret_there)
+static struct rp_tag *in_l2(struct rp_caches *c, uint32_t die, uint64_t number, bool *ret_there)
 {
-    struct line old = {0}, *line = look_up(&m->l2[die], number, ret_there, &old);
+    struct rp_tag old = {0}, *tag = look_up(&c->l2[die], number, ret_there, &old);
 
-    if (old.dirty) {
-        write_back(m->sum, old.dirty);
-        m->sum->evicted_lines++;
+    if (old.dirty & ALL) {
+        write_back(&c->sum, old.dirty & ALL);
+        c->sum.evicted_lines++;
     }
-    return line;
+    return tag;
 }
 
 /* A read of a whole line, or of one half of it. */
-static void read_l2(struct machine *m, uint32_t die, uint64_t number, uint8_t sectors,
+static void read_l2(struct rp_caches *c, uint32_t die, uint64_t number, unsigned sectors,
                     struct rp_cache_sums *sum)
 {
     bool there;
-    struct line *line = in_l2(m, die, number, &there);
+    struct rp_tag *tag = in_l2(c, die, number, &there);
 
     sum->requests++;
-    if (there && (line->valid & sectors) == sectors) {
+    if (there && has(tag, sectors)) {
         sum->hits++;
         return;
     }
     sum->misses++;
     sum->reads_128 += sectors == ALL;
     sum->reads_64 += sectors != ALL;
-    line->valid |= sectors;
+    fill(tag, sectors);
 }
 
 /* One request for each half that is written; nothing is read for it. */
-static void write_l2(struct machine *m, uint32_t die, const struct rp_rec_line *l, bool reads,
+static void write_l2(struct rp_caches *c, uint32_t die, const struct rp_rec_line *l, bool reads,
                      struct rp_cache_sums *sum)
 {
     for (unsigned half = 0; half < 2; half++) {
-        const uint8_t sectors = (uint8_t)(l->sectors & 3u << 2 * half);
+        const unsigned sectors = l->sectors & 3u << 2 * half;
         bool there;
-        struct line *line;
+        struct rp_tag *tag;
         if (!sectors)
             continue;
-        line = in_l2(m, die, l->number, &there);
+        tag = in_l2(c, die, l->number, &there);
         sum->requests++;
         sum->hits += there;
         sum->misses += !there;
-        if (reads && (line->valid & sectors) != sectors)
+        if (reads && !has(tag, sectors))
             sum->reads_64++;
-        line->valid |= sectors;
-        line->dirty |= sectors;
+        fill(tag, sectors);
+        tag->dirty |= sectors;
     }
 }
 
-static void flush(struct machine *m)
+static void flush(struct rp_caches *c)
 {
-    for (uint32_t die = 0; die < m->shape->dies; die++)
-        for (size_t i = 0; m->l2[die].line && i < (size_t)m->l2[die].sets * m->l2[die].ways; i++)
-            if (m->l2[die].line[i].dirty) {
-                write_back(m->sum, m->l2[die].line[i].dirty);
-                m->sum->flushed_lines++;
+    for (uint32_t die = 0; die < c->shape.dies; die++) {
+        const struct rp_tags *l2 = &c->l2[die];
+        for (size_t i = 0; l2->tag && i < (size_t)l2->sets * l2->ways; i++)
+            if (l2->tag[i].dirty & ALL) {
+                write_back(&c->sum, l2->tag[i].dirty & ALL);
+                c->sum.flushed_lines++;
             }
+    }
 }
 
 /* ---- accesses ---- */
@@ -226,44 +205,43 @@ static uint64_t lookups_of(const struct rp_rec_access *a, const struct rp_rec_li
     return (l->lanes + lanes - 1) / lanes;
 }
 
-static void load(struct machine *m, uint32_t cu, const struct rp_rec_access *a,
+static void load(struct rp_caches *c, uint32_t cu, const struct rp_rec_access *a,
                  const struct rp_rec_line *l, struct rp_cache_sums *sum)
 {
-    const uint32_t die = cu / m->shape->cus_per_die;
-    struct line old, *line;
+    const uint32_t die = cu / c->shape.cus_per_die;
+    struct rp_tag *tag;
     bool there;
 
     sum->lookups += lookups_of(a, l);
-    line = look_up(&m->l1[cu], l->number, &there, &old);
-    if (m->shape->read_bytes == RP_REC_LINE_BYTES) {
+    tag = look_up(&c->l1[cu], l->number, &there, NULL);
+    if (c->shape.read_bytes == RP_REC_LINE_BYTES) {
         if (!there || a->flags & RP_REC_PAST_L1)
-            read_l2(m, die, l->number, ALL, sum);
-        line->valid = ALL;
+            read_l2(c, die, l->number, ALL, sum);
+        fill(tag, ALL);
         return;
     }
     for (unsigned half = 0; half < 2; half++) { /* requests of 64 bytes */
-        const uint8_t sectors = (uint8_t)(3u << 2 * half);
-        if (l->sectors & sectors &&
-            ((line->valid & sectors) != sectors || a->flags & RP_REC_PAST_L1))
-            read_l2(m, die, l->number, sectors, sum);
-        line->valid |= (l->sectors & sectors) ? sectors : 0;
+        const unsigned sectors = 3u << 2 * half;
+        if (!(l->sectors & sectors))
+            continue;
+        if (!has(tag, sectors) || a->flags & RP_REC_PAST_L1)
+            read_l2(c, die, l->number, sectors, sum);
+        fill(tag, sectors);
     }
 }
 
-static void scalar(struct machine *m, uint32_t cu, const struct rp_rec_line *l,
+static void scalar(struct rp_caches *c, uint32_t cu, const struct rp_rec_line *l,
                    struct rp_cache_sums *sum)
 {
-    struct cache *c = scalar_cache(m, cu);
     for (unsigned half = 0; half < 2; half++) {
-        const uint8_t sectors = (uint8_t)(3u << 2 * half);
-        struct line old;
+        const unsigned sectors = 3u << 2 * half;
         bool there;
         if (!(l->sectors & sectors))
             continue;
-        look_up(c, 2 * l->number + half, &there, &old);
+        look_up(scalar_cache(c, cu), 2 * l->number + half, &there, NULL);
         sum->scalar_misses += !there;
         if (!there)
-            read_l2(m, cu / m->shape->cus_per_die, l->number, sectors, sum);
+            read_l2(c, cu / c->shape.cus_per_die, l->number, sectors, sum);
     }
 }
 
@@ -278,27 +256,41 @@ static enum rp_cache_kind kind_of(const struct rp_rec_access *a)
     return a->flags & RP_REC_WRITES ? RP_CACHE_STORE : RP_CACHE_LOAD;
 }
 
-static void access(struct machine *m, uint32_t cu, const struct rp_rec_wave *w,
-                   const struct rp_rec_access *a)
+int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
+                     const struct rp_rec_access *a)
 {
     const enum rp_cache_kind kind = kind_of(a);
-    struct rp_cache_sums *sum = &m->sum->of[kind];
+    struct rp_cache_sums *sum = &c->sum.of[kind];
 
+    if (kind != RP_CACHE_LDS && !(a->flags & (RP_REC_READS | RP_REC_WRITES)))
+        return 0;
+    if (open_caches(c, cu) < 0)
+        return -ENOMEM;
     sum->insts++;
     sum->lanes += a->lanes;
-    sum->lds_clocks += a->lds_clocks;
-    sum->lds_conflict_clocks += a->lds_conflict_clocks;
+    if (!(a->flags & RP_REC_TO_LDS)) { /* these clocks are no indexed operation's */
+        sum->lds_clocks += a->lds_clocks;
+        sum->lds_conflict_clocks += a->lds_conflict_clocks;
+    }
     for (uint32_t i = 0; i < a->line_count; i++) {
         const struct rp_rec_line *l = &w->line[a->first_line + i];
         if (kind == RP_CACHE_SCALAR) {
-            scalar(m, cu, l, sum);
+            scalar(c, cu, l, sum);
         } else if (kind == RP_CACHE_LOAD) {
-            load(m, cu, a, l, sum);
+            load(c, cu, a, l, sum);
         } else {
             sum->lookups += lookups_of(a, l);
-            write_l2(m, cu / m->shape->cus_per_die, l, kind != RP_CACHE_STORE, sum);
+            write_l2(c, cu / c->shape.cus_per_die, l, kind != RP_CACHE_STORE, sum);
         }
     }
+    return 0;
+}
+
+void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret)
+{
+    flush(c);
+    *ret = c->sum;
+    rp_caches_free(c);
 }
 
 /* ---- turns ---- */
@@ -319,20 +311,20 @@ struct turns {
 };
 
 /* The next workgroup of the die takes the seat. False: there is none, or no memory. */
-static int sit_down(struct turns *t, const struct machine *m, struct seat *s)
+static int sit_down(struct turns *t, const struct rp_caches *c, struct seat *s)
 {
     const struct rp_rec_plan *plan = &t->record->plan;
-    const uint32_t die = s->cu / m->shape->cus_per_die;
+    const uint32_t die = s->cu / c->shape.cus_per_die;
 
     free(s->next);
     s->next = NULL;
     s->group = NULL;
     for (uint64_t *at = &t->waiting[die]; *at < plan->count; ++*at) {
         const struct rp_rec_group *g = &t->record->group[*at];
-        if (rp_rec_linear_id(plan, *at) % m->shape->dies != die || !g->wave || g->lost)
+        if (rp_rec_linear_id(plan, *at) % c->shape.dies != die || !g->wave || g->lost)
             continue;
         s->next = calloc(g->wave_count, sizeof *s->next);
-        if (!s->next || open_caches(m, s->cu) < 0)
+        if (!s->next)
             return -ENOMEM;
         s->group = g;
         ++*at;
@@ -341,23 +333,24 @@ static int sit_down(struct turns *t, const struct machine *m, struct seat *s)
     return 0;
 }
 
-/* Each wave of the seat makes an access. Returns whether any did. */
-static bool take_turn(struct machine *m, struct seat *s)
+/* Each wave of the seat makes an access. */
+static int take_turn(struct rp_caches *c, struct seat *s, bool *ret_any)
 {
-    bool any = false;
+    *ret_any = false;
 
     for (uint32_t i = 0; s->group && i < s->group->wave_count; i++) {
         const struct rp_rec_wave *w = &s->group->wave[i];
         if (s->next[i] == w->access_count)
             continue;
-        access(m, s->cu, w, &w->access[s->next[i]++]);
-        any = true;
+        if (rp_caches_access(c, s->cu, w, &w->access[s->next[i]++]) < 0)
+            return -ENOMEM;
+        *ret_any = true;
     }
-    return any;
+    return 0;
 }
 
 /* Seats are numbered so that groups come to the CUs of a die one after the other. */
-static int take_turns(struct turns *t, struct machine *m)
+static int take_turns(struct turns *t, struct rp_caches *c)
 {
     int rc = 0;
 
@@ -365,8 +358,11 @@ static int take_turns(struct turns *t, struct machine *m)
         uint64_t kept = 0;
         for (uint64_t i = 0; i < t->seats && rc == 0; i++) {
             struct seat *s = &t->seat[i];
-            while (s->group && rc == 0 && !take_turn(m, s)) /* it has ended: the next one */
-                rc = sit_down(t, m, s);
+            for (bool any = false; s->group && rc == 0 && !any;) {
+                rc = take_turn(c, s, &any);
+                if (rc == 0 && !any) /* it has ended: the next one */
+                    rc = sit_down(t, c, s);
+            }
             if (s->group) {
                 const struct seat empty = t->seat[kept];
                 t->seat[kept++] = *s;
@@ -380,9 +376,9 @@ static int take_turns(struct turns *t, struct machine *m)
     return rc;
 }
 
-static int run(struct turns *t, struct machine *m)
+static int run(struct turns *t, struct rp_caches *c)
 {
-    const struct rp_cache_shape *s = m->shape;
+    const struct rp_cache_shape *s = &c->shape;
     const uint32_t cus = s->dies * s->cus_per_die;
     const uint32_t rounds = t->record->shape.groups_per_cu ? t->record->shape.groups_per_cu : 1;
     int rc = 0;
@@ -394,10 +390,10 @@ static int run(struct turns *t, struct machine *m)
         rc = -ENOMEM;
     for (uint64_t i = 0; rc == 0 && i < t->seats; i++) {
         t->seat[i].cu = (uint32_t)(i % cus);
-        rc = sit_down(t, m, &t->seat[i]);
+        rc = sit_down(t, c, &t->seat[i]);
     }
     if (rc == 0)
-        rc = take_turns(t, m);
+        rc = take_turns(t, c);
     for (uint64_t i = 0; t->seat && i < t->seats; i++)
         free(t->seat[i].next);
     free(t->seat);
@@ -408,17 +404,13 @@ static int run(struct turns *t, struct machine *m)
 int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_record *record,
                  struct rp_cache_result *ret)
 {
-    struct rp_cache_result sum = {0};
-    struct machine m = {.shape = shape, .sum = &sum};
+    struct rp_caches *c = rp_caches_new(shape);
     struct turns t = {.record = record};
-    int rc = machine_init(&m, shape);
+    int rc = c ? run(&t, c) : -ENOMEM;
 
-    if (rc == 0)
-        rc = run(&t, &m);
-    if (rc == 0) {
-        flush(&m);
-        *ret = sum;
-    }
-    machine_release(&m);
+    if (rc < 0)
+        rp_caches_free(c);
+    else
+        rp_caches_end(c, ret);
     return rc;
 }

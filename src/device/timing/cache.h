@@ -2,7 +2,8 @@
  * @file cache.h
  * @brief What caches and LDS make of recorded accesses: the input of memory counters.
  *
- * Recorded workgroups are put on compute units as the dispatcher would, round robin over dies and
+ * Accesses come in the order of a replay (engine.h), which knows when; or, without one, of turns:
+ * recorded workgroups are put on compute units as the dispatcher would, round robin over dies and
  * then over the CUs of a die; as many as fit are resident. Resident waves take turns, a memory
  * instruction each. That order is not the one that latencies would give, but it is the same on any
  * host, and neighbours share what they would share. All caches are cold at the start and the L2 is
@@ -52,8 +53,29 @@ struct rp_cache_result {
     uint64_t evicted_lines, flushed_lines; /**< written back before and at the end */
 };
 
-/** Of the default product; an MI300X has 20 scalar caches a die (rocprof-compute's sysinfo). */
+/**
+ * Of a GPU, or what a CU mask leaves of it; CUs are numbered as by the replay (engine.h). An MI300X
+ * has 20 scalar caches a die (rocprof-compute's sysinfo).
+ */
 struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch);
+
+/** The caches of a GPU, empty, and what has been done to them. */
+struct rp_caches;
+
+/** NULL when the host is out of memory. */
+struct rp_caches *rp_caches_new(const struct rp_cache_shape *shape);
+/** Accepts NULL. */
+void rp_caches_free(struct rp_caches *c);
+
+/**
+ * A wave on compute unit @p cu, numbered over all dies, accesses memory.
+ * @return 0, or -ENOMEM: nothing was counted
+ */
+int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
+                     const struct rp_rec_access *a);
+
+/** The end of the dispatch; frees them. */
+void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret);
 
 /**
  * Replays the main workgroups of a record.

@@ -69,6 +69,8 @@ static uint8_t vmem_flags(const struct rp_insn *in)
     const struct rp_op_row *row = &rp_op_rows[in->op];
     const bool returns = row->dst != RP_T_NONE, takes = row->src[1] != RP_T_NONE;
     uint8_t flags = 0;
+    if (!returns && !takes && !(in->flags & RP_IF_LDS)) /* cache control */
+        return 0;
     if (in->fmt == RP_FMT_MTBUF) /* its rows have the data of stores as dst, too */
         flags = in->op >= RP_OP_tbuffer_store_format_x && in->op <= RP_OP_tbuffer_store_format_xyzw
                     ? RP_REC_WRITES
@@ -85,6 +87,8 @@ static uint8_t vmem_flags(const struct rp_insn *in)
         flags |= RP_REC_PAST_L2;
     if (in->flags & RP_IF_NT)
         flags |= RP_REC_STREAM;
+    if (in->flags & RP_IF_LDS)
+        flags |= RP_REC_TO_LDS;
     return flags;
 }
 
@@ -187,7 +191,8 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
         reach_scratch(w, in, exec, &reach);
     else
         reach_flat(w, in, exec, &reach);
-    a->lanes = (uint8_t)__builtin_popcountll(reach.lanes[0] | reach.lanes[1] | reach.lanes[2]);
+    a->lanes =
+        (uint8_t)__builtin_popcountll(reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE]);
     if (reach.lanes[RP_SPACE_PRIVATE])
         a->flags |= RP_REC_PRIVATE;
     struct rp_touch t = {.va = reach.va, .bytes = a->lane_bytes, .flags = a->flags};
@@ -292,19 +297,30 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
 
 /* ---- instructions -------------------------------------------------------------------------- */
 
-static bool observe_memory(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
+static bool observe_memory(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,
+                           const struct rp_insn *in)
+{
+    if (in->fmt == RP_FMT_SMEM)
+        return observe_smem(r, a, w, in);
+    if (in->fmt != RP_FMT_DS)
+        return observe_vmem(r, a, w, in);
+    if (!(in->flags & RP_IF_GDS)) /* messages to other workgroups access nothing */
+        observe_lds(a, w, in);
+    return true;
+}
+
+bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
 {
     if (!rp_rec_grow(r, 0, 1, 0))
         return false;
-    struct rp_rec_access *a = &r->access[r->access_count++];
+    struct rp_rec_access *a = &r->access[r->access_count];
     *a = (struct rp_rec_access){.step = r->step_count, .first_line = r->line_count};
-    if (in->fmt == RP_FMT_SMEM)
-        return observe_smem(r, a, w, in);
-    if (in->fmt == RP_FMT_DS) {
-        observe_lds(a, w, in);
-        return true;
+    if (!observe_memory(r, a, w, in)) {
+        r->line_count = a->first_line;
+        return false;
     }
-    return observe_vmem(r, a, w, in);
+    r->access_count++;
+    return true;
 }
 
 void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
@@ -316,7 +332,7 @@ void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_in
     if (r->closed)
         return;
     if (r->step_count >= r->limit || distance != (int32_t)distance || !rp_rec_grow(r, 1, 0, 0) ||
-        (memory && !observe_memory(r, w, in))) {
+        (memory && !rp_rec_observe_access(r, w, in))) {
         r->closed = true;
         return;
     }

@@ -17,6 +17,12 @@ static inline bool rp_rec_open(const struct rp_rec_wave *r)
 }
 
 /**
+ * Notes what a memory instruction that @p w is about to execute accesses.
+ * @return false when the host is out of memory: nothing is noted
+ */
+bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in);
+
+/**
  * Notes the instruction @p in at @p pc before @p w executes it. Steps hold the distance from the
  * kernel's entry until rp_record_resolve has been called.
  */

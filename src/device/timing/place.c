@@ -56,6 +56,9 @@ int rp_record_place(struct rp_record *r)
     struct pages pages = {0};
     const uint64_t groups = r->plan.count + r->plan.probes;
     int status = 0;
+    if (r->placed)
+        return 0;
+    r->placed = true;
     for (uint64_t g = 0; g < groups && !status; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++) {
             struct rp_rec_wave *wave = &r->group[g].wave[w];

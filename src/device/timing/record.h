@@ -78,7 +78,7 @@ struct rp_rec_code {
 /** Which memory an access is to. */
 enum rp_rec_space { RP_REC_GLOBAL, RP_REC_SCALAR, RP_REC_SHARED /**< LDS */ };
 
-/** rp_rec_access.flags */
+/** rp_rec_access.flags; neither READS nor WRITES, and not in the LDS: cache control, clocks */
 enum {
     RP_REC_READS = 1u << 0,
     RP_REC_WRITES = 1u << 1,
@@ -87,6 +87,7 @@ enum {
     RP_REC_PAST_L1 = 1u << 4, /**< sc0 or sc1 load: a hit in the vector L1 does not serve it */
     RP_REC_PAST_L2 = 1u << 5, /**< sc1: coherent with other agents */
     RP_REC_STREAM = 1u << 6,  /**< nt */
+    RP_REC_TO_LDS = 1u << 7,  /**< what is read goes there */
 };
 
 /** Scratch of waves lies in no memory of the program; its lines are numbered from here. */
@@ -113,7 +114,7 @@ struct rp_rec_access {
     uint16_t lookups;    /**< (group of 16 lanes, line) pairs: what the vector L1 looks up */
     uint16_t lds_clocks; /**< the LDS is busy, conflicts included; 0 = LDS not used */
     uint16_t lds_conflict_clocks; /**< of these, beyond what the same lanes need without any */
-    uint8_t lanes;                /**< active */
+    uint8_t lanes;                /**< active; FLAT: not those that are in the LDS */
     uint8_t lane_bytes;           /**< per lane */
     uint8_t space;                /**< enum rp_rec_space; FLAT: GLOBAL, with lds_clocks if any */
     uint8_t flags;
@@ -172,6 +173,7 @@ struct rp_record {
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
     uint32_t code_count;
     uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
+    bool placed;                       /**< rp_record_place has been called */
 };
 
 /** The plan of a grid: depends on its arguments only. */
@@ -201,7 +203,8 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
 
 /**
  * Renumbers the lines of a finished record: pages of 4 KiB in the order in which they are touched
- * first. Else time would depend on where this process happens to have its memory. Once.
+ * first. Else times and counts would depend on where this process happens to have its memory.
+ * Nothing happens when it is called again.
  * @return 0, or -ENOMEM: some are as they were
  */
 int rp_record_place(struct rp_record *r);

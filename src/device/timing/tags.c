@@ -47,12 +47,15 @@ bool rp_tags_has(const struct rp_tags *t, uint64_t line)
     return false;
 }
 
-struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
+struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
+                               struct rp_tag *ret_old)
 {
     struct rp_tag *set = set_of(t, line), *oldest = set;
     for (uint32_t i = 1; i < t->ways && oldest->line; i++)
         if (!set[i].line || t->uses - set[i].used > t->uses - oldest->used)
             oldest = &set[i];
+    if (ret_old)
+        *ret_old = *oldest;
     *oldest = (struct rp_tag){.line = line + 1, .ready = ready, .used = ++t->uses};
     return oldest;
 }

@@ -6,6 +6,7 @@
 #define RP_DEVICE_TIMING_TAGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rp_tag {
@@ -31,7 +32,16 @@ struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line);
 /** Whether it is in; that does not count as a use. */
 bool rp_tags_has(const struct rp_tags *t, uint64_t line);
 
-/** Puts a line that is not in, in the place of the least recently used of its set. */
-struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready);
+/**
+ * Puts a line that is not in, in the place of the least recently used of its set.
+ * @param ret_old  what that was; line 0: nothing. NULL: of no interest
+ */
+struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
+                               struct rp_tag *ret_old);
+
+static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
+{
+    return rp_tags_replace(t, line, ready, NULL);
+}
 
 #endif

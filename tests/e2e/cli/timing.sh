@@ -81,3 +81,21 @@ expect 0 rocm-perf profile --device software --timing off --no-rocprof --runs 1 
 [ "$(json timing out)" = null ] || fail 'wall clock has no model'
 expect 2 env ROCM_PERF_DEVICE_TIMING=exact rocm-perf run --device software ./vector_copy
 says err 'ROCM_PERF_DEVICE_TIMING=exact'
+
+# Counters of the caches come from the replay; they are there, the same for any number of threads, and do
+# not change its times.
+pmc=SQ_WAVES,TCC_HIT_sum,TCC_MISS_sum,TCP_TOTAL_CACHE_ACCESSES_sum,SQ_LDS_BANK_CONFLICT
+for threads in 1 2; do
+    expect 0 rocm-perf profile --device software --threads $threads --timing detailed --runs 1 --json \
+        --pmc $pmc ./vector_copy
+    mv out counted.$threads
+done
+cmp <(json kernels counted.1) <(json kernels counted.2) || fail 'counters of the replay vary'
+[ "$(json user_ms counted.1)" = "$(json user_ms detailed.json)" ] || fail 'counters change the replay'
+json kernels.0.counters counted.1 | python3 -c '
+import json, sys
+c = json.load(sys.stdin)
+assert c["SQ_WAVES"] == 3 * 16384 and c["SQ_LDS_BANK_CONFLICT"] == 0, c
+assert c["TCP_TOTAL_CACHE_ACCESSES_sum"] == 3 * 524288, c
+assert abs(c["TCC_HIT_sum"] - 3 * 65536) < 3 * 655 and abs(c["TCC_MISS_sum"] - 3 * 131325) < 3 * 1313, c' ||
+    fail 'counters of the replay'
