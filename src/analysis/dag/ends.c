@@ -10,7 +10,8 @@ struct lost {
     uint32_t end;      /* point */
     uint32_t bound_by; /* point that waited for it first, or RP_DAG_NONE */
     int64_t most_ns;   /* it can have lasted */
-    bool known;        /* what waited for it has no other reason to begin so late */
+    bool late;         /* what waited for it has no reason in the trace to begin so late */
+    bool only;         /* nor has it another lost end to wait for */
 };
 
 struct losses {
@@ -143,6 +144,74 @@ static int usual_jitter(const struct rp_dag *dag, int64_t *ret_ns, struct rp_err
     return 0;
 }
 
+/* --- which lost ends it can have been ------------------------------------------------------- */
+
+/* When a point is reached if every lost operation ends as late as it can, and by which of them:
+ * RP_DAG_NONE: none, ANY_OF_SEVERAL. A recorded time tells what follows nothing of lost ends. */
+struct reach {
+    int64_t ns;
+    uint32_t end;
+};
+
+static const uint32_t ANY_OF_SEVERAL = RP_DAG_NONE - 1;
+
+static uint32_t either(uint32_t a, uint32_t b)
+{
+    if (a == RP_DAG_NONE || b == RP_DAG_NONE)
+        return a == RP_DAG_NONE ? b : a;
+    return a == b ? a : ANY_OF_SEVERAL;
+}
+
+/* The lost ends without which a point would be reached more than that before a time. */
+static uint32_t reached_by(const struct rp_dag *dag, const struct reach *reach, uint32_t p,
+                           int64_t since_ns)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    uint32_t by = RP_DAG_NONE;
+
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+        if (rp_dag_weight(g, e) != RP_DAG_DROPPED_NS &&
+            reach[g->from[e]].ns + rp_dag_weight(g, e) >= since_ns)
+            by = either(by, reach[g->from[e]].end);
+    return by;
+}
+
+static struct reach reach_of(const struct rp_dag *dag, const struct reach *reach, uint32_t p)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    int64_t ns = INT64_MIN;
+
+    if (dag->flags[p] & RP_DAG_PINNED)
+        return (struct reach){g->time_ns[p], RP_DAG_NONE};
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+        if (rp_dag_weight(g, e) != RP_DAG_DROPPED_NS &&
+            reach[g->from[e]].ns + rp_dag_weight(g, e) > ns)
+            ns = reach[g->from[e]].ns + rp_dag_weight(g, e);
+    return (struct reach){ns, reached_by(dag, reach, p, ns)};
+}
+
+/* A point that waited for several of them does not tell which of them it was late for. */
+static int find_only(const struct rp_dag *dag, struct losses *losses, int64_t jitter_ns,
+                     struct rp_err *err)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    rp_autofree struct reach *reach = malloc((g->point_count + 1) * sizeof *reach);
+    size_t next = 0;
+
+    if (!reach)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint32_t p = 0; p < g->point_count; p++) { /* losses are in this order, too */
+        reach[p] = reach_of(dag, reach, p);
+        if (next < losses->count && losses->list[next].end == p)
+            reach[p] =
+                (struct reach){g->time_ns[start_of(dag, p)] + losses->list[next++].most_ns, p};
+    }
+    for (struct lost *l = losses->list; l < losses->list + losses->count; l++)
+        l->only = l->late && reached_by(dag, reach, l->bound_by,
+                                        g->time_ns[l->bound_by] - jitter_ns) == l->end;
+    return 0;
+}
+
 /* --- how long others take ------------------------------------------------------------------- */
 
 struct sample {
@@ -219,15 +288,6 @@ static int64_t usual_ns(const struct samples *samples, const struct rp_dag_op *o
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-static int by_bound(const void *a, const void *b)
-{
-    const struct lost *x = a, *y = b;
-
-    if (x->bound_by != y->bound_by)
-        return x->bound_by < y->bound_by ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end);
-}
-
 static int find_losses(const struct rp_dag *dag, struct losses *ret, struct rp_err *err)
 {
     rp_autofree struct bound *bounds = malloc((dag->graph.point_count + 1) * sizeof *bounds);
@@ -249,20 +309,10 @@ static int find_losses(const struct rp_dag *dag, struct losses *ret, struct rp_e
             .end = p,
             .bound_by = by,
             .most_ns = latest_ns > start_ns ? latest_ns - start_ns : 0,
-            .known = by != RP_DAG_NONE && unexplained_ns(dag, by) > jitter_ns,
+            .late = by != RP_DAG_NONE && unexplained_ns(dag, by) > jitter_ns,
         };
     }
-    qsort(ret->list, ret->count, sizeof *ret->list, by_bound);
-    return 0;
-}
-
-/* When one point waited for several of them, nobody knows which of them it was late for. */
-static bool is_alone(const struct losses *losses, size_t i)
-{
-    uint32_t by = losses->list[i].bound_by;
-
-    return (i == 0 || losses->list[i - 1].bound_by != by) &&
-           (i + 1 == losses->count || losses->list[i + 1].bound_by != by);
+    return find_only(dag, ret, jitter_ns, err);
 }
 
 int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
@@ -284,8 +334,8 @@ int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_
         const struct lost *lost = &losses.list[i];
         const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[lost->end]);
         set_duration(dag, trace, lost->end,
-                     lost->known ? lost->most_ns : usual_ns(&samples, op, lost->most_ns));
-        if (lost->most_ns > 0 && !(lost->known && is_alone(&losses, i)))
+                     lost->late ? lost->most_ns : usual_ns(&samples, op, lost->most_ns));
+        if (lost->most_ns > 0 && !lost->only)
             dag->unsure[dag->unsure_count++] = (struct rp_dag_unsure){
                 .edge = rp_dag_first(&dag->graph, lost->end), .most_ns = lost->most_ns};
     }

@@ -3,8 +3,9 @@
  * @brief Kernels and copies whose end is not in the trace, or is wrong there: when they ended.
  *
  * What certainly waited for such an operation bounds its end from above. When that begins later
- * than all else explains, the operation ended right before it; otherwise it is taken to have lasted
- * as long as others of its name usually do, if the bound allows that.
+ * than all else explains, the operation ended right before it, if it is the only lost one that can
+ * have kept it; otherwise it is taken to have lasted as long as others of its name usually do, if
+ * the bound allows that.
  */
 #ifndef RP_ANALYSIS_DAG_ENDS_H
 #define RP_ANALYSIS_DAG_ENDS_H
