@@ -21,7 +21,7 @@ struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_k
         .vgprs = k->vgpr_rows,
     };
     const struct rp_rec_plan plan =
-        rp_rec_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
+        rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
     return rp_record_new(&plan, &shape);
 }
 

@@ -124,7 +124,8 @@ static struct rp_machine machine_of(const struct rp_arch *arch, const struct rp_
     m.memory_channels = arch->timing->memory_channels * m.dies / m.all_dies;
     if (!m.memory_channels)
         m.memory_channels = 1;
-    m.shared = m.dies < m.all_dies ? rp_shared_lines(rec) : 0;
+    if (m.dies < m.all_dies)
+        m.sharing = rp_sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu);
     return m;
 }
 

@@ -52,66 +52,106 @@ double rp_extrapolate(const struct rp_record *r, const struct rp_completions *do
 
 /* ---- sharing ------------------------------------------------------------------------------- */
 
+/*
+ * When a line is touched, roughly: how many times a die has been filled before the workgroup, and
+ * how far its wave is, of 2^MOMENT_BITS. Two moments are about the same within SAME of it.
+ */
+enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20 };
+
 struct set {
-    uint64_t *line; /* number + 1; 0 = free */
+    struct entry {
+        uint64_t line; /* number + 1; 0 = free */
+        uint64_t moment;
+    } * at;
     uint64_t size, count;
 };
 
-static uint64_t *place(const struct set *s, uint64_t line)
+static struct entry *place(const struct set *s, uint64_t line)
 {
     uint64_t i = (line * 0x9e3779b97f4a7c15u >> 20) & (s->size - 1);
-    while (s->line[i] && s->line[i] != line + 1)
+    while (s->at[i].line && s->at[i].line != line + 1)
         i = (i + 1) & (s->size - 1);
-    return &s->line[i];
+    return &s->at[i];
 }
 
-static bool add(struct set *s, uint64_t line)
+static bool add(struct set *s, uint64_t line, uint64_t moment)
 {
     if (2 * s->count >= s->size) {
-        struct set larger = {.size = s->size ? 2 * s->size : 4096};
-        larger.line = calloc(larger.size, sizeof *larger.line);
-        if (!larger.line)
+        struct set larger = {.size = s->size ? 2 * s->size : 4096, .count = s->count};
+        larger.at = calloc(larger.size, sizeof *larger.at);
+        if (!larger.at)
             return false;
         for (uint64_t i = 0; i < s->size; i++)
-            if (s->line[i])
-                *place(&larger, s->line[i] - 1) = s->line[i];
-        larger.count = s->count;
-        free(s->line);
+            if (s->at[i].line)
+                *place(&larger, s->at[i].line - 1) = s->at[i];
+        free(s->at);
         *s = larger;
     }
-    uint64_t *at = place(s, line);
-    s->count += !*at;
-    *at = line + 1;
+    struct entry *e = place(s, line);
+    if (!e->line)
+        s->count++;
+    if (!e->line || moment < e->moment)
+        *e = (struct entry){.line = line + 1, .moment = moment};
     return true;
 }
 
-static bool is_private(const struct rp_rec_line *line)
+static bool add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
 {
-    return line->number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES;
-}
-
-static bool add_group(struct set *s, const struct rp_rec_group *g)
-{
-    for (uint32_t w = 0; w < g->wave_count; w++)
-        for (uint32_t i = 0; i < g->wave[w].line_count; i++)
-            if (!is_private(&g->wave[w].line[i]) && !add(s, g->wave[w].line[i].number))
+    for (uint32_t i = 0; i < w->access_count; i++) {
+        const struct rp_rec_access *a = &w->access[i];
+        const uint64_t moment =
+            (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->step_count;
+        for (uint32_t k = 0; k < a->line_count; k++) {
+            const uint64_t line = w->line[a->first_line + k].number;
+            if (line < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES && !add(s, line, moment))
                 return false;
+        }
+    }
     return true;
 }
 
-double rp_shared_lines(const struct rp_record *r)
+/* @p place  of the workgroup among those of its die */
+static bool add_group(struct set *s, const struct rp_rec_group *g, uint64_t place_of_die,
+                      uint64_t resident)
+{
+    const uint64_t fills = place_of_die / resident;
+    for (uint32_t w = 0; w < g->wave_count; w++)
+        if (!add_wave(s, &g->wave[w], fills < MOST_FILLS ? fills : MOST_FILLS))
+            return false;
+    return true;
+}
+
+static struct rp_sharing compare(const struct set *mains, const struct set *probes)
+{
+    uint64_t shared = 0, together = 0;
+    for (uint64_t i = 0; i < probes->size && mains->size; i++) {
+        if (!probes->at[i].line)
+            continue;
+        const struct entry *e = place(mains, probes->at[i].line - 1);
+        const uint64_t a = e->moment, b = probes->at[i].moment;
+        shared += e->line != 0;
+        together += e->line && (a < b ? b - a : a - b) <= SAME;
+    }
+    return (struct rp_sharing){
+        .lines = mains->count,
+        .share = probes->count ? (double)shared / (double)probes->count : 0,
+        .together = shared ? (double)together / (double)shared : 0,
+    };
+}
+
+struct rp_sharing rp_sharing_of(const struct rp_record *r, uint64_t resident)
 {
     struct set mains = {0}, probes = {0};
-    uint64_t shared = 0;
+    struct rp_sharing sharing = {0};
     bool complete = r->plan.probes > 0;
     for (uint64_t g = 0; g < r->plan.count && complete; g++)
-        complete = add_group(&mains, &r->group[g]);
+        complete = add_group(&mains, &r->group[g], g, resident);
     for (uint64_t g = 0; g < r->plan.probes && complete; g++)
-        complete = add_group(&probes, &r->group[r->plan.count + g]);
-    for (uint64_t i = 0; i < probes.size && complete && mains.size; i++)
-        shared += probes.line[i] && *place(&mains, probes.line[i] - 1);
-    const double share = complete && probes.count ? (double)shared / (double)probes.count : 0;
-    free(mains.line);
-    free(probes.line);
-    return share;
+        complete =
+            add_group(&probes, &r->group[r->plan.count + g], g * r->plan.probe_every, resident);
+    if (complete)
+        sharing = compare(&mains, &probes);
+    free(mains.at);
+    free(probes.at);
+    return sharing;
 }

@@ -29,10 +29,14 @@ static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
 double rp_extrapolate(const struct rp_record *record, const struct rp_completions *done,
                       uint64_t end, uint64_t resident, double *ret_error);
 
-/**
- * Which share of the lines that probes touch the main workgroups touch, too; 0 without probes, or
- * when the host is out of memory. Private memory does not count.
- */
-double rp_shared_lines(const struct rp_record *record);
+/** How the dies of which only one is replayed share memory. */
+struct rp_sharing {
+    uint64_t lines;  /**< that the die touches, private memory left out */
+    double share;    /**< of a die's lines, those that another one touches: 0 to 1 */
+    double together; /**< of these, those that both touch first at about the same time */
+};
+
+/** From what main workgroups and probes touch. All 0 without probes, or when memory is short. */
+struct rp_sharing rp_sharing_of(const struct rp_record *record, uint64_t resident);
 
 #endif

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SCALE = 64, HALF_BYTES = 64 };
+enum { SCALE = 64, HALF_BYTES = 64, SHARED_TOGETHER = 8 /* lines */ };
 
 /* ---- set-up -------------------------------------------------------------------------------- */
 
@@ -168,12 +168,33 @@ static bool mall_holds(const struct rp_hierarchy *h, const struct rp_mall_line *
     return slot && slot->line && h->mall_order - slot->order < h->mall_lines;
 }
 
-/* Whether another die, which is not replayed, has had the line before. */
-static bool fetched_elsewhere(const struct rp_hierarchy *h, uint64_t line)
+enum fetched { BY_NOBODY, LONG_AGO, JUST_NOW };
+
+/*
+ * Whether another die, which is not replayed, has fetched a line that this one has not. Each of the
+ * others touches a share of the lines. Those that all touch at the same time are fetched by one of
+ * them, and come to all when they come to that one. Of the rest, the others have touched as great a
+ * part as this one.
+ */
+static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
 {
-    const uint64_t hash = mix(line + 1);
-    return h->m.shared > 0 && (double)(hash >> 40) < h->m.shared * 0x1p24 &&
-           hash % h->m.all_dies != 0;
+    const struct rp_sharing *s = &h->m.sharing;
+    if (!(s->share > 0) || line >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
+        return BY_NOBODY;
+    /* what a wave reads at once is shared as a whole, or not at all */
+    const uint64_t hash = mix(line / SHARED_TOGETHER + 1);
+    const bool together = (double)(hash & 0xffffff) < s->together * 0x1p24;
+    const double part = h->touched < s->lines ? (double)h->touched / (double)s->lines : 1;
+    const double without = 1 - s->share * (together ? 1 : part);
+    double by_none = 1;
+    h->touched++;
+    for (uint32_t die = 1; die < h->m.all_dies; die++)
+        by_none *= without;
+    if (together) /* one of those that touch it, this one and others, on average */
+        by_none = (1 - by_none * without) / (h->m.all_dies * s->share);
+    if ((double)(hash >> 40) < by_none * 0x1p24)
+        return BY_NOBODY;
+    return together ? JUST_NOW : LONG_AGO;
 }
 
 /* A line the L2 does not have, asked for at @p clock; returns when it is at the L2. */
@@ -194,13 +215,16 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
         mall->read_hits++;
         return (slot->ready > at ? slot->ready : at) + rest;
     }
-    if (fetched_elsewhere(h, line)) {
-        mall->read_hits++;
-    } else {
+    const enum fetched fetched = fetched_elsewhere(h, line);
+    if (fetched == BY_NOBODY) {
         at = serve(&h->hbm_free[channel], at + hbm_way, h->read_64ths[RP_LEVEL_HBM], hbm);
         at += t->hbm_clocks - t->mall_clocks - hbm_way;
         hbm->reads++;
         hbm->read_bytes += RP_REC_LINE_BYTES;
+    } else {
+        mall->read_hits++;
+        if (fetched == JUST_NOW)
+            at += t->hbm_clocks - t->mall_clocks;
     }
     mall_note(h, slot, line, at);
     return at + rest;

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "engine.h"
+#include "extrapolate.h"
 #include "tags.h"
 
 /** The part of the machine that is replayed. */
@@ -18,8 +19,8 @@ struct rp_machine {
     uint32_t dies; /**< replayed, of all_dies */
     uint32_t all_dies;
     uint32_t cus_per_die;
-    uint32_t memory_channels; /**< the replayed dies' share */
-    double shared;            /**< lines of a die that others touch as well: 0 to 1 */
+    uint32_t memory_channels;  /**< the replayed dies' share */
+    struct rp_sharing sharing; /**< with the dies that are not replayed */
 };
 
 struct rp_hierarchy {
@@ -37,7 +38,8 @@ struct rp_hierarchy {
         uint64_t ready, order;
     } * mall;
     uint64_t mall_size, mall_count, mall_order, mall_lines;
-    bool no_memory; /**< for the map: the rest counts as missing */
+    uint64_t touched; /**< lines, by the one die that is replayed */
+    bool no_memory;   /**< for the map: the rest counts as missing */
 };
 
 /** 0 or -ENOMEM. */

@@ -7,26 +7,35 @@
 #include "arch/arch.h"
 
 /*
- * Bounds of what a dispatch's record takes: all its waves up to ALL_WAVES, else FILLS times what
+ * Bounds of what a dispatch's record takes: all its waves up to ALL_WAVES, for timing TIMED_WAVES
+ * (dies differ little: see tests/isa/test_timing.c), else FILLS times what
  * one die holds (some start while others end, as in the middle of a long kernel). With STEPS
  * instructions in all, of 4 bytes and in memory-bound code as much again for accesses and lines, a
  * record stays below about 200 MB; that of a usual kernel is a few MB.
  */
-enum { ALL_WAVES = 4096, FILLS = 4, STEPS = 1 << 24, PROBE_EVERY = 16 };
+enum {
+    ALL_WAVES = 4096,
+    TIMED_WAVES = 1024,
+    FILLS = 4,
+    STEPS = 1 << 24,
+    PROBE_EVERY = 16,
+    PROBES = 64
+};
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
-                                  uint32_t waves_per_group, uint32_t groups_per_cu)
+static struct rp_rec_plan plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                  uint32_t waves_per_group, uint32_t groups_per_cu,
+                                  uint32_t all_waves)
 {
     const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
     struct rp_rec_plan p = {.group_count = group_count, .stride = 1, .count = group_count};
     if (!group_count || !waves_per_group)
         return p;
-    if (group_count > ALL_WAVES / waves_per_group) {
+    if (group_count > all_waves / waves_per_group) {
         const uint64_t of_die = group_count / dies;
         p.count = FILLS * (uint64_t)groups_per_cu * (arch->compute_units / dies);
         p.count = least(p.count, of_die);
@@ -35,8 +44,11 @@ struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_cou
         p.stride = dies;
         p.first = (of_die - p.count) / 2 * dies;
         if (dies > 1 && p.count >= PROBE_EVERY) {
+            /* every second or fourth of few: fewer than PROBES tell little */
             p.probe_every = PROBE_EVERY;
-            p.probes = p.count / PROBE_EVERY;
+            while (p.probe_every > 2 && p.count / p.probe_every < PROBES)
+                p.probe_every /= 2;
+            p.probes = p.count / p.probe_every;
         }
     }
     const uint64_t waves = (p.count + p.probes) * waves_per_group;
@@ -44,6 +56,18 @@ struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_cou
     if (!p.steps_limit)
         p.steps_limit = 1;
     return p;
+}
+
+struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                  uint32_t waves_per_group, uint32_t groups_per_cu)
+{
+    return plan_of(arch, group_count, waves_per_group, groups_per_cu, ALL_WAVES);
+}
+
+struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                         uint32_t waves_per_group, uint32_t groups_per_cu)
+{
+    return plan_of(arch, group_count, waves_per_group, groups_per_cu, TIMED_WAVES);
 }
 
 /* The probe behind main one number probe * probe_every is on each of the other dies in turn. */

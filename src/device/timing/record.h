@@ -180,6 +180,10 @@ struct rp_record {
 struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
                                   uint32_t waves_per_group, uint32_t groups_per_cu);
 
+/** The same for detailed timing alone, which takes a part of smaller grids already. */
+struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                         uint32_t waves_per_group, uint32_t groups_per_cu);
+
 /** Index into rp_record.group, or -1 when the workgroup is not recorded. */
 int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 

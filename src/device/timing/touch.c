@@ -65,6 +65,46 @@ static void count_depth(struct rp_rec_line *line, const struct rp_touch *t)
     line->deepest = depth ? depth : 1;
 }
 
+/* All lanes, one behind the other, as in most accesses. */
+static bool side_by_side(const struct rp_touch *t)
+{
+    const uint64_t step = t->bytes;
+    if (t->lanes != ~0ull || t->va[1] - t->va[0] != step)
+        return false;
+    uint64_t differ = 0;
+    for (unsigned lane = 0; lane < LANES; lane += 2)
+        differ |= (t->va[lane] - t->va[0] - lane * step) | (t->va[lane + 1] - t->va[lane] - step);
+    return !differ;
+}
+
+/* Lines of such an access, without looking at each lane. */
+static void touch_row(struct rp_rec_wave *w, struct rp_rec_access *a, const struct rp_touch *t)
+{
+    const uint64_t begin = t->va[0], end = begin + LANES * (uint64_t)t->bytes;
+    const uint64_t group_bytes = LOOKUP_LANES * (uint64_t)t->bytes;
+    for (uint64_t from = begin, to; from < end; from = to) {
+        const unsigned in_line = (unsigned)(from % RP_REC_LINE_BYTES);
+        const uint64_t left = end - from, room = RP_REC_LINE_BYTES - in_line;
+        const unsigned bytes = (unsigned)(left < room ? left : room);
+        const unsigned first = in_line / RP_REC_SECTOR_BYTES;
+        const unsigned last = (in_line + bytes - 1) / RP_REC_SECTOR_BYTES;
+        struct cover cover = {{0}};
+        to = from + bytes;
+        if (t->flags & RP_REC_WRITES)
+            cover_bytes(&cover, in_line, bytes);
+        w->line[w->line_count++] = (struct rp_rec_line){
+            .number = from / RP_REC_LINE_BYTES & ((1ull << 41) - 1),
+            .sectors = ((2u << last) - (1u << first)) & 15,
+            .whole = whole_sectors(&cover) & 15,
+            .lanes = ((to - 1 - begin) / t->bytes - (from - begin) / t->bytes + 1) & 127,
+            .deepest = 1};
+        a->line_count++;
+    }
+    for (uint64_t at = begin; at < end; at += group_bytes)
+        a->lookups = (uint16_t)(a->lookups + (at + group_bytes - 1) / RP_REC_LINE_BYTES -
+                                at / RP_REC_LINE_BYTES + 1);
+}
+
 bool rp_touch_lines(struct rp_rec_wave *w, struct rp_rec_access *a, const struct rp_touch *t)
 {
     struct cover cover[MOST_LINES]; /* of writes, each set with its line's first byte */
@@ -74,6 +114,10 @@ bool rp_touch_lines(struct rp_rec_wave *w, struct rp_rec_access *a, const struct
     unsigned looked_count = 0, group = 0;
     if (!rp_rec_grow(w, 0, 0, LANES * pieces))
         return false;
+    if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC))) {
+        touch_row(w, a, t);
+        return true;
+    }
     FOR_LANES(lane, t->lanes)
     {
         if (lane / LOOKUP_LANES != group) {
@@ -123,10 +167,10 @@ struct banks {
     uint8_t count[BANKS];
 };
 
-static void want(struct banks *b, uint32_t dword, bool atomic)
+static void want(struct banks *b, uint32_t dword)
 {
     const unsigned bank = dword % BANKS;
-    unsigned i = atomic ? 0 : b->count[bank];
+    unsigned i = b->count[bank];
     while (i > 0 && b->dword[bank][i - 1] != dword)
         i--;
     if (!i && b->count[bank] < BANKS * 2)
@@ -141,19 +185,96 @@ static unsigned fullest(const struct banks *b)
     return most;
 }
 
+/* Whether no two lanes want different dwords of a bank. Lanes that want the same usually follow
+ * each other. Inline, so that the number of dwords is known. */
+static inline __attribute__((always_inline)) bool free_of_conflicts(const struct rp_touch *t,
+                                                                    uint64_t set, unsigned dwords)
+{
+    uint32_t seen = 0, first[BANKS], conflict = 0, last = UINT32_MAX;
+    for (unsigned lane = (unsigned)__builtin_ctzll(set); lane < LANES && set >> lane; lane++) {
+        const uint32_t dword = (uint32_t)(t->va[lane] / 4);
+        if (dword == last || !(set >> lane & 1))
+            continue;
+        last = dword;
+        for (unsigned i = 0; i < dwords; i++) {
+            const uint32_t bank = (dword + i) % BANKS;
+            if (seen >> bank & 1)
+                conflict |= first[bank] ^ (dword + i);
+            else
+                first[bank] = dword + i;
+            seen |= 1u << bank;
+        }
+    }
+    return !conflict;
+}
+
+/* What of it can be said quickly, of aligned dwords; false: it may have conflicts. */
+static bool simply_free(const struct rp_touch *t, uint64_t set)
+{
+    switch (t->bytes) {
+    case 4:
+        return free_of_conflicts(t, set, 1);
+    case 8:
+        return free_of_conflicts(t, set, 2);
+    case 16:
+        return free_of_conflicts(t, set, 4);
+    default:
+        return false;
+    }
+}
+
+static bool aligned(const struct rp_touch *t)
+{
+    uint64_t low[4] = {0};
+    for (unsigned lane = 0; lane < LANES; lane += 4) {
+        low[0] |= t->va[lane];
+        low[1] |= t->va[lane + 1];
+        low[2] |= t->va[lane + 2];
+        low[3] |= t->va[lane + 3];
+    }
+    return !((low[0] | low[1] | low[2] | low[3]) % 4);
+}
+
+/* Atomics of the lanes follow each other on a bank, also those on the same dword. */
+static unsigned atomic_clocks(const struct rp_touch *t, uint64_t set)
+{
+    uint8_t count[BANKS] = {0};
+    unsigned most = 0;
+    FOR_LANES(lane, set)
+    for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
+        count[at / 4 % BANKS]++;
+    for (unsigned i = 0; i < BANKS; i++)
+        most = count[i] > most ? count[i] : most;
+    return most;
+}
+
+static unsigned clocks_of(const struct rp_touch *t, uint64_t set, bool dwords)
+{
+    struct banks banks;
+    if (t->flags & RP_REC_ATOMIC)
+        return atomic_clocks(t, set);
+    if (dwords && simply_free(t, set))
+        return 1;
+    __builtin_memset(banks.count, 0, sizeof banks.count);
+    FOR_LANES(lane, set)
+    for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
+        want(&banks, (uint32_t)(at / 4));
+    return fullest(&banks);
+}
+
 void rp_touch_lds(struct rp_rec_access *a, const struct rp_touch *t)
 {
     const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    if (t->bytes % 4 == 0 && side_by_side(t) && t->va[0] % 4 == 0) {
+        a->lds_clocks = (uint16_t)(a->lds_clocks + LANES / at_once);
+        return;
+    }
+    const bool dwords = aligned(t);
     for (unsigned first = 0; first < LANES; first += at_once) {
         const uint64_t set = t->lanes & low_bits(at_once) << first;
-        struct banks banks;
         if (!set)
             continue;
-        __builtin_memset(banks.count, 0, sizeof banks.count);
-        FOR_LANES(lane, set)
-        for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
-            want(&banks, (uint32_t)(at / 4), t->flags & RP_REC_ATOMIC);
-        const unsigned clocks = fullest(&banks);
+        const unsigned clocks = clocks_of(t, set, dwords);
         a->lds_clocks = (uint16_t)(a->lds_clocks + clocks);
         a->lds_conflict_clocks = (uint16_t)(a->lds_conflict_clocks + clocks - 1);
     }

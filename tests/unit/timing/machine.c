@@ -3,17 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct made *made_new(uint64_t groups, uint32_t waves)
+struct made *made_planned(const struct rp_rec_plan *plan, uint32_t waves, uint32_t groups_per_cu)
 {
     struct made *m = calloc(1, sizeof *m);
-    const struct rp_rec_plan plan = {.group_count = groups, .count = groups, .stride = 1};
-    const struct rp_rec_shape shape = {.waves_per_group = waves, .groups_per_cu = 32 / waves};
+    const struct rp_rec_shape shape = {.waves_per_group = waves, .groups_per_cu = groups_per_cu};
     assert_non_null(m);
-    m->record = rp_record_new(&plan, &shape);
+    m->record = rp_record_new(plan, &shape);
     assert_non_null(m->record);
-    for (uint64_t g = 0; g < groups; g++)
+    for (uint64_t g = 0; g < plan->count + plan->probes; g++)
         assert_true(rp_rec_begin(&m->record->group[g], waves, UINT32_MAX));
     return m;
+}
+
+struct made *made_new(uint64_t groups, uint32_t waves)
+{
+    const struct rp_rec_plan plan = {.group_count = groups, .count = groups, .stride = 1};
+    return made_planned(&plan, waves, 32 / waves);
 }
 
 void made_free(struct made *m)

@@ -25,6 +25,9 @@ struct made {
 
 /** A dispatch of so many workgroups, all recorded, of so many waves. */
 struct made *made_new(uint64_t groups, uint32_t waves);
+
+/** One of which the plan's workgroups are recorded: record->group[].linear_id says which. */
+struct made *made_planned(const struct rp_rec_plan *plan, uint32_t waves, uint32_t groups_per_cu);
 void made_free(struct made *m);
 
 /** An instruction of the program; its pc follows on the one before. Returns its number. */

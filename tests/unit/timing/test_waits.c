@@ -279,6 +279,85 @@ static void occupancy_is_kept(void **state)
     }
 }
 
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static int64_t any_of_4096(uint64_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352d;
+    x = (x ^ x >> 15) * 0x846ca68b;
+    return (int64_t)((x ^ x >> 16) & 4095);
+}
+
+/* Workgroups of four waves that do the same wherever they are recorded: arithmetic of somewhat
+ * different lengths; copies; gathers from memory that all share. */
+static void work(struct made *m, const char *kind, uint32_t unit, uint32_t wait, uint32_t v)
+{
+    const uint64_t groups = m->record->plan.count + m->record->plan.probes;
+    const struct rp_rec_access read = {.flags = RP_REC_READS, .lane_bytes = 16, .lookups = 8},
+                               write = {.flags = RP_REC_WRITES, .lane_bytes = 16, .lookups = 8};
+    for (uint64_t g = 0; g < groups; g++) {
+        const uint64_t id = m->record->group[g].linear_id;
+        for (uint32_t w = 0; w < 4; w++) {
+            struct rp_rec_wave *wave = made_wave(m, g, w);
+            const int64_t own = 0x1000000 + (int64_t)(4 * id + w) * 8;
+            for (unsigned i = 0; *kind == 'a' && i < 100 + id % 5 * 10; i++)
+                made_step(wave, v);
+            for (unsigned i = 0; *kind == 'g' && i < 6; i++) {
+                made_access(wave, unit, read, 0x4000000 + any_of_4096((4 * id + w) * 6 + i) * 8, 8);
+                made_step(wave, wait);
+            }
+            if (*kind == 'c') {
+                made_access(wave, unit, read, own, 8);
+                made_step(wave, wait);
+                made_access(wave, unit, write, 0x8000000 + own, 8);
+            }
+            m->record->total_waves = 4 * m->record->plan.group_count;
+        }
+    }
+}
+
+static double work_clocks(const struct rp_rec_plan *plan, const char *kind, double *ret_error)
+{
+    struct made *m = made_planned(plan, 4, 8);
+    const uint32_t unit = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15),
+                   v = made_valu(m, 4);
+    work(m, kind, unit, wait, v);
+    uint64_t insts = 0, waves = 0;
+    for (uint64_t g = 0; g < plan->count; g++)
+        for (uint32_t w = 0; w < 4; w++, waves++)
+            insts += made_wave(m, g, w)->insts;
+    m->record->total_insts = insts * m->record->total_waves / waves;
+    assert_int_equal(rp_record_place(m->record), 0);
+    const struct rp_timing_stats s = made_run(m);
+    made_free(m);
+    *ret_error = s.error_share;
+    return s.clocks;
+}
+
+/* The part of a grid that is replayed, against all of it. */
+static void a_sample_stands_for_the_grid(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"arithmetic", "copies", "gathers"};
+    static const uint64_t grids[] = {512, 1003, 2048, 9728, 24000};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            const struct rp_rec_plan all = {
+                .group_count = grids[i], .count = grids[i], .stride = 1};
+            const struct rp_rec_plan sample =
+                rp_rec_timing_plan_of(rp_arch_find("gfx942"), grids[i], 4, 8);
+            double none, error;
+            const double expected = work_clocks(&all, kinds[k], &none);
+            const double got = work_clocks(&sample, kinds[k], &error);
+            print_message("    %s, %u groups: %.0f clocks, sampled %.0f: %+.1f %%, estimate %.1f\n",
+                          kinds[k], (unsigned)grids[i], expected, got, 100 * (got / expected - 1),
+                          100 * error);
+            assert_true(sample.count < all.count);
+            if (got < 0.9 * expected || got > 1.1 * expected)
+                fail_msg("%s, %u groups", kinds[k], (unsigned)grids[i]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +369,7 @@ int main(void)
         cmocka_unit_test(units_serve_all_waves_alike),
         cmocka_unit_test(workgroups_are_dealt_out),
         cmocka_unit_test(occupancy_is_kept),
+        cmocka_unit_test(a_sample_stands_for_the_grid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

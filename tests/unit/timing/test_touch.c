@@ -1,0 +1,203 @@
+/*
+ * Lines and LDS clocks of an access, against counting them byte by byte: lanes side by side and
+ * alike, which have ways of their own, and all kinds of others.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device/timing/touch.h"
+
+enum { LANES = 64, CASES = 40000 };
+
+static uint32_t seed = 7;
+
+static uint32_t next_random(uint32_t below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(seed >> 4) * below >> 28);
+}
+
+/* Addresses of some pattern within a few KiB. */
+static void fill(uint64_t va[LANES], unsigned bytes, bool aligned)
+{
+    const uint64_t base = 0x10000 + (aligned ? 4 * next_random(512) : next_random(2048));
+    const unsigned pattern = next_random(6);
+    const uint64_t strides[] = {bytes, 0, 64, 128, 4, 132};
+    for (unsigned lane = 0; lane < LANES; lane++)
+        switch (pattern) {
+        case 4: /* rows of 16, as in a product of matrices */
+            va[lane] = base + (uint64_t)(lane / 16) * 64 + (aligned ? 0 : lane % 16 * bytes);
+            break;
+        case 5:
+            va[lane] = base + (aligned ? 4 * next_random(256) : next_random(4096));
+            break;
+        default:
+            va[lane] = base + lane * strides[next_random(100) ? pattern : pattern + 1];
+        }
+}
+
+static uint64_t some_lanes(void)
+{
+    switch (next_random(4)) {
+    case 0:
+        return (uint64_t)next_random(1 << 28) << next_random(36);
+    case 1:
+        return ~0ull >> next_random(64);
+    default:
+        return ~0ull;
+    }
+}
+
+struct slow_line {
+    uint64_t number;
+    uint8_t written[128], touched[128];
+    unsigned lanes, deepest;
+};
+
+/* Line by line in the order of the lowest lane. */
+static unsigned lines_slowly(const struct rp_touch *t, struct slow_line *ret, unsigned *ret_lookups)
+{
+    unsigned count = 0;
+    *ret_lookups = 0;
+    for (unsigned group = 0; group < 4; group++) {
+        uint64_t looked[64 * 2];
+        unsigned looks = 0;
+        for (unsigned lane = 16 * group; lane < 16 * group + 16; lane++) {
+            uint64_t latest = UINT64_MAX;
+            for (unsigned b = 0; b < t->bytes && t->lanes >> lane & 1; b++) {
+                const uint64_t at = t->va[lane] + b;
+                unsigned i = 0, k = 0;
+                while (i < count && ret[i].number != at / 128)
+                    i++;
+                if (i == count)
+                    ret[count++] = (struct slow_line){.number = at / 128};
+                ret[i].touched[at % 128] = 1;
+                ret[i].written[at % 128] |= (t->flags & RP_REC_WRITES) != 0;
+                if (latest != at / 128)
+                    ret[i].lanes++;
+                latest = at / 128;
+                while (k < looks && looked[k] != at / 128)
+                    k++;
+                if (k == looks)
+                    looked[looks++] = at / 128;
+            }
+        }
+        *ret_lookups += looks;
+    }
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            unsigned same = 0;
+            for (unsigned other = 0; other < LANES; other++)
+                same += t->lanes >> other & 1 && t->va[other] / 4 == t->va[lane] / 4;
+            if (t->lanes >> lane & 1 && t->va[lane] / 128 == ret[i].number && same > ret[i].deepest)
+                ret[i].deepest = same;
+        }
+    return count;
+}
+
+static void check_line(const struct rp_rec_line *got, const struct slow_line *expected,
+                       uint8_t flags)
+{
+    assert_int_equal(got->number, expected->number);
+    assert_int_equal(got->lanes, expected->lanes);
+    for (unsigned s = 0; s < 4; s++) {
+        bool touched = false, whole = true;
+        for (unsigned b = 32 * s; b < 32 * s + 32; b++) {
+            touched |= expected->touched[b];
+            whole &= expected->written[b];
+        }
+        assert_int_equal(got->sectors >> s & 1, touched);
+        assert_int_equal(got->whole >> s & 1, whole);
+    }
+    if (flags & RP_REC_ATOMIC)
+        assert_int_equal(got->deepest, expected->deepest ? expected->deepest : 1);
+}
+
+static void lines_are_those_of_the_bytes(void **state)
+{
+    (void)state;
+    static const uint8_t kinds[] = {RP_REC_READS, RP_REC_WRITES,
+                                    RP_REC_READS | RP_REC_WRITES | RP_REC_ATOMIC};
+    static struct slow_line expected[LANES * 2];
+    for (unsigned i = 0; i < CASES / 4; i++) {
+        static const unsigned widths[] = {1, 2, 4, 8, 12, 16};
+        uint64_t va[LANES];
+        struct rp_touch t = {.va = va, .lanes = some_lanes(), .flags = kinds[next_random(3)]};
+        struct rp_rec_wave w = {0};
+        struct rp_rec_access a = {0};
+        unsigned lookups;
+        t.bytes = t.flags & RP_REC_ATOMIC ? 4 : widths[next_random(6)];
+        fill(va, t.bytes, t.flags & RP_REC_ATOMIC);
+        assert_true(rp_touch_lines(&w, &a, &t));
+        assert_int_equal(a.line_count, lines_slowly(&t, expected, &lookups));
+        assert_int_equal(w.line_count, a.line_count);
+        assert_int_equal(a.lookups, lookups);
+        for (unsigned k = 0; k < a.line_count; k++)
+            check_line(&w.line[k], &expected[k], t.flags);
+        free(w.step);
+        free(w.access);
+        free(w.line);
+    }
+}
+
+/* 128 bytes at a time: the most different dwords of a bank; of atomics, all of them. */
+static unsigned lds_slowly(const struct rp_touch *t, unsigned *ret_conflicts)
+{
+    const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    unsigned clocks = 0, sets = 0;
+    for (unsigned first = 0; first < LANES; first += at_once) {
+        uint64_t wanted[64 * 8];
+        unsigned count = 0, of_bank[32] = {0}, most = 0;
+        for (unsigned lane = first; lane < first + at_once; lane++)
+            for (uint64_t dword = t->va[lane] / 4;
+                 t->lanes >> lane & 1 && dword <= (t->va[lane] + t->bytes - 1) / 4; dword++) {
+                unsigned k = 0;
+                while (k < count && wanted[k] != dword)
+                    k++;
+                if (k == count || t->flags & RP_REC_ATOMIC) {
+                    wanted[count++] = dword;
+                    of_bank[dword % 32]++;
+                }
+            }
+        for (unsigned bank = 0; bank < 32; bank++)
+            most = of_bank[bank] > most ? of_bank[bank] : most;
+        clocks += most;
+        sets += count > 0;
+    }
+    *ret_conflicts = clocks - sets;
+    return clocks;
+}
+
+static void lds_clocks_are_those_of_the_banks(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CASES; i++) {
+        static const unsigned widths[] = {1, 2, 4, 4, 8, 12, 16, 16};
+        uint64_t va[LANES];
+        struct rp_touch t = {.va = va, .lanes = some_lanes(), .flags = RP_REC_READS};
+        struct rp_rec_access a = {0};
+        unsigned conflicts;
+        if (!next_random(4))
+            t.flags |= RP_REC_WRITES | RP_REC_ATOMIC;
+        t.bytes = t.flags & RP_REC_ATOMIC ? 4u << next_random(2) : widths[next_random(8)];
+        fill(va, t.bytes, t.flags & RP_REC_ATOMIC || next_random(8));
+        rp_touch_lds(&a, &t);
+        assert_int_equal(a.lds_clocks, lds_slowly(&t, &conflicts));
+        assert_int_equal(a.lds_conflict_clocks, conflicts);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_those_of_the_bytes),
+        cmocka_unit_test(lds_clocks_are_those_of_the_banks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
