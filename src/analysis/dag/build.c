@@ -225,7 +225,6 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     const struct rp_dag_op *op = &w->process->ops[index];
     const struct rp_dag_op_row *row = &w->process->op_rows[index];
     uint32_t start, finish;
-    bool collective;
 
     packet_edges(b, w, call, row->stream, row->queue, op->start_ns);
     if (w->op_finish)
@@ -236,14 +235,13 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
     start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, op_number(w, index));
-    collective = rp_dag_is_collective(b->trace->symbols[op->symbol]);
-    if (collective && b->trace->process_count > 1) {
+    if (op->is_collective && b->trace->process_count > 1) {
         w->parked = index;
         w->parked_start = start;
         return true;
     }
     /* Of one rank alone nobody knows how much of it is waiting for the others. */
-    add_duration(b, start, collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
+    add_duration(b, start, op->is_collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
     finish = add_point(b, op->end_ns, RP_DAG_PINNED | (op->end_lost ? RP_DAG_DISTRUSTED : 0),
                        op_number(w, index));
     if (w->op_finish)

@@ -41,7 +41,7 @@ static void count_times(const struct rp_dag_process *p, const struct rp_dag_trac
         const struct rp_dag_op *op = &p->ops[k];
         struct rp_dag_collective *c = &ret->collectives[op->symbol];
 
-        if (op->is_copy || !rp_dag_is_collective(trace->symbols[op->symbol]))
+        if (op->is_copy || !op->is_collective)
             continue;
         c->name = trace->symbols[op->symbol];
         c->count++;

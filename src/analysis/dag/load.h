@@ -27,6 +27,7 @@ struct rp_dag_new_call {
 struct rp_dag_new_op {
     struct rp_dag_op op;
     struct rp_dag_op_row row;
+    int64_t id; /**< dispatch_id of a kernel, id of a copy */
 };
 
 /** One process. */

@@ -71,7 +71,7 @@ static int take_launch(void *ctx, const void *row, struct rp_err *err)
     const struct rp_dag_new_op op = {
         .op.start_ns = r->start_ns,
         .op.end_ns = r->end_ns,
-        .op.row_id = r->dispatch_id,
+        .id = r->dispatch_id,
         .op.symbol = symbol_of_kernel(l, r->guid_index, r->kernel_id),
         .row.stream = small_id(r->stream_id),
         .row.queue = small_id(r->queue_id),
@@ -90,7 +90,7 @@ static int take_copy(void *ctx, const void *row, struct rp_err *err)
     const struct rp_dag_new_op op = {
         .op.start_ns = r->start_ns,
         .op.end_ns = r->end_ns,
-        .op.row_id = r->id,
+        .id = r->id,
         .op.symbol = rp_dag_symbols_add(l->symbols, r->name),
         .row.stream = small_id(r->stream_id),
         .row.queue = -1,
@@ -193,7 +193,30 @@ static int in_order(const void *a, const void *b)
         return x->op.start_ns < y->op.start_ns ? -1 : 1;
     if (x->op.is_copy != y->op.is_copy)
         return x->op.is_copy ? 1 : -1;
-    return (x->op.row_id > y->op.row_id) - (x->op.row_id < y->op.row_id);
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Room for the ids, half of it where they are small. */
+static bool ids_room(struct rp_dag_loading *l)
+{
+    struct rp_dag_process *p = &l->process;
+    bool fit = true;
+
+    for (size_t i = 0; i < p->op_count && fit; i++)
+        fit = l->ops[i].id >= 0 && l->ops[i].id <= UINT32_MAX;
+    if (fit)
+        p->short_ids = malloc((p->op_count + 1) * sizeof *p->short_ids);
+    else
+        p->ids = malloc((p->op_count + 1) * sizeof *p->ids);
+    return p->short_ids || p->ids;
+}
+
+static void put_id(struct rp_dag_process *p, size_t op, int64_t id)
+{
+    if (p->ids)
+        p->ids[op] = id;
+    else
+        p->short_ids[op] = (uint32_t)id;
 }
 
 /* Kernels were read first, then copies: two sorted runs are merged to where they are needed. */
@@ -205,7 +228,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
 
     p->ops = malloc((p->op_count + 1) * sizeof *p->ops);
     p->op_rows = malloc((p->op_count + 1) * sizeof *p->op_rows);
-    if (!p->ops || !p->op_rows)
+    if (!p->ops || !p->op_rows || !ids_room(l))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     while (kernels < p->op_count && !l->ops[kernels].op.is_copy)
         kernels++;
@@ -217,6 +240,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
         const struct rp_dag_new_op *next = take ? kernel++ : copy++;
         p->ops[i] = next->op;
         p->op_rows[i] = next->row;
+        put_id(p, i, next->id);
     }
     free(l->ops);
     l->ops = NULL;

@@ -117,7 +117,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
     if (!names)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < p->op_count; i++)
-        names[i] = (struct named){name_of(p->ops[i].row_id, p->ops[i].is_copy), (uint32_t)i};
+        names[i] = (struct named){name_of(rp_dag_row_id(p, i), p->ops[i].is_copy), (uint32_t)i};
     rp_dag_sort(names, p->op_count, sizeof *names, by_name);
     pairs->count = find_ops(p, pairs, names);
     rp_dag_sort(pairs->list, pairs->count, sizeof *pairs->list, by_op);

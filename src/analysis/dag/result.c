@@ -12,6 +12,7 @@
 #include "doubts.h"
 #include "idle.h"
 #include "limits.h"
+#include "load.h"
 #include "machines.h"
 #include "names.h"
 #include "near.h"
@@ -65,12 +66,14 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade)
 static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t item, int64_t slack_ns,
                                   bool on_path)
 {
-    const struct rp_dag_op *op = rp_dag_op_of(trace, item);
+    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+    const uint32_t i = (item & ~(uint32_t)RP_DAG_OP_BIT) - p->op_base;
+    const struct rp_dag_op *op = &p->ops[i];
 
     return (struct rp_dag_step){
-        .guid = trace->processes[rp_dag_process_of(trace, item)].guid,
+        .guid = p->guid,
         .name = trace->symbols[op->symbol],
-        .id = op->row_id,
+        .id = rp_dag_row_id(p, i),
         .start_ns = op->start_ns,
         .duration_ns = op->end_ns - op->start_ns,
         .slack_ns = slack_ns,
@@ -105,28 +108,28 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     return 0;
 }
 
-/* Of the operations on the path what is needed until the graph is gone: there may be millions. */
-struct link {
-    uint32_t item;
+/* Of the path only ranks in collectives have any. */
+struct chain_slack {
+    size_t link;
     int64_t slack_ns;
-} __attribute__((packed));
+};
 
+/* Of the operations on the path what is needed until the graph is gone: there may be millions. */
 struct chain {
-    struct link *links;
+    uint32_t *links; /* operations */
     size_t count, room;
+    struct chain_slack *slacks; /* where it is not 0, by link */
+    size_t slack_count, slack_room;
 };
 
 static bool add_link(struct chain *chain, uint32_t item, int64_t slack_ns)
 {
-    if (chain->count == chain->room) {
-        size_t room = chain->room ? chain->room * 2 : 1024;
-        struct link *grown = realloc(chain->links, room * sizeof *grown);
-        if (!grown)
-            return false;
-        chain->links = grown;
-        chain->room = room;
-    }
-    chain->links[chain->count++] = (struct link){item, slack_ns};
+    if (!rp_dag_room(&chain->links, chain->count, &chain->room, sizeof *chain->links) ||
+        !rp_dag_room(&chain->slacks, chain->slack_count, &chain->slack_room, sizeof *chain->slacks))
+        return false;
+    if (slack_ns)
+        chain->slacks[chain->slack_count++] = (struct chain_slack){chain->count, slack_ns};
+    chain->links[chain->count++] = item;
     return true;
 }
 
@@ -223,12 +226,16 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
 static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain,
                      struct rp_dag_result *r, struct rp_err *err)
 {
+    size_t next = 0;
+
     r->chain = malloc((chain->count + 1) * sizeof *r->chain);
     if (!r->chain)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < chain->count; i++)
-        r->chain[r->chain_count++] =
-            step_of(trace, chain->links[i].item, chain->links[i].slack_ns, true);
+    for (size_t i = 0; i < chain->count; i++) {
+        bool has_slack = next < chain->slack_count && chain->slacks[next].link == i;
+        int64_t slack_ns = has_slack ? chain->slacks[next++].slack_ns : 0;
+        r->chain[r->chain_count++] = step_of(trace, chain->links[i], slack_ns, true);
+    }
     return 0;
 }
 
@@ -324,7 +331,7 @@ static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_resul
     for (size_t i = 0; i < trace->process_count; i++)
         for (size_t k = 0; k < trace->processes[i].op_count; k++) {
             const struct rp_dag_op *op = &trace->processes[i].ops[k];
-            if (!op->is_copy && !is_lone_collective(trace, op->symbol))
+            if (!op->is_copy && !(op->is_collective && trace->process_count == 1))
                 totals[op->symbol].total_ns += op->end_ns - op->start_ns;
         }
     for (size_t i = 0; i < r->share_count; i++)
@@ -527,6 +534,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = put_chain(&trace, &chain, &result, err);
     free(chain.links);
+    free(chain.slacks);
     rp_dag_trace_free(&trace);
     if (rc < 0)
         rp_dag_result_free(&result);

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "build.h"
 #include "load.h"
 #include "recorded.h"
 
@@ -57,6 +59,8 @@ static void free_process(struct rp_dag_process *p)
     rp_numbering_free(&p->handles);
     free(p->ops);
     free(p->op_rows);
+    free(p->short_ids);
+    free(p->ids);
     free(p->marks);
     free(p->first_wait);
     free(p->waits);
@@ -157,16 +161,20 @@ static int load_store(struct rp_store *store, struct rp_dag_trace *trace, struct
 static int settle_symbols(struct rp_dag_trace *trace, struct naming *naming, struct rp_err *err)
 {
     struct rp_dag_symbols *symbols = &naming->symbols;
-    uint32_t *numbers = rp_dag_symbols_sort(symbols);
+    rp_autofree uint32_t *numbers = rp_dag_symbols_sort(symbols);
+    rp_autofree bool *collective = malloc((symbols->count + 1) * sizeof *collective);
 
-    if (!numbers)
+    if (!numbers || !collective)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t k = 0; k < symbols->count; k++)
+        collective[k] = rp_dag_is_collective(symbols->names[k]);
     for (size_t i = 0; i < trace->process_count; i++) {
         struct rp_dag_process *p = &trace->processes[i];
-        for (size_t k = 0; k < p->op_count; k++)
+        for (size_t k = 0; k < p->op_count; k++) {
             p->ops[k].symbol = numbers[p->ops[k].symbol];
+            p->ops[k].is_collective = collective[p->ops[k].symbol];
+        }
     }
-    free(numbers);
     trace->symbols = symbols->names;
     trace->symbol_count = symbols->count;
     symbols->names = NULL;

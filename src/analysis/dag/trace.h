@@ -57,12 +57,14 @@ struct rp_dag_call_row {
 /** A kernel or a copy. */
 struct rp_dag_op {
     int64_t start_ns, end_ns;
-    int64_t row_id;  /**< dispatch_id of a kernel, id of a copy */
     uint32_t symbol; /**< index into rp_dag_trace.symbols */
     int32_t agent : 24;
     bool is_copy : 1;
-    bool end_lost : 1; /**< the trace has no end behind its start */
+    bool end_lost : 1;      /**< the trace has no end behind its start */
+    bool is_collective : 1; /**< by its name */
 };
+
+static_assert(sizeof(struct rp_dag_op) == 24, "few bytes, of tens of millions");
 
 /** What is needed of it only until the graph is built. */
 struct rp_dag_op_row {
@@ -98,6 +100,8 @@ struct rp_dag_process {
     struct rp_numbering handles; /**< of streams and events */
     struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
     struct rp_dag_op_row *op_rows;
+    uint32_t *short_ids; /**< per operation: dispatch_id of a kernel, id of a copy; or */
+    int64_t *ids;        /**< where one of them does not fit */
     size_t op_count;
     uint32_t *first_wait; /**< per operation and one more: what it waited for; NULL: not recorded */
     uint32_t *waits;      /**< operations */
@@ -143,6 +147,12 @@ struct rp_err;
 int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
                       struct rp_err *err);
 void rp_dag_trace_free(struct rp_dag_trace *trace);
+/** dispatch_id of a kernel, id of a copy. */
+static inline int64_t rp_dag_row_id(const struct rp_dag_process *p, size_t op)
+{
+    return p->ids ? p->ids[op] : p->short_ids[op];
+}
+
 /** Frees the rows of calls and operations: the graph is built. */
 void rp_dag_trace_free_rows(struct rp_dag_trace *trace);
 

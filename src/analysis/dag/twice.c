@@ -10,8 +10,9 @@ static bool same_ops(const struct rp_dag_process *a, const struct rp_dag_process
         return false;
     for (size_t i = 0; i < a->op_count; i++) {
         const struct rp_dag_op *x = &a->ops[i], *y = &b->ops[i];
-        if (x->start_ns != y->start_ns || x->end_ns != y->end_ns || x->row_id != y->row_id ||
-            x->symbol != y->symbol || x->is_copy != y->is_copy)
+        if (x->start_ns != y->start_ns || x->end_ns != y->end_ns ||
+            rp_dag_row_id(a, i) != rp_dag_row_id(b, i) || x->symbol != y->symbol ||
+            x->is_copy != y->is_copy)
             return false;
     }
     return true;
