@@ -25,3 +25,24 @@ durations with1 >one.txt
 durations with2 >two.txt
 [ -s one.txt ] || fail 'no dispatch in the trace'
 cmp one.txt two.txt || fail 'durations of the traces differ'
+
+# Detailed timing and counters, in each of forty databases: what is of the device is the same.
+of_the_device() {
+    sqlite3 "$1" "select name, end - start, grid_x, workgroup_x from kernels order by start;
+        select name, end - start, size from memory_copies order by start;
+        select kernel_name, counter_name, value from counters_collection order by dispatch_id, counter_name"
+}
+while :; do sleep 0.2; timeout 0.3 sh -c 'while :; do :; done' || true; done & # the host has other work, now and then
+busy=$!
+trap 'kill $busy || true; rm -rf "$SCRATCH"' EXIT
+for run in $(seq 40); do
+    expect 0 rocm-perf profile --device software --timing detailed --threads $((run % 2 + 1)) --runs 1 -o "detailed$run" \
+        --pmc SQ_WAVES,SQ_INSTS_VALU,TCP_TOTAL_CACHE_ACCESSES_sum,TCC_REQ_sum,TCC_HIT_sum,TCC_EA0_RDREQ_sum ./steady "$PWD/log"
+    of_the_device "detailed$run/trace_results.db" >"detailed$run.txt"
+    cmp detailed1.txt "detailed$run.txt" || fail "run $run differs from the first"
+done
+[ "$(grep -c TCC_HIT_sum detailed1.txt)" -ge 3 ] || fail 'no counters in the trace'
+cut -d '|' -f 2 one.txt >fast.txt
+cut -d '|' -f 2 detailed1.txt | head -n "$(wc -l <fast.txt)" | cmp -s - fast.txt &&
+    fail 'detailed timing is not in force'
+true
