@@ -147,6 +147,7 @@ struct rp_thread_trace {
     uint64_t agent, dispatch; /**< agent: a handle, not an index */
     enum rp_att_completeness completeness;
     bool sampled;    /**< PC samples instead of a trace */
+    bool software;   /**< of the software device: times are modelled. False: nothing says so */
     uint32_t gfx_ip; /**< 9, 10, 11, 12; 0 = unknown */
     bool sums_known; /**< executed ... of the instructions: false with samples only */
 

@@ -288,6 +288,11 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     }
     in.waves = session->waves;
     rp_buf_puts(&session->summary, wish->print == RP_PRINT_TERM ? "\n" : "");
+    if (wish->print == RP_PRINT_TERM && session->device == RP_DEVICE_SOFTWARE &&
+        !rp_device_timing_detailed())
+        rp_buf_puts(&session->summary,
+                    "Thread traces need detailed timing: they are of a further run that has it, "
+                    "and\ntheir cycles are not those of the times above.\n");
     return rp_put_thread_trace(&in, wish, &session->summary, err);
 }
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/device_threads.h"
 #include "rocm-perf/counters.h"
 
 /* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
@@ -333,6 +334,8 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
                      "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
                      " rocprofv3",
                      session->tracer->name);
+    if (rc == 0 && options->deep_analysis && rp_device_counts(session))
+        rc = rp_device_threads_check(&options->threads, err);
     if (rc == 0)
         rc = rp_find_program(options->argv[0], &program, err);
     if (rc == 0)

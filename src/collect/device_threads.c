@@ -13,6 +13,7 @@
 #include "capture/thread_trace.h"
 #include "capture/trace_read.h"
 #include "collect/environment.h"
+#include "collect/kernel_match.h"
 #include "collect/threads_write.h"
 
 /** The device's model of time. */
@@ -53,15 +54,28 @@ static int set(const char *name, const struct rp_buf *value, struct rp_err *err)
     return 0;
 }
 
-int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct rp_err *err)
+int rp_device_threads_check(const struct rp_thread_trace_options *options, struct rp_err *err)
 {
-    rp_autobuf kernels = {0}, launches = {0}, waves = {0}, timing = {0};
+    regex_t compiled;
     int rc;
 
     if (options->counters || options->counter_period || options->activity_period)
         return rp_fail(err, RP_USAGE,
                        "--att-perfcounters, --att-perfcounter-ctrl, --att-activity: the software "
                        "device has no counters in its thread traces; --pmc counts by dispatch");
+    if (!options->kernels)
+        return 0;
+    rc = rp_kernel_regex_compile(options->kernels, &compiled, err);
+    if (rc == 0)
+        regfree(&compiled);
+    return rc;
+}
+
+int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct rp_err *err)
+{
+    rp_autobuf kernels = {0}, launches = {0}, waves = {0}, timing = {0};
+    int rc;
+
     for (size_t i = 0; options->symbols && options->symbols[i]; i++)
         rp_buf_printf(&kernels, "%s%s", i ? "\n" : "", options->symbols[i]);
     put_launches(&launches, options->iterations ? options->iterations : "1");

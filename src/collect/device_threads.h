@@ -11,11 +11,14 @@
 #include "collect/rocprofv3_args.h"
 #include "collect/traced_run.h"
 
+/** @return 0; RP_USAGE for what the software device does not have */
+int rp_device_threads_check(const struct rp_thread_trace_options *options, struct rp_err *err);
+
 /**
  * Puts the wish into the environment, for programs started from now on; with detailed timing, which
  * thread traces are made of.
  * @param options  with symbols
- * @return 0; RP_USAGE for what the software device does not have; RP_ENVIRONMENT
+ * @return 0, RP_ENVIRONMENT
  */
 int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct rp_err *err);
 /** Takes it out again. @param timing  ROCM_PERF_DEVICE_TIMING as it was; NULL: not there */

@@ -331,11 +331,21 @@ bool rp_device_timing_known(const char *word)
     return strcmp(word, "off") == 0 || strcmp(word, "fast") == 0 || strcmp(word, "detailed") == 0;
 }
 
-bool rp_device_timing_off(void)
+static bool timing_is(const char *word)
 {
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
 
-    return timing && strcmp(timing, "off") == 0;
+    return timing && strcmp(timing, word) == 0;
+}
+
+bool rp_device_timing_off(void)
+{
+    return timing_is("off");
+}
+
+bool rp_device_timing_detailed(void)
+{
+    return timing_is("detailed");
 }
 
 bool rp_device_traces_threads(void)

@@ -389,6 +389,7 @@ static void put_trace(struct rp_buf *buf, const struct rp_thread_trace *t)
         rp_buf_puts(buf, ", \"branches\": null");
     put_clocks(buf, t);
     key_text(buf, "completeness", rp_att_completeness_name(t->completeness));
+    key_text(buf, "device", t->software ? "software" : NULL);
     key_if(buf, "dispatch", t->identified, (double)t->dispatch);
     key_if(buf, "gfx_ip", t->gfx_ip > 0, t->gfx_ip);
     put_instructions(buf, t);

@@ -226,6 +226,11 @@ int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_te
                                                                 : style.width};
 
     for (size_t i = 0; i < set->count; i++)
+        if (set->traces[i].software) {
+            rp_software_line(&page, "detailed"); /* they are made of it alone */
+            break;
+        }
+    for (size_t i = 0; i < set->count; i++)
         if (put_trace(&page, &set->traces[i]) < 0)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;

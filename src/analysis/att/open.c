@@ -240,12 +240,15 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
 static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)
 {
     int64_t ip;
+    const char *device;
     int rc = load(trace, "filenames.json", true, ret, err);
 
     if (rc <= 0)
         return rc;
     if (rp_att_number(json_object_get(*ret, "gfxip"), &ip) && ip < 1000)
         trace->gfx_ip = (uint32_t)ip;
+    device = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "device"));
+    trace->software = device && strcmp(device, "software") == 0;
     trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
                      !json_is_true(json_object_get(*ret, "thread_trace"));
     return 0;

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Thread traces of the software device: executions are those of the source, the files agree with
+# each other and with LLVM about the code, waits grow with what memory takes, options choose, and
+# every run leaves the same bytes.
+. "$(dirname "$0")/../lib.sh"
+source=$SOURCE/tests/e2e/programs/traced.hip
+llvm=$(dirname "$(rocm-perf doctor --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["compiler"])')")
+[ -x "$llvm/llvm-dwarfdump" ] || llvm=$(dirname "$(find -L "${ROCM_PERF_ROCM:-/opt/rocm}" -name llvm-dwarfdump -perm -u+x | head -n 1)")
+cp "$source" traced.hip
+expect 0 rocm-perf hipcc -g -O2 traced.hip -o traced
+
+deep() { expect 0 rocm-perf profile --device software --runs 1 --deep-analysis "$@"; }
+folder() { echo .rocpd_profile/thread-trace/att-threads/ui_output_agent_1_dispatch_${1:-*}; }
+check() { # [DISPATCH]: facts of a trace, in facts; of the only one
+    python3 "$SOURCE/tests/att/device_trace.py" "$(folder "${1:-}")" traced "$llvm" "$PWD/traced.hip" >facts || fail "trace of dispatch ${1:-}"
+}
+fact() { grep -qxF -- "$1" facts || { cat facts >&2; fail "not a fact: $1"; }; }
+
+# Four waves of engine 0's compute unit 1 run the loop 12 times each.
+deep --kernel-include-regex '^looped\(' ./traced
+says out 'Thread traces need detailed timing'
+says out 'modelled time (detailed timing)'
+[ "$(ls .rocpd_profile/thread-trace/att-threads)" = "stats_ui_output_agent_1_dispatch_2.csv
+ui_output_agent_1_dispatch_2" ] || fail 'what was traced'
+check 2
+fact 'waves 4'; fact 'cus 1'; fact 'engines 0'; fact 'simds 0,1,2,3'; fact 'modelled 64 64'
+fact 'symbol _Z6loopedPKfPfi'
+grep -qx "LOOPED.load $((4 * 12)) 0" facts || { cat facts >&2; fail 'loads of the loop'; }
+grep -q "^CALLED.add $((4 * 12)) " facts || fail 'executions of the called function'
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/thread_trace.schema.json" .rocpd_profile/thread_trace.json
+[ "$(json thread_trace.0.completeness .rocpd_profile/thread_trace.json)" = complete ] || fail 'not complete'
+[ "$(json thread_trace.0.device .rocpd_profile/thread_trace.json)" = software ] || fail 'device'
+[ "$(json thread_trace.0.kernel .rocpd_profile/thread_trace.json)" = 'looped(float const*, float*, int)' ] || fail 'kernel'
+[ "$(json thread_trace.0.occupancy.of_kernel_only .rocpd_profile/thread_trace.json)" = true ] || fail 'occupancy of the kernel'
+
+# The same bytes from every run, whatever the threads, and with detailed timing for all runs.
+cp -r .rocpd_profile/thread-trace/att-threads first
+for how in "--threads 1" "--threads 2" "--timing detailed"; do
+    # shellcheck disable=SC2086
+    deep $how --kernel-include-regex '^looped\(' --quiet ./traced
+    diff -r first .rocpd_profile/thread-trace/att-threads || fail "another trace with $how"
+done
+
+# What is chosen: launches, engines, compute units, SIMDs, kernels.
+deep --kernel-include-regex '^(?:looped|branching)\b' --kernel-iteration-range '[2-3]' --quiet ./traced
+[ "$(cd .rocpd_profile/thread-trace/att-threads && echo ui*)" = 'ui_output_agent_1_dispatch_3 ui_output_agent_1_dispatch_4' ] || fail 'launches'
+check 3
+fact "LOOPED.load $((4 * 13)) 0"
+deep --kernel-include-regex looped --att-shader-engine-mask 0x11 --att-target-cu 0 --att-simd-select 0x5 --quiet ./traced
+check
+fact 'engines 0,4'; fact 'cus 0'; fact 'simds 0,2'; fact 'waves 4'
+deep --kernel-include-regex looped --att-target-cu 9 --quiet ./traced 64
+[ "$(json thread_trace.0.completeness .rocpd_profile/thread_trace.json)" = empty ] || fail 'no wave comes to that compute unit'
+deep --kernel-include-regex branching --quiet ./traced
+check
+fact "TAKEN.add 7 0" # one of four waves takes the branch, seven times
+deep --kernel-include-regex '^late' --quiet ./traced
+check
+python3 - facts <<'EOF' || fail 'barrier'
+import sys
+facts = dict(line.split(" ", 1) for line in open(sys.argv[1]))
+count, stall = map(int, facts["MEET.barrier"].split())
+assert count == 4 and stall > 3 * 200 * 4 * 0.9, (count, stall)  # three waves wait for 200 additions
+EOF
+
+# Waits grow with what memory takes: one line in the L1, then a page further each time.
+deep --kernel-include-regex 'chase<0>' --quiet ./traced
+check
+near=$(sed -n 's/^latency //p' facts)
+deep --kernel-include-regex 'chase<1>' --quiet ./traced
+check
+far=$(sed -n 's/^latency //p' facts)
+python3 -c 'import sys; near, far = map(float, sys.argv[1:]); assert 100 < near < 180 and far > 4 * near, (near, far)' "$near" "$far" ||
+    fail "latencies $near and $far"
+
+# A large grid: a sample of it, on a full compute unit.
+deep --kernel-include-regex looped --quiet ./traced 12000
+check
+grep -q '^modelled [0-9]* 12000$' facts && ! grep -q '^modelled 12000' facts || fail 'a sample'
+python3 -c 'import json,sys; t = json.load(open(".rocpd_profile/thread_trace.json"))["thread_trace"][0]; assert t["completeness"] == "complete" and t["occupancy"]["waves_per_simd"] > 6, t["occupancy"]' || fail 'a full compute unit'
+
+# analyze reads what profile has left; without debug information there are no lines.
+expect 0 rocm-perf analyze -o again .rocpd_profile
+cmp .rocpd_profile/thread_trace.json again/thread_trace.json || fail 'analyze differs from profile'
+expect 0 rocm-perf hipcc -O2 traced.hip -o plain
+deep --kernel-include-regex looped --quiet ./plain
+python3 - "$(folder)" <<'EOF' || fail 'lines from nowhere'
+import json, os, sys
+rows = json.load(open(sys.argv[1] + "/code.json"))["code"]
+assert any(r[6] for r in rows) and all(r[3] == "" for r in rows if not r[0].startswith("; "))
+assert not os.path.exists(sys.argv[1] + "/snapshots.json")
+EOF
+
+# What cannot be.
+deep --kernel-include-regex nothing ./traced
+says out 'No thread trace: no launch was chosen'
+[ ! -e .rocpd_profile/thread_trace.json ] || fail 'a trace of nothing'
+expect 2 rocm-perf profile --device software --deep-analysis --kernel-include-regex 'a(?=b)' ./traced
+says err 'the software device cannot match it: it looks ahead'
+expect 2 rocm-perf profile --device software --deep-analysis --att-activity 8 ./traced
+says err 'the software device has no counters in its thread traces'
+expect 0 rocm-perf hipcc --offload-arch=gfx90a -O2 traced.hip -o other
+expect 0 rocm-perf profile --device software:mi210 --runs 1 --deep-analysis ./other
+says out 'No thread trace: it follows from detailed timing'
