@@ -1,0 +1,267 @@
+/*
+ * Thread traces of the software device, made by hand: files that are damaged in every way are
+ * refused or understood, sums and states are those of a table, regular expressions find what
+ * std::regex of libstdc++ finds (the tables: as that decided them).
+ */
+#include "unit/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "collect/kernel_match.h"
+#include "collect/threads_listing.h"
+#include "collect/threads_states.h"
+
+enum { CODES = 3, WAVES = 2, ROWS = 5, WAITS = 1, EVENTS = 4, TEXT = 24 };
+
+struct image {
+    struct rp_threads_header header;
+    struct rp_threads_code code[CODES];
+    char text[TEXT];
+    struct rp_threads_wave wave[WAVES];
+    struct rp_threads_row row[ROWS];
+    struct rp_threads_wait wait[WAITS];
+    struct rp_threads_event event[EVENTS];
+};
+
+static struct image good(void)
+{
+    struct image i = {
+        .header = {.magic = {'R', 'P', 'T', 'H', 'R', 'D', 'S', '1'},
+                   .version = RP_THREADS_VERSION,
+                   .header_bytes = sizeof(struct rp_threads_header),
+                   .gfx_ip = 9,
+                   .engine_mhz = 2100,
+                   .timestamp_mhz = 100,
+                   .entry_pc = 0x1000,
+                   .groups = 1,
+                   .group_count = 1,
+                   .code_count = CODES,
+                   .text_bytes = TEXT,
+                   .wave_count = WAVES,
+                   .row_count = ROWS,
+                   .wait_count = WAITS,
+                   .event_count = EVENTS},
+        .code = {{.pc = 0x1000, .text = 0, .bytes = 4},
+                 {.pc = 0x1004, .text = 6, .bytes = 4},
+                 {.pc = 0x1008, .text = 12, .bytes = 4}},
+        .text = "v_nop\0s_nop\0s_endpgm",
+        .wave =
+            {{.begin = 10, .end = 40, .row_count = 3, .wait_count = 1},
+             {.begin = 12, .end = 20, .first_row = 3, .first_wait = 1, .row_count = 2, .simd = 1}},
+        .row = {{14, 2, 6, 0, RP_THREADS_VALU, {0}},
+                {20, 12, 16, 1, RP_THREADS_IMMEDIATE, {0}},
+                {36, 0, 4, 2, RP_THREADS_MESSAGE, {0}},
+                {12, 0, 4, 0, RP_THREADS_VALU, {0}},
+                {16, 0, 4, 2, RP_THREADS_MESSAGE, {0}}},
+        .wait = {{1, 0}},
+        .event = {{10, 0, 0, 0, 0, 1},
+                  {12, 0, 0, 1, 0, 1},
+                  {20, 0, 0, 1, 0, 0},
+                  {40, 0, 0, 0, 0, 0}},
+    };
+    return i;
+}
+
+static int parse(const void *bytes, size_t size, struct rp_threads_file *file)
+{
+    struct rp_err err = RP_ERR_INIT;
+    int rc = rp_threads_file_parse(bytes, size, file, &err);
+
+    assert_true(rc == 0 || (rc == -RP_BAD_INPUT && err.text[0]));
+    return rc;
+}
+
+static void files_are_read(void **state)
+{
+    const struct image i = good();
+    struct rp_threads_file file;
+
+    (void)state;
+    assert_int_equal(parse(&i, sizeof i, &file), 0);
+    assert_string_equal(rp_threads_text(&file, 2), "s_endpgm");
+    assert_int_equal(file.event[3].clock, 40);
+    for (size_t size = 0; size < sizeof i; size++)
+        assert_int_equal(parse(&i, size, &file), -RP_BAD_INPUT);
+}
+
+/* Everything that the files' readers follow without looking. */
+static uint64_t follow(const struct rp_threads_file *f)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < f->header->code_count; i++)
+        sum += strlen(rp_threads_text(f, i));
+    for (uint64_t w = 0; w < f->header->wave_count; w++) {
+        for (uint32_t i = 0; i < f->wave[w].row_count; i++)
+            sum += f->code[f->row[f->wave[w].first_row + i].code].bytes;
+        for (uint32_t i = 0; i < f->wave[w].wait_count; i++)
+            sum += f->code[f->wait[f->wave[w].first_wait + i].on].bytes;
+    }
+    return sum;
+}
+
+static void damage_is_refused_or_harmless(void **state)
+{
+    const struct image sound = good();
+    unsigned refused = 0;
+
+    (void)state;
+    for (size_t at = 0; at < sizeof sound; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            struct image *copy =
+                malloc(sizeof *copy); /* of its own, so that sanitizers see its end */
+            struct rp_threads_file file;
+
+            *copy = sound;
+            ((uint8_t *)copy)[at] ^= (uint8_t)(1u << bit);
+            if (parse(copy, sizeof *copy, &file) < 0)
+                refused++;
+            else
+                assert_true(follow(&file) < UINT64_MAX);
+            free(copy);
+        }
+    assert_true(refused > 8 * sizeof sound / 3); /* counts, indices, order: not just the magic */
+}
+
+static void impossible_waves_are_refused(void **state)
+{
+    struct rp_threads_file file;
+    struct image i = good();
+
+    (void)state;
+    i.row[1].clock = 19; /* before the one before has ended */
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+    i = good();
+    i.row[2].latency_clocks = 5; /* beyond the wave's end */
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+    i = good();
+    i.row[0].stall_clocks = 7; /* longer than it takes */
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+    i = good();
+    i.wave[1].slot = 8;
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+    i = good();
+    i.code[1].pc = 0x1000; /* twice */
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+    i = good();
+    i.text[TEXT - 1] = 'x'; /* no end */
+    assert_int_equal(parse(&i, sizeof i, &file), -RP_BAD_INPUT);
+}
+
+static void sums_are_those_of_the_rows(void **state)
+{
+    static const uint64_t expected[CODES][4] = {{2, 10, 2, 4}, {1, 16, 12, 0}, {2, 8, 0, 0}};
+    const struct image i = good();
+    struct rp_threads_listing listing;
+    struct rp_threads_file file;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(parse(&i, sizeof i, &file), 0);
+    assert_int_equal(rp_threads_list(&file, NULL, 0, NULL, "unused", &listing, &err), 0);
+    assert_int_equal(listing.count, CODES); /* no code object: no labels */
+    for (size_t k = 0; k < CODES; k++) {
+        const struct rp_listed *l = &listing.at[k];
+        const uint64_t got[] = {l->hits, l->latency, l->stall, l->idle};
+
+        assert_memory_equal(got, expected[k], sizeof got);
+        assert_int_equal(listing.line_of[k], k);
+    }
+    rp_threads_listing_free(&listing);
+}
+
+static void states_fill_the_life(void **state)
+{
+    const struct image i = good();
+    struct rp_states states = {0};
+    rp_autobuf line = {0}, idle = {0}, exec = {0}, none = {0};
+
+    (void)state;
+    assert_int_equal(rp_states_add(&states, &i.wave[0], &i.row[0], &line), 0);
+    assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]]");
+    assert_int_equal(rp_states_add(&states, &i.wave[1], &i.row[3], &line), 0);
+    assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]][[2,8]]");
+    assert_true(rp_states_put(&states, RP_STATE_IDLE, "wstates1.json", &idle));
+    assert_string_equal(rp_buf_text(&idle),
+                        "{\"name\":\"wstates1.json\",\"state\":[1,0],\"time\":[10,14]}");
+    assert_true(rp_states_put(&states, RP_STATE_EXEC, "x", &exec));
+    assert_string_equal(rp_buf_text(&exec),
+                        "{\"name\":\"x\",\"state\":[1,2,0,1,0],\"time\":[12,16,20,32,40]}");
+    assert_false(rp_states_put(&states, RP_STATE_EMPTY, "x", &none));
+    rp_states_free(&states);
+}
+
+static void expressions_find_what_they_find_elsewhere(void **state)
+{
+    static const struct {
+        const char *regex, *name;
+        int found;
+    } cases[] = {
+        {"saxpy", "void saxpy<float>(int)", 1},
+        {"^saxpy", "void saxpy<float>(int)", 0},
+        {"^void \\w+<float>\\(int\\)$", "void saxpy<float>(int)", 1},
+        {"gemm(?:_\\d+)+$", "gemm_12_7", 1},
+        {"gemm(?:_\\d+)+$", "gemm_12_x", 0},
+        {"[^\\d]$", "k1", 0},
+        {"[\\w:]+::k", "a::b::k", 1},
+        {"a.*?b", "axxb", 1},
+        {"a{2,3}?b", "aaab", 1},
+        {"a\\??b", "a?b", 1},
+        {"k[\\]x]", "k]", 1},
+        {"k[x\\-z]", "k-", 1},
+        {"k[x\\-z]", "ky", 0},
+        {"k[\\^a]", "k^", 1},
+        {"k[\\^a]", "kb", 0},
+        {"\\bk\\b", "a k b", 1},
+        {"\\bk\\b", "akb", 0},
+        {"(a)\\1", "aa", 1},
+        {"x|y", "y", 1},
+        {"operator\\+\\+", "operator++", 1},
+        {"[[:digit:]]+", "a7", 1},
+        {"\\S\\s\\S", "a b", 1},
+        {"\\D\\W", "1-", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        regex_t regex;
+
+        if (rp_kernel_regex_compile(cases[i].regex, &regex, &err) < 0)
+            fail_msg("%s: %s", cases[i].regex, err.text);
+        if ((regexec(&regex, cases[i].name, 0, NULL, 0) == 0) != cases[i].found)
+            fail_msg("%s in %s", cases[i].regex, cases[i].name);
+        regfree(&regex);
+    }
+}
+
+static void what_cannot_be_said_is_refused(void **state)
+{
+    static const char *const bad[] = {"a(?=b)", "(?!b)a", "\\x41", "\\cA", "[\\x41]"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        regex_t regex;
+
+        assert_int_equal(rp_kernel_regex_compile(bad[i], &regex, &err), -RP_USAGE);
+        assert_non_null(strstr(err.text, bad[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read),
+        cmocka_unit_test(damage_is_refused_or_harmless),
+        cmocka_unit_test(impossible_waves_are_refused),
+        cmocka_unit_test(sums_are_those_of_the_rows),
+        cmocka_unit_test(states_fill_the_life),
+        cmocka_unit_test(expressions_find_what_they_find_elsewhere),
+        cmocka_unit_test(what_cannot_be_said_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
