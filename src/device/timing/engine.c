@@ -27,6 +27,7 @@ struct engine {
         uint32_t next_cu;
     } * die;
     struct rp_completions done;
+    int status; /* 0, or -ENOMEM: it ends early */
 };
 
 /* ---- dispatchers --------------------------------------------------------------------------- */
@@ -66,6 +67,10 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
         const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
         die->launch_free = free + (uint64_t)LAUNCH_WAVE_CLOCKS * waves;
         die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
+        if (rp_hierarchy_open(&e->r.memory, cu->number) < 0) {
+            e->status = -ENOMEM;
+            return;
+        }
         const uint64_t begin = rp_cu_start(&e->r, cu, &e->group[die->next_group], die->launch_free);
         if (cu != running && !cu->listed) {
             cu->listed = true;
@@ -151,7 +156,7 @@ static int allocate(struct engine *e)
     const uint32_t cus = e->r.m.dies * e->r.m.cus_per_die;
     const uint64_t groups = e->r.rec->plan.count;
     e->cu = calloc(cus, sizeof *e->cu);
-    e->wave = calloc((size_t)cus * RP_CU_SLOTS, sizeof *e->wave);
+    e->wave = malloc((size_t)cus * RP_CU_SLOTS * sizeof *e->wave); /* set up as they begin */
     e->group = calloc(groups ? groups : 1, sizeof *e->group);
     e->die = calloc(e->r.m.dies, sizeof *e->die);
     e->done.clock = calloc(groups ? groups : 1, sizeof *e->done.clock);
@@ -189,6 +194,9 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
     int status = allocate(&e);
     if (!status) {
         run(&e);
+        status = e.status;
+    }
+    if (!status) {
         count_insts(&e, &stats);
         const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
         stats.replay_clocks = e.r.end > drained ? e.r.end : drained;

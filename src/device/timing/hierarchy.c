@@ -25,19 +25,17 @@ static void set_rates(struct rp_hierarchy *h)
     h->write_64ths[RP_LEVEL_HBM] = service(HALF_BYTES, t->hbm_write_bytes_per_clock / channels);
 }
 
-static int init_tags(struct rp_tags **ret, uint32_t count, uint64_t lines, uint32_t ways)
-{
-    *ret = calloc(count, sizeof **ret);
-    int status = *ret ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = rp_tags_init(&(*ret)[i], lines, ways);
-    return status;
-}
-
 static uint32_t scalar_caches(const struct rp_machine *m)
 {
     const uint32_t cus = m->arch->timing->scalar_l1_cus;
     return m->dies * ((m->cus_per_die + cus - 1) / cus);
+}
+
+static uint32_t scalar_cache(const struct rp_hierarchy *h, uint32_t cu)
+{
+    const uint32_t sharing = h->m.arch->timing->scalar_l1_cus;
+    const uint32_t die = cu / h->m.cus_per_die, in_die = cu % h->m.cus_per_die;
+    return die * ((h->m.cus_per_die + sharing - 1) / sharing) + in_die / sharing;
 }
 
 int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
@@ -51,17 +49,30 @@ int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
     h->mall_free = calloc(m->memory_channels, sizeof *h->mall_free);
     h->hbm_free = calloc(m->memory_channels, sizeof *h->hbm_free);
     h->mall = calloc(h->mall_size, sizeof *h->mall);
-    int status = h->l2_free && h->mall_free && h->hbm_free && h->mall ? 0 : -ENOMEM;
+    h->l1 = calloc(m->dies * m->cus_per_die, sizeof *h->l1);
+    h->scalar = calloc(scalar_caches(m), sizeof *h->scalar);
+    h->l2 = calloc(m->dies, sizeof *h->l2);
+    if (h->l2_free && h->mall_free && h->hbm_free && h->mall && h->l1 && h->scalar && h->l2)
+        return 0;
+    rp_hierarchy_release(h);
+    return -ENOMEM;
+}
+
+static int open_tags(struct rp_tags *t, uint64_t lines, uint32_t ways)
+{
+    return t->tag ? 0 : rp_tags_init(t, lines, ways);
+}
+
+int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)
+{
+    const struct rp_arch *a = h->m.arch;
+    int status = open_tags(&h->l1[cu], a->l1_bytes / a->l1_line_bytes, a->timing->l1_ways);
     if (!status)
-        status = init_tags(&h->l1, m->dies * m->cus_per_die, a->l1_bytes / a->l1_line_bytes,
-                           a->timing->l1_ways);
-    if (!status)
-        status = init_tags(&h->scalar, scalar_caches(m),
+        status = open_tags(&h->scalar[scalar_cache(h, cu)],
                            a->scalar_l1_bytes / a->scalar_l1_line_bytes, a->timing->scalar_l1_ways);
     if (!status)
-        status = init_tags(&h->l2, m->dies, a->l2_bytes / a->l2_line_bytes, a->timing->l2_ways);
-    if (status)
-        rp_hierarchy_release(h);
+        status = open_tags(&h->l2[cu / h->m.cus_per_die], a->l2_bytes / a->l2_line_bytes,
+                           a->timing->l2_ways);
     return status;
 }
 
@@ -386,10 +397,7 @@ static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die
 uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock)
 {
-    const uint32_t sharing = h->m.arch->timing->scalar_l1_cus;
-    const uint32_t die = cu / h->m.cus_per_die, in_die = cu % h->m.cus_per_die;
-    const uint32_t per_die = (h->m.cus_per_die + sharing - 1) / sharing;
-    const uint32_t cache = die * per_die + in_die / sharing;
+    const uint32_t die = cu / h->m.cus_per_die, cache = scalar_cache(h, cu);
     uint64_t done = clock;
     if (flags & (RP_REC_WRITES | RP_REC_ATOMIC)) {
         const uint32_t way = h->m.arch->timing->scalar_l2_clocks / 2;

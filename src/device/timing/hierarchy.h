@@ -26,7 +26,7 @@ struct rp_machine {
 struct rp_hierarchy {
     struct rp_machine m;
     struct rp_level_stats *stats; /**< RP_LEVELS of them */
-    struct rp_tags *l1;           /**< per CU, numbered over all dies */
+    struct rp_tags *l1;           /**< per CU, numbered over all dies; without tags until opened */
     struct rp_tags *scalar;       /**< per group of CUs */
     struct rp_tags *l2;           /**< per die */
     uint64_t *l2_free;            /**< per channel of each die; in 1/64 clocks, as the next two */
@@ -45,6 +45,9 @@ struct rp_hierarchy {
 /** 0 or -ENOMEM. */
 int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
                       struct rp_level_stats stats[RP_LEVELS]);
+
+/** Makes the caches of a compute unit, before it accesses memory. Again: nothing. 0 or -ENOMEM. */
+int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu);
 void rp_hierarchy_release(struct rp_hierarchy *h);
 
 /** A vector access: @p line of it at @p clock. Returns when its data is there, or it is done. */
