@@ -11,7 +11,8 @@ enum {
     AT_CELLS = 3,
     AT_LAST_CHILD = 8,
     CHILD_BYTES = 4,
-    DEEPEST = 20, /* SQLite's own limit */
+    LEAST_CELL_BYTES = 6, /* with its place in the page's array */
+    DEEPEST = 20,         /* SQLite's own limit */
 };
 
 struct inner {
@@ -67,7 +68,15 @@ static bool read_cell(struct walk *w, const unsigned char *page, uint32_t at)
     cell += used;
     here = local_bytes(w->pages->usable_bytes, bytes);
     return used && here <= (uint64_t)(end - cell) &&
-           rp_record_read(w->wanted, cell, here, (int64_t)rowid, w->cells);
+           rp_record_read(w->wanted, cell, here, bytes, (int64_t)rowid, w->cells);
+}
+
+/* Of a page's cells; as SQLite, which finds a page damaged that has more than there is room for, or
+ * none although it is not all of the table. */
+static bool is_count(const struct walk *w, uint32_t count, bool may_be_empty)
+{
+    return (count || may_be_empty) &&
+           count <= (w->pages->page_bytes - LEAF_HEADER_BYTES) / LEAST_CELL_BYTES;
 }
 
 static int read_leaf(struct walk *w, const unsigned char *page)
@@ -75,7 +84,7 @@ static int read_leaf(struct walk *w, const unsigned char *page)
     uint32_t count = be16(page + AT_CELLS), behind = LEAF_HEADER_BYTES + 2 * count;
     int result = 0;
 
-    if (behind > w->pages->usable_bytes) {
+    if (behind > w->pages->usable_bytes || !is_count(w, count, w->depth == 0)) {
         w->stopped = true;
         return 0;
     }
@@ -97,7 +106,8 @@ static bool enter(struct walk *w, const unsigned char *page)
     struct inner *inner = &w->inners[w->depth];
     uint32_t count = be16(page + AT_CELLS);
 
-    if (w->depth == DEEPEST || INNER_HEADER_BYTES + 2 * count > w->pages->usable_bytes)
+    if (w->depth == DEEPEST || !is_count(w, count, false) ||
+        INNER_HEADER_BYTES + 2 * count > w->pages->usable_bytes)
         return false;
     if (!inner->page && !(inner->page = malloc(w->pages->page_bytes)))
         return false;

@@ -373,10 +373,11 @@ static bool run_fast(struct rp_pass *pass)
     uint32_t root;
     bool all = false;
 
-    if (!rp_plan_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &root, &wanted) ||
-        !rp_pages_begin(pass->store->db, &pages))
+    /* Writers wait before the plan is made, else its table could have moved. */
+    if (!rp_pages_begin(pass->store->db, &pages))
         return false;
-    rp_leaves_each(&pages, root, &wanted, take_cells, pass, &pass->skip, &all);
+    if (rp_plan_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &root, &wanted))
+        rp_leaves_each(&pages, root, &wanted, take_cells, pass, &pass->skip, &all);
     rp_pages_free(&pages);
     pass->cells = NULL;
     return all || pass->failed < 0;

@@ -64,7 +64,7 @@ static bool put_value(uint64_t type, const unsigned char *at, struct rp_cell *re
 }
 
 bool rp_record_read(const struct rp_wanted *wanted, const unsigned char *record, size_t len,
-                    int64_t rowid, struct rp_cell *cells)
+                    uint64_t bytes, int64_t rowid, struct rp_cell *cells)
 {
     const unsigned char *at, *end = record + len;
     uint64_t header_bytes, offset, type = 0, next_offset;
@@ -96,5 +96,6 @@ bool rp_record_read(const struct rp_wanted *wanted, const unsigned char *record,
             !put_value(type, record + offset, &cells[wanted->columns[k].value]))
             return false;
     }
-    return true;
+    /* Columns that do not fill the record are damage to SQLite, too, where it comes to the last. */
+    return at < end || next_offset == bytes;
 }

@@ -28,11 +28,11 @@ struct rp_wanted {
 size_t rp_varint(const unsigned char *at, const unsigned char *end, uint64_t *ret);
 
 /**
- * Reads the wanted values. @p len bytes of the record are there and RP_RECORD_PAD_BYTES behind them
- * can be read; the rest may be elsewhere.
+ * Reads the wanted values. @p len of the record's @p bytes are there and RP_RECORD_PAD_BYTES behind
+ * them can be read; the rest is elsewhere.
  * @return false: the record is damaged, has fewer columns, or a value is not wholly there
  */
 bool rp_record_read(const struct rp_wanted *wanted, const unsigned char *record, size_t len,
-                    int64_t rowid, struct rp_cell *cells);
+                    uint64_t bytes, int64_t rowid, struct rp_cell *cells);
 
 #endif

@@ -320,6 +320,21 @@ static int count_row(void *ctx, const struct rp_cell *cells)
     return 0;
 }
 
+/* What is taken for whole must be so to SQLite, as the store has it. */
+static void check_whole(sqlite3 *db, uint64_t rows)
+{
+    rp_autostmt *stmt = NULL;
+    uint64_t expected = 0;
+    int result;
+
+    sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT id, d, e FROM t", -1, &stmt, NULL), SQLITE_OK);
+    while ((result = sqlite3_step(stmt)) == SQLITE_ROW)
+        expected++;
+    assert_int_equal(result, SQLITE_DONE);
+    assert_true(expected == rows);
+}
+
 static void read_damaged(const char *path, size_t *sum, uint64_t *stopped)
 {
     sqlite3 *db = open_to(path, SQLITE_OPEN_READONLY);
@@ -334,6 +349,8 @@ static void read_damaged(const char *path, size_t *sum, uint64_t *stopped)
         rp_leaves_each(&pages, root, &wanted, count_row, sum, &rows, &all);
         rp_pages_free(&pages);
         *stopped += !all;
+        if (all)
+            check_whole(db, rows);
     }
     sqlite3_close(db);
 }
