@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_WAVES  "the timing model does not follow single waves through time"
-#define NO_FETCH  "instruction fetch is not modelled"
-#define NO_STALLS "the timing model has no queues in the memory path"
+#define NO_ACCUM  "it accumulates what another counter of the same pass says"
+#define NO_UNITS  "waits for a unit are not told apart by unit"
+#define NO_FETCH  "instruction fetches are not counted"
+#define NO_STALLS "how long units of the memory path are busy or stalled is not counted"
 #define NO_TLB    "address translation is not modelled"
 #define NO_MALL   "traffic behind the L2 is not divided into Infinity Cache and HBM"
 #define NO_FRONT  "command processor and workgroup dispatcher are not modelled"
@@ -117,10 +118,8 @@ const char *rp_device_counter_nearest(const char *name)
 const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind)
 {
     static const char *const names[] = {
-        [RP_COUNTER_NONE] = "none",
-        [RP_COUNTER_EXACT] = "exact",
-        [RP_COUNTER_CACHES] = "caches",
-        [RP_COUNTER_TIME] = "time",
+        [RP_COUNTER_NONE] = "none", [RP_COUNTER_EXACT] = "exact", [RP_COUNTER_CACHES] = "caches",
+        [RP_COUNTER_TIME] = "time", [RP_COUNTER_WAVES] = "waves",
     };
 
     return names[kind];

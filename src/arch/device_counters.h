@@ -23,6 +23,7 @@ enum rp_device_counter_kind {
     RP_COUNTER_EXACT,
     RP_COUNTER_CACHES,
     RP_COUNTER_TIME,
+    RP_COUNTER_WAVES, /**< with detailed timing only */
 };
 
 struct rp_device_counter_row {
@@ -44,7 +45,7 @@ const struct rp_device_counter_row *rp_device_counter_find(const char *name);
 /** The name in the table that is most like @p name; NULL: none is near. */
 const char *rp_device_counter_nearest(const char *name);
 
-/** "exact", "caches", "time" */
+/** "exact", "caches", "time", "waves" */
 const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind);
 
 #endif

@@ -25,7 +25,8 @@ int rp_list_device_counters(void)
     rp_buf_puts(&text,
                 "Hardware counters of the software device. exact: counted as instructions execute; "
                 "caches: from\na model of caches and LDS, of what sampled workgroups access; time: "
-                "from modelled time. Those of\nTA, TD, TCP and TCC may be given as NAME_sum, "
+                "from modelled time; waves:\nwith --timing detailed only, from the replay of "
+                "sampled workgroups. Those of TA, TD, TCP and TCC\nmay be given as NAME_sum, "
                 "too.\n\n");
     for (size_t i = 0; i < count; i++)
         if (rows[i].kind != RP_COUNTER_NONE)
@@ -40,6 +41,12 @@ int rp_list_device_counters(void)
 
 /* --- what is asked for ---------------------------------------------------------------------- */
 
+static bool is_counted(const struct rp_device_counter_row *row)
+{
+    return row->kind == RP_COUNTER_WAVES ? rp_device_timing_detailed()
+                                         : row->kind != RP_COUNTER_NONE;
+}
+
 int rp_check_device_counters(const struct rp_profile_options *options, struct rp_err *err)
 {
     for (size_t i = 0; i < options->counter_count; i++) {
@@ -47,8 +54,13 @@ int rp_check_device_counters(const struct rp_profile_options *options, struct rp
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
         const char *nearest = row ? NULL : rp_device_counter_nearest(name);
 
-        if (row && row->kind != RP_COUNTER_NONE)
+        if (row && is_counted(row))
             continue;
+        if (row && row->kind == RP_COUNTER_WAVES)
+            return rp_fail(err, RP_USAGE,
+                           "--pmc %s: the software device counts it with --timing detailed only, "
+                           "which follows waves through time",
+                           name);
         if (row)
             return rp_fail(err, RP_USAGE,
                            "--pmc %s: the software device cannot count it: %s (--list-counters "
@@ -67,7 +79,7 @@ static void add(struct rp_buf *names, const char *name)
 {
     const struct rp_device_counter_row *row = rp_device_counter_find(name);
 
-    if (row && row->kind != RP_COUNTER_NONE) /* of a roofline's needs some may be missing */
+    if (row && is_counted(row)) /* of a roofline's needs some may be missing */
         rp_buf_printf(names, "%s%s", names->len ? "," : "", name);
 }
 

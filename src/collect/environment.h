@@ -51,9 +51,10 @@ void rp_device_software(const char **ret_gfx, const char **ret_product);
 
 /** Whether it is a model of time of the software device (ROCM_PERF_DEVICE_TIMING). */
 bool rp_device_timing_known(const char *word);
+/** Whether it runs on the software device with detailed timing. */
+bool rp_device_timing_detailed(void);
 /** Whether a program started here runs on the software device without modelled times. */
 bool rp_device_timing_off(void);
-bool rp_device_timing_detailed(void);
 
 /** Whether the software device of a program started here has detailed timing, and so traces. */
 bool rp_device_traces_threads(void);

@@ -433,9 +433,62 @@ static void detailed_timing_counts_alike(void **state)
         assert_int_equal(replayed.of[RP_COUNTER_SQ_INSTS], fast.of[RP_COUNTER_SQ_INSTS]);
         assert_int_equal(replayed.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES],
                          fast.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES]);
+        assert_int_equal(fast.of[RP_COUNTER_SQ_WAVE_CYCLES], 0);
+        assert_true(replayed.of[RP_COUNTER_SQ_WAVE_CYCLES] > 0);
+        for (unsigned c = RP_COUNTER_SQ_BUSY_CYCLES; c <= RP_COUNTER_SQ_INST_LEVEL_LDS; c++)
+            replayed.of[c] = 0; /* of kind WAVES */
         if (runs[i].any_order)
             same(runs[i].kernel, &fast, &replayed);
     }
+}
+
+static double of_real(const struct values *v, unsigned counter, double real)
+{
+    return (double)v->of[counter] / real;
+}
+
+/*
+ * The copy's waves through time, against the second and third dispatch of a real MI300X
+ * (rocprof-compute's sample vcopy_MI300X_A1_rocpd; the first has cold caches of instructions and
+ * translations). Stores are acknowledged earlier there than here, so that SQ_INST_LEVEL_VMEM is not
+ * among them.
+ */
+static void waves_last_as_on_mi300x(void **state)
+{
+    static const struct {
+        unsigned counter;
+        double real, least, most; /* shares of the real one */
+    } wanted[] = {
+        {RP_COUNTER_SQ_WAVE_CYCLES, 13709886, 0.7, 1.35},
+        {RP_COUNTER_SQ_LEVEL_WAVES, 55330738, 0.7, 1.35},
+        {RP_COUNTER_SQ_BUSY_CU_CYCLES, 2357116, 0.7, 1.35},
+        {RP_COUNTER_SQ_BUSY_CYCLES, 248518, 0.7, 1.35},
+        {RP_COUNTER_SQ_WAIT_ANY, 9321879, 0.65, 1.5},
+        {RP_COUNTER_SQ_INST_LEVEL_SMEM, 18366587, 0.4, 1.6},
+    };
+    struct fixture *f = *state;
+    const struct copy_args args = copy_args(f);
+    const struct sim_launch l = {
+        .grid = {COPY}, .block = {256}, .args = &args, .args_bytes = sizeof args};
+    struct values v = {{0}};
+    rp_timing_set_mode(RP_TIMING_DETAILED);
+    f->sim.replay_counters = v.of;
+    count(f, "copy", &l);
+    f->sim.replay_counters = NULL;
+    rp_timing_set_mode(RP_TIMING_FAST);
+    for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        const double share = of_real(&v, wanted[i].counter, wanted[i].real);
+        if (share < wanted[i].least || share > wanted[i].most)
+            fail_msg("%s is %g times the real one", name_of(wanted[i].counter), share);
+    }
+    assert_int_equal(v.of[RP_COUNTER_SQ_INST_LEVEL_LDS], 0);
+    /* A wave is somewhere as long as it lasts, waits as a part of that, and finds at most 8 on its
+     * SIMD (docs: wave slots of CDNA3). */
+    assert_true(v.of[RP_COUNTER_SQ_LEVEL_WAVES] / 4 <= v.of[RP_COUNTER_SQ_WAVE_CYCLES] + 1);
+    assert_true(v.of[RP_COUNTER_SQ_WAIT_ANY] + v.of[RP_COUNTER_SQ_WAIT_INST_ANY] <
+                v.of[RP_COUNTER_SQ_WAVE_CYCLES]);
+    assert_true(v.of[RP_COUNTER_SQ_WAVE_CYCLES] <= 8 * v.of[RP_COUNTER_SQ_BUSY_CU_CYCLES]);
+    assert_true(v.of[RP_COUNTER_SQ_BUSY_CU_CYCLES] / 304 <= v.of[RP_COUNTER_SQ_BUSY_CYCLES] / 32);
 }
 
 /* What was translated without counting is translated anew, and the other way round. */
@@ -470,6 +523,7 @@ int main(void)
         cmocka_unit_test(banks_conflict),          cmocka_unit_test(caches_keep),
         cmocka_unit_test(execution_does_not_show), cmocka_unit_test(counting_can_be_switched),
         cmocka_unit_test(faults_are_noted_too),    cmocka_unit_test(detailed_timing_counts_alike),
+        cmocka_unit_test(waves_last_as_on_mi300x),
     };
     rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);

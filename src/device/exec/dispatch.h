@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../timing/wave_counters.h"
 #include "code.h"
 #include "exec.h"
 #include "kernel.h"
@@ -141,6 +142,7 @@ struct rp_dispatch {
     struct rp_record *record;             /**< of those replayed (recording.h), or NULL */
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
+    struct rp_wave_sums wave_sums;        /**< likewise */
     bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */

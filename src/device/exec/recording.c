@@ -171,6 +171,7 @@ struct counting {
     struct rp_caches *caches;
     uint32_t cus_per_die;
     uint32_t *next; /* access of each wave */
+    struct rp_wave_sums *sums;
     bool failed;
 };
 
@@ -181,12 +182,19 @@ static void issued(void *ctx, const struct rp_wave_place *where, uint32_t step,
     const struct rp_rec_wave *w = &c->record->group[where->group].wave[where->wave];
     uint32_t *next = &c->next[where->group * c->record->shape.waves_per_group + where->wave];
 
-    (void)times;
+    c->sums->level_clocks[c->record->code[w->step[step]].unit] += times->done - times->issued;
     if (*next == w->access_count || w->access[*next].step != step)
         return;
     if (rp_caches_access(c->caches, where->xcc * c->cus_per_die + where->cu, w,
                          &w->access[(*next)++]) < 0)
         c->failed = true;
+}
+
+static void wave_ended(void *ctx, const struct rp_wave_place *where, uint64_t clock)
+{
+    struct rp_wave_sums *sums = ((struct counting *)ctx)->sums;
+    (void)where;
+    sums->last_clock = clock > sums->last_clock ? clock : sums->last_clock;
 }
 
 /* A replay that counts, too: without memory for that it goes on, and nothing is known. */
@@ -195,10 +203,13 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(arch);
     const struct rp_record *r = d->record;
-    struct counting c = {
-        .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
-    const struct rp_engine_watch watch = {.ctx = &c, .issued = issued};
+    struct counting c = {.record = r,
+                         .caches = rp_caches_new(&shape),
+                         .cus_per_die = shape.cus_per_die,
+                         .sums = &d->wave_sums};
+    const struct rp_engine_watch watch = {.ctx = &c, .issued = issued, .wave_ends = wave_ended};
 
+    d->wave_sums = (struct rp_wave_sums){.last_clock = 0};
     c.next = calloc(r->plan.count * r->shape.waves_per_group + 1, sizeof *c.next);
     d->cache_result = malloc(sizeof *d->cache_result);
     c.failed = !c.caches || !c.next || !d->cache_result;

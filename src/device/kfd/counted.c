@@ -34,8 +34,8 @@ void rp_counted_init(struct rp_counted *counted, const char *names)
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
         if (!row || row->value < 0 || is_known(counted, name) || counted->count == RP_COUNTED_MOST)
             continue;
-        counted->memory |= row->kind == RP_COUNTER_CACHES;
-        counted->of_caches[counted->count] = row->kind == RP_COUNTER_CACHES;
+        counted->memory |= row->kind == RP_COUNTER_CACHES || row->kind == RP_COUNTER_WAVES;
+        counted->kind[counted->count] = (uint8_t)row->kind;
         counted->name[counted->count] = name;
         counted->value[counted->count++] = (uint16_t)row->value;
     }
@@ -75,9 +75,18 @@ static double value_of(const uint64_t *values, uint32_t counter)
     return sizes ? (double)values[counter] / 1024 : (double)values[counter];
 }
 
+static bool is_known_of(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed)
+{
+    if (kind == RP_COUNTER_WAVES)
+        return known != RP_COUNT_NOTHING && replayed;
+    return known == RP_COUNT_MEMORY ||
+           (known == RP_COUNT_INSTRUCTIONS && kind != RP_COUNTER_CACHES);
+}
+
 /* NAN for what is not known of this dispatch. */
 static void note_values(const struct rp_counted *counted, const struct rp_arch *arch,
-                        const struct rp_dispatch *dispatch, uint64_t ticks, double *ret)
+                        const struct rp_dispatch *dispatch, uint64_t ticks, bool replayed,
+                        double *ret)
 {
     uint64_t values[RP_DEVICE_COUNTERS];
     const enum rp_counting known =
@@ -86,10 +95,9 @@ static void note_values(const struct rp_counted *counted, const struct rp_arch *
     if (known != RP_COUNT_NOTHING)
         count_time(arch, ticks, values);
     for (uint32_t i = 0; i < counted->count; i++)
-        ret[i] =
-            known == RP_COUNT_MEMORY || (known == RP_COUNT_INSTRUCTIONS && !counted->of_caches[i])
-                ? value_of(values, counted->value[i])
-                : NAN;
+        ret[i] = is_known_of(counted->kind[i], known, replayed)
+                     ? value_of(values, counted->value[i])
+                     : NAN;
 }
 
 void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
@@ -110,7 +118,7 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
     entry->start_ticks = start_ticks;
     entry->end_ticks = end_ticks;
     entry->replay = replay;
-    note_values(counted, arch, dispatch, end_ticks - start_ticks, entry->value);
+    note_values(counted, arch, dispatch, end_ticks - start_ticks, replayed, entry->value);
     pthread_mutex_lock(&counted->lock);
     bucket = counted->pending < RP_COUNTED_PENDING ? bucket_of(counted, signal_va) : NULL;
     if (bucket) {

@@ -25,11 +25,11 @@ struct rp_counted_entry;
 
 struct rp_counted {
     uint32_t count; /**< 0 = nothing is counted */
-    bool memory;    /**< some need to know what is accessed */
+    bool memory;    /**< some need to know what is accessed, or a replay */
     char *names;    /**< of the environment: what name[] points into */
     const char *name[RP_COUNTED_MOST];
     uint16_t value[RP_COUNTED_MOST]; /**< enum rp_device_counter */
-    bool of_caches[RP_COUNTED_MOST]; /**< not known of every dispatch */
+    uint8_t kind[RP_COUNTED_MOST];   /**< enum rp_device_counter_kind */
     pthread_mutex_t lock;            /**< for what follows */
     struct rp_counted_entry *bucket[RP_COUNTED_BUCKETS];
     uint32_t pending; /**< entries that nobody has taken */

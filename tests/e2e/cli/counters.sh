@@ -55,8 +55,8 @@ expect 2 rocm-perf profile --device software --pmc SQ_WAVE ./vector_copy
 says err '--pmc SQ_WAVE: the software device has no such counter, did you mean SQ_WAVES?; --list-counters lists them'
 expect 2 rocm-perf profile --device software --pmc sq_insts_valu ./vector_copy
 says err 'did you mean SQ_INSTS_VALU?'
-expect 2 rocm-perf profile --device software --pmc SQ_WAIT_ANY ./vector_copy
-says err '--pmc SQ_WAIT_ANY: the software device cannot count it: '
+expect 2 rocm-perf profile --device software --pmc TA_TA_BUSY ./vector_copy
+says err '--pmc TA_TA_BUSY: the software device cannot count it: '
 expect 2 rocm-perf profile --device software --pmc SQ_WAVES_sum ./vector_copy
 says err 'no such counter, did you mean SQ_WAVES?'
 

@@ -99,3 +99,22 @@ assert c["SQ_WAVES"] == 3 * 16384 and c["SQ_LDS_BANK_CONFLICT"] == 0, c
 assert c["TCP_TOTAL_CACHE_ACCESSES_sum"] == 3 * 524288, c
 assert abs(c["TCC_HIT_sum"] - 3 * 65536) < 3 * 655 and abs(c["TCC_MISS_sum"] - 3 * 131325) < 3 * 1313, c' ||
     fail 'counters of the replay'
+
+# Counters of waves through time are there with detailed timing, and refused without.
+waves=SQ_WAVE_CYCLES,SQ_BUSY_CU_CYCLES,SQ_WAIT_ANY
+expect 2 rocm-perf profile --device software --pmc $waves ./vector_copy
+says err '--pmc SQ_WAVE_CYCLES: the software device counts it with --timing detailed only'
+expect 0 rocm-perf profile --device software --timing detailed --deep-analysis --runs 1 --json \
+    --pmc $waves -o deep ./vector_copy
+[ "$(json user_ms out)" = "$(json user_ms detailed.json)" ] || fail 'counters of waves change the replay'
+# Achieved occupancy and waits: from counters and from the thread trace.
+python3 - out deep/analysis.json <<'EOF' || fail 'counters of waves'
+import json, sys
+counters = json.load(open(sys.argv[1]))["kernels"][0]["counters"]
+kernel = json.load(open(sys.argv[2]))["kernels"][0]
+cycles, busy, wait = (counters[n] for n in ("SQ_WAVE_CYCLES", "SQ_BUSY_CU_CYCLES", "SQ_WAIT_ANY"))
+assert 0 < wait < cycles <= 8 * busy, counters
+achieved = kernel["occupancy"]["achieved_waves_per_simd"]
+assert abs(cycles / busy - achieved) < 0.02 * achieved, (cycles / busy, achieved)
+assert abs(kernel["features"]["wait"] - wait / cycles) < 1e-5, kernel["features"]
+EOF
