@@ -19,44 +19,84 @@ struct losses {
     size_t count;
 };
 
+/* An end, or the common one of a collective that seems to be late on all ranks. */
 static bool is_lost(const struct rp_dag *dag, uint32_t p)
 {
-    return (dag->flags[p] & RP_DAG_DISTRUSTED) && rp_dag_is_op(dag->owner[p]) &&
-           rp_dag_is_end(dag, p);
+    return (dag->flags[p] & RP_DAG_DISTRUSTED) &&
+           ((dag->flags[p] & RP_DAG_COMMON) ||
+            (rp_dag_is_op(dag->owner[p]) && rp_dag_is_end(dag, p)));
 }
 
-static bool is_late_in_collective(const struct rp_dag *dag, uint32_t p)
+/* Is a point where a rank's part of the collective ends whose common end another one is? */
+static bool ends_part_of(const struct rp_dag *dag, uint32_t p, uint32_t common)
 {
-    return (dag->flags[p] & RP_DAG_DISTRUSTED) && rp_dag_is_op(dag->owner[p]) &&
-           rp_dag_first(&dag->graph, p) < rp_dag_first(&dag->graph, p + 1) &&
-           rp_dag_class_of(&dag->graph, rp_dag_first(&dag->graph, p)) == RP_DAG_COLLECTIVE;
+    const struct rp_dag_graph *g = &dag->graph;
+
+    return p < g->point_count && rp_dag_first(g, p) < rp_dag_first(g, p + 1) &&
+           rp_dag_class_of(g, rp_dag_first(g, p)) == RP_DAG_COLLECTIVE &&
+           g->from[rp_dag_first(g, p)] == common;
 }
 
+/* The last one, of a collective. */
 static uint32_t start_of(const struct rp_dag *dag, uint32_t end)
 {
-    return dag->graph.from[rp_dag_first(&dag->graph, end)];
+    const struct rp_dag_graph *g = &dag->graph;
+    uint32_t last = g->from[rp_dag_first(g, end)];
+
+    for (uint32_t e = rp_dag_first(g, end);
+         (dag->flags[end] & RP_DAG_COMMON) && e < rp_dag_first(g, end + 1); e++)
+        if (g->time_ns[g->from[e]] > g->time_ns[last])
+            last = g->from[e];
+    return last;
+}
+
+static struct rp_dag_op *op_of_end(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                                   uint32_t end)
+{
+    return rp_dag_op_of(trace, dag->owner[start_of(dag, end)]);
+}
+
+static void set_end(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t p, int64_t ns)
+{
+    rp_dag_op_of(trace, dag->owner[p])->end_ns = dag->graph.time_ns[p] = ns;
 }
 
 static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,
                          int64_t duration_ns)
 {
-    struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[end]);
+    struct rp_dag_graph *g = &dag->graph;
+    int64_t ns = g->time_ns[start_of(dag, end)] + duration_ns;
 
-    op->end_ns = op->start_ns + duration_ns;
-    dag->graph.time_ns[end] = op->end_ns;
-    rp_dag_set_weight(&dag->graph, rp_dag_first(&dag->graph, end), duration_ns);
+    for (uint32_t e = rp_dag_first(g, end); e < rp_dag_first(g, end + 1); e++)
+        if (rp_dag_class_of(g, e) == RP_DAG_DURATION)
+            rp_dag_set_weight(g, e, duration_ns);
+    if (!(dag->flags[end] & RP_DAG_COMMON)) {
+        set_end(dag, trace, end, ns);
+        return;
+    }
+    g->time_ns[end] = ns;
+    for (uint32_t p = end + 1; ends_part_of(dag, p, end); p++)
+        if (dag->flags[p] & RP_DAG_DISTRUSTED)
+            set_end(dag, trace, p, ns);
 }
 
-/* One rank's part of a collective ends where that of the others does, which is known. */
-static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t p)
+/* One rank's part of a collective ends where those of the others do (they are the points behind the
+ * common one), before what follows seems to begin. If that makes it late on all, its end is lost.
+ */
+static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t common)
 {
-    struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[p]);
-    int64_t common_ns = dag->graph.time_ns[start_of(dag, p)];
+    const int64_t *time_ns = dag->graph.time_ns;
 
-    if (common_ns >= dag->graph.time_ns[p])
-        return; /* all are late */
-    op->end_ns = dag->graph.time_ns[p] = common_ns;
-    dag->flags[p] &= ~(unsigned)RP_DAG_DISTRUSTED;
+    for (uint32_t p = common + 1; ends_part_of(dag, p, common); p++)
+        if ((dag->flags[p] & RP_DAG_DISTRUSTED) && time_ns[p] < time_ns[common])
+            dag->flags[common] |= RP_DAG_DISTRUSTED;
+    if (dag->flags[common] & RP_DAG_DISTRUSTED)
+        return;
+    for (uint32_t p = common + 1; ends_part_of(dag, p, common); p++)
+        if (dag->flags[p] & RP_DAG_DISTRUSTED) {
+            set_end(dag, trace, p, time_ns[common]);
+            dag->flags[p] &= ~(unsigned)RP_DAG_DISTRUSTED;
+        }
 }
 
 size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
@@ -64,11 +104,12 @@ size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
     size_t count = 0;
 
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (dag->flags[p] & RP_DAG_COMMON)
+            end_in_common(dag, trace, p);
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (is_lost(dag, p)) {
             set_duration(dag, trace, p, 0);
-            count++;
-        } else if (is_late_in_collective(dag, p)) {
-            end_in_common(dag, trace, p);
+            count += rp_dag_first(&dag->graph, p + 1) - rp_dag_first(&dag->graph, p);
         }
     return count;
 }
@@ -241,7 +282,7 @@ static int find_samples(const struct rp_dag *dag, const struct rp_dag_trace *tra
     struct samples samples = {0};
 
     for (size_t i = 0; wanted && i < losses->count; i++)
-        wanted[rp_dag_op_of(trace, dag->owner[losses->list[i].end])->symbol] = true;
+        wanted[op_of_end(dag, trace, losses->list[i].end)->symbol] = true;
     samples.list = malloc((dag->op_count + 1) * sizeof *samples.list);
     if (!wanted || !samples.list) {
         free(samples.list);
@@ -315,6 +356,16 @@ static int find_losses(const struct rp_dag *dag, struct losses *ret, struct rp_e
     return find_only(dag, ret, jitter_ns, err);
 }
 
+static void doubt(struct rp_dag *dag, const struct lost *lost)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t e = rp_dag_first(g, lost->end); e < rp_dag_first(g, lost->end + 1); e++)
+        if (rp_dag_class_of(g, e) == RP_DAG_DURATION)
+            dag->unsure[dag->unsure_count++] =
+                (struct rp_dag_unsure){.edge = e, .most_ns = lost->most_ns};
+}
+
 int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
                      struct rp_err *err)
 {
@@ -332,12 +383,11 @@ int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_
     sampled = samples.list;
     for (size_t i = 0; i < losses.count && rc == 0; i++) {
         const struct lost *lost = &losses.list[i];
-        const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[lost->end]);
+        const struct rp_dag_op *op = op_of_end(dag, trace, lost->end);
         set_duration(dag, trace, lost->end,
                      lost->late ? lost->most_ns : usual_ns(&samples, op, lost->most_ns));
         if (lost->most_ns > 0 && !lost->only)
-            dag->unsure[dag->unsure_count++] = (struct rp_dag_unsure){
-                .edge = rp_dag_first(&dag->graph, lost->end), .most_ns = lost->most_ns};
+            doubt(dag, lost);
     }
     return rc;
 }

@@ -13,10 +13,10 @@
 #include "build.h"
 
 /** Takes all such operations to last no time; what is learned from the trace is not to rest on
- *  their ends. @return how many there are */
+ *  their ends. @return how many edges lead to these, one each but for collectives */
 size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace);
 
-/** Finds so many ends, once the graph has weights, and markers are as early as they can be; fills
+/** Finds these ends, once the graph has weights, and markers are as early as they can be; fills
  *  dag->unsure. Markers must be placed again. */
 int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
                      struct rp_err *err);
