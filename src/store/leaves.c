@@ -22,7 +22,7 @@ struct inner {
 
 struct walk {
     struct rp_pages *pages;
-    const struct rp_wanted *wanted;
+    struct rp_record_reader reader;
     rp_leaves_fn *fn;
     void *ctx;
     struct rp_cell cells[RP_RECORD_VALUES];
@@ -68,7 +68,7 @@ static bool read_cell(struct walk *w, const unsigned char *page, uint32_t at)
     cell += used;
     here = local_bytes(w->pages->usable_bytes, bytes);
     return used && here <= (uint64_t)(end - cell) &&
-           rp_record_read(w->wanted, cell, here, bytes, (int64_t)rowid, w->cells);
+           rp_record_read(&w->reader, cell, here, bytes, (int64_t)rowid, w->cells);
 }
 
 /* Of a page's cells; as SQLite, which finds a page damaged that has more than there is room for, or
@@ -142,8 +142,11 @@ static uint32_t next_child(struct walk *w)
 int rp_leaves_each(struct rp_pages *pages, uint32_t root, const struct rp_wanted *wanted,
                    rp_leaves_fn *fn, void *ctx, uint64_t *ret_rows, bool *ret_all)
 {
-    struct walk w = {
-        .pages = pages, .wanted = wanted, .fn = fn, .ctx = ctx, .pages_left = pages->page_count};
+    struct walk w = {.pages = pages,
+                     .reader.wanted = wanted,
+                     .fn = fn,
+                     .ctx = ctx,
+                     .pages_left = pages->page_count};
     int result = 0;
 
     for (uint32_t number = root; result == 0 && !w.stopped; number = next_child(&w)) {
