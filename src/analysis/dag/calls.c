@@ -258,10 +258,28 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
+/* An address: nearly always written "0x7f...", which needs no library for it. */
+static uint64_t address_of(const char *text)
+{
+    static const int8_t digits[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16}; /* + 1: 0 is none */
+    enum { MOST_DIGITS = 16 };
+    uint64_t number = 0;
+    int i = 0;
+
+    if (text[0] != '0' || text[1] != 'x')
+        return strtoull(text, NULL, 0);
+    for (; digits[(unsigned char)text[2 + i]] && i < MOST_DIGITS; i++)
+        number = number << 4 | (uint64_t)(digits[(unsigned char)text[2 + i]] - 1);
+    return text[2 + i] == '\0' && i ? number : strtoull(text, NULL, 0);
+}
+
 /* Handles are numbered in the order in which they come. */
 static uint32_t handle_of(struct rp_dag_loading *l, const struct rp_row_arg *arg)
 {
-    return rp_numbering_add(&l->process.handles, strtoull(arg->value, NULL, 0));
+    return rp_numbering_add(&l->process.handles, address_of(arg->value));
 }
 
 /* False: out of memory. */

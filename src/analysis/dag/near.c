@@ -106,31 +106,87 @@ static bool is_taken(const struct taken *taken, uint32_t start)
            (taken->bits[start / 64] >> start % 64 & 1);
 }
 
+/* Starts of all operations that have no more slack than some: those that others have less of need
+ * not be looked at again for every path. */
+struct candidates {
+    uint32_t *starts; /* ascending; NULL: too many */
+    size_t count;
+};
+
+enum { ENOUGH_CANDIDATES = 1 << 12, MOST_CANDIDATES = 1 << 20, SLACK_BITS = 64 };
+
+/* Binary digits of it. */
+static unsigned size_of_slack(int64_t slack_ns)
+{
+    return slack_ns > 0 ? SLACK_BITS - (unsigned)__builtin_clzll((uint64_t)slack_ns) : 0;
+}
+
+static bool is_open(const struct taken *taken, uint32_t p)
+{
+    return (taken->dag->flags[p] & RP_DAG_OP_START) && !is_taken(taken, p);
+}
+
+static int find_candidates(const struct taken *taken, const int64_t *slack_ns,
+                           struct candidates *ret, struct rp_err *err)
+{
+    const struct rp_dag *dag = taken->dag;
+    size_t sizes[SLACK_BITS + 1] = {0}, count = 0;
+    unsigned most = 0;
+
+    *ret = (struct candidates){0};
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (is_open(taken, p))
+            sizes[size_of_slack(rp_dag_slack_of(slack_ns, dag->owner[p]))]++;
+    for (count = sizes[0]; most < SLACK_BITS && count < ENOUGH_CANDIDATES; most++)
+        count += sizes[most + 1];
+    if (count > MOST_CANDIDATES)
+        return 0;
+    ret->starts = malloc((count + 1) * sizeof *ret->starts);
+    if (!ret->starts)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint32_t p = 0; p < dag->graph.point_count; p++)
+        if (is_open(taken, p) && size_of_slack(rp_dag_slack_of(slack_ns, dag->owner[p])) <= most)
+            ret->starts[ret->count++] = p;
+    return 0;
+}
+
+/* An operation. */
+struct least {
+    uint32_t start;
+    int64_t slack_ns, end_ns;
+};
+
+static void compare(const struct taken *taken, const struct rp_dag_trace *trace,
+                    const int64_t *slack_ns, uint32_t p, struct least *least)
+{
+    const struct rp_dag *dag = taken->dag;
+    int64_t this_ns;
+
+    if (!is_open(taken, p))
+        return;
+    this_ns = rp_dag_slack_of(slack_ns, dag->owner[p]);
+    if (least->start != RP_DAG_NONE &&
+        (this_ns > least->slack_ns || (this_ns == least->slack_ns &&
+                                       rp_dag_op_of(trace, dag->owner[p])->end_ns < least->end_ns)))
+        return;
+    *least = (struct least){p, this_ns, rp_dag_op_of(trace, dag->owner[p])->end_ns};
+}
+
 /* Of the operations that are on no path yet, one with the least slack; of those the last. Its start
  * or RP_DAG_NONE. */
 static uint32_t least_slack(const struct taken *taken, const struct rp_dag_trace *trace,
-                            const int64_t *slack_ns, int64_t *ret_ns)
+                            const int64_t *slack_ns, const struct candidates *candidates,
+                            int64_t *ret_ns)
 {
-    const struct rp_dag *dag = taken->dag;
-    uint32_t best = RP_DAG_NONE;
-    int64_t least_ns = 0, end_ns = 0;
+    struct least least = {.start = RP_DAG_NONE};
 
-    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
-        int64_t this_ns;
-
-        if (!(dag->flags[p] & RP_DAG_OP_START) || is_taken(taken, p))
-            continue;
-        this_ns = rp_dag_slack_of(slack_ns, dag->owner[p]);
-        if (best != RP_DAG_NONE &&
-            (this_ns > least_ns ||
-             (this_ns == least_ns && rp_dag_op_of(trace, dag->owner[p])->end_ns < end_ns)))
-            continue;
-        best = p;
-        least_ns = this_ns;
-        end_ns = rp_dag_op_of(trace, dag->owner[p])->end_ns;
-    }
-    *ret_ns = least_ns;
-    return best;
+    for (size_t i = 0; i < candidates->count; i++)
+        compare(taken, trace, slack_ns, candidates->starts[i], &least);
+    if (least.start == RP_DAG_NONE) /* they are all taken */
+        for (uint32_t p = 0; p < taken->dag->graph.point_count; p++)
+            compare(taken, trace, slack_ns, p, &least);
+    *ret_ns = least.slack_ns;
+    return least.start;
 }
 
 static int add_op(const struct rp_dag_trace *trace, const struct rp_dag_op *op,
@@ -172,14 +228,19 @@ static int put_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree uint64_t *bits = calloc(dag->graph.point_count / 64 + 1, sizeof *bits);
+    rp_autofree uint32_t *starts = NULL;
     struct taken taken = {dag, bits};
+    struct candidates candidates = {0};
+    int found = bits ? find_candidates(&taken, slack_ns, &candidates, err)
+                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
-    if (!bits)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (found < 0)
+        return found;
+    starts = candidates.starts;
     for (size_t k = 0; k < RP_DAG_NEAR_PATHS; k++) {
         struct rp_dag_near_path *path = &r->near_paths[k];
         struct rp_dag_names names = {0};
-        uint32_t last = least_slack(&taken, trace, slack_ns, &path->slack_ns);
+        uint32_t last = least_slack(&taken, trace, slack_ns, &candidates, &path->slack_ns);
         int rc;
 
         if (last == RP_DAG_NONE)
