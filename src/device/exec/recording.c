@@ -47,6 +47,9 @@ struct map {
     uint32_t size;             /**< a power of two */
     uint32_t room;             /**< of r->code */
     struct rp_code_page *page; /**< the latest, or NULL */
+    struct follower {
+        uint32_t distance, index; /**< of the instruction that came after last time; + 1 */
+    } * follower;                 /**< of each in r->code */
 };
 
 static uint64_t pc_of(const struct map *m, uint32_t distance)
@@ -66,15 +69,19 @@ static uint32_t *find(const struct map *m, uint64_t pc)
 static int grow(struct map *m)
 {
     struct rp_rec_code *code = realloc(m->r->code, m->size * sizeof *code);
+    struct follower *follower = calloc(m->size, sizeof *follower); /* they come back soon */
     uint32_t *slot = calloc(2 * (size_t)m->size, sizeof *slot);
     if (code)
         m->r->code = code;
-    if (!code || !slot) {
+    if (!code || !slot || !follower) {
         free(slot);
+        free(follower);
         return -ENOMEM;
     }
     free(m->slot);
+    free(m->follower);
     m->slot = slot;
+    m->follower = follower;
     m->room = m->size;
     m->size *= 2;
     for (uint32_t i = 0; i < m->r->code_count; i++)
@@ -121,8 +128,16 @@ static int resolve(struct map *m, uint32_t *step)
 
 static int resolve_wave(struct map *m, struct rp_rec_wave *w)
 {
-    for (uint32_t i = 0; i < w->step_count; i++) {
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < w->step_count; i++, before = w->step[i - 1]) {
+        const uint32_t distance = w->step[i];
+        if (i && m->follower[before].index && m->follower[before].distance == distance) {
+            w->step[i] = m->follower[before].index - 1;
+            continue;
+        }
         int status = resolve(m, &w->step[i]);
+        if (!status && i)
+            m->follower[before] = (struct follower){distance, w->step[i] + 1};
         if (status == -ENOENT) { /* nothing after it can be replayed */
             rp_rec_keep(w, i);
             return 0;
@@ -144,6 +159,7 @@ int rp_recording_resolve(struct rp_dispatch *d)
             status = resolve_wave(&m, &r->group[g].wave[w]);
     rp_code_page_put(m.page);
     free(m.slot);
+    free(m.follower);
     return status;
 }
 

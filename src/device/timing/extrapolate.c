@@ -74,28 +74,26 @@ static struct entry *place(const struct set *s, uint64_t line)
     return &s->at[i];
 }
 
-static bool add(struct set *s, uint64_t line, uint64_t moment)
+/* Room for so many lines. */
+static bool init_set(struct set *s, uint64_t lines)
 {
-    if (2 * s->count >= s->size) {
-        struct set larger = {.size = s->size ? 2 * s->size : 4096, .count = s->count};
-        larger.at = calloc(larger.size, sizeof *larger.at);
-        if (!larger.at)
-            return false;
-        for (uint64_t i = 0; i < s->size; i++)
-            if (s->at[i].line)
-                *place(&larger, s->at[i].line - 1) = s->at[i];
-        free(s->at);
-        *s = larger;
-    }
+    s->size = 16;
+    while (s->size < 2 * lines)
+        s->size *= 2;
+    s->at = calloc(s->size, sizeof *s->at);
+    return s->at;
+}
+
+static void add(struct set *s, uint64_t line, uint64_t moment)
+{
     struct entry *e = place(s, line);
     if (!e->line)
         s->count++;
     if (!e->line || moment < e->moment)
         *e = (struct entry){.line = line + 1, .moment = moment};
-    return true;
 }
 
-static bool add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
+static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
 {
     for (uint32_t i = 0; i < w->access_count; i++) {
         const struct rp_rec_access *a = &w->access[i];
@@ -103,28 +101,34 @@ static bool add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
             (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->step_count;
         for (uint32_t k = 0; k < a->line_count; k++) {
             const uint64_t line = w->line[a->first_line + k].number;
-            if (line < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES && !add(s, line, moment))
-                return false;
+            if (line < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
+                add(s, line, moment);
         }
     }
-    return true;
 }
 
-/* @p place  of the workgroup among those of its die */
-static bool add_group(struct set *s, const struct rp_rec_group *g, uint64_t place_of_die,
-                      uint64_t resident)
+/* @p every  how many of its die's workgroups lie between two of these */
+static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t count, uint64_t every,
+                       uint64_t resident)
 {
-    const uint64_t fills = place_of_die / resident;
-    for (uint32_t w = 0; w < g->wave_count; w++)
-        if (!add_wave(s, &g->wave[w], fills < MOST_FILLS ? fills : MOST_FILLS))
-            return false;
+    uint64_t lines = 0;
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t w = 0; w < g[i].wave_count; w++)
+            lines += g[i].wave[w].line_count;
+    if (!init_set(s, lines))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t fills = i * every / resident;
+        for (uint32_t w = 0; w < g[i].wave_count; w++)
+            add_wave(s, &g[i].wave[w], fills < MOST_FILLS ? fills : MOST_FILLS);
+    }
     return true;
 }
 
 static struct rp_sharing compare(const struct set *mains, const struct set *probes)
 {
     uint64_t shared = 0, together = 0;
-    for (uint64_t i = 0; i < probes->size && mains->size; i++) {
+    for (uint64_t i = 0; i < probes->size; i++) {
         if (!probes->at[i].line)
             continue;
         const struct entry *e = place(mains, probes->at[i].line - 1);
@@ -143,13 +147,9 @@ struct rp_sharing rp_sharing_of(const struct rp_record *r, uint64_t resident)
 {
     struct set mains = {0}, probes = {0};
     struct rp_sharing sharing = {0};
-    bool complete = r->plan.probes > 0;
-    for (uint64_t g = 0; g < r->plan.count && complete; g++)
-        complete = add_group(&mains, &r->group[g], g, resident);
-    for (uint64_t g = 0; g < r->plan.probes && complete; g++)
-        complete =
-            add_group(&probes, &r->group[r->plan.count + g], g * r->plan.probe_every, resident);
-    if (complete)
+    if (r->plan.probes && add_groups(&mains, r->group, r->plan.count, 1, resident) &&
+        add_groups(&probes, r->group + r->plan.count, r->plan.probes, r->plan.probe_every,
+                   resident))
         sharing = compare(&mains, &probes);
     free(mains.at);
     free(probes.at);

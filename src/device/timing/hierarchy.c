@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SCALE = 64, HALF_BYTES = 64, SHARED_TOGETHER = 8 /* lines */ };
+enum { SCALE = 64, HALF_BYTES = 64, SHARED_TOGETHER = 8 /* lines */, MOST_AT_FIRST = 1 << 20 };
 
 /* ---- set-up -------------------------------------------------------------------------------- */
 
@@ -43,6 +43,8 @@ int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
 {
     const struct rp_arch *a = m->arch;
     *h = (struct rp_hierarchy){.m = *m, .stats = stats, .mall_size = 1024};
+    while (h->mall_size < 2 * m->sharing.lines && h->mall_size < MOST_AT_FIRST)
+        h->mall_size *= 2;
     set_rates(h);
     h->mall_lines = a->mall_bytes / a->l2_line_bytes * m->dies / m->all_dies;
     h->l2_free = calloc((size_t)m->dies * a->l2_channels_per_xcc, sizeof *h->l2_free);

@@ -13,6 +13,7 @@ struct pages {
         uint64_t number;
     } * page;
     uint64_t size, count;
+    struct page latest; /* neighbours follow each other */
 };
 
 static struct page *find(const struct pages *p, uint64_t old)
@@ -25,7 +26,8 @@ static struct page *find(const struct pages *p, uint64_t old)
 
 static int grow(struct pages *p)
 {
-    struct pages larger = {.size = p->size ? 2 * p->size : FIRST_SIZE, .count = p->count};
+    struct pages larger = {
+        .size = p->size ? 2 * p->size : FIRST_SIZE, .count = p->count, .latest = p->latest};
     larger.page = calloc(larger.size, sizeof *larger.page);
     if (!larger.page)
         return -ENOMEM;
@@ -42,12 +44,15 @@ static int place(struct pages *p, struct rp_rec_line *line)
     const uint64_t number = line->number, old = number / PAGE_LINES;
     if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES) /* made up, the same in every process */
         return 0;
-    if (2 * p->count >= p->size && grow(p) < 0)
-        return -ENOMEM;
-    struct page *page = find(p, old);
-    if (!page->old)
-        *page = (struct page){.old = old + 1, .number = p->count++};
-    line->number = page->number * PAGE_LINES + number % PAGE_LINES;
+    if (p->latest.old != old + 1) {
+        if (2 * p->count >= p->size && grow(p) < 0)
+            return -ENOMEM;
+        struct page *page = find(p, old);
+        if (!page->old)
+            *page = (struct page){.old = old + 1, .number = p->count++};
+        p->latest = *page;
+    }
+    line->number = p->latest.number * PAGE_LINES + number % PAGE_LINES;
     return 0;
 }
 

@@ -145,12 +145,17 @@ bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit)
     return g->wave;
 }
 
+enum { FIRST_ROOM = 16 };
+
+static bool has_room(const void *at, uint32_t room, uint32_t count, uint32_t more)
+{
+    return at && more <= room - count;
+}
+
 /* The array at @p at with room for @p more elements behind @p count, or NULL: it is as it was. */
 static void *reserve(void *at, uint32_t *room, uint32_t count, uint32_t more, size_t size)
 {
-    if (at && more <= *room - count)
-        return at;
-    uint64_t wanted = *room ? 2ull * *room : 64;
+    uint64_t wanted = *room ? 2ull * *room : FIRST_ROOM;
     if (wanted < (uint64_t)count + more)
         wanted = (uint64_t)count + more;
     void *grown = wanted <= UINT32_MAX ? realloc(at, wanted * size) : NULL;
@@ -161,19 +166,25 @@ static void *reserve(void *at, uint32_t *room, uint32_t count, uint32_t more, si
 
 bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines)
 {
-    void *step = reserve(w->step, &w->step_room, w->step_count, steps, sizeof *w->step);
-    if (!step)
-        return false;
-    w->step = step;
-    void *access =
-        reserve(w->access, &w->access_room, w->access_count, accesses, sizeof *w->access);
-    if (!access)
-        return false;
-    w->access = access;
-    void *line = reserve(w->line, &w->line_room, w->line_count, lines, sizeof *w->line);
-    if (!line)
-        return false;
-    w->line = line;
+    if (!has_room(w->step, w->step_room, w->step_count, steps)) {
+        void *step = reserve(w->step, &w->step_room, w->step_count, steps, sizeof *w->step);
+        if (!step)
+            return false;
+        w->step = step;
+    }
+    if (!has_room(w->access, w->access_room, w->access_count, accesses)) {
+        void *access =
+            reserve(w->access, &w->access_room, w->access_count, accesses, sizeof *w->access);
+        if (!access)
+            return false;
+        w->access = access;
+    }
+    if (!has_room(w->line, w->line_room, w->line_count, lines)) {
+        void *line = reserve(w->line, &w->line_room, w->line_count, lines, sizeof *w->line);
+        if (!line)
+            return false;
+        w->line = line;
+    }
     return true;
 }
 

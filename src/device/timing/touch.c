@@ -78,10 +78,12 @@ static bool side_by_side(const struct rp_touch *t)
 }
 
 /* Lines of such an access, without looking at each lane. */
-static void touch_row(struct rp_rec_wave *w, struct rp_rec_access *a, const struct rp_touch *t)
+static bool touch_row(struct rp_rec_wave *w, struct rp_rec_access *a, const struct rp_touch *t)
 {
     const uint64_t begin = t->va[0], end = begin + LANES * (uint64_t)t->bytes;
     const uint64_t group_bytes = LOOKUP_LANES * (uint64_t)t->bytes;
+    if (!rp_rec_grow(w, 0, 0, (uint32_t)((end - begin) / RP_REC_LINE_BYTES) + 2))
+        return false;
     for (uint64_t from = begin, to; from < end; from = to) {
         const unsigned in_line = (unsigned)(from % RP_REC_LINE_BYTES);
         const uint64_t left = end - from, room = RP_REC_LINE_BYTES - in_line;
@@ -103,6 +105,7 @@ static void touch_row(struct rp_rec_wave *w, struct rp_rec_access *a, const stru
     for (uint64_t at = begin; at < end; at += group_bytes)
         a->lookups = (uint16_t)(a->lookups + (at + group_bytes - 1) / RP_REC_LINE_BYTES -
                                 at / RP_REC_LINE_BYTES + 1);
+    return true;
 }
 
 bool rp_touch_lines(struct rp_rec_wave *w, struct rp_rec_access *a, const struct rp_touch *t)
@@ -112,12 +115,10 @@ bool rp_touch_lines(struct rp_rec_wave *w, struct rp_rec_access *a, const struct
     const unsigned pieces = (t->bytes + RP_REC_LINE_BYTES - 1) / RP_REC_LINE_BYTES + 1;
     uint64_t looked[LOOKUP_LANES * 2];
     unsigned looked_count = 0, group = 0;
-    if (!rp_rec_grow(w, 0, 0, LANES * pieces))
+    if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC)))
+        return touch_row(w, a, t);
+    if (!rp_rec_grow(w, 0, 0, (uint32_t)__builtin_popcountll(t->lanes) * pieces))
         return false;
-    if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC))) {
-        touch_row(w, a, t);
-        return true;
-    }
     FOR_LANES(lane, t->lanes)
     {
         if (lane / LOOKUP_LANES != group) {
