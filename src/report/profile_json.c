@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "report/kernel_counters.h"
 #include "report/text.h"
 
 #include <jansson.h>
@@ -160,110 +161,24 @@ static json_t *occupancy(const struct rp_kernel_summary *k, bool *ok)
     return o;
 }
 
-/* Counted dispatches by kernel and device, else as they are in the file; NULL: none, or no memory.
- */
-struct counted {
-    const struct rp_counters *set;
-    const struct rp_counted_dispatch **order;
-};
-
-static int by_kernel_and_device(const void *a, const void *b)
+static json_t *counters_of(const struct rp_kernel_counters *c, const struct rp_kernel_summary *k,
+                           bool *ok)
 {
-    const struct rp_counted_dispatch *x = *(const struct rp_counted_dispatch *const *)a;
-    const struct rp_counted_dispatch *y = *(const struct rp_counted_dispatch *const *)b;
+    size_t names = c->set ? c->set->name_count : 0;
+    double *sums = calloc(names + 1, sizeof *sums);
+    bool *known = calloc(names + 1, sizeof *known);
+    json_t *o = json_null();
 
-    if (x->kernel != y->kernel)
-        return x->kernel < y->kernel ? -1 : 1;
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-static struct counted order_counted(const struct rp_counters *set, bool *ok)
-{
-    struct counted c = {.set = set};
-
-    if (!set)
-        return c;
-    c.order = malloc((set->dispatch_count + 1) * sizeof(*c.order));
-    *ok = *ok && c.order;
-    for (size_t i = 0; c.order && i < set->dispatch_count; i++)
-        c.order[i] = &set->dispatches[i];
-    if (c.order)
-        qsort(c.order, set->dispatch_count, sizeof(*c.order), by_kernel_and_device);
-    return c;
-}
-
-/* First dispatch of the kernel on the device. */
-static size_t first_counted(const struct counted *c, uint32_t kernel, uint32_t device)
-{
-    size_t low = 0, high = c->set->dispatch_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct rp_counted_dispatch *d = c->order[middle];
-        if (d->kernel < kernel || (d->kernel == kernel && d->device < device))
-            low = middle + 1;
-        else
-            high = middle;
+    *ok = *ok && sums && known;
+    if (*ok && rp_kernel_counters_sum(c, k, sums, known)) {
+        o = json_object();
+        for (size_t n = 0; n < names; n++)
+            if (known[n])
+                put(o, c->set->names[n], real(sums[n]), ok);
     }
-    return low;
-}
-
-/* Sums over the dispatches of the kernel on the GPU; a counter that some of them lack is left out.
- */
-static json_t *sum_counters(const struct counted *c, uint32_t kernel, uint32_t device, bool *ok)
-{
-    const struct rp_counters *set = c->set;
-    json_t *o = json_object();
-    double *sums = calloc(set->name_count + 1, sizeof *sums);
-    size_t *seen = calloc(set->name_count + 1, sizeof *seen), dispatches = 0;
-
-    *ok = *ok && sums && seen;
-    for (size_t i = *ok ? first_counted(c, kernel, device) : set->dispatch_count;
-         i < set->dispatch_count && c->order[i]->kernel == kernel && c->order[i]->device == device;
-         i++) {
-        const struct rp_counted_dispatch *d = c->order[i];
-
-        dispatches++;
-        for (uint32_t j = 0; j < d->value_count; j++) {
-            sums[d->values[j].counter] += d->values[j].value;
-            seen[d->values[j].counter]++;
-        }
-    }
-    for (size_t n = 0; *ok && n < set->name_count; n++)
-        if (dispatches && seen[n] == dispatches)
-            put(o, set->names[n], real(sums[n]), ok);
     free(sums);
-    free(seen);
+    free(known);
     return o;
-}
-
-/* Has another kernel of the GPU the same name, as when code is compiled twice? Dispatches were
- * counted under the name: nobody knows whose they are. */
-static bool is_namesake(const struct rp_profile *p, const struct rp_kernel_summary *k)
-{
-    for (const struct rp_kernel_summary *o = p->kernels; o < p->kernels + p->kernel_count; o++)
-        if (o != k && o->agent == k->agent && strcmp(o->name, k->name) == 0)
-            return true;
-    return false;
-}
-
-static json_t *counters_of(const struct counted *c, const struct rp_profile *p,
-                           const struct rp_kernel_summary *k, bool *ok)
-{
-    uint32_t kernel = 0, device = 0;
-
-    if (!c->order)
-        return json_null();
-    while (kernel < c->set->kernel_count && strcmp(c->set->kernels[kernel], k->name) != 0)
-        kernel++;
-    while (device < c->set->device_count &&
-           c->set->devices[device].id != p->agents[k->agent].trace_id)
-        device++;
-    if (kernel == c->set->kernel_count || device == c->set->device_count || is_namesake(p, k))
-        return json_null();
-    return sum_counters(c, kernel, device, ok);
 }
 
 /* NULL stands for times that do not come from replays. */
@@ -296,8 +211,8 @@ static json_t *timing(const struct rp_profile *p, bool *ok)
     return o;
 }
 
-static json_t *kernel_row(const struct rp_profile *p, const struct rp_kernel_summary *k,
-                          const struct counted *counted, bool *ok)
+static json_t *kernel_row(const struct rp_kernel_summary *k,
+                          const struct rp_kernel_counters *counters, bool *ok)
 {
     bool timed = k->timed_calls > 0;
     json_t *o = json_object();
@@ -317,7 +232,7 @@ static json_t *kernel_row(const struct rp_profile *p, const struct rp_kernel_sum
     put(o, "grid", grid(k, ok), ok);
     put(o, "block", block(k, ok), ok);
     put(o, "geometries", count(k->geometries), ok);
-    put(o, "counters", counters_of(counted, p, k, ok), ok);
+    put(o, "counters", counters_of(counters, k, ok), ok);
     put(o, "resources", resources(k, ok), ok);
     put(o, "timing", kernel_timing(&k->replayed, ok), ok);
     put(o, "occupancy", occupancy(k, ok), ok);
@@ -479,8 +394,9 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
     const struct rp_profile *p = r->profile;
     const struct rp_kernel_summary *top = dominant(p);
     json_t *root = json_object(), *kernels = json_array(), *gpus = json_array();
-    struct counted counted = order_counted(r->counters, ok);
+    struct rp_kernel_counters counters;
 
+    *ok = rp_kernel_counters_make(&counters, p, r->counters) && *ok;
     put(root, "schema_version", text("1.0"), ok);
     put(root, "device", text(r->device), ok);
     put(root, "timing", timing(p, ok), ok);
@@ -492,8 +408,8 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
     put(root, "stability", stability(r, ok), ok);
     put_roofline(root, r, top, ok);
     for (size_t i = 0; i < p->kernel_count; i++)
-        append(kernels, kernel_row(p, &p->kernels[i], &counted, ok), ok);
-    free(counted.order);
+        append(kernels, kernel_row(&p->kernels[i], &counters, ok), ok);
+    rp_kernel_counters_free(&counters);
     put(root, "kernels", kernels, ok);
     for (size_t i = 0; i < p->agent_count; i++)
         append(gpus, gpu(&p->agents[i], ok), ok);

@@ -4,7 +4,7 @@ example vector_add
 expect 0 rocm-perf profile --device software ./vector_add
 says out 'vector_add: PASS'
 [ "$(grep -c 'vector_add: PASS' out)" = 1 ] || fail "the program's output appears more than once"
-says out 'software'
+says out 'SOFTWARE DEVICE'
 [ -f .rocpd_profile/profile.json ] || fail 'no profile.json'
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" \
     .rocpd_profile/profile.json

@@ -54,10 +54,11 @@ static void assert_real(const json_t *value, double expected)
     assert_true(fabs(json_real_value(value) - expected) < 1e-9);
 }
 
-/* Two GPUs, a name that two kernels of one GPU have, a counter that a dispatch lacks. */
+/* Two GPUs, a name that two kernels of one GPU have, the name of a descriptor, a counter that a
+ * dispatch lacks. */
 static void counters_are_of_kernel_and_gpu(void **state)
 {
-    static const char *kernels[] = {"a", "twice"}, *names[] = {"X", "Y"};
+    static const char *kernels[] = {"a.kd", "twice"}, *names[] = {"X", "Y"};
     static struct rp_counter_value values[] = {{0, 1}, {1, 10}, {0, 2}, {0, 4}, {1, 40}};
     static struct rp_counted_device devices[] = {{.id = 7}, {.id = 3}};
     static struct rp_counted_dispatch dispatches[] = {

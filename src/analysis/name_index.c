@@ -1,0 +1,74 @@
+#include "analysis/name_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of a name that rp_same_kernel compares: without one ".kd", unless that leaves nothing or
+ * another one. */
+static struct rp_indexed_name key_of(const char *name, size_t at)
+{
+    size_t length = strlen(name), rest = length > 3 ? length - 3 : 0;
+    bool strips = rest > 0 && memcmp(name + rest, ".kd", 3) == 0 &&
+                  !(rest > 3 && memcmp(name + rest - 3, ".kd", 3) == 0);
+
+    return (struct rp_indexed_name){.name = name, .length = strips ? rest : length, .at = at};
+}
+
+static int compare_names(const struct rp_indexed_name *x, const struct rp_indexed_name *y)
+{
+    size_t both = x->length < y->length ? x->length : y->length;
+    int order = memcmp(x->name, y->name, both);
+
+    return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct rp_indexed_name *x = a, *y = b;
+    int order = compare_names(x, y);
+
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+bool rp_name_index_make(struct rp_name_index *ret, const void *list, size_t count, rp_name_of name)
+{
+    struct rp_name_index index = {.list = malloc((count + 1) * sizeof *index.list)};
+
+    if (!index.list)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (name(list, i))
+            index.list[index.count++] = key_of(name(list, i), i);
+    qsort(index.list, index.count, sizeof *index.list, compare);
+    *ret = index;
+    return true;
+}
+
+const struct rp_indexed_name *rp_name_index_find(const struct rp_name_index *index,
+                                                 const char *name, size_t *ret_count)
+{
+    struct rp_indexed_name key;
+    size_t low = 0, high = index->count, end;
+
+    *ret_count = 0;
+    if (!name)
+        return NULL;
+    key = key_of(name, 0);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_names(&index->list[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < index->count && compare_names(&index->list[end], &key) == 0;)
+        end++;
+    *ret_count = end - low;
+    return end > low ? &index->list[low] : NULL;
+}
+
+void rp_name_index_free(struct rp_name_index *index)
+{
+    free(index->list);
+    *index = (struct rp_name_index){0};
+}
