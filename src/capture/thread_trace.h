@@ -21,7 +21,7 @@
 #define RP_THREADS_KERNELS_VARIABLE "ROCM_PERF_THREAD_TRACE_KERNELS"
 /** Which of each kernel's launches, from 1: "1-1,5-7". */
 #define RP_THREADS_LAUNCHES_VARIABLE "ROCM_PERF_THREAD_TRACE_LAUNCHES"
-/** Which waves: "CU ENGINES SIMDS" in hexadecimal, as struct rp_threads_wish. */
+/** Which waves: "CU ENGINES SIMDS ROWS" in hexadecimal, as struct rp_threads_wish. */
 #define RP_THREADS_WAVES_VARIABLE "ROCM_PERF_THREAD_TRACE_WAVES"
 
 enum { RP_THREADS_VERSION = 1 };
@@ -29,11 +29,15 @@ enum { RP_THREADS_VERSION = 1 };
 /** Which compute unit of a shader engine: its number, or the one that is sure to have waves. */
 #define RP_THREADS_ANY_CU UINT32_MAX
 
+/** As many rows as fit 48 MiB: a file that its readers can hold. */
+#define RP_THREADS_ROWS (48u * 1024 * 1024 / sizeof(struct rp_threads_row))
+
 /** Which waves are traced. */
 struct rp_threads_wish {
     uint32_t cu;      /**< of each engine */
     uint32_t engines; /**< mask */
     uint32_t simds;   /**< mask */
+    uint32_t rows;    /**< at most as many: then all waves are cut short */
 };
 
 /** What an instruction is; numbers of decoded thread traces. */

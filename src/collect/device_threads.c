@@ -79,9 +79,12 @@ int rp_device_threads_ask(const struct rp_thread_trace_options *options, struct 
     for (size_t i = 0; options->symbols && options->symbols[i]; i++)
         rp_buf_printf(&kernels, "%s%s", i ? "\n" : "", options->symbols[i]);
     put_launches(&launches, options->iterations ? options->iterations : "1");
-    rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32,
+    rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32 " %zx",
                   number_or(options->target_cu, RP_THREADS_ANY_CU),
-                  number_or(options->shader_engines, 1), number_or(options->simd_select, 0xf));
+                  number_or(options->shader_engines, 1), number_or(options->simd_select, 0xf),
+                  options->buffer_bytes
+                      ? number_or(options->buffer_bytes, 0) / sizeof(struct rp_threads_row)
+                      : RP_THREADS_ROWS);
     rp_buf_puts(&timing, "detailed");
     rc = set(RP_TIMING_VARIABLE, &timing, err);
     if (rc == 0)

@@ -34,7 +34,8 @@ void rp_threads_choose(struct rp_tool *tool, const char *path)
     struct rp_thread_choice *c = &tool->threads;
     const char *waves = secure_getenv(RP_THREADS_WAVES_VARIABLE);
 
-    *c = (struct rp_thread_choice){.wish = {.cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 0xf}};
+    *c = (struct rp_thread_choice){
+        .wish = {.cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 0xf, .rows = RP_THREADS_ROWS}};
     if (!tool->device)
         return;
     c->kernels = secure_getenv(RP_THREADS_KERNELS_VARIABLE);
@@ -42,8 +43,8 @@ void rp_threads_choose(struct rp_tool *tool, const char *path)
         c->path = strdup(path);
     if (!c->path)
         c->kernels = NULL;
-    if (waves && sscanf(waves, "%" SCNx32 " %" SCNx32 " %" SCNx32, &c->wish.cu, &c->wish.engines,
-                        &c->wish.simds) != 3)
+    if (waves && sscanf(waves, "%" SCNx32 " %" SCNx32 " %" SCNx32 " %" SCNx32, &c->wish.cu,
+                        &c->wish.engines, &c->wish.simds, &c->wish.rows) != 4)
         rp_tool_log(tool, RP_THREADS_WAVES_VARIABLE "=%s is not understood", waves);
     read_launches(c, secure_getenv(RP_THREADS_LAUNCHES_VARIABLE));
 }

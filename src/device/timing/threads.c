@@ -33,6 +33,7 @@ struct rp_threads_open {
     uint64_t row_room, wait_room;
     struct queue vm, lgkm;
     bool at_barrier; /* the latest row's end is not known yet */
+    bool full;       /* what followed was not kept */
 };
 
 /* Room for one more element; false: no memory. */
@@ -225,6 +226,10 @@ static void issued(void *ctx, const struct rp_wave_place *p, uint32_t step,
     if (!o)
         return;
     end_barrier(o, times->arrived);
+    o->full |= t->rows == t->wish.rows;
+    if (o->full)
+        return;
+    t->rows++;
     const uint32_t code = t->record->group[p->group].wave[p->wave].step[step];
     const struct rp_rec_code *c = &t->record->code[code];
     if (!grow((void **)&o->row, &o->row_room, o->wave.row_count, sizeof *o->row) ||
@@ -314,15 +319,16 @@ static void wave_ends(void *ctx, const struct rp_wave_place *p, uint64_t clock)
     if (!o)
         return;
     *at = NULL;
-    o->wave.cut = rec->insts > rec->step_count;
+    o->wave.cut = o->full || rec->insts > rec->step_count;
     o->wave.end = clock;
-    if (o->wave.cut) { /* what came then is not known: the trace of this wave ends before */
-        const struct rp_threads_row *last = &o->row[o->wave.row_count - 1];
-        o->wave.end = o->wave.row_count ? last->clock + last->latency_clocks : o->wave.begin;
-    } else {
+    if (!o->wave.cut) {
         end_barrier(o, clock);
+    } else if (o->wave.row_count) { /* what came then is not known: its trace ends before */
+        const struct rp_threads_row *last = &o->row[o->wave.row_count - 1];
+        o->wave.end = last->clock + last->latency_clocks;
     }
-    keep(t, o);
+    if (!o->full || o->wave.row_count)
+        keep(t, o);
     free_open(o);
 }
 

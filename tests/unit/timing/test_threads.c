@@ -30,7 +30,7 @@ static struct rp_threads trace(struct made *m, struct rp_threads_wish wish)
 }
 
 static const struct rp_threads_wish everything = {
-    .cu = RP_THREADS_ANY_CU, .engines = UINT32_MAX, .simds = 0xf};
+    .cu = RP_THREADS_ANY_CU, .engines = UINT32_MAX, .simds = 0xf, .rows = UINT32_MAX};
 
 /* What must hold of any trace: rows in order within their waves, every begin with its end. */
 static void check(const struct rp_threads *t)
@@ -210,8 +210,8 @@ static void engines_and_compute_units_are_chosen(void **state)
             made_step(made_wave(m, g, i), end);
         }
     struct rp_threads t = trace(
-        m,
-        (struct rp_threads_wish){.cu = 9, .engines = 1u << 0 | 1u << 3 | 1u << 29, .simds = 0xf});
+        m, (struct rp_threads_wish){
+               .cu = 9, .engines = 1u << 0 | 1u << 3 | 1u << 29, .simds = 0xf, .rows = UINT32_MAX});
     check(&t);
     /* 38 CUs: ten on the first two engines of a die, nine on the others */
     assert_int_equal(waves_on(&t, 0, 9), 2);
@@ -219,7 +219,8 @@ static void engines_and_compute_units_are_chosen(void **state)
     assert_int_equal(t.wave_count, 4);
     assert_int_equal(t.event_count, 2 * 2 * (10 + 9 + 10));
     rp_threads_release(&t);
-    t = trace(m, (struct rp_threads_wish){.cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 2});
+    t = trace(m, (struct rp_threads_wish){
+                     .cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 2, .rows = UINT32_MAX});
     check(&t);
     assert_int_equal(waves_on(&t, 0, 1), t.wave_count); /* 1, when there are waves */
     assert_int_equal(t.wave_count, 1);
@@ -264,6 +265,38 @@ static void cut_waves_end_with_what_was_kept(void **state)
     made_free(m);
 }
 
+/* Room for 30 rows; four waves of 20 instructions side by side. */
+static void a_full_trace_cuts_all_waves(void **state)
+{
+    (void)state;
+    struct made *m = made_new(1, 4);
+    const uint32_t valu = made_valu(m, 4), end = end_of_program(m);
+    for (uint32_t i = 0; i < 4; i++) {
+        for (int k = 0; k < 19; k++)
+            made_step(made_wave(m, 0, i), valu);
+        made_step(made_wave(m, 0, i), end);
+    }
+    struct rp_threads_wish few = everything;
+    few.rows = 30;
+    struct rp_threads t = trace(m, few);
+    check(&t);
+    assert_int_equal(t.row_count, 30);
+    assert_int_equal(t.wave_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(t.wave[i].cut, 1);
+        assert_in_range(t.wave[i].row_count, 7, 8); /* SIMDs take turns */
+        assert_true(t.wave[i].end < t.event[4].clock);
+    }
+    rp_threads_release(&t);
+    few.rows = 80;
+    t = trace(m, few);
+    assert_int_equal(t.row_count, 80);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(t.wave[i].cut, 0);
+    rp_threads_release(&t);
+    made_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +307,7 @@ int main(void)
         cmocka_unit_test(engines_and_compute_units_are_chosen),
         cmocka_unit_test(small_dispatches_are_seen_on_the_first_unit),
         cmocka_unit_test(cut_waves_end_with_what_was_kept),
+        cmocka_unit_test(a_full_trace_cuts_all_waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
