@@ -150,16 +150,13 @@ static int load_word(struct rp_pass *pass, size_t column, enum rp_kind kind, voi
 static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32_t guid,
                        void *field, struct rp_err *err)
 {
+    if (kind <= RP_KIND_REF) /* most are: a branch is cheaper than a jump through a table */
+        return rp_pass_number(pass, i, kind == RP_KIND_REF ? -1 : 0, field, err);
     switch (kind) {
-    case RP_KIND_ID:
-    case RP_KIND_INT:
-    case RP_KIND_TIME:
     case RP_KIND_THREAD:
         return rp_pass_number(pass, i, 0, field, err);
     case RP_KIND_REAL:
         return rp_pass_real(pass, i, field, err);
-    case RP_KIND_REF:
-        return rp_pass_number(pass, i, -1, field, err);
     case RP_KIND_TEXT:
         return rp_pass_text(pass, i, "", field, err);
     case RP_KIND_JSON:
@@ -173,6 +170,10 @@ static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32
     case RP_KIND_TYPE:
     case RP_KIND_STORAGE:
         return load_word(pass, i, kind, field, err);
+    case RP_KIND_ID:
+    case RP_KIND_INT:
+    case RP_KIND_TIME:
+    case RP_KIND_REF:
     case RP_KIND_NODE:
     case RP_KIND_PROCESS:
     case RP_KIND_PARENT:

@@ -461,8 +461,8 @@ static int64_t whole(double real)
     return real >= limit ? INT64_MAX : real <= -limit ? INT64_MIN : (int64_t)real;
 }
 
-int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
-                   struct rp_err *err)
+int rp_pass_any_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
+                       struct rp_err *err)
 {
     struct rp_cell cell = value_at(pass, pass->at[column]);
 

@@ -63,9 +63,23 @@ int rp_pass_prepare(struct rp_store *s, struct rp_err *err);
 int rp_pass_each(struct rp_store *s, const struct rp_pass_order *order, rp_pass_fn *on_row,
                  void *ctx, struct rp_err *err);
 
+/** As rp_pass_number, of a value that may be anything. */
+int rp_pass_any_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
+                       struct rp_err *err);
+
 /** @return 0; RP_BAD_INPUT for a text: it would silently become 0 */
-int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
-                   struct rp_err *err);
+static inline int rp_pass_number(struct rp_pass *pass, size_t column, int64_t if_null, int64_t *ret,
+                                 struct rp_err *err)
+{
+    int at = pass->at[column];
+
+    if (pass->cells && at >= 0 && pass->cells[at].type == RP_CELL_INTEGER) {
+        *ret = pass->cells[at].number;
+        return 0;
+    }
+    return rp_pass_any_number(pass, column, if_null, ret, err);
+}
+
 int rp_pass_real(struct rp_pass *pass, size_t column, double *ret, struct rp_err *err);
 int rp_pass_text(struct rp_pass *pass, size_t column, const char *if_null, const char **ret,
                  struct rp_err *err);
