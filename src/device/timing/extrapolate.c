@@ -26,6 +26,11 @@ double rp_extrapolate(const struct rp_record *r, const struct rp_completions *do
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;
+    if (r->plan.stride > 1 && of_die <= r->plan.count) { /* the slowest die ends the dispatch */
+        const double more = longer(r);
+        *ret_error = fabs(more - 1);
+        return (double)end * (more > 1 ? more : 1);
+    }
     if (of_die <= done->count || !done->count)
         return (double)end;
     /* From the end of the first fill to where there is nothing left to start. */

@@ -21,10 +21,12 @@ static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
 
 /**
  * Clocks of the dispatch. With a sample: the replay, and for all other workgroups of the die the
- * rate at which they ended while the die was full, times how much longer they are on average.
+ * rate at which they ended while the die was full, times how much longer they are on average. Of a
+ * die that was replayed as a whole: times how much longer those of other dies are, if they are.
  * @param end        of the replay
  * @param resident   workgroups that the die holds
- * @param ret_error  estimate of the relative error: how far the two halves of that time disagree
+ * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
+ *                   how far waves of other dies are longer or shorter
  */
 double rp_extrapolate(const struct rp_record *record, const struct rp_completions *done,
                       uint64_t end, uint64_t resident, double *ret_error);

@@ -36,7 +36,7 @@ static struct rp_rec_plan plan_of(const struct rp_arch *arch, uint64_t group_cou
     if (!group_count || !waves_per_group)
         return p;
     if (group_count > all_waves / waves_per_group) {
-        const uint64_t of_die = group_count / dies;
+        const uint64_t of_die = (group_count + dies - 1) / dies; /* of the first */
         p.count = FILLS * (uint64_t)groups_per_cu * (arch->compute_units / dies);
         p.count = least(p.count, of_die);
         if (!p.count)

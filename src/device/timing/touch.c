@@ -263,19 +263,34 @@ static unsigned clocks_of(const struct rp_touch *t, uint64_t set, bool dwords)
     return fullest(&banks);
 }
 
+/*
+ * The lanes of each clock. Those of a load of 16 bytes do not lie side by side: Composable Kernel's
+ * documentation, "Understanding AMD GPU LDS and Bank Conflicts".
+ */
+static unsigned sets_of(const struct rp_touch *t, uint64_t ret[LANES / 8])
+{
+    static const uint32_t wide_reads[] = {0x00f0000f, 0x000f00f0, 0xf0000f00, 0x0f00f000};
+    const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    const bool wide_read = t->bytes == 16 && !(t->flags & RP_REC_WRITES);
+    for (unsigned i = 0; i < LANES / at_once; i++)
+        ret[i] = t->lanes & (wide_read ? (uint64_t)wide_reads[i % 4] << i / 4 * 32
+                                       : low_bits(at_once) << i * at_once);
+    return LANES / at_once;
+}
+
 void rp_touch_lds(struct rp_rec_access *a, const struct rp_touch *t)
 {
-    const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    uint64_t set[LANES / 8];
+    const unsigned sets = sets_of(t, set);
     if (t->bytes % 4 == 0 && side_by_side(t) && t->va[0] % 4 == 0) {
-        a->lds_clocks = (uint16_t)(a->lds_clocks + LANES / at_once);
+        a->lds_clocks = (uint16_t)(a->lds_clocks + sets);
         return;
     }
     const bool dwords = aligned(t);
-    for (unsigned first = 0; first < LANES; first += at_once) {
-        const uint64_t set = t->lanes & low_bits(at_once) << first;
-        if (!set)
+    for (unsigned i = 0; i < sets; i++) {
+        if (!set[i])
             continue;
-        const unsigned clocks = clocks_of(t, set, dwords);
+        const unsigned clocks = clocks_of(t, set[i], dwords);
         a->lds_clocks = (uint16_t)(a->lds_clocks + clocks);
         a->lds_conflict_clocks = (uint16_t)(a->lds_conflict_clocks + clocks - 1);
     }

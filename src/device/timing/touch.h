@@ -23,7 +23,8 @@ bool rp_touch_lines(struct rp_rec_wave *w, struct rp_rec_access *a, const struct
 
 /**
  * Adds the clocks the LDS needs: it has 32 banks of 4 bytes (CDNA3 ISA guide, "LDS"), and serves
- * in each clock as many lanes as fill them (32 lanes of a dword, 16 of two, 8 of more), unless two
+ * in each clock as many lanes as fill them (32 lanes of a dword, 16 of two, 8 of more; loads of 16
+ * bytes take lanes 0 to 3 with 20 to 23, and so on), unless two
  * of these want different dwords of one bank. Atomics on the same dword come one after another.
  * @param t  addresses are offsets in the LDS
  */

@@ -358,6 +358,31 @@ static void a_sample_stands_for_the_grid(void **state)
         }
 }
 
+/* Dies whose waves execute three times as much as those of the one that is replayed. */
+static void other_dies_may_take_longer(void **state)
+{
+    (void)state;
+    const struct rp_rec_plan plan = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 600, 4, 8);
+    double clocks[2], error[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_planned(&plan, 4, 8);
+        const uint32_t v = made_valu(m, 4);
+        work(m, "arithmetic", 0, 0, v);
+        uint64_t insts = 0;
+        for (uint64_t g = 0; g < plan.count; g++)
+            for (uint32_t w = 0; w < 4; w++)
+                insts += made_wave(m, g, w)->insts;
+        m->record->total_insts = insts * (k ? 1 + 7 * 3 : 8);
+        const struct rp_timing_stats s = made_run(m);
+        clocks[k] = s.clocks;
+        error[k] = s.error_share;
+        made_free(m);
+    }
+    assert_int_equal(plan.count, 75);
+    assert_true(clocks[1] > 2.99 * clocks[0] && clocks[1] < 3.01 * clocks[0]);
+    assert_true(error[0] < 0.001 && error[1] > 1.99 && error[1] < 2.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +395,7 @@ int main(void)
         cmocka_unit_test(workgroups_are_dealt_out),
         cmocka_unit_test(occupancy_is_kept),
         cmocka_unit_test(a_sample_stands_for_the_grid),
+        cmocka_unit_test(other_dies_may_take_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
