@@ -166,8 +166,9 @@ def check_listing(rows, elf):
         text = functions[symbol][row[5]]
         assert row[0] == text, (row, text)
         listed[symbol][row[5]] = text
-        name, line = row[3].split(" -> ")[0].rsplit(":", 1)
-        assert (os.path.basename(name), int(line)) == place_of(table, row[5]), (row, place_of(table, row[5]))
+        name, _, line = row[3].split(" -> ")[0].rpartition(":")
+        place = (os.path.basename(name), int(line)) if name else None
+        assert place == place_of(table, row[5]), (row, place_of(table, row[5]))
     for symbol, lines in listed.items():  # whole functions, but for what pads them
         rest = [t for a, t in functions[symbol].items() if a not in lines]
         assert all(t in ("s_nop 0", "s_code_end") for t in rest), (symbol, rest[:3])
@@ -185,7 +186,8 @@ def check_stats(rows):
 
 
 def check_snapshots(rows):
-    names = {frame.rsplit(":", 1)[0] for r in rows if not r[0].startswith("; ") for frame in r[3].split(" -> ")}
+    names = {frame.rsplit(":", 1)[0] for r in rows if not r[0].startswith("; ")
+             for frame in r[3].split(" -> ") if frame}
     tree, found = load("snapshots.json"), {}
 
     def walk(node, path):

@@ -11,8 +11,8 @@ expect 0 rocm-perf hipcc -g -O2 traced.hip -o traced
 
 deep() { expect 0 rocm-perf profile --device software --runs 1 --deep-analysis "$@"; }
 folder() { echo .rocpd_profile/thread-trace/att-threads/ui_output_agent_1_dispatch_${1:-*}; }
-check() { # [DISPATCH]: facts of a trace, in facts; of the only one
-    python3 "$SOURCE/tests/att/device_trace.py" "$(folder "${1:-}")" traced "$llvm" "$PWD/traced.hip" >facts || fail "trace of dispatch ${1:-}"
+check() { # [DISPATCH [PROGRAM]]: facts of a trace, in facts; of the only one
+    python3 "$SOURCE/tests/att/device_trace.py" "$(folder "${1:-}")" "${2:-traced}" "$llvm" "$PWD/traced.hip" >facts || fail "trace of dispatch ${1:-}"
 }
 fact() { grep -qxF -- "$1" facts || { cat facts >&2; fail "not a fact: $1"; }; }
 
@@ -90,6 +90,12 @@ rows = json.load(open(sys.argv[1] + "/code.json"))["code"]
 assert any(r[6] for r in rows) and all(r[3] == "" for r in rows if not r[0].startswith("; "))
 assert not os.path.exists(sys.argv[1] + "/snapshots.json")
 EOF
+
+# At -O0 nothing is inlined, and the functions of the device libraries have no lines.
+expect 0 rocm-perf hipcc -g -O0 traced.hip -o slow
+deep --kernel-include-regex '^looped' --quiet ./slow
+check '' slow
+grep -q "^CALLED.add $((4 * 12)) " facts || fail 'executions of the called function at -O0'
 
 # What cannot be.
 deep --kernel-include-regex nothing ./traced
