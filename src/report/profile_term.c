@@ -118,14 +118,14 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                  rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text);
 }
 
-/* How far the times of a sample may be off; nothing where every wave was replayed. */
+/* How far the times of a sample may be off; nothing where every wave was replayed as a whole. */
 static void put_replayed(const struct rp_page *page, const struct rp_profile *p)
 {
     const struct rp_replayed *r = &p->replayed;
 
     if (!r->calls)
         return;
-    if (r->replayed_waves < r->waves)
+    if (r->replayed_waves < r->waves || r->error_share > 0)
         rp_page_line(page, RP_INK_PLAIN, 0,
                      "Replayed      %s %% of the waves; estimated error of extrapolation %s %%",
                      percent((double)r->replayed_waves / (double)r->waves).text,

@@ -276,6 +276,20 @@ static int64_t cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+/* What recorded waves moved by their counts, and by their accesses. */
+static void sum_record(const struct rp_record *r, uint64_t *ret_counted, uint64_t *ret_accessed)
+{
+    *ret_counted = *ret_accessed = 0;
+    for (uint64_t g = 0; g < r->plan.count + r->plan.probes; g++)
+        for (uint32_t i = 0; i < r->group[g].wave_count; i++) {
+            const struct rp_rec_wave *w = &r->group[g].wave[i];
+            *ret_counted += w->bytes;
+            for (uint32_t k = 0; k < w->access_count; k++)
+                *ret_accessed += (uint64_t)w->access[k].lanes * w->access[k].lane_bytes *
+                                 (w->access[k].flags & RP_REC_ATOMIC ? 2 : 1);
+        }
+}
+
 enum { SIM_CALL_LIMIT = 1000000 };
 
 static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
@@ -300,6 +314,8 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
         rp_dispatch_ticks(d, s->arch);
         rp_dispatch_count(d, s->replay_counters);
     }
+    if (d->record)
+        sum_record(d->record, &s->record_bytes, &s->access_bytes);
     const int64_t before_ns = cpu_ns();
     s->replayed = rp_dispatch_replay(d, s->arch, NULL, &s->stats) == 0;
     s->replay_ns = cpu_ns() - before_ns;

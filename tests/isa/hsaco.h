@@ -44,7 +44,9 @@ struct sim {
     bool replayed;                /**< the last launch, by the detailed timing model */
     struct rp_timing_stats stats; /**< then */
     int64_t replay_ns;            /**< processor time of that */
-    uint64_t ticks;               /**< modelled duration of the last launch, when it is done */
+    uint64_t record_bytes,
+        access_bytes; /**< of recorded waves: as counted, and of their accesses */
+    uint64_t ticks;   /**< modelled duration of the last launch, when it is done */
 };
 
 struct sim_code {

@@ -47,6 +47,7 @@ static void the_same_with_any_threads(void **state)
             if (!i)
                 first = f->sim.stats;
             assert_memory_equal(&first, &f->sim.stats, sizeof first);
+            assert_true(f->sim.record_bytes > 0 && f->sim.record_bytes == f->sim.access_bytes);
         }
         assert_int_equal(first.group_count, blocks);
         assert_int_equal(first.sampled, k);
@@ -70,6 +71,7 @@ static void recording_changes_no_counts(void **state)
         a[i] = b[i] = i % 100;
     clocks(f, "stream_dot", 16, 1024, &args, sizeof args);
     const struct rp_counts counts = f->sim.counts;
+    assert_true(counts.lds_bytes > 0 && f->sim.record_bytes == f->sim.access_bytes);
     double sum = 0, other = 0;
     for (int i = 0; i < 16; i++)
         sum += sums[i];

@@ -269,6 +269,11 @@ static __attribute__((noinline)) int interpret_recorded(struct turn *turn, struc
     return interpret(turn, w, RECORD, turn->tally);
 }
 
+static uint64_t bytes_of(const struct rp_counts *c)
+{
+    return c->read_bytes + c->write_bytes + c->lds_bytes;
+}
+
 /*
  * Executes up to *budget instructions of one wave, counting it down. Returns the step that ended
  * the turn; NEXT = budget used up.
@@ -279,6 +284,7 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     const bool records = __builtin_expect(rp_rec_open(w->record), 0);
     const bool translates = h->dispatch->translates && !records;
     const struct rp_code_page *before = NULL;
+    const uint64_t bytes = w->record ? bytes_of(&h->counts) : 0;
     int step = RP_STEP_NEXT;
     while (turn.left && step == RP_STEP_NEXT) {
         turn.page = page_of(h, w);
@@ -310,6 +316,8 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
         enter_at(turn.page, w->pc);
     if (w->record && !records)
         w->record->insts += *budget - turn.left;
+    if (w->record)
+        w->record->bytes += bytes_of(&h->counts) - bytes;
     h->counts.wave_insts += *budget - turn.left;
     h->counts.issue_cycles += turn.cycles;
     *budget = turn.left;

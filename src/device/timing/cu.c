@@ -1,5 +1,6 @@
 #include "cu.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -177,6 +178,32 @@ struct turn {
 
 static const struct turn needs_machine = {.next = 0, .machine = true};
 
+/* How far two rates are from each other: 0 to 1; near 0 where both are small. */
+static double disagreement(double a, double b, double small)
+{
+    return a + b > 0 ? fabs(a - b) / (a + b + small) : 0;
+}
+
+/*
+ * How much of a wave's record, of what came after it, may be another kind of work: as far as the
+ * halves of the record disagree, or the bytes that an instruction moves, which are known of all.
+ */
+static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
+{
+    const struct rp_rec_wave *rec = w->rec;
+    const uint32_t first = rec->step_count / 2;
+    const double before = first ? (double)(w->half_clock - w->begin) / first : each;
+    double kept_bytes = 0, halves = disagreement(before, each, 0), bytes;
+    for (uint32_t i = 0; i < rec->access_count; i++) {
+        const struct rp_rec_access *a = &rec->access[i];
+        kept_bytes += (double)a->lanes * a->lane_bytes * (a->flags & RP_REC_ATOMIC ? 2 : 1);
+    }
+    bytes = (double)rec->bytes - kept_bytes;
+    bytes = disagreement(kept_bytes / rec->step_count,
+                         bytes > 0 ? bytes / (double)(rec->insts - rec->step_count) : 0, 1);
+    return (halves > bytes ? halves : bytes) * (double)(w->tail_end - clock);
+}
+
 /*
  * Its record is over. What it did after that is taken to have gone as the second half of it;
  * barriers are for the others, whose records end somewhere near.
@@ -190,6 +217,7 @@ static struct turn beyond_record(struct rp_replay *r, struct rp_cu *cu, struct r
         const uint32_t second = rec->step_count - rec->step_count / 2;
         const double each = (double)(clock - w->half_clock) / second;
         w->tail_end = clock + (uint64_t)(each * (double)(rec->insts - rec->step_count)) + 1;
+        r->stats->unsure_clocks += unsure(w, clock, each);
         g->waves_recorded--;
         open_barrier(r, cu, g, clock);
         return (struct turn){.next = w->tail_end};

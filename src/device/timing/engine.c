@@ -203,6 +203,8 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
         stats.clocks = rp_extrapolate(record, &e.done, stats.replay_clocks,
                                       (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
                                       &stats.error_share);
+        if (stats.wave_clocks)
+            stats.error_share += stats.unsure_clocks / (double)stats.wave_clocks;
         *ret = stats;
     }
     release(&e);

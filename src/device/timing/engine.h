@@ -41,11 +41,12 @@ struct rp_timing_stats {
     uint64_t unit_insts[RP_REC_UNITS];
     uint64_t replay_clocks; /**< from the first workgroup's start to the last one's end */
     double clocks;          /**< modelled time of the whole dispatch */
-    double error_share;     /**< estimate of the relative error that sampling adds; 0: no sample */
+    double error_share;     /**< estimate of the relative error that what is not replayed adds */
     bool sampled;
     struct rp_level_stats level[RP_LEVELS];
     uint64_t lds_busy_clocks, lds_conflict_clocks;
-    uint64_t wave_clocks;               /**< summed over waves: resident */
+    uint64_t wave_clocks; /**< summed over waves: resident */
+    double unsure_clocks; /**< of these, by how much waves may be off that were not kept whole */
     uint64_t wait_clocks[RP_REC_UNITS]; /**< summed over waves: waiting for results of the unit
                                              (s_waitcnt, registers); MISC: at barriers */
     uint64_t port_clocks[RP_REC_UNITS]; /**< summed over SIMDs: the unit's port is taken */

@@ -129,6 +129,7 @@ struct rp_rec_wave {
     struct rp_rec_line *line;
     uint32_t line_count;
     uint64_t insts; /**< executed in all; more than step_count when not all was kept */
+    uint64_t bytes; /**< moved by all of them, as rp_counts counts: memory and LDS */
     uint32_t step_room, access_room, line_room;
     uint32_t limit; /**< of step_count */
     bool closed;    /**< nothing more is kept */

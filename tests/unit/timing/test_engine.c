@@ -381,6 +381,34 @@ static void a_truncated_wave_goes_on_at_its_pace(void **state)
     made_free(m);
 }
 
+/* Without it, nobody could tell such a time from one that all instructions were replayed for. */
+static void what_a_truncated_wave_does_then_is_unsure(void **state)
+{
+    (void)state;
+    struct made *m = made_new(1, 1);
+    const uint32_t v = made_valu(m, 4);
+    for (uint32_t i = 0; i < 20000; i++)
+        made_step(made_wave(m, 0, 0), v);
+    assert_true(made_run(m).error_share == 0);
+    made_wave(m, 0, 0)->insts = 100000;
+    assert_true(made_run(m).error_share < 0.02); /* more of the same */
+    /* 3 bytes an instruction where there were none, for four fifths of the time: 3/4 of that. */
+    made_wave(m, 0, 0)->bytes = 3 * 80000;
+    const double error = made_run(m).error_share;
+    assert_true(error > 0.57 && error < 0.63);
+    made_free(m);
+    /* The halves of the record disagree: 4 and 16 clocks an instruction; the rest is half of all.
+     */
+    m = made_new(1, 1);
+    const uint32_t fast = made_valu(m, 4), slow = made_valu(m, 16);
+    for (uint32_t i = 0; i < 20000; i++)
+        made_step(made_wave(m, 0, 0), i < 10000 ? fast : slow);
+    made_wave(m, 0, 0)->insts = 32500;
+    const double halves = made_run(m).error_share;
+    assert_true(halves > 0.57 * 0.5 && halves < 0.63 * 0.5);
+    made_free(m);
+}
+
 static void the_same_record_takes_the_same_time(void **state)
 {
     (void)state;
@@ -419,6 +447,7 @@ int main(void)
         cmocka_unit_test(pointer_chases_take_what_was_measured),
         cmocka_unit_test(bandwidths_are_those_measured),
         cmocka_unit_test(a_barrier_waits_for_the_last),
+        cmocka_unit_test(what_a_truncated_wave_does_then_is_unsure),
         cmocka_unit_test(a_truncated_wave_goes_on_at_its_pace),
         cmocka_unit_test(the_same_record_takes_the_same_time),
     };
