@@ -8,10 +8,10 @@
 
 /*
  * Bounds of what a dispatch's record takes: all its waves up to ALL_WAVES, for timing TIMED_WAVES
- * (dies differ little: see tests/isa/test_timing.c), else FILLS times what
- * one die holds (some start while others end, as in the middle of a long kernel). With STEPS
- * instructions in all, of 4 bytes and in memory-bound code as much again for accesses and lines, a
- * record stays below about 200 MB; that of a usual kernel is a few MB.
+ * (dies differ little: tests/unit/timing/test_waits.c), else FILLS times what one die holds (some
+ * start while others end, as in the middle of a long kernel). With STEPS instructions in all, of 4
+ * bytes and in memory-bound code as much again for accesses and lines, a record stays below about
+ * 200 MB; that of a usual kernel is a few MB.
  */
 enum {
     ALL_WAVES = 4096,
