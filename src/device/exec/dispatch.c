@@ -114,7 +114,7 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
         values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
     values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
     if (d->stats && d->cache_result) /* the replay was counted */
-        rp_wave_counters(d->arch, d->stats, &d->wave_sums, d->counts.waves, values);
+        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->counts, values);
     return count_memory(d, values);
 }
 

@@ -175,6 +175,10 @@ int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
         status = rp_recording_resolve(d);
         if (!status)
             status = rp_record_place(d->record);
+        if (status) { /* half of it is resolved: nobody may replay that */
+            rp_record_free(d->record);
+            d->record = NULL;
+        }
     }
     return status ? status : rp_engine_run(arch, d->record, watch, ret);
 }

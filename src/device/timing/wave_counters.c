@@ -1,5 +1,6 @@
 #include "wave_counters.h"
 
+#include "../exec/wave.h"
 #include "arch/arch.h"
 #include "arch/device_counters.h"
 
@@ -12,9 +13,12 @@ enum { QUAD = 4 };
  * dispatch, so both count cycles; SQ_INST_LEVEL_VMEM / SQ_INSTS_VMEM is 964, a latency in cycles.
  */
 void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *s,
-                      const struct rp_wave_sums *sums, uint64_t waves, uint64_t *values)
+                      const struct rp_wave_sums *sums, const struct rp_counts *counts,
+                      uint64_t *values)
 {
-    const double all = s->waves ? (double)waves / (double)s->waves : 0;
+    const double all = s->waves ? (double)counts->waves / (double)s->waves : 0;
+    /* Waves that were not kept whole last to their end, but their instructions are not replayed. */
+    const double insts = s->insts ? (double)counts->wave_insts / (double)s->insts : 0;
     const uint64_t there = arch->shader_engines ? arch->shader_engines : 1;
     const uint64_t engines = there < s->group_count ? there : s->group_count;
     /* The replay goes on until memory has written all; what was not replayed comes before that. */
@@ -32,11 +36,11 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
         {RP_COUNTER_SQ_BUSY_CU_CYCLES, all * (double)s->cu_busy_clocks},
         {RP_COUNTER_SQ_WAVE_CYCLES, all * (double)s->wave_clocks / QUAD},
         {RP_COUNTER_SQ_LEVEL_WAVES, all * (double)s->wave_clocks},
-        {RP_COUNTER_SQ_WAIT_ANY, all * (double)wait_clocks / QUAD},
-        {RP_COUNTER_SQ_WAIT_INST_ANY, all * (double)s->stall_clocks / QUAD},
-        {RP_COUNTER_SQ_INST_LEVEL_VMEM, all * (double)sums->level_clocks[RP_REC_VMEM]},
-        {RP_COUNTER_SQ_INST_LEVEL_SMEM, all * (double)sums->level_clocks[RP_REC_SMEM]},
-        {RP_COUNTER_SQ_INST_LEVEL_LDS, all * (double)sums->level_clocks[RP_REC_LDS]},
+        {RP_COUNTER_SQ_WAIT_ANY, insts * (double)wait_clocks / QUAD},
+        {RP_COUNTER_SQ_WAIT_INST_ANY, insts * (double)s->stall_clocks / QUAD},
+        {RP_COUNTER_SQ_INST_LEVEL_VMEM, insts * (double)sums->level_clocks[RP_REC_VMEM]},
+        {RP_COUNTER_SQ_INST_LEVEL_SMEM, insts * (double)sums->level_clocks[RP_REC_SMEM]},
+        {RP_COUNTER_SQ_INST_LEVEL_LDS, insts * (double)sums->level_clocks[RP_REC_LDS]},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
         values[rows[i].counter] = (uint64_t)(rows[i].value + 0.5);

@@ -7,6 +7,8 @@
 
 #include "engine.h"
 
+struct rp_counts;
+
 /** What a watcher of the replay (rp_engine_watch) adds up. */
 struct rp_wave_sums {
     uint64_t level_clocks[RP_REC_UNITS]; /**< from issue to result, summed over instructions */
@@ -15,10 +17,11 @@ struct rp_wave_sums {
 
 /**
  * Sets those of kind WAVES.
- * @param waves   of the dispatch, replayed or not
+ * @param counts  of the dispatch, replayed or not
  * @param values  indexed by enum rp_device_counter
  */
 void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *stats,
-                      const struct rp_wave_sums *sums, uint64_t waves, uint64_t *values);
+                      const struct rp_wave_sums *sums, const struct rp_counts *counts,
+                      uint64_t *values);
 
 #endif

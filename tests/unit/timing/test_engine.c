@@ -5,6 +5,10 @@
  */
 #include "machine.h"
 
+#include "arch/device_counters.h"
+#include "device/exec/wave.h"
+#include "device/timing/wave_counters.h"
+
 #include <string.h>
 
 /* Clocks that @p count more executions of a program's body take, with so many waves of one group.
@@ -409,6 +413,26 @@ static void what_a_truncated_wave_does_then_is_unsure(void **state)
     made_free(m);
 }
 
+/* Of a wave in a loop of which a fifth was kept, counters are five times those of the fifth. */
+static void counters_of_truncated_waves_are_of_all_of_them(void **state)
+{
+    (void)state;
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const struct rp_wave_sums sums = {.level_clocks = {[RP_REC_VMEM] = 600000}};
+    struct rp_timing_stats s = {
+        .group_count = 1, .groups = 1, .waves = 1, .insts = 1000, .wave_clocks = 4000000};
+    struct rp_counts counts = {.waves = 1, .wave_insts = 5000};
+    uint64_t values[RP_DEVICE_COUNTERS] = {0};
+    s.wait_clocks[RP_REC_VMEM] = 500000;
+    s.stall_clocks = 4000;
+    rp_wave_counters(arch, &s, &sums, &counts, values);
+    assert_int_equal(values[RP_COUNTER_SQ_LEVEL_WAVES], 4000000); /* to its end already */
+    assert_int_equal(values[RP_COUNTER_SQ_WAVE_CYCLES], 1000000);
+    assert_int_equal(values[RP_COUNTER_SQ_WAIT_ANY], 5 * 125000);
+    assert_int_equal(values[RP_COUNTER_SQ_WAIT_INST_ANY], 5 * 1000);
+    assert_int_equal(values[RP_COUNTER_SQ_INST_LEVEL_VMEM], 5 * 600000);
+}
+
 static void the_same_record_takes_the_same_time(void **state)
 {
     (void)state;
@@ -448,6 +472,7 @@ int main(void)
         cmocka_unit_test(bandwidths_are_those_measured),
         cmocka_unit_test(a_barrier_waits_for_the_last),
         cmocka_unit_test(what_a_truncated_wave_does_then_is_unsure),
+        cmocka_unit_test(counters_of_truncated_waves_are_of_all_of_them),
         cmocka_unit_test(a_truncated_wave_goes_on_at_its_pace),
         cmocka_unit_test(the_same_record_takes_the_same_time),
     };
