@@ -32,6 +32,8 @@ static const char *put_escape(struct rp_buf *to, const char *at)
         rp_buf_puts(to, alone);
     else if (*at == 'b' || *at == 'B' || (*at >= '1' && *at <= '9'))
         rp_buf_printf(to, "\\%c", *at);
+    else if (!*at)
+        return NULL;
     else if (strchr("^$\\.*+?()[]{}|", *at))
         rp_buf_printf(to, "\\%c", *at);
     else if (strchr("/-_:;,<>=!@#%&~\"' ", *at))
@@ -54,6 +56,8 @@ static const char *put_brackets(struct rp_buf *to, const char *at)
         if (*at == '[' && at[1] && strchr(":.=", at[1])) { /* a named class is the same in both */
             const char *end = strchr(at + 2, ']');
 
+            if (!end)
+                return NULL;
             rp_buf_add(&members, at, (size_t)(end + 1 - at));
             at = end;
         } else if (*at != '\\') {
@@ -62,12 +66,14 @@ static const char *put_brackets(struct rp_buf *to, const char *at)
             rp_buf_puts(&members, letters);
         } else if (*at == ']' || *at == '-') {
             *(*at == ']' ? &closes : &dash) = true;
-        } else if (strchr("^$\\.*+?()[{}|/", *at)) {
+        } else if (*at && strchr("^$\\.*+?()[{}|/", *at)) {
             rp_buf_add(&members, at, 1);
         } else {
             return NULL;
         }
     }
+    if (!*at)
+        return NULL;
     if (members.len && members.data[0] == '^' && !negated && !closes) /* not first: it negates */
         rp_buf_printf(to, "[%.*s%s^]", (int)members.len - 1, members.data + 1, dash ? "-" : "");
     else

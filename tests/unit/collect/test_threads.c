@@ -240,7 +240,8 @@ static void expressions_find_what_they_find_elsewhere(void **state)
 
 static void what_cannot_be_said_is_refused(void **state)
 {
-    static const char *const bad[] = {"a(?=b)", "(?!b)a", "\\x41", "\\cA", "[\\x41]"};
+    static const char *const bad[] = {"a(?=b)",    "(?!b)a", "\\x41", "\\cA", "[\\x41]", "[abc",
+                                      "[[:alpha:", "[[:a]",  "a\\",   "[\\",  "[a\\"};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
