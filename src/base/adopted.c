@@ -57,14 +57,17 @@ static bool note_before(void *arg, pid_t child)
 
 void rp_adopted_begin(struct rp_adopted *ret)
 {
-    *ret = (struct rp_adopted){0};
+    int adopts = 0;
+
+    prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+    *ret = (struct rp_adopted){.adopts_anyway = adopts != 0};
     each_child(note_before, ret);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 void rp_adopted_end(struct rp_adopted *adopted)
 {
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, adopted->adopts_anyway);
     free(adopted->before);
     *adopted = (struct rp_adopted){0};
 }

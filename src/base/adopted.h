@@ -2,10 +2,13 @@
  * @file adopted.h
  * @brief Processes whose parents have ended before them: they become ours while a program runs, so
  *        that what it leaves behind can be waited for and killed, whatever group it has moved to.
+ *
+ * Meanwhile a daemon of the program has this process for its parent, not number 1.
  */
 #ifndef RP_BASE_ADOPTED_H
 #define RP_BASE_ADOPTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -13,6 +16,7 @@
 struct rp_adopted {
     pid_t *before;
     size_t befores;
+    bool adopts_anyway; /**< as it was found */
 };
 
 /** From here on this process adopts. Before Linux 3.5, or without /proc, nothing is ever found. */

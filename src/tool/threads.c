@@ -147,8 +147,11 @@ void rp_threads_submit(struct rp_tool *tool, struct rp_pending *entry,
 {
     struct rp_thread_choice *c = &tool->threads;
 
-    entry->traced = c->kernels && is_chosen(c, entry->rec.dispatch.kernel_id) &&
-                    tool->device->trace_threads(entry->signal, packet->kernel_object, &c->wish);
+    if (!c->kernels || !is_chosen(c, entry->rec.dispatch.kernel_id))
+        return;
+    entry->traced = tool->device->trace_threads(entry->signal, packet->kernel_object, &c->wish);
+    if (!entry->traced)
+        rp_trace_count_lost(&tool->trace);
 }
 
 void rp_threads_finish(struct rp_tool *tool, const struct rp_pending *entry)
