@@ -101,6 +101,8 @@ struct rp_bottleneck_kernel {
 };
 
 struct rp_bottlenecks {
+    struct rp_origin origin; /**< of all times but those of waves */
+    bool modelled_waves;     /**< those are of thread traces of the software device */
     enum rp_rank_basis basis;
     struct rp_quantity total_ns;          /**< of the basis */
     struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
@@ -115,6 +117,7 @@ struct rp_bottleneck_inputs {
     const struct rp_counters *counters; /**< that the roofline is from */
     const struct rp_thread_traces *traces;
     const char *arch; /**< --arch; NULL */
+    struct rp_origin origin;
 };
 
 /**

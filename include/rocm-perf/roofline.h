@@ -15,6 +15,17 @@ struct rp_counters;
 struct rp_err;
 struct rp_store;
 
+/** What the times of a result are from. Strings are owned by the stores. */
+struct rp_origin {
+    const char *device;       /**< "software", "hardware"; NULL: the traces do not say */
+    const char *timing_model; /**< of the software device: "fast" ...; NULL: as in rp_profile, or
+                                   the traces differ */
+    uint32_t timing_version;  /**< of that model */
+};
+
+/** Of traces; software when any of them is. */
+struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count);
+
 /** A number that may not be known. */
 struct rp_quantity {
     bool known;
@@ -122,6 +133,7 @@ struct rp_roofline_options {
 };
 
 struct rp_roofline {
+    struct rp_origin origin;            /**< the caller's to say; computed ones have none */
     struct rp_roofline_kernel *kernels; /**< by time, then name */
     size_t kernel_count;
     struct rp_roofline_kernel program;

@@ -193,7 +193,9 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
                          struct rp_err *err)
 {
     static const struct rp_roofline_options plain;
-    struct rp_inputs in = {.counters = session->counters};
+    struct rp_inputs in = {.stores = session->stores,
+                           .store_count = session->store_count,
+                           .counters = session->counters};
     int rc;
 
     if (!session->counters) {

@@ -443,6 +443,8 @@ int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_option
 {
     int rc = rp_roofline_compute(in->counters, options, ret, err);
 
+    if (rc == 0)
+        ret->origin = rp_origin_of(in->stores, in->store_count);
     for (size_t i = 0; rc == 0 && i < ret->device_count; i++)
         if (ret->devices[i].overruled[0])
             rp_cli_note("--arch %s is used for GPU %lld although the files say %s: leave it out"
@@ -490,7 +492,8 @@ int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *fr
                                           .roofline = from->roofline,
                                           .counters = in->counters,
                                           .traces = &in->waves,
-                                          .arch = from->arch};
+                                          .arch = from->arch,
+                                          .origin = rp_origin_of(in->stores, in->store_count)};
     const double no_runtime_ms = 0; /* stability is not asked for */
     int rc = 0;
 

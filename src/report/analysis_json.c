@@ -149,12 +149,19 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     rp_buf_puts(buf, "{\n  \"basis\": ");
     rp_text_json(buf, rp_rank_basis_name(b->basis));
     key(buf, "basis_ns", b->total_ns);
+    rp_buf_puts(buf, ",\n  \"device\": ");
+    rp_text_json(buf, b->origin.device);
     rp_buf_printf(buf, ",\n  \"kernel_count\": %zu,\n  \"kernels\": [", b->kernel_count);
     for (size_t i = 0; i < count; i++) {
         rp_buf_puts(buf, i ? "," : "");
         put_kernel(buf, &b->kernels[i]);
     }
-    rp_buf_printf(buf, "],\n  \"rules_version\": \"%s\",\n  \"schema_version\": \"1.0\"\n}\n",
+    rp_buf_printf(buf, "],\n  \"rules_version\": \"%s\",\n  \"schema_version\": \"1.0\",\n",
                   rp_rules_version());
+    rp_buf_puts(buf, "  \"thread_trace_timing\": ");
+    rp_text_json(buf, b->modelled_waves ? "detailed" : NULL); /* they are made of it alone */
+    rp_buf_puts(buf, ",\n  \"timing\": ");
+    rp_text_json_timing(buf, b->origin.timing_model, b->origin.timing_version);
+    rp_buf_puts(buf, "\n}\n");
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

@@ -130,14 +130,10 @@ static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
 
 static void put_timing(struct rp_buf *buf, const struct rp_dag_result *r)
 {
-    if (!r->timing_model) {
-        rp_buf_puts(buf, "  \"timing\": null,\n");
-        return;
-    }
-    rp_buf_puts(buf, "  \"timing\": {\"model\": ");
-    rp_text_json(buf, r->timing_model);
-    rp_buf_printf(buf, ", \"version\": %lu},\n",
-                  r->timing_version ? strtoul(r->timing_version, NULL, 10) : 0);
+    rp_buf_puts(buf, "  \"timing\": ");
+    rp_text_json_timing(buf, r->timing_model,
+                        r->timing_version ? (uint32_t)strtoul(r->timing_version, NULL, 10) : 0);
+    rp_buf_puts(buf, ",\n");
 }
 
 int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,

@@ -158,13 +158,23 @@ static bool one_device(const struct rp_roofline *r)
     return r->kernel_count > 0;
 }
 
+static void put_end(struct rp_buf *buf, const struct rp_roofline *r)
+{
+    rp_buf_puts(buf, ",\n  \"schema_version\": \"1.0\",\n  \"timing\": ");
+    rp_text_json_timing(buf, r->origin.timing_model, r->origin.timing_version);
+    rp_buf_puts(buf, "\n}\n");
+}
+
 int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n");
+    rp_buf_puts(buf, "{\n  \"device\": ");
+    rp_text_json(buf, r->origin.device);
+    rp_buf_puts(buf, ",\n");
     if (r->reason) {
         rp_buf_puts(buf, "  \"reason\": ");
         rp_text_json(buf, r->reason);
-        rp_buf_puts(buf, ",\n  \"roofline\": null,\n  \"schema_version\": \"1.0\"\n}\n");
+        rp_buf_puts(buf, ",\n  \"roofline\": null");
+        put_end(buf, r);
         return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
     }
     put_devices(buf, r);
@@ -180,6 +190,6 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
     }
     rp_buf_puts(buf, "],\n  \"program\": ");
     put_kernel(buf, r, &r->program, one_device(r));
-    rp_buf_puts(buf, ",\n  \"schema_version\": \"1.0\"\n}\n");
+    put_end(buf, r);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

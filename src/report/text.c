@@ -224,6 +224,17 @@ void rp_text_json(struct rp_buf *buf, const char *text)
     buf->failed |= clean.failed;
 }
 
+void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version)
+{
+    if (!model) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    rp_buf_puts(buf, "{\"model\": ");
+    rp_text_json(buf, model);
+    rp_buf_printf(buf, ", \"version\": %" PRIu32 "}", version);
+}
+
 void rp_text_json_number(struct rp_buf *buf, double value)
 {
     char room[40];

@@ -27,6 +27,8 @@ size_t rp_text_cells(const char *text);
 
 /** Appends text as a JSON string, made valid UTF-8; NULL as null. */
 void rp_text_json(struct rp_buf *buf, const char *text);
+/** What "timing" is: an object, null without a model. */
+void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version);
 
 /** Appends the shortest text that reads back as the same number; whole numbers without a point. */
 void rp_text_json_number(struct rp_buf *buf, double value);

@@ -224,7 +224,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
 {
     rp_autofree struct rp_asked_sums *sums = in->counters ? rp_ask_counters(in->counters) : NULL;
     rp_cleanup(rp_bottleneck_index_free) struct rp_bottleneck_index index = {0};
-    struct rp_bottlenecks b = {0};
+    struct rp_bottlenecks b = {.origin = in->origin};
 
     if ((in->counters && !sums) || !rp_bottleneck_index_make(&index, in) ||
         !add_names(in, &index, &b)) {
@@ -244,6 +244,10 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
         find_headroom(k);
     }
     weigh(in, &index, &b);
+    for (size_t i = 0; in->traces && i < in->traces->count; i++)
+        b.modelled_waves |= in->traces->traces[i].software;
+    if (b.modelled_waves && !b.origin.device)
+        b.origin.device = "software"; /* thread traces alone */
     if (b.kernel_count)
         qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
     *ret = b;

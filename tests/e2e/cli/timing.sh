@@ -90,6 +90,10 @@ for threads in 1 2; do
         --pmc $pmc ./vector_copy
     mv out counted.$threads
 done
+expect 0 rocm-perf analyze --roofline .rocpd_profile
+mv out roofline.json
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/roofline.schema.json" roofline.json
+[ "$(json device roofline.json) $(json timing roofline.json)" = "software $(json timing detailed.dag.json)" ] || fail 'roofline.json'
 cmp <(json kernels counted.1) <(json kernels counted.2) || fail 'counters of the replay vary'
 [ "$(json user_ms counted.1)" = "$(json user_ms detailed.json)" ] || fail 'counters change the replay'
 json kernels.0.counters counted.1 | python3 -c '
@@ -118,3 +122,8 @@ achieved = kernel["occupancy"]["achieved_waves_per_simd"]
 assert abs(cycles / busy - achieved) < 0.02 * achieved, (cycles / busy, achieved)
 assert abs(kernel["features"]["wait"] - wait / cycles) < 1e-5, kernel["features"]
 EOF
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/analysis.schema.json" deep/analysis.json
+for result in deep/analysis.json deep/roofline.json; do
+    [ "$(json device $result) $(json timing $result)" = "software $(json timing detailed.dag.json)" ] || fail "$result"
+done
+[ "$(json thread_trace_timing deep/analysis.json)" = detailed ] || fail 'timing of the thread trace'

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "rocm-perf/analysis.h"
+#include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
 
 #include <math.h>
@@ -551,6 +552,37 @@ static void errors_of_replays_weigh_by_time(void **state)
     rp_profile_free(p);
 }
 
+/* Results for which it does not matter that models differ say where their times are from. */
+static void origins_of_traces(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_origin origin = rp_origin_of(NULL, 0);
+
+    assert_null(origin.device);
+    assert_null(origin.timing_model);
+    begin_modelled(lab, "fast", "3");
+    finish(lab);
+    begin_modelled(lab, "fast", "3");
+    finish(lab);
+    begin_modelled(lab, "fast", "4");
+    finish(lab);
+    begin(lab, NULL, true); /* of rocprofv3 */
+    finish(lab);
+    origin = rp_origin_of(lab->stores, 2);
+    assert_string_equal(origin.device, "software");
+    assert_string_equal(origin.timing_model, "fast");
+    assert_int_equal(origin.timing_version, 3);
+    origin = rp_origin_of(lab->stores, 3); /* of two versions */
+    assert_string_equal(origin.device, "software");
+    assert_null(origin.timing_model);
+    origin = rp_origin_of(lab->stores + 2, 2);
+    assert_string_equal(origin.device, "software");
+    assert_null(origin.timing_model);
+    origin = rp_origin_of(lab->stores + 3, 1);
+    assert_null(origin.device);
+    assert_null(origin.timing_model);
+}
+
 static void several_models_of_time_are_refused(void **state)
 {
     static const char *const others[][2] = {{"fast", "2"}, {"detailed", "1"}, {NULL, NULL}};
@@ -607,6 +639,7 @@ int main(void)
         LAB_TEST(trusts_its_own_gfx950_traces),
         LAB_TEST(refuses_times_that_add_up_to_nonsense),
         LAB_TEST(errors_of_replays_weigh_by_time),
+        LAB_TEST(origins_of_traces),
         LAB_TEST(several_models_of_time_are_refused),
         LAB_TEST(impossible_replays_are_refused),
         cmocka_unit_test(a_run_without_traces_has_no_kernels),
