@@ -158,7 +158,10 @@ struct rp_thread_trace {
     size_t instruction_count;
     struct rp_att_wave *waves; /**< by engine, cu, simd, slot, id */
     size_t wave_count;
-    size_t listed_waves; /**< in filenames.json */
+    size_t listed_waves;                /**< in filenames.json */
+    bool cuts_known;                    /**< the software device says so; hardware does not */
+    uint64_t cut_waves;                 /**< of which only the first instructions are there */
+    uint64_t cut_by_buffer, lost_waves; /**< of these; not listed: the buffer was full */
 
     struct rp_att_sums sums;
     struct rp_att_sums by_kind[RP_ATT_KIND_COUNT];

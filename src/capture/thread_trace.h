@@ -24,7 +24,7 @@
 /** Which waves: "CU ENGINES SIMDS ROWS" in hexadecimal, as struct rp_threads_wish. */
 #define RP_THREADS_WAVES_VARIABLE "ROCM_PERF_THREAD_TRACE_WAVES"
 
-enum { RP_THREADS_VERSION = 1 };
+enum { RP_THREADS_VERSION = 2 };
 
 /** Which compute unit of a shader engine: its number, or the one that is sure to have waves. */
 #define RP_THREADS_ANY_CU UINT32_MAX
@@ -59,6 +59,13 @@ enum rp_threads_flag {
     RP_THREADS_CUT = 1u << 1,     /**< of some waves only the first instructions are there */
 };
 
+/** Why a wave's trace ends before the wave. */
+enum rp_threads_cut {
+    RP_THREADS_WHOLE,
+    RP_THREADS_RECORD_ENDS, /**< the dispatch was too long to be recorded whole */
+    RP_THREADS_BUFFER_FULL, /**< as many rows as were wished */
+};
+
 struct rp_threads_header {
     char magic[8];
     uint32_t version;
@@ -70,8 +77,9 @@ struct rp_threads_header {
     uint64_t entry_pc;            /**< of the kernel */
     uint64_t groups, group_count; /**< replayed, in all */
     uint64_t code_count, text_bytes, wave_count, row_count, wait_count, event_count;
+    uint64_t lost_waves; /**< that began when the buffer was full */
 };
-static_assert(sizeof(struct rp_threads_header) == 112, "header is part of the file format");
+static_assert(sizeof(struct rp_threads_header) == 120, "header is part of the file format");
 
 /** An instruction of a function that was entered; by address. */
 struct rp_threads_code {
@@ -88,7 +96,7 @@ struct rp_threads_wave {
     uint32_t row_count, wait_count;
     uint32_t engine;
     uint8_t cu, simd, slot;
-    uint8_t cut; /**< it ended later: not all that it did is there */
+    uint8_t cut; /**< enum rp_threads_cut; not 0: it ended later, not all that it did is there */
 };
 static_assert(sizeof(struct rp_threads_wave) == 48, "part of the file format");
 

@@ -363,7 +363,7 @@ static void put_clocks(struct rp_buf *buf, const struct rp_thread_trace *t)
 static void put_rates(struct rp_buf *buf, const struct rp_thread_trace *t)
 {
     double executed = (double)t->sums.executed;
-    bool complete = t->wave_count > 0 && t->wave_count >= t->listed_waves;
+    bool complete = t->wave_count > 0 && t->wave_count >= t->listed_waves + t->lost_waves;
 
     rp_buf_puts(buf, ", \"ipc\": {\"per_simd\": ");
     if (complete && t->issue.simd_busy_cycles)
@@ -415,6 +415,8 @@ static void put_trace(struct rp_buf *buf, const struct rp_thread_trace *t)
     else
         rp_buf_puts(buf, "null");
     put_waves(buf, t);
+    key_if(buf, "waves_cut_short", t->cuts_known, (double)t->cut_waves);
+    key_if(buf, "waves_lost", t->cuts_known, (double)t->lost_waves);
     rp_buf_puts(buf, "}");
 }
 

@@ -157,7 +157,7 @@ static void put_head(const struct rp_page *page, const struct rp_thread_trace *t
     rp_page_text(page, RP_INK_PLAIN, 2, kernel);
     rp_page_line(page, t->completeness == RP_ATT_COMPLETE ? RP_INK_PLAIN : RP_INK_YELLOW, 2,
                  "%s%s: %zu of %zu waves", rp_att_completeness_name(t->completeness),
-                 t->sampled ? ", PC samples" : "", t->wave_count, t->listed_waves);
+                 t->sampled ? ", PC samples" : "", t->wave_count, t->listed_waves + t->lost_waves);
     for (size_t i = 0; i < t->clock_count; i++)
         mhz += t->clocks[i].mhz / (double)t->clock_count;
     if (t->clock_count)
@@ -204,7 +204,8 @@ static int put_trace(const struct rp_page *page, const struct rp_thread_trace *t
         return 0;
     }
     put_occupancy(page, t);
-    if (t->wave_count && t->wave_count >= t->listed_waves && t->issue.simd_busy_cycles)
+    if (t->wave_count && t->wave_count >= t->listed_waves + t->lost_waves &&
+        t->issue.simd_busy_cycles)
         rp_page_line(
             page, RP_INK_PLAIN, 2, "instructions a cycle: %s on a busy SIMD",
             rp_text_fixed((double)t->sums.executed / (double)t->issue.simd_busy_cycles, 3).text);

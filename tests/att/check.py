@@ -23,6 +23,7 @@ BROKEN = {
     "unknown_line": ("damaged", "not in the listing"),
     "bad_timeline": ("damaged", "do not add up"),
     "unstitched": ("partial", "could not be placed"),
+    "cut_short": ("partial", "2 waves cut short: too many instructions to record"),
     "no_code": ("partial", "code.json"),
     "no_code_csv": ("partial", "code.json"),
     "no_filenames": ("partial", "filenames.json"),
@@ -150,11 +151,18 @@ def compare_broken(name, trace, answer, wanted, variant):
         expect(name + " kinds", "damaged" in [p["kind"] for p in trace["problems"]], True)
     # Everything that the remaining files say must still be right.
     if variant in ("absent_wave", "truncated_wave", "unstitched", "bad_timeline", "no_filenames",
-                   "no_occupancy", "no_code_csv"):
+                   "no_occupancy", "no_code_csv", "cut_short"):
         compare_sums(name + " sums", trace["sums"], totals(answer["lines"].values()))
     if variant == "no_code":  # from the waves; only the decoder's categories tell kinds
         sums = totals(answer["lines"].values())
         compare_sums(name + " sums", trace["sums"], sums)
+    cut = variant == "cut_short"
+    expect(name + " cut", [trace["waves_cut_short"], trace["waves_lost"]], [3, 2] if cut else [None] * 2)
+    if cut:
+        texts = [p["text"] for p in trace["problems"]]
+        expect(name + " by buffer", any(t.startswith("1 wave cut short: buffer") for t in texts), True)
+        expect(name + " lost", any(t.startswith("2 waves not kept") for t in texts), True)
+        expect(name + " ipc", trace["ipc"]["per_simd"], None)
     if variant == "absent_wave":
         expect(name + " waves", len(trace["waves"]), answer["waves"] - 1)
 

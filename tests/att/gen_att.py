@@ -300,8 +300,10 @@ def main():
     write(os.path.join(folder, "code.json"), {
         "code": None if "empty" in variants else rows, "version": "3.0.0",
         "header": header if {"list_header", "columns13"} & variants else ", ".join(header)})
+    cuts = {"rocm_perf": {"device": "software", "timing": "detailed", "waves_cut_short": 3,
+                          "waves_cut_short_by_buffer": 1, "waves_lost": 2}} if "cut_short" in variants else {}
     write(os.path.join(folder, "filenames.json"), {
-        "global_begin_time": 0, "gfxv": "navi" if "gfx11" in variants else "vega",
+        **cuts, "global_begin_time": 0, "gfxv": "navi" if "gfx11" in variants else "vega",
         "gfxip": 11 if "gfx11" in variants else 9, "version": "3.0.0", "counter_names": [],
         "wave_filenames": tree})
     for name, wave in files.items():

@@ -1,4 +1,4 @@
-for what in empty absent_wave truncated_wave wrong_sum; do
+for what in empty absent_wave truncated_wave wrong_sum cut_short; do
     python3 "$SOURCE/tests/att/gen_att.py" $what 5 $what
     rocm-perf analyze $what | sed -n 1,6p
 done

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/path.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,6 +289,20 @@ static bool check_sums(const struct rp_att_build *build)
                           "sums of %zu instructions do not agree with the wave files", wrong);
 }
 
+static bool cut(struct rp_thread_trace *t, uint64_t waves, const char *how)
+{
+    return !waves || rp_att_problem(t, false, "filenames.json", "%" PRIu64 " wave%s %s", waves,
+                                    waves == 1 ? "" : "s", how);
+}
+
+/* Texts fit a line of the terminal. */
+static bool check_cuts(struct rp_thread_trace *t)
+{
+    return cut(t, t->cut_waves - t->cut_by_buffer, "cut short: too many instructions to record") &&
+           cut(t, t->cut_by_buffer, "cut short: buffer full, see --att-buffer-size") &&
+           cut(t, t->lost_waves, "not kept: buffer full, see --att-buffer-size");
+}
+
 static bool check_waves(const struct rp_att_build *build)
 {
     struct rp_thread_trace *trace = build->trace;
@@ -325,7 +340,7 @@ int rp_att_finish(struct rp_att_build *build, struct rp_err *err)
 {
     struct rp_thread_trace *trace = build->trace;
 
-    if (!check_sums(build) || !check_waves(build))
+    if (!check_sums(build) || !check_waves(build) || !check_cuts(trace))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     add_up(build);
     choose_kernel(build);

@@ -237,6 +237,19 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
     return rc;
 }
 
+/* What the software device could not keep. Files of before tell less. */
+static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
+{
+    int64_t cut = 0, by_buffer = 0, lost = 0;
+
+    trace->cuts_known = rp_att_number(json_object_get(ours, "waves_lost"), &lost);
+    trace->cuts_known &= rp_att_number(json_object_get(ours, "waves_cut_short"), &cut);
+    rp_att_number(json_object_get(ours, "waves_cut_short_by_buffer"), &by_buffer);
+    trace->cut_waves = (uint64_t)cut;
+    trace->cut_by_buffer = by_buffer < cut ? (uint64_t)by_buffer : (uint64_t)cut;
+    trace->lost_waves = (uint64_t)lost;
+}
+
 static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)
 {
     int64_t ip;
@@ -249,6 +262,7 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
         trace->gfx_ip = (uint32_t)ip;
     device = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "device"));
     trace->software = device && strcmp(device, "software") == 0;
+    read_cuts(json_object_get(*ret, "rocm_perf"), trace);
     trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
                      !json_is_true(json_object_get(*ret, "thread_trace"));
     return 0;

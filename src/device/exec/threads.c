@@ -198,6 +198,8 @@ static int write_out(const struct rp_threads *t, const struct listing *l,
     header->row_count = t->row_count;
     header->wait_count = t->wait_count;
     header->event_count = t->event_count;
+    header->lost_waves = t->lost;
+    header->flags |= t->lost ? RP_THREADS_CUT : 0;
     for (uint64_t i = 0; i < t->wave_count; i++)
         header->flags |= t->wave[i].cut ? RP_THREADS_CUT : 0;
     const struct part parts[] = {

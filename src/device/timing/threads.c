@@ -319,7 +319,10 @@ static void wave_ends(void *ctx, const struct rp_wave_place *p, uint64_t clock)
     if (!o)
         return;
     *at = NULL;
-    o->wave.cut = o->full || rec->insts > rec->step_count;
+    if (o->full)
+        o->wave.cut = RP_THREADS_BUFFER_FULL;
+    else if (rec->insts > rec->step_count)
+        o->wave.cut = RP_THREADS_RECORD_ENDS;
     o->wave.end = clock;
     if (!o->wave.cut) {
         end_barrier(o, clock);
@@ -327,8 +330,7 @@ static void wave_ends(void *ctx, const struct rp_wave_place *p, uint64_t clock)
         const struct rp_threads_row *last = &o->row[o->wave.row_count - 1];
         o->wave.end = last->clock + last->latency_clocks;
     }
-    if (!o->full || o->wave.row_count)
-        keep(t, o);
+    keep(t, o);
     free_open(o);
 }
 
@@ -373,6 +375,17 @@ static void choose_units(struct rp_threads *t)
     t->wave_count = kept;
 }
 
+/* A wave that found the buffer full left nothing but that it was there. */
+static void drop_lost(struct rp_threads *t)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < t->wave_count; i++)
+        if (t->wave[i].cut != RP_THREADS_BUFFER_FULL || t->wave[i].row_count)
+            t->wave[kept++] = t->wave[i];
+    t->lost = t->wave_count - kept;
+    t->wave_count = kept;
+}
+
 #define ORDER(a, b, member)                                                                        \
     if ((a)->member != (b)->member)                                                                \
     return (a)->member < (b)->member ? -1 : 1
@@ -405,6 +418,7 @@ int rp_threads_end(struct rp_threads *t)
     if (t->failed)
         return -ENOMEM;
     choose_units(t);
+    drop_lost(t);
     if (t->wave_count)
         qsort(t->wave, t->wave_count, sizeof *t->wave, compare_waves);
     if (t->event_count)

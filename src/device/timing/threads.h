@@ -25,6 +25,7 @@ struct rp_threads {
     struct rp_threads_event *event;
     uint64_t wave_count, row_count, wait_count, event_count;
     uint64_t wave_room, row_room, wait_room, event_room;
+    uint64_t lost; /**< waves of which no row had room; rp_threads_end knows */
     uint64_t rows; /**< of waves that run as well: up to wish.rows */
     bool failed;   /**< no memory */
 };

@@ -88,6 +88,35 @@ check
 grep -q '^modelled [0-9]* 12000$' facts && ! grep -q '^modelled 12000' facts || fail 'a sample'
 python3 -c 'import json,sys; t = json.load(open(".rocpd_profile/thread_trace.json"))["thread_trace"][0]; assert t["completeness"] == "complete" and t["occupancy"]["waves_per_simd"] > 6, t["occupancy"]' || fail 'a full compute unit'
 
+# Too long to be recorded (2^24 instructions of 256 waves), or for the buffer: partial.
+partial() { # TRACED_WAVES CUT LOST WHY
+    python3 - "$@" <<'EOF' || fail "cut short: $*"
+import json, sys
+trace = json.load(open(".rocpd_profile/thread_trace.json"))["thread_trace"][0]
+seen = [len(trace["waves"]), trace["waves_cut_short"], trace["waves_lost"]]
+assert trace["completeness"] == "partial" and seen == [int(n) for n in sys.argv[1:4]], seen
+assert any(sys.argv[4] in p["text"] for p in trace["problems"]), trace["problems"]
+EOF
+    expect 0 rocm-perf analyze .rocpd_profile/thread-trace/att-threads
+    says out "$4"
+}
+deep --kernel-include-regex looped --quiet ./traced 64 5500
+partial 4 4 0 '4 waves cut short: too many instructions to record'
+says out 'partial: 4 of 4 waves'
+says out 'SOFTWARE DEVICE: modelled time (detailed timing)'
+check
+python3 - facts <<'EOF' || fail 'rows of waves that were cut short'
+import sys
+facts = dict(line.split(" ", 1) for line in open(sys.argv[1]))
+loads = int(facts["LOOPED.load"].split()[0])
+assert 4 * 4000 < loads < 4 * 5500, loads  # 65,536 instructions of each wave, some 14 a turn
+EOF
+deep --kernel-include-regex looped --att-buffer-size 0x100000 --quiet ./traced 64 1000
+partial 4 4 0 '4 waves cut short: buffer full, see --att-buffer-size'
+deep --kernel-include-regex looped --att-buffer-size 0x100000 --quiet ./traced 6000 400
+partial 32 32 64 '64 waves not kept: buffer full'
+says out 'partial: 32 of 96 waves'
+
 # analyze reads what profile has left; without debug information there are no lines.
 expect 0 rocm-perf analyze -o again .rocpd_profile
 cmp .rocpd_profile/thread_trace.json again/thread_trace.json || fail 'analyze differs from profile'

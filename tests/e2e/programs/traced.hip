@@ -79,12 +79,13 @@ static int run_chase(unsigned elements, unsigned stride, bool near, unsigned *ou
 int main(int argc, char **argv)
 {
     const int blocks = argc > 1 ? atoi(argv[1]) : 64;
+    const int first_turns = argc > 2 ? atoi(argv[2]) : TURNS;
     float *in, *out;
     CHECK(hipMalloc(&in, 4096 * sizeof *in));
     CHECK(hipMalloc(&out, (size_t)blocks * BLOCK * sizeof *out));
     CHECK(hipMemset(in, 0, 4096 * sizeof *in));
     for (int launch = 0; launch < 3; launch++)
-        looped<<<blocks, BLOCK>>>(in, out, TURNS + launch);
+        looped<<<blocks, BLOCK>>>(in, out, launch ? TURNS + launch : first_turns);
     branching<<<8, BLOCK>>>(out, ODD_TURNS);
     late<<<1, BLOCK>>>(out);
     CHECK(hipDeviceSynchronize());

@@ -257,7 +257,7 @@ static void cut_waves_end_with_what_was_kept(void **state)
     w->insts = 60;
     struct rp_threads t = trace(m, everything);
     check(&t);
-    assert_int_equal(t.wave[0].cut, 1);
+    assert_int_equal(t.wave[0].cut, RP_THREADS_RECORD_ENDS);
     assert_int_equal(t.wave[0].row_count, 20);
     assert_int_equal(t.wave[0].end, t.row[19].clock + t.row[19].latency_clocks);
     assert_true(t.event[1].clock > t.wave[0].end + 100);
@@ -283,14 +283,22 @@ static void a_full_trace_cuts_all_waves(void **state)
     assert_int_equal(t.row_count, 30);
     assert_int_equal(t.wave_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(t.wave[i].cut, 1);
+        assert_int_equal(t.wave[i].cut, RP_THREADS_BUFFER_FULL);
         assert_in_range(t.wave[i].row_count, 7, 8); /* SIMDs take turns */
         assert_true(t.wave[i].end < t.event[4].clock);
     }
     rp_threads_release(&t);
+    few.rows = 3;
+    t = trace(m, few);
+    check(&t);
+    assert_int_equal(t.row_count, 3);
+    assert_int_equal(t.wave_count + t.lost, 4);
+    assert_in_range(t.lost, 1, 3);
+    rp_threads_release(&t);
     few.rows = 80;
     t = trace(m, few);
     assert_int_equal(t.row_count, 80);
+    assert_int_equal(t.lost, 0);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(t.wave[i].cut, 0);
     rp_threads_release(&t);
