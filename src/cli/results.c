@@ -218,10 +218,11 @@ static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *
     return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
 }
 
-/* The thread trace of a profile, if it has one. */
-static int open_waves_of(const char *folder, struct rp_inputs *in, struct rp_err *err)
+/* The thread trace of a profile, or of the run that left it, if there is one. */
+static int open_waves_of(const char *folder, const char *within, struct rp_inputs *in,
+                         struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder, "thread-trace/att-threads");
+    rp_autofree char *path = rp_path_join(folder, within);
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -231,7 +232,7 @@ static int open_waves_of(const char *folder, struct rp_inputs *in, struct rp_err
 /* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
 static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
-    size_t before = in->store_count;
+    size_t before = in->store_count, waves_before = in->waves.count;
     int rc = rp_result_settle(path, err);
 
     if (rc == 0)
@@ -240,10 +241,13 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
     if (rc < 0)
         return rc;
     if (is_profile(path))
-        return open_waves_of(path, in, err);
+        return open_waves_of(path, "thread-trace/att-threads", in, err);
+    rc = open_waves_of(path, "att-threads", in, err);
+    if (rc < 0)
+        return rc;
     if (rp_counters_in(path))
         return open_counters(path, in, err);
-    if (in->store_count == before)
+    if (in->store_count == before && in->waves.count == waves_before)
         return rp_fail(
             err, RP_BAD_INPUT,
             "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor "

@@ -104,12 +104,10 @@ deep --kernel-include-regex looped --quiet ./traced 64 5500
 partial 4 4 0 '4 waves cut short: too many instructions to record'
 says out 'partial: 4 of 4 waves'
 says out 'SOFTWARE DEVICE: modelled time (detailed timing)'
-check
-python3 - facts <<'EOF' || fail 'rows of waves that were cut short'
-import sys
-facts = dict(line.split(" ", 1) for line in open(sys.argv[1]))
-loads = int(facts["LOOPED.load"].split()[0])
-assert 4 * 4000 < loads < 4 * 5500, loads  # 65,536 instructions of each wave, some 14 a turn
+python3 - <<'EOF' || fail 'rows of waves that were cut short'
+import json
+trace = json.load(open(".rocpd_profile/thread_trace.json"))["thread_trace"][0]
+assert [w["instructions"] for w in trace["waves"]] == [2 ** 24 // 256] * 4, trace["waves"]
 EOF
 deep --kernel-include-regex looped --att-buffer-size 0x100000 --quiet ./traced 64 1000
 partial 4 4 0 '4 waves cut short: buffer full, see --att-buffer-size'
@@ -120,6 +118,13 @@ says out 'partial: 32 of 96 waves'
 # analyze reads what profile has left; without debug information there are no lines.
 expect 0 rocm-perf analyze -o again .rocpd_profile
 cmp .rocpd_profile/thread_trace.json again/thread_trace.json || fail 'analyze differs from profile'
+expect 0 rocm-perf analyze --thread-trace .rocpd_profile/thread-trace/att-threads
+mv out whole
+expect 0 rocm-perf analyze --thread-trace .rocpd_profile/thread-trace # with the trace of the run beside it
+diff out whole || fail 'the folder above has another thread trace'
+mkdir alone && cp -r .rocpd_profile/thread-trace/att-threads alone
+expect 0 rocm-perf analyze --thread-trace alone
+[ "$(json thread_trace.0.waves_lost out)" = 64 ] || fail "a thread trace alone, from the folder above"
 expect 0 rocm-perf hipcc -O2 traced.hip -o plain
 deep --kernel-include-regex looped --quiet ./plain
 python3 - "$(folder)" <<'EOF' || fail 'lines from nowhere'
