@@ -298,12 +298,29 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     return rp_put_thread_trace(&in, wish, &session->summary, err);
 }
 
-static const char *no_trace(const struct rp_profile_session *session)
+/* Only options that were given are to blame. */
+static const char *no_trace(const struct rp_profile_options *options,
+                            const struct rp_profile_session *session, const struct rp_run *run)
 {
-    return !session->tracer->count
-               ? "no launch was chosen: does --kernel-include-regex match a kernel that ran, and "
-                 "was it launched as often as --kernel-iteration-range says?"
-               : "rocprofv3 wrote none: does --kernel-include-regex match a kernel that ran?";
+    const char *why =
+        run->threads_elsewhere
+            ? "the chosen launches ran on other GPUs than those of --att-gpu-index"
+        : options->threads.kernels && options->threads.iterations
+            ? "no launch was chosen: no kernel that ran matches --kernel-include-regex and was "
+              "launched as often as --kernel-iteration-range says"
+        : options->threads.kernels
+            ? "no launch was chosen: no kernel that ran matches --kernel-include-regex"
+        : options->threads.iterations
+            ? "no launch was chosen: the kernel was not launched as often as "
+              "--kernel-iteration-range says"
+            : "the run with the thread trace left none of the kernel";
+    if (session->tracer->count) /* rocprofv3 does not say */
+        why = options->threads.gpus
+                  ? "rocprofv3 wrote none; --att-gpu-index may leave out the GPU of the kernel"
+              : options->threads.kernels
+                  ? "rocprofv3 wrote none; --kernel-include-regex may match no kernel that ran"
+                  : "rocprofv3 wrote none";
+    return why;
 }
 
 static int trace_threads(const struct rp_profile_options *options,
@@ -340,7 +357,7 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc == 0 && ended_badly(&run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)
-        session->no_threads_reason = no_trace(session);
+        session->no_threads_reason = no_trace(options, session, &run);
     else if (rc == 0)
         rc = read_threads(session, run.thread_trace, wish, err);
     return rc;

@@ -198,6 +198,7 @@ struct conversion {
     const char *symbolizer; /**< NULL: none */
     const char *dir;
     size_t written;
+    size_t elsewhere; /**< on GPUs that were not chosen */
 };
 
 /* Agents are called by their nodes: handles are addresses, of another value in every run. */
@@ -215,8 +216,10 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!agent) /* its record was lost: nobody would know what this is about */
         return 0;
-    if (c->options->gpus && !lists(c->options->gpus, agent->type_index))
+    if (c->options->gpus && !lists(c->options->gpus, agent->type_index)) {
+        c->elsewhere++;
         return 0;
+    }
     rc = rp_threads_file_open(path, &file, err);
     if (rc == 0)
         rc = rp_threads_list(&file, p->objects, p->object_count, c->symbolizer, scratch, &listing,
@@ -279,6 +282,7 @@ int rp_device_threads_convert(const struct rp_run_request *request,
         rc = folder ? convert_process(&c, record_files[i], err)
                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
         written += c.written;
+        run->threads_elsewhere += c.elsewhere;
         processes += c.written > 0;
     }
     if (rc == 0 && written && !symbolizer)

@@ -34,9 +34,10 @@ struct rp_run {
     struct rp_proc_end end;
     char **db_paths; /**< one per process that used the GPU, in order of start */
     size_t db_count;
-    char *thread_trace; /**< folder with decoded thread traces; NULL: none */
-    bool too_much;      /**< no result: the GPU cannot count all of it in one run */
-    char **warnings;    /**< of the tracer, what the user must know */
+    size_t threads_elsewhere; /**< thread traces of GPUs that options leave out */
+    char *thread_trace;       /**< folder with decoded thread traces; NULL: none */
+    bool too_much;            /**< no result: the GPU cannot count all of it in one run */
+    char **warnings;          /**< of the tracer, what the user must know */
     size_t warning_count;
 };
 

@@ -142,7 +142,9 @@ grep -q "^CALLED.add $((4 * 12)) " facts || fail 'executions of the called funct
 
 # What cannot be.
 deep --kernel-include-regex nothing ./traced
-says out 'No thread trace: no launch was chosen'
+says out 'No thread trace: no launch was chosen: no kernel that ran matches --kernel-include-regex.'
+expect 0 rocm-perf profile --device software --runs 1 --deep-analysis --att-gpu-index 5 ./traced
+says out 'No thread trace: the chosen launches ran on other GPUs than those of --att-gpu-index.'
 [ ! -e .rocpd_profile/thread_trace.json ] || fail 'a trace of nothing'
 expect 2 rocm-perf profile --device software --deep-analysis --kernel-include-regex 'a(?=b)' ./traced
 says err 'the software device cannot match it: it looks ahead'
