@@ -153,7 +153,8 @@ struct rp_thread_trace {
 
     struct rp_att_kernel *kernels;
     size_t kernel_count;
-    size_t kernel; /**< that needed most cycles; kernel_count: none */
+    size_t kernel;  /**< that needed most cycles; kernel_count: none */
+    char *launched; /**< name of the dispatch's kernel, though no wave was traced; NULL: unknown */
     struct rp_att_instruction *instructions;
     size_t instruction_count;
     struct rp_att_wave *waves; /**< by engine, cu, simd, slot, id */

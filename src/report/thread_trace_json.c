@@ -394,7 +394,7 @@ static void put_trace(struct rp_buf *buf, const struct rp_thread_trace *t)
     key_if(buf, "gfx_ip", t->gfx_ip > 0, t->gfx_ip);
     put_instructions(buf, t);
     put_rates(buf, t);
-    key_text(buf, "kernel", t->kernel < t->kernel_count ? t->kernels[t->kernel].name : NULL);
+    key_text(buf, "kernel", t->kernel < t->kernel_count ? t->kernels[t->kernel].name : t->launched);
     put_kernels(buf, t);
     key(buf, "listed_waves", t->listed_waves);
     put_latencies(buf, t);

@@ -145,8 +145,9 @@ static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
 
 static void put_head(const struct rp_page *page, const struct rp_thread_trace *t)
 {
-    const char *kernel =
-        t->kernel < t->kernel_count ? t->kernels[t->kernel].name : "unknown kernel";
+    const char *kernel = t->kernel < t->kernel_count ? t->kernels[t->kernel].name
+                         : t->launched               ? t->launched
+                                                     : "unknown kernel";
     double mhz = 0;
 
     if (t->identified)

@@ -253,7 +253,7 @@ static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
 static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)
 {
     int64_t ip;
-    const char *device;
+    const char *device, *launched;
     int rc = load(trace, "filenames.json", true, ret, err);
 
     if (rc <= 0)
@@ -263,6 +263,10 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
     device = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "device"));
     trace->software = device && strcmp(device, "software") == 0;
     read_cuts(json_object_get(*ret, "rocm_perf"), trace);
+    launched = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "kernel"));
+    trace->launched = launched ? strdup(launched) : NULL;
+    if (launched && !trace->launched)
+        return out_of_memory(err);
     trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
                      !json_is_true(json_object_get(*ret, "thread_trace"));
     return 0;
@@ -308,6 +312,7 @@ static void free_trace(struct rp_thread_trace *trace)
         free(trace->problems[i].text);
     }
     free(trace->path);
+    free(trace->launched);
     free(trace->kernels);
     free(trace->instructions);
     free(trace->waves);

@@ -60,6 +60,7 @@ check
 fact 'engines 0,4'; fact 'cus 0'; fact 'simds 0,2'; fact 'waves 4'
 deep --kernel-include-regex looped --att-target-cu 9 --quiet ./traced 64
 [ "$(json thread_trace.0.completeness .rocpd_profile/thread_trace.json)" = empty ] || fail 'no wave comes to that compute unit'
+[ "$(json thread_trace.0.kernel .rocpd_profile/thread_trace.json)" = 'looped(float const*, float*, int)' ] || fail 'kernel of an empty trace'
 deep --kernel-include-regex branching --quiet ./traced
 check
 fact "TAKEN.add 7 0" # one of four waves takes the branch, seven times
