@@ -106,6 +106,8 @@ struct rp_roofline_kernel {
     enum rp_bound bound;
     struct rp_quantity bound_share; /**< of the measured time that the bound needs at least */
     uint32_t device;                /**< index into devices */
+    const char *lacks;              /**< why its bytes are unknown; static; NULL: they are not, or
+                                         nobody can tell */
 };
 
 /** GPU that ran kernels. */
@@ -130,10 +132,11 @@ struct rp_roofline_options {
     double memory_gbps, clock_mhz;      /**< instead of the device's own; 0 = none */
     const struct rp_ceilings *measured; /**< instead of those that follow from clocks; NULL */
     const struct rp_counted_device *measured_on; /**< GPU of those; NULL */
+    struct rp_origin origin;
 };
 
 struct rp_roofline {
-    struct rp_origin origin;            /**< the caller's to say; computed ones have none */
+    struct rp_origin origin;
     struct rp_roofline_kernel *kernels; /**< by time, then name */
     size_t kernel_count;
     struct rp_roofline_kernel program;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "rocm-perf/bottleneck.h"
+#include "rocm-perf/counters.h"
 
 bool rp_device_counts(const struct rp_profile_session *session)
 {
@@ -83,12 +84,12 @@ static void add(struct rp_buf *names, const char *name)
         rp_buf_printf(names, "%s%s", names->len ? "," : "", name);
 }
 
-int rp_ask_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+/* What --pmc and the results need, with commas. */
+static void list_asked(const struct rp_profile_options *options, struct rp_buf *names)
 {
     enum { MOST_NEEDS = 128 };
     struct rp_roofline_need needs[MOST_NEEDS];
     const char *gfx, *product;
-    rp_autobuf names = {0};
     size_t count = 0;
 
     rp_device_software(&gfx, &product);
@@ -97,9 +98,16 @@ int rp_ask_device_counters(const struct rp_profile_options *options, struct rp_e
     if (options->deep_analysis)
         count += rp_bottleneck_needs(gfx, MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
-        add(&names, needs[i].name);
+        add(names, needs[i].name);
     for (size_t i = 0; i < options->counter_count; i++)
-        add(&names, options->counters[i]);
+        add(names, options->counters[i]);
+}
+
+int rp_ask_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+{
+    rp_autobuf names = {0};
+
+    list_asked(options, &names);
     if (!names.len) {
         rp_ask_no_counters();
         return 0;
@@ -112,4 +120,69 @@ int rp_ask_device_counters(const struct rp_profile_options *options, struct rp_e
 void rp_ask_no_counters(void)
 {
     unsetenv("ROCM_PERF_DEVICE_COUNTERS");
+}
+
+/* --- what is missing ------------------------------------------------------------------------ */
+
+/* The first of these that needs recorded accesses, and how many there are: a launch has all of them
+ * or none. @p names is cut into pieces */
+static const char *first_of_caches(char *names, size_t *ret_count)
+{
+    const char *first = NULL;
+    char *rest = names;
+
+    *ret_count = 0;
+    for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+        const struct rp_device_counter_row *row = rp_device_counter_find(name);
+
+        if (!row || row->kind != RP_COUNTER_CACHES)
+            continue;
+        first = first ? first : name;
+        ++*ret_count;
+    }
+    return first;
+}
+
+static bool has_counter(const struct rp_counters *set, const struct rp_counted_dispatch *d,
+                        const char *name)
+{
+    double value;
+
+    for (uint32_t i = 0; i < set->name_count; i++)
+        if (strcmp(set->names[i], name) == 0)
+            return rp_counters_value(d, i, &value);
+    return false;
+}
+
+int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+                                const struct rp_counters *set, struct rp_err *err)
+{
+    rp_autofree uint64_t *lacking = calloc(set->kernel_count + 1, sizeof *lacking);
+    rp_autobuf names = {0}, others = {0}, more = {0};
+    size_t asked = 0, kernels = 0, first = 0;
+    const char *name;
+
+    list_asked(options, &names);
+    if (!lacking || names.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    name = names.len ? first_of_caches(names.data, &asked) : NULL;
+    for (size_t i = 0; name && i < set->dispatch_count; i++)
+        if (!has_counter(set, &set->dispatches[i], name))
+            lacking[set->dispatches[i].kernel]++;
+    for (size_t k = set->kernel_count; k-- > 0;)
+        if (lacking[k]) {
+            first = k;
+            kernels++;
+        }
+    if (!kernels)
+        return 0;
+    if (asked > 1)
+        rp_buf_printf(&others, " and %zu other counters of caches and LDS", asked - 1);
+    if (kernels > 1)
+        rp_buf_printf(&more, " and of %zu other kernels", kernels - 1);
+    rp_cli_note("warning: %s%s are missing for %llu launch%s of %s%s: of what their sampled "
+                "workgroups access too little was recorded (--list-counters: caches)",
+                name, rp_buf_text(&others), (unsigned long long)lacking[first],
+                lacking[first] > 1 ? "es" : "", set->kernels[first], rp_buf_text(&more));
+    return 0;
 }

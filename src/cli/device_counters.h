@@ -19,6 +19,10 @@ int rp_check_device_counters(const struct rp_profile_options *options, struct rp
 /** Lets programs started from now on count what --pmc and the rooflines need. */
 int rp_ask_device_counters(const struct rp_profile_options *options, struct rp_err *err);
 
+/** A line on stderr when launches lack counters that were asked for. */
+int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+                                const struct rp_counters *set, struct rp_err *err);
+
 /** Programs started from now on count nothing. */
 void rp_ask_no_counters(void);
 

@@ -177,9 +177,11 @@ static int collect_counters(const struct rp_profile_options *options,
     rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
     int rc;
 
-    if (rp_device_counts(session)) /* the base run counted */
-        return rp_roofline_run_counters(session->stores, session->store_count, &session->counters,
-                                        err);
+    if (rp_device_counts(session)) { /* the base run counted */
+        rc = rp_roofline_run_counters(session->stores, session->store_count, &session->counters,
+                                      err);
+        return rc < 0 ? rc : rp_warn_of_missing_counters(options, session->counters, err);
+    }
     if (!session->tracer->count) {
         session->roofline_reason =
             "the built-in tracer cannot read hardware counters: they need rocprofv3";

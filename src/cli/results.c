@@ -445,10 +445,11 @@ int rp_put_dag(const struct rp_dag_result *dag, const struct rp_wish *wish, stru
 int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
                      struct rp_roofline *ret, struct rp_err *err)
 {
-    int rc = rp_roofline_compute(in->counters, options, ret, err);
+    struct rp_roofline_options completed = *options;
+    int rc;
 
-    if (rc == 0)
-        ret->origin = rp_origin_of(in->stores, in->store_count);
+    completed.origin = rp_origin_of(in->stores, in->store_count);
+    rc = rp_roofline_compute(in->counters, &completed, ret, err);
     for (size_t i = 0; rc == 0 && i < ret->device_count; i++)
         if (ret->devices[i].overruled[0])
             rp_cli_note("--arch %s is used for GPU %lld although the files say %s: leave it out"

@@ -386,7 +386,7 @@ static void put_roofline(json_t *root, const struct rp_profile_report *r,
     if (!found && !reason)
         reason = "the runs with counters did not launch this kernel";
     put(root, "roofline", found ? roofline(found, ok) : json_null(), ok);
-    put(root, "roofline_reason", text(found ? NULL : reason), ok);
+    put(root, "roofline_reason", text(found ? found->lacks : reason), ok);
 }
 
 static json_t *profile(const struct rp_profile_report *r, bool *ok)

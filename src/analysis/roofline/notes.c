@@ -46,6 +46,17 @@ static bool note_uncounted(struct rp_roofline *r)
            rp_roof_note(r, "not counted in every dispatch, so not in flops:%s", rp_buf_text(&text));
 }
 
+/* The software device leaves out what it cannot know of a dispatch. */
+static bool note_lacking(struct rp_roofline *r, struct rp_roofline_kernel *k)
+{
+    if (!r->origin.device || strcmp(r->origin.device, "software") != 0 || r->reason ||
+        k->hbm_read.known)
+        return true;
+    k->lacks = "counters of caches were not asked for, or too little was recorded of what its "
+               "sampled workgroups access";
+    return rp_roof_note(r, "bytes of %s are unknown: %s", k->name, k->lacks);
+}
+
 static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *k)
 {
     const struct rp_roofline_device *d = &r->devices[k->device];
@@ -107,7 +118,7 @@ bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_
     bool ok = note_times(counters, r) && note_uncounted(r) && note_shares(options, r);
 
     for (size_t i = 0; i < r->kernel_count && ok; i++)
-        ok = note_kernel(r, &r->kernels[i]);
+        ok = note_kernel(r, &r->kernels[i]) && note_lacking(r, &r->kernels[i]);
     if (!ok || rp_roof_find(counters, RP_ROOF_GUI_ACTIVE, false) < 0)
         return ok;
     for (size_t i = 0; i < r->device_count && ok; i++)

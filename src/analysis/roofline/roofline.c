@@ -318,7 +318,7 @@ int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,
                         struct rp_err *err)
 {
-    struct rp_roofline r = {0};
+    struct rp_roofline r = {.origin = options->origin};
     int result = rp_roof_devices(counters, options, &r, err);
 
     if (result == 0)

@@ -1,7 +1,7 @@
 /**
  * @file accesses.h
- * @brief Notes which memory the waves of sampled workgroups access, for memory counters, while no
- *        more is recorded of them (recording.h).
+ * @brief Notes which memory the waves of sampled workgroups access, for memory counters. Far more
+ *        of it fits than where instructions are recorded, too (recording.h).
  *
  * While it is on, memory instructions are decoded with this handler in front of their own; what is
  * translated calls it, too. Everything else runs as ever.

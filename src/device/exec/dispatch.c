@@ -42,7 +42,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         d->state = RP_RUN_FAULT;
     if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED)
         d->record = rp_recording_new(arch, &d->kernel);
-    if (d->state != RP_RUN_FAULT && rp_code_observes() && !d->record)
+    if (d->state != RP_RUN_FAULT && rp_code_observes())
         d->accesses = rp_recording_new(arch, &d->kernel);
     return d;
 }
@@ -83,18 +83,19 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
-/* From the replay that told the time, if there was one. */
+/* From the replay that told the time, if there was one and it knows: of waves that execute more
+ * than is recorded it may lack what they access last, and of their accesses alone far more fits. */
 static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *values)
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
-    struct rp_record *record = d->record ? d->record : d->accesses;
     struct rp_cache_result result;
 
-    if (!rp_code_observes() || !record)
+    if (!rp_code_observes())
         return RP_COUNT_INSTRUCTIONS;
-    if (d->cache_result)
-        result = *d->cache_result;
-    else if (rp_record_place(record) < 0 || rp_cache_run(&shape, record, &result) < 0)
+    if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
+        return RP_COUNT_MEMORY;
+    if (!d->accesses || rp_record_place(d->accesses) < 0 ||
+        rp_cache_run(&shape, d->accesses, &result) < 0)
         return RP_COUNT_INSTRUCTIONS;
     return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
                                                              : RP_COUNT_INSTRUCTIONS;

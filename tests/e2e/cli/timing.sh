@@ -127,3 +127,31 @@ for result in deep/analysis.json deep/roofline.json; do
     [ "$(json device $result) $(json timing $result)" = "software $(json timing detailed.dag.json)" ] || fail "$result"
 done
 [ "$(json thread_trace_timing deep/analysis.json)" = detailed ] || fail 'timing of the thread trace'
+
+# What a wave does beyond what is recorded of it is counted all the same: N floats in and out. What no
+# sampled workgroup does is not, and results say so.
+example late_store
+for timing in fast detailed; do
+    expect 0 rocm-perf profile --device software --timing $timing --runs 1 --json --roofline \
+        --pmc TCC_MISS,TCC_EA0_WRREQ_64B,SQ_WAVES -o late ./late_store
+    says err 'other counters of caches and LDS are missing for 1 launch of last('
+    mv out late.$timing
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/roofline.schema.json" late/roofline.json
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" late.$timing
+    python3 - late.$timing late/roofline.json <<'EOF' || fail "counters of late_store, $timing"
+import json, sys
+profile, roofline = (json.load(open(name)) for name in sys.argv[1:])
+kernels = {k["name"].split("(")[0]: k for k in profile["kernels"]}
+late, last = kernels["late"]["counters"], kernels["last"]["counters"]
+n = 256 * 256
+assert late["SQ_WAVES"] == n / 64 and late["TCC_EA0_WRREQ_64B"] == n * 4 / 64, late
+assert n * 4 / 128 <= late["TCC_MISS"] < 1.1 * 2 * n * 4 / 64, late
+assert last["SQ_WAVES"] == 4 * n / 64 and "TCC_MISS" not in last, last
+rows = {k["name"].split("(")[0]: k for k in roofline["kernels"]}
+assert rows["late"]["hbm_read_bytes"] >= n * 4 and rows["late"]["hbm_write_bytes"] == n * 4, rows["late"]
+assert rows["last"]["hbm_read_bytes"] is None
+assert [n for n in roofline["notes"] if n.startswith("bytes of ")] == [
+    n for n in roofline["notes"] if n.startswith("bytes of last(")] != [], roofline["notes"]
+assert profile["kernel"]["name"].startswith("late") and profile["roofline_reason"] is None, profile["kernel"]
+EOF
+done
