@@ -209,7 +209,7 @@ for name in dag roofline thread_trace; do
     cmp .rocpd_profile/$name.json again/$name.json || fail "analyze differs from profile: $name.json"
 done
 expect 0 traced --runs 1 --deep-analysis --att-library-path decoder --kernel-include-regex nothing ./saxpy_streams
-says out 'does --kernel-include-regex match a kernel that ran?'
+says out '--kernel-include-regex may match no kernel that ran'
 expect 2 traced --att-target-cu 16 --deep-analysis ./saxpy_streams
 says err '--att-target-cu 16: use a number from 0 to 15'
 expect 2 traced --att-target-cu 1 ./saxpy_streams
