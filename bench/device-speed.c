@@ -13,14 +13,7 @@
 #include "arch/arch.h"
 #include "device/jit/jit.h"
 #include "device/timing/model.h"
-#include "hsaco.h"
-
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others may use the machine too */
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "kernels.h"
 
 static double wall_s(void)
 {
@@ -29,19 +22,12 @@ static double wall_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-struct bench {
-    const char *name;
-    const char *kernel;
-    struct sim_launch launch;
-    uint8_t args[64];
-};
-
 /* Processor seconds of a launch; negative when it fails. */
 static double once_s(struct sim *s, uint64_t kd, const struct bench *b)
 {
-    double start_s = cpu_s();
+    double start_s = bench_cpu_s();
     if (sim_run(s, kd, &b->launch) == RP_RUN_DONE)
-        return cpu_s() - start_s;
+        return bench_cpu_s() - start_s;
     fprintf(stderr, "device-speed: %s: %s\n", b->name, s->fault.text);
     return -1;
 }
@@ -52,7 +38,6 @@ static int measure(struct sim *s, const struct sim_code *code, struct bench *b, 
 {
     double best_s[2] = {1e30, 1e30};
     uint64_t kd = sim_kernel(code, b->kernel);
-    b->launch.args = b->args;
     for (int i = 0; i < 2 * repetitions; i++) {
         const int translates = i % 2;
         rp_jit_set(translates);
@@ -90,7 +75,6 @@ static void compare_threads(struct sim *s, const struct sim_code *code, struct b
     uint64_t kd = sim_kernel(code, b->kernel);
     double best_s[MOST_DOUBLINGS];
     unsigned kinds = 1;
-    b->launch.args = b->args;
     while (kinds < MOST_DOUBLINGS && 1u << kinds <= most)
         kinds++;
     for (unsigned k = 0; k < kinds; k++)
@@ -112,70 +96,33 @@ int main(int argc, char **argv)
 {
     struct sim s;
     struct sim_code code;
-    enum { N = 1 << 20, MATRIX = 256 };
+    struct bench benches[BENCH_KERNELS];
+    static const struct bench_sizes sizes = {.elements = 1 << 20,
+                                             .matrix = 256,
+                                             .chain_rounds = 2000,
+                                             .blend_rounds = 300,
+                                             .items = 65536,
+                                             .softmax_rows = 512,
+                                             .histogram_groups = 256};
+    static const char *const names[] = {"compute", "mixed",   "half-dot", "stream",
+                                        "sgemm",   "softmax", "reduce",   "histogram"};
+    enum { NAMES = sizeof names / sizeof names[0] };
     int repetitions = argc > 2 ? atoi(argv[2]) : 5;
     sim_init(&s);
     if (argc < 2 || sim_load(&s, argv[1], &code)) {
         fprintf(stderr, "usage: device-speed <kernels.co> [repetitions [benchmark]]\n");
         return 2;
     }
-    float *a = sim_alloc(&s, N * 4), *b = sim_alloc(&s, N * 4), *c = sim_alloc(&s, N * 4);
-    for (int i = 0; i < N; i++) {
-        a[i] = (float)(i % 1000) * 1e-3f;
-        b[i] = 1.0f;
-    }
-    const struct {
-        float *a, *b, *c;
-        int n;
-    } three = {a, b, c, N}, square = {a, b, c, MATRIX};
-    const struct {
-        float *a, *c;
-        int n;
-    } two = {a, c, N}, rows = {a, c, 1024}, bytes = {a, c, N * 4};
-    const struct {
-        float *c;
-        float x;
-        int n;
-    } chain = {c, 0.999f, 2000}, blend = {c, 0.75f, 300};
-
-    struct bench benches[] = {
-        {"compute",
-         "fma_chain",
-         {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
-         {0}},
-        {"mixed", "mixed", {.grid = {65536}, .block = {256}, .args_bytes = sizeof blend}, {0}},
-        {"half-dot",
-         "half_dot",
-         {.grid = {65536}, .block = {256}, .args_bytes = sizeof chain},
-         {0}},
-        {"stream", "vadd", {.grid = {N}, .block = {256}, .args_bytes = sizeof three}, {0}},
-        {"sgemm",
-         "sgemm16",
-         {.grid = {MATRIX, MATRIX}, .block = {16, 16}, .args_bytes = sizeof square},
-         {0}},
-        {"softmax",
-         "softmax",
-         {.grid = {512 * 256}, .block = {256}, .args_bytes = sizeof rows},
-         {0}},
-        {"reduce", "reduce_shfl", {.grid = {N}, .block = {256}, .args_bytes = sizeof two}, {0}},
-        {"histogram",
-         "histogram",
-         {.grid = {256 * 256}, .block = {256}, .args_bytes = sizeof bytes},
-         {0}},
-    };
+    bench_kernels(&s, &sizes, benches);
     const unsigned threads = rp_exec_threads();
-    const void *args[] = {&chain, &blend, &chain, &three, &square, &rows, &two, &bytes};
     int status = 0;
     rp_exec_set_threads(1);
-    for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++) {
-        if (argc > 3 && strcmp(argv[3], benches[i].name))
-            continue;
-        memcpy(benches[i].args, args[i], benches[i].launch.args_bytes);
-        status |= measure(&s, &code, &benches[i], repetitions);
-    }
-    for (unsigned i = 0; i < sizeof benches / sizeof benches[0] && !status; i++)
-        if (argc <= 3 || !strcmp(argv[3], benches[i].name))
-            compare_threads(&s, &code, &benches[i], threads, repetitions);
+    for (unsigned i = 0; i < NAMES; i++)
+        if (argc <= 3 || !strcmp(argv[3], names[i]))
+            status |= measure(&s, &code, bench_find(benches, names[i]), repetitions);
+    for (unsigned i = 0; i < NAMES && !status; i++)
+        if (argc <= 3 || !strcmp(argv[3], names[i]))
+            compare_threads(&s, &code, bench_find(benches, names[i]), threads, repetitions);
     sim_free(&s);
     return status ? 1 : 0;
 }

@@ -8,23 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "device/timing/mode.h"
-#include "hsaco.h"
-
-struct bench {
-    const char *name;
-    const char *kernel;
-    struct sim_launch launch;
-};
-
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others may use the machine too */
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "kernels.h"
 
 /* Best processor seconds of a launch, by turns with both kinds of timing, and of the replay. */
 struct best {
@@ -39,12 +25,12 @@ static int measure(struct sim *s, const struct sim_code *code, const struct benc
     for (int i = 0; i < 2 * repetitions; i++) {
         const bool detailed = i % 2;
         rp_timing_set_mode(detailed ? RP_TIMING_DETAILED : RP_TIMING_FAST);
-        const double begin_s = cpu_s();
+        const double begin_s = bench_cpu_s();
         if (sim_run(s, kd, &b->launch) != RP_RUN_DONE || s->replayed != detailed) {
             fprintf(stderr, "timing-speed: %s: %s\n", b->name, s->fault.text);
             return 1;
         }
-        const double took_s = cpu_s() - begin_s, replay_s = (double)s->replay_ns * 1e-9;
+        const double took_s = bench_cpu_s() - begin_s, replay_s = (double)s->replay_ns * 1e-9;
         double *least = detailed ? &best.detailed_s : &best.fast_s;
         *least = took_s < *least ? took_s : *least;
         best.replay_s = detailed && replay_s < best.replay_s ? replay_s : best.replay_s;
@@ -62,47 +48,28 @@ int main(int argc, char **argv)
 {
     struct sim s;
     struct sim_code code;
-    enum { N = 1 << 22, MATRIX = 512 };
+    struct bench benches[BENCH_KERNELS];
+    static const struct bench_sizes sizes = {.elements = 1 << 22,
+                                             .matrix = 512,
+                                             .chain_rounds = 500,
+                                             .blend_rounds = 100,
+                                             .items = 1 << 20,
+                                             .softmax_rows = 4096,
+                                             .histogram_groups = 1024};
+    static const char *const names[] = {"compute", "mixed",  "stream",    "sgemm",
+                                        "softmax", "reduce", "histogram", "one-group"};
     const int repetitions = argc > 2 ? atoi(argv[2]) : 3;
     sim_init(&s);
     if (argc < 2 || sim_load(&s, argv[1], &code)) {
         fprintf(stderr, "usage: timing-speed <kernels.co> [repetitions [benchmark]]\n");
         return 2;
     }
-    float *a = sim_alloc(&s, N * 4), *b = sim_alloc(&s, N * 4), *c = sim_alloc(&s, N * 4);
-    for (int i = 0; i < N; i++) {
-        a[i] = (float)(i % 1000) * 1e-3f;
-        b[i] = 1.0f;
-    }
-    const struct {
-        float *a, *b, *c;
-        int n;
-    } three = {a, b, c, N}, square = {a, b, c, MATRIX};
-    const struct {
-        float *a, *c;
-        int n;
-    } two = {a, c, N}, rows = {a, c, 1024}, bytes = {a, c, N * 4};
-    const struct {
-        float *c;
-        float x;
-        int n;
-    } chain = {c, 0.999f, 500}, blend = {c, 0.75f, 100};
-#define ARGS(x) .args = &(x), .args_bytes = sizeof(x)
-    const struct bench benches[] = {
-        {"compute", "fma_chain", {.grid = {N / 4}, .block = {256}, ARGS(chain)}},
-        {"mixed", "mixed", {.grid = {N / 4}, .block = {256}, ARGS(blend)}},
-        {"stream", "vadd", {.grid = {N}, .block = {256}, ARGS(three)}},
-        {"sgemm", "sgemm16", {.grid = {MATRIX, MATRIX}, .block = {16, 16}, ARGS(square)}},
-        {"softmax", "softmax", {.grid = {4096 * 256}, .block = {256}, ARGS(rows)}},
-        {"reduce", "reduce_shfl", {.grid = {N}, .block = {256}, ARGS(two)}},
-        {"histogram", "histogram", {.grid = {1024 * 256}, .block = {256}, ARGS(bytes)}},
-        {"one-group", "vadd", {.grid = {256}, .block = {256}, ARGS(three)}},
-    };
+    bench_kernels(&s, &sizes, benches);
     int status = 0;
     rp_exec_set_threads(1);
-    for (unsigned i = 0; i < sizeof benches / sizeof benches[0]; i++)
-        if (argc <= 3 || !strcmp(argv[3], benches[i].name))
-            status |= measure(&s, &code, &benches[i], repetitions);
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (argc <= 3 || !strcmp(argv[3], names[i]))
+            status |= measure(&s, &code, bench_find(benches, names[i]), repetitions);
     sim_free(&s);
     return status;
 }
