@@ -1,0 +1,159 @@
+#include "capture/capture_checksums.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "capture/capture_files.h"
+
+enum { CHUNK_BYTES = 1 << 20, DIGEST_CHARS = 33 };
+
+static void drop(json_t **json)
+{
+    json_decref(*json);
+}
+
+static int hash_fd(int fd, uint64_t *ret_bytes, char ret_digest[DIGEST_CHARS])
+{
+    rp_autofree char *chunk = malloc(CHUNK_BYTES);
+    XXH3_state_t *state = XXH3_createState();
+    XXH128_canonical_t canonical;
+    uint64_t bytes = 0;
+    ssize_t got = -1;
+
+    errno = ENOMEM;
+    if (chunk && state && XXH3_128bits_reset(state) == XXH_OK)
+        while ((got = read(fd, chunk, CHUNK_BYTES)) > 0 || (got < 0 && errno == EINTR))
+            if (got > 0) {
+                XXH3_128bits_update(state, chunk, (size_t)got);
+                bytes += (uint64_t)got;
+            }
+    if (got == 0) {
+        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+        for (size_t i = 0; i < sizeof canonical.digest; i++)
+            snprintf(ret_digest + 2 * i, 3, "%02x", canonical.digest[i]);
+        *ret_bytes = bytes;
+    }
+    XXH3_freeState(state);
+    return got == 0 ? 0 : -1;
+}
+
+static int hash_file(const char *folder, const char *name, uint64_t *ret_bytes,
+                     char ret_digest[DIGEST_CHARS], struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, name);
+    rp_autoclose int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (path && fd < 0 && errno == ENOENT)
+        return rp_fail(err, RP_BAD_INPUT, "%s is missing", path);
+    if (fd < 0 || hash_fd(fd, ret_bytes, ret_digest) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s/%s", folder, name);
+    return 0;
+}
+
+/* Sorted: by folder, then by name. */
+static int list_files(const char *folder, glob_t *found, struct rp_err *err)
+{
+    static const char *const patterns[] = {"*.json", "*.bin", "*.hsaco", "memory/*", "after/*"};
+
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        rp_autofree char *pattern = rp_path_join(folder, patterns[i]);
+
+        if (!pattern || glob(pattern, i ? GLOB_APPEND : 0, NULL, found) == GLOB_NOSPACE)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    return 0;
+}
+
+int rp_capture_write_checksums(const char *folder, struct rp_err *err)
+{
+    rp_cleanup(drop) json_t *files = json_array();
+    rp_cleanup(drop) json_t *all = NULL;
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
+    rp_autofree char *text = NULL;
+    rp_autofree char *line = NULL;
+    glob_t found = {0};
+    int rc = list_files(folder, &found, err);
+
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++) {
+        const char *name = found.gl_pathv[i] + strlen(folder) + 1;
+        char digest[DIGEST_CHARS];
+        uint64_t bytes;
+
+        rc = hash_file(folder, name, &bytes, digest, err);
+        if (rc == 0 &&
+            json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "bytes",
+                                                   (json_int_t)bytes, "xxh128", digest)) < 0)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    globfree(&found);
+    if (rc < 0)
+        return rc;
+    all = json_pack("{s:s, s:O}", "algorithm", "XXH3 128", "files", files);
+    text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    line = text ? rp_format("%s\n", text) : NULL;
+    if (!line || !path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, line, strlen(line), err);
+}
+
+/* Names lead nowhere else. */
+static bool is_inside(const char *name)
+{
+    return name[0] != '/' && !strstr(name, "..");
+}
+
+int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
+                               struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
+    json_error_t why;
+    rp_cleanup(drop) json_t *all = path ? json_load_file(path, JSON_REJECT_DUPLICATES, &why) : NULL;
+    const json_t *files = json_object_get(all, "files");
+    uint64_t sum = 0;
+    size_t i;
+    json_t *file;
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!json_is_array(files) || json_array_size(files) == 0)
+        return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
+                       rp_path_exists(path) ? "is damaged: it lists no files"
+                                            : "is missing: the capture is not complete");
+    json_array_foreach(files, i, file)
+    {
+        const char *name = json_string_value(json_object_get(file, "name"));
+        const char *expected = json_string_value(json_object_get(file, "xxh128"));
+        json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
+        char digest[DIGEST_CHARS];
+        uint64_t got;
+        int rc;
+
+        if (!name || !expected || !is_inside(name))
+            return rp_fail(err, RP_BAD_INPUT, "%s is damaged: file %zu of its list", path, i);
+        rc = hash_file(folder, name, &got, digest, err);
+        if (rc < 0)
+            return rc;
+        if (got != (uint64_t)bytes)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s/%s is damaged: it has %" PRIu64 " bytes, %lld were written", folder,
+                           name, got, (long long)bytes);
+        if (strcmp(digest, expected) != 0)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s/%s is damaged: its checksum is %s, %s was written", folder, name,
+                           digest, expected);
+        sum += got;
+    }
+    *ret_files = json_array_size(files);
+    *ret_bytes = sum;
+    return 0;
+}

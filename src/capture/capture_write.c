@@ -1,0 +1,357 @@
+#include "capture/capture_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "capture/capture_checksums.h"
+#include "capture/capture_files.h"
+#include "capture/capture_parts.h"
+
+int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
+{
+    struct rp_capture_writer *w;
+    int rc = 0;
+
+    if (rp_path_exists(folder))
+        return rp_fail(err, RP_USAGE, "%s exists already; remove it or give another folder with -o",
+                       folder);
+    w = calloc(1, sizeof *w);
+    if (!w)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    w->folder = strdup(folder);
+    w->partial = rp_format("%s" RP_CAPTURE_PARTIAL "%d", folder, (int)getpid());
+    if (!w->folder || !w->partial) {
+        rp_capture_free(w);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    rp_remove_tree(w->partial); /* of a process of this number that was killed */
+    for (size_t i = 0; i < 3 && rc == 0; i++) {
+        static const char *const folders[] = {"", "memory", "after"};
+        rp_autofree char *path = rp_path_join(w->partial, folders[i]);
+
+        rc = path ? rp_mkdirs(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    if (rc == 0) {
+        rp_autofree char *path = rp_path_join(w->partial, RP_CAPTURE_PAGES_FILE);
+
+        rc = path ? rp_page_store_open(path, &w->store, err)
+                  : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    if (rc < 0)
+        rp_capture_free(w);
+    else
+        *ret = w;
+    return rc;
+}
+
+void rp_capture_hello(struct rp_capture_writer *w, const struct rp_snapshot_hello *hello)
+{
+    w->hello = *hello;
+}
+
+int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_dispatch *dispatch,
+                        const char *symbol, const char *name, struct rp_err *err)
+{
+    if (w->symbol)
+        return rp_fail(err, RP_BAD_INPUT, "a second dispatch in the same capture");
+    w->symbol = strdup(symbol);
+    w->name = strdup(name);
+    w->dispatch = *dispatch;
+    return w->symbol && w->name ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes, size_t size,
+                    struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(w->partial, name);
+
+    return path ? rp_write_file(path, bytes, size, err)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* --- regions ------------------------------------------------------------------------------- */
+
+static struct rp_captured_region *another_region(struct rp_capture_writer *w, struct rp_err *err)
+{
+    if (w->count == w->capacity) {
+        size_t capacity = w->capacity ? w->capacity * 2 : 64;
+        struct rp_captured_region *bigger = realloc(w->regions, capacity * sizeof *bigger);
+
+        if (!bigger) {
+            rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return NULL;
+        }
+        w->regions = bigger;
+        w->capacity = capacity;
+    }
+    memset(&w->regions[w->count], 0, sizeof w->regions[0]);
+    return &w->regions[w->count++];
+}
+
+static int check_region(const struct rp_snapshot_region *region, struct rp_err *err)
+{
+    if (rp_memory_class_name(region->memory_class) && region->bytes > 0 &&
+        region->bytes <= UINT64_MAX - region->base)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "a region at 0x%" PRIx64 " with %" PRIu64 " bytes of class %" PRIu32
+                   " makes no sense",
+                   region->base, region->bytes, region->memory_class);
+}
+
+static char *map_path(const struct rp_capture_writer *w, const char *folder, uint64_t base)
+{
+    return rp_format("%s/%s/" RP_CAPTURE_REGION_FILE, w->partial, folder, base);
+}
+
+/* What was zero at the end and is not named is as it was before: name it. */
+static int put_zeros(struct rp_capture_writer *w, uint64_t upto_page, struct rp_err *err)
+{
+    const struct rp_page_run *run = rp_region_map_find(&w->before, w->next_page);
+    const struct rp_page_run *end = w->before.runs + w->before.header.run_count;
+
+    for (; run && run < end && run->page < upto_page; run++) {
+        uint64_t from = run->page > w->next_page ? run->page : w->next_page;
+        uint64_t to = run->page + run->pages < upto_page ? run->page + run->pages : upto_page;
+
+        for (uint64_t page = from; page < to; page++) {
+            int rc = rp_region_writer_add(w->map, page, RP_STORED_ZERO, err);
+
+            if (rc < 0)
+                return rc;
+            w->regions[w->at].changed_pages++;
+        }
+    }
+    return 0;
+}
+
+/* Completes the map of the region begun last. One of changes without any goes again. */
+static int end_region(struct rp_capture_writer *w, struct rp_err *err)
+{
+    struct rp_captured_region *region = &w->regions[w->at];
+    rp_autofree char *path = NULL;
+    int rc = 0;
+
+    if (!w->map)
+        return 0;
+    if (w->after) {
+        rc = put_zeros(w, rp_pages_of(region->region.bytes), err);
+        rp_region_map_close(&w->before);
+    }
+    if (rc == 0)
+        rc = rp_region_writer_finish(w->map, err);
+    else
+        rp_region_writer_free(w->map);
+    w->map = NULL;
+    if (rc == 0 && w->after && region->changed_pages == 0) {
+        path = map_path(w, "after", region->region.base);
+        if (!path || unlink(path) < 0)
+            rc = rp_fail(err, RP_ENVIRONMENT, "cannot remove an empty map in %s", w->partial);
+    }
+    return rc;
+}
+
+static int begin_before(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                        struct rp_err *err)
+{
+    rp_autofree char *path = map_path(w, "memory", region->base);
+    struct rp_captured_region *captured = another_region(w, err);
+
+    if (!path || !captured)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    captured->region = *region;
+    w->at = w->count - 1;
+    return rp_region_writer_open(path, region->base, region->bytes, RP_STATE_BEFORE, &w->map, err);
+}
+
+static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                       struct rp_err *err)
+{
+    rp_autofree char *path = map_path(w, "after", region->base);
+    rp_autofree char *before = map_path(w, "memory", region->base);
+    int rc;
+
+    if (!path || !before)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    /* They come in the same order as before, so that the search ends at once. */
+    for (w->at = w->next_after; w->at < w->count; w->at++)
+        if (!w->regions[w->at].reason && w->regions[w->at].region.base == region->base)
+            break;
+    if (w->at == w->count || w->regions[w->at].region.bytes != region->bytes)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the region at 0x%" PRIx64 " was not there before the dispatch",
+                       region->base);
+    w->next_after = w->at + 1;
+    w->regions[w->at].has_after = true;
+    rc = rp_region_map_open(before, UINT64_MAX, &w->before, err);
+    if (rc == 0)
+        rc = rp_region_writer_open(path, region->base, region->bytes, RP_STATE_AFTER, &w->map, err);
+    return rc;
+}
+
+int rp_capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                      struct rp_err *err)
+{
+    int rc = check_region(region, err);
+
+    if (rc == 0)
+        rc = end_region(w, err);
+    if (rc < 0)
+        return rc;
+    w->next_page = 0;
+    return w->after ? begin_after(w, region, err) : begin_before(w, region, err);
+}
+
+static int put_page(struct rp_capture_writer *w, uint64_t page, const uint8_t *bytes,
+                    struct rp_err *err)
+{
+    struct rp_captured_region *region = &w->regions[w->at];
+    uint64_t stored;
+    int rc;
+
+    if (w->after) {
+        const struct rp_page_run *run = rp_region_map_find(&w->before, page);
+        bool same;
+
+        stored = run && run->page <= page ? run->stored + (page - run->page) : RP_STORED_ZERO;
+        rc = rp_page_store_equals(w->store, stored, bytes, &same, err);
+        if (rc < 0 || same)
+            return rc;
+    } else if (rp_page_is_zero(bytes)) {
+        return 0;
+    }
+    stored = RP_STORED_ZERO;
+    if (!rp_page_is_zero(bytes) && (rc = rp_page_store_put(w->store, bytes, &stored, err)) < 0)
+        return rc;
+    if (w->after)
+        region->changed_pages++;
+    else
+        region->nonzero_pages++;
+    return rp_region_writer_add(w->map, page, stored, err);
+}
+
+int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
+                     size_t count, struct rp_err *err)
+{
+    const uint64_t all = w->map ? rp_pages_of(w->regions[w->at].region.bytes) : 0;
+
+    if (first_page < w->next_page || first_page > all || count > all - first_page)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%zu pages at page %" PRIu64 " are not behind those before, or not within "
+                       "their region",
+                       count, first_page);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t page = first_page + i;
+        int rc = w->after ? put_zeros(w, page, err) : 0;
+
+        w->next_page = page + 1;
+        if (rc == 0)
+            rc = put_page(w, page, (const uint8_t *)pages + i * RP_PAGE_BYTES, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                      const char *reason, struct rp_err *err)
+{
+    int rc = check_region(region, err);
+    struct rp_captured_region *refused;
+
+    if (rc == 0)
+        rc = end_region(w, err); /* the array may move */
+    if (rc < 0)
+        return rc;
+    refused = another_region(w, err);
+    if (!refused)
+        return -RP_ENVIRONMENT;
+    refused->region = *region;
+    refused->reason = strdup(reason);
+    return refused->reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
+{
+    int rc = w->after ? rp_fail(err, RP_BAD_INPUT, "a second state after the dispatch")
+                      : end_region(w, err);
+
+    w->after = true;
+    return rc;
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+static int check_whole(const struct rp_capture_writer *w, struct rp_err *err)
+{
+    if (!w->symbol || !w->after)
+        return rp_fail(err, RP_BAD_INPUT, "the capture ends before the dispatch did");
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->regions[i].reason && !w->regions[i].has_after)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "the region at 0x%" PRIx64 " has no state after the dispatch",
+                           w->regions[i].region.base);
+    return 0;
+}
+
+static void sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        fsync(fd); /* some file systems cannot: nothing better is to be had */
+        close(fd);
+    }
+}
+
+int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
+                      struct rp_err *err)
+{
+    int rc = end_region(w, err);
+
+    if (rc == 0)
+        rc = check_whole(w, err);
+    if (rc == 0)
+        rc = rp_page_store_finish(w->store, err);
+    if (rc == 0)
+        rc = rp_capture_write_texts(w, origin, err);
+    if (rc == 0)
+        rc = rp_capture_write_checksums(w->partial, err);
+    if (rc < 0)
+        return rc;
+    sync_folder(w->partial);
+    /* A folder that came to be in the meantime stays: rename only replaces an empty one. */
+    if (rename(w->partial, w->folder) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot rename %s to %s", w->partial,
+                             w->folder);
+    free(w->partial);
+    w->partial = NULL;
+    return 0;
+}
+
+void rp_capture_free(struct rp_capture_writer *w)
+{
+    if (!w)
+        return;
+    rp_region_writer_free(w->map);
+    rp_region_map_close(&w->before);
+    rp_page_store_free(w->store);
+    if (w->partial)
+        rp_remove_tree(w->partial);
+    for (size_t i = 0; i < w->count; i++)
+        free(w->regions[i].reason);
+    free(w->regions);
+    free(w->partial);
+    free(w->folder);
+    free(w->symbol);
+    free(w->name);
+    free(w);
+}
