@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "capture/device_table.h"
+#include "capture/records.h"
 #include "tool/tool.h"
 
 const struct rp_device_table *rp_tool_device_find(void)
@@ -42,6 +43,14 @@ static void append(struct rp_tool *tool, uint64_t dispatch_id, const double *val
     }
 }
 
+/* Then every dispatch has a row of its replay. */
+static bool is_replayed(const struct rp_device_table *device)
+{
+    uint32_t version;
+
+    return device->timing(&version) == RP_TRACE_TIMING_DETAILED;
+}
+
 void rp_tool_device_facts(struct rp_tool *tool, const struct rp_pending *entry)
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
@@ -59,7 +68,7 @@ void rp_tool_device_facts(struct rp_tool *tool, const struct rp_pending *entry)
         record.u.replay.dispatch_id = dispatch_id;
         if (record.u.replay.replayed_waves)
             rp_trace_append(&tool->trace, &record);
-    } else if (count) {
+    } else if (count || is_replayed(tool->device)) {
         rp_trace_count_lost(&tool->trace); /* no memory, here or in the device */
     }
     free(values);

@@ -311,7 +311,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     s->busy_ns = rp_dispatch_busy_ns(d);
     s->counted = s->counters ? rp_dispatch_count(d, s->counters) : RP_COUNT_NOTHING;
     if (s->replay_counters && state == RP_RUN_DONE) {
-        rp_dispatch_ticks(d, s->arch);
+        uint64_t ticks;
+        if (rp_dispatch_ticks(d, s->arch, &ticks) < 0)
+            abort();
         rp_dispatch_count(d, s->replay_counters);
     }
     if (d->record)

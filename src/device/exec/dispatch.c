@@ -40,8 +40,11 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
-    if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED)
-        d->record = rp_recording_new(arch, &d->kernel);
+    if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED &&
+        !(d->record = rp_recording_new(arch, &d->kernel))) {
+        rp_dispatch_free(d);
+        return NULL;
+    }
     if (d->state != RP_RUN_FAULT && rp_code_observes())
         d->accesses = rp_recording_new(arch, &d->kernel);
     return d;

@@ -93,8 +93,9 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 /**
  * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
  * @param arch  the GPU, or what a queue's CU mask leaves of it
+ * @return 0; negative: the host had no memory for the model, rp_dispatch_fault says so
  */
-uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch);
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks);
 
 /**
  * After rp_dispatch_ticks: whether its time is from a replay.

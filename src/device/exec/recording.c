@@ -172,7 +172,9 @@ int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
     d->record->total_insts = d->counts.wave_insts;
     int status = 0;
     if (!d->record->code) {
-        status = rp_recording_resolve(d);
+        status = rp_record_status(d->record);
+        if (!status)
+            status = rp_recording_resolve(d);
         if (!status)
             status = rp_record_place(d->record);
         if (status) { /* half of it is resolved: nobody may replay that */
@@ -245,7 +247,21 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
-uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
+/* The kernel has run, but how long it would take depends on nothing that the host has. */
+static int no_memory(struct rp_dispatch *d)
+{
+    d->state = RP_RUN_FAULT;
+    d->fault = (struct rp_fault){
+        .kind = RP_FAULT_NO_MEMORY,
+        .pc = d->kernel.entry_va,
+        .lane = -1,
+        .text = "detailed timing cannot tell how long it takes: allow the process more, or use "
+                "--timing fast",
+    };
+    return -ENOMEM;
+}
+
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks)
 {
     const bool counts = d->record && rp_code_observes() && d->state == RP_RUN_DONE;
     struct rp_timing_stats stats;
@@ -253,15 +269,20 @@ uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
     free(d->cache_result);
     d->stats = NULL;
     d->cache_result = NULL;
+    *ret_ticks = 1;
     if (rp_timing_mode() == RP_TIMING_OFF)
-        return 1;
-    if ((counts ? replay_counting(d, arch, &stats) : rp_dispatch_replay(d, arch, NULL, &stats)) ==
-        0)
-        d->stats = malloc(sizeof *d->stats);
-    if (!d->stats)
-        return rp_timing_dispatch_ticks(arch, &d->counts);
+        return 0;
+    const int status =
+        counts ? replay_counting(d, arch, &stats) : rp_dispatch_replay(d, arch, NULL, &stats);
+    if (status == -ENODATA) {
+        *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
+        return 0;
+    }
+    if (status < 0 || !(d->stats = malloc(sizeof *d->stats)))
+        return no_memory(d);
     *d->stats = stats;
-    return rp_timing_replay_ticks(arch, &d->counts, &stats);
+    *ret_ticks = rp_timing_replay_ticks(arch, &d->counts, &stats);
+    return 0;
 }
 
 bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, double *ret_error_share)

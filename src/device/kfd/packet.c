@@ -144,12 +144,6 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         watch_running(cp, queue);
         return RP_CP_PROGRESS;
     }
-    if (state == RP_RUN_FAULT) {
-        rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
-                        rp_dispatch_fault(queue->dispatch));
-        rp_cp_queue_release(queue);
-        return RP_CP_PROGRESS;
-    }
     struct rp_arch part; /* what the queue's CU mask leaves of the GPU */
     const struct rp_arch *arch = cp->arch;
     if (queue->compute_units && queue->compute_units < arch->compute_units) {
@@ -157,7 +151,13 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         part.compute_units = queue->compute_units;
         arch = &part;
     }
-    uint64_t ticks = rp_dispatch_ticks(queue->dispatch, arch);
+    uint64_t ticks;
+    if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {
+        rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
+                        rp_dispatch_fault(queue->dispatch));
+        rp_cp_queue_release(queue);
+        return RP_CP_PROGRESS;
+    }
     if (cp->counted)
         rp_counted_note(cp->counted, arch, queue->dispatch, current(queue)->dispatch.completion,
                         queue->start_ticks, queue->start_ticks + ticks);

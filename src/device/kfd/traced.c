@@ -22,7 +22,7 @@ struct rp_traced_entry {
 
 void rp_traced_init(struct rp_traced *traced)
 {
-    *traced = (struct rp_traced){0};
+    *traced = (struct rp_traced){.last = &traced->first};
     pthread_mutex_init(&traced->lock, NULL);
 }
 
@@ -38,7 +38,7 @@ void rp_traced_release(struct rp_traced *traced)
 
 static bool add(struct rp_traced *traced, const struct rp_traced_entry *what)
 {
-    struct rp_traced_entry *entry = malloc(sizeof *entry), **at = &traced->first;
+    struct rp_traced_entry *entry = malloc(sizeof *entry);
     if (!entry)
         return false;
     *entry = *what;
@@ -46,9 +46,8 @@ static bool add(struct rp_traced *traced, const struct rp_traced_entry *what)
     pthread_mutex_lock(&traced->lock);
     const bool fits = traced->pending < MOST_ENTRIES && traced->bytes + entry->count <= MOST_BYTES;
     if (fits) {
-        while (*at) /* the oldest comes first */
-            at = &(*at)->next;
-        *at = entry;
+        *traced->last = entry; /* the oldest comes first */
+        traced->last = &entry->next;
         traced->bytes += entry->count;
         __atomic_add_fetch(&traced->pending, 1, __ATOMIC_RELEASE);
     }
@@ -64,6 +63,8 @@ static struct rp_traced_entry *take_out(struct rp_traced *traced, struct rp_trac
     struct rp_traced_entry *entry = *at;
     if (entry) {
         *at = entry->next;
+        if (traced->last == &entry->next)
+            traced->last = at;
         traced->bytes -= entry->count;
         __atomic_sub_fetch(&traced->pending, 1, __ATOMIC_RELEASE);
     }

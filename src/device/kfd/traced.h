@@ -23,8 +23,8 @@ struct rp_traced_entry;
 struct rp_traced {
     uint32_t pending; /**< entries; atomic: 0 is looked at without the lock */
     pthread_mutex_t lock;
-    struct rp_traced_entry *first;
-    size_t bytes; /**< of traces that nobody has taken */
+    struct rp_traced_entry *first, **last; /**< last: where the next one goes */
+    size_t bytes;                          /**< of traces that nobody has taken */
 };
 
 void rp_traced_init(struct rp_traced *traced);

@@ -218,6 +218,7 @@ static struct turn beyond_record(struct rp_replay *r, struct rp_cu *cu, struct r
         const double each = (double)(clock - w->half_clock) / second;
         w->tail_end = clock + (uint64_t)(each * (double)(rec->insts - rec->step_count)) + 1;
         r->stats->unsure_clocks += unsure(w, clock, each);
+        r->stats->cut_waves++;
         g->waves_recorded--;
         open_barrier(r, cu, g, clock);
         return (struct turn){.next = w->tail_end};

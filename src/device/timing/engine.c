@@ -51,8 +51,12 @@ static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
 }
 
 /*
- * Starts as many workgroups of a die as there is room for. Each die has those of its number, modulo
- * dies; those that were lost are left out. @p running is not put into the agenda: it is at work.
+ * Starts as many workgroups of a die as there is room for. Where one ends the machine is at its
+ * compute unit's time, so the next one begins in time; another unit that has room has had it since
+ * before, which can only be when workgroups have different numbers of waves (edges of grids): then
+ * it may have run ahead, and the workgroup begins where it has run to. Each die has those of its
+ * number, modulo dies; those that were lost are left out. @p running is not put into the agenda: it
+ * is at work.
  */
 static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
 {
@@ -105,7 +109,8 @@ static void run(struct engine *e)
         e->die[die].next_group = die;
         fill(e, die, NULL);
     }
-    for (uint32_t n; (n = rp_agenda_take(&e->agenda, &e->r.clock)) != RP_AGENDA_NONE;)
+    for (uint32_t n; !e->status && (n = rp_agenda_take(&e->agenda, &e->r.clock)) != RP_AGENDA_NONE;
+         e->status = rp_hierarchy_status(&e->r.memory))
         go_on(e, &e->cu[n]);
 }
 
@@ -118,9 +123,12 @@ static void count_insts(const struct engine *e, struct rp_timing_stats *s)
         }
 }
 
-static struct rp_machine machine_of(const struct rp_arch *arch, const struct rp_record *rec)
+/* 0 or -ENOMEM. */
+static int machine_of(const struct rp_arch *arch, const struct rp_record *rec,
+                      struct rp_machine *ret)
 {
     struct rp_machine m = {.arch = arch};
+    int status = 0;
     m.all_dies = arch->xcc_count ? arch->xcc_count : 1;
     if (arch->compute_units < m.all_dies)
         m.all_dies = arch->compute_units ? arch->compute_units : 1;
@@ -130,8 +138,9 @@ static struct rp_machine machine_of(const struct rp_arch *arch, const struct rp_
     if (!m.memory_channels)
         m.memory_channels = 1;
     if (m.dies < m.all_dies)
-        m.sharing = rp_sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu);
-    return m;
+        status = rp_sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu, &m.sharing);
+    *ret = m;
+    return status;
 }
 
 static int allocate_replay(struct rp_replay *r)
@@ -190,8 +199,9 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
     struct rp_timing_stats stats = {.group_count = record->plan.group_count,
                                     .sampled = record->plan.count < record->plan.group_count};
     struct engine e = {.r = {.rec = record, .watch = watch, .stats = &stats}};
-    e.r.m = machine_of(arch, record);
-    int status = allocate(&e);
+    int status = machine_of(arch, record, &e.r.m);
+    if (!status)
+        status = allocate(&e);
     if (!status) {
         run(&e);
         status = e.status;

@@ -45,8 +45,9 @@ struct rp_timing_stats {
     bool sampled;
     struct rp_level_stats level[RP_LEVELS];
     uint64_t lds_busy_clocks, lds_conflict_clocks;
-    uint64_t wave_clocks; /**< summed over waves: resident */
-    double unsure_clocks; /**< of these, by how much waves may be off that were not kept whole */
+    uint64_t wave_clocks;               /**< summed over waves: resident */
+    uint64_t cut_waves;                 /**< that were not kept whole */
+    double unsure_clocks;               /**< of wave_clocks, by how much these may be off */
     uint64_t wait_clocks[RP_REC_UNITS]; /**< summed over waves: waiting for results of the unit
                                              (s_waitcnt, registers); MISC: at barriers */
     uint64_t port_clocks[RP_REC_UNITS]; /**< summed over SIMDs: the unit's port is taken */

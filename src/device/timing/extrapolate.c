@@ -1,5 +1,6 @@
 #include "extrapolate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -148,15 +149,18 @@ static struct rp_sharing compare(const struct set *mains, const struct set *prob
     };
 }
 
-struct rp_sharing rp_sharing_of(const struct rp_record *r, uint64_t resident)
+int rp_sharing_of(const struct rp_record *r, uint64_t resident, struct rp_sharing *ret)
 {
     struct set mains = {0}, probes = {0};
-    struct rp_sharing sharing = {0};
-    if (r->plan.probes && add_groups(&mains, r->group, r->plan.count, 1, resident) &&
-        add_groups(&probes, r->group + r->plan.count, r->plan.probes, r->plan.probe_every,
-                   resident))
-        sharing = compare(&mains, &probes);
+    *ret = (struct rp_sharing){0};
+    if (!r->plan.probes)
+        return 0;
+    const bool fits = add_groups(&mains, r->group, r->plan.count, 1, resident) &&
+                      add_groups(&probes, r->group + r->plan.count, r->plan.probes,
+                                 r->plan.probe_every, resident);
+    if (fits)
+        *ret = compare(&mains, &probes);
     free(mains.at);
     free(probes.at);
-    return sharing;
+    return fits ? 0 : -ENOMEM;
 }

@@ -38,7 +38,7 @@ struct rp_sharing {
     double together; /**< of these, those that both touch first at about the same time */
 };
 
-/** From what main workgroups and probes touch. All 0 without probes, or when memory is short. */
-struct rp_sharing rp_sharing_of(const struct rp_record *record, uint64_t resident);
+/** From what main workgroups and probes touch; all 0 without probes. 0 or -ENOMEM. */
+int rp_sharing_of(const struct rp_record *record, uint64_t resident, struct rp_sharing *ret);
 
 #endif

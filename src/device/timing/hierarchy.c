@@ -1,9 +1,12 @@
 #include "hierarchy.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 enum { SCALE = 64, HALF_BYTES = 64, SHARED_TOGETHER = 8 /* lines */, MOST_AT_FIRST = 1 << 20 };
+
+/* rp_tag.dirty of the L2: halves that have been written, and from bit VALID on sectors that are
+ * there: all once the line has been fetched, before that those that have been written. */
+enum { HALVES = 3, SECTORS = 15, VALID = 4 };
 
 /* ---- set-up -------------------------------------------------------------------------------- */
 
@@ -47,14 +50,15 @@ int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
         h->mall_size *= 2;
     set_rates(h);
     h->mall_lines = a->mall_bytes / a->l2_line_bytes * m->dies / m->all_dies;
-    h->l2_free = calloc((size_t)m->dies * a->l2_channels_per_xcc, sizeof *h->l2_free);
-    h->mall_free = calloc(m->memory_channels, sizeof *h->mall_free);
-    h->hbm_free = calloc(m->memory_channels, sizeof *h->hbm_free);
+    h->l2_channel = calloc((size_t)m->dies * a->l2_channels_per_xcc, sizeof *h->l2_channel);
+    h->mall_channel = calloc(m->memory_channels, sizeof *h->mall_channel);
+    h->hbm_channel = calloc(m->memory_channels, sizeof *h->hbm_channel);
     h->mall = calloc(h->mall_size, sizeof *h->mall);
     h->l1 = calloc(m->dies * m->cus_per_die, sizeof *h->l1);
     h->scalar = calloc(scalar_caches(m), sizeof *h->scalar);
     h->l2 = calloc(m->dies, sizeof *h->l2);
-    if (h->l2_free && h->mall_free && h->hbm_free && h->mall && h->l1 && h->scalar && h->l2)
+    if (h->l2_channel && h->mall_channel && h->hbm_channel && h->mall && h->l1 && h->scalar &&
+        h->l2)
         return 0;
     rp_hierarchy_release(h);
     return -ENOMEM;
@@ -93,9 +97,9 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
         release_tags(h->scalar, scalar_caches(&h->m));
     if (h->l2)
         release_tags(h->l2, h->m.dies);
-    free(h->l2_free);
-    free(h->mall_free);
-    free(h->hbm_free);
+    free(h->l2_channel);
+    free(h->mall_channel);
+    free(h->hbm_channel);
     free(h->mall);
     *h = (struct rp_hierarchy){0};
 }
@@ -103,13 +107,21 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
 /* ---- servers ------------------------------------------------------------------------------- */
 
 /* Occupies a server; returns the clock at which it begins. */
-static uint64_t serve(uint64_t *free_64ths, uint64_t clock, uint32_t cost_64ths,
+static uint64_t serve(struct rp_server *v, uint64_t clock, uint32_t cost_64ths,
                       struct rp_level_stats *s)
 {
     const uint64_t now = clock * SCALE;
-    const uint64_t begin = *free_64ths > now ? *free_64ths : now;
-    *free_64ths = begin + cost_64ths;
+    uint64_t begin = v->free;
     s->busy_clocks += cost_64ths; /* in 64ths until the end of the replay */
+    if (now >= v->free) {
+        v->gap_begin = v->free;
+        v->gap_end = begin = now;
+    } else if (v->gap_end >= now + cost_64ths && v->gap_end >= v->gap_begin + cost_64ths) {
+        begin = now > v->gap_begin ? now : v->gap_begin;
+        v->gap_begin = begin + cost_64ths;
+        return begin / SCALE;
+    }
+    v->free = begin + cost_64ths;
     return begin / SCALE;
 }
 
@@ -210,17 +222,26 @@ static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
     return together ? JUST_NOW : LONG_AGO;
 }
 
+/* From the L2 to the Infinity Cache, and from there to memory: half of what each adds to a load. */
+static uint32_t mall_way(const struct rp_arch_timing *t)
+{
+    return (t->mall_clocks - t->l2_clocks) / 2;
+}
+
+static uint32_t hbm_way(const struct rp_arch_timing *t)
+{
+    return (t->hbm_clocks - t->mall_clocks) / 2;
+}
+
 /* A line the L2 does not have, asked for at @p clock; returns when it is at the L2. */
 static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
-    const uint32_t mall_way = (t->mall_clocks - t->l2_clocks) / 2;
-    const uint32_t hbm_way = (t->hbm_clocks - t->mall_clocks) / 2;
     const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
     uint64_t at =
-        serve(&h->mall_free[channel], clock + mall_way, h->read_64ths[RP_LEVEL_MALL], mall);
-    const uint32_t rest = t->mall_clocks - t->l2_clocks - mall_way;
+        serve(&h->mall_channel[channel], clock + mall_way(t), h->read_64ths[RP_LEVEL_MALL], mall);
+    const uint32_t rest = t->mall_clocks - t->l2_clocks - mall_way(t);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->reads++;
     mall->read_bytes += RP_REC_LINE_BYTES;
@@ -230,8 +251,8 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
     }
     const enum fetched fetched = fetched_elsewhere(h, line);
     if (fetched == BY_NOBODY) {
-        at = serve(&h->hbm_free[channel], at + hbm_way, h->read_64ths[RP_LEVEL_HBM], hbm);
-        at += t->hbm_clocks - t->mall_clocks - hbm_way;
+        at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->read_64ths[RP_LEVEL_HBM], hbm);
+        at += t->hbm_clocks - t->mall_clocks - hbm_way(t);
         hbm->reads++;
         hbm->read_bytes += RP_REC_LINE_BYTES;
     } else {
@@ -253,31 +274,46 @@ static uint64_t write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock
     const struct rp_arch_timing *t = h->m.arch->timing;
     const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
-    uint64_t at = serve(&h->mall_free[channel], clock, h->write_64ths[RP_LEVEL_MALL], mall);
+    const uint64_t there = clock + mall_way(t) + hbm_way(t);
+    uint64_t at =
+        serve(&h->mall_channel[channel], clock + mall_way(t), h->write_64ths[RP_LEVEL_MALL], mall);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->writes++;
     mall->write_bytes += HALF_BYTES;
     if (!mall_holds(h, slot))
         mall_note(h, slot, line, at);
-    at = serve(&h->hbm_free[channel], at, h->write_64ths[RP_LEVEL_HBM], hbm);
+    at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->write_64ths[RP_LEVEL_HBM], hbm);
     hbm->writes++;
     hbm->write_bytes += HALF_BYTES;
-    return at > clock + t->hbm_clocks ? at - t->hbm_clocks : clock;
+    return at > there + t->hbm_clocks ? clock + (at - there) - t->hbm_clocks : clock;
 }
 
 /* ---- L2 ------------------------------------------------------------------------------------ */
 
-static struct rp_tag *l2_tag(struct rp_hierarchy *h, uint32_t die, uint64_t line, bool *ret_hit)
+/* The line's tag, made when there is none. */
+static struct rp_tag *l2_tag(struct rp_hierarchy *h, uint32_t die, uint64_t line, bool *ret_there)
 {
     struct rp_tag *tag = rp_tags_find(&h->l2[die], line);
-    *ret_hit = tag;
+    *ret_there = tag;
     return tag ? tag : rp_tags_insert(&h->l2[die], line, 0);
 }
 
-static uint64_t *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_t line)
+static bool has(const struct rp_tag *tag, uint32_t sectors)
+{
+    return (tag->dirty >> VALID & sectors) == sectors;
+}
+
+static struct rp_server *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_t line)
 {
     const uint32_t channels = h->m.arch->l2_channels_per_xcc;
-    return &h->l2_free[die * channels + channel_of(line, channels)];
+    return &h->l2_channel[die * channels + channel_of(line, channels)];
+}
+
+/* What of the line is not there comes from below. */
+static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uint64_t clock)
+{
+    tag->ready = below_l2(h, line, clock);
+    tag->dirty |= SECTORS << VALID;
 }
 
 /* At @p clock at the L2; returns when the data leaves it. */
@@ -285,31 +321,35 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     const uint64_t at = serve(l2_server(h, die, line), clock, h->read_64ths[RP_LEVEL_L2], s);
-    bool hit;
-    struct rp_tag *tag = l2_tag(h, die, line, &hit);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line, &there);
+    const bool hit = has(tag, SECTORS);
     s->reads++;
     s->read_bytes += RP_REC_LINE_BYTES;
     s->read_hits += hit;
     if (!hit)
-        tag->ready = below_l2(h, line, at);
+        fetch(h, tag, line, at);
     return tag->ready > at ? tag->ready : at;
 }
 
+/* The L2 notes which bytes are written, so that nothing is read for a part of a line; a later read
+ * of it gets the rest from below. As in cache.c a sector counts as written when a byte is. */
 static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,
                          uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     const uint32_t halves = (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
-    bool hit;
-    struct rp_tag *tag = l2_tag(h, die, line->number, &hit);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     uint64_t at = clock;
+    tag->dirty |= (uint32_t)line->sectors << VALID;
     for (uint32_t half = 1; half <= 2; half <<= 1) {
         if (!(halves & half))
             continue;
         at = serve(l2_server(h, die, line->number), clock, h->write_64ths[RP_LEVEL_L2], s);
         s->writes++;
         s->write_bytes += HALF_BYTES;
-        s->write_hits += hit;
+        s->write_hits += there;
         if (!(tag->dirty & half)) {
             tag->dirty |= half;
             at = write_back(h, line->number, at);
@@ -326,13 +366,13 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
     const uint32_t rounds = line->deepest ? line->deepest : 1;
     uint64_t at = serve(l2_server(h, die, line->number), clock,
                         h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1), s);
-    bool hit;
-    struct rp_tag *tag = l2_tag(h, die, line->number, &hit);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     s->atomics++;
-    if (!hit)
-        tag->ready = below_l2(h, line->number, at);
-    if (!tag->dirty) {
-        tag->dirty = 3;
+    if (!has(tag, (uint32_t)line->sectors))
+        fetch(h, tag, line->number, at);
+    if (!(tag->dirty & HALVES)) {
+        tag->dirty |= HALVES;
         at = write_back(h, line->number, at);
     }
     return (tag->ready > at ? tag->ready : at) + rounds - 1;
@@ -420,7 +460,7 @@ uint64_t rp_hierarchy_drained(struct rp_hierarchy *h)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < h->m.memory_channels; i++)
-        last = h->hbm_free[i] > last ? h->hbm_free[i] : last;
+        last = h->hbm_channel[i].free > last ? h->hbm_channel[i].free : last;
     for (unsigned level = RP_LEVEL_L2; level < RP_LEVELS; level++)
         h->stats[level].busy_clocks /= SCALE;
     return last / SCALE;

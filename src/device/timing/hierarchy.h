@@ -2,11 +2,15 @@
  * @file hierarchy.h
  * @brief The caches and memory behind the modelled compute units: when an access is served.
  *
- * Every part that has a rate is a server: a request occupies it from when it is free, in the order
- * in which requests are made. Latency is what the levels above and below add on the way.
+ * Every part that has a rate is a server: a request occupies it from when it is free. Requests are
+ * made in the order in which they leave the compute units, and what they need on their way is
+ * reserved at once, ahead of time; so one that comes to a server before another that was made
+ * earlier takes the time before that. Latency is what the levels above and below add on the way.
  */
 #ifndef RP_DEVICE_TIMING_HIERARCHY_H
 #define RP_DEVICE_TIMING_HIERARCHY_H
+
+#include <errno.h>
 
 #include "arch/arch.h"
 #include "engine.h"
@@ -23,14 +27,20 @@ struct rp_machine {
     struct rp_sharing sharing; /**< with the dies that are not replayed */
 };
 
+/** Something that has a rate; times in 1/64 clocks. */
+struct rp_server {
+    uint64_t free;               /**< has nothing to do from then on */
+    uint64_t gap_begin, gap_end; /**< nor in between, last before that */
+};
+
 struct rp_hierarchy {
     struct rp_machine m;
     struct rp_level_stats *stats; /**< RP_LEVELS of them */
     struct rp_tags *l1;           /**< per CU, numbered over all dies; without tags until opened */
     struct rp_tags *scalar;       /**< per group of CUs */
     struct rp_tags *l2;           /**< per die */
-    uint64_t *l2_free;            /**< per channel of each die; in 1/64 clocks, as the next two */
-    uint64_t *mall_free, *hbm_free;
+    struct rp_server *l2_channel; /**< per channel of each die */
+    struct rp_server *mall_channel, *hbm_channel;
     uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
     /* What has come to the MALL: an open-addressing map; the oldest goes first when it is full. */
     struct rp_mall_line {
@@ -39,7 +49,7 @@ struct rp_hierarchy {
     } * mall;
     uint64_t mall_size, mall_count, mall_order, mall_lines;
     uint64_t touched; /**< lines, by the one die that is replayed */
-    bool no_memory;   /**< for the map: the rest counts as missing */
+    bool no_memory;   /**< for the map: what comes after that means nothing */
 };
 
 /** 0 or -ENOMEM. */
@@ -63,6 +73,12 @@ static inline bool rp_hierarchy_in_l1(const struct rp_hierarchy *h, uint32_t cu,
 /** A scalar one, likewise. */
 uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock);
+
+/** Of what has been asked for so far. 0, or -ENOMEM: the answers mean nothing. */
+static inline int rp_hierarchy_status(const struct rp_hierarchy *h)
+{
+    return h->no_memory ? -ENOMEM : 0;
+}
 
 /** The end of a replay: when the memory has written all. Busy clocks are clocks after that. */
 uint64_t rp_hierarchy_drained(struct rp_hierarchy *h);

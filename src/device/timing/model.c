@@ -63,7 +63,8 @@ uint64_t rp_timing_replay_ticks(const struct rp_arch *arch, const struct rp_coun
                                 const struct rp_timing_stats *stats)
 {
     const double engine_hz = arch->engine_clock_mhz * 1e6;
-    const double longest = stats->sampled ? (double)c->max_wave_cycles : 0;
+    const bool whole = !stats->sampled && !stats->cut_waves;
+    const double longest = whole ? 0 : (double)c->max_wave_cycles;
     double seconds = larger(stats->clocks, longest) / engine_hz;
     seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
     seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));

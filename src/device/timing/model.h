@@ -25,8 +25,8 @@ struct rp_timing_stats;
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
 
 /**
- * The same from a replay: its clocks, but no less than the traffic over links takes and, of a
- * sample, the issue cycles of the longest wave, which may not be in it; and what it takes to launch
+ * The same from a replay: its clocks, but no less than the traffic over links takes and, unless all
+ * waves were replayed as a whole, the issue cycles of the longest; and what it takes to launch
  * anything at all.
  */
 uint64_t rp_timing_replay_ticks(const struct rp_arch *arch, const struct rp_counts *c,

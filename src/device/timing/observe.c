@@ -331,9 +331,11 @@ void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_in
     r->insts++;
     if (r->closed)
         return;
-    if (r->step_count >= r->limit || distance != (int32_t)distance || !rp_rec_grow(r, 1, 0, 0) ||
-        (memory && !rp_rec_observe_access(r, w, in))) {
-        r->closed = true;
+    r->closed = r->step_count >= r->limit || distance != (int32_t)distance;
+    if (r->closed)
+        return;
+    if (!rp_rec_grow(r, 1, 0, 0) || (memory && !rp_rec_observe_access(r, w, in))) {
+        r->closed = r->lost = true;
         return;
     }
     r->step[r->step_count++] = (uint32_t)(int32_t)distance;

@@ -63,7 +63,6 @@ int rp_record_place(struct rp_record *r)
     int status = 0;
     if (r->placed)
         return 0;
-    r->placed = true;
     for (uint64_t g = 0; g < groups && !status; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++) {
             struct rp_rec_wave *wave = &r->group[g].wave[w];
@@ -71,5 +70,6 @@ int rp_record_place(struct rp_record *r)
                 status = place(&pages, &wave->line[i]);
         }
     free(pages.page);
+    r->placed = !status;
     return status;
 }

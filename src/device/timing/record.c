@@ -1,6 +1,7 @@
 /* Which workgroups are recorded, and the memory of what is. */
 #include "record.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,19 @@ void rp_record_free(struct rp_record *r)
     free(r->group);
     free(r->code);
     free(r);
+}
+
+int rp_record_status(const struct rp_record *r)
+{
+    for (uint64_t i = 0; i < r->plan.count + r->plan.probes; i++) {
+        const struct rp_rec_group *g = &r->group[i];
+        if (g->lost)
+            return -ENOMEM;
+        for (uint32_t w = 0; w < g->wave_count; w++)
+            if (g->wave[w].lost)
+                return -ENOMEM;
+    }
+    return 0;
 }
 
 bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit)

@@ -133,12 +133,13 @@ struct rp_rec_wave {
     uint32_t step_room, access_room, line_room;
     uint32_t limit; /**< of step_count */
     bool closed;    /**< nothing more is kept */
+    bool lost;      /**< for want of host memory: what is there means nothing */
 };
 
 struct rp_rec_group {
     uint64_t linear_id;
     uint32_t wave_count;
-    bool lost; /**< the host had no memory for (all of) it */
+    bool lost; /**< the host had no memory for it */
     struct rp_rec_wave *wave;
 };
 
@@ -196,6 +197,9 @@ struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_
 
 /** Accepts NULL. */
 void rp_record_free(struct rp_record *r);
+
+/** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
+int rp_record_status(const struct rp_record *r);
 
 /** Makes a group's waves, all empty. False, and the group is lost: no memory. */
 bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit);

@@ -37,7 +37,8 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
         d->turns_left--;
         return RP_RUN_MORE;
     }
-    return fake_exec.fault.kind == RP_FAULT_NONE ? RP_RUN_DONE : RP_RUN_FAULT;
+    const bool done = fake_exec.fault.kind == RP_FAULT_NONE || fake_exec.ticks_status < 0;
+    return done ? RP_RUN_DONE : RP_RUN_FAULT;
 }
 
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
@@ -94,10 +95,11 @@ void rp_exec_invalidate_code(uint64_t va, uint64_t bytes)
     fake_exec.invalidated++;
 }
 
-uint64_t rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch)
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks)
 {
     (void)d, (void)arch;
-    return fake_exec.ticks;
+    *ret_ticks = fake_exec.ticks;
+    return fake_exec.ticks_status;
 }
 
 bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, double *ret_error_share)

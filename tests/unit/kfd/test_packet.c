@@ -307,6 +307,23 @@ static void fault_stops_the_queue(void **state)
                               "v_frob_b32 v0, v1, pc 0x1234, lane 5\n");
 }
 
+/* The kernel has run, but nobody can say how long it takes: the signal has no times to tell. */
+static void without_memory_for_the_model_it_faults(void **state)
+{
+    struct bench *b = *state;
+    char text[512];
+    fake_exec.ticks_status = -1;
+    fake_exec.fault = (struct rp_fault){
+        .kind = RP_FAULT_NO_MEMORY, .pc = 0x1234, .lane = -1, .text = "none left"};
+    submit_dispatch(b, &b->signals[0]);
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 1);
+    assert_int_equal(fake_exec.freed, 1);
+    assert_int_equal(b->inactive.value, RP_QUEUE_ERR_GROUP_MEMORY);
+    read_report(b, text, sizeof text);
+    assert_non_null(strstr(text, "out of host memory: none left"));
+}
+
 static void point_30_agent_dispatch_is_refused(void **state)
 {
     struct bench *b = *state;
@@ -404,6 +421,7 @@ int main(void)
         TEST(pm4_acquire_drops_code),
         TEST(pm4_other_is_refused),
         TEST(fault_stops_the_queue),
+        TEST(without_memory_for_the_model_it_faults),
         TEST(point_30_agent_dispatch_is_refused),
         TEST(bad_signal_is_refused),
         TEST(disabled_queue_rests),

@@ -1,0 +1,223 @@
+/*
+ * The memory behind the modelled compute units: what is there after a part of a line was written,
+ * who is served when, and that the host's own memory has no say in any of it.
+ */
+#include "machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/timing/hierarchy.h"
+
+/* ---- allocations that fail ----------------------------------------------------------------- */
+
+/** Allocations until the one that fails; negative: none does. */
+static long countdown = -1;
+static bool failed;
+
+static bool fails_now(void)
+{
+    if (countdown < 0 || countdown-- > 0)
+        return false;
+    failed = true;
+    return true;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails_now() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
+
+/* A sample of many lines, of which other dies touch a part: all that a replay allocates for. */
+static struct made *scattered(void)
+{
+    const struct rp_rec_plan plan = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 2048, 4, 8);
+    struct made *m = made_planned(&plan, 4, 8);
+    const uint32_t load = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15);
+    const struct rp_rec_access read = {.flags = RP_REC_READS, .lane_bytes = 4};
+    const struct rp_rec_access write = {.flags = RP_REC_WRITES, .lane_bytes = 4};
+    uint32_t random = 1;
+
+    assert_true(plan.probes > 0);
+    for (uint64_t g = 0; g < plan.count + plan.probes; g++)
+        for (uint32_t w = 0; w < 4; w++)
+            for (unsigned i = 0; i < 4; i++) {
+                random = random * 1664525 + 1013904223;
+                made_access(made_wave(m, g, w), load, i % 2 ? write : read, random >> 14, 1);
+                made_step(made_wave(m, g, w), wait);
+            }
+    m->record->total_waves = 4 * plan.group_count;
+    m->record->total_insts = 8 * m->record->total_waves;
+    m->record->code = m->code;
+    m->record->code_count = m->codes;
+    return m;
+}
+
+/* Every allocation of a replay fails once: that is an error, and never another time. */
+static void without_memory_there_is_no_time(void **state)
+{
+    (void)state;
+    struct made *m = scattered();
+    struct rp_timing_stats first, again;
+    long allocations = 0;
+
+    assert_int_equal(rp_engine_run(rp_arch_find("gfx942"), m->record, NULL, &first), 0);
+    for (failed = true; failed; allocations++) {
+        failed = false;
+        countdown = allocations;
+        const int status = rp_engine_run(rp_arch_find("gfx942"), m->record, NULL, &again);
+        countdown = -1;
+        assert_int_equal(status, failed ? -ENOMEM : 0);
+    }
+    assert_memory_equal(&first, &again, sizeof first);
+    assert_true(allocations > 20); /* the map of lines grew */
+    made_free(m);
+}
+
+/* Pages that could not all be numbered are not taken for numbered. */
+static void places_are_tried_again(void **state)
+{
+    (void)state;
+    struct made *m = scattered();
+
+    countdown = 0;
+    assert_int_equal(rp_record_place(m->record), -ENOMEM);
+    countdown = -1;
+    assert_false(m->record->placed);
+    assert_int_equal(rp_record_place(m->record), 0);
+    assert_true(m->record->placed);
+    made_free(m);
+}
+
+static void a_record_knows_what_is_lost(void **state)
+{
+    (void)state;
+    struct made *m = made_new(3, 2);
+
+    assert_int_equal(rp_record_status(m->record), 0);
+    made_wave(m, 2, 1)->lost = true;
+    assert_int_equal(rp_record_status(m->record), -ENOMEM);
+    made_wave(m, 2, 1)->lost = false;
+    m->record->group[1].lost = true;
+    assert_int_equal(rp_record_status(m->record), -ENOMEM);
+    made_free(m);
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+struct memory {
+    struct rp_hierarchy h;
+    struct rp_level_stats stats[RP_LEVELS];
+};
+
+static void open_memory(struct memory *m)
+{
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const struct rp_machine machine = {.arch = arch,
+                                       .dies = 1,
+                                       .all_dies = 1,
+                                       .cus_per_die = 38,
+                                       .memory_channels = arch->timing->memory_channels};
+
+    memset(m, 0, sizeof *m);
+    assert_int_equal(rp_hierarchy_init(&m->h, &machine, m->stats), 0);
+    assert_int_equal(rp_hierarchy_open(&m->h, 0), 0);
+    assert_int_equal(rp_hierarchy_open(&m->h, 1), 0);
+}
+
+static uint64_t access_line(struct memory *m, uint32_t cu, uint64_t number, unsigned sectors,
+                            uint8_t flags, uint64_t clock)
+{
+    const struct rp_rec_line line = {
+        .number = number, .sectors = sectors & 15, .whole = sectors & 15, .deepest = 1};
+
+    return rp_hierarchy_vector(&m->h, cu, &line, flags, clock);
+}
+
+/* Nothing is read for a write; the rest of its line is when it is read; once it is there, no more.
+ */
+static void what_was_not_written_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned sectors, reads;
+    } cases[] = {{1, 1}, {3, 1}, {7, 1}, {14, 1}, {15, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct memory m;
+        open_memory(&m);
+        access_line(&m, 0, 1000, cases[i].sectors, RP_REC_WRITES, 0);
+        assert_int_equal(m.stats[RP_LEVEL_HBM].reads, 0);
+        access_line(&m, 1, 1000, 15, RP_REC_READS, 10000);
+        assert_int_equal(m.stats[RP_LEVEL_L2].read_hits, 1 - cases[i].reads);
+        assert_int_equal(m.stats[RP_LEVEL_MALL].reads, cases[i].reads);
+        access_line(&m, 0, 1000, 15, RP_REC_READS, 20000);
+        assert_int_equal(m.stats[RP_LEVEL_L2].read_hits, 2 - cases[i].reads);
+        access_line(&m, 0, 1000, 1, RP_REC_WRITES, 30000); /* dirty already */
+        access_line(&m, 0, 1000, 15, RP_REC_READS | RP_REC_PAST_L1, 40000);
+        assert_int_equal(m.stats[RP_LEVEL_MALL].reads, cases[i].reads);
+        assert_int_equal(m.stats[RP_LEVEL_L2].read_hits, 3 - cases[i].reads);
+        rp_hierarchy_release(&m.h);
+    }
+}
+
+/* ---- servers ------------------------------------------------------------------------------- */
+
+/* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
+ * what was reserved ahead; what comes at the same time does. */
+static void reservations_leave_the_time_before_them(void **state)
+{
+    (void)state;
+    struct memory m;
+    open_memory(&m);
+    const uint64_t latency = access_line(&m, 0, 1000, 15, RP_REC_READS, 0);
+    for (uint64_t line = 32 * 1000; line < 32 * 1000 + 32; line++) /* a page: all channels */
+        access_line(&m, 0, line, 15, RP_REC_READS, 100000);
+    for (uint64_t line = 32 * 2000; line < 32 * 2000 + 32; line++)
+        assert_in_range(access_line(&m, 0, line, 15, RP_REC_READS, 50000), 50000 + latency,
+                        50000 + latency + 64);
+    uint64_t last = 0;
+    for (uint64_t line = 32 * 3000; line < 32 * 3400; line++)
+        last = access_line(&m, 0, line, 15, RP_REC_READS, 100000);
+    rp_hierarchy_release(&m.h);
+
+    open_memory(&m);
+    for (uint64_t line = 32 * 1000; line < 32 * 1000 + 32; line++)
+        access_line(&m, 0, line, 15, RP_REC_READS, 100000);
+    uint64_t expected = 0;
+    for (uint64_t line = 32 * 3000; line < 32 * 3400; line++)
+        expected = access_line(&m, 0, line, 15, RP_REC_READS, 100000);
+    assert_int_equal(last, expected);
+    assert_true(expected > 100000 + latency + 1000);
+    rp_hierarchy_release(&m.h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_memory_there_is_no_time),
+        cmocka_unit_test(places_are_tried_again),
+        cmocka_unit_test(a_record_knows_what_is_lost),
+        cmocka_unit_test(what_was_not_written_is_read),
+        cmocka_unit_test(reservations_leave_the_time_before_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
