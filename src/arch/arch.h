@@ -56,8 +56,8 @@ struct rp_arch_timing {
     double hbm_read_bytes_per_clock;
     double hbm_write_bytes_per_clock;
     uint32_t memory_channels; /**< of HBM, and as many slices of the MALL */
-    uint32_t inst_l1_bytes;   /**< shared by inst_l1_cus CUs */
-    uint32_t inst_l1_cus, scalar_l1_cus;
+    uint32_t inst_l1_bytes;
+    uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
     uint32_t l1_ways, scalar_l1_ways, l2_ways;
     uint32_t taken_branch_clocks; /**< until the wave's next instruction */
     uint32_t mfma_result_slots;   /**< of 4 clocks, after the passes, until others may use it */

@@ -3,13 +3,35 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_ACCUM  "it accumulates what another counter of the same pass says"
-#define NO_UNITS  "waits for a unit are not told apart by unit"
-#define NO_FETCH  "instruction fetches are not counted"
-#define NO_STALLS "how long units of the memory path are busy or stalled is not counted"
-#define NO_TLB    "address translation is not modelled"
-#define NO_MALL   "traffic behind the L2 is not divided into Infinity Cache and HBM"
-#define NO_FRONT  "command processor and workgroup dispatcher are not modelled"
+#define NO_ACCUM    "it accumulates what another counter of the same pass says"
+#define NO_HIT_TIME "how long a fetch of code takes that hits is not modelled"
+#define NO_SKIPPED  "instructions that s_setvskip skips are not told apart"
+#define NO_SWITCH   "waves are never taken off the GPU here"
+#define NO_LDS_CASES                                                                               \
+    "the LDS model has bank conflicts, but no rule for what else makes it slower: none is "        \
+    "published"
+#define NO_STALLS                                                                                  \
+    "the model has one queue through TA, TD and TCP and one to memory: what one unit waits for "   \
+    "another in it is not told apart"
+#define NO_PREFETCH      "how much code the instruction cache asks for ahead is not published"
+#define NO_SCALAR_WRITES "scalar stores and atomics are not counted apart"
+#define NO_COALESCED     "which instructions the hardware takes for coalesced is not published"
+#define NO_GFX942        "gfx942 does not have it, only gfx90a and gfx950 do"
+#define NO_INVALIDATES   "caches begin empty here; what hardware invalidates is not modelled"
+#define NO_TLB           "address translation is not modelled"
+#define NO_TYPES                                                                                   \
+    "memory types (RW, NC, UC, CC) are not modelled: all memory is cached alike, and probes and "  \
+    "uncached accesses do not exist"
+#define NO_WRITE_TIME                                                                              \
+    "writes go to memory when lines are written first here, not when they give way: hardware's "   \
+    "are "                                                                                         \
+    "under way at other times"
+#define NO_PLACES                                                                                  \
+    "accesses are not recorded by where their memory is: this GPU, another or the host"
+#define NO_SGPR_WRITES                                                                             \
+    "how many SGPRs a cycle the hardware sets at the start of a wave is not published"
+#define NO_LIMITS "neither scratch memory nor limits set by software keep waves waiting here"
+#define NO_FRONT  "the command processor is not modelled"
 
 static const struct rp_device_counter_row rows[] = {
 #define COUNTER(name, block, kind, text) {#name, block, RP_COUNTER_##kind, text, RP_COUNTER_##name},

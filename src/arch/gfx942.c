@@ -77,9 +77,10 @@ static const struct rp_arch_timing timing = {
     .hbm_write_bytes_per_clock = 2105.1, /* [mt4g] 4,117 GiB/s */
     .memory_channels = 128,              /* [WP] 8 stacks of 16 channels */
     .inst_l1_bytes = RP_KIB(64),         /* [WP] shared by two CUs */
-    .inst_l1_cus = 2,
-    .scalar_l1_cus = 2, /* [SPEC] */
-    .l1_ways = 16,      /* assumed: a choice of the model */
+    /* [RPC] 160 of 8 XCDs, 120 of the MI300A's 6: of 40 CUs a die two are switched off, in
+     * different pairs. Kernels miss once in each. */
+    .sqcs_per_xcc = 20,
+    .l1_ways = 16, /* assumed: a choice of the model */
     .scalar_l1_ways = 4,
     .l2_ways = 16,             /* [WP] */
     .taken_branch_clocks = 16, /* assumed: not documented, four slots to refill */

@@ -105,6 +105,41 @@ extern "C" __global__ void banks(float *out, int n, int stride)
     out[threadIdx.x] = v + shared[threadIdx.x];
 }
 
+// Loads and stores of data that is used once, n times over by each wave.
+extern "C" __global__ void streams(const float *in, float *out, int n, int unused)
+{
+    for (int i = 0; i < n; i++) {
+        int at = (blockIdx.x * n + i) * 64 + threadIdx.x;
+        __builtin_nontemporal_store(__builtin_nontemporal_load(in + at), out + at);
+    }
+}
+
+// Atomics in the LDS, of which only the first kind returns what was there.
+extern "C" __global__ void bins(float *out, int n, int returns)
+{
+    __shared__ unsigned bin[64];
+    unsigned sum = 0;
+    bin[threadIdx.x] = 0;
+    __syncthreads();
+    if (returns)
+        for (int i = 0; i < n; i++)
+            sum += atomicExch(&bin[threadIdx.x], i);
+    else
+        for (int i = 0; i < n; i++)
+            atomicAdd(&bin[threadIdx.x], i);
+    out[threadIdx.x] = sum + bin[threadIdx.x];
+}
+
+// Waves that hold as many registers as they want, for long.
+extern "C" __global__ __launch_bounds__(64) void wide(float *out, int n, int unused)
+{
+    for (int i = 0; i < n; i++)
+        asm volatile("v_mov_b32 v160, 0\n"
+                     "s_nop 7\n" ::
+                         : "v160");
+    out[threadIdx.x] = n;
+}
+
 // Every workgroup reads the same n dwords, again and again.
 extern "C" __global__ void again(const float *in, float *out, int n, int rounds)
 {

@@ -12,14 +12,19 @@ struct values {
     uint64_t of[RP_DEVICE_COUNTERS];
 };
 
+static const struct rp_device_counter_row *row_of(unsigned counter)
+{
+    size_t count, i = 0;
+    const struct rp_device_counter_row *rows = rp_device_counter_rows(&count);
+    while (i < count && rows[i].value != (int)counter)
+        i++;
+    assert_true(i < count);
+    return &rows[i];
+}
+
 static const char *name_of(unsigned counter)
 {
-    size_t count;
-    const struct rp_device_counter_row *rows = rp_device_counter_rows(&count);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].value == (int)counter)
-            return rows[i].name;
-    return "";
+    return row_of(counter)->name;
 }
 
 static struct values count(struct fixture *f, const char *kernel, const struct sim_launch *l)
@@ -30,6 +35,20 @@ static struct values count(struct fixture *f, const char *kernel, const struct s
         fail_msg("%s: %s", kernel, f->sim.fault.text);
     f->sim.counters = NULL;
     assert_int_equal(f->sim.counted, RP_COUNT_MEMORY);
+    return v;
+}
+
+/* From the replay of detailed timing. */
+static struct values count_replayed(struct fixture *f, const char *kernel,
+                                    const struct sim_launch *l)
+{
+    struct values v = {{0}};
+    rp_timing_set_mode(RP_TIMING_DETAILED);
+    f->sim.replay_counters = v.of;
+    count(f, kernel, l);
+    f->sim.replay_counters = NULL;
+    rp_timing_set_mode(RP_TIMING_FAST);
+    assert_true(f->sim.replayed);
     return v;
 }
 
@@ -304,6 +323,105 @@ static void caches_keep(void **state)
                      ROUNDS * GROUPS * (LARGE - SMALL) / 64);
 }
 
+/* Loads and stores that say that their data is used once: all vector requests, no scalar ones. */
+static void streams_are_told(void **state)
+{
+    enum { GROUPS = 8, ROUNDS = 16 };
+    struct fixture *f = *state;
+    struct {
+        const float *in;
+        float *out;
+        int n, unused;
+    } args = {sim_alloc(&f->sim, GROUPS * ROUNDS * 256), sim_alloc(&f->sim, GROUPS * ROUNDS * 256),
+              ROUNDS, 0};
+    const struct sim_launch l = {
+        .grid = {64 * GROUPS}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    const struct values v = count(f, "streams", &l);
+    /* 256 bytes are two reads and four writes. */
+    assert_int_equal(v.of[RP_COUNTER_TCC_STREAMING_REQ], GROUPS * ROUNDS * 6);
+    assert_int_equal(v.of[RP_COUNTER_TCC_STREAMING_REQ],
+                     v.of[RP_COUNTER_TCP_TCC_READ_REQ] + v.of[RP_COUNTER_TCP_TCC_WRITE_REQ]);
+    assert_int_equal(v.of[RP_COUNTER_TCP_UTCL1_REQUEST], v.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES]);
+    assert_int_equal(v.of[RP_COUNTER_TCC_NORMAL_EVICT], 0);
+}
+
+/* 64 lanes side by side keep the banks busy for two clocks. */
+static void atomics_return(void **state)
+{
+    enum { ROUNDS = 30 };
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n, returns;
+    } args = {sim_alloc(&f->sim, WORDS * 4), ROUNDS, 1};
+    const struct sim_launch l = {
+        .grid = {64}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    const struct values with = count(f, "bins", &l);
+    args.returns = 0;
+    const struct values without = count(f, "bins", &l);
+    assert_int_equal(with.of[RP_COUNTER_SQ_LDS_ATOMIC_RETURN], 2 * ROUNDS);
+    assert_int_equal(without.of[RP_COUNTER_SQ_LDS_ATOMIC_RETURN], 0);
+    assert_int_equal(with.of[RP_COUNTER_SQ_LDS_IDX_ACTIVE],
+                     without.of[RP_COUNTER_SQ_LDS_IDX_ACTIVE]);
+}
+
+/* Which of a compute unit's resources keeps the next workgroup waiting: 168 registers leave room
+ * for 3 waves on a SIMD of 512; a workgroup with 8 KiB of 64 has 7 others beside it. */
+static void room_is_limited_by(void **state)
+{
+    enum { CUS = 304, BY_VGPRS = CUS * 4 * 3, BY_LDS = CUS * 8 };
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n, more;
+    } args = {sim_alloc(&f->sim, WORDS * 4), 100, 1};
+    static const struct {
+        const char *kernel;
+        unsigned groups, counter, units;
+    } cases[] = {
+        {"wide", BY_VGPRS, RP_COUNTER_SPI_RA_VGPR_SIMD_FULL_CSN, CUS * 4},
+        {"banks", BY_LDS, RP_COUNTER_SPI_RA_LDS_CU_FULL_CSN, CUS},
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        struct sim_launch l = {.grid = {64 * cases[i].groups},
+                               .block = {64},
+                               .args = &args,
+                               .args_bytes = sizeof args};
+        struct values v = count_replayed(f, cases[i].kernel, &l);
+        assert_int_equal(v.of[RP_COUNTER_SPI_RA_RES_STALL_CSN], 0);
+        l.grid[0] *= 2;
+        v = count_replayed(f, cases[i].kernel, &l);
+        const uint64_t stalled = v.of[RP_COUNTER_SPI_RA_RES_STALL_CSN];
+        assert_true(stalled > v.of[RP_COUNTER_SPI_CSN_BUSY] / 10);
+        assert_true(stalled < v.of[RP_COUNTER_SPI_CSN_BUSY]);
+        for (unsigned k = 0; k < 2; k++) /* rounded */
+            assert_true(llabs((long long)v.of[cases[k].counter] -
+                              (long long)(k == i ? stalled * cases[k].units / 32 : 0)) <=
+                        cases[k].units);
+        assert_int_equal(v.of[RP_COUNTER_SPI_RA_WAVE_SIMD_FULL_CSN], 0);
+    }
+}
+
+/* Each die reads 6 MiB through an L2 of 4: what does not stay gives way, once a round. */
+static void lines_give_way(void **state)
+{
+    enum { DIES = 8, BYTES = 6 << 20, LINES = BYTES / 128, ROOM = (4 << 20) / 128 };
+    struct fixture *f = *state;
+    struct {
+        const float *in;
+        float *out;
+        int n, rounds;
+    } args = {sim_alloc(&f->sim, BYTES), sim_alloc(&f->sim, WORDS * 4), BYTES / 4, 1};
+    const struct sim_launch l = {
+        .grid = {64 * DIES}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    const struct values v = count(f, "again", &l);
+    const uint64_t least = (uint64_t)DIES * (LINES - ROOM);
+    /* Sets fill up one before the other: by pages, not quite evenly. */
+    assert_true(v.of[RP_COUNTER_TCC_NORMAL_EVICT] >= least);
+    assert_true(v.of[RP_COUNTER_TCC_NORMAL_EVICT] < least + least / 4);
+    assert_true(v.of[RP_COUNTER_TCC_NORMAL_WRITEBACK] <= DIES); /* nearly all are clean */
+}
+
 /* Lines up to the last of all addresses: what is noted before the fault has an end. */
 static void faults_are_noted_too(void **state)
 {
@@ -421,22 +539,20 @@ static void detailed_timing_counts_alike(void **state)
                                      .block = {runs[i].block},
                                      .args = runs[i].args,
                                      .args_bytes = runs[i].bytes};
-        struct values replayed = {{0}};
         const struct values fast = count(f, runs[i].kernel, &l);
         rp_timing_set_mode(RP_TIMING_DETAILED);
-        f->sim.replay_counters = replayed.of;
         const struct values detailed = count(f, runs[i].kernel, &l);
-        f->sim.replay_counters = NULL;
         rp_timing_set_mode(RP_TIMING_FAST);
-        assert_true(f->sim.replayed);
+        struct values replayed = count_replayed(f, runs[i].kernel, &l);
         same(runs[i].kernel, &fast, &detailed);
         assert_int_equal(replayed.of[RP_COUNTER_SQ_INSTS], fast.of[RP_COUNTER_SQ_INSTS]);
         assert_int_equal(replayed.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES],
                          fast.of[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES]);
         assert_int_equal(fast.of[RP_COUNTER_SQ_WAVE_CYCLES], 0);
         assert_true(replayed.of[RP_COUNTER_SQ_WAVE_CYCLES] > 0);
-        for (unsigned c = RP_COUNTER_SQ_BUSY_CYCLES; c <= RP_COUNTER_SQ_INST_LEVEL_LDS; c++)
-            replayed.of[c] = 0; /* of kind WAVES */
+        for (unsigned c = 0; c < RP_DEVICE_COUNTERS; c++)
+            if (row_of(c)->kind == RP_COUNTER_WAVES)
+                replayed.of[c] = 0;
         if (runs[i].any_order)
             same(runs[i].kernel, &fast, &replayed);
     }
@@ -465,23 +581,52 @@ static void waves_last_as_on_mi300x(void **state)
         {RP_COUNTER_SQ_BUSY_CYCLES, 248518, 0.7, 1.35},
         {RP_COUNTER_SQ_WAIT_ANY, 9321879, 0.65, 1.5},
         {RP_COUNTER_SQ_INST_LEVEL_SMEM, 18366587, 0.4, 1.6},
+        {RP_COUNTER_SQ_IFETCH, 65536, 1, 1},
+        {RP_COUNTER_SQC_ICACHE_REQ, 65536, 1, 1},
+        {RP_COUNTER_SQC_ICACHE_HITS, 62344, 0.95, 1.05},
+        {RP_COUNTER_SQC_ICACHE_MISSES, 160, 0.9, 1.1},
+        {RP_COUNTER_SQC_ICACHE_MISSES_DUPLICATE, 3449, 0.5, 1.5},
+        {RP_COUNTER_SQC_DCACHE_HITS, 60576, 0.75, 1.25},
+        {RP_COUNTER_SPI_CSN_BUSY, 286490, 0.75, 1.25},
+        {RP_COUNTER_GRBM_SPI_BUSY, 76173, 0.75, 1.25},
+        {RP_COUNTER_TD_TD_BUSY, 1840570, 0.7, 1.4},
+        {RP_COUNTER_TD_TC_STALL, 1593800, 0.7, 1.4},
+        {RP_COUNTER_TCP_GATE_EN1, 3227580, 0.7, 1.4},
+        {RP_COUNTER_TCP_GATE_EN2, 1859540, 0.7, 1.4},
+        {RP_COUNTER_TCP_PENDING_STALL_CYCLES, 1486990, 0.7, 1.45},
+        {RP_COUNTER_TCC_BUSY, 1532120, 0.6, 1.4},
+        {RP_COUNTER_TCC_EA0_RDREQ_LEVEL, 91841400, 0.6, 1.65},
+        /* These are off by more, which docs/counters.md says; they should not go further. */
+        {RP_COUNTER_SQC_DCACHE_MISSES_DUPLICATE, 4800, 0.25, 4},
+        {RP_COUNTER_TA_TA_BUSY, 775929, 0.3, 3},
+        {RP_COUNTER_SPI_RA_RES_STALL_CSN, 11292, 0.2, 6},
+        {RP_COUNTER_SPI_RA_REQ_NO_ALLOC_CSN, 18100, 0.2, 6},
+        {RP_COUNTER_SPI_RA_WAVE_SIMD_FULL_CSN, 351161, 0.15, 7},
     };
     struct fixture *f = *state;
     const struct copy_args args = copy_args(f);
     const struct sim_launch l = {
         .grid = {COPY}, .block = {256}, .args = &args, .args_bytes = sizeof args};
-    struct values v = {{0}};
-    rp_timing_set_mode(RP_TIMING_DETAILED);
-    f->sim.replay_counters = v.of;
-    count(f, "copy", &l);
-    f->sim.replay_counters = NULL;
-    rp_timing_set_mode(RP_TIMING_FAST);
+    const struct values v = count_replayed(f, "copy", &l);
     for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         const double share = of_real(&v, wanted[i].counter, wanted[i].real);
         if (share < wanted[i].least || share > wanted[i].most)
             fail_msg("%s is %g times the real one", name_of(wanted[i].counter), share);
     }
-    assert_int_equal(v.of[RP_COUNTER_SQ_INST_LEVEL_LDS], 0);
+    static const unsigned none[] = {
+        /* on the real one, too */
+        RP_COUNTER_SQ_INST_LEVEL_LDS,         RP_COUNTER_SPI_RA_VGPR_SIMD_FULL_CSN,
+        RP_COUNTER_SPI_RA_SGPR_SIMD_FULL_CSN, RP_COUNTER_SPI_RA_LDS_CU_FULL_CSN,
+        RP_COUNTER_SPI_RA_BAR_CU_FULL_CSN,    RP_COUNTER_SQ_WAIT_INST_LDS,
+    };
+    for (unsigned i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_int_equal(v.of[none[i]], 0);
+    assert_int_equal(v.of[RP_COUNTER_SQC_ICACHE_HITS] + v.of[RP_COUNTER_SQC_ICACHE_MISSES] +
+                         v.of[RP_COUNTER_SQC_ICACHE_MISSES_DUPLICATE],
+                     v.of[RP_COUNTER_SQC_ICACHE_REQ]);
+    assert_int_equal(v.of[RP_COUNTER_SQC_DCACHE_HITS] + v.of[RP_COUNTER_SQC_DCACHE_MISSES] +
+                         v.of[RP_COUNTER_SQC_DCACHE_MISSES_DUPLICATE],
+                     v.of[RP_COUNTER_SQC_DCACHE_REQ]);
     /* A wave is somewhere as long as it lasts, waits as a part of that, and finds at most 8 on its
      * SIMD (docs: wave slots of CDNA3). */
     assert_true(v.of[RP_COUNTER_SQ_LEVEL_WAVES] / 4 <= v.of[RP_COUNTER_SQ_WAVE_CYCLES] + 1);
@@ -523,7 +668,9 @@ int main(void)
         cmocka_unit_test(banks_conflict),          cmocka_unit_test(caches_keep),
         cmocka_unit_test(execution_does_not_show), cmocka_unit_test(counting_can_be_switched),
         cmocka_unit_test(faults_are_noted_too),    cmocka_unit_test(detailed_timing_counts_alike),
-        cmocka_unit_test(waves_last_as_on_mi300x),
+        cmocka_unit_test(waves_last_as_on_mi300x), cmocka_unit_test(streams_are_told),
+        cmocka_unit_test(atomics_return),          cmocka_unit_test(room_is_limited_by),
+        cmocka_unit_test(lines_give_way),
     };
     rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);

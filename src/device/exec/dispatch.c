@@ -11,6 +11,7 @@
 #include "../jit/jit.h"
 #include "../timing/memory_counters.h"
 #include "../timing/mode.h"
+#include "accesses.h"
 #include "hand.h"
 #include "pool.h"
 #include "recording.h"
@@ -39,14 +40,13 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
-    const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
-    if (d->state != RP_RUN_FAULT && (timed || rp_code_observes())) {
-        d->record = rp_recording_new(arch, &d->kernel);
-        if (!d->record && timed) {
-            rp_dispatch_free(d);
-            return NULL;
-        }
+    if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED &&
+        !(d->record = rp_recording_new(arch, &d->kernel))) {
+        rp_dispatch_free(d);
+        return NULL;
     }
+    if (d->state != RP_RUN_FAULT && rp_code_observes())
+        d->accesses = rp_recording_new(arch, &d->kernel);
     return d;
 }
 
@@ -97,8 +97,8 @@ static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *valu
         return RP_COUNT_INSTRUCTIONS;
     if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
         return RP_COUNT_MEMORY;
-    if (!d->record || rp_record_status(d->record) < 0 || rp_record_place(d->record) < 0 ||
-        rp_cache_run(&shape, d->record, &result) < 0)
+    if (!d->accesses || rp_record_place(d->accesses) < 0 ||
+        rp_cache_run(&shape, d->accesses, &result) < 0)
         return RP_COUNT_INSTRUCTIONS;
     return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
                                                              : RP_COUNT_INSTRUCTIONS;
@@ -113,12 +113,13 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
         if (d->hands[i])
             rp_tally_count(d->hands[i], values);
     values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
+    values[RP_COUNTER_SPI_VWC_CSC_WR] = d->counts.waves;
     values[RP_COUNTER_SQ_ITEMS] = 1;
     for (unsigned i = 0; i < 3; i++)
         values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
     values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
     if (d->stats && d->cache_result) /* the replay was counted */
-        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->counts, values);
+        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->record->shape, &d->counts, values);
     return count_memory(d, values);
 }
 
@@ -139,6 +140,7 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_sched_release(d);
     for (unsigned i = 0; i < RP_HANDS; i++)
         rp_hand_free(d->hands[i]);
+    rp_record_free(d->accesses);
     rp_record_free(d->record);
     free(d->stats);
     free(d->cache_result);

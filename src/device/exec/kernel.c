@@ -187,33 +187,46 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
     return 0;
 }
 
+/* A workgroup is limited by what allows the fewest, or by several such at the same time. */
+static void limit(struct rp_kernel *k, uint32_t *groups, uint32_t allowed, enum rp_rec_limit by)
+{
+    if (allowed < *groups)
+        k->limits = 0;
+    if (allowed <= *groups) {
+        *groups = allowed;
+        k->limits |= (uint8_t)by;
+    }
+}
+
 /* How many workgroups all compute units hold together, by waves, registers and LDS. */
 static int resolve_residency(const struct rp_arch *arch, const struct descriptor *kd,
                              struct rp_kernel *k, struct rp_fault *f)
 {
-    uint32_t waves_per_simd = arch->max_waves_per_simd;
-    uint32_t by_vgpr = arch->vgprs_per_simd / round_up(k->vgpr_rows, arch->vgpr_granule);
-    uint32_t sgprs = (bits(kd->rsrc1, 6, 4) / 2 + 1) * 16; /* gfx9: granule 16, field counts 8s */
-    if (by_vgpr < waves_per_simd)
-        waves_per_simd = by_vgpr;
-    if (arch->sgprs_per_simd && arch->sgprs_per_simd / sgprs < waves_per_simd)
-        waves_per_simd = arch->sgprs_per_simd / sgprs;
-    uint32_t waves_per_cu = waves_per_simd * arch->simds_per_cu;
-    uint32_t groups = waves_per_cu / k->waves_per_group;
+    const uint32_t by_vgpr = arch->vgprs_per_simd / round_up(k->vgpr_rows, arch->vgpr_granule);
+    const uint32_t sgprs =
+        (bits(kd->rsrc1, 6, 4) / 2 + 1) * 16; /* gfx9: granule 16, field counts 8s */
+    const uint32_t waves = k->waves_per_group, simds = arch->simds_per_cu;
+    uint32_t groups = UINT32_MAX;
+
+    limit(k, &groups, arch->max_waves_per_simd * simds / waves, RP_REC_BY_SLOTS);
+    limit(k, &groups, by_vgpr * simds / waves, RP_REC_BY_VGPRS);
+    if (arch->sgprs_per_simd)
+        limit(k, &groups, arch->sgprs_per_simd / sgprs * simds / waves, RP_REC_BY_SGPRS);
     if (!groups)
         return refuse(f,
                       "workgroup of %u waves with %u vector registers does not fit a compute "
                       "unit, which holds %u such waves",
-                      k->waves_per_group, k->vgpr_rows, waves_per_cu);
-    if (k->lds_bytes && arch->lds_bytes_per_cu / k->lds_bytes < groups)
-        groups = arch->lds_bytes_per_cu / k->lds_bytes;
-    if (k->waves_per_group > 1 && arch->max_workgroups_per_cu &&
-        groups > arch->max_workgroups_per_cu)
-        groups = arch->max_workgroups_per_cu;
+                      waves, k->vgpr_rows,
+                      (by_vgpr < arch->max_waves_per_simd ? by_vgpr : arch->max_waves_per_simd) *
+                          simds);
+    if (k->lds_bytes)
+        limit(k, &groups, arch->lds_bytes_per_cu / k->lds_bytes, RP_REC_BY_LDS);
+    if (waves > 1 && arch->max_workgroups_per_cu)
+        limit(k, &groups, arch->max_workgroups_per_cu, RP_REC_BY_BARRIERS);
     k->resident_groups = (uint64_t)groups * arch->compute_units;
     if (k->resident_groups > k->group_count)
         k->resident_groups = k->group_count;
-    k->resident_waves = (uint32_t)k->resident_groups * k->waves_per_group;
+    k->resident_waves = (uint32_t)k->resident_groups * waves;
     return 0;
 }
 

@@ -51,6 +51,7 @@ struct rp_kernel {
     uint32_t grid_size[3];
     uint64_t resident_groups; /**< workgroups the hardware would hold at the same time */
     uint32_t resident_waves;  /**< waves of those */
+    uint8_t limits;           /**< why a compute unit holds no more: enum rp_rec_limit */
 };
 
 /**

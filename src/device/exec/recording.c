@@ -19,20 +19,12 @@ struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_k
         .groups_per_cu = on_cu ? (uint32_t)on_cu : 1,
         .lds_bytes = k->lds_bytes,
         .vgprs = k->vgpr_rows,
+        .limits = k->limits,
     };
     const struct rp_rec_plan plan =
         rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
-    struct rp_record *r = rp_record_new(&plan, &shape);
-    if (r) {
-        r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
-        r->keeps_accesses = rp_code_observes();
-    }
-    return r;
+    return rp_record_new(&plan, &shape);
 }
-
-/* The plan's limit is in instructions of 4 bytes and as much again for accesses and lines, which
- * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
-enum { BYTES_PER_STEP = 12 };
 
 void rp_recording_begin(struct rp_record *r, struct rp_group *g)
 {
@@ -40,14 +32,10 @@ void rp_recording_begin(struct rp_record *r, struct rp_group *g)
     if (index < 0)
         return;
     struct rp_rec_group *group = &r->group[index];
-    if (!rp_rec_begin(group, g->wave_count, r->keeps_steps ? r->plan.steps_limit : 0))
+    if (!rp_rec_begin(group, g->wave_count, r->plan.steps_limit))
         return;
-    for (uint32_t i = 0; i < g->wave_count; i++) {
-        group->wave[i].most_bytes = BYTES_PER_STEP * (uint64_t)r->plan.steps_limit;
-        group->wave[i].closed = !r->keeps_steps;
-        group->wave[i].full = !r->keeps_accesses;
+    for (uint32_t i = 0; i < g->wave_count; i++)
         g->waves[i].record = &group->wave[i];
-    }
 }
 
 /* ---- resolving ----------------------------------------------------------------------------- */
@@ -179,7 +167,7 @@ int rp_recording_resolve(struct rp_dispatch *d)
 int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
                        const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
-    if (!d->record || !d->record->keeps_steps || d->state != RP_RUN_DONE)
+    if (!d->record || d->state != RP_RUN_DONE)
         return -ENODATA;
     d->record->total_waves = d->counts.waves;
     d->record->total_insts = d->counts.wave_insts;
@@ -206,7 +194,7 @@ struct counting {
     struct rp_caches *caches;
     uint32_t cus_per_die;
     uint32_t *next; /* access of each wave */
-    struct rp_wave_sums *sums;
+    struct rp_wave_meter meter;
     bool failed;
 };
 
@@ -217,19 +205,24 @@ static void issued(void *ctx, const struct rp_wave_place *where, uint32_t step,
     const struct rp_rec_wave *w = &c->record->group[where->group].wave[where->wave];
     uint32_t *next = &c->next[where->group * c->record->shape.waves_per_group + where->wave];
 
-    c->sums->level_clocks[c->record->code[w->step[step]].unit] += times->done - times->issued;
-    if (*next == w->access_count || w->access[*next].step != step)
-        return;
-    if (rp_caches_access(c->caches, where->xcc * c->cus_per_die + where->cu, w,
-                         &w->access[(*next)++]) < 0)
-        c->failed = true;
+    const uint32_t cu = where->xcc * c->cus_per_die + where->cu;
+    const struct rp_rec_code *code = &c->record->code[w->step[step]];
+    bool memory = false, past_l1 = false;
+
+    if (*next < w->access_count && w->access[*next].step == step) {
+        const struct rp_rec_access *a = &w->access[(*next)++];
+        const int beyond = rp_caches_access(c->caches, cu, w, a);
+        c->failed |= beyond < 0;
+        past_l1 = beyond > 0;
+        memory = code->unit == RP_REC_VMEM && a->line_count;
+    }
+    rp_wave_meter_issued(&c->meter, where, cu, code, times, memory, past_l1);
 }
 
 static void wave_ended(void *ctx, const struct rp_wave_place *where, uint64_t clock)
 {
-    struct rp_wave_sums *sums = ((struct counting *)ctx)->sums;
     (void)where;
-    sums->last_clock = clock > sums->last_clock ? clock : sums->last_clock;
+    rp_wave_meter_ended(&((struct counting *)ctx)->meter, clock);
 }
 
 /* A replay that counts, too: without memory for that it goes on, and nothing is known. */
@@ -238,16 +231,14 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(arch);
     const struct rp_record *r = d->record;
-    struct counting c = {.record = r,
-                         .caches = rp_caches_new(&shape),
-                         .cus_per_die = shape.cus_per_die,
-                         .sums = &d->wave_sums};
+    struct counting c = {
+        .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
     const struct rp_engine_watch watch = {.ctx = &c, .issued = issued, .wave_ends = wave_ended};
 
-    d->wave_sums = (struct rp_wave_sums){.last_clock = 0};
     c.next = calloc(r->plan.count * r->shape.waves_per_group + 1, sizeof *c.next);
     d->cache_result = malloc(sizeof *d->cache_result);
-    c.failed = !c.caches || !c.next || !d->cache_result;
+    c.failed = rp_wave_meter_init(&c.meter, r, shape.dies * shape.cus_per_die) < 0 || !c.caches ||
+               !c.next || !d->cache_result;
     const int status = rp_dispatch_replay(d, arch, c.failed ? NULL : &watch, ret);
     if (c.failed || status < 0) {
         rp_caches_free(c.caches);
@@ -255,7 +246,9 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
         d->cache_result = NULL;
     } else {
         rp_caches_end(c.caches, d->cache_result);
+        d->wave_sums = rp_wave_meter_end(&c.meter, arch, d->record);
     }
+    rp_wave_meter_release(&c.meter);
     free(c.next);
     return status;
 }

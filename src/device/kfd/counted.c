@@ -58,13 +58,23 @@ static struct rp_counted_entry **bucket_of(struct rp_counted *counted, uint64_t 
                 ->bucket[(signal_va >> 6) * 0x9e3779b97f4a7c15u >> 32 & (RP_COUNTED_BUCKETS - 1)];
 }
 
-/* Cycles of one XCD while the dispatch ran, summed over all as rocprofv3 does. */
+/*
+ * Cycles of one XCD while the dispatch ran, summed over all as rocprofv3 does. On a real MI300X
+ * (rocprof-compute's sample vcopy_MI300X_A1) SQ_CYCLES and SPI_CSN_WINDOW_VALID are 4 times
+ * GRBM_COUNT, of 4 shader engines a die, and TCC_CYCLE 16 times, of 16 channels; the command
+ * processor is busy all the time, and idle never.
+ */
 static void count_time(const struct rp_arch *arch, uint64_t ticks, uint64_t *values)
 {
     const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
     const uint64_t cycles = ticks * arch->engine_clock_mhz / arch->timestamp_mhz;
+    const uint64_t engines = arch->shader_engines ? arch->shader_engines : dies;
 
     values[RP_COUNTER_GRBM_COUNT] = values[RP_COUNTER_GRBM_GUI_ACTIVE] = cycles * dies;
+    values[RP_COUNTER_CPC_CPC_STAT_BUSY] = values[RP_COUNTER_CPF_CPF_STAT_BUSY] = cycles * dies;
+    values[RP_COUNTER_CPC_CPC_STAT_IDLE] = values[RP_COUNTER_CPF_CPF_STAT_IDLE] = 0;
+    values[RP_COUNTER_SQ_CYCLES] = values[RP_COUNTER_SPI_CSN_WINDOW_VALID] = cycles * engines;
+    values[RP_COUNTER_TCC_CYCLE] = cycles * dies * arch->l2_channels_per_xcc;
 }
 
 /* FETCH_SIZE and WRITE_SIZE are in kilobytes, of which a dispatch may take a part. */

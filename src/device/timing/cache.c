@@ -24,7 +24,7 @@ struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch)
     return (struct rp_cache_shape){
         .dies = dies,
         .cus_per_die = cus / dies,
-        .scalar_caches_per_die = SQC_PER_DIE,
+        .scalar_caches_per_die = t ? t->sqcs_per_xcc : SQC_PER_DIE,
         .l1_lines = arch->l1_bytes / RP_REC_LINE_BYTES,
         .l1_ways = t ? t->l1_ways : L1_WAYS,
         .scalar_lines = arch->scalar_l1_bytes / arch->scalar_l1_line_bytes,
@@ -80,8 +80,7 @@ static struct rp_tags *scalar_cache(const struct rp_caches *c, uint32_t cu)
 {
     const struct rp_cache_shape *s = &c->shape;
 
-    return &c->scalar[cu / s->cus_per_die * s->scalar_caches_per_die +
-                      cu % s->cus_per_die * s->scalar_caches_per_die / s->cus_per_die];
+    return &c->scalar[rp_sqc_of(cu, s->cus_per_die, s->scalar_caches_per_die)];
 }
 
 static int open_tags(struct rp_tags *t, uint32_t lines, uint32_t ways)
@@ -137,6 +136,7 @@ static struct rp_tag *in_l2(struct rp_caches *c, uint32_t die, uint64_t number, 
 {
     struct rp_tag old = {0}, *tag = look_up(&c->l2[die], number, ret_there, &old);
 
+    c->sum.replaced_lines += old.line != 0;
     if (old.dirty & ALL) {
         write_back(&c->sum, old.dirty & ALL);
         c->sum.evicted_lines++;
@@ -261,16 +261,20 @@ int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave 
 {
     const enum rp_cache_kind kind = kind_of(a);
     struct rp_cache_sums *sum = &c->sum.of[kind];
+    uint64_t before;
 
     if (kind != RP_CACHE_LDS && !(a->flags & (RP_REC_READS | RP_REC_WRITES)))
         return 0;
     if (open_caches(c, cu) < 0)
         return -ENOMEM;
+    before = sum->requests;
     sum->insts++;
     sum->lanes += a->lanes;
     if (!(a->flags & RP_REC_TO_LDS)) { /* these clocks are no indexed operation's */
         sum->lds_clocks += a->lds_clocks;
         sum->lds_conflict_clocks += a->lds_conflict_clocks;
+        if (a->flags & RP_REC_ATOMIC && a->flags & RP_REC_READS)
+            sum->lds_return_clocks += a->lds_clocks;
     }
     for (uint32_t i = 0; i < a->line_count; i++) {
         const struct rp_rec_line *l = &w->line[a->first_line + i];
@@ -283,7 +287,9 @@ int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave 
             write_l2(c, cu / c->shape.cus_per_die, l, kind != RP_CACHE_STORE, sum);
         }
     }
-    return 0;
+    if (a->flags & RP_REC_STREAM)
+        sum->streaming += sum->requests - before;
+    return sum->requests > before && (kind == RP_CACHE_LOAD || kind == RP_CACHE_FETCH);
 }
 
 void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret)

@@ -44,6 +44,8 @@ struct rp_cache_sums {
     uint64_t reads_128, reads_64, reads_32; /**< from the L2 to memory */
     uint64_t scalar_misses;                 /**< of the scalar L1 */
     uint64_t lds_clocks, lds_conflict_clocks;
+    uint64_t lds_return_clocks; /**< of lds_clocks, of atomics with result */
+    uint64_t streaming;         /**< of requests, those of nt accesses */
 };
 
 struct rp_cache_result {
@@ -51,6 +53,7 @@ struct rp_cache_result {
     /** To memory: they belong to stores and atomics. */
     uint64_t writes_64, writes_32;
     uint64_t evicted_lines, flushed_lines; /**< written back before and at the end */
+    uint64_t replaced_lines;               /**< that gave way to others, dirty or not */
 };
 
 /**
@@ -69,7 +72,7 @@ void rp_caches_free(struct rp_caches *c);
 
 /**
  * A wave on compute unit @p cu, numbered over all dies, accesses memory.
- * @return 0, or -ENOMEM: nothing was counted
+ * @return 0; 1 when a vector access waits for the L2; or -ENOMEM: nothing was counted
  */
 int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
                      const struct rp_rec_access *a);

@@ -194,7 +194,7 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
     const uint32_t first = rec->step_count / 2;
     const double before = first ? (double)(w->half_clock - w->begin) / first : each;
     double kept_bytes = 0, halves = disagreement(before, each, 0), bytes;
-    for (uint32_t i = 0; i < rec->access_count && rec->access[i].step < rec->step_count; i++) {
+    for (uint32_t i = 0; i < rec->access_count; i++) {
         const struct rp_rec_access *a = &rec->access[i];
         kept_bytes += (double)a->lanes * a->lane_bytes * (a->flags & RP_REC_ATOMIC ? 2 : 1);
     }
@@ -239,8 +239,7 @@ static bool fetch(struct rp_replay *r, const struct rp_cu *cu, struct rp_cu_wave
                   uint64_t clock, uint64_t *ret_when)
 {
     const struct rp_arch_timing *t = r->m.arch->timing;
-    const uint32_t per_die = (r->m.cus_per_die + t->inst_l1_cus - 1) / t->inst_l1_cus;
-    const uint32_t cache = cu->die * per_die + w->place.cu / t->inst_l1_cus;
+    const uint32_t cache = rp_sqc_of(cu->number, r->m.cus_per_die, t->sqcs_per_xcc);
     struct rp_code_slot *slots = &r->code_slot[(size_t)cache * r->code_slots];
     struct rp_code_slot *slot = &slots[line % r->code_slots];
     struct rp_level_stats *s = &r->stats->level[RP_LEVEL_INST_L1];
@@ -251,6 +250,7 @@ static bool fetch(struct rp_replay *r, const struct rp_cu *cu, struct rp_cu_wave
     s->reads++;
     s->read_bytes += RP_REC_LINE_BYTES;
     s->read_hits += hit;
+    s->late_hits += hit && slot->ready > clock;
     if (!hit) {
         *slot = (struct rp_code_slot){line + 1, clock + t->l2_clocks};
         struct rp_code_slot *ahead = &slots[(line + 1) % r->code_slots];
@@ -302,7 +302,7 @@ static inline uint64_t issue(struct rp_replay *r, struct rp_cu *cu, const struct
     }
     port[c->port] = at + c->port_clocks;
     r->stats->port_clocks[c->unit] += c->port_clocks;
-    r->stats->stall_clocks += at - clock;
+    r->stats->stall_clocks[c->unit] += at - clock;
     return at;
 }
 
@@ -554,7 +554,7 @@ static struct turn execute(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_w
         const struct rp_rec_access *a = access_of(w);
         const uint64_t turn = when_taken(r, cu, w, c, a, clock);
         if (turn > clock) {
-            r->stats->stall_clocks += turn - clock;
+            r->stats->stall_clocks[c->unit] += turn - clock;
             return (struct turn){.next = turn};
         }
         if (clock != r->clock && goes_beyond(r, cu, w, a))
@@ -562,7 +562,7 @@ static struct turn execute(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_w
         issued = issue(r, cu, w, c, clock);
         if (c->unit == RP_REC_LDS && lds_begin(cu, w, issued) > issued + QUEUE_CLOCKS) {
             const uint64_t taken = lds_begin(cu, w, issued) - QUEUE_CLOCKS;
-            r->stats->stall_clocks += taken - issued;
+            r->stats->stall_clocks[c->unit] += taken - issued;
             issued = taken;
         }
         next = issued + SLOT_CLOCKS;

@@ -24,6 +24,7 @@ struct engine {
     struct engine_die {
         uint64_t next_group;  /* index of the first not started */
         uint64_t launch_free; /* when its dispatcher has time */
+        uint64_t full_since;  /* when a workgroup began to wait for room; UINT64_MAX: none waits */
         uint32_t next_cu;
     } * die;
     struct rp_completions done;
@@ -66,8 +67,14 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
         if (!waves)
             continue;
         struct rp_cu *cu = find_room(e, number, waves);
-        if (!cu)
+        if (!cu) {
+            if (die->full_since == UINT64_MAX) /* not before it could have been launched */
+                die->full_since = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
             return;
+        }
+        if (die->full_since < e->r.clock)
+            e->r.stats->no_room_clocks += e->r.clock - die->full_since;
+        die->full_since = UINT64_MAX;
         const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
         die->launch_free = free + (uint64_t)LAUNCH_WAVE_CLOCKS * waves;
         die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
@@ -107,6 +114,7 @@ static void run(struct engine *e)
 {
     for (uint32_t die = 0; die < e->r.m.dies; die++) {
         e->die[die].next_group = die;
+        e->die[die].full_since = UINT64_MAX;
         fill(e, die, NULL);
     }
     for (uint32_t n; !e->status && (n = rp_agenda_take(&e->agenda, &e->r.clock)) != RP_AGENDA_NONE;
@@ -146,7 +154,7 @@ static int machine_of(const struct rp_arch *arch, const struct rp_record *rec,
 static int allocate_replay(struct rp_replay *r)
 {
     const struct rp_arch_timing *t = r->m.arch->timing;
-    const uint32_t caches = r->m.dies * ((r->m.cus_per_die + t->inst_l1_cus - 1) / t->inst_l1_cus);
+    const uint32_t caches = r->m.dies * t->sqcs_per_xcc;
     int status = rp_program_init(&r->program, r->rec);
     if (status)
         return status;
@@ -208,6 +216,8 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
     }
     if (!status) {
         count_insts(&e, &stats);
+        stats.dies = e.r.m.dies;
+        stats.all_dies = e.r.m.all_dies;
         const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
         stats.replay_clocks = e.r.end > drained ? e.r.end : drained;
         stats.clocks = rp_extrapolate(record, &e.done, stats.replay_clocks,

@@ -15,8 +15,11 @@ struct rp_arch;
 struct rp_level_stats {
     uint64_t reads, writes, atomics; /**< requests: lines (writes below the L1: 64-byte halves) */
     uint64_t read_hits, write_hits;
+    uint64_t late_hits;               /**< of read_hits, those whose line was still on its way */
     uint64_t read_bytes, write_bytes; /**< moved between this level and the one above */
     uint64_t busy_clocks;             /**< summed over its instances */
+    uint64_t pending_clocks; /**< L2: summed over channels with a request that is not yet served */
+    uint64_t read_clocks;    /**< MALL: from when the L2 asks to when it has the line, summed */
 };
 
 enum rp_level {
@@ -43,6 +46,8 @@ struct rp_timing_stats {
     double clocks;          /**< modelled time of the whole dispatch */
     double error_share;     /**< estimate of the relative error that what is not replayed adds */
     bool sampled;
+    uint32_t dies, all_dies; /**< replayed; of the GPU */
+    uint64_t no_room_clocks; /**< summed over dies: a workgroup waits for room on a compute unit */
     struct rp_level_stats level[RP_LEVELS];
     uint64_t lds_busy_clocks, lds_conflict_clocks;
     uint64_t wave_clocks;               /**< summed over waves: resident */
@@ -51,9 +56,10 @@ struct rp_timing_stats {
     uint64_t wait_clocks[RP_REC_UNITS]; /**< summed over waves: waiting for results of the unit
                                              (s_waitcnt, registers); MISC: at barriers */
     uint64_t port_clocks[RP_REC_UNITS]; /**< summed over SIMDs: the unit's port is taken */
-    uint64_t stall_clocks;              /**< summed over waves: ready, but the port is taken */
-    uint64_t cu_busy_clocks;            /**< summed over compute units with a wave */
-    uint64_t simd_busy_clocks;          /**< summed over SIMDs with a wave */
+    uint64_t
+        stall_clocks[RP_REC_UNITS]; /**< summed over waves: ready, but the unit takes nothing */
+    uint64_t cu_busy_clocks;        /**< summed over compute units with a wave */
+    uint64_t simd_busy_clocks;      /**< summed over SIMDs with a wave */
 };
 
 /** Where a wave was placed, and when. */

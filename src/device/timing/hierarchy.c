@@ -30,15 +30,12 @@ static void set_rates(struct rp_hierarchy *h)
 
 static uint32_t scalar_caches(const struct rp_machine *m)
 {
-    const uint32_t cus = m->arch->timing->scalar_l1_cus;
-    return m->dies * ((m->cus_per_die + cus - 1) / cus);
+    return m->dies * m->arch->timing->sqcs_per_xcc;
 }
 
 static uint32_t scalar_cache(const struct rp_hierarchy *h, uint32_t cu)
 {
-    const uint32_t sharing = h->m.arch->timing->scalar_l1_cus;
-    const uint32_t die = cu / h->m.cus_per_die, in_die = cu % h->m.cus_per_die;
-    return die * ((h->m.cus_per_die + sharing - 1) / sharing) + in_die / sharing;
+    return rp_sqc_of(cu, h->m.cus_per_die, h->m.arch->timing->sqcs_per_xcc);
 }
 
 int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
@@ -309,10 +306,23 @@ static struct rp_server *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_
     return &h->l2_channel[die * channels + channel_of(line, channels)];
 }
 
+/* The channel has a request from @p clock to @p done: returns the latter. */
+static uint64_t pending(struct rp_hierarchy *h, struct rp_server *channel, uint64_t clock,
+                        uint64_t done)
+{
+    const uint64_t from = clock > channel->pending_until ? clock : channel->pending_until;
+    if (done > from) {
+        h->stats[RP_LEVEL_L2].pending_clocks += done - from;
+        channel->pending_until = done;
+    }
+    return done;
+}
+
 /* What of the line is not there comes from below. */
 static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uint64_t clock)
 {
     tag->ready = below_l2(h, line, clock);
+    h->stats[RP_LEVEL_MALL].read_clocks += tag->ready - clock;
     tag->dirty |= SECTORS << VALID;
 }
 
@@ -320,7 +330,8 @@ static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uin
 static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
-    const uint64_t at = serve(l2_server(h, die, line), clock, h->read_64ths[RP_LEVEL_L2], s);
+    struct rp_server *channel = l2_server(h, die, line);
+    const uint64_t at = serve(channel, clock, h->read_64ths[RP_LEVEL_L2], s);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line, &there);
     const bool hit = has(tag, SECTORS);
@@ -329,7 +340,7 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
     s->read_hits += hit;
     if (!hit)
         fetch(h, tag, line, at);
-    return tag->ready > at ? tag->ready : at;
+    return pending(h, channel, clock, tag->ready > at ? tag->ready : at);
 }
 
 /* The L2 notes which bytes are written, so that nothing is read for a part of a line; a later read
@@ -341,12 +352,13 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
     const uint32_t halves = (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
+    struct rp_server *channel = l2_server(h, die, line->number);
     uint64_t at = clock;
     tag->dirty |= (uint32_t)line->sectors << VALID;
     for (uint32_t half = 1; half <= 2; half <<= 1) {
         if (!(halves & half))
             continue;
-        at = serve(l2_server(h, die, line->number), clock, h->write_64ths[RP_LEVEL_L2], s);
+        at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2], s);
         s->writes++;
         s->write_bytes += HALF_BYTES;
         s->write_hits += there;
@@ -355,7 +367,7 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
             at = write_back(h, line->number, at);
         }
     }
-    return at;
+    return pending(h, channel, clock, at);
 }
 
 /* The line is read where it lies, and lanes that mean the same dword follow one another. */
@@ -364,8 +376,8 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     const uint32_t rounds = line->deepest ? line->deepest : 1;
-    uint64_t at = serve(l2_server(h, die, line->number), clock,
-                        h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1), s);
+    struct rp_server *channel = l2_server(h, die, line->number);
+    uint64_t at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1), s);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     s->atomics++;
@@ -375,7 +387,7 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
         tag->dirty |= HALVES;
         at = write_back(h, line->number, at);
     }
-    return (tag->ready > at ? tag->ready : at) + rounds - 1;
+    return pending(h, channel, clock, (tag->ready > at ? tag->ready : at) + rounds - 1);
 }
 
 /* ---- L1 ------------------------------------------------------------------------------------ */
@@ -405,6 +417,7 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
     if (tag && !(flags & RP_REC_PAST_L1)) {
         const uint64_t at = clock + t->l1_clocks;
         s->read_hits++;
+        s->late_hits += tag->ready > at;
         return tag->ready > at ? tag->ready : at;
     }
     const uint64_t ready = l2_read(h, die, line->number, clock + way) + back;
@@ -429,6 +442,7 @@ static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die
     if (tag) {
         const uint64_t at = clock + t->scalar_l1_clocks;
         s->read_hits++;
+        s->late_hits += tag->ready > at;
         return tag->ready > at ? tag->ready : at;
     }
     const uint64_t ready = l2_read(h, die, line, clock + way) + t->scalar_l2_clocks - way;

@@ -27,10 +27,11 @@ struct rp_machine {
     struct rp_sharing sharing; /**< with the dies that are not replayed */
 };
 
-/** Something that has a rate; times in 1/64 clocks. */
+/** Something that has a rate; times in 1/64 clocks, but for the last. */
 struct rp_server {
     uint64_t free;               /**< has nothing to do from then on */
     uint64_t gap_begin, gap_end; /**< nor in between, last before that */
+    uint64_t pending_until;      /**< of the L2: requests are under way till then; clocks */
 };
 
 struct rp_hierarchy {

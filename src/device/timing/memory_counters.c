@@ -71,6 +71,7 @@ static void count_requests(const struct rp_cache_result *r, const struct factors
         values[from_l1[k]] += requests;
         values[in_l2[k]] += requests;
         values[RP_COUNTER_TCC_REQ] += requests;
+        values[RP_COUNTER_TCC_STREAMING_REQ] += scaled(s->streaming, f->of[k]);
         values[RP_COUNTER_TCC_HIT] += hits;
         values[RP_COUNTER_TCC_MISS] += requests - hits;
         values[RP_COUNTER_TCC_EA0_RDREQ_64B] += scaled(s->reads_64, f->of[k]);
@@ -80,9 +81,20 @@ static void count_requests(const struct rp_cache_result *r, const struct factors
         values[lanes[k]] += scaled(s->lanes, f->of[k]);
         values[RP_COUNTER_TCP_TOTAL_ACCESSES] += scaled(s->lanes, f->of[k]);
         values[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES] += scaled(s->lookups, f->of[k]);
+        values[RP_COUNTER_TCP_UTCL1_REQUEST] += scaled(s->lookups, f->of[k]);
     }
     values[RP_COUNTER_SQC_DCACHE_MISSES] =
         scaled(r->of[RP_CACHE_SCALAR].scalar_misses, f->of[RP_CACHE_SCALAR]);
+}
+
+/* A line gives way to one that is missing. */
+static double misses_factor(const struct rp_cache_result *r, const uint64_t *values)
+{
+    uint64_t misses = 0;
+
+    for (unsigned k = RP_CACHE_LOAD; k <= RP_CACHE_SCALAR; k++)
+        misses += r->of[k].misses;
+    return misses ? (double)values[RP_COUNTER_TCC_MISS] / (double)misses : 0;
 }
 
 /* On gfx950 TCC_BUBBLE stays 0: reads of 128 bytes have a counter of their own. */
@@ -102,6 +114,7 @@ static void count_memory(const struct rp_arch *arch, const struct rp_cache_resul
     values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK] = scaled(r->flushed_lines, f->writes);
     values[RP_COUNTER_TCC_WRITEBACK] =
         values[RP_COUNTER_TCC_NORMAL_WRITEBACK] + values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK];
+    values[RP_COUNTER_TCC_NORMAL_EVICT] = scaled(r->replaced_lines, misses_factor(r, values));
     values[RP_COUNTER_FETCH_SIZE] = 64 * reads_64 + 128 * reads_128;
     values[RP_COUNTER_WRITE_SIZE] = 64 * writes_64 + 32 * writes_32;
 }
@@ -120,6 +133,8 @@ int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result 
         values[RP_COUNTER_SQ_LDS_IDX_ACTIVE] += scaled(replayed->of[k].lds_clocks, f.of[k]);
         values[RP_COUNTER_SQ_LDS_BANK_CONFLICT] +=
             scaled(replayed->of[k].lds_conflict_clocks, f.of[k]);
+        values[RP_COUNTER_SQ_LDS_ATOMIC_RETURN] +=
+            scaled(replayed->of[k].lds_return_clocks, f.of[k]);
     }
     return 0;
 }

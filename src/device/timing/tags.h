@@ -44,4 +44,10 @@ static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, ui
     return rp_tags_replace(t, line, ready, NULL);
 }
 
+/** Which of a die's scalar and instruction caches a CU uses: neighbours share one. */
+static inline uint32_t rp_sqc_of(uint32_t cu, uint32_t cus_per_die, uint32_t sqcs_per_die)
+{
+    return cu / cus_per_die * sqcs_per_die + cu % cus_per_die * sqcs_per_die / cus_per_die;
+}
+
 #endif

@@ -55,8 +55,26 @@ expect 2 rocm-perf profile --device software --pmc SQ_WAVE ./vector_copy
 says err '--pmc SQ_WAVE: the software device has no such counter, did you mean SQ_WAVES?; --list-counters lists them'
 expect 2 rocm-perf profile --device software --pmc sq_insts_valu ./vector_copy
 says err 'did you mean SQ_INSTS_VALU?'
+expect 2 rocm-perf profile --device software --pmc TCP_UTCL1_TRANSLATION_HIT ./vector_copy
+says err '--pmc TCP_UTCL1_TRANSLATION_HIT: the software device cannot count it: address translation'
 expect 2 rocm-perf profile --device software --pmc TA_TA_BUSY ./vector_copy
-says err '--pmc TA_TA_BUSY: the software device cannot count it: '
+says err '--pmc TA_TA_BUSY: the software device counts it with --timing detailed only'
+
+# Units through time: what they do not share with waves follows from the modelled time.
+expect 0 rocm-perf profile --device software --timing detailed --runs 1 --json \
+    --pmc GRBM_GUI_ACTIVE,SQ_CYCLES,TCC_CYCLE,CPF_CPF_STAT_IDLE,SPI_VWC_CSC_WR,SQ_IFETCH \
+    --pmc SQ_BUSY_CU_CYCLES,TA_TA_BUSY_sum,TD_TD_BUSY_sum,TCP_GATE_EN2_sum,TCC_BUSY_sum ./vector_copy
+python3 - out <<'EOF' || fail 'counters of units'
+import json, sys
+kernel = next(k for k in json.load(open(sys.argv[1]))["kernels"]
+              if "copy" in k["name"] and not k["runtime_internal"])
+c = kernel["counters"]
+assert c["SQ_CYCLES"] == 4 * c["GRBM_GUI_ACTIVE"] and c["TCC_CYCLE"] == 16 * c["GRBM_GUI_ACTIVE"], c
+assert c["CPF_CPF_STAT_IDLE"] == 0 and c["SPI_VWC_CSC_WR"] == 3 * 16384, c
+assert c["SQ_IFETCH"] == 3 * 65536, c  # as on the real one
+assert 0 < c["TA_TA_BUSY_sum"] < c["TD_TD_BUSY_sum"] == c["TCP_GATE_EN2_sum"], c
+assert 0 < c["TCC_BUSY_sum"] < c["TCC_CYCLE"], c
+EOF
 expect 2 rocm-perf profile --device software --pmc SQ_WAVES_sum ./vector_copy
 says err 'no such counter, did you mean SQ_WAVES?'
 

@@ -419,17 +419,20 @@ static void counters_of_truncated_waves_are_of_all_of_them(void **state)
     (void)state;
     const struct rp_arch *arch = rp_arch_find("gfx942");
     const struct rp_wave_sums sums = {.level_clocks = {[RP_REC_VMEM] = 600000}};
+    const struct rp_rec_shape shape = {.waves_per_group = 1};
     struct rp_timing_stats s = {
         .group_count = 1, .groups = 1, .waves = 1, .insts = 1000, .wave_clocks = 4000000};
     struct rp_counts counts = {.waves = 1, .wave_insts = 5000};
     uint64_t values[RP_DEVICE_COUNTERS] = {0};
     s.wait_clocks[RP_REC_VMEM] = 500000;
-    s.stall_clocks = 4000;
-    rp_wave_counters(arch, &s, &sums, &counts, values);
+    s.stall_clocks[RP_REC_VALU] = 3000;
+    s.stall_clocks[RP_REC_LDS] = 1000;
+    rp_wave_counters(arch, &s, &sums, &shape, &counts, values);
     assert_int_equal(values[RP_COUNTER_SQ_LEVEL_WAVES], 4000000); /* to its end already */
     assert_int_equal(values[RP_COUNTER_SQ_WAVE_CYCLES], 1000000);
     assert_int_equal(values[RP_COUNTER_SQ_WAIT_ANY], 5 * 125000);
     assert_int_equal(values[RP_COUNTER_SQ_WAIT_INST_ANY], 5 * 1000);
+    assert_int_equal(values[RP_COUNTER_SQ_WAIT_INST_LDS], 5 * 250);
     assert_int_equal(values[RP_COUNTER_SQ_INST_LEVEL_VMEM], 5 * 600000);
 }
 
