@@ -3,6 +3,7 @@
 #include "kernels_test.h"
 
 #include "device/jit/jit.h"
+#include "device/timing/mode.h"
 
 enum { N = 1 << 14, SIDE = 64, WORDS = 1 << 16 };
 
@@ -26,6 +27,7 @@ static void fill(struct buffers *x, bool odd)
 
 struct result {
     struct rp_counts counts;
+    struct rp_timing_stats stats; /* of the replay, if there was one */
     uint32_t a[WORDS], b[WORDS], c[WORDS];
 };
 
@@ -37,17 +39,21 @@ static struct result *run(struct fixture *f, const struct buffers *x, const char
     if (sim_run(&f->sim, sim_kernel(&f->code, kernel), l) != RP_RUN_DONE)
         fail_msg("%s: %s", kernel, f->sim.fault.text);
     r->counts = f->sim.counts;
+    if (f->sim.replayed)
+        r->stats = f->sim.stats;
     memcpy(r->a, x->a, sizeof r->a);
     memcpy(r->b, x->b, sizeof r->b);
     memcpy(r->c, x->c, sizeof r->c);
     return r;
 }
 
+/* With detailed timing every wave of these grids is recorded, and replayed. */
 static void compare(struct fixture *f, struct buffers *x, const char *kernel,
-                    const struct sim_launch *l)
+                    const struct sim_launch *l, enum rp_timing_mode timing)
 {
     static const uint64_t budgets[] = {0, 1000003, 777};
     static const unsigned threads[] = {1, 1, 3};
+    rp_timing_set_mode(timing);
     for (unsigned odd = 0; odd < 2; odd++) {
         rp_jit_set(false);
         rp_exec_set_threads(1);
@@ -66,6 +72,9 @@ static void compare(struct fixture *f, struct buffers *x, const char *kernel,
                          (unsigned long long)r->counts.issue_cycles,
                          (unsigned long long)wanted->counts.wave_insts,
                          (unsigned long long)wanted->counts.issue_cycles);
+            if (memcmp(&r->stats, &wanted->stats, sizeof r->stats))
+                fail_msg("%s: modelled time %.0f clocks, interpreted %.0f", kernel, r->stats.clocks,
+                         wanted->stats.clocks);
             if (memcmp(r->a, wanted->a, sizeof r->a) || memcmp(r->b, wanted->b, sizeof r->b) ||
                 memcmp(r->c, wanted->c, sizeof r->c))
                 fail_msg("%s: other results, odd %u, budget %llu", kernel, odd,
@@ -121,7 +130,8 @@ static void kernels_are_the_same(void **state)
             .args = launches[i].args,
             .args_bytes = launches[i].args_bytes,
         };
-        compare(f, &x, launches[i].kernel, &l);
+        compare(f, &x, launches[i].kernel, &l, RP_TIMING_FAST);
+        compare(f, &x, launches[i].kernel, &l, RP_TIMING_DETAILED);
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include "../jit/jit.h"
 #include "../timing/cost.h"
-#include "accesses.h"
 #include "order.h"
 
 enum { BUCKETS = 256 };
@@ -15,7 +14,7 @@ enum { BUCKETS = 256 };
 static struct {
     pthread_mutex_t lock;
     struct rp_code_page *bucket[BUCKETS];
-    bool observes; /**< memory instructions are decoded so that accesses are noted */
+    bool observes; /**< what waves of sampled workgroups access is noted */
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -120,13 +119,31 @@ void rp_code_page_put(struct rp_code_page *page)
     if (!page || __atomic_sub_fetch(&page->refs, 1, __ATOMIC_ACQ_REL))
         return;
     rp_jit_drop(page);
+    free(page->recorded);
     free(page);
 }
 
 void rp_code_translate(struct rp_code_page *page, unsigned index)
 {
     lock_cache();
-    rp_jit_translate(page, index);
+    rp_jit_translate(page, index, NULL);
+    pthread_mutex_unlock(&cache.lock);
+}
+
+struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page)
+{
+    lock_cache();
+    struct rp_code_recorded *r = __atomic_load_n(&page->recorded, __ATOMIC_RELAXED);
+    if (!r && (r = calloc(1, sizeof *r)))
+        __atomic_store_n(&page->recorded, r, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&cache.lock);
+    return r;
+}
+
+void rp_code_translate_recorded(struct rp_code_page *page, unsigned index)
+{
+    lock_cache();
+    rp_jit_translate(page, index, page->recorded);
     pthread_mutex_unlock(&cache.lock);
 }
 
@@ -144,8 +161,6 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     if (!rp_isa_decode(code, bytes / 4, &in) && !in.size_bytes)
         in.size_bytes = 4;
     rp_order_bind(&in);
-    if (__atomic_load_n(&cache.observes, __ATOMIC_RELAXED))
-        rp_accesses_bind(&in);
     in.issue_cycles = rp_cost_cycles[in.cost_class];
     in.slot_bytes = (uint16_t)(in.size_bytes / 4 * sizeof in);
 

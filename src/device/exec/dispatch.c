@@ -11,7 +11,6 @@
 #include "../jit/jit.h"
 #include "../timing/memory_counters.h"
 #include "../timing/mode.h"
-#include "accesses.h"
 #include "hand.h"
 #include "pool.h"
 #include "recording.h"
@@ -40,13 +39,14 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
-    if (d->state != RP_RUN_FAULT && rp_timing_mode_for(arch) == RP_TIMING_DETAILED &&
-        !(d->record = rp_recording_new(arch, &d->kernel))) {
-        rp_dispatch_free(d);
-        return NULL;
+    const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
+    if (d->state != RP_RUN_FAULT && (timed || rp_code_observes())) {
+        d->record = rp_recording_new(arch, &d->kernel);
+        if (!d->record && timed) {
+            rp_dispatch_free(d);
+            return NULL;
+        }
     }
-    if (d->state != RP_RUN_FAULT && rp_code_observes())
-        d->accesses = rp_recording_new(arch, &d->kernel);
     return d;
 }
 
@@ -97,8 +97,8 @@ static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *valu
         return RP_COUNT_INSTRUCTIONS;
     if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
         return RP_COUNT_MEMORY;
-    if (!d->accesses || rp_record_place(d->accesses) < 0 ||
-        rp_cache_run(&shape, d->accesses, &result) < 0)
+    if (!d->record || rp_record_status(d->record) < 0 || rp_record_place(d->record) < 0 ||
+        rp_cache_run(&shape, d->record, &result) < 0)
         return RP_COUNT_INSTRUCTIONS;
     return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
                                                              : RP_COUNT_INSTRUCTIONS;
@@ -140,7 +140,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_sched_release(d);
     for (unsigned i = 0; i < RP_HANDS; i++)
         rp_hand_free(d->hands[i]);
-    rp_record_free(d->accesses);
     rp_record_free(d->record);
     free(d->stats);
     free(d->cache_result);

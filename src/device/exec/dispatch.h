@@ -21,6 +21,7 @@
 #include "exec.h"
 #include "kernel.h"
 #include "memory.h"
+#include "trail.h"
 
 struct rp_mem_lanes;
 struct rp_tally;
@@ -115,6 +116,7 @@ struct rp_hand {
     struct rp_code_page *code[RP_CODE_WAYS];
     /* What it has executed, if that is counted: all, and in the same order of ways. */
     struct rp_tally *tallies, *tally[RP_CODE_WAYS];
+    struct rp_trail trail; /**< of the present wave, if it is recorded */
 };
 
 /** What happened in a round, as far as its slices have retired. */
@@ -138,8 +140,7 @@ struct rp_dispatch {
     bool started;
     bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
     bool tallies;                         /**< executions of instructions are counted (tally.h) */
-    struct rp_record *accesses;           /**< of sampled workgroups (accesses.h), or NULL */
-    struct rp_record *record;             /**< of those replayed (recording.h), or NULL */
+    struct rp_record *record;             /**< of sampled workgroups (recording.h), or NULL */
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */

@@ -23,8 +23,17 @@ struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_k
     };
     const struct rp_rec_plan plan =
         rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
-    return rp_record_new(&plan, &shape);
+    struct rp_record *r = rp_record_new(&plan, &shape);
+    if (r) {
+        r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
+        r->keeps_accesses = rp_code_observes();
+    }
+    return r;
 }
+
+/* The plan's limit is in instructions of 4 bytes and as much again for accesses and lines, which
+ * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
+enum { BYTES_PER_STEP = 12 };
 
 void rp_recording_begin(struct rp_record *r, struct rp_group *g)
 {
@@ -32,10 +41,14 @@ void rp_recording_begin(struct rp_record *r, struct rp_group *g)
     if (index < 0)
         return;
     struct rp_rec_group *group = &r->group[index];
-    if (!rp_rec_begin(group, g->wave_count, r->plan.steps_limit))
+    if (!rp_rec_begin(group, g->wave_count, r->keeps_steps ? r->plan.steps_limit : 0))
         return;
-    for (uint32_t i = 0; i < g->wave_count; i++)
+    for (uint32_t i = 0; i < g->wave_count; i++) {
+        group->wave[i].most_bytes = BYTES_PER_STEP * (uint64_t)r->plan.steps_limit;
+        group->wave[i].closed = !r->keeps_steps;
+        group->wave[i].full = !r->keeps_accesses;
         g->waves[i].record = &group->wave[i];
+    }
 }
 
 /* ---- resolving ----------------------------------------------------------------------------- */
@@ -167,7 +180,7 @@ int rp_recording_resolve(struct rp_dispatch *d)
 int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
                        const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
-    if (!d->record || d->state != RP_RUN_DONE)
+    if (!d->record || !d->record->keeps_steps || d->state != RP_RUN_DONE)
         return -ENODATA;
     d->record->total_waves = d->counts.waves;
     d->record->total_insts = d->counts.wave_insts;

@@ -11,12 +11,14 @@
 #include "hand.h"
 #include "slot.h"
 #include "tally.h"
+#include "trail.h"
 #include "wait.h"
 
 /* Instructions a wave runs before the next wave of its workgroup gets a turn, and after how many
  * of them a thread looks whether it is to stop: translated code ends at each look, and what is left
  * before it is interpreted. */
 enum { WAVE_SLICE = 2048, LOOK_INSTS = WAVE_SLICE };
+_Static_assert(LOOK_INSTS <= (int)RP_TRAIL_RUNS, "the way of a turn fits into a trail");
 
 /* How much of the shared budget a thread uses before it says so. */
 enum { SPEND_INSTS = 2048 };
@@ -104,11 +106,28 @@ static void enter_at(struct rp_code_page *page, uint64_t pc)
         rp_code_translate(page, (unsigned)index);
 }
 
+/* The same for recorded waves. */
+static void enter_recorded_at(struct rp_code_page *page, uint64_t pc)
+{
+    const uint64_t index = (pc - page->base_va) / 4;
+    struct rp_code_recorded *r = __atomic_load_n(&page->recorded, __ATOMIC_ACQUIRE);
+    if (index >= RP_CODE_PAGE_INSNS || (!r && !(r = rp_code_recorded_new(page))))
+        return;
+    const uint8_t heat = __atomic_load_n(&r->heat[index], __ATOMIC_RELAXED);
+    if (heat >= RP_JIT_HOT)
+        return;
+    __atomic_store_n(&r->heat[index], heat + 1, __ATOMIC_RELAXED);
+    if (heat + 1 == RP_JIT_HOT)
+        rp_code_translate_recorded(page, (unsigned)index);
+}
+
 /* A wave's turn. */
 struct turn {
     uint32_t left;             /**< instructions */
     uint64_t cycles;           /**< used */
     bool interpret;            /**< the next instruction, whatever there is for it */
+    bool records;              /**< the wave's record is open */
+    bool translates;           /**< what is hot */
     struct rp_code_page *page; /**< the latest, or NULL */
     struct rp_tally *tally;    /**< its, when executions are counted */
 };
@@ -124,6 +143,14 @@ static void take_back(struct turn *t, struct rp_wave *w, const struct rp_insn *i
         rp_tally_insn(t->tally, (size_t)(in - t->page->insn), in->size_bytes / 4, -1);
 }
 
+static void enter_turn_at(const struct turn *t, uint64_t pc)
+{
+    if (t->records)
+        enter_recorded_at(t->page, pc);
+    else
+        enter_at(t->page, pc);
+}
+
 /* Translated code has come back with a step that is not as the interpreter's would be. */
 static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave *w,
                                                   const struct rp_insn *in, int step)
@@ -132,11 +159,14 @@ static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave
     if (step == RP_JIT_INTERPRET)
         return RP_STEP_NEXT;
     if (step == RP_JIT_ELSEWHERE) {
-        enter_at(t->page, w->pc);
+        enter_turn_at(t, w->pc);
         return RP_STEP_NEXT;
     }
-    if (step == RP_STEP_TURN)
+    if (step == RP_STEP_TURN) {
         take_back(t, w, in);
+        if (t->records)
+            rp_rec_cut(w->record, 1);
+    }
     return step;
 }
 
@@ -144,11 +174,25 @@ static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave
 static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_jit_entry *native)
 {
     struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
+    if (t->records)
+        rp_trail_begin(w->trail, t->page);
     const int step = native->enter(w, &state, native->code);
+    if (t->records)
+        rp_trail_flush(w->trail, w);
     t->left = state.left;
     t->cycles = state.cycles;
     t->interpret = false;
     return step == RP_STEP_END ? step : after_native(t, w, state.in, step);
+}
+
+/* What is translated at an instruction, for the wave or any of its kind. */
+static inline const struct rp_jit_entry *native_of(const struct rp_code_page *page,
+                                                   const struct rp_insn *in, bool records)
+{
+    if (!records)
+        return __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
+    const struct rp_code_recorded *r = __atomic_load_n(&page->recorded, __ATOMIC_ACQUIRE);
+    return r ? __atomic_load_n(&r->native[in - page->insn], __ATOMIC_ACQUIRE) : NULL;
 }
 
 /* What is translated at the wave's pc, if it can be entered; the next instruction was decoded when
@@ -156,7 +200,7 @@ static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_
 static inline const struct rp_jit_entry *native_at(const struct turn *t, const struct rp_wave *w)
 {
     const struct rp_insn *in = &t->page->insn[(w->pc - t->page->base_va) / 4];
-    const struct rp_jit_entry *native = __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
+    const struct rp_jit_entry *native = native_of(t->page, in, t->records);
     return native && !t->interpret && rp_jit_fits(native, w, t->left) ? native : NULL;
 }
 
@@ -191,8 +235,8 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             rp_code_decode(page, (unsigned)(in - page->insn));
             continue;
         }
-        if (beside == TRANSLATE) {
-            const struct rp_jit_entry *native = __atomic_load_n(&in->native, __ATOMIC_ACQUIRE);
+        if (beside == TRANSLATE || (beside == RECORD && turn->translates)) {
+            const struct rp_jit_entry *native = native_of(page, in, beside == RECORD);
             if (native && !must && rp_jit_fits(native, w, left)) {
                 turn->left = left;
                 turn->cycles = cycles;
@@ -238,6 +282,8 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
                 break;
             if (beside == TRANSLATE)
                 enter_at(page, pc);
+            else if (beside == RECORD && turn->translates)
+                enter_recorded_at(page, pc);
             in = &page->insn[(pc - page->base_va) / 4];
         }
     } while (left);
@@ -280,12 +326,14 @@ static uint64_t bytes_of(const struct rp_counts *c)
  */
 static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
 {
-    struct turn turn = {.left = *budget};
     const bool records = __builtin_expect(rp_rec_open(w->record), 0);
-    const bool translates = h->dispatch->translates && !records;
+    const bool translates = h->dispatch->translates;
+    struct turn turn = {.left = *budget, .records = records, .translates = translates};
     const struct rp_code_page *before = NULL;
     const uint64_t bytes = w->record ? bytes_of(&h->counts) : 0;
     int step = RP_STEP_NEXT;
+    if (records)
+        w->trail = &h->trail;
     while (turn.left && step == RP_STEP_NEXT) {
         turn.page = page_of(h, w);
         if (!turn.page) {
@@ -299,7 +347,7 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
         const struct rp_jit_entry *native = translates ? native_at(&turn, w) : NULL;
         if (translates && !native && turn.page != before &&
             (before || w->pc == h->dispatch->kernel.entry_va)) {
-            enter_at(turn.page, w->pc);
+            enter_turn_at(&turn, w->pc);
             native = native_at(&turn, w);
         }
         before = turn.page;
@@ -313,7 +361,7 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
             step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
     }
     if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page) /* to go on here */
-        enter_at(turn.page, w->pc);
+        enter_turn_at(&turn, w->pc);
     if (w->record && !records)
         w->record->insts += *budget - turn.left;
     if (w->record)

@@ -97,6 +97,7 @@ struct rp_wave {
     uint32_t skip_agpr_count;
     struct rp_group *group;
     struct rp_rec_wave *record;  /**< where what it does is noted (timing/record.h), or NULL */
+    struct rp_trail *trail;      /**< of the hand that executes it, if it has a record (trail.h) */
     uint8_t *scratch;            /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
                                       b % 4, so that one dword of all lanes is one register row */
     uint32_t scratch_lane_bytes; /**< per lane, multiple of 4 */

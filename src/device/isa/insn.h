@@ -144,7 +144,6 @@ struct rp_insn {
     const struct rp_jit_entry *native; /**< machine code from here on (jit/jit.h), or NULL */
     rp_lane_fn *lane;                  /**< VALU lane kernel, or NULL */
     rp_insn_fn *gated;    /**< the handler when fn is a gate in front of it (exec/order.h) */
-    rp_insn_fn *observed; /**< what fn would be if accesses were not noted, or NULL */
     uint16_t op;          /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;          /**< enum rp_fmt */
     uint8_t size_bytes;   /**< 4, 8, 12 or 16 */

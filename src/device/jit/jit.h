@@ -18,6 +18,7 @@
 #include "../exec/wave.h"
 
 struct rp_code_page;
+struct rp_code_recorded;
 struct rp_jit_region;
 
 /** What translated code and its caller tell each other. */
@@ -63,8 +64,9 @@ enum { RP_JIT_HOT = 24 };
 /**
  * Translates from instruction @p index of the page. Under the lock of the page's cache; afterwards
  * rp_insn.native of what has been translated is set.
+ * @param recorded  NULL; or the page's, for waves with a trail (exec/trail.h): its native is set
  */
-void rp_jit_translate(struct rp_code_page *page, unsigned index);
+void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded);
 
 /** Releases a page's translations. Nobody executes them any more. */
 void rp_jit_drop(struct rp_code_page *page);

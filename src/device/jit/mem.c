@@ -32,8 +32,6 @@ static const struct access {
 /* The handler behind the gate that is_open() tests, if it has one; NULL: another gate. */
 static rp_insn_fn *handler_of(const struct rp_insn *in)
 {
-    if (in->observed) /* accesses are noted (exec/accesses.h) */
-        return NULL;
     if (!in->gated)
         return in->fn;
     return rp_order_is_plain(in) ? in->gated : NULL;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "../exec/tally.h"
+#include "../exec/trail.h"
 #include "../isa/counted.h"
+#include "../timing/cost.h"
 #include "jit.h"
 #include "memory.h"
 #include "rows.h"
@@ -152,6 +154,21 @@ static void tally(struct rp_jit_translation *t, unsigned first, unsigned end, in
                   RP_RDX);
 }
 
+/* The instructions from slot @p first up to @p end have been executed: a run of the wave's trail.
+ * RAX, RCX and RDX are lost. */
+static void leave_trail(struct rp_jit_translation *t, unsigned first, unsigned end)
+{
+    struct rp_x86 *e = &t->x86;
+    _Static_assert(offsetof(struct rp_trail, next) == 0, "the trail begins with it");
+    if (!t->recorded || first == end)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_JIT_W, offsetof(struct rp_wave, trail)));
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RDX, 0));
+    rp_x86_mov_imm(e, RP_RAX, first | end << 16);
+    rp_x86_store(e, false, rp_at(RP_RCX, 0), RP_RAX);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_RDX, 0), sizeof(uint32_t));
+}
+
 /* Where a block may find lanes off: how many, before an instruction changes EXEC. */
 static void tally_lanes(struct rp_jit_translation *t)
 {
@@ -168,8 +185,10 @@ static void tally_lanes(struct rp_jit_translation *t)
 static void account_all(struct rp_jit_translation *t, unsigned end)
 {
     account(t, t->insts, (int32_t)t->cycles);
-    if (t->insts)
+    if (t->insts) {
         tally(t, t->first, end, 1);
+        leave_trail(t, t->first, end);
+    }
     t->first = (uint16_t)end;
     t->insts = 0;
     t->cycles = 0;
@@ -203,8 +222,10 @@ static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s
     } else {
         account(t, s->insts, (int32_t)s->cycles);
         t->counts_lanes = s->counts_lanes;
-        if (s->insts)
+        if (s->insts) {
             tally(t, s->first, s->end, 1);
+            leave_trail(t, s->first, s->end);
+        }
         rp_jit_set_pc(t, s->pc);
         rp_x86_mov_imm(e, RP_RAX, (uint64_t)s->code);
     }
@@ -402,6 +423,12 @@ static void write_branch(struct rp_jit_translation *t, const struct rp_insn *in)
     link_to(t, rp_x86_jcc(&t->x86, cc), target_index(t, in), target_pc(t, in));
 }
 
+static bool is_memory(const struct rp_insn *in)
+{
+    return in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
+           in->cost_class == RP_COST_SMEM;
+}
+
 /* The instruction's own handler, from the pc on; everything is accounted for. */
 static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc)
 {
@@ -410,7 +437,8 @@ static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in,
     rp_x86_vzeroupper(e);
     rp_x86_load(e, true, RP_RDI, rp_reg(RP_JIT_W));
     rp_x86_lea(e, RP_RSI, rp_at(RP_JIT_INSNS, insn_offset(t, in)));
-    rp_x86_mov_imm(e, RP_RAX, (uintptr_t)in->fn);
+    rp_insn_fn *const fn = t->recorded && is_memory(in) ? rp_trail_access : in->fn;
+    rp_x86_mov_imm(e, RP_RAX, (uintptr_t)fn);
     rp_x86_call_reg(e, RP_RAX);
     rp_x86_test(e, false, RP_RAX, RP_RAX);
     step_stub(t, in, rp_x86_jcc(e, RP_CC_NE));
@@ -496,8 +524,9 @@ static void write_detour(struct rp_jit_translation *t, const struct rp_jit_detou
 
 static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
-    const bool done = in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
-                      rp_jit_mem(t, in) || rp_jit_mfma(t, in);
+    const bool noted = t->recorded && is_memory(in);
+    const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
+                                 rp_jit_mem(t, in) || rp_jit_mfma(t, in));
     rp_wide_written(t, in);
     if (!done) {
         write_call(t, in);
@@ -615,21 +644,25 @@ static void publish(struct rp_jit_translation *t)
             .vgpr_top = (uint16_t)t->vgpr_top,
             .agpr_top = (uint16_t)t->agpr_top,
         };
-        const struct rp_jit_entry **native = &t->page->insn[t->block[i].first].native;
+        const unsigned first = t->block[i].first;
+        const struct rp_jit_entry **native =
+            t->recorded ? &t->recorded->native[first] : &t->page->insn[first].native;
         if (!__atomic_load_n(native, __ATOMIC_RELAXED))
             __atomic_store_n(native, &r->entry[i], __ATOMIC_RELEASE);
     }
 }
 
-void rp_jit_translate(struct rp_code_page *page, unsigned index)
+void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded)
 {
-    if (page->region_bytes >= PAGE_CODE_BYTES || page->insn[index].native)
+    if (page->region_bytes >= PAGE_CODE_BYTES ||
+        (recorded ? recorded->native[index] : page->insn[index].native))
         return;
     struct rp_jit_translation *t = calloc(1, sizeof *t);
     if (!t)
         return;
     t->page = page;
     t->counts = rp_jit_counts();
+    t->recorded = recorded;
     t->x86.room_bytes = CODE_ROOM_BYTES;
     t->x86.code = malloc(CODE_ROOM_BYTES); /* touched as far as it is used */
     if (t->x86.code) {

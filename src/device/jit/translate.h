@@ -99,8 +99,9 @@ struct rp_jit_translation {
     unsigned detour_count;
     uint32_t pool[RP_JIT_POOL_WORDS];
     unsigned pool_count;
-    bool counts;   /**< executions are counted */
-    bool overflow; /**< of any of these: nothing is published */
+    bool counts;                       /**< executions are counted */
+    struct rp_code_recorded *recorded; /**< the waves have a trail; or NULL */
+    bool overflow;                     /**< of any of these: nothing is published */
     unsigned vgpr_top, agpr_top;
 
     /* The block in translation. */

@@ -194,7 +194,7 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
     const uint32_t first = rec->step_count / 2;
     const double before = first ? (double)(w->half_clock - w->begin) / first : each;
     double kept_bytes = 0, halves = disagreement(before, each, 0), bytes;
-    for (uint32_t i = 0; i < rec->access_count; i++) {
+    for (uint32_t i = 0; i < rec->access_count && rec->access[i].step < rec->step_count; i++) {
         const struct rp_rec_access *a = &rec->access[i];
         kept_bytes += (double)a->lanes * a->lane_bytes * (a->flags & RP_REC_ATOMIC ? 2 : 1);
     }

@@ -101,7 +101,7 @@ static void add(struct set *s, uint64_t line, uint64_t moment)
 
 static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
 {
-    for (uint32_t i = 0; i < w->access_count; i++) {
+    for (uint32_t i = 0; i < w->access_count && w->access[i].step < w->step_count; i++) {
         const struct rp_rec_access *a = &w->access[i];
         const uint64_t moment =
             (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->step_count;

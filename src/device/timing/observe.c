@@ -309,12 +309,14 @@ static bool observe_memory(struct rp_rec_wave *r, struct rp_rec_access *a, struc
     return true;
 }
 
-bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
+static bool note_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in,
+                        uint64_t index)
 {
     if (!rp_rec_grow(r, 0, 1, 0))
         return false;
     struct rp_rec_access *a = &r->access[r->access_count];
-    *a = (struct rp_rec_access){.step = r->step_count, .first_line = r->line_count};
+    *a = (struct rp_rec_access){.step = index < UINT32_MAX ? (uint32_t)index : UINT32_MAX,
+                                .first_line = r->line_count};
     if (!observe_memory(r, a, w, in)) {
         r->line_count = a->first_line;
         return false;
@@ -323,20 +325,60 @@ bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struc
     return true;
 }
 
+static void lose(struct rp_rec_wave *r)
+{
+    r->closed = r->full = r->lost = true;
+}
+
+void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
+{
+    const uint64_t index = r->insts - 1;
+    if (index >= r->step_count) {
+        r->full |= (uint64_t)r->access_count * sizeof *r->access +
+                       (uint64_t)r->line_count * sizeof *r->line >=
+                   r->most_bytes;
+        if (r->full)
+            return;
+    }
+    if (!note_access(r, w, in, index))
+        lose(r);
+}
+
+static void keep_step(struct rp_rec_wave *r, int64_t distance)
+{
+    r->insts++;
+    r->closed |= r->step_count >= r->limit || distance != (int32_t)distance;
+    if (r->closed)
+        return;
+    if (rp_rec_grow(r, 1, 0, 0))
+        r->step[r->step_count++] = (uint32_t)(int32_t)distance;
+    else
+        lose(r);
+}
+
 void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
 {
-    const int64_t distance = (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD;
-    const bool memory = in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
-                        in->cost_class == RP_COST_SMEM;
-    r->insts++;
-    if (r->closed)
-        return;
-    r->closed = r->step_count >= r->limit || distance != (int32_t)distance;
-    if (r->closed)
-        return;
-    if (!rp_rec_grow(r, 1, 0, 0) || (memory && !rp_rec_observe_access(r, w, in))) {
-        r->closed = r->lost = true;
+    keep_step(r, (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD);
+    if (in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
+        in->cost_class == RP_COST_SMEM)
+        rp_rec_observe_access(r, w, in);
+}
+
+void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
+                        uint32_t end, int64_t distance)
+{
+    const bool fits = !r->closed && end - first <= r->limit - r->step_count &&
+                      distance + first == (int32_t)(distance + first) &&
+                      distance + end == (int32_t)(distance + end) &&
+                      rp_rec_grow(r, end - first, 0, 0);
+    if (!fits) {
+        for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+            keep_step(r, distance + slot);
         return;
     }
-    r->step[r->step_count++] = (uint32_t)(int32_t)distance;
+    uint32_t *step = r->step + r->step_count;
+    for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+        *step++ = (uint32_t)(int32_t)distance + slot;
+    r->insts += (uint64_t)(step - r->step) - r->step_count;
+    r->step_count = (uint32_t)(step - r->step);
 }

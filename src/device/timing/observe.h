@@ -13,14 +13,8 @@ struct rp_wave;
 /** Whether the wave's record has room for more, or the rest of what it does is not kept. */
 static inline bool rp_rec_open(const struct rp_rec_wave *r)
 {
-    return r && !r->closed;
+    return r && !(r->closed && r->full);
 }
-
-/**
- * Notes what a memory instruction that @p w is about to execute accesses.
- * @return false when the host is out of memory: nothing is noted
- */
-bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in);
 
 /**
  * Notes the instruction @p in at @p pc before @p w executes it. Steps hold the distance from the
@@ -28,5 +22,15 @@ bool rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struc
  */
 void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in,
                     uint64_t pc);
+
+/**
+ * Notes the instructions in a row of a page of code at @p base_va, from slot @p first up to @p end,
+ * but not what they access.
+ */
+void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
+                        uint32_t end, int64_t distance);
+
+/** What the latest of these, @p in, accesses, before it is executed. */
+void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in);
 
 #endif

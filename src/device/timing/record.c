@@ -155,7 +155,7 @@ bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit)
     g->wave_count = g->wave ? waves : 0;
     g->lost = !g->wave;
     for (uint32_t i = 0; i < g->wave_count; i++)
-        g->wave[i].limit = steps_limit;
+        g->wave[i] = (struct rp_rec_wave){.limit = steps_limit, .full = true};
     return g->wave;
 }
 
@@ -213,5 +213,8 @@ void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps)
 void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
 {
     w->insts -= insts < w->insts ? insts : w->insts;
-    rp_rec_keep(w, w->insts < UINT32_MAX ? (uint32_t)w->insts : UINT32_MAX);
+    if (w->step_count > w->insts)
+        w->step_count = (uint32_t)w->insts;
+    while (w->access_count && w->access[w->access_count - 1].step >= w->insts)
+        w->line_count = w->access[--w->access_count].first_line;
 }

@@ -108,7 +108,7 @@ struct rp_rec_line {
 
 /** One execution of a memory instruction by one wave. */
 struct rp_rec_access {
-    uint32_t step;       /**< which of the wave's instructions */
+    uint32_t step;       /**< which of the wave's instructions, also of those that are not kept */
     uint32_t first_line; /**< its lines are rp_rec_wave.line[first_line ... + line_count) */
     uint16_t line_count; /**< 0: no lane active, or LDS */
     uint16_t lookups;    /**< (group of 16 lanes, line) pairs: what the vector L1 looks up */
@@ -131,9 +131,11 @@ struct rp_rec_wave {
     uint64_t insts; /**< executed in all; more than step_count when not all was kept */
     uint64_t bytes; /**< moved by all of them, as rp_counts counts: memory and LDS */
     uint32_t step_room, access_room, line_room;
-    uint32_t limit; /**< of step_count */
-    bool closed;    /**< nothing more is kept */
-    bool lost;      /**< for want of host memory: what is there means nothing */
+    uint32_t limit;      /**< of step_count */
+    uint64_t most_bytes; /**< with so much of access and line, full; not if all of step is kept */
+    bool closed;         /**< no more of step is kept */
+    bool full;           /**< nor of access, of what comes after that */
+    bool lost;           /**< for want of host memory: what is there means nothing */
 };
 
 struct rp_rec_group {
@@ -185,6 +187,8 @@ struct rp_record {
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
     uint32_t code_count;
     uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
+    bool keeps_steps;                  /**< as far as the plan's limit goes; else accesses only */
+    bool keeps_accesses;               /**< also of what comes after the steps that are kept */
     bool placed;                       /**< rp_record_place has been called */
 };
 
@@ -211,13 +215,14 @@ void rp_record_free(struct rp_record *r);
 /** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
 int rp_record_status(const struct rp_record *r);
 
-/** Makes a group's waves, all empty. False, and the group is lost: no memory. */
+/** Makes a group's waves, all empty; after as many instructions they are closed, and full. False,
+ * and the group is lost: no memory. */
 bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit);
 
 /** Makes room for so many more instructions, accesses and lines. False: no memory. */
 bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines);
 
-/** Takes back the latest instructions, with their accesses, as far as they have been kept. */
+/** Takes back the latest instructions, with their accesses. */
 void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
 
 /**

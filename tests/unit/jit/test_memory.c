@@ -143,7 +143,7 @@ static void make_page(void)
         page->insn[i] = in;
         i += bytes / DWORD_BYTES;
     }
-    rp_jit_translate(page, 0);
+    rp_jit_translate(page, 0, NULL);
     assert_non_null(page->insn[0].native);
 }
 

@@ -192,7 +192,7 @@ static void programs_are_the_same(void **state)
         page->refs = 1;
         seed = 77 + i;
         write_program(page, count);
-        rp_jit_translate(page, 0);
+        rp_jit_translate(page, 0, NULL);
         for (unsigned masked = 0; masked < 2; masked++) {
             seed = 9000 + i;
             begin_state(&f, masked ? 0xfedcba9876543210 : ~0ull);
