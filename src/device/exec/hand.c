@@ -61,6 +61,7 @@ void rp_hand_free(struct rp_hand *h)
     for (unsigned i = 0; i < RP_CODE_WAYS; i++)
         rp_code_page_put(h->code[i]);
     rp_tally_release(h);
+    rp_trail_release(&h->trail);
     rp_slot_give(h->spare);
     free(h);
 }

@@ -332,8 +332,10 @@ static int run_wave(struct rp_hand *h, struct rp_wave *w, uint32_t *budget)
     const struct rp_code_page *before = NULL;
     const uint64_t bytes = w->record ? bytes_of(&h->counts) : 0;
     int step = RP_STEP_NEXT;
-    if (records)
+    if (records) {
+        rp_trail_open(&h->trail);
         w->trail = &h->trail;
+    }
     while (turn.left && step == RP_STEP_NEXT) {
         turn.page = page_of(h, w);
         if (!turn.page) {

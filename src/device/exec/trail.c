@@ -1,9 +1,23 @@
 #include "trail.h"
 
+#include <stdlib.h>
+
+#include "../timing/alike.h"
 #include "../timing/observe.h"
 #include "dispatch.h"
 
 enum { SLOT_BYTES = 4 };
+
+void rp_trail_open(struct rp_trail *t)
+{
+    if (!t->alike)
+        t->alike = calloc(1, sizeof *t->alike); /* without it, it takes longer */
+}
+
+void rp_trail_release(struct rp_trail *t)
+{
+    free(t->alike);
+}
 
 void rp_trail_flush(struct rp_trail *t, struct rp_wave *w)
 {

@@ -10,11 +10,14 @@
 
 #include "code.h"
 
+struct rp_alike;
+
 enum { RP_TRAIL_RUNS = 2048 }; /* each is an instruction at least */
 
 struct rp_trail {
     uint32_t *next; /**< first: translated code knows where it is */
     const struct rp_code_page *page;
+    struct rp_alike *alike; /**< what its accesses are compared with (timing/alike.h), or NULL */
     uint32_t run[RP_TRAIL_RUNS]; /**< first slot of the page, and from bit 16 the one behind */
 };
 
@@ -24,6 +27,10 @@ static inline void rp_trail_begin(struct rp_trail *t, const struct rp_code_page 
     t->next = t->run;
     t->page = page;
 }
+
+/** A hand's, before its first recorded wave. */
+void rp_trail_open(struct rp_trail *t);
+void rp_trail_release(struct rp_trail *t);
 
 /** Writes out what there is; the trail is empty. */
 void rp_trail_flush(struct rp_trail *t, struct rp_wave *w);

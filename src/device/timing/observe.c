@@ -2,9 +2,11 @@
 #include "observe.h"
 
 #include "../exec/dispatch.h"
+#include "../exec/trail.h"
 #include "../isa/mem_buffer.h"
 #include "../isa/mem_private.h"
 #include "../isa/mem_smem.h"
+#include "alike.h"
 #include "cost.h"
 #include "touch.h"
 
@@ -202,7 +204,8 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     if (in->flags & RP_IF_LDS) /* the result goes there, lane by lane side by side */
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
-    return !t.lanes || rp_touch_lines(r, a, &t);
+    const uint32_t key = in->src[0].index * 4u + in->op;
+    return !t.lanes || rp_alike_lines(w->trail->alike, key, r, a, &t);
 }
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
@@ -245,8 +248,7 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
     const bool plain_write =
         !reads && (narrow || unit || row->fn == rp_ds_write_b32 || row->fn == rp_ds_write_b64 ||
                    row->fn == rp_ds_write_b96 || row->fn == rp_ds_write_b128);
-    uint64_t va[RP_LANES];
-    struct rp_touch t = {.va = va, .lanes = RP_EXEC(w)};
+    struct rp_touch t = {.lanes = RP_EXEC(w)};
     a->space = RP_REC_SHARED;
     a->lanes = (uint8_t)__builtin_popcountll(t.lanes);
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0));
@@ -267,9 +269,7 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
     for (unsigned which = 0; which < (unit ? 2 : 1); which++) {
         const uint32_t offset = unit ? ((uint32_t)in->offset >> 8 * which & 0xff) * unit
                                      : (uint32_t)in->offset & 0xffff;
-        for (unsigned lane = 0; lane < RP_LANES; lane++)
-            va[lane] = (uint32_t)(address[lane] + offset);
-        rp_touch_lds(a, &t);
+        rp_alike_lds(w->trail->alike, in->src[0].index * 4u + in->op, address, offset, a, &t);
     }
 }
 
