@@ -28,7 +28,7 @@ enum { RP_SNAPSHOT_VERSION = 1, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_T
 
 enum rp_snapshot_kind {
     RP_SNAPSHOT_HELLO = 1,
-    RP_SNAPSHOT_KERNEL,  /**< a symbol; aux: the kernel's id */
+    RP_SNAPSHOT_KERNEL,  /**< a symbol */
     RP_SNAPSHOT_BEGIN,   /**< struct rp_snapshot_dispatch, and the symbol */
     RP_SNAPSHOT_CODE,    /**< the ELF file of the kernel */
     RP_SNAPSHOT_KERNARG, /**< the bytes of its arguments */
@@ -42,7 +42,7 @@ enum rp_snapshot_kind {
 
 struct rp_snapshot_message {
     uint32_t kind;
-    uint32_t aux;
+    uint32_t reserved;
     uint64_t bytes; /**< they follow */
 };
 static_assert(sizeof(struct rp_snapshot_message) == 16, "both ends agree");

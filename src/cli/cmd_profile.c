@@ -176,7 +176,7 @@ static int take_thread_option(size_t at, struct rp_profile_options *options, str
     else if (!*optarg)
         rc = rp_fail(err, RP_USAGE, "--%s needs a value", option->name);
     else if (option->offset == offsetof(struct rp_profile_options, threads.kernels))
-        rc = rp_kernel_regex_check(optarg, err);
+        rc = rp_kernel_regex_check("--kernel-include-regex", optarg, err);
     else if (option->offset == offsetof(struct rp_profile_options, threads.iterations))
         rc = rp_kernel_ranges_check(optarg, err);
     if (rc == 0)

@@ -46,7 +46,7 @@ int rp_kernel_symbols(const struct rp_profile_session *session, const char *rege
 {
     struct search s = {.name = name};
     regex_t compiled;
-    int rc = regex ? rp_kernel_regex_compile(regex, &compiled, err) : 0;
+    int rc = regex ? rp_kernel_regex_compile("--kernel-include-regex", regex, &compiled, err) : 0;
 
     if (rc < 0)
         return rc;

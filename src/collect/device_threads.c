@@ -65,7 +65,7 @@ int rp_device_threads_check(const struct rp_thread_trace_options *options, struc
                        "device has no counters in its thread traces; --pmc counts by dispatch");
     if (!options->kernels)
         return 0;
-    rc = rp_kernel_regex_compile(options->kernels, &compiled, err);
+    rc = rp_kernel_regex_compile("--kernel-include-regex", options->kernels, &compiled, err);
     if (rc == 0)
         regfree(&compiled);
     return rc;

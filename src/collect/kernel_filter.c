@@ -79,14 +79,14 @@ static const char *wrong_with_regex(const char *at)
     return depth ? "a \"(\" without its \")\"" : NULL;
 }
 
-int rp_kernel_regex_check(const char *text, struct rp_err *err)
+int rp_kernel_regex_check(const char *option, const char *text, struct rp_err *err)
 {
     const char *wrong = wrong_with_regex(text);
 
     return wrong ? rp_fail(err, RP_USAGE,
-                           "--kernel-include-regex %s: not a regular expression: %s; \"\\\" before "
+                           "%s %s: not a regular expression: %s; \"\\\" before "
                            "a character takes it as it is",
-                           text, wrong)
+                           option, text, wrong)
                  : 0;
 }
 

@@ -123,7 +123,7 @@ static const char *translate(const char *text, struct rp_buf *to)
     return to->failed ? "out of memory" : NULL;
 }
 
-int rp_kernel_regex_compile(const char *text, regex_t *ret, struct rp_err *err)
+int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err)
 {
     rp_autobuf other = {0};
     const char *wrong = translate(text, &other);
@@ -131,12 +131,11 @@ int rp_kernel_regex_compile(const char *text, regex_t *ret, struct rp_err *err)
     int rc;
 
     if (wrong)
-        return rp_fail(err, RP_USAGE,
-                       "--kernel-include-regex %s: the software device cannot match it: %s", text,
-                       wrong);
+        return rp_fail(err, RP_USAGE, "%s %s: the software device cannot match it: %s", option,
+                       text, wrong);
     rc = regcomp(ret, rp_buf_text(&other), REG_EXTENDED);
     if (rc == 0)
         return 0;
     regerror(rc, ret, why, sizeof why);
-    return rp_fail(err, RP_USAGE, "--kernel-include-regex %s: %s", text, why);
+    return rp_fail(err, RP_USAGE, "%s %s: %s", option, text, why);
 }

@@ -12,8 +12,9 @@ struct rp_err;
 /**
  * An ECMAScript regular expression that rp_kernel_regex_check accepts, in the C library's dialect;
  * for regexec, and regfree. It finds a name exactly when std::regex_search does.
+ * @param option  that gave it, for messages
  * @return 0; RP_USAGE for what that dialect cannot say: looking ahead, control characters
  */
-int rp_kernel_regex_compile(const char *text, regex_t *ret, struct rp_err *err);
+int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err);
 
 #endif

@@ -14,7 +14,7 @@ enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable */
 struct loaded {
     uint32_t id;
     rp_hsa_code_object object;
-    bool copied; /**< its ELF file, for thread traces */
+    bool copied; /**< its ELF file */
     rp_hsa_agent agent;
     uint64_t base, bytes;
 };
@@ -51,7 +51,6 @@ static rp_hsa_status visit_object(rp_hsa_executable executable, rp_hsa_code_obje
     uint32_t storage = 0;
     char *uri;
 
-    (void)executable;
     if (freeze->count == MAX_OBJECTS)
         return RP_HSA_SUCCESS;
     tool->loader.code_object_get_info(object, RP_LOADER_INFO_AGENT, &rec->agent);
@@ -67,6 +66,7 @@ static rp_hsa_status visit_object(rp_hsa_executable executable, rp_hsa_code_obje
     rp_tool_log(tool, "code object=%u base=%" PRIx64 " bytes=%" PRIu64 " uri=%s", rec->id,
                 rec->load_base, rec->load_bytes, uri ? uri : "");
     free(uri);
+    rp_memory_add_code(tool, executable, rec->agent, rec->load_base, rec->load_bytes);
 
     freeze->objects[freeze->count++] = (struct loaded){.id = rec->id,
                                                        .object = object,
@@ -128,7 +128,7 @@ static uint32_t object_of(const struct freeze *freeze, uint64_t address)
 }
 
 /* What is known of it lies in the memory of this process, or of a file that is there later. */
-static void copy_object(struct rp_tool *tool, struct loaded *object)
+static void copy_object(struct rp_tool *tool, struct loaded *object, bool traced)
 {
     uint32_t storage = 0;
     uint64_t base = 0, bytes = 0;
@@ -143,17 +143,24 @@ static void copy_object(struct rp_tool *tool, struct loaded *object)
         tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_MEMORY_SIZE, &bytes) !=
             RP_HSA_SUCCESS)
         return;
-    rp_threads_code(tool, object->id, (const void *)(uintptr_t)base, bytes);
+    if (traced)
+        rp_threads_code(tool, object->id, (const void *)(uintptr_t)base, bytes);
+    else
+        rp_isolate_code(tool, object->id, object->base, object->bytes,
+                        (const void *)(uintptr_t)base, bytes);
 }
 
 /* Before its first launch, which may be traced. */
 static void choose_kernel(struct freeze *freeze, const struct rp_rec_kernel *rec, const char *name)
 {
-    if (!name || !rp_threads_kernel(freeze->tool, rec->id, name))
+    bool traced = name && rp_threads_kernel(freeze->tool, rec->id, name);
+    bool captured = name && rp_isolate_kernel(freeze->tool, rec, name);
+
+    if (!traced && !captured)
         return;
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->objects[i].id == rec->code_object_id)
-            copy_object(freeze->tool, &freeze->objects[i]);
+            copy_object(freeze->tool, &freeze->objects[i], traced);
 }
 
 static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent agent,

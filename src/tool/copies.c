@@ -61,6 +61,7 @@ static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_c
         rp_harvest_publish(tool, &tool->harvest.copies, entry);
     } else {
         rp_producers_forget(&tool->producers, signal);
+        __atomic_add_fetch(&tool->isolate.untracked, 1, __ATOMIC_RELEASE);
         rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", copy->bytes);
         rp_trace_count_lost(&tool->trace);
     }
@@ -68,10 +69,11 @@ static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_c
     return entry;
 }
 
-static rp_hsa_status end_copy(rp_hsa_status status, struct rp_pending *entry)
+static rp_hsa_status end_copy(rp_hsa_status status, struct rp_pending *entry, bool entered)
 {
     if (status != RP_HSA_SUCCESS && entry)
         rp_harvest_withdraw(&rp_the_tool, entry);
+    rp_gate_leave(&rp_the_tool.isolate.gate, entered);
     return status;
 }
 
@@ -90,11 +92,12 @@ static rp_hsa_status hook_async_copy(void *dst, rp_hsa_agent dst_agent, const vo
                                      const rp_hsa_signal *deps, rp_hsa_signal completion)
 {
     const struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
     struct rp_pending *entry = begin_copy(completion, &copy, dep_count, deps);
 
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, bytes,
                                                               dep_count, deps, completion),
-                    entry);
+                    entry, entered);
 }
 
 static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent, const void *src,
@@ -104,6 +107,7 @@ static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent
                                                bool force_sdma)
 {
     struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
     struct rp_pending *entry;
 
     copy.engine = engine;
@@ -111,7 +115,7 @@ static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent
     return end_copy(
         rp_the_tool.hsa.hsa_amd_memory_async_copy_on_engine(
             dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion, engine, force_sdma),
-        entry);
+        entry, entered);
 }
 
 static rp_hsa_status
@@ -120,6 +124,7 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
                      const struct rp_hsa_dim3 *range, rp_hsa_agent copy_agent, uint32_t direction,
                      uint32_t dep_count, const rp_hsa_signal *deps, rp_hsa_signal completion)
 {
+    const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
     struct rp_pending *entry = NULL;
 
     if (dst && src && range) {
@@ -134,7 +139,7 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset,
                                                                    range, copy_agent, direction,
                                                                    dep_count, deps, completion),
-                    entry);
+                    entry, entered);
 }
 
 static rp_hsa_status hook_async_copy_enable(bool enable)

@@ -22,6 +22,7 @@ typedef uint64_t rp_hsa_executable;
 typedef uint64_t rp_hsa_code_object; /**< hsa_loaded_code_object_t */
 typedef uint64_t rp_hsa_symbol;
 typedef uint64_t rp_hsa_pool;
+typedef uint64_t rp_hsa_region;
 
 enum {
     RP_HSA_SUCCESS = 0,
@@ -155,6 +156,36 @@ enum {
     RP_HSA_DEVICE_TO_DEVICE = 3,
 };
 
+/* --- memory -------------------------------------------------------------------------------- */
+
+/** hsa_amd_pointer_info_t */
+struct rp_hsa_pointer_info {
+    uint32_t bytes; /**< of this struct, given by the caller */
+    uint32_t type;  /**< 0: unknown */
+    void *agent_base;
+    void *host_base;
+    size_t region_bytes;
+    void *user_data;
+    rp_hsa_agent owner;
+    uint32_t pool_flags;
+    bool registered;
+};
+static_assert(sizeof(struct rp_hsa_pointer_info) == 56, "hsa_amd_pointer_info_t");
+
+/** hsa_amd_memory_access_desc_t */
+struct rp_hsa_access {
+    uint32_t permissions; /**< 0: none */
+    rp_hsa_agent agent;
+};
+static_assert(sizeof(struct rp_hsa_access) == 16, "hsa_amd_memory_access_desc_t");
+
+/** hsa_amd_svm_attribute_pair_t */
+struct rp_hsa_attribute {
+    uint64_t attribute;
+    uint64_t value;
+};
+static_assert(sizeof(struct rp_hsa_attribute) == 16, "hsa_amd_svm_attribute_pair_t");
+
 /* --- attributes ---------------------------------------------------------------------------- */
 
 enum {
@@ -189,7 +220,14 @@ enum {
     RP_AMD_AGENT_XCC_COUNT = 0xA111,
 
     RP_AMD_POOL_SEGMENT = 0,
+    RP_AMD_POOL_GLOBAL_FLAGS = 1,
     RP_AMD_POOL_SIZE = 2,
+    RP_AMD_POOL_ALLOC_ALLOWED = 5, /**< bool */
+    RP_AMD_POOL_FLAG_KERNARG = 1,
+    RP_AMD_POOL_FLAG_FINE = 2,
+    RP_AMD_POOL_FLAG_COARSE = 4,
+    RP_AMD_POOL_FLAG_EXTENDED_FINE = 8,
+    RP_AMD_SYSTEM_XNACK = 0x206, /**< bool */
     RP_AMD_SEGMENT_GLOBAL = 0,
     RP_AMD_SEGMENT_GROUP = 3,
 

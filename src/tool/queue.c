@@ -4,7 +4,7 @@
  *
  * The packet callback runs under the queue's lock. It must hand over all packets with one call of
  * the writer (a second call could overtake packets that ROCr has put aside because the hardware
- * queue was full), and it never adds or removes any.
+ * queue was full), and it never adds or removes any: but for the dispatch that is captured.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -239,15 +239,13 @@ static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, 
     }
 }
 
-static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
-                       rp_hsa_packet_writer writer)
+static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
+                 rp_hsa_packet_writer writer)
 {
-    struct rp_queue *queue = data;
     const struct rp_hsa_packet *in = packets;
     uint64_t dispatches = 0;
     int saved_errno = errno;
 
-    (void)user_index;
     wait_for_slots(queue, count);
     for (uint64_t i = 0; i < count; i++)
         dispatches += is_dispatch(&in[i]);
@@ -261,6 +259,47 @@ static void on_packets(const void *packets, uint64_t count, uint64_t user_index,
     queue->submitted += count;
     errno = saved_errno;
     writer(packets, count);
+}
+
+/* The packet that is to be captured. More calls of the writer are sound here: the hardware queue is
+ * empty between them. */
+static void capture(struct rp_queue *queue, const struct rp_hsa_packet *packet,
+                    rp_hsa_packet_writer writer)
+{
+    enum { PACKETS_AROUND = 3 };
+    struct rp_tool *tool = &rp_the_tool;
+    struct rp_isolate_place place = {
+        .agent = queue->agent, .queue_index = queue->index, .writer = writer};
+    bool run;
+
+    place.dispatch_id = __atomic_load_n(&tool->dispatch_count, __ATOMIC_RELAXED) + 1;
+    wait_for_slots(queue, PACKETS_AROUND);
+    run = rp_isolate_run(tool, &place, packet);
+    queue->submitted += place.put;
+    if (run)
+        __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
+    else
+        pass(queue, packet, 1, writer);
+}
+
+static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
+                       rp_hsa_packet_writer writer)
+{
+    struct rp_gate *gate = &rp_the_tool.isolate.gate;
+    const struct rp_hsa_packet *in = packets;
+    bool entered = rp_gate_enter(gate);
+    uint64_t before =
+        rp_tool_active(&rp_the_tool) ? rp_isolate_find(&rp_the_tool, in, count) : count;
+
+    (void)user_index;
+    if (before > 0)
+        pass(data, in, before, writer);
+    rp_gate_leave(gate, entered);
+    if (before == count)
+        return;
+    capture(data, &in[before], writer);
+    if (before + 1 < count)
+        pass(data, &in[before + 1], count - before - 1, writer);
 }
 
 /* --- creation and destruction -------------------------------------------------------------- */
@@ -452,6 +491,7 @@ plain:
     discard(tool, queue);
     if (rp_tool_active(tool)) {
         rp_trace_set_flag(&tool->trace, RP_TRACE_UNTRACED_QUEUE);
+        __atomic_add_fetch(&tool->isolate.untracked, 1, __ATOMIC_RELEASE);
         rp_tool_log(tool, "queue of agent %" PRIx64 " is not traced", agent);
     }
     return hsa->hsa_queue_create(agent, size, type, on_error, data, private_bytes, group_bytes,

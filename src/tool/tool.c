@@ -139,6 +139,7 @@ void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
 static void after_fork_in_child(void)
 {
     __atomic_store_n(&rp_the_tool.state, RP_TOOL_OFF, __ATOMIC_RELEASE);
+    rp_isolate_forget(&rp_the_tool.isolate);
 }
 
 /* The software device answers to this name; it says NULL while it is switched off. */
@@ -330,6 +331,8 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
     (void)failed_tool_names;
     /* Loaded a second time (listed twice): the first one stays in charge. */
     if (!rp_tool_active(tool) && start(tool, tables, runtime_version)) {
+        rp_isolate_start(tool);
+        rp_memory_init(&tool->memory);
         rp_agents_record(tool);
         tool->hsa.hsa_amd_profiling_async_copy_enable(true);
         RP_TOOL_REPLACE(tables->core, hsa_init, hook_init);
@@ -339,6 +342,8 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
         rp_handlers_hook(tables);
         rp_copies_hook(tables);
         rp_code_hook(tables);
+        if (rp_isolate_is_on(tool))
+            rp_memory_hook(tables);
         __atomic_store_n(&tool->state, RP_TOOL_ON, __ATOMIC_RELEASE);
         rp_hip_attach(tool);
     }

@@ -4,7 +4,8 @@
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
- * lock. handlers.lock: nothing is called with it but the load of a signal.
+ * lock. handlers.lock: nothing is called with it but the load of a signal. The gate (gate.h) is
+ * within ROCr's queue lock and outside of all others.
  */
 #ifndef RP_TOOL_TOOL_H
 #define RP_TOOL_TOOL_H
@@ -20,7 +21,9 @@
 #include "tool/harvest.h"
 #include "tool/hip.h"
 #include "tool/hsa_abi.h"
+#include "tool/isolate.h"
 #include "tool/kernel_map.h"
+#include "tool/memory.h"
 #include "tool/producers.h"
 #include "tool/signal_pool.h"
 #include "tool/threads.h"
@@ -71,6 +74,9 @@ struct rp_tool {
     struct rp_kernel_map kernels;
 
     struct rp_hip hip;
+
+    struct rp_isolate isolate;
+    struct rp_memory memory;
 };
 
 extern struct rp_tool rp_the_tool;

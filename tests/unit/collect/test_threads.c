@@ -230,7 +230,7 @@ static void expressions_find_what_they_find_elsewhere(void **state)
         struct rp_err err = RP_ERR_INIT;
         regex_t regex;
 
-        if (rp_kernel_regex_compile(cases[i].regex, &regex, &err) < 0)
+        if (rp_kernel_regex_compile("--kernel", cases[i].regex, &regex, &err) < 0)
             fail_msg("%s: %s", cases[i].regex, err.text);
         if ((regexec(&regex, cases[i].name, 0, NULL, 0) == 0) != cases[i].found)
             fail_msg("%s in %s", cases[i].regex, cases[i].name);
@@ -248,7 +248,7 @@ static void what_cannot_be_said_is_refused(void **state)
         struct rp_err err = RP_ERR_INIT;
         regex_t regex;
 
-        assert_int_equal(rp_kernel_regex_compile(bad[i], &regex, &err), -RP_USAGE);
+        assert_int_equal(rp_kernel_regex_compile("--kernel", bad[i], &regex, &err), -RP_USAGE);
         assert_non_null(strstr(err.text, bad[i]));
     }
 }

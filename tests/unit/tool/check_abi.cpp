@@ -96,3 +96,25 @@ static_assert(HSA_EXTENSION_AMD_LOADER == 0x201 &&
 static_assert(sizeof(hsa_ven_amd_loader_1_01_pfn_t) == 5 * 8, "");
 static_assert(sizeof(hsa_pitched_ptr_t) == 24 && sizeof(hsa_dim3_t) == 12, "");
 static_assert(hsaHostToDevice == 1 && hsaDeviceToHost == 2 && hsaDeviceToDevice == 3, "");
+static_assert(sizeof(hsa_amd_pointer_info_t) == 56 && offsetof(hsa_amd_pointer_info_t, type) == 4 &&
+                  offsetof(hsa_amd_pointer_info_t, sizeInBytes) == 24 &&
+                  offsetof(hsa_amd_pointer_info_t, agentOwner) == 40 &&
+                  offsetof(hsa_amd_pointer_info_t, global_flags) == 48 &&
+                  HSA_EXT_POINTER_TYPE_UNKNOWN == 0,
+              "");
+static_assert(sizeof(hsa_amd_memory_access_desc_t) == 16 &&
+                  offsetof(hsa_amd_memory_access_desc_t, agent_handle) == 8 &&
+                  HSA_ACCESS_PERMISSION_NONE == 0,
+              "");
+static_assert(sizeof(hsa_amd_svm_attribute_pair_t) == 16, "");
+static_assert(HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS == 1 &&
+                  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED == 5 &&
+                  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT == 1 &&
+                  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED == 2 &&
+                  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED == 4 &&
+                  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED == 8,
+              "");
+static_assert(HSA_AMD_SYSTEM_INFO_XNACK_ENABLED == 0x206, "");
+static_assert(HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE == 9 &&
+                  HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE == 11 && HSA_FENCE_SCOPE_SYSTEM == 2,
+              "");

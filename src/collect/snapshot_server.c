@@ -1,0 +1,318 @@
+#include "collect/snapshot_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "collect/demangle.h"
+#include "collect/kernel_match.h"
+
+enum {
+    LISTEN = 0,
+    STOP = 1,
+    FIRST_LINK = 2,
+    LAST_WORDS_MS = 2000, /* a process that the program left behind may hold its link for ever */
+};
+
+/* Kernels of HIP's own, in every program. */
+#define INTERNAL "__amd_rocclr_"
+
+struct link {
+    struct rp_snapshot_feed *feed;
+};
+
+struct rp_snapshot_server {
+    pthread_t thread;
+    struct rp_snapshot_wishes *wishes;
+    regex_t regex;
+    int stop[2]; /* a pipe: closed at the end of the program */
+    struct pollfd *polls;
+    struct link *links; /* as the polls from FIRST_LINK on */
+    size_t count, capacity;
+    char *bytes;
+    size_t bytes_room;
+    struct rp_isolation found;
+    struct rp_err err; /* the first one */
+};
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static bool read_all(int fd, void *to, size_t bytes)
+{
+    for (char *out = to; bytes;) {
+        ssize_t got = recv(fd, out, bytes, MSG_WAITALL);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        out += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+/* @return false: the link ended, or says what cannot be taken */
+static bool read_message(struct rp_snapshot_server *s, int fd, struct rp_snapshot_message *message)
+{
+    if (!read_all(fd, message, sizeof *message) ||
+        message->bytes > rp_snapshot_most_bytes(message->kind))
+        return false;
+    if (message->bytes > s->bytes_room) {
+        char *bigger = realloc(s->bytes, message->bytes);
+
+        if (!bigger)
+            return false;
+        s->bytes = bigger;
+        s->bytes_room = message->bytes;
+    }
+    return read_all(fd, s->bytes, message->bytes);
+}
+
+static void drop_link(struct rp_snapshot_server *s, size_t at)
+{
+    struct link *link = &s->links[at - FIRST_LINK];
+    const char *declined = rp_snapshot_feed_declined(link->feed);
+    size_t seen, wanted;
+
+    rp_snapshot_feed_kernels(link->feed, &seen, &wanted);
+    s->found.kernels_seen += seen;
+    s->found.kernels_wanted += wanted;
+    s->found.captured |= rp_snapshot_feed_done(link->feed);
+    if (!s->found.declined && declined)
+        s->found.declined = strdup(declined);
+    else if (!s->found.declined && rp_snapshot_feed_open_capture(link->feed) && !s->err.code)
+        s->found.declined = strdup("the program ended in the middle of the capture");
+    rp_snapshot_feed_close(link->feed);
+    close(s->polls[at].fd);
+    s->count--;
+    s->polls[at] = s->polls[s->count];
+    *link = s->links[s->count - FIRST_LINK];
+}
+
+/* One message of a link. */
+static void serve(struct rp_snapshot_server *s, size_t at)
+{
+    struct rp_snapshot_feed *feed = s->links[at - FIRST_LINK].feed;
+    struct rp_snapshot_message message;
+    struct rp_err err = RP_ERR_INIT;
+    uint32_t reply = 0;
+
+    /* Of several processes the first one that has the dispatch is captured. */
+    if (!read_message(s, s->polls[at].fd, &message) ||
+        (message.kind == RP_SNAPSHOT_BEGIN && s->found.captured)) {
+        drop_link(s, at);
+        return;
+    }
+    if (rp_snapshot_feed_take(feed, &message, s->bytes, &reply, &err) < 0) {
+        if (!s->err.code)
+            s->err = err;
+        drop_link(s, at);
+        return;
+    }
+    s->found.captured |= rp_snapshot_feed_done(feed);
+    if (message.kind == RP_SNAPSHOT_KERNEL &&
+        send(s->polls[at].fd, &reply, sizeof reply, MSG_NOSIGNAL) != (ssize_t)sizeof reply)
+        drop_link(s, at);
+}
+
+/* --- the loop ------------------------------------------------------------------------------ */
+
+static void accept_link(struct rp_snapshot_server *s)
+{
+    int fd = accept4(s->polls[LISTEN].fd, NULL, NULL, SOCK_CLOEXEC);
+    struct rp_snapshot_feed *feed;
+
+    if (fd < 0)
+        return;
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity * 2;
+        struct pollfd *polls = realloc(s->polls, capacity * sizeof *polls);
+        struct link *links = realloc(s->links, capacity * sizeof *links);
+
+        s->polls = polls ? polls : s->polls;
+        s->links = links ? links : s->links;
+        if (!polls || !links) {
+            close(fd);
+            return;
+        }
+        s->capacity = capacity;
+    }
+    if (rp_snapshot_feed_open(s->wishes, &feed, &s->err) < 0) {
+        close(fd);
+        return;
+    }
+    s->polls[s->count] = (struct pollfd){.fd = fd, .events = POLLIN};
+    s->links[s->count++ - FIRST_LINK] = (struct link){.feed = feed};
+    s->found.processes++;
+}
+
+static void *listen_to_tools(void *data)
+{
+    struct rp_snapshot_server *s = data;
+    bool ending = false;
+
+    for (;;) {
+        const bool alone = s->count == FIRST_LINK; /* but some may be about to be accepted */
+        int ready = poll(s->polls, s->count, !ending ? -1 : alone ? 0 : LAST_WORDS_MS);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready < 0 || (ending && ready == 0))
+            break;
+        if (!ending && s->polls[STOP].revents) {
+            ending = true;
+            s->polls[STOP].fd = -1;
+        }
+        if (s->polls[LISTEN].revents)
+            accept_link(s);
+        for (size_t i = s->count; i-- > FIRST_LINK;)
+            if (s->polls[i].revents)
+                serve(s, i);
+    }
+    while (s->count > FIRST_LINK)
+        drop_link(s, s->count - 1);
+    return NULL;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static void note_name(struct rp_isolation *found, const char *name)
+{
+    size_t i = 0;
+
+    while (i < RP_ISOLATION_NAMES && found->names[i]) /* each GPU loads them once more */
+        if (strcmp(found->names[i++], name) == 0)
+            return;
+    if (i == RP_ISOLATION_NAMES)
+        found->more_names = true;
+    else
+        found->names[i] = strdup(name);
+}
+
+static bool wants(const char *name, void *data)
+{
+    struct rp_snapshot_server *s = data;
+
+    if (strncmp(name, INTERNAL, sizeof INTERNAL - 1) != 0)
+        note_name(&s->found, name);
+    return regexec(&s->regex, name, 0, NULL, 0) == 0;
+}
+
+static int open_socket(const char *path, struct rp_err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd;
+
+    if (strlen(path) >= sizeof address.sun_path)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s is too long for a socket; set TMPDIR to a folder with a shorter name",
+                       path);
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot listen on %s", path);
+    if (fd >= 0)
+        close(fd);
+    return -RP_ENVIRONMENT;
+}
+
+static void free_server(struct rp_snapshot_server *s)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (s->stop[i] >= 0)
+            close(s->stop[i]);
+        if (s->polls && i == LISTEN && s->polls[i].fd >= 0)
+            close(s->polls[i].fd);
+    }
+    regfree(&s->regex);
+    rp_isolation_free(&s->found);
+    free(s->polls);
+    free(s->links);
+    free(s->bytes);
+    free(s);
+}
+
+/* Signals are for the thread that waits for the program. */
+static int start_thread(struct rp_snapshot_server *s, struct rp_err *err)
+{
+    sigset_t all, before;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&s->thread, NULL, listen_to_tools, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed ? rp_fail_errno(err, RP_ENVIRONMENT, failed, "cannot start a thread") : 0;
+}
+
+int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
+                             const char *kernel_regex, struct rp_snapshot_server **ret,
+                             struct rp_err *err)
+{
+    struct rp_snapshot_server *s = calloc(1, sizeof *s);
+    int rc;
+
+    if (!s)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_kernel_regex_compile("--kernel", kernel_regex, &s->regex, err);
+    if (rc < 0) {
+        free(s);
+        return rc;
+    }
+    s->stop[0] = s->stop[1] = -1;
+    s->capacity = 16;
+    s->polls = calloc(s->capacity, sizeof *s->polls);
+    s->links = calloc(s->capacity, sizeof *s->links);
+    s->wishes = wishes;
+    wishes->name = rp_demangle_kernel;
+    wishes->wants = wants;
+    wishes->data = s;
+    if (!s->polls || !s->links || pipe2(s->stop, O_CLOEXEC) < 0) {
+        free_server(s);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    s->polls[LISTEN] = (struct pollfd){.fd = open_socket(path, err), .events = POLLIN};
+    s->polls[STOP] = (struct pollfd){.fd = s->stop[0], .events = POLLIN};
+    s->count = FIRST_LINK;
+    rc = s->polls[LISTEN].fd < 0 ? -RP_ENVIRONMENT : 0;
+    if (rc == 0)
+        rc = start_thread(s, err);
+    if (rc < 0)
+        free_server(s);
+    else
+        *ret = s;
+    return rc;
+}
+
+int rp_snapshot_server_stop(struct rp_snapshot_server *s, struct rp_isolation *ret,
+                            struct rp_err *err)
+{
+    struct rp_proc_end end = ret->end;
+    int rc = 0;
+
+    close(s->stop[1]);
+    s->stop[1] = -1;
+    pthread_join(s->thread, NULL);
+    if (s->err.code) {
+        *err = s->err;
+        rc = -(int)s->err.code;
+    }
+    *ret = s->found;
+    ret->end = end;
+    memset(&s->found, 0, sizeof s->found);
+    free_server(s);
+    return rc;
+}

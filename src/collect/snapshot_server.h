@@ -1,0 +1,27 @@
+/**
+ * @file snapshot_server.h
+ * @brief Listens to the tools in the processes of a program, and writes what one of them captures.
+ */
+#ifndef RP_COLLECT_SNAPSHOT_SERVER_H
+#define RP_COLLECT_SNAPSHOT_SERVER_H
+
+#include "capture/snapshot_feed.h"
+#include "collect/isolate_run.h"
+
+struct rp_err;
+struct rp_snapshot_server;
+
+/** @param path  of the socket; @param wishes  must outlive the server, which sets .wants and .name
+ */
+int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
+                             const char *kernel_regex, struct rp_snapshot_server **ret,
+                             struct rp_err *err);
+
+/**
+ * The program has ended: takes what is still on its way.
+ * @return 0, or what kept a capture from being written
+ */
+int rp_snapshot_server_stop(struct rp_snapshot_server *server, struct rp_isolation *ret,
+                            struct rp_err *err);
+
+#endif

@@ -1,0 +1,65 @@
+#include "tool/gate.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* Whoever is within may come here again (a callback of the runtime that allocates), and the thread
+ * that takes the snapshot, too. */
+static __thread unsigned inside;
+
+void rp_gate_init(struct rp_gate *gate, bool in_use)
+{
+    pthread_rwlock_init(&gate->lock, NULL);
+    __atomic_store_n(&gate->in_use, in_use, __ATOMIC_RELEASE);
+}
+
+bool rp_gate_enter(struct rp_gate *gate)
+{
+    int saved_errno = errno;
+
+    if (!__atomic_load_n(&gate->in_use, __ATOMIC_ACQUIRE))
+        return false;
+    if (inside++ == 0)
+        pthread_rwlock_rdlock(&gate->lock);
+    errno = saved_errno;
+    return true;
+}
+
+void rp_gate_leave(struct rp_gate *gate, bool entered)
+{
+    int saved_errno = errno;
+
+    if (entered && --inside == 0)
+        pthread_rwlock_unlock(&gate->lock);
+    errno = saved_errno;
+}
+
+bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms)
+{
+    struct timespec end;
+
+    if (inside) /* this thread itself is within another call: it would wait for itself */
+        return false;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += patience_ms / 1000;
+    end.tv_nsec += patience_ms % 1000 * 1000000;
+    if (end.tv_nsec >= 1000000000) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000;
+    }
+    if (pthread_rwlock_timedwrlock(&gate->lock, &end) != 0)
+        return false;
+    inside++;
+    return true;
+}
+
+void rp_gate_open(struct rp_gate *gate)
+{
+    inside--;
+    pthread_rwlock_unlock(&gate->lock);
+}
+
+void rp_gate_retire(struct rp_gate *gate)
+{
+    __atomic_store_n(&gate->in_use, 0, __ATOMIC_RELEASE);
+}

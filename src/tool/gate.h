@@ -1,0 +1,31 @@
+/**
+ * @file gate.h
+ * @brief What must hold still while a snapshot is taken goes through here: packets, copies,
+ *        allocations. Open and free of charge when nothing is to be captured.
+ */
+#ifndef RP_TOOL_GATE_H
+#define RP_TOOL_GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rp_gate {
+    uint32_t in_use; /**< atomic: a snapshot may come */
+    pthread_rwlock_t lock;
+};
+
+void rp_gate_init(struct rp_gate *gate, bool in_use);
+
+/** Waits while a snapshot is taken. @return what rp_gate_leave takes */
+bool rp_gate_enter(struct rp_gate *gate);
+void rp_gate_leave(struct rp_gate *gate, bool entered);
+
+/** For the snapshot: nobody is within. @return false: somebody did not leave in time */
+bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms);
+void rp_gate_open(struct rp_gate *gate);
+
+/** No snapshot will come any more. */
+void rp_gate_retire(struct rp_gate *gate);
+
+#endif

@@ -1,0 +1,370 @@
+#include "tool/isolate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tool/snapshot.h"
+#include "tool/tool.h"
+
+enum {
+    PATIENCE_MS = 10000,         /* for work before the dispatch */
+    KERNEL_PATIENCE_MS = 600000, /* for the dispatch itself, on a software device */
+    NS_PER_MS = 1000000,
+    LOOK_NS = 50 * 1000,
+
+    /* A barrier packet that waits for all before it and makes memory visible everywhere: HSA
+     * system architecture, 2.9.1; barrier bit 8, acquire scope 9-10, release scope 11-12. */
+    SCOPE_SYSTEM = 2,
+    BARRIER = RP_AQL_BARRIER_AND | RP_AQL_BARRIER_BIT | SCOPE_SYSTEM << 9 | SCOPE_SYSTEM << 11,
+};
+
+struct rp_wanted_kernel {
+    struct rp_rec_kernel rec;
+    char *symbol;
+};
+
+struct rp_wanted_code {
+    struct rp_wanted_code *next;
+    uint32_t id;
+    uint64_t load_base, load_bytes;
+    void *bytes;
+    uint64_t count;
+};
+
+bool rp_isolate_is_on(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->isolate.on, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* --- what is wanted ------------------------------------------------------------------------ */
+
+static int64_t number_of(const char *variable, int64_t otherwise)
+{
+    const char *text = secure_getenv(variable);
+    int64_t value = text ? strtoll(text, NULL, 10) : 0;
+
+    return value > 0 ? value : otherwise;
+}
+
+void rp_isolate_start(struct rp_tool *tool)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const char *path = secure_getenv(RP_SNAPSHOT_SOCKET_VARIABLE);
+    bool on;
+
+    *isolate = (struct rp_isolate){.link = {.fd = -1}};
+    pthread_mutex_init(&isolate->link_lock, NULL);
+    isolate->wanted_match = (uint64_t)number_of(RP_SNAPSHOT_DISPATCH_VARIABLE, 1);
+    isolate->patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, PATIENCE_MS);
+    isolate->kernel_patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, KERNEL_PATIENCE_MS);
+    on = path && rp_snapshot_link_open(&isolate->link, path, tool->software);
+    rp_gate_init(&isolate->gate, on);
+    __atomic_store_n(&isolate->on, on, __ATOMIC_RELEASE);
+    if (path)
+        rp_tool_log(tool, "isolate %s: %s", path, on ? "on" : "nobody listens");
+}
+
+void rp_isolate_forget(struct rp_isolate *isolate)
+{
+    rp_snapshot_link_close(&isolate->link);
+    __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
+    rp_gate_retire(&isolate->gate);
+}
+
+void rp_isolate_code(struct rp_tool *tool, uint32_t code_object_id, uint64_t load_base,
+                     uint64_t load_bytes, const void *bytes, uint64_t count)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    struct rp_wanted_code *code;
+
+    for (code = isolate->codes; code; code = code->next)
+        if (code->id == code_object_id)
+            return;
+    code = calloc(1, sizeof(*code));
+    if (!code)
+        return;
+    code->id = code_object_id;
+    code->load_base = load_base;
+    code->load_bytes = load_bytes;
+    code->bytes = malloc(count + 1);
+    if (code->bytes) {
+        memcpy(code->bytes, bytes, count);
+        code->count = count;
+    }
+    code->next = isolate->codes;
+    isolate->codes = code;
+}
+
+/* Readers find a kernel by the map, which is published after the array is filled; an array that had
+ * to grow stays for those who are in it. */
+static bool keep_kernel(struct rp_isolate *isolate, const struct rp_rec_kernel *kernel,
+                        const char *symbol)
+{
+    struct rp_wanted_kernel *bigger;
+
+    if ((isolate->kernel_count & (isolate->kernel_count - 1)) == 0) {
+        bigger = calloc(isolate->kernel_count ? isolate->kernel_count * 2 : 1, sizeof(*bigger));
+        if (!bigger)
+            return false;
+        if (isolate->kernel_count)
+            memcpy(bigger, isolate->kernels, isolate->kernel_count * sizeof(*bigger));
+        __atomic_store_n(&isolate->kernels, bigger, __ATOMIC_RELEASE);
+    }
+    isolate->kernels[isolate->kernel_count].rec = *kernel;
+    isolate->kernels[isolate->kernel_count].symbol = strdup(symbol);
+    if (!isolate->kernels[isolate->kernel_count].symbol)
+        return false;
+    return rp_kernel_map_put(&isolate->map, kernel->kernel_object, ++isolate->kernel_count) == 0;
+}
+
+bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel, const char *symbol)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    bool wanted;
+
+    if (!rp_isolate_is_on(tool))
+        return false;
+    pthread_mutex_lock(&isolate->link_lock);
+    wanted = rp_snapshot_ask(&isolate->link, symbol);
+    pthread_mutex_unlock(&isolate->link_lock);
+    if (!wanted)
+        return false;
+    if (keep_kernel(isolate, kernel, symbol))
+        return true;
+    rp_tool_log(tool, "no memory to look for %s", symbol);
+    return false;
+}
+
+uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packets, uint64_t count)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+
+    if (!rp_isolate_is_on(tool))
+        return count;
+    for (uint64_t i = 0; i < count; i++)
+        if ((packets[i].header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH &&
+            rp_kernel_map_get(&isolate->map, packets[i].kernel_object) &&
+            __atomic_add_fetch(&isolate->matches, 1, __ATOMIC_RELAXED) == isolate->wanted_match)
+            return i;
+    return count;
+}
+
+/* --- waiting ------------------------------------------------------------------------------- */
+
+static bool comes(struct rp_tool *tool, rp_hsa_signal signal, int64_t patience_ms)
+{
+    const uint64_t from = rp_tool_now_ns(tool);
+
+    /* In slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
+    while (tool->hsa.hsa_signal_wait_scacquire(signal, RP_HSA_CONDITION_LT, 1,
+                                               tool->timestamp_hz / 10, 0) >= 1)
+        if (rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
+            return false;
+    return true;
+}
+
+/* All packets of the queue so far are over. */
+static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *place,
+                               int64_t patience_ms, const char *otherwise)
+{
+    rp_hsa_signal signal = rp_signal_pool_take(&tool->quiet_signals);
+    const struct rp_hsa_barrier_packet barrier = {.header = BARRIER, .completion = signal};
+
+    if (!signal)
+        return "the runtime gives no signal to wait for";
+    place->writer(&barrier, 1);
+    place->put++;
+    if (!comes(tool, signal, patience_ms))
+        return otherwise; /* the signal stays with the barrier */
+    rp_signal_pool_give(&tool->quiet_signals, signal);
+    return NULL;
+}
+
+/* What other queues and copies have is over. */
+static const char *drain_rest(struct rp_tool *tool, int64_t patience_ms)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const uint64_t from = rp_tool_now_ns(tool);
+    struct rp_harvest *h = &tool->harvest;
+
+    if (__atomic_load_n(&tool->isolate.untracked, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&tool->lost_dispatches, __ATOMIC_ACQUIRE))
+        return "the program has submitted work whose end cannot be seen";
+    for (;;) {
+        rp_harvest_observed(tool);
+        if (__atomic_load_n(&h->pending_dispatches, __ATOMIC_ACQUIRE) == 0 &&
+            __atomic_load_n(&h->pending_copies, __ATOMIC_ACQUIRE) == 0)
+            return NULL;
+        if (rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
+            return "other queues or copies do not come to rest";
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* --- sending ------------------------------------------------------------------------------- */
+
+static const struct rp_wanted_code *code_of(const struct rp_isolate *isolate, uint32_t id)
+{
+    const struct rp_wanted_code *code = isolate->codes;
+
+    while (code && code->id != id)
+        code = code->next;
+    return code;
+}
+
+static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_place *place,
+                              const struct rp_hsa_packet *packet)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const struct rp_wanted_kernel *kernel =
+        &isolate->kernels[rp_kernel_map_get(&isolate->map, packet->kernel_object) - 1];
+    const struct rp_wanted_code *code = code_of(isolate, kernel->rec.code_object_id);
+    struct rp_snapshot_dispatch d = {
+        .dispatch_id = place->dispatch_id,
+        .match = isolate->wanted_match,
+        .kernel_object = packet->kernel_object,
+        .kernarg = packet->kernarg,
+        .private_bytes = packet->private_bytes,
+        .group_bytes = packet->group_bytes,
+        .kernarg_bytes = kernel->rec.kernarg_bytes,
+        .kernarg_align_bytes = kernel->rec.kernarg_align_bytes,
+        .queue_index = place->queue_index,
+        .header = packet->header,
+        .setup = packet->setup,
+    };
+
+    if (!code || !code->bytes)
+        return "the file of its code object is not in the memory of the program";
+    d.code_base = code->load_base;
+    d.code_bytes = code->load_bytes;
+    memcpy(d.grid, packet->grid, sizeof(d.grid));
+    memcpy(d.workgroup, packet->workgroup, sizeof(d.workgroup));
+    rp_agent_name(tool, place->agent, (char *)d.isa);
+    tool->hsa.hsa_agent_get_info(place->agent, RP_AMD_AGENT_PRODUCT_NAME, d.product);
+    tool->hsa.hsa_agent_get_info(place->agent, RP_AMD_AGENT_DRIVER_NODE_ID, &d.node);
+    rp_snapshot_send(&isolate->link, RP_SNAPSHOT_BEGIN, &d, sizeof(d), kernel->symbol,
+                     strlen(kernel->symbol));
+    rp_snapshot_send(&isolate->link, RP_SNAPSHOT_CODE, code->bytes, code->count, NULL, 0);
+    /* The program wrote them through the same mapping. */
+    rp_snapshot_send(&isolate->link, RP_SNAPSHOT_KERNARG, (const void *)(uintptr_t)packet->kernarg,
+                     packet->kernarg ? d.kernarg_bytes : 0, NULL, 0);
+    return NULL;
+}
+
+/* --- the dispatch -------------------------------------------------------------------------- */
+
+struct late {
+    rp_hsa_signal ours, program;
+};
+
+/* What the packet processor would have done with the program's signal. */
+static void complete(struct rp_tool *tool, const struct late *late)
+{
+    const struct rp_amd_signal *from = (const struct rp_amd_signal *)late->ours;
+    struct rp_amd_signal *to = (struct rp_amd_signal *)late->program;
+
+    to->start_ts = from->start_ts;
+    to->end_ts = from->end_ts;
+    tool->hsa.hsa_signal_subtract_screlease(late->program, 1);
+}
+
+static bool on_late(int64_t value, void *data)
+{
+    (void)value;
+    complete(&rp_the_tool, data);
+    free(data);
+    return false; /* once */
+}
+
+/* The dispatch goes on and nobody waits for it here: the program hears of its end all the same. */
+static void complete_later(struct rp_tool *tool, struct late *late)
+{
+    struct late *kept = malloc(sizeof(*kept));
+
+    if (kept) {
+        *kept = *late;
+        if (tool->hsa.hsa_amd_signal_async_handler(late->ours, RP_HSA_CONDITION_LT, 1, on_late,
+                                                   kept) == RP_HSA_SUCCESS)
+            return;
+        free(kept);
+    }
+    comes(tool, late->ours, INT64_MAX / NS_PER_MS); /* as the program would have waited */
+    complete(tool, late);
+}
+
+/* Runs the dispatch between the two states. @return why not */
+static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
+                       const struct rp_hsa_packet *packet, struct rp_snapshot *snapshot)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    struct rp_hsa_packet ours = *packet;
+    struct late late = {.program = packet->completion};
+    const char *why;
+
+    if (late.program) {
+        late.ours = rp_signal_pool_take(&tool->waking_signals);
+        if (!late.ours)
+            return "the runtime gives no signal for the dispatch";
+        ours.completion = late.ours;
+    }
+    place->writer(&ours, 1);
+    place->put++;
+    why = drain_queue(tool, place, isolate->kernel_patience_ms, "the kernel does not end");
+    if (why && late.program) {
+        complete_later(tool, &late);
+        return why;
+    }
+    if (!why && rp_snapshot_send(&isolate->link, RP_SNAPSHOT_AFTER, NULL, 0, NULL, 0))
+        rp_snapshot_take(snapshot, false);
+    if (late.program) {
+        complete(tool, &late);
+        rp_signal_pool_give(&tool->waking_signals, late.ours);
+    }
+    return why ? why : snapshot->why;
+}
+
+/* With the gate closed. @return why not */
+static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
+                           const struct rp_hsa_packet *packet)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const char *why = drain_rest(tool, isolate->patience_ms);
+    struct rp_snapshot snapshot;
+
+    if (!why)
+        why = send_facts(tool, place, packet);
+    if (why)
+        return why;
+    if (rp_snapshot_begin(&snapshot, tool, &isolate->link, isolate->patience_ms))
+        rp_snapshot_take(&snapshot, true);
+    why = snapshot.why ? snapshot.why : run(tool, place, packet, &snapshot);
+    rp_snapshot_end(&snapshot);
+    if (!why)
+        rp_snapshot_send(&isolate->link, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
+    return why;
+}
+
+bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
+                    const struct rp_hsa_packet *packet)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const char *why = drain_queue(tool, place, isolate->patience_ms,
+                                  "what is before it in its queue does not come to rest");
+    const uint64_t before = place->put;
+
+    pthread_mutex_lock(&isolate->link_lock);
+    if (!why && !rp_gate_close(&isolate->gate, isolate->patience_ms)) {
+        why = "another thread is within a call to the runtime that does not return";
+    } else if (!why) {
+        why = capture(tool, place, packet);
+        rp_gate_open(&isolate->gate);
+    }
+    rp_tool_log(tool, "isolate: %s", why ? why : "captured");
+    if (why)
+        rp_snapshot_send(&isolate->link, RP_SNAPSHOT_DECLINED, why, strlen(why), NULL, 0);
+    __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
+    rp_gate_retire(&isolate->gate);
+    pthread_mutex_unlock(&isolate->link_lock);
+    return place->put > before;
+}

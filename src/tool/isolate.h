@@ -1,0 +1,75 @@
+/**
+ * @file isolate.h
+ * @brief Captures one dispatch: chooses it, brings the GPU to rest, takes the memory before it,
+ * runs it, takes the memory after it (capture/snapshot.h).
+ *
+ * The order is: what is in its queue before it is waited for with a barrier; the gate closes, so
+ * that nothing new is submitted anywhere; what is pending elsewhere is waited for. Each wait has an
+ * end: then the dispatch is declined with the reason, and the program goes on. The dispatch runs
+ * with a signal of the tool's, and the program's one is completed when the memory has been taken.
+ */
+#ifndef RP_TOOL_ISOLATE_H
+#define RP_TOOL_ISOLATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/records.h"
+#include "tool/gate.h"
+#include "tool/hsa_abi.h"
+#include "tool/kernel_map.h"
+#include "tool/snapshot_link.h"
+
+struct rp_tool;
+struct rp_wanted_kernel;
+struct rp_wanted_code;
+
+struct rp_isolate {
+    struct rp_gate gate;
+    uint32_t on; /**< atomic: a dispatch is wanted and has not come */
+    struct rp_snapshot_link link;
+    pthread_mutex_t link_lock;
+    uint64_t wanted_match;
+    uint64_t matches; /**< atomic: so far */
+    int64_t patience_ms;
+    int64_t kernel_patience_ms;
+    uint64_t untracked;       /**< atomic: work that cannot be waited for */
+    struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */
+    struct rp_wanted_kernel *kernels;
+    uint32_t kernel_count;
+    struct rp_wanted_code *codes;
+};
+
+/** Reads the environment, and connects where a dispatch is wanted. */
+void rp_isolate_start(struct rp_tool *tool);
+/** In a forked child: the parent's link is not ours. */
+void rp_isolate_forget(struct rp_isolate *isolate);
+
+bool rp_isolate_is_on(const struct rp_tool *tool);
+
+/** The ELF file of a code object; copied. Needed only when rp_isolate_kernel says so. */
+void rp_isolate_code(struct rp_tool *tool, uint32_t code_object_id, uint64_t load_base,
+                     uint64_t load_bytes, const void *bytes, uint64_t count);
+/** A kernel is there. @return whether its dispatches are wanted. Calls must be serialised. */
+bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel,
+                       const char *symbol);
+
+/** Number of packets before the one that is to be captured; @p count: none is. */
+uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packets, uint64_t count);
+
+/** Where a dispatch is to run. */
+struct rp_isolate_place {
+    rp_hsa_agent agent;
+    uint32_t queue_index;
+    uint64_t dispatch_id;
+    rp_hsa_packet_writer writer;
+    uint64_t put; /**< packets that were handed over */
+};
+
+/** @return whether the packet was handed over; false: it is still to be */
+bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
+                    const struct rp_hsa_packet *packet);
+
+#endif

@@ -1,0 +1,49 @@
+/**
+ * @file memory.h
+ * @brief All memory that kernels can reach, as the program allocates, maps and frees it.
+ *
+ * Followed only where a dispatch is to be captured. Each class of capture/memory_classes.def but
+ * PAGEABLE has its entries here.
+ */
+#ifndef RP_TOOL_MEMORY_H
+#define RP_TOOL_MEMORY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/snapshot.h"
+#include "tool/hsa_abi.h"
+
+struct rp_tool;
+
+struct rp_memory_entry {
+    struct rp_snapshot_region region;
+    rp_hsa_agent owner; /**< 0: unknown */
+    uint64_t key;       /**< what ends it: base, the host's pointer, an executable */
+    bool unreachable;   /**< mapped, and no agent has been given access */
+};
+
+struct rp_memory {
+    pthread_mutex_t lock;
+    struct rp_memory_entry *entries;
+    size_t count, capacity;
+    uint64_t lost; /**< entries for which there was no memory */
+};
+
+void rp_memory_init(struct rp_memory *memory);
+void rp_memory_hook(const struct rp_hsa_tables *tables);
+
+/** A code object of an executable is loaded. */
+void rp_memory_add_code(struct rp_tool *tool, rp_hsa_executable executable, rp_hsa_agent agent,
+                        uint64_t base, uint64_t bytes);
+
+/**
+ * What there is, by rising address, without overlaps; owned by the caller. Memory of the program
+ * that is gone without a word is left out.
+ * @return false: out of memory, or some entries are not known
+ */
+bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count);
+
+#endif

@@ -1,0 +1,82 @@
+#include "tool/snapshot_link.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software)
+{
+    const struct rp_snapshot_hello hello = {
+        .version = RP_SNAPSHOT_VERSION, .pid = (uint32_t)getpid(), .software = software};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    link->fd = -1;
+    if (strlen(path) >= sizeof(address.sun_path))
+        return false;
+    strcpy(address.sun_path, path);
+    link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (link->fd >= 0 &&
+        connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        rp_snapshot_send(link, RP_SNAPSHOT_HELLO, &hello, sizeof(hello), NULL, 0))
+        return true;
+    rp_snapshot_link_close(link);
+    return false;
+}
+
+void rp_snapshot_link_close(struct rp_snapshot_link *link)
+{
+    if (link->fd >= 0)
+        close(link->fd);
+    link->fd = -1;
+}
+
+bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *a, size_t a_bytes,
+                      const void *b, size_t b_bytes)
+{
+    struct rp_snapshot_message message = {.kind = kind, .bytes = a_bytes + b_bytes};
+    struct iovec parts[] = {{&message, sizeof(message)},
+                            {(void *)(uintptr_t)a, a_bytes},
+                            {(void *)(uintptr_t)b, b_bytes}};
+    struct msghdr all = {.msg_iov = parts, .msg_iovlen = 3};
+
+    while (link->fd >= 0 && all.msg_iovlen > 0) {
+        ssize_t sent = sendmsg(link->fd, &all, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno != EINTR) {
+            rp_snapshot_link_close(link);
+            break;
+        }
+        if (sent < 0)
+            continue;
+        while (all.msg_iovlen > 0 && (size_t)sent >= all.msg_iov->iov_len) {
+            sent -= (ssize_t)all.msg_iov->iov_len;
+            all.msg_iov++;
+            all.msg_iovlen--;
+        }
+        if (all.msg_iovlen > 0) {
+            all.msg_iov->iov_base = (char *)all.msg_iov->iov_base + sent;
+            all.msg_iov->iov_len -= (size_t)sent;
+        }
+    }
+    return link->fd >= 0;
+}
+
+bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol)
+{
+    uint32_t reply = 0;
+    ssize_t got;
+
+    if (!rp_snapshot_send(link, RP_SNAPSHOT_KERNEL, symbol, strlen(symbol), NULL, 0))
+        return false;
+    do
+        got = recv(link->fd, &reply, sizeof(reply), MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof(reply)) {
+        rp_snapshot_link_close(link);
+        return false;
+    }
+    return reply == 1;
+}

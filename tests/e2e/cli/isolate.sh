@@ -1,0 +1,81 @@
+# Captures of programs that know their own memory: every buffer, before and after the dispatch.
+. "$(dirname "$0")/../lib.sh"
+example memories
+export ROCM_PERF_DEVICE_TIMING=off
+
+# captures MODE KERNEL [N]: captured, sound, as the program says.
+captures() {
+    rm -rf cap dumps
+    mkdir dumps
+    expect 0 rocm-perf isolate --kernel "$2" --dispatch "${3:-1}" --device software -o cap ./memories "$1" dumps
+    mv out said
+    expect 0 rocm-perf isolate verify cap
+    "$BUILD/tests/capture_check" cap <said >checked || { cat checked said; fail "$1"; }
+    echo "$1: $(cat checked)"
+    for part in dispatch regions coverage; do
+        case $part in regions) file=memory_regions ;; *) file=$part ;; esac
+        python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture_$part.schema.json" "cap/$file.json" >/dev/null ||
+            fail "$1: $file.json is not as its schema says"
+    done
+    [ "$(json refused cap/coverage.json)" = '[]' ] || { cat cap/coverage.json; fail "$1: something is refused"; }
+    [ "$(json dispatch.match cap/dispatch.json)" = "${3:-1}" ] || fail "$1: another dispatch"
+}
+
+captures arith 'target_scale\('
+captures chase target_chase
+captures histogram target_histogram 3
+[ "$(json dispatch.group_bytes cap/dispatch.json)" = 1024 ] || fail "dynamic LDS is not in the packet"
+captures variables target_variable
+captures managed target_scale
+captures mapped target_scale
+captures async target_scale
+captures host target_scale
+for i in 1 2 3; do
+    captures streams target_scale 2
+done
+captures print target_print
+
+# Nothing of the run is left but the capture, and the pieces of it are told.
+[ ! -e cap.partial-* ] || fail "something is left"
+expect 0 rocm-perf isolate inspect --json cap
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture.schema.json" out >/dev/null || fail "inspect --json"
+expect 0 rocm-perf isolate --list
+says out "cap  target_print(unsigned int*)  dispatch 1"
+
+# Declined, and the program goes on: its kernel or one elsewhere waits for the thread that is held.
+rm -rf cap
+export ROCM_PERF_CAPTURE_PATIENCE_MS=500
+expect 1 rocm-perf isolate --kernel target_wait --device software -o cap ./memories waits .
+says out "result 6"
+says err "not captured: the kernel does not end"
+expect 1 rocm-perf isolate --kernel target_scale --device software -o cap ./memories busy .
+says out "went on"
+says err "not captured: other queues or copies do not come to rest"
+unset ROCM_PERF_CAPTURE_PATIENCE_MS
+[ ! -e cap ] || fail "a capture that was declined"
+
+# What does not come.
+expect 1 rocm-perf isolate --kernel nothing_like_it --device software -o cap ./memories arith .
+says err "no kernel name matches nothing_like_it"
+says err "target_scale(unsigned int const*, unsigned int*, unsigned int, unsigned int)"
+expect 1 rocm-perf isolate --kernel target_scale --dispatch 2 --device software -o cap ./memories arith .
+says err "fewer than 2 dispatches"
+expect 1 rocm-perf isolate --kernel x --device software -o cap true
+says err "did not use the GPU"
+expect 5 rocm-perf isolate --kernel x --device software -o cap false
+expect 2 rocm-perf isolate --kernel x --device software -o cap ./no-such-program
+[ ! -e cap ] || fail "a capture of nothing"
+
+# A program that is killed in the middle leaves no capture; a full disk neither, and it goes on.
+mkdir full
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; then
+    expect 4 rocm-perf isolate --kernel target_scale --device software -o full/cap ./memories arith .
+    says out "after"
+    says err "full/cap"
+    [ -z "$(ls full)" ] || { ls -R full; umount full; fail "half a capture on a full disk"; }
+    umount full
+fi
+mkdir cap
+expect 2 rocm-perf isolate --kernel target_scale --device software -o cap ./memories arith .
+says err "cap exists already"
+echo passed
