@@ -23,28 +23,35 @@ static __device__ void lds_barrier()
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 
-// Products into accumulation registers, in the order of the program: memory instructions stay
-// between the ones where they stand. The result of the last is there ten slots later.
-#define PRODUCT_OF(name, op, type)                                                                 \
+// Products into accumulation (a) or vector registers (v), in the order of the program: memory
+// instructions stay between the ones where they stand. The result of the last is there ten slots
+// later.
+#define PRODUCT(name, op, type, file)                                                              \
     static __device__ __forceinline__ void name(type a, type b, f16v &c)                           \
     {                                                                                              \
-        asm volatile("v_mfma_" op " %0, %1, %2, %0" : "+a"(c) : "v"(a), "v"(b) : "memory");        \
+        asm volatile("v_mfma_" op " %0, %1, %2, %0" : "+" file(c) : "v"(a), "v"(b) : "memory");    \
     }
-#define PRODUCT(name, op) PRODUCT_OF(name, op, i2v)
-#define PRODUCTS_DONE()   asm volatile("s_nop 15\n\ts_nop 15" ::: "memory")
+#define PRODUCTS_DONE() asm volatile("s_nop 15\n\ts_nop 15" ::: "memory")
 
 // Zeros that are made here, not earlier: registers for them are scarce.
-static __device__ __forceinline__ void clear(f16v &c)
-{
-    asm volatile("v_mfma_f32_32x32x8_f16 %0, %1, %1, 0" : "=a"(c) : "v"(i2v{0, 0}) : "memory");
-}
+#define CLEAR(name, file)                                                                          \
+    static __device__ __forceinline__ void name(f16v &c)                                           \
+    {                                                                                              \
+        asm volatile("v_mfma_f32_32x32x8_f16 %0, %1, %1, 0"                                        \
+                     : "=" file(c)                                                                 \
+                     : "v"(i2v{0, 0})                                                              \
+                     : "memory");                                                                  \
+    }
 
-PRODUCT(product_f16, "f32_32x32x8_f16")
-PRODUCT(product_bf16, "f32_32x32x8_bf16")
-PRODUCT(product_fp8, "f32_32x32x16_fp8_fp8")
+PRODUCT(product_f16, "f32_32x32x8_f16", i2v, "a")
+PRODUCT(product_bf16, "f32_32x32x8_bf16", i2v, "a")
+PRODUCT(product_fp8, "f32_32x32x16_fp8_fp8", i2v, "a")
+PRODUCT(product_f32_v, "f32_32x32x2_f32", float, "v")
+PRODUCT(product_f16_v, "f32_32x32x8_f16", i2v, "v")
+CLEAR(clear, "a")
+CLEAR(clear_v, "v")
 
-// ---- both operands with k innermost: 256 x 256 (or 192), as hipBLASLt's largest
-// ------------------
+// ---- both operands with k innermost: 256 x 256 (or 192), as hipBLASLt's largest -----------------
 
 struct op_f16 {
     typedef _Float16 out;
@@ -286,7 +293,6 @@ struct place {
  * for f32, column-major C = A B'. Tiles at the edge are moved inwards, so that some of C is
  * computed twice.
  */
-PRODUCT_OF(product_f32, "f32_32x32x2_f32", float)
 
 struct gemm_f32_tile {
     enum { TILE = 128, DEPTH = 16, LOADS = 4 };
@@ -324,7 +330,7 @@ struct gemm_f32_tile {
         for (int s = 0; s < DEPTH / 2; s++) {
 #pragma unroll
             for (int p = 0; p < 4; p++)
-                product_f32(y[s][p / 2], x[s][p % 2], sum[p % 2][p / 2]);
+                product_f32_v(y[s][p / 2], x[s][p % 2], sum[p % 2][p / 2]);
             if (s < LOADS)
                 write(s);
             else
@@ -349,7 +355,7 @@ struct gemm_f32_tile {
         lds_barrier();
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            clear(sum[i / 2][i % 2]);
+            clear_v(sum[i / 2][i % 2]);
         int left = k / DEPTH; // at least 2
 #pragma nounroll
         do {
@@ -363,7 +369,7 @@ struct gemm_f32_tile {
 #pragma unroll
             for (int r = 0; r < 16; r++) {
                 const uint32_t row = r / 4 * 8 + at.half * 4 + r % 4;
-                asm volatile("" : "+a"(sum[0][j]), "+a"(sum[1][j]));
+                asm volatile("" : "+v"(sum[0][j]), "+v"(sum[1][j]));
                 *(f2v *)(c + (at.wave / 2 * 64 + row * 2 + j) * m + at.wave % 2 * 64 +
                          at.lane * 2) = f2v{sum[0][j][r], sum[1][j][r]};
             }
@@ -439,7 +445,7 @@ struct gemm_f16_tile {
         lds_barrier();
 #pragma unroll
         for (int p = 0; p < 16; p++) {
-            product_f16(y[p / 8][p % 4], x[p / 8][p / 4 % 2], sum[p / 4 % 2][p % 4]);
+            product_f16_v(y[p / 8][p % 4], x[p / 8][p / 4 % 2], sum[p / 4 % 2][p % 4]);
             if (p < 9 && p % 3 == 2)
                 write(p / 3);
             if (p >= 9 && p < 12)
@@ -455,7 +461,7 @@ struct gemm_f16_tile {
         for (int batch = 0; batch < 32; batch++) {
             const int i = batch / 16, j = batch / 4 % 4, r = batch % 4 * 4;
             float *to = c + (32 * j + 2 * r) * m + 32 * i, old[4];
-            asm volatile("" : "+a"(sum[i][j])::"memory"); // one batch after the other
+            asm volatile("" : "+v"(sum[i][j])::"memory"); // one batch after the other
 #pragma unroll
             for (int q = 0; q < 4; q++)
                 old[q] = __builtin_nontemporal_load(to + q * m);
@@ -475,7 +481,7 @@ struct gemm_f16_tile {
         lds_barrier();
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            clear(sum[i / 4][i % 4]);
+            clear_v(sum[i / 4][i % 4]);
         int left = k / DEPTH; // at least 2
 #pragma nounroll
         do {
