@@ -223,6 +223,7 @@ static int resolve_residency(const struct rp_arch *arch, const struct descriptor
         limit(k, &groups, arch->lds_bytes_per_cu / k->lds_bytes, RP_REC_BY_LDS);
     if (waves > 1 && arch->max_workgroups_per_cu)
         limit(k, &groups, arch->max_workgroups_per_cu, RP_REC_BY_BARRIERS);
+    k->groups_per_cu = groups;
     k->resident_groups = (uint64_t)groups * arch->compute_units;
     if (k->resident_groups > k->group_count)
         k->resident_groups = k->group_count;

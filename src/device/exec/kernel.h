@@ -49,6 +49,7 @@ struct rp_kernel {
     uint32_t groups[3];       /**< workgroups per dimension */
     uint64_t group_count;
     uint32_t grid_size[3];
+    uint32_t groups_per_cu;   /**< that there is room for, however few there are */
     uint64_t resident_groups; /**< workgroups the hardware would hold at the same time */
     uint32_t resident_waves;  /**< waves of those */
     uint8_t limits;           /**< why a compute unit holds no more: enum rp_rec_limit */

@@ -13,10 +13,9 @@
 
 struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
 {
-    const uint64_t on_cu = k->resident_groups / (arch->compute_units ? arch->compute_units : 1);
     const struct rp_rec_shape shape = {
         .waves_per_group = k->waves_per_group,
-        .groups_per_cu = on_cu ? (uint32_t)on_cu : 1,
+        .groups_per_cu = k->groups_per_cu,
         .lds_bytes = k->lds_bytes,
         .vgprs = k->vgpr_rows,
         .limits = k->limits,

@@ -19,7 +19,7 @@ enum rp_timing_mode {
  */
 enum {
     RP_TIMING_FAST_VERSION = 1,
-    RP_TIMING_DETAILED_VERSION = 3,
+    RP_TIMING_DETAILED_VERSION = 4,
     RP_TIMING_OFF_VERSION = 1,
 };
 
