@@ -59,6 +59,7 @@ void rp_isolate_start(struct rp_tool *tool)
     isolate->patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, PATIENCE_MS);
     isolate->kernel_patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, KERNEL_PATIENCE_MS);
     on = path && rp_snapshot_link_open(&isolate->link, path, tool->software);
+    tool->trace.discards = on;
     rp_gate_init(&isolate->gate, on);
     __atomic_store_n(&isolate->on, on, __ATOMIC_RELEASE);
     if (path)

@@ -158,6 +158,8 @@ static bool append_locked(struct rp_trace *trace, const struct rp_record *record
 
 void rp_trace_append(struct rp_trace *trace, const struct rp_record *record)
 {
+    if (trace->discards)
+        return;
     pthread_mutex_lock(&trace->lock);
     if (trace->open)
         append_locked(trace, record);

@@ -32,6 +32,7 @@ enum { RP_TRACE_STRING_BUCKETS = 1024 };
 struct rp_trace {
     int fd;
     bool open;
+    bool discards; /**< nobody reads it: records are not kept */
     pthread_mutex_t lock;
     struct rp_trace_header *header; /**< mapping of the first page, for as long as it is open */
     pthread_mutex_t window_lock;    /**< inside lock: the window stays while it is held */
