@@ -17,7 +17,7 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 3 };
+enum { RP_DEVICE_TABLE_VERSION = 4 };
 
 struct rp_rec_replay;
 
@@ -48,6 +48,11 @@ struct rp_device_table {
     /** The trace (thread_trace.h), for free(), of a dispatch as take() names it. */
     bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
                          void **ret_bytes, size_t *ret_count);
+    /**
+     * Callbacks of signals may come later than their signals (of which only this device knows).
+     * Returns when those that are due have been made, or after 0.1 s; all that have come: 5 s.
+     */
+    void (*settle_callbacks)(bool all);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

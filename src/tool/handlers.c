@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "capture/device_table.h"
 #include "tool/tool.h"
 
 enum { PATIENCE_MS = 100, PATIENCE_GRAPH_MS = 60000 };
@@ -209,12 +210,20 @@ static bool has_any(const struct rp_tool *tool)
     return !inside && __atomic_load_n(&tool->handlers.count, __ATOMIC_ACQUIRE) > 0;
 }
 
+/* The software device puts off some of those that have come here. */
+static void settle_device(const struct rp_tool *tool, bool all)
+{
+    if (!inside && tool->device)
+        tool->device->settle_callbacks(all);
+}
+
 void rp_handlers_settle(struct rp_tool *tool)
 {
     int saved_errno = errno;
 
     if (has_any(tool))
         wait_for(tool, NULL, PATIENCE_MS);
+    settle_device(tool, false);
     errno = saved_errno;
 }
 
@@ -224,6 +233,8 @@ void rp_handlers_settle_graph(struct rp_tool *tool, const void *graph)
 
     if (graph && has_any(tool))
         wait_for(tool, graph, PATIENCE_GRAPH_MS);
+    if (graph)
+        settle_device(tool, true);
     errno = saved_errno;
 }
 

@@ -28,6 +28,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->arch = arch;
     rp_isa_target_set(arch->name);
     d->launch = *launch;
+    d->start_ticks = launch->start_ticks;
     d->lanes = rp_mem_lanes_best();
     d->translates = rp_jit_available();
     d->tallies = rp_jit_counts();
@@ -56,7 +57,8 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
         return d->state;
     if (!d->started) {
         d->started = true;
-        d->start_ticks = d->host->clock_ticks ? d->host->clock_ticks(d->host->ctx) : 0;
+        if (d->start_ticks == 0 && d->host->clock_ticks)
+            d->start_ticks = d->host->clock_ticks(d->host->ctx);
     }
     d->budget = budget < INT64_MAX ? (int64_t)budget : INT64_MAX;
     d->hands[0]->share_left = d->budget / rp_exec_threads() + 1;

@@ -136,7 +136,7 @@ struct rp_dispatch {
     struct rp_launch launch;
     struct rp_kernel kernel;
     const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    uint64_t start_ticks;             /**< device clock at the first run */
+    uint64_t start_ticks;             /**< device clock at the launch, or else at the first run */
     bool started;
     bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
     bool tallies;                         /**< executions of instructions are counted (tally.h) */

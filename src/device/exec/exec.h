@@ -69,6 +69,7 @@ struct rp_launch {
     uint32_t grid_size[3];          /**< work-items */
     uint32_t private_segment_bytes; /**< per work-item, from the packet */
     uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
+    uint64_t start_ticks;           /**< what clocks begin with; 0: with host->clock_ticks */
 };
 
 enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };

@@ -211,6 +211,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .gpu_id = gpu->id,
                 .is_programs = is_programs,
                 .stores = &device->stores,
+                .causal = &device->causal,
                 .counted = &device->counted,
                 .traced = &device->traced,
             },
@@ -241,6 +242,8 @@ static int device_new(struct rp_device **ret_device)
     device->pid = getpid();
     device->arch = rp_device_arch();
     rp_clock_init(&device->clock, device->arch.timestamp_mhz);
+    rp_store_times_init(&device->stores);
+    rp_causal_init(&device->causal, rp_clock_now(&device->clock));
     rp_counted_init(&device->counted, getenv(RP_DEVICE_COUNTERS_VARIABLE));
     rp_traced_init(&device->traced);
     device->gpu_count = rp_device_gpu_count();
@@ -272,19 +275,29 @@ static int device_new(struct rp_device **ret_device)
  * objects down while ROCr's thread may still be in a callback that uses them; on hardware that
  * thread is long done by then. Give it the chance, but never keep a program from ending.
  */
-static void settle_at_exit(void)
+static void settle_queues(struct rp_device *device)
 {
     enum { STEP_NS = 200 * 1000, LIMIT_NS = 300 * 1000 * 1000 };
     const struct timespec step = {.tv_nsec = STEP_NS};
-    struct rp_device *device = rp_device_get();
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
-        if (!device || (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events)))
+        if (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events))
             return;
         nanosleep(&step, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000000000ll + now.tv_nsec - begin.tv_nsec < LIMIT_NS);
+}
+
+static void settle_at_exit(void)
+{
+    struct rp_device *device = rp_device_get();
+    if (!device)
+        return;
+    settle_queues(device);
+    void (*settle)(bool) = __atomic_load_n(&device->settle, __ATOMIC_ACQUIRE);
+    if (settle)
+        settle(true);
 }
 
 /** What is allowed to this process and not enough, with the remedy; "" if it is not that. */

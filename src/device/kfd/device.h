@@ -49,6 +49,9 @@ struct rp_device {
     struct rp_events events;
     struct rp_queues queues;
     struct rp_store_times stores;
+    struct rp_causal causal;
+    struct rp_callbacks *callbacks; /**< callbacks.h; NULL: there was none yet */
+    void (*settle)(bool all);       /**< rp_callbacks_settle, or NULL: nothing is put off */
     struct rp_counted counted;
     struct rp_traced traced;
     unsigned gpu_count;

@@ -7,6 +7,7 @@
 
 #include "capture/device_table.h"
 #include "capture/records.h"
+#include "device/kfd/callbacks.h"
 #include "device/kfd/device.h"
 #include "device/kfd/export.h"
 #include "device/timing/mode.h"
@@ -87,6 +88,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .timing = timing,
         .trace_threads = trace_threads,
         .take_threads = take_threads,
+        .settle_callbacks = rp_callbacks_settle,
     };
 
     return rp_device_wanted() ? &table : NULL;

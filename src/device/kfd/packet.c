@@ -30,6 +30,9 @@ int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
     queue->queue_va = queue_va;
     queue->ring_packets = packets;
     queue->read_index = __atomic_load_n(&queue->shared->read_dispatch_id, __ATOMIC_ACQUIRE);
+    if (cp->causal)
+        rp_causal_add(cp->causal, &queue->line, &queue->shared->write_dispatch_id,
+                      queue->read_index);
     return 0;
 }
 
@@ -37,6 +40,13 @@ void rp_cp_queue_release(struct rp_cp_queue *queue)
 {
     rp_dispatch_free(queue->dispatch);
     queue->dispatch = NULL;
+}
+
+void rp_cp_queue_close(struct rp_cp_queue *queue)
+{
+    rp_cp_queue_release(queue);
+    if (queue->cp && queue->cp->causal)
+        rp_causal_remove(queue->cp->causal, &queue->line);
 }
 
 static union rp_aql_packet *current(const struct rp_cp_queue *queue)
@@ -83,11 +93,13 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
         .setup_dimensions = packet->dispatch.setup & 3,
         .private_segment_bytes = packet->dispatch.private_bytes,
         .group_segment_bytes = packet->dispatch.group_bytes,
+        .start_ticks = earliest(queue),
     };
     for (int i = 0; i < 3; i++) {
         launch.workgroup_size[i] = packet->dispatch.workgroup_size[i];
         launch.grid_size[i] = packet->dispatch.grid_size[i];
     }
+    queue->start_ticks = launch.start_ticks;
     queue->traced = cp->traced && rp_traced_is_wanted(cp->traced, packet->dispatch.completion,
                                                       packet->dispatch.kernel_object, &queue->wish);
     queue->dispatch = rp_dispatch_new(cp->host, cp->arch, &launch);
@@ -95,7 +107,6 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_GROUP_MEMORY, "the host is out of memory");
         return RP_CP_PROGRESS;
     }
-    queue->start_ticks = earliest(queue);
     queue->waits_since_ns = 0;
     queue->waits_told = false;
     return RP_CP_PROGRESS;
@@ -322,8 +333,12 @@ enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
     if (type == RP_AQL_INVALID)
         return RP_CP_IDLE; /* reserved by a producer that has not written it yet */
     if (!queue->begun) {
+        if (!cp->causal || !rp_causal_active(cp->causal))
+            queue->seen_ticks = rp_clock_now(cp->clock);
+        else if (!rp_causal_submitted(cp->causal, &queue->line, queue->read_index,
+                                      &queue->seen_ticks))
+            return RP_CP_WAITING;
         queue->begun = true;
-        queue->seen_ticks = rp_clock_now(cp->clock);
     }
     switch (type) {
     case RP_AQL_VENDOR:

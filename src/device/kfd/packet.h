@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "capture/thread_trace.h"
+#include "causal.h"
 #include "clock.h"
 #include "device/exec/exec.h"
 #include "device/timing/copy.h"
@@ -35,6 +36,7 @@ struct rp_cp {
     bool (*is_programs)(void *ctx, uint64_t va);
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
     struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
+    struct rp_causal *causal;      /**< when the host submits; NULL: when the device sees it */
     struct rp_counted *counted;    /**< hardware counters (counted.h); NULL: none */
     struct rp_traced *traced;      /**< thread traces (traced.h); NULL: none */
 };
@@ -46,13 +48,14 @@ struct rp_cp_queue {
     struct rp_amd_queue *shared; /**< the same, in this process */
     uint8_t *ring;
     uint64_t ring_va;
-    uint32_t ring_packets;  /**< power of two */
-    bool enabled;           /**< percentage > 0 */
-    bool faulted;           /**< reported; nothing more is consumed */
-    uint64_t read_index;    /**< next packet */
-    uint64_t end_ticks;     /**< when the previous packet ended */
-    bool begun;             /**< the packet at read_index was looked at, seen_ticks is valid */
-    uint64_t seen_ticks;    /**< device time when that happened */
+    uint32_t ring_packets; /**< power of two */
+    bool enabled;          /**< percentage > 0 */
+    bool faulted;          /**< reported; nothing more is consumed */
+    uint64_t read_index;   /**< next packet */
+    uint64_t end_ticks;    /**< when the previous packet ended */
+    bool begun;            /**< the packet at read_index was looked at, seen_ticks is valid */
+    uint64_t seen_ticks;   /**< device time when it was submitted */
+    struct rp_causal_line line;
     uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
@@ -84,5 +87,8 @@ bool rp_cp_queue_idle(const struct rp_cp_queue *queue);
 
 /** Frees the dispatch in flight. */
 void rp_cp_queue_release(struct rp_cp_queue *queue);
+
+/** Undoes rp_cp_queue_init, also one that failed. */
+void rp_cp_queue_close(struct rp_cp_queue *queue);
 
 #endif

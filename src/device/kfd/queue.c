@@ -188,7 +188,9 @@ static void leave(struct rp_queues *queues)
 static void release(struct rp_queue_slot *slot)
 {
     if (slot->compute)
-        rp_cp_queue_release(slot->compute);
+        rp_cp_queue_close(slot->compute);
+    if (slot->dma)
+        rp_sdma_queue_close(slot->dma);
     free(slot->compute);
     free(slot->dma);
     *slot = (struct rp_queue_slot){0};

@@ -26,7 +26,15 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
     queue->ring_bytes = ring_bytes;
     queue->read_bytes = __atomic_load_n(queue->read_pointer, __ATOMIC_ACQUIRE);
     queue->batch_end_bytes = queue->read_bytes;
+    if (cp->causal)
+        rp_causal_add(cp->causal, &queue->line, queue->write_pointer, queue->read_bytes);
     return 0;
+}
+
+void rp_sdma_queue_close(struct rp_sdma_queue *queue)
+{
+    if (queue->cp && queue->cp->causal)
+        rp_causal_remove(queue->cp->causal, &queue->line);
 }
 
 bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
@@ -79,8 +87,9 @@ static enum rp_sdma_result fence(struct rp_sdma_turn *turn)
     uint32_t *at = rp_sdma_at(turn, "fence", va, sizeof *at, true);
     if (!at)
         return RP_SDMA_FAULT;
-    rp_signal_note_store(turn->cp, va, turn->ticks);
+    rp_signal_store_begin(turn->cp);
     __atomic_store_n(at, turn->dw[3], __ATOMIC_RELEASE);
+    rp_signal_store_end(turn->cp, va, at, turn->ticks);
     rp_bell_ring();
     return RP_SDMA_DONE;
 }
@@ -269,8 +278,10 @@ static enum rp_sdma_result atomic(struct rp_sdma_turn *turn)
     void *at = rp_sdma_at(turn, "atomic", va, operands.wide ? 8 : 4, true);
     if (!at)
         return RP_SDMA_FAULT;
-    rp_signal_note_store(turn->cp, va, turn->ticks); /* first: a reader may follow at once */
-    if (!apply(operation & 0x1f, at, &operands))
+    rp_signal_store_begin(turn->cp);
+    bool known = apply(operation & 0x1f, at, &operands);
+    rp_signal_store_end(turn->cp, va, at, turn->ticks);
+    if (!known)
         return rp_sdma_fault(turn, "atomic operation 0x%02x is not supported", dw[0] >> 25);
     rp_bell_ring();
     return RP_SDMA_DONE;
@@ -339,18 +350,28 @@ static void retire(struct rp_sdma_turn *turn, uint64_t dwords, bool moves)
     __atomic_store_n(queue->read_pointer, queue->read_bytes, __ATOMIC_RELEASE);
 }
 
+/** Sets when the packet at the read pointer was submitted; false while it is held. */
+static bool submission_known(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint64_t written)
+{
+    if (cp->causal && rp_causal_active(cp->causal))
+        return rp_causal_submitted(cp->causal, &queue->line, queue->read_bytes, &queue->seen_ticks);
+    if (queue->read_bytes >= queue->batch_end_bytes) {
+        queue->batch_end_bytes = written;
+        queue->seen_ticks = rp_clock_now(cp->clock);
+    }
+    return true;
+}
+
 /** Works on the packet at the read pointer. */
 static enum rp_cp_step run_packet(struct rp_sdma_turn *turn)
 {
     struct rp_sdma_queue *queue = turn->queue;
     uint64_t written = __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
     uint64_t available = (written - queue->read_bytes) / 4;
-    if (queue->read_bytes >= queue->batch_end_bytes) {
-        queue->batch_end_bytes = written;
-        queue->seen_ticks = rp_clock_now(turn->cp->clock);
-    }
     if (available == 0)
         return RP_CP_IDLE;
+    if (!submission_known(turn->cp, queue, written))
+        return RP_CP_WAITING;
     const struct packet_kind *kind = find_kind(dword(queue, 0));
     if (!kind) {
         rp_sdma_fault(turn, "packet 0x%08x (opcode %u, sub-opcode %u) is not supported",

@@ -23,6 +23,7 @@ struct rp_sdma_queue {
     uint64_t read_bytes;      /**< next packet */
     uint64_t batch_end_bytes; /**< packets below this were seen at seen_ticks */
     uint64_t seen_ticks;
+    struct rp_causal_line line;
     uint64_t end_ticks;   /**< when the previous packet ended */
     uint64_t done;        /**< of the packet at read_bytes: bytes, or rows of a rectangle */
     bool streaming;       /**< the previous packet moved data */
@@ -43,6 +44,9 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
  */
 enum rp_cp_step rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
                              uint64_t budget_bytes);
+
+/** Undoes rp_sdma_queue_init, also one that failed. */
+void rp_sdma_queue_close(struct rp_sdma_queue *queue);
 
 /** Empty, disabled or faulted: rp_sdma_step would find nothing to do. */
 bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue);

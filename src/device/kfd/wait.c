@@ -13,10 +13,8 @@
  * its handle must not be used again. So destruction is seen here first, and ends such waits as the
  * runtime ends its own, with 0.
  *
- * Which function is called next is found by name: the HSA runtime may have been opened later than
- * this library and out of the global scope.
+ * What the host learns by a wait is in seen.h.
  */
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,24 +22,23 @@
 #include <time.h>
 
 #include "bell.h"
+#include "callbacks.h"
 #include "device.h"
 #include "export.h"
+#include "runtime.h"
+#include "seen.h"
 
-enum { SPIN_NS = 100 * 1000, SLICE_NS = 1000 * 1000 };
-
-/* Of hsa.h: hsa_signal_condition_t, and the attribute of hsa_system_get_info. */
-enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
-enum { SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3 };
-
-typedef struct {
-    uint64_t handle;
-} hsa_signal_t;
+/* A wait that is shorter than LOOK_NS is not one: whether it succeeds says how fast this host is.
+ */
+enum { SPIN_NS = 100 * 1000, SLICE_NS = 1000 * 1000, LOOK_NS = 50 * 1000 };
 
 typedef int64_t (*wait_fn)(hsa_signal_t signal, int condition, int64_t compare, uint64_t timeout,
                            int hint);
 
 RP_EXPORT int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, int64_t compare,
                                             uint64_t timeout, int hint);
+RP_EXPORT int64_t hsa_signal_wait_acquire(hsa_signal_t signal, int condition, int64_t compare,
+                                          uint64_t timeout, int hint);
 RP_EXPORT int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
                                           uint64_t timeout, int hint);
 
@@ -94,45 +91,14 @@ static void tell_sleepers(uint64_t signal)
         rp_bell_ring();
 }
 
-/** The HSA runtime's function, or NULL; its order in the search is that of the program. */
-static void *runtime_function(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    if (found)
-        return found;
-    void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (!runtime)
-        return NULL;
-    found = dlsym(runtime, name);
-    dlclose(runtime); /* the program's own reference keeps it */
-    return found;
-}
-
-/** Ticks a second of the clock in which the runtime takes timeouts; 0 before hsa_init. */
-static uint64_t runtime_hz(void)
-{
-    static uint64_t known;
-    uint64_t hz = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (hz)
-        return hz;
-    union {
-        void *data;
-        int (*call)(int attribute, void *value);
-    } get = {.data = runtime_function("hsa_system_get_info")};
-    if (!get.data || get.call(SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) != 0)
-        return 0;
-    __atomic_store_n(&known, hz, __ATOMIC_RELAXED);
-    return hz;
-}
-
 static bool holds(int condition, int64_t value, int64_t compare)
 {
     switch (condition) {
-    case CONDITION_EQ:
+    case RP_HSA_EQ:
         return value == compare;
-    case CONDITION_NE:
+    case RP_HSA_NE:
         return value != compare;
-    case CONDITION_LT:
+    case RP_HSA_LT:
         return value < compare;
     default:
         return value >= compare;
@@ -165,13 +131,14 @@ static bool look(const struct wait *w, uint64_t timeout, int64_t *ret_value)
     return there;
 }
 
-static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns)
+static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns, bool *ret_gone)
 {
     uint64_t start = now_ns(), timeout = spin;
     int64_t value = 0;
     for (;;) {
         uint32_t seen = rp_bell_count();
-        if (!look(w, timeout, &value))
+        *ret_gone = !look(w, timeout, &value);
+        if (*ret_gone)
             return 0;
         double left_ns = limit_ns - (double)(now_ns() - start);
         if (holds(w->condition, value, w->compare) || left_ns <= 0)
@@ -182,52 +149,59 @@ static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns)
     }
 }
 
-static int64_t patient_wait(wait_fn next, hsa_signal_t signal, int condition, int64_t compare,
-                            uint64_t timeout, int hint)
+static int64_t patient(wait_fn next, hsa_signal_t signal, int condition, int64_t compare,
+                       uint64_t timeout, int hint, bool *ret_gone)
 {
-    uint64_t hz = rp_device_get() ? runtime_hz() : 0, spin = hz / (1000000000 / SPIN_NS);
+    uint64_t hz = rp_device_get() ? rp_runtime_hz() : 0, spin = hz / (1000000000 / SPIN_NS);
     if (timeout <= spin || hz == 0) /* without our device nobody rings, and a poll costs nothing */
         return next(signal, condition, compare, timeout, hint);
     struct sleeper *self = take_sleeper(signal.handle);
     if (!self)
         return next(signal, condition, compare, timeout, hint);
     const struct wait w = {self, next, signal, condition, hint, compare};
-    int64_t value = sleep_until(&w, spin, (double)timeout * 1e9 / (double)hz);
+    int64_t value = sleep_until(&w, spin, (double)timeout * 1e9 / (double)hz, ret_gone);
     give_sleeper(self);
     return value;
 }
 
-/** The runtime's function of the same name, looked up once; a program that can call has it. */
-#define RUNTIME(name)                                                                              \
-    __extension__({                                                                                \
-        static void *known_;                                                                       \
-        union {                                                                                    \
-            void *data;                                                                            \
-            __typeof__(name) *call;                                                                \
-        } found_ = {.data = __atomic_load_n(&known_, __ATOMIC_RELAXED)};                           \
-        if (!found_.data) {                                                                        \
-            found_.data = runtime_function(#name);                                                 \
-            __atomic_store_n(&known_, found_.data, __ATOMIC_RELAXED);                              \
-        }                                                                                          \
-        found_.call;                                                                               \
-    })
+static int64_t patient_wait(wait_fn next, hsa_signal_t signal, int condition, int64_t compare,
+                            uint64_t timeout, int hint)
+{
+    struct rp_device *device = rp_device_get();
+    bool gone = false;
+    int64_t value = patient(next, signal, condition, compare, timeout, hint, &gone);
+    if (!device || gone || !holds(condition, value, compare))
+        return value;
+    if (timeout < rp_runtime_hz() / (1000000000 / LOOK_NS))
+        return rp_seen_look(device, signal.handle, value);
+    rp_seen_wait(device, signal.handle, condition, value);
+    return value;
+}
 
 int64_t hsa_signal_wait_scacquire(hsa_signal_t signal, int condition, int64_t compare,
                                   uint64_t timeout, int hint)
 {
-    return patient_wait(RUNTIME(hsa_signal_wait_scacquire), signal, condition, compare, timeout,
+    return patient_wait(RP_RUNTIME(hsa_signal_wait_scacquire), signal, condition, compare, timeout,
+                        hint);
+}
+
+int64_t hsa_signal_wait_acquire(hsa_signal_t signal, int condition, int64_t compare,
+                                uint64_t timeout, int hint)
+{
+    return patient_wait(RP_RUNTIME(hsa_signal_wait_acquire), signal, condition, compare, timeout,
                         hint);
 }
 
 int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, int64_t compare,
                                 uint64_t timeout, int hint)
 {
-    return patient_wait(RUNTIME(hsa_signal_wait_relaxed), signal, condition, compare, timeout,
+    return patient_wait(RP_RUNTIME(hsa_signal_wait_relaxed), signal, condition, compare, timeout,
                         hint);
 }
 
 int hsa_signal_destroy(hsa_signal_t signal)
 {
+    rp_callbacks_settle(false);
     tell_sleepers(signal.handle);
-    return RUNTIME(hsa_signal_destroy)(signal);
+    return RP_RUNTIME(hsa_signal_destroy)(signal);
 }

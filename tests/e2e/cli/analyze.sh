@@ -1,13 +1,9 @@
 # analyze: traces of the built-in collector; what is not one run is refused.
 . "$(dirname "$0")/../lib.sh"
 example two_streams
-# On a busy host the second stream's kernel may come when the first one's is done (docs/device.md).
-for _ in $(seq 20); do
-    rocm-perf profile --device software --runs 1 --json ./two_streams >profile.json 2>err || { cat err; fail profile; }
-    expect 0 rocm-perf analyze --json .rocpd_profile/trace_results.db
-    cp out dag.json
-    [ $((2 * $(json overlap.kernel_time_ns dag.json))) -le $((3 * $(json makespan_ns dag.json))) ] || break
-done
+expect 0 rocm-perf profile --device software --runs 1 --json ./two_streams
+expect 0 rocm-perf analyze --json .rocpd_profile/trace_results.db
+cp out dag.json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/dag.schema.json" dag.json
 python3 - <<'EOF' || fail 'the graph of two independent streams'
 import json

@@ -72,6 +72,7 @@ static int set_up(void **state)
     for (size_t i = 0; i < DATA_BYTES; i++)
         b->source[i] = (uint8_t)(i * 7 + (i >> 8));
     rp_events_init(&b->events);
+    rp_store_times_init(&b->stores);
     b->clock.ticks = 1000;
     b->host =
         (struct rp_exec_host){.ctx = b, .translate = translate, .range = range, .place = place};
@@ -409,22 +410,43 @@ static void bad_queues_are_refused(void **state)
     assert_int_equal(rp_sdma_queue_init(&b->cp, &q, 4096, 1024, r, w), -EFAULT);
 }
 
-/* However many addresses the engines store to, each keeps its time. */
+/* However many addresses are stored to, each keeps its entry. */
 static void store_times_are_not_lost(void **state)
 {
-    struct bench *b = *state;
+    struct rp_store_times *times = &((struct bench *)*state)->stores;
     enum { COUNT = 20000 };
     const uint64_t base = 0x7f0000000000ull;
-    b->clock.ticks = 10 * COUNT;
     for (uint64_t i = 0; i < COUNT; i++)
-        rp_signal_note_store(&b->cp, base + i * 4096 + 4, i + 1);
+        rp_store_time_make(times, base + i * 4096)->ticks = i + 1;
     for (uint64_t i = 0; i < COUNT; i += 2) /* again, later */
-        rp_signal_note_store(&b->cp, base + i * 4096, i + 5);
+        rp_store_time_make(times, base + i * 4096)->ticks = i + 5;
     for (uint64_t i = 0; i < COUNT; i++)
-        assert_int_equal(rp_signal_end_ticks(&b->cp, base + i * 4096), i % 2 ? i + 1 : i + 5);
-    assert_int_equal(rp_signal_end_ticks(&b->cp, base + 8), 0);
-    b->clock.ticks = 100; /* never later than now */
-    assert_int_equal(rp_signal_end_ticks(&b->cp, base + 200 * 4096), 0);
+        assert_int_equal(rp_store_time_of(times, base + i * 4096)->ticks, i % 2 ? i + 1 : i + 5);
+    assert_null(rp_store_time_of(times, base + 8));
+    assert_null(rp_store_time_of(times, 0));
+}
+
+/* A value has the time of its store only as long as it is there, and no later one than now. */
+static void a_store_time_is_that_of_its_value(void **state)
+{
+    struct bench *b = *state;
+    const uint64_t at = va(&b->words[7]);
+    b->clock.ticks = 1000;
+    assert_int_equal(rp_signal_end_ticks(&b->cp, at), 0);
+    rp_signal_store_begin(&b->cp);
+    b->words[7] = 77;
+    rp_signal_store_end(&b->cp, at + 4, &b->words[7],
+                        300); /* the upper half: the same eight bytes */
+    assert_int_equal(rp_signal_end_ticks(&b->cp, at), 300);
+    b->clock.ticks = 200;
+    assert_int_equal(rp_signal_end_ticks(&b->cp, at), 200);
+    b->words[7] = 78; /* by someone who is not seen */
+    assert_int_equal(rp_signal_end_ticks(&b->cp, at), 0);
+    struct rp_causal causal;
+    rp_causal_init(&causal, 0);
+    rp_causal_activate(&causal);
+    b->cp.causal = &causal; /* the host's submissions have their times: this one must be known */
+    assert_int_equal(rp_signal_end_ticks(&b->cp, at), 200);
 }
 
 int main(void)
@@ -448,6 +470,7 @@ int main(void)
         TEST(register_poll_is_refused),
         TEST(bad_queues_are_refused),
         TEST(store_times_are_not_lost),
+        TEST(a_store_time_is_that_of_its_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
