@@ -57,19 +57,27 @@ static bool note_before(void *arg, pid_t child)
 
 void rp_adopted_begin(struct rp_adopted *ret)
 {
+    const struct sigaction hear = {.sa_handler = SIG_DFL};
     int adopts = 0;
 
     prctl(PR_GET_CHILD_SUBREAPER, &adopts);
     *ret = (struct rp_adopted){.adopts_anyway = adopts != 0};
+    sigaction(SIGCHLD, &hear, &ret->on_end);
     each_child(note_before, ret);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 void rp_adopted_end(struct rp_adopted *adopted)
 {
+    sigaction(SIGCHLD, &adopted->on_end, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, adopted->adopts_anyway);
     free(adopted->before);
     *adopted = (struct rp_adopted){0};
+}
+
+void rp_adopted_leave(const struct rp_adopted *adopted)
+{
+    sigaction(SIGCHLD, &adopted->on_end, NULL);
 }
 
 struct sweep {

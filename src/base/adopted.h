@@ -8,6 +8,7 @@
 #ifndef RP_BASE_ADOPTED_H
 #define RP_BASE_ADOPTED_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -16,14 +17,22 @@
 struct rp_adopted {
     pid_t *before;
     size_t befores;
-    bool adopts_anyway; /**< as it was found */
+    bool adopts_anyway;      /**< as it was found */
+    struct sigaction on_end; /**< SIGCHLD, as it was found */
 };
 
-/** From here on this process adopts. Before Linux 3.5, or without /proc, nothing is ever found. */
+/**
+ * From here on this process adopts, and hears how its children end: who has SIGCHLD ignored, as
+ * some programs leave it to those they start, does not. Before Linux 3.5, or without /proc, nothing
+ * is ever found.
+ */
 void rp_adopted_begin(struct rp_adopted *ret);
 
 /** Adopts no more; those that it has stay. Frees what begin took. */
 void rp_adopted_end(struct rp_adopted *adopted);
+
+/** In a child: SIGCHLD is what it would be without us. */
+void rp_adopted_leave(const struct rp_adopted *adopted);
 
 /**
  * Sends a signal (0: none) to each child but `except` and those of before, and reaps those that

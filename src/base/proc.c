@@ -224,8 +224,10 @@ static int run_child(const struct rp_proc *proc, const struct rp_adopted *adopte
         close(report[1]);
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a process");
     }
-    if (child == 0)
+    if (child == 0) {
+        rp_adopted_leave(adopted);
         child_main(proc, own_group, report[1]);
+    }
     if (own_group)
         setpgid(child, child); /* the child does so too: whoever is first */
     signal_target = own_group ? -child : child;

@@ -211,6 +211,29 @@ static void processes_end_as_they_ended(void **state)
     assert_true(end.wall_ns >= 50000000);
 }
 
+/* Who is started by a program that ignores SIGCHLD would not hear how its children end. */
+static void ends_are_heard_of_with_sigchld_ignored(void **state)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, by_default = {.sa_handler = SIG_DFL};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc_end end;
+    struct sigaction after;
+    char *argv[] = {(char *)"grep", (char *)"-q", (char *)"^SigIgn:.*[13579bdf]....$",
+                    (char *)"/proc/self/status", NULL};
+    struct rp_proc look = {.path = "/bin/grep", .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
+
+    (void)state;
+    sigaction(SIGCHLD, &ignore, NULL);
+    assert_int_equal(run("exit 7", NULL, &end, &err), 0);
+    assert_false(end.signaled);
+    assert_int_equal(end.status, 7);
+    /* The program has what it would have without us: bit 16 of the ignored ones. */
+    assert_int_equal(rp_proc_run(&look, &end, &err), 0);
+    assert_int_equal(end.status, 0);
+    sigaction(SIGCHLD, &by_default, &after);
+    assert_true(after.sa_handler == SIG_IGN);
+}
+
 static void environment_is_changed_for_the_child_only(void **state)
 {
     const struct rp_env_change change[] = {
@@ -272,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs_are_found_or_explained, make_scratch,
                                         drop_scratch),
         cmocka_unit_test(processes_end_as_they_ended),
+        cmocka_unit_test(ends_are_heard_of_with_sigchld_ignored),
         cmocka_unit_test(environment_is_changed_for_the_child_only),
         cmocka_unit_test_setup_teardown(a_failing_exec_is_reported, make_scratch, drop_scratch),
         cmocka_unit_test(a_signal_stops_the_run),
