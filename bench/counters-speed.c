@@ -4,7 +4,7 @@
  * timing. Prints processor time and how many times that of fast timing without counters it is. A
  * benchmark, not a test.
  *
- * usage: counters-speed <kernels.co of tests/isa> [repetitions [benchmark]]
+ * usage: counters-speed <kernels.co of tests/isa> [repetitions [benchmark [scale]]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,18 +72,19 @@ int main(int argc, char **argv)
     struct sim s;
     struct sim_code code;
     struct bench benches[BENCH_KERNELS];
-    static const struct bench_sizes sizes = {.elements = 1 << 22,
-                                             .matrix = 512,
-                                             .chain_rounds = 500,
-                                             .blend_rounds = 100,
-                                             .items = 1 << 20,
-                                             .softmax_rows = 4096,
-                                             .histogram_groups = 1024};
+    const int scale = argc > 4 ? atoi(argv[4]) : 1;
+    const struct bench_sizes sizes = {.elements = scale << 22,
+                                      .matrix = 512 * scale,
+                                      .chain_rounds = 500,
+                                      .blend_rounds = 100,
+                                      .items = scale << 20,
+                                      .softmax_rows = 4096 * scale,
+                                      .histogram_groups = 1024 * scale};
     static const char *const names[] = {"compute", "mixed", "stream", "sgemm", "softmax"};
     const int repetitions = argc > 2 ? atoi(argv[2]) : 3;
     sim_init(&s);
-    if (argc < 2 || sim_load(&s, argv[1], &code)) {
-        fprintf(stderr, "usage: counters-speed <kernels.co> [repetitions [benchmark]]\n");
+    if (argc < 2 || scale < 1 || sim_load(&s, argv[1], &code)) {
+        fprintf(stderr, "usage: counters-speed <kernels.co> [repetitions [benchmark [scale]]]\n");
         return 2;
     }
     bench_kernels(&s, &sizes, benches);

@@ -50,6 +50,44 @@ void rp_recording_begin(struct rp_record *r, struct rp_group *g)
     }
 }
 
+/* ---- waves that do the same ---- */
+
+enum { WAYS = 16 }; /* that are told apart: more than usual kernels have */
+
+struct ways {
+    struct way {
+        const struct rp_rec_wave *wave;
+        uint32_t *step, count; /* as recorded */
+    } way[WAYS];
+    uint32_t count;
+};
+
+/* Waves of a kernel mostly go the same way: then they share its steps, so that the replay reads few
+ * streams and not one for each wave. Returns whether this one does. */
+static bool share_way(const struct ways *ways, struct rp_rec_wave *w)
+{
+    for (uint32_t i = ways->count; i-- > 0;) {
+        const struct way *way = &ways->way[i];
+        if (way->count != w->step_count ||
+            memcmp(way->step, w->step, way->count * sizeof *way->step))
+            continue;
+        free(w->step);
+        w->step = way->wave->step;
+        w->step_room = 0;
+        w->same_step = true;
+        return true;
+    }
+    return false;
+}
+
+/* The wave's steps before they are resolved; NULL: nobody is compared with it. */
+static uint32_t *copy_way(const struct ways *ways, const struct rp_rec_wave *w)
+{
+    const size_t bytes = w->step_count * sizeof *w->step;
+    uint32_t *copy = ways->count < WAYS && bytes ? malloc(bytes) : NULL;
+    return copy ? memcpy(copy, w->step, bytes) : NULL;
+}
+
 /* ---- resolving ----------------------------------------------------------------------------- */
 
 /* Distances to indices: open addressing, 0 = free, else index + 1. */
@@ -60,6 +98,8 @@ struct map {
     uint32_t size;             /**< a power of two */
     uint32_t room;             /**< of r->code */
     struct rp_code_page *page; /**< the latest, or NULL */
+    bool no_memory;            /**< that is why there is none */
+    struct ways ways;
     struct follower {
         uint32_t distance, index; /**< of the instruction that came after last time; + 1 */
     } * follower;                 /**< of each in r->code */
@@ -109,8 +149,10 @@ static const struct rp_insn *insn_at(struct map *m, uint64_t pc)
     if (!m->page || pc - m->page->base_va >= RP_CODE_PAGE_BYTES) {
         rp_code_page_put(m->page);
         m->page = rp_code_page_get(&m->d->hands[0]->mem, pc, &kind);
-        if (!m->page)
+        if (!m->page) {
+            m->no_memory = kind == RP_FAULT_NO_MEMORY;
             return NULL;
+        }
     }
     const unsigned index = (unsigned)((pc - m->page->base_va) / 4);
     if (!__atomic_load_n(&m->page->insn[index].fn, __ATOMIC_ACQUIRE))
@@ -126,7 +168,7 @@ static int resolve(struct map *m, uint32_t *step)
     if (!*slot) {
         const struct rp_insn *in = insn_at(m, pc);
         if (!in)
-            return -ENOENT;
+            return m->no_memory ? -ENOMEM : -ENOENT;
         if (m->r->code_count == m->room) {
             if (grow(m) < 0)
                 return -ENOMEM;
@@ -161,6 +203,21 @@ static int resolve_wave(struct map *m, struct rp_rec_wave *w)
     return 0;
 }
 
+/* The wave's steps, or those that it shares with another. */
+static int resolve_way(struct map *m, struct rp_rec_wave *w)
+{
+    const uint32_t count = w->step_count;
+    if (share_way(&m->ways, w))
+        return 0;
+    uint32_t *copy = copy_way(&m->ways, w);
+    const int status = resolve_wave(m, w);
+    if (copy && !status && w->step_count == count)
+        m->ways.way[m->ways.count++] = (struct way){w, copy, count};
+    else
+        free(copy);
+    return status;
+}
+
 int rp_recording_resolve(struct rp_dispatch *d)
 {
     struct rp_record *r = d->record;
@@ -169,8 +226,10 @@ int rp_recording_resolve(struct rp_dispatch *d)
     int status = grow(&m);
     for (uint64_t g = 0; g < groups && status == 0; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
-            status = resolve_wave(&m, &r->group[g].wave[w]);
+            status = resolve_way(&m, &r->group[g].wave[w]);
     rp_code_page_put(m.page);
+    for (uint32_t i = 0; i < m.ways.count; i++)
+        free(m.ways.way[i].step);
     free(m.slot);
     free(m.follower);
     return status;

@@ -118,7 +118,8 @@ struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_
 static void free_group(struct rp_rec_group *g)
 {
     for (uint32_t i = 0; g->wave && i < g->wave_count; i++) {
-        free(g->wave[i].step);
+        if (!g->wave[i].same_step)
+            free(g->wave[i].step);
         free(g->wave[i].access);
         free(g->wave[i].line);
     }

@@ -136,6 +136,7 @@ struct rp_rec_wave {
     bool closed;         /**< no more of step is kept */
     bool full;           /**< nor of access, of what comes after that */
     bool lost;           /**< for want of host memory: what is there means nothing */
+    bool same_step;      /**< step is another wave's of the record, which did the same */
 };
 
 struct rp_rec_group {
