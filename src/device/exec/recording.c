@@ -40,12 +40,17 @@ void rp_recording_begin(struct rp_record *r, struct rp_group *g)
     if (index < 0)
         return;
     struct rp_rec_group *group = &r->group[index];
-    if (!rp_rec_begin(group, g->wave_count, r->keeps_steps ? r->plan.steps_limit : 0))
+    const bool is_probe = (uint64_t)index >= r->plan.count;
+    const bool keeps_steps = r->keeps_steps && !is_probe;
+    if (is_probe && !r->keeps_steps) /* counters are of the others */
+        return;
+    if (!rp_rec_begin(group, g->wave_count, keeps_steps ? r->plan.steps_limit : 0))
         return;
     for (uint32_t i = 0; i < g->wave_count; i++) {
         group->wave[i].most_bytes = BYTES_PER_STEP * (uint64_t)r->plan.steps_limit;
-        group->wave[i].closed = !r->keeps_steps;
-        group->wave[i].full = !r->keeps_accesses;
+        group->wave[i].closed = !keeps_steps;
+        group->wave[i].full = !r->keeps_accesses && !is_probe;
+        group->wave[i].lines_only = is_probe;
         g->waves[i].record = &group->wave[i];
     }
 }

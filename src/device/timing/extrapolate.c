@@ -99,12 +99,13 @@ static void add(struct set *s, uint64_t line, uint64_t moment)
         *e = (struct entry){.line = line + 1, .moment = moment};
 }
 
-static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
+/* Of probes more may have been kept: of all, no more than of main ones. */
+static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills, uint32_t limit)
 {
-    for (uint32_t i = 0; i < w->access_count && w->access[i].step < w->step_count; i++) {
+    for (uint32_t i = 0; i < w->access_count && w->access[i].step < limit; i++) {
         const struct rp_rec_access *a = &w->access[i];
         const uint64_t moment =
-            (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->step_count;
+            (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->insts;
         for (uint32_t k = 0; k < a->line_count; k++) {
             const uint64_t line = w->line[a->first_line + k].number;
             if (line < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
@@ -115,7 +116,7 @@ static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills)
 
 /* @p every  how many of its die's workgroups lie between two of these */
 static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t count, uint64_t every,
-                       uint64_t resident)
+                       uint64_t resident, uint32_t limit)
 {
     uint64_t lines = 0;
     for (uint64_t i = 0; i < count; i++)
@@ -126,7 +127,7 @@ static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t cou
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t fills = i * every / resident;
         for (uint32_t w = 0; w < g[i].wave_count; w++)
-            add_wave(s, &g[i].wave[w], fills < MOST_FILLS ? fills : MOST_FILLS);
+            add_wave(s, &g[i].wave[w], fills < MOST_FILLS ? fills : MOST_FILLS, limit);
     }
     return true;
 }
@@ -155,9 +156,10 @@ int rp_sharing_of(const struct rp_record *r, uint64_t resident, struct rp_sharin
     *ret = (struct rp_sharing){0};
     if (!r->plan.probes)
         return 0;
-    const bool fits = add_groups(&mains, r->group, r->plan.count, 1, resident) &&
-                      add_groups(&probes, r->group + r->plan.count, r->plan.probes,
-                                 r->plan.probe_every, resident);
+    const bool fits =
+        add_groups(&mains, r->group, r->plan.count, 1, resident, r->plan.steps_limit) &&
+        add_groups(&probes, r->group + r->plan.count, r->plan.probes, r->plan.probe_every, resident,
+                   r->plan.steps_limit);
     if (fits)
         *ret = compare(&mains, &probes);
     free(mains.at);

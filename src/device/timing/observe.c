@@ -333,6 +333,8 @@ static void lose(struct rp_rec_wave *r)
 void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
 {
     const uint64_t index = r->insts - 1;
+    if (r->lines_only && in->fmt == RP_FMT_DS)
+        return;
     if (index >= r->step_count) {
         r->full |= (uint64_t)r->access_count * sizeof *r->access +
                        (uint64_t)r->line_count * sizeof *r->line >=
@@ -367,7 +369,12 @@ void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_in
 void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
                         uint32_t end, int64_t distance)
 {
-    const bool fits = !r->closed && end - first <= r->limit - r->step_count &&
+    if (r->closed) {
+        for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+            r->insts++;
+        return;
+    }
+    const bool fits = end - first <= r->limit - r->step_count &&
                       distance + first == (int32_t)(distance + first) &&
                       distance + end == (int32_t)(distance + end) &&
                       rp_rec_grow(r, end - first, 0, 0);

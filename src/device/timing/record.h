@@ -135,6 +135,7 @@ struct rp_rec_wave {
     uint64_t most_bytes; /**< with so much of access and line, full; not if all of step is kept */
     bool closed;         /**< no more of step is kept */
     bool full;           /**< nor of access, of what comes after that */
+    bool lines_only;     /**< accesses to the LDS are not kept: a probe */
     bool lost;           /**< for want of host memory: what is there means nothing */
     bool same_step;      /**< step is another wave's of the record, which did the same */
 };
@@ -184,7 +185,7 @@ struct rp_rec_shape {
 struct rp_record {
     struct rp_rec_plan plan;
     struct rp_rec_shape shape;
-    struct rp_rec_group *group; /**< main ones by linear id, then the probes */
+    struct rp_rec_group *group; /**< main ones by linear id, then the probes, without steps */
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
     uint32_t code_count;
     uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
