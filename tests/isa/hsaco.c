@@ -72,12 +72,18 @@ void sim_init(struct sim *s)
     };
 }
 
-void sim_free(struct sim *s)
+void sim_release(struct sim *s, unsigned regions)
 {
-    for (unsigned i = 0; i < s->region_count; i++)
+    for (unsigned i = regions; i < s->region_count; i++)
         munmap((void *)(uintptr_t)s->region[i].begin,
                (s->region[i].end - s->region[i].begin + 2 * PAGE - 1) / PAGE * PAGE);
-    s->region_count = 0;
+    s->region_count = regions;
+    s->generation++;
+}
+
+void sim_free(struct sim *s)
+{
+    sim_release(s, 0);
     rp_exec_invalidate_code(0, UINT64_MAX);
 }
 

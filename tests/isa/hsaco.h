@@ -74,6 +74,9 @@ void sim_free(struct sim *s);
 /** Page-aligned zeroed memory, mapped for the GPU; the page behind it is not. Never NULL. */
 void *sim_alloc(struct sim *s, size_t bytes);
 
+/** Unmaps what has been allocated since there were so many regions (region_count). */
+void sim_release(struct sim *s, unsigned regions);
+
 /** Makes the GPU see [p, p + bytes) as read-only from now on. */
 void sim_protect(struct sim *s, void *p);
 
