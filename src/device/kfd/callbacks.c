@@ -42,7 +42,9 @@ struct rp_callbacks {
     struct callback *first, **last; /**< put off, in the order in which they came */
     uint64_t came, all_below;       /**< numbers; below the second all are due */
     uint64_t known;
+    uint64_t stuck_below; /**< were waited for in vain: not again */
     bool running;
+    uint64_t running_number;
 };
 
 static struct timespec in_ms(int64_t ms)
@@ -119,6 +121,7 @@ static void *make_forever(void *arg)
             continue;
         }
         all->running = true;
+        all->running_number = c->number;
         pthread_mutex_unlock(&all->lock);
         if (!make(device, c))
             free(c);
@@ -219,12 +222,13 @@ void rp_callbacks_due(uint64_t known_ticks)
     pthread_mutex_unlock(&all->lock);
 }
 
+/** Also a callback that runs; not those that wait for who waits for them. */
 static bool any_due(const struct rp_callbacks *all)
 {
     for (const struct callback *c = all->first; c; c = c->next)
-        if (is_due(all, c))
+        if (c->number >= all->stuck_below && is_due(all, c))
             return true;
-    return all->running;
+    return all->running && all->running_number >= all->stuck_below;
 }
 
 void rp_callbacks_settle(bool all_that_came)

@@ -81,3 +81,15 @@ for queue in {r[3] for r in rows}:
     line = [r for r in rows if r[3] == queue]
     assert all(a[2] <= b[1] for a, b in zip(line, line[1:])), "a queue runs one at a time"
 EOF
+
+# A thread that hears of work by a host function knows of its end.
+example host_function
+expect 0 rocm-perf profile --device software --runs 1 -o hosted ./host_function
+python3 - hosted/trace_results.db <<'EOF' || fail 'what comes after a host function'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select name, start, end from kernels order by start").fetchall()
+first, then, other = ([r for r in rows if r[0].startswith(name)] for name in ("before", "behind", "elsewhere"))
+assert len(first) == len(then) == len(other) == 20, rows
+for b, t, e in zip(first, then, other):
+    assert b[2] <= t[1] and b[2] <= e[1], (b, t, e)
+EOF
