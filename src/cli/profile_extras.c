@@ -351,6 +351,8 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc < 0)
         return rc;
     show_progress(options, "thread trace");
+    if (rp_device_counts(session)) /* the base run had them, and they take time */
+        rp_ask_no_counters();
     rc = session->tracer->trace_threads(&request, &threads, &run, err);
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);

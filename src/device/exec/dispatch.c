@@ -16,6 +16,7 @@
 #include "recording.h"
 #include "sched.h"
 #include "tally.h"
+#include "threads.h"
 #include "wave_host.h"
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
@@ -145,5 +146,6 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_record_free(d->record);
     free(d->stats);
     free(d->cache_result);
+    rp_thread_watch_free(d->threads);
     free(d);
 }

@@ -29,6 +29,7 @@ struct rp_log;
 struct rp_record;
 struct rp_timing_stats;
 struct rp_cache_result;
+struct rp_thread_watch;
 
 /** Begins a cache line of the host: what one thread writes often is not beside what others read. */
 #define RP_OWN_LINE _Alignas(RP_LINE_BYTES)
@@ -144,6 +145,7 @@ struct rp_dispatch {
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */
+    struct rp_thread_watch *threads;      /**< who traces the replay (threads.h), or NULL */
     bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */

@@ -10,6 +10,7 @@
 #include "../timing/model.h"
 #include "arch/arch.h"
 #include "kernel.h"
+#include "threads.h"
 
 struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
 {
@@ -329,6 +330,16 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
+/* A replay that is traced, if anybody wants that. */
+static int replay_traced(struct rp_dispatch *d, const struct rp_arch *arch,
+                         struct rp_timing_stats *ret)
+{
+    const int status = rp_dispatch_replay(d, arch, rp_thread_watch_begin(d->threads, d), ret);
+
+    rp_thread_watch_end(d->threads, status);
+    return status;
+}
+
 /* The kernel has run, but how long it would take depends on nothing that the host has. */
 static int no_memory(struct rp_dispatch *d)
 {
@@ -354,8 +365,7 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
     *ret_ticks = 1;
     if (rp_timing_mode() == RP_TIMING_OFF)
         return 0;
-    const int status =
-        counts ? replay_counting(d, arch, &stats) : rp_dispatch_replay(d, arch, NULL, &stats);
+    const int status = counts ? replay_counting(d, arch, &stats) : replay_traced(d, arch, &stats);
     if (status == -ENODATA) {
         *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
         return 0;

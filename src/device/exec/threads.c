@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../isa/ops.h"
 #include "../timing/cost.h"
@@ -214,24 +215,141 @@ static int write_out(const struct rp_threads *t, const struct listing *l,
     return put(parts, sizeof parts / sizeof parts[0], ret_bytes, ret_count);
 }
 
+/* ---- the replay ---------------------------------------------------------------------------- */
+
+struct rp_thread_watch {
+    struct rp_threads threads;
+    struct rp_engine_watch inner, watch;
+    rp_threads_tell tell;  /* or NULL */
+    uint64_t steps, total; /* instructions: replayed, and recorded; when code is resolved */
+    int64_t begin_ns, told_ns;
+    bool begun, replayed;
+};
+
+enum { STEPS_BETWEEN = 1 << 18 };
+
+static const int64_t FIRST_NS = 5000000000, NEXT_NS = 10000000000;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void tell(struct rp_thread_watch *w)
+{
+    const int64_t now = now_ns();
+    if (now - w->begin_ns < FIRST_NS || now - w->told_ns < NEXT_NS || w->steps >= w->total)
+        return;
+    const double share = (double)w->steps / (double)w->total;
+    w->told_ns = now;
+    w->tell(share, (double)(now - w->begin_ns) * 1e-9 * (1 - share) / share);
+}
+
+static void watched_begin(void *ctx, const struct rp_wave_place *where, uint64_t clock)
+{
+    struct rp_thread_watch *w = ctx;
+    w->inner.wave_begins(w->inner.ctx, where, clock);
+}
+
+static void watched_issue(void *ctx, const struct rp_wave_place *where, uint32_t step,
+                          const struct rp_issue_times *times)
+{
+    struct rp_thread_watch *w = ctx;
+    if (!w->steps) /* the code has been looked up, and pages counted */
+        w->begin_ns = now_ns();
+    if (++w->steps % STEPS_BETWEEN == 0 && w->tell)
+        tell(w);
+    w->inner.issued(w->inner.ctx, where, step, times);
+}
+
+static void watched_end(void *ctx, const struct rp_wave_place *where, uint64_t clock)
+{
+    struct rp_thread_watch *w = ctx;
+    w->inner.wave_ends(w->inner.ctx, where, clock);
+}
+
+static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const struct rp_arch *arch,
+                                         const struct rp_threads_wish *wish, int *ret_status)
+{
+    struct rp_thread_watch *w = d->record ? calloc(1, sizeof *w) : NULL;
+    *ret_status = w           ? rp_threads_begin(&w->threads, arch, d->record, wish)
+                  : d->record ? -ENOMEM
+                              : -ENODATA;
+    if (*ret_status == 0)
+        return w;
+    free(w);
+    return NULL;
+}
+
+void rp_thread_watch_free(struct rp_thread_watch *w)
+{
+    if (!w)
+        return;
+    rp_threads_release(&w->threads);
+    free(w);
+}
+
+void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
+                               const struct rp_threads_wish *wish, rp_threads_tell tell_whom)
+{
+    int status;
+    rp_thread_watch_free(d->threads);
+    d->threads = watch_new(d, arch, wish, &status);
+    if (d->threads)
+        d->threads->tell = tell_whom;
+}
+
+const struct rp_engine_watch *rp_thread_watch_begin(struct rp_thread_watch *w,
+                                                    const struct rp_dispatch *d)
+{
+    if (!w || w->begun || !d->record)
+        return NULL;
+    w->begun = true;
+    for (uint64_t g = 0; g < d->record->plan.count; g++)
+        for (uint32_t i = 0; i < d->record->group[g].wave_count; i++)
+            w->total += d->record->group[g].wave[i].step_count;
+    w->inner = rp_threads_watch(&w->threads);
+    w->watch = (struct rp_engine_watch){
+        .ctx = w, .wave_begins = watched_begin, .issued = watched_issue, .wave_ends = watched_end};
+    return &w->watch;
+}
+
+void rp_thread_watch_end(struct rp_thread_watch *w, int status)
+{
+    if (w)
+        w->replayed = w->begun && status == 0;
+}
+
+/* Now, if it has not been watched. */
+static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
+                  const struct rp_threads_wish *wish, struct rp_timing_stats *ret)
+{
+    int status = 0;
+    if (d->threads && d->threads->replayed && d->stats) {
+        *ret = *d->stats;
+        return rp_threads_end(&d->threads->threads);
+    }
+    rp_thread_watch_free(d->threads);
+    d->threads = watch_new(d, arch, wish, &status);
+    if (!d->threads)
+        return status;
+    status = rp_dispatch_replay(d, arch, rp_thread_watch_begin(d->threads, d), ret);
+    return status ? status : rp_threads_end(&d->threads->threads);
+}
+
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count)
 {
-    struct rp_threads t;
     struct listing l = {.host = d->host};
     struct rp_timing_stats stats = {0};
-    int status = d->record ? rp_threads_begin(&t, arch, d->record, wish) : -ENODATA;
-    if (status < 0)
-        return status;
-    const struct rp_engine_watch watch = rp_threads_watch(&t);
-    status = rp_dispatch_replay(d, arch, &watch, &stats);
-    if (!status)
-        status = rp_threads_end(&t);
+    int status = replay(d, arch, wish, &stats);
     if (!status)
         status = list_code(&l, d->kernel.entry_va, d->record);
     if (!status)
-        status = renumber(&t, &l);
+        status = renumber(&d->threads->threads, &l);
     struct rp_threads_header header = {
         .magic = {'R', 'P', 'T', 'H', 'R', 'D', 'S', '1'},
         .version = RP_THREADS_VERSION,
@@ -246,10 +364,11 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
     if (!status) {
         header.groups = stats.groups;
         header.group_count = stats.group_count;
-        status = write_out(&t, &l, &header, ret_bytes, ret_count);
+        status = write_out(&d->threads->threads, &l, &header, ret_bytes, ret_count);
     }
     free(l.line);
     free(l.text);
-    rp_threads_release(&t);
+    rp_thread_watch_free(d->threads); /* its rows have new numbers: of use once */
+    d->threads = NULL;
     return status;
 }

@@ -163,6 +163,8 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         arch = &part;
     }
     uint64_t ticks;
+    if (queue->traced && state != RP_RUN_FAULT)
+        rp_traced_begin(arch, queue->dispatch, &queue->wish);
     if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {
         rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
                         rp_dispatch_fault(queue->dispatch));

@@ -1,6 +1,8 @@
 #include "traced.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device/exec/threads.h"
 #include "log.h"
@@ -96,6 +98,21 @@ bool rp_traced_is_wanted(struct rp_traced *traced, uint64_t signal_va, uint64_t 
     *ret_wish = entry->wish;
     free(entry);
     return true;
+}
+
+static void tell(double share, double left_s)
+{
+    dprintf(STDERR_FILENO,
+            "rocm-perf-device: thread trace: %.0f %% of the kernel is replayed, about %.0f s are "
+            "left%s\n",
+            100 * share, left_s,
+            left_s > 60 ? " (a smaller problem takes less; --timeout ends it)" : "");
+}
+
+void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
+                     const struct rp_threads_wish *wish)
+{
+    rp_dispatch_watch_threads(dispatch, arch, wish, tell);
 }
 
 void rp_traced_note(struct rp_traced *traced, const struct rp_arch *arch,

@@ -38,6 +38,11 @@ bool rp_traced_want(struct rp_traced *traced, uint64_t signal_va, uint64_t kerne
 bool rp_traced_is_wanted(struct rp_traced *traced, uint64_t signal_va, uint64_t kernel_object_va,
                          struct rp_threads_wish *ret_wish);
 
+/** Before the time of a wanted dispatch is modelled: that replay is to be traced. One that takes
+ * long tells on standard error how far it is. */
+void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
+                     const struct rp_threads_wish *wish);
+
 /** A dispatch that was wanted is done; before its signal is told. */
 void rp_traced_note(struct rp_traced *traced, const struct rp_arch *arch,
                     struct rp_dispatch *dispatch, const struct rp_threads_wish *wish,

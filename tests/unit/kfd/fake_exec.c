@@ -108,6 +108,13 @@ bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, doub
     return false;
 }
 
+void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
+                               const struct rp_threads_wish *wish, rp_threads_tell tell)
+{
+    (void)d, (void)arch, (void)wish, (void)tell;
+    fake_exec.watched++;
+}
+
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count)

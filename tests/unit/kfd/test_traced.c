@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "device/kfd/traced.h"
+#include "fake_exec.h"
 
 static const struct rp_threads_wish third = {.cu = 3, .engines = 1, .simds = 0xf, .rows = 100};
 
@@ -55,6 +56,9 @@ static void a_trace_is_taken_by_signal_and_times(void **state)
     (void)state;
     rp_traced_init(&traced);
     assert_true(rp_traced_want(&traced, 0x1000, 0x77, &third)); /* of a later dispatch */
+    const unsigned before = fake_exec.watched;
+    rp_traced_begin(NULL, NULL, &third); /* the executor is told before it models time */
+    assert_int_equal(fake_exec.watched, before + 1);
     rp_traced_note(&traced, NULL, NULL, &third, 0x1000, 500, 600);
     assert_false(rp_traced_take(&traced, 0x1000, 500, 601, &bytes, &count));
     assert_false(rp_traced_take(&traced, 0x1040, 500, 600, &bytes, &count));
