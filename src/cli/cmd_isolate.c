@@ -25,7 +25,7 @@ static const char help[] =
     "that it could reach, before it ran and after. The GPU is brought to rest around it; a queue "
     "or\n"
     "a kernel that does not end means that the capture is declined, and the program goes on.\n"
-    "Replaying a capture is not there yet: a capture can be inspected and verified.\n"
+    "rocm-perf replay runs it again.\n"
     "\n"
     "  --kernel REGEX  the kernels: a regular expression that is found in the demangled name\n"
     "  --dispatch N    which of their dispatches, 1 being the first (default 1)\n"

@@ -1,0 +1,73 @@
+# What is captured runs again at the same addresses and leaves the same memory.
+. "$(dirname "$0")/../lib.sh"
+example memories
+export ROCM_PERF_DEVICE_TIMING=off
+mkdir dumps
+
+# captured MODE KERNEL [N]
+captured() {
+    rm -rf cap
+    expect 0 rocm-perf isolate --kernel "$2" --dispatch "${3:-1}" --device software -o cap ./memories "$1" dumps
+}
+
+# replays MODE KERNEL [N]: equal memory, each time.
+replays() {
+    captured "$@"
+    expect 0 rocm-perf replay full-vm --capture-dir cap --verify --json --iterations 3 --warmup 1
+    python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "$1: JSON"
+    [ "$(json verify.equal out)" = true ] || { cat out; fail "$1: other memory"; }
+    [ "$(json execution.mode out)" = stateless ] || fail "mode"
+    [ "$(json timing.samples out | tr -cd , | wc -c)" = 2 ] || fail "$1: three samples"
+}
+
+replays chase target_chase
+replays histogram target_histogram 3
+replays variables target_variable
+replays managed target_scale
+replays mapped target_scale
+replays async target_scale
+replays host target_scale
+replays streams target_scale 2
+replays arith 'target_scale\('
+
+# In new processes, again and again, at the same addresses: the child ends with 1 where it has others.
+expect 0 rocm-perf replay reserve-check --capture-dir cap
+says out "all 8 ranges can be had"
+for i in $(seq "${RP_REPLAYS:-10}"); do
+    expect 0 rocm-perf replay full-vm --capture-dir cap --verify
+    says out "memory after it is as captured"
+done
+
+# A range that something else has: refused, and what it is. The software device stands behind it.
+python3 -c '
+import json
+r = json.load(open("cap/memory_regions.json"))["regions"]
+print(next(x["base"] for x in r if x["location"] == "device" and x["bytes"] > 100000))' >base
+expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf replay reserve-check --capture-dir cap
+says err "is taken in this process: $(cut -c3- base)"
+[ ! -s out ] || fail "a result beside the refusal"
+expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf replay full-vm --capture-dir cap --verify
+
+# Other arguments give other memory, and that is seen. So is a kernel that leaves what it finds.
+cp -r cap other
+printf '\7' | dd of=other/kernarg.bin bs=1 seek=16 conv=notrunc status=none
+expect 1 rocm-perf replay full-vm --capture-dir other --verify
+says out "memory after it is not as captured"
+
+# In place: without restoring, the second run does not begin with the captured memory.
+captured histogram target_histogram 3
+expect 0 rocm-perf replay full-vm --capture-dir cap --no-recopy --iterations 4 --verify --json
+[ "$(json execution.mode out)" = stateful ] || fail "stateful"
+[ "$(json verify.equal out)" = true ] || fail "the first run is compared"
+
+# A kernel that prints would wait for ever.
+captured print target_print
+expect 1 timeout 60 rocm-perf replay full-vm --capture-dir cap
+says err "hidden_hostcall_buffer"
+
+# What is no capture, or damaged.
+rm cap/kernel.hsaco
+expect 3 rocm-perf replay full-vm --capture-dir cap
+says err "kernel.hsaco"
+expect 3 rocm-perf replay full-vm --capture-dir nowhere
+echo passed

@@ -1,0 +1,56 @@
+/**
+ * @file fuzz_hidden_args.c
+ * @brief Any bytes as a code object, and as the metadata in one: a verdict or a reason.
+ */
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/hidden_args.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const uint8_t *elf, size_t size)
+{
+    static const uint8_t kernarg[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct rp_err err = RP_ERR_INIT;
+    int rc = rp_replay_check_hidden_args(elf, size, "_Z12target_printPj.kd", kernarg,
+                                         sizeof kernarg, &err);
+
+    if (rc < 0 && !err.text[0])
+        __builtin_trap(); /* refused without saying why */
+}
+
+/* Around metadata a sound file; an exact copy, so that each byte beyond its end is found. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct {
+        Elf64_Ehdr file;
+        Elf64_Phdr program;
+        Elf64_Nhdr note;
+        char name[8];
+    } head = {
+        .file = {.e_phoff = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1},
+        .program = {.p_type = PT_NOTE, .p_offset = offsetof(__typeof__(head), note)},
+        .note = {.n_namesz = 7, .n_type = 32},
+        .name = "AMDGPU"};
+    const size_t padded = (size + 3) & ~(size_t)3;
+    uint8_t *copy = malloc(sizeof head + padded);
+
+    memcpy(head.file.e_ident, ELFMAG, SELFMAG);
+    head.note.n_descsz = (uint32_t)size;
+    head.program.p_filesz = sizeof head.note + sizeof head.name + padded;
+    memcpy(copy, &head, sizeof head);
+    memset(copy + sizeof head, 0, padded);
+    memcpy(copy + sizeof head, data, size);
+    check(copy, sizeof head + padded);
+    free(copy);
+    copy = malloc(size + 1);
+    memcpy(copy, data, size);
+    check(copy, size);
+    free(copy);
+    return 0;
+}
