@@ -93,3 +93,14 @@ assert len(first) == len(then) == len(other) == 20, rows
 for b, t, e in zip(first, then, other):
     assert b[2] <= t[1] and b[2] <= e[1], (b, t, e)
 EOF
+
+# What one thread has waited for, the others know, too.
+example handover
+expect 0 rocm-perf profile --device software --runs 1 -o handed ./handover
+python3 - handed/trace_results.db <<'EOF' || fail 'what another thread submits after a wait'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select name, start, end from kernels order by start").fetchall()
+rows = [r for r in rows if r[0].startswith(("left", "right"))]
+assert [r[0][0] for r in rows] == ["l", "r"] * 50, [r[0] for r in rows]
+assert all(a[2] <= b[1] for a, b in zip(rows, rows[1:])), rows
+EOF
