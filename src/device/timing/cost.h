@@ -18,7 +18,7 @@
     X(VALU64, 8, "64-bit integer and double-rate-limited operations")                              \
     X(VALU_DP, 4, "f64 add, mul, fma: full rate on CDNA3 (81.7 TF = 128 flop/clk/CU)")             \
     X(TRANS, 16, "transcendental: quarter rate")                                                   \
-    X(TRANS_DP, 32, "f64 reciprocal, square root and divide helpers")                              \
+    X(TRANS_DP, 16, "f64 reciprocal and roots: four slots, as those of f32")                       \
     X(MFMA_2, 8, "2 passes of 4 clocks")                                                           \
     X(MFMA_4, 16, "4 passes")                                                                      \
     X(MFMA_8, 32, "8 passes")                                                                      \

@@ -18,8 +18,8 @@ enum rp_timing_mode {
  * whatever changes the times of a kernel.
  */
 enum {
-    RP_TIMING_FAST_VERSION = 1,
-    RP_TIMING_DETAILED_VERSION = 4,
+    RP_TIMING_FAST_VERSION = 2,
+    RP_TIMING_DETAILED_VERSION = 5,
     RP_TIMING_OFF_VERSION = 1,
 };
 
