@@ -4,7 +4,7 @@
  * everything else that needs address streams (memory counters, thread traces).
  *
  * Execution stays functional and in any host order. Workgroups that the plan (below) chooses, from
- * the shape of the grid alone, are interpreted with a recorder beside them. What a wave did is the
+ * the shape of the grid alone, note what they do while they are executed. What a wave did is the
  * same however many threads there are: one wave, one record, written by whoever executes the wave.
  * A record is plain data: nothing in it refers to the executor, so tests can make their own.
  *
