@@ -2,6 +2,7 @@
 . "$(dirname "$0")/../lib.sh"
 example memories
 export ROCM_PERF_DEVICE_TIMING=off
+export ASAN_OPTIONS=verify_asan_link_order=0 # for a rocm-perf built with it: we preload in front
 mkdir dumps
 
 # captured MODE KERNEL [N]
