@@ -242,8 +242,7 @@ static const struct {
     {"Issue rates",
      "Clocks from one instruction to the next on a SIMD with two waves. The classes' constants are "
      "of the same\ndocuments (`src/device/timing/cost.h`): the rows show that nothing comes "
-     "between "
-     "but for `v_rcp_f64`,\nwhich the model takes to be half as fast as LLVM does.",
+     "between, but for branches of the\nloop.",
      false, accuracy_issue},
     {"LDS",
      "Clocks for each instruction of a wave, eight waves on each compute unit: the peak of 128 "
