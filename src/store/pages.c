@@ -11,7 +11,10 @@ enum {
     AT_PAGE_SIZE = 16,
     AT_READ_VERSION = 19,
     AT_RESERVED = 20,
+    AT_CHANGES = 24, /* counter of changes; the next is right if this was it */
+    AT_PAGE_COUNT = 28,
     AT_ENCODING = 56,
+    AT_COUNTED_AT = 92,
     VERSION_WAL = 2,
     LEAST_PAGE_BYTES = 512,
     LEAST_USABLE_BYTES = 480,
@@ -25,6 +28,27 @@ static bool log_may_matter(sqlite3 *db, const unsigned char *head)
 
     return head[AT_READ_VERSION] >= VERSION_WAL &&
            !(name && sqlite3_uri_boolean(name, "immutable", 0));
+}
+
+static uint32_t number_at(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/*
+ * SQLite file format, section 1.3.7: what the header says, unless an old SQLite has written since.
+ * A file may be longer: what is behind the last page is none. One that is shorter is damaged.
+ */
+static bool count_pages(const unsigned char *head, struct rp_pages *pages)
+{
+    const uint32_t count = number_at(head + AT_PAGE_COUNT);
+
+    if (count && number_at(head + AT_CHANGES) == number_at(head + AT_COUNTED_AT)) {
+        if (count > pages->page_count)
+            return false;
+        pages->page_count = count;
+    }
+    return true;
 }
 
 static bool read_header(sqlite3 *db, struct rp_pages *pages)
@@ -46,7 +70,7 @@ static bool read_header(sqlite3 *db, struct rp_pages *pages)
         return false;
     bytes /= pages->page_bytes;
     pages->page_count = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX - 1;
-    return true;
+    return count_pages(head, pages);
 }
 
 /* A statement that is not at its end keeps writers away. */

@@ -450,10 +450,28 @@ static int open_all(const char *path, struct rp_thread_traces *set, struct rp_er
     return rc;
 }
 
+/* Dispatches of every process are numbered from 1: those of all but the first process that was
+ * traced are in folders of their own, as profile --deep-analysis leaves them. */
+static int open_processes(const char *path, struct rp_thread_traces *set, struct rp_err *err)
+{
+    int rc = open_all(path, set, err);
+
+    for (unsigned process = 2; rc == 0; process++) {
+        rp_autofree char *inner = rp_format("%s/process-%u", path, process);
+
+        if (!inner)
+            return out_of_memory(err);
+        if (!rp_path_is_dir(inner))
+            break;
+        rc = open_all(inner, set, err);
+    }
+    return rc;
+}
+
 int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err)
 {
     int rc = !rp_path_is_dir(path) || is_trace_folder(path) ? add_trace(path, set, err)
-                                                            : open_all(path, set, err);
+                                                            : open_processes(path, set, err);
 
     if (rc == 0 && set->count)
         qsort(set->traces, set->count, sizeof *set->traces, compare_traces);

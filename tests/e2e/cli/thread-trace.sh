@@ -126,6 +126,10 @@ diff out whole || fail 'the folder above has another thread trace'
 mkdir alone && cp -r .rocpd_profile/thread-trace/att-threads alone
 expect 0 rocm-perf analyze --thread-trace alone
 [ "$(json thread_trace.0.waves_lost out)" = 64 ] || fail "a thread trace alone, from the folder above"
+# Of several processes all but the first are in folders of their own, with their own numbers.
+mkdir alone/att-threads/process-2 && cp -r alone/att-threads/ui_* alone/att-threads/process-2
+expect 0 rocm-perf analyze --thread-trace alone
+[ "$(json thread_trace.1.waves_lost out)" = 64 ] || fail 'the thread trace of the second process'
 expect 0 rocm-perf hipcc -O2 traced.hip -o plain
 deep --kernel-include-regex looped --quiet ./plain
 python3 - "$(folder)" <<'EOF' || fail 'lines from nowhere'

@@ -308,6 +308,68 @@ static void test_writers_wait(void **state)
     sqlite3_close(db);
 }
 
+/* --- size ---------------------------------------------------------------------------------- */
+
+static void put_number(const char *path, long at, uint32_t number)
+{
+    const unsigned char bytes[] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                   (unsigned char)(number >> 8), (unsigned char)number};
+    FILE *file = fopen(path, "r+b");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Pages that the path's database has for us; 0: it is left to SQLite. */
+static uint32_t pages_of(const char *path)
+{
+    sqlite3 *db = open_to(path, SQLITE_OPEN_READONLY);
+    struct rp_pages pages;
+    uint32_t count = 0;
+
+    if (rp_pages_begin(db, &pages)) {
+        count = pages.page_count;
+        rp_pages_free(&pages);
+    }
+    sqlite3_close(db);
+    return count;
+}
+
+/* The header says how many pages there are, as SQLite's own pragma does; not the file's size. */
+static void test_pages_are_those_of_the_header(void **state)
+{
+    enum { AT_PAGE_COUNT = 28, AT_COUNTED_AT = 92 };
+    sqlite3_stmt *pragma;
+    sqlite3 *db;
+    uint32_t count;
+    FILE *file;
+
+    (void)state;
+    kit_sql(kit_path("p.db"), FILL, 500);
+    file = fopen(kit_path("p.db"), "ab");
+    assert_non_null(file);
+    for (int i = 0; i < 3 * 65536; i++)
+        fputc(0x0d, file); /* the first byte of a leaf */
+    assert_int_equal(fclose(file), 0);
+    db = open_to(kit_path("p.db"), SQLITE_OPEN_READONLY);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA page_count", -1, &pragma, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(pragma), SQLITE_ROW);
+    count = (uint32_t)sqlite3_column_int64(pragma, 0);
+    sqlite3_finalize(pragma);
+    sqlite3_close(db);
+    assert_true(count > 1);
+    assert_int_equal(pages_of(kit_path("p.db")), count);
+
+    put_number(kit_path("p.db"), AT_COUNTED_AT, 0x7fffffff); /* an old SQLite has written since */
+    assert_true(pages_of(kit_path("p.db")) > count);
+
+    kit_sql(kit_path("q.db"), FILL, 500);
+    put_number(kit_path("q.db"), AT_PAGE_COUNT, count + 1000);
+    assert_int_equal(pages_of(kit_path("q.db")), 0);
+}
+
 /* --- damage -------------------------------------------------------------------------------- */
 
 static int count_row(void *ctx, const struct rp_cell *cells)
@@ -482,12 +544,19 @@ static void test_stop_and_go_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_small_tables),
-        cmocka_unit_test(test_reserved_bytes), cmocka_unit_test(test_long_records),
-        cmocka_unit_test(test_short_records),  cmocka_unit_test(test_relations),
-        cmocka_unit_test(test_files),          cmocka_unit_test(test_writers_wait),
-        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_both_ways),      cmocka_unit_test(test_stop_and_go_on),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_small_tables),
+        cmocka_unit_test(test_reserved_bytes),
+        cmocka_unit_test(test_long_records),
+        cmocka_unit_test(test_short_records),
+        cmocka_unit_test(test_relations),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_writers_wait),
+        cmocka_unit_test(test_pages_are_those_of_the_header),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_stop_and_go_on),
     };
 
     return cmocka_run_group_tests_name("store leaves", tests, kit_setup, kit_teardown);
