@@ -100,6 +100,15 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     *link = s->links[s->count - FIRST_LINK];
 }
 
+/* Some process has begun a capture: there is one folder to write. */
+static bool is_taken(const struct rp_snapshot_server *s)
+{
+    for (size_t i = 0; i < s->count - FIRST_LINK; i++)
+        if (rp_snapshot_feed_open_capture(s->links[i].feed))
+            return true;
+    return s->found.captured;
+}
+
 /* One message of a link. */
 static void serve(struct rp_snapshot_server *s, size_t at)
 {
@@ -110,7 +119,8 @@ static void serve(struct rp_snapshot_server *s, size_t at)
 
     /* Of several processes the first one that has the dispatch is captured. */
     if (!read_message(s, s->polls[at].fd, &message) ||
-        (message.kind == RP_SNAPSHOT_BEGIN && s->found.captured)) {
+        (message.kind == RP_SNAPSHOT_BEGIN && !rp_snapshot_feed_open_capture(feed) &&
+         is_taken(s))) {
         drop_link(s, at);
         return;
     }

@@ -31,6 +31,7 @@ RP_EXPORT int hsa_amd_memory_async_copy_rect(const void *to, const void *to_offs
                                              uint32_t wait_count, const hsa_signal_t *waits,
                                              hsa_signal_t completion);
 RP_EXPORT int hsa_memory_copy(void *to, const void *from, size_t bytes);
+RP_EXPORT int hsa_amd_memory_fill(void *to, uint32_t value, size_t count);
 
 static struct rp_device *begin(void)
 {
@@ -101,12 +102,21 @@ int hsa_amd_memory_async_copy_rect(const void *to, const void *to_offset, const 
     return status;
 }
 
-/** Waits inside the runtime, for what nobody sees: at the latest end there is. */
-int hsa_memory_copy(void *to, const void *from, size_t bytes)
+/** The runtime has waited inside, for what nobody sees: at the latest end there is. */
+static int over_now(int status)
 {
-    int status = RP_RUNTIME(hsa_memory_copy)(to, from, bytes);
     struct rp_device *device = rp_device_get();
     if (device && rp_causal_active(&device->causal))
         rp_seen_learn(device, rp_clock_now(&device->clock));
     return status;
+}
+
+int hsa_memory_copy(void *to, const void *from, size_t bytes)
+{
+    return over_now(RP_RUNTIME(hsa_memory_copy)(to, from, bytes));
+}
+
+int hsa_amd_memory_fill(void *to, uint32_t value, size_t count)
+{
+    return over_now(RP_RUNTIME(hsa_amd_memory_fill)(to, value, count));
 }

@@ -66,6 +66,14 @@ expect 5 rocm-perf isolate --kernel x --device software -o cap false
 expect 2 rocm-perf isolate --kernel x --device software -o cap ./no-such-program
 [ ! -e cap ] || fail "a capture of nothing"
 
+# Several processes come to the dispatch at once: one of them is captured, whole, and all go on. The folder
+# may be called anything.
+expect 0 rocm-perf isolate --kernel target_scale --device software -o 'cap [1]*' \
+    sh -c './memories arith . & ./memories arith . & ./memories arith . & wait'
+[ "$(grep -c "^after " out)" = 6 ] || { cat out; fail "not all processes went on"; }
+expect 0 rocm-perf isolate verify 'cap [1]*'
+says out "is sound"
+
 # A program that is killed in the middle leaves no capture; a full disk neither, and it goes on.
 mkdir full
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; then
