@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "export.h"
@@ -245,24 +247,76 @@ void rp_callbacks_settle(bool all_that_came)
         all->all_below = all->came;
     if (any_due(all))
         pthread_cond_broadcast(&all->changed);
-    while (any_due(all) && pthread_cond_timedwait(&all->changed, &all->lock, &limit) != ETIMEDOUT)
-        ;
+    while (any_due(all))
+        if (pthread_cond_timedwait(&all->changed, &all->lock, &limit) == ETIMEDOUT) {
+            all->stuck_below = all->came;
+            break;
+        }
     pthread_mutex_unlock(&all->lock);
     errno = error;
 }
 
+/* ---- waits that are no call of the runtime ------------------------------------------------ */
+
+/* So many yields of a thread in a row are a wait; HIP's locks yield 55 times before they sleep. */
+enum { YIELDS = 128 };
+
+static __thread struct {
+    const void *caller; /* that was looked up last */
+    bool is_hip;
+    unsigned yields; /* since the thread has called the runtime */
+} self __attribute__((tls_model("initial-exec")));
+
+static bool is_in_hip(const void *code)
+{
+    Dl_info info;
+    return dladdr(code, &info) != 0 && info.dli_fname && strstr(info.dli_fname, "libamdhip64");
+}
+
+void rp_callbacks_awake(void)
+{
+    self.yields = 0;
+}
+
+/** HIP destroys a stream when the callback of its last command has been made, and yields till then.
+ */
+static void yielded(const void *caller)
+{
+    struct rp_device *device = rp_device_get();
+    struct rp_callbacks *all =
+        device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
+    if (!all || rp_seen_inside_callback())
+        return;
+    if (caller != self.caller) {
+        self.caller = caller;
+        self.is_hip = is_in_hip(caller);
+    }
+    if (!self.is_hip || ++self.yields < YIELDS)
+        return;
+    pthread_mutex_lock(&all->lock);
+    if (all->came > all->all_below) {
+        all->all_below = all->came;
+        pthread_cond_broadcast(&all->changed);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+RP_EXPORT int sched_yield(void);
+int sched_yield(void)
+{
+    yielded(__builtin_return_address(0));
+    return (int)syscall(SYS_sched_yield);
+}
+
 /* ---- the runtime's function --------------------------------------------------------------- */
 
-/** The code at @p handler is HIP's. */
 static bool is_hips(handler_fn handler)
 {
     union {
         handler_fn code;
         void *data;
     } address = {.code = handler};
-    Dl_info info;
-    return dladdr(address.data, &info) != 0 && info.dli_fname &&
-           strstr(info.dli_fname, "libamdhip64");
+    return is_in_hip(address.data);
 }
 
 int hsa_amd_signal_async_handler(hsa_signal_t signal, int condition, int64_t compare,

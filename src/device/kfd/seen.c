@@ -95,6 +95,7 @@ static int64_t wait_a_moment(uint64_t signal, int64_t value);
 int64_t rp_seen_look(struct rp_device *device, uint64_t signal, int64_t value)
 {
     uint64_t ticks = 0;
+    rp_callbacks_awake();
     if (!is_counted(device, signal))
         return value;
     pthread_mutex_lock(&device->stores.lock);
@@ -125,6 +126,7 @@ int64_t rp_seen_look(struct rp_device *device, uint64_t signal, int64_t value)
 
 void rp_seen_wait(struct rp_device *device, uint64_t signal, int condition, int64_t value)
 {
+    rp_callbacks_awake();
     if (!is_counted(device, signal))
         return;
     pthread_mutex_lock(&device->stores.lock);

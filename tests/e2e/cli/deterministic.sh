@@ -94,6 +94,15 @@ for b, t, e in zip(first, then, other):
     assert b[2] <= t[1] and b[2] <= e[1], (b, t, e)
 EOF
 
+# Who destroys a stream waits for it.
+example destroyed
+for run in 1 2 3; do
+    expect 0 rocm-perf profile --device software --runs 1 -o "destroyed$run" ./destroyed
+    timeline "destroyed$run/trace_results.db" >"destroyed$run.txt"
+    diff destroyed1.txt "destroyed$run.txt" >&2 || fail "destroyed, run $run differs from the first"
+done
+[ "$(grep -c '^work' destroyed1.txt)" = 20 ] || { cat destroyed1.txt; fail "kernels of streams that were destroyed"; }
+
 # What one thread has waited for, the others know, too.
 example handover
 expect 0 rocm-perf profile --device software --runs 1 -o handed ./handover
