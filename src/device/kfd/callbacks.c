@@ -258,8 +258,11 @@ void rp_callbacks_settle(bool all_that_came)
 
 /* ---- waits that are no call of the runtime ------------------------------------------------ */
 
-/* So many yields of a thread in a row are a wait; HIP's locks yield 55 times before they sleep. */
-enum { YIELDS = 128 };
+/* So many yields of a thread in a row are a wait: HIP's locks yield five times before they sleep
+ * (55 spins, the first 50 without: rocclr/thread/monitor.hpp). Each takes milliseconds on a busy
+ * machine.
+ */
+enum { YIELDS = 24 };
 
 static __thread struct {
     const void *caller; /* that was looked up last */
