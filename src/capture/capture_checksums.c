@@ -131,6 +131,34 @@ static bool is_inside(const char *name)
     return name[0] != '/' && !strstr(name, "..");
 }
 
+static bool is_listed(const json_t *files, const char *wanted)
+{
+    size_t i;
+    json_t *file;
+
+    json_array_foreach(files, i, file)
+    {
+        const char *name = json_string_value(json_object_get(file, "name"));
+
+        if (name && strcmp(name, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What every capture has. */
+static int check_list(const char *path, const json_t *files, struct rp_err *err)
+{
+    static const char *const names[] = {RP_CAPTURE_DISPATCH_FILE, RP_CAPTURE_REGIONS_FILE,
+                                        RP_CAPTURE_COVERAGE_FILE, RP_CAPTURE_KERNARG_FILE,
+                                        RP_CAPTURE_CODE_FILE,     RP_CAPTURE_PAGES_FILE};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!is_listed(files, names[i]))
+            return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it does not list %s", path, names[i]);
+    return 0;
+}
+
 int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
                                struct rp_err *err)
 {
@@ -141,6 +169,7 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
     uint64_t sum = 0;
     size_t i;
     json_t *file;
+    int rc;
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -148,6 +177,9 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
         return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
                        rp_path_exists(path) ? "is damaged: it lists no files"
                                             : "is missing: the capture is not complete");
+    rc = check_list(path, files, err);
+    if (rc < 0)
+        return rc;
     json_array_foreach(files, i, file)
     {
         const char *name = json_string_value(json_object_get(file, "name"));
@@ -155,7 +187,6 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
         json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
         char digest[DIGEST_CHARS];
         uint64_t got;
-        int rc;
 
         if (!name || !expected || !is_inside(name))
             return rp_fail(err, RP_BAD_INPUT, "%s is damaged: file %zu of its list", path, i);
