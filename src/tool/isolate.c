@@ -153,6 +153,16 @@ uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packe
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
+void rp_isolate_queue_failed(struct rp_tool *tool)
+{
+    __atomic_store_n(&tool->isolate.queue_failed, 1, __ATOMIC_RELEASE);
+}
+
+static bool has_failed(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->isolate.queue_failed, __ATOMIC_ACQUIRE);
+}
+
 static bool comes(struct rp_tool *tool, rp_hsa_signal signal, int64_t patience_ms)
 {
     const uint64_t from = rp_tool_now_ns(tool);
@@ -160,7 +170,7 @@ static bool comes(struct rp_tool *tool, rp_hsa_signal signal, int64_t patience_m
     /* In slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
     while (tool->hsa.hsa_signal_wait_scacquire(signal, RP_HSA_CONDITION_LT, 1,
                                                tool->timestamp_hz / 10, 0) >= 1)
-        if (rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
+        if (has_failed(tool) || rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
             return false;
     return true;
 }
@@ -312,6 +322,8 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
     place->writer(&ours, 1);
     place->put++;
     why = drain_queue(tool, place, isolate->kernel_patience_ms, "the kernel does not end");
+    if (why && has_failed(tool)) /* the GPU is at rest but for this dispatch */
+        why = "the kernel faulted: the runtime reports an error of its queue";
     if (why && late.program) {
         complete_later(tool, &late);
         return why;

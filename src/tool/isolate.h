@@ -36,6 +36,7 @@ struct rp_isolate {
     int64_t patience_ms;
     int64_t kernel_patience_ms;
     uint64_t untracked;       /**< atomic: work that cannot be waited for */
+    uint32_t queue_failed;    /**< atomic: a queue has stopped for good, its packets never end */
     struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */
     struct rp_wanted_kernel *kernels;
     uint32_t kernel_count;
@@ -55,6 +56,9 @@ void rp_isolate_code(struct rp_tool *tool, uint32_t code_object_id, uint64_t loa
 /** A kernel is there. @return whether its dispatches are wanted. Calls must be serialised. */
 bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel,
                        const char *symbol);
+
+/** The runtime says that a queue has failed: whoever waits for a dispatch waits in vain. */
+void rp_isolate_queue_failed(struct rp_tool *tool);
 
 /** Number of packets before the one that is to be captured; @p count: none is. */
 uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packets, uint64_t count);

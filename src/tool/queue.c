@@ -309,6 +309,7 @@ static void on_queue_error(rp_hsa_status status, struct rp_hsa_queue *source, vo
 {
     struct rp_queue *queue = data;
 
+    rp_isolate_queue_failed(&rp_the_tool);
     if (queue->on_error)
         queue->on_error(status, queue->handle ? queue->handle : source, queue->on_error_data);
 }

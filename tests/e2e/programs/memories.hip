@@ -412,6 +412,20 @@ static void busy()
     printf("went on\n");
 }
 
+// A page that is nobody's. The error is the program's own to see.
+__global__ void target_fault(uint32_t *at)
+{
+    *at = 1;
+}
+
+static void fault()
+{
+    target_fault<<<1, 1>>>((uint32_t *)0x1234000);
+    printf("error: %s\n", hipGetErrorName(hipDeviceSynchronize()));
+    fflush(stdout);
+    exit(1);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -420,7 +434,8 @@ int main(int argc, char **argv)
     } modes[] = {{"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
-                 {"print", print},         {"waits", waits},   {"busy", busy}};
+                 {"print", print},         {"waits", waits},   {"busy", busy},
+                 {"fault", fault}};
 
     if (argc < 3)
         return 2;
