@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
 #include "capture/capture_parts.h"
@@ -325,6 +326,8 @@ int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origi
         rc = rp_capture_write_texts(w, origin, err);
     if (rc == 0)
         rc = rp_capture_write_checksums(w->partial, err);
+    if (rc == 0)
+        rc = rp_proc_interrupted(err);
     if (rc < 0)
         return rc;
     sync_folder(w->partial);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
 #include "cli/target.h"
@@ -44,7 +45,8 @@ static const char help[] =
     "  --help          this text\n"
     "\n"
     "exit status: 0 ok; 1 no dispatch matched, or it was declined; 2 usage; 3 not a capture, not\n"
-    "complete or damaged; 4 environment; 5 the program failed (a capture that is there is whole)\n";
+    "complete or damaged; 4 environment; 5 the program failed; 130 interrupted\n"
+    "(a capture that is there is whole)\n";
 
 struct options {
     const char *kernel, *folder;
@@ -306,6 +308,7 @@ static int run(const struct options *o, char **argv)
         rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
     rp_cli_warn_about_target(executable, request.device);
+    rp_proc_catch_signals(); /* until the end: half a capture must not be left */
     if (rp_isolate_program(&request, &isolation, &err) < 0)
         return rp_cli_error(&err);
     return report(o, &isolation);

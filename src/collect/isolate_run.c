@@ -103,6 +103,8 @@ int rp_isolate_program(const struct rp_isolation_request *request, struct rp_iso
         *err = late;
         rc = late_rc;
     }
+    if (rc == 0 && !isolation.captured)
+        rc = rp_proc_interrupted(err);
     if (rc < 0)
         rp_isolation_free(&isolation);
     else

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "collect/demangle.h"
 #include "collect/kernel_match.h"
 
@@ -116,6 +117,7 @@ static void serve(struct rp_snapshot_server *s, size_t at)
     struct rp_snapshot_message message;
     struct rp_err err = RP_ERR_INIT;
     uint32_t reply = 0;
+    int rc;
 
     /* Of several processes the first one that has the dispatch is captured. */
     if (!read_message(s, s->polls[at].fd, &message) ||
@@ -124,7 +126,10 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         drop_link(s, at);
         return;
     }
-    if (rp_snapshot_feed_take(feed, &message, s->bytes, &reply, &err) < 0) {
+    rc = rp_proc_interrupted(&err); /* nobody wants it any more */
+    if (rc == 0)
+        rc = rp_snapshot_feed_take(feed, &message, s->bytes, &reply, &err);
+    if (rc < 0) {
         if (!s->err.code)
             s->err = err;
         drop_link(s, at);

@@ -59,6 +59,26 @@ says out "error: hipErrorIllegalAddress"
 says err "not captured: the kernel faulted: the runtime reports an error of its queue"
 [ ! -e cap ] || fail "a capture that was declined"
 
+# A signal after the program has ended, while its memory is packed: nothing is left, and it is said; or
+# it came too late, and the capture is whole.
+rocm-perf hipcc "$SOURCE/bench/isolate-cost.hip" -o noise
+for signal in TERM HUP INT; do
+    for delay in 0 0.03 0.1; do
+        rm -rf cap
+        status=0
+        rocm-perf isolate --kernel change --device software -o cap sh -c \
+            "./noise 64; (sleep $delay; kill -$signal \$PPID; kill -$signal \$PPID) &" >out 2>err </dev/null || status=$?
+        case $status in
+            0) expect 0 rocm-perf isolate verify cap ;;
+            130) says err "interrupted by SIG$signal"; [ ! -e cap ] || expect 0 rocm-perf isolate verify cap ;;
+            *) cat err; fail "SIG$signal after the program: exit status $status" ;;
+        esac
+        ls -d cap.partial-* 2>/dev/null && fail "SIG$signal after the program: half a capture is left"
+        echo "SIG$signal $delay s after the program: $status"
+    done
+done
+rm -rf cap
+
 # What does not come.
 expect 1 rocm-perf isolate --kernel nothing_like_it --device software -o cap ./memories arith .
 says err "no kernel name matches nothing_like_it"
