@@ -2,18 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "host_ns.h"
 
 /* A call that waits for packets which are held would wait for ever: none does, as far as is known,
  * and this is what one would lose. A call that makes a queue takes long on a busy machine. */
 #define HOLD_NS 10000000000ll
-
-static int64_t host_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void rp_causal_init(struct rp_causal *causal, uint64_t now_ticks)
 {
@@ -109,7 +103,7 @@ void rp_causal_open(struct rp_causal *causal)
     if (causal->open++ == 0) {
         stamp_all(causal, causal->known);
         causal->floor = 0;
-        causal->opened_ns = host_ns();
+        causal->opened_ns = rp_host_ns();
     }
     pthread_mutex_unlock(&causal->lock);
 }
@@ -131,7 +125,7 @@ bool rp_causal_submitted(struct rp_causal *causal, struct rp_causal_line *line, 
     while (line->first < line->count && line->stamps[line->first].index <= index)
         line->first++;
     bool stamped = line->first < line->count;
-    bool held = !stamped && causal->open > 0 && host_ns() - causal->opened_ns < HOLD_NS;
+    bool held = !stamped && causal->open > 0 && rp_host_ns() - causal->opened_ns < HOLD_NS;
     if (!held)
         *ret_ticks = stamped ? line->stamps[line->first].ticks : causal->known;
     pthread_mutex_unlock(&causal->lock);

@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "counted.h"
 #include "fault.h"
+#include "host_ns.h"
 #include "log.h"
 #include "signal.h"
 #include "traced.h"
@@ -112,17 +113,10 @@ static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
     return RP_CP_PROGRESS;
 }
 
-static int64_t time_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /** Says once if a dispatch does nothing but wait: perhaps for something that will never come. */
 static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
-    int64_t now_ns = time_ns();
+    int64_t now_ns = rp_host_ns();
     if (!rp_dispatch_waits(queue->dispatch)) {
         queue->waits_since_ns = 0;
     } else if (!queue->waits_since_ns) {

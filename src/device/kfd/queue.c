@@ -12,6 +12,7 @@
 #include <xmmintrin.h>
 
 #include "fault.h"
+#include "host_ns.h"
 #include "log.h"
 #include "memory.h"
 #include "topology.h"
@@ -33,13 +34,6 @@ void rp_queues_init(struct rp_queues *queues)
 }
 
 /* ---- the server --------------------------------------------------------------------------- */
-
-static int64_t host_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void let_callers_in(struct rp_queues *queues)
 {
@@ -133,14 +127,14 @@ static void *serve_forever(void *arg)
     prctl(PR_SET_NAME, "rp-device");
     prctl(PR_SET_TIMERSLACK, 1000); /* of this thread: short sleeps stay short */
     _mm_setcsr(0x1f80); /* not the program's float modes: modelled time is computed here */
-    int64_t idle_since = host_ns();
+    int64_t idle_since = rp_host_ns();
     for (;;) {
         if (serve_all(queues)) {
-            idle_since = host_ns();
+            idle_since = rp_host_ns();
             continue;
         }
-        if (pause_after(queues, host_ns() - idle_since))
-            idle_since = host_ns();
+        if (pause_after(queues, rp_host_ns() - idle_since))
+            idle_since = rp_host_ns();
     }
     return NULL;
 }

@@ -4,11 +4,16 @@
 
 #include "callbacks.h"
 #include "export.h"
+#include "host_ns.h"
 #include "runtime.h"
 
 /* Looks that are told "not yet" before the truth, and how long the last of these waits for it: so
  * that the truth comes at the same look whether the device is ahead of the host or behind. */
 enum { LOOKS = 64, LAST_LOOK_MS = 100 };
+/* What has been over for so long by the host's clock is told at once: a program that sleeps and
+ * then looks is not one that polls, and shall not hear "not yet" of what has long ended. Longer
+ * than a busy machine keeps a program from looking. */
+enum { LONG_OVER_NS = 500 * 1000 * 1000 };
 
 enum { SIGNAL_KIND_USER = 1 }; /* amd_signal_kind64_t of amd_hsa_signal.h; doorbells are others */
 
@@ -87,7 +92,8 @@ static enum verdict judge(const struct rp_device *device, struct rp_store_time *
     slot->looks++;
     if (!news)
         return slot->looks == LOOKS ? WAIT : AS_IT_IS;
-    return slot->looks < LOOKS ? NOT_YET : COMPLETE;
+    bool long_over = rp_host_ns() - slot->host_ns > LONG_OVER_NS;
+    return slot->looks < LOOKS && !long_over ? NOT_YET : COMPLETE;
 }
 
 static int64_t wait_a_moment(uint64_t signal, int64_t value);
@@ -155,6 +161,7 @@ void rp_seen_store(struct rp_device *device, uint64_t signal, int64_t value)
         slot->ticks = self.inside && self.known > known ? self.known : known;
         slot->value = value;
         slot->looks = 0;
+        slot->host_ns = rp_host_ns();
     }
     pthread_mutex_unlock(&device->stores.lock);
 }

@@ -7,7 +7,8 @@
  * work is not over yet, until something that ended later has been waited for. How far the device
  * has really come, which depends on the machine's load, does not show. So a runtime that leaves out
  * a dependency because the work is over does so in every run or in none. A program that does
- * nothing but look again and again is told the truth at the 64th look; that is its wait.
+ * nothing but look again and again is told the truth at the 64th look; that is its wait. So is one
+ * that looks when the work has been over for half a second by the host's clock.
  *
  * Callbacks are told of everything, and the host knows nothing by that (callbacks.h).
  */

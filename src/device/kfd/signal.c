@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bell.h"
+#include "host_ns.h"
 
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 {
@@ -73,6 +74,7 @@ static void note(struct rp_store_times *times, uint64_t va, int64_t was, int64_t
     if (slot->value != was || slot->ticks < ticks)
         slot->ticks = ticks;
     slot->value = left;
+    slot->host_ns = rp_host_ns();
 }
 
 static void store_over(struct rp_store_times *times)

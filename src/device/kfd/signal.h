@@ -14,6 +14,7 @@ struct rp_store_time {
     uint64_t va, ticks; /**< va 0 = empty */
     int64_t value;      /**< what it left; when something else is there, the times say nothing */
     uint32_t looks;     /**< of the host, since, that did not tell it of the end (seen.h) */
+    int64_t host_ns;    /**< CLOCK_MONOTONIC when it was stored */
 };
 
 /**

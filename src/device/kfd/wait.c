@@ -25,6 +25,7 @@
 #include "callbacks.h"
 #include "device.h"
 #include "export.h"
+#include "host_ns.h"
 #include "runtime.h"
 #include "seen.h"
 
@@ -105,13 +106,6 @@ static bool holds(int condition, int64_t value, int64_t compare)
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 struct wait {
     struct sleeper *self;
     wait_fn next;
@@ -133,14 +127,15 @@ static bool look(const struct wait *w, uint64_t timeout, int64_t *ret_value)
 
 static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns, bool *ret_gone)
 {
-    uint64_t start = now_ns(), timeout = spin;
+    int64_t start = rp_host_ns();
+    uint64_t timeout = spin;
     int64_t value = 0;
     for (;;) {
         uint32_t seen = rp_bell_count();
         *ret_gone = !look(w, timeout, &value);
         if (*ret_gone)
             return 0;
-        double left_ns = limit_ns - (double)(now_ns() - start);
+        double left_ns = limit_ns - (double)(rp_host_ns() - start);
         if (holds(w->condition, value, w->compare) || left_ns <= 0)
             return value;
         if (timeout == 0)
