@@ -1,7 +1,7 @@
 #include "capture/capture_checksums.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <fts.h>
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "capture/capture_files.h"
+#include "capture/capture_open.h"
 
 enum { CHUNK_BYTES = 1 << 20, DIGEST_CHARS = 33 };
 
@@ -51,13 +52,15 @@ static int hash_file(const char *folder, const char *name, uint64_t *ret_bytes,
                      char ret_digest[DIGEST_CHARS], struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, name);
-    rp_autoclose int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    rp_autoclose int fd = -1;
+    int rc;
 
-    if (path && fd < 0 && errno == ENOENT)
-        return rp_fail(err, RP_BAD_INPUT, "%s is missing", path);
-    if (fd < 0 || hash_fd(fd, ret_bytes, ret_digest) < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s/%s", folder, name);
-    return 0;
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_capture_open_file(path, &fd, err);
+    if (rc == 0 && hash_fd(fd, ret_bytes, ret_digest) < 0)
+        rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
+    return rc;
 }
 
 /* A pattern that only the folder itself matches, whatever it is called. */
@@ -159,13 +162,73 @@ static int check_list(const char *path, const json_t *files, struct rp_err *err)
     return 0;
 }
 
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static void close_walk(FTS **walk)
+{
+    if (*walk)
+        fts_close(*walk);
+}
+
+/* What is there besides would be read by nobody, or in place of what was not captured. */
+static int check_rest(const char *folder, const json_t *files, struct rp_err *err)
+{
+    rp_autofree char *root = strdup(folder);
+    char *const roots[] = {root, NULL};
+    rp_cleanup(close_walk) FTS *walk =
+        root ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name) : NULL;
+    size_t skip;
+    FTSENT *at;
+
+    if (!walk)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot list the files of %s", folder);
+    for (skip = strlen(root); skip > 1 && root[skip - 1] == '/'; skip--)
+        ;
+    while ((at = fts_read(walk))) {
+        const char *name = at->fts_path + skip;
+
+        if (at->fts_info == FTS_DNR || at->fts_info == FTS_ERR)
+            return rp_fail_errno(err, RP_ENVIRONMENT, at->fts_errno, "cannot read %s",
+                                 at->fts_path);
+        if (at->fts_info == FTS_D || at->fts_info == FTS_DP)
+            continue;
+        while (*name == '/')
+            name++;
+        if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) != 0 && !is_listed(files, name))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s is not in %s: it is no part of the capture, remove it", at->fts_path,
+                           RP_CAPTURE_CHECKSUMS_FILE);
+    }
+    return 0;
+}
+
+/* @param ret_all  to be dropped; has an array "files" of one at least */
+static int load_list(const char *path, json_t **ret_all, struct rp_err *err)
+{
+    rp_autoclose int fd = -1;
+    json_error_t why;
+    int rc;
+
+    if (!rp_path_exists(path))
+        return rp_fail(err, RP_BAD_INPUT, "%s is missing: the capture is not complete", path);
+    rc = rp_capture_open_file(path, &fd, err);
+    if (rc < 0)
+        return rc;
+    *ret_all = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
+    if (json_array_size(json_object_get(*ret_all, "files")) == 0)
+        return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it lists no files", path);
+    return 0;
+}
+
 int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
                                struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
-    json_error_t why;
-    rp_cleanup(drop) json_t *all = path ? json_load_file(path, JSON_REJECT_DUPLICATES, &why) : NULL;
-    const json_t *files = json_object_get(all, "files");
+    rp_cleanup(drop) json_t *all = NULL;
+    const json_t *files;
     uint64_t sum = 0;
     size_t i;
     json_t *file;
@@ -173,10 +236,10 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!json_is_array(files) || json_array_size(files) == 0)
-        return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
-                       rp_path_exists(path) ? "is damaged: it lists no files"
-                                            : "is missing: the capture is not complete");
+    rc = load_list(path, &all, err);
+    if (rc < 0)
+        return rc;
+    files = json_object_get(all, "files");
     rc = check_list(path, files, err);
     if (rc < 0)
         return rc;
@@ -203,6 +266,9 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
                            digest, expected);
         sum += got;
     }
+    rc = check_rest(folder, files, err);
+    if (rc < 0)
+        return rc;
     *ret_files = json_array_size(files);
     *ret_bytes = sum;
     return 0;

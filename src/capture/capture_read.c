@@ -1,7 +1,6 @@
 #include "capture/capture_read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/path.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
+#include "capture/capture_open.h"
 #include "capture/page_frames.h"
 
 struct rp_capture {
@@ -32,7 +32,9 @@ struct rp_capture {
 static int load(const char *folder, const char *name, json_t **ret, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, name);
+    rp_autoclose int fd = -1;
     json_error_t why;
+    int rc;
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -40,7 +42,10 @@ static int load(const char *folder, const char *name, json_t **ret, struct rp_er
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is missing: %s is no capture, or one that is not complete", path,
                        folder);
-    *ret = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    rc = rp_capture_open_file(path, &fd, err);
+    if (rc < 0)
+        return rc;
+    *ret = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
     if (!*ret)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: line %d: %s", path, why.line, why.text);
     return 0;
@@ -275,17 +280,29 @@ static int read_refusals(struct rp_capture *c, struct rp_err *err)
 
 static int open_pages(struct rp_capture *c, struct rp_err *err)
 {
+    int rc;
+
     c->pages_path = rp_path_join(c->folder, RP_CAPTURE_PAGES_FILE);
     if (!c->pages_path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    c->pages_fd = open(c->pages_path, O_RDONLY | O_CLOEXEC);
-    if (c->pages_fd < 0 && errno == ENOENT)
-        return rp_fail(err, RP_BAD_INPUT, "%s is missing", c->pages_path);
-    if (c->pages_fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", c->pages_path);
+    rc = rp_capture_open_file(c->pages_path, &c->pages_fd, err);
+    if (rc < 0)
+        return rc;
     c->frames.fd = c->pages_fd;
     c->frames.name = c->pages_path;
     return rp_frames_scan(&c->frames, err);
+}
+
+/* The list of checksums is written last. */
+static int check_complete(const char *folder, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!rp_path_exists(path))
+        return rp_fail(err, RP_BAD_INPUT, "%s is missing: the capture is not complete", path);
+    return 0;
 }
 
 int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *err)
@@ -299,6 +316,8 @@ int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *
     }
     c->pages_fd = -1;
     rc = load(folder, RP_CAPTURE_DISPATCH_FILE, &c->dispatch, err);
+    if (rc == 0)
+        rc = check_complete(folder, err);
     if (rc == 0)
         rc = read_dispatch(c, err);
     if (rc == 0)

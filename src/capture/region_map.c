@@ -1,7 +1,6 @@
 #include "capture/region_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "capture/capture_open.h"
 
 /* --- writing ------------------------------------------------------------------------------- */
 
@@ -168,15 +168,15 @@ int rp_region_map_parse(const char *name, const void *bytes, size_t size, uint64
 int rp_region_map_open(const char *path, uint64_t stored_pages, struct rp_region_map *ret,
                        struct rp_err *err)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    rp_autoclose int fd = -1;
     struct rp_region_map map;
     struct stat st;
     void *bytes;
-    int rc;
+    int rc = rp_capture_open_file(path, &fd, err);
 
-    if (fd < 0 && errno == ENOENT)
-        return rp_fail(err, RP_BAD_INPUT, "%s is missing", path);
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (rc < 0)
+        return rc;
+    if (fstat(fd, &st) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
     if ((size_t)st.st_size < sizeof(struct rp_region_header))
         return rp_fail(err, RP_BAD_INPUT, "%s is no map of a captured region", path);

@@ -8,6 +8,24 @@ rm unlisted/kernel.hsaco
 sed -i s/kernel.hsaco/kernarg.bin/ unlisted/checksums.json
 try rocm-perf isolate verify unlisted
 rm -r unlisted
+for file in kernarg.bin dispatch.json memory/pages.bin memory/region_7ee3b6a04000.bin checksums.json; do
+    for kind in mkfifo mkdir; do
+        cp -r "$SOURCE/tests/data/capture/chase" other
+        rm other/$file
+        $kind other/$file
+        try timeout 20 rocm-perf isolate verify other
+        rm -r other
+    done
+done
+cp -r "$SOURCE/tests/data/capture/chase" more
+touch more/after/region_1000.bin
+try rocm-perf isolate verify more/
+rm -r more
+cp -r "$SOURCE/tests/data/capture/chase" partial
+rm partial/checksums.json
+try rocm-perf isolate inspect partial
+try rocm-perf isolate --list partial
+rm -r partial
 rm chase/memory/region_7ee3b6a04000.bin
 try rocm-perf isolate inspect chase
 try rocm-perf isolate --list
