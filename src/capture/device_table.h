@@ -17,7 +17,7 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 4 };
+enum { RP_DEVICE_TABLE_VERSION = 5 };
 
 struct rp_rec_replay;
 
@@ -53,6 +53,11 @@ struct rp_device_table {
      * Returns when those that are due have been made, or after 0.1 s; all that have come: 5 s.
      */
     void (*settle_callbacks)(bool all);
+    /**
+     * While a thread is within a copy, what is submitted may be held until the copy is. Around the
+     * time in which the collector keeps such threads waiting: nothing is held.
+     */
+    void (*hold_nothing)(bool begins);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

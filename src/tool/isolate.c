@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/device_table.h"
 #include "tool/snapshot.h"
 #include "tool/tool.h"
 
@@ -358,6 +359,18 @@ static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
     return why;
 }
 
+/** Threads that wait at the gate may be within copies, for which the software device holds ours. */
+static const char *capture_alone(struct rp_tool *tool, struct rp_isolate_place *place,
+                                 const struct rp_hsa_packet *packet)
+{
+    if (tool->device)
+        tool->device->hold_nothing(true);
+    const char *why = capture(tool, place, packet);
+    if (tool->device)
+        tool->device->hold_nothing(false);
+    return why;
+}
+
 bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
                     const struct rp_hsa_packet *packet)
 {
@@ -370,7 +383,7 @@ bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
     if (!why && !rp_gate_close(&isolate->gate, isolate->patience_ms)) {
         why = "another thread is within a call to the runtime that does not return";
     } else if (!why) {
-        why = capture(tool, place, packet);
+        why = capture_alone(tool, place, packet);
         rp_gate_open(&isolate->gate);
     }
     rp_tool_log(tool, "isolate: %s", why ? why : "captured");

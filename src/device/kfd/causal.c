@@ -118,6 +118,14 @@ void rp_causal_close(struct rp_causal *causal, uint64_t floor_ticks)
     pthread_mutex_unlock(&causal->lock);
 }
 
+void rp_causal_hold_nothing(struct rp_causal *causal, bool begins)
+{
+    pthread_mutex_lock(&causal->lock);
+    causal->hold_nothing += begins ? 1u : -1u;
+    causal->opened_ns = rp_host_ns(); /* the open calls have just begun to get on */
+    pthread_mutex_unlock(&causal->lock);
+}
+
 bool rp_causal_submitted(struct rp_causal *causal, struct rp_causal_line *line, uint64_t index,
                          uint64_t *ret_ticks)
 {
@@ -125,7 +133,8 @@ bool rp_causal_submitted(struct rp_causal *causal, struct rp_causal_line *line, 
     while (line->first < line->count && line->stamps[line->first].index <= index)
         line->first++;
     bool stamped = line->first < line->count;
-    bool held = !stamped && causal->open > 0 && rp_host_ns() - causal->opened_ns < HOLD_NS;
+    bool held = !stamped && causal->open > 0 && causal->hold_nothing == 0 &&
+                rp_host_ns() - causal->opened_ns < HOLD_NS;
     if (!held)
         *ret_ticks = stamped ? line->stamps[line->first].ticks : causal->known;
     pthread_mutex_unlock(&causal->lock);

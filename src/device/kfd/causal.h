@@ -44,6 +44,7 @@ struct rp_causal {
     uint32_t open;  /**< calls */
     uint64_t floor; /**< of those that have closed while others are open */
     int64_t opened_ns;
+    uint32_t hold_nothing; /**< how many times that was asked for */
     struct rp_causal_line *lines;
 };
 
@@ -69,6 +70,9 @@ uint64_t rp_causal_known(const struct rp_causal *causal);
 void rp_causal_open(struct rp_causal *causal);
 /** and then were submitted at @p floor_ticks at the earliest. */
 void rp_causal_close(struct rp_causal *causal, uint64_t floor_ticks);
+
+/** Calls that are open wait for who now submits: between the two calls nothing is held. */
+void rp_causal_hold_nothing(struct rp_causal *causal, bool begins);
 
 /**
  * When the packet at @p index, the oldest of its queue, was submitted.

@@ -78,6 +78,16 @@ static bool take_threads(uint64_t signal, uint64_t start_ticks, uint64_t end_tic
            rp_traced_take(&device->traced, signal, start_ticks, end_ticks, ret_bytes, ret_count);
 }
 
+static void hold_nothing(bool begins)
+{
+    struct rp_device *device = rp_device_get();
+
+    if (!device)
+        return;
+    rp_causal_hold_nothing(&device->causal, begins);
+    rp_queues_kick(&device->queues);
+}
+
 const struct rp_device_table *rocm_perf_device_table(void)
 {
     static const struct rp_device_table table = {
@@ -89,6 +99,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .trace_threads = trace_threads,
         .take_threads = take_threads,
         .settle_callbacks = rp_callbacks_settle,
+        .hold_nothing = hold_nothing,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -102,6 +102,21 @@ static void calls_of_two_threads(void **state)
     assert_int_equal(submitted(b, 0, 1), 300);
 }
 
+static void nothing_is_held_for_who_is_kept_waiting(void **state)
+{
+    struct bench *b = *state;
+    rp_causal_open(&b->causal);
+    b->written[0] = 1;
+    assert_true(held(b, 0, 0));
+    rp_causal_hold_nothing(&b->causal, true);
+    assert_int_equal(submitted(b, 0, 0), BEGIN);
+    rp_causal_hold_nothing(&b->causal, false);
+    b->written[0] = 2;
+    assert_true(held(b, 0, 1));
+    rp_causal_close(&b->causal, 900);
+    assert_int_equal(submitted(b, 0, 1), 900);
+}
+
 /* A host that submits and learns at random, and a device that is behind by any number of packets,
  * against a list of what was known when. */
 static void any_order_of_host_and_device(void **state)
@@ -144,6 +159,7 @@ int main(void)
         TEST(what_came_before_a_wait_is_not_moved_by_it),
         TEST(packets_of_an_open_call_are_held),
         TEST(calls_of_two_threads),
+        TEST(nothing_is_held_for_who_is_kept_waiting),
         TEST(any_order_of_host_and_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
