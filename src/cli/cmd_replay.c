@@ -12,11 +12,13 @@
 #include "cli/cli.h"
 #include "collect/environment.h"
 #include "collect/launch.h"
+#include "replay/numbers.h"
 
 static const char help[] =
     "usage: rocm-perf replay full-vm --capture-dir DIR [--iterations N] [--warmup N] "
     "[--no-recopy]\n"
-    "                                [--verify] [--json] [--device D]\n"
+    "                                [--hsaco F [--compare RULE]] [--verify] [--json] [--device "
+    "D]\n"
     "       rocm-perf replay reserve-check --capture-dir DIR [--json] [--device D]\n"
     "\n"
     "Runs the dispatch of a capture (rocm-perf isolate) again, in a process that has the captured\n"
@@ -29,15 +31,22 @@ static const char help[] =
     "  --warmup N         runs before them (default 0)\n"
     "  --no-recopy        do not restore the memory between runs\n"
     "  --verify           compare the memory after the first run with the captured state\n"
+    "  --hsaco F          run the kernel of this code object in place of the captured one; "
+    "refused\n"
+    "                     if it does not fit; memory is checked after every run\n"
+    "  --compare RULE     when its result is right: exact (default), or f32, f16, bf16 or f64 "
+    "with\n"
+    "                     tolerances: f32,abs=1e-6,rel=1e-5,ulp=2\n"
     "  --json             print JSON\n"
     "  --device D         auto (default), gpu, software, software:TARGET; by default what it was\n"
     "                     captured on, where that is software\n"
     "  --help             this text\n"
     "\n"
-    "Not there yet: other code objects (--hsaco), comparing two, kernels that need the host while\n"
-    "they run (printf, malloc), memory of other GPUs.\n"
+    "Not there yet: comparing two code objects, kernels that need the host while they run "
+    "(printf,\n"
+    "malloc), memory of other GPUs.\n"
     "\n"
-    "exit status: 0 ok; 1 memory differs, an address is taken, or the kernel does not end; 2 "
+    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end; 2 "
     "usage;\n"
     "3 not a capture, not complete or damaged; 4 environment; 5 the replay crashed\n";
 
@@ -46,6 +55,8 @@ enum { MOST_STARTS = 8, MOST_RUNS = 1000000 };
 struct options {
     const char *folder;
     const char *iterations, *warmup;
+    const char *hsaco;   /**< "": the captured one */
+    const char *compare; /**< NULL: not said */
     bool stateful, verify, json, has_device;
     bool times; /* an option that is for full-vm only was given */
     enum rp_device wish;
@@ -64,7 +75,9 @@ static int check_number(const char *option, const char *word, long least, struct
 
 static int take_option(int c, struct options *o, struct rp_err *err)
 {
-    o->times = o->times || strchr("nwsv", c);
+    struct rp_compare_rule rule;
+
+    o->times = o->times || strchr("nwsvHC", c);
     switch (c) {
     case 'c':
         o->folder = optarg;
@@ -81,6 +94,12 @@ static int take_option(int c, struct options *o, struct rp_err *err)
     case 'v':
         o->verify = true;
         return 0;
+    case 'H':
+        o->hsaco = optarg;
+        return optarg[0] ? 0 : rp_fail(err, RP_USAGE, "--hsaco: name a file");
+    case 'C':
+        o->compare = optarg;
+        return rp_compare_rule_parse(optarg, &rule, err);
     case 'j':
         o->json = true;
         return 0;
@@ -98,6 +117,8 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
         {"warmup", required_argument, NULL, 'w'},
         {"no-recopy", no_argument, NULL, 's'},
         {"verify", no_argument, NULL, 'v'},
+        {"hsaco", required_argument, NULL, 'H'},
+        {"compare", required_argument, NULL, 'C'},
         {"json", no_argument, NULL, 'j'},
         {"device", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},
@@ -191,7 +212,9 @@ static int plan_child(const struct rp_environment *env, const struct options *o,
     child->argv[at++] = env->rocm_version ? env->rocm_version : (char *)(uintptr_t) "";
     child->argv[at++] = (char *)(uintptr_t)o->iterations;
     child->argv[at++] = (char *)(uintptr_t)o->warmup;
-    child->argv[at] = (char *)(uintptr_t)flags;
+    child->argv[at++] = (char *)(uintptr_t)flags;
+    child->argv[at++] = (char *)(uintptr_t)o->hsaco;
+    child->argv[at] = (char *)(uintptr_t)(o->compare ? o->compare : "exact");
     return 0;
 }
 
@@ -213,21 +236,34 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
     return rp_proc_run(&proc, ret, err);
 }
 
+/* Memory that is not the captured one can make a kernel run astray. */
+static bool wants_no_probe(const struct rp_proc_end *end)
+{
+    return end->signaled || end->status == RP_REPLAY_NO_PROBE;
+}
+
 static int run(const struct rp_environment *env, enum rp_device device, const struct options *o,
                const char *action)
 {
+    bool probe = o->hsaco[0];
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
         char flags[8];
 
-        snprintf(flags, sizeof flags, "%s%s%s%s-", o->json ? "j" : "", o->verify ? "v" : "",
-                 o->stateful ? "s" : "", i + 1 < MOST_STARTS ? "a" : "");
+        snprintf(flags, sizeof flags, "%s%s%s%s%s-", o->json ? "j" : "", o->verify ? "v" : "",
+                 o->stateful ? "s" : "", i + 1 < MOST_STARTS ? "a" : "", probe ? "p" : "");
         if (start(env, device, o, action, flags, &end, &err) < 0)
             return rp_cli_error(&err);
-        if (end.signaled || end.status != RP_REPLAY_AGAIN)
+        if (probe && wants_no_probe(&end)) {
+            rp_cli_note("the replay did not come to its end with memory changed to see what the "
+                        "captured kernel writes; once more without: results that were there "
+                        "before the dispatch already are not told from new ones");
+            probe = false;
+        } else if (end.signaled || end.status != RP_REPLAY_AGAIN) {
             break;
+        }
     }
     if (!end.signaled)
         return end.status;
@@ -251,8 +287,11 @@ static int choose_device(struct options *o, struct rp_err *err)
 
 int rp_cmd_replay(int argc, char **argv)
 {
-    struct options o = {
-        .folder = "isolate_capture", .iterations = "1", .warmup = "0", .wish = RP_DEVICE_AUTO};
+    struct options o = {.folder = "isolate_capture",
+                        .iterations = "1",
+                        .warmup = "0",
+                        .wish = RP_DEVICE_AUTO,
+                        .hsaco = ""};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
     enum rp_device device;
@@ -271,6 +310,11 @@ int rp_cmd_replay(int argc, char **argv)
         return rp_cli_usage_error("replay", "%s is not understood", argv[optind + 1]);
     if (o.times && strcmp(action, "full-vm") != 0)
         return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
+    if (o.compare && !o.hsaco[0])
+        return rp_cli_usage_error("replay", "--compare is for --hsaco");
+    if (o.stateful && o.hsaco[0])
+        return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
+                                            "--no-recopy");
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o.wish, &device, &err) < 0)
         return rp_cli_error(&err);

@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_code_kernel;
 struct rp_err;
 
 /**
- * Looks in the AMDGPU metadata of a code object for what a kernel wants of the host while it runs.
- * @param symbol  of the kernel, with .kd
+ * Looks among the arguments of a kernel for what it wants of the host while it runs.
  * @return 0; RP_VERDICT: such an argument is set, so that the kernel would wait for the host for
- *         ever; RP_BAD_INPUT: there is no metadata of that kernel
+ *         ever
  */
-int rp_replay_check_hidden_args(const uint8_t *elf, size_t elf_bytes, const char *symbol,
-                                const uint8_t *kernarg, size_t kernarg_bytes, struct rp_err *err);
+int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel, const uint8_t *kernarg,
+                                size_t kernarg_bytes, struct rp_err *err);
 
 #endif

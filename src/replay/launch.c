@@ -2,30 +2,29 @@
  * @file launch.c
  * @brief The kernel of a capture: loaded, launched, timed.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "replay/abi_gate.h"
+#include "replay/bundle.h"
+#include "replay/code_metadata.h"
 #include "replay/hidden_args.h"
 #include "replay/replay.h"
 
 enum {
     PROFILE_FULL = 1,
-    SYMBOL_KERNARG_BYTES = 11,
     SYMBOL_GROUP_BYTES = 13,
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
     CONDITION_LT = 2,
-    PATIENCE_S = 600,
 
     /* HSA system architecture, 2.9.1: type, barrier bit 8, acquire scope 9-10, release 11-12. */
     KERNEL_DISPATCH = 2,
@@ -35,7 +34,17 @@ enum {
 
 /* --- files --------------------------------------------------------------------------------- */
 
-static int read_file(const char *path, uint8_t **ret, size_t *ret_bytes, struct rp_err *err)
+struct file {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static void free_file(struct file *file)
+{
+    free(file->bytes);
+}
+
+static int read_file(const char *path, struct file *ret, struct rp_err *err)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     rp_autofree uint8_t *bytes = NULL;
@@ -56,49 +65,8 @@ static int read_file(const char *path, uint8_t **ret, size_t *ret_bytes, struct 
     }
     if (!bytes)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    *ret = rp_steal(bytes);
-    *ret_bytes = have;
-    return 0;
-}
-
-/* Segments with variables and constants (which the program can set): all but code, and what the
- * loader fills with addresses. */
-static int find_variables(struct rp_replay *r, const uint8_t *elf, size_t size, struct rp_err *err)
-{
-    Elf64_Ehdr h;
-    uint64_t relro = 0, relro_end = 0;
-
-    if (size < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
-        return rp_fail(err, RP_BAD_INPUT, "the code object is no ELF file");
-    memcpy(&h, elf, sizeof h);
-    if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > size ||
-        (size - h.e_phoff) / sizeof(Elf64_Phdr) < h.e_phnum)
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound program headers");
-    r->variables = calloc((size_t)h.e_phnum + 1, sizeof *r->variables);
-    if (!r->variables)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < h.e_phnum; i++) {
-            Elf64_Phdr p;
-            uint64_t from, end;
-
-            memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
-            from = p.p_vaddr;
-            end = p.p_vaddr + p.p_memsz;
-            if (pass == 0 && p.p_type == PT_GNU_RELRO) {
-                relro = from;
-                relro_end = end;
-            }
-            if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
-                continue;
-            if (from >= relro && from < relro_end)
-                from = relro_end < end ? relro_end : end;
-            if (end > r->facts->dispatch.code_bytes)
-                end = r->facts->dispatch.code_bytes;
-            if (from < end)
-                r->variables[r->variable_count++] =
-                    (struct rp_replay_variables){.from = from, .bytes = end - from};
-        }
+    ret->bytes = rp_steal(bytes);
+    ret->size = have;
     return 0;
 }
 
@@ -109,40 +77,31 @@ static int refused(const char *what, uint32_t status, struct rp_err *err)
     return rp_fail(err, RP_ENVIRONMENT, "the runtime refused to %s (status 0x%x)", what, status);
 }
 
-static int find_symbol(struct rp_replay *r, uint64_t executable, struct rp_err *err)
+static int find_symbol(struct rp_replay *r, struct rp_replay_kernel *k, uint64_t executable,
+                       struct rp_err *err)
 {
     uint64_t symbol;
     uint32_t status =
         r->hsa.hsa_executable_get_symbol_by_name(executable, r->facts->symbol, &r->gpu, &symbol);
-    uint32_t private_bytes = 0, group_bytes = 0, kernarg_bytes = 0;
 
     if (status)
         return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", r->facts->symbol);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNEL_OBJECT, &r->kernel_object);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_PRIVATE_BYTES, &private_bytes);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_GROUP_BYTES, &group_bytes);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNARG_BYTES, &kernarg_bytes);
-    if (kernarg_bytes != r->facts->dispatch.kernarg_bytes)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "the kernel takes %u bytes of arguments, the captured one %u", kernarg_bytes,
-                       r->facts->dispatch.kernarg_bytes);
-    r->private_bytes = r->facts->dispatch.private_bytes;
-    if (private_bytes > r->private_bytes)
-        r->private_bytes = private_bytes;
-    r->group_bytes = r->facts->dispatch.group_bytes;
-    if (group_bytes > r->group_bytes)
-        r->group_bytes = group_bytes;
-    /* The descriptor is where it was, as seen from the beginning of the code object. */
-    r->code_base =
-        r->kernel_object - (r->facts->dispatch.kernel_object - r->facts->dispatch.code_base);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNEL_OBJECT, &k->object);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_PRIVATE_BYTES, &k->private_bytes);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_GROUP_BYTES, &k->group_bytes);
     return 0;
 }
 
-static int load_code(struct rp_replay *r, const uint8_t *elf, size_t size, struct rp_err *err)
+static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const struct file *code,
+                     struct rp_err *err)
 {
-    uint64_t reader, executable;
-    uint32_t status = r->hsa.hsa_code_object_reader_create_from_memory(elf, size, &reader);
+    uint64_t reader, executable, descriptor;
+    uint32_t status;
+    int rc = rp_replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
 
+    if (rc < 0)
+        return rc;
+    status = r->hsa.hsa_code_object_reader_create_from_memory(code->bytes, code->size, &reader);
     if (status)
         return refused("read the code object", status, err);
     status = r->hsa.hsa_executable_create_alt(PROFILE_FULL, 0, NULL, &executable);
@@ -154,13 +113,17 @@ static int load_code(struct rp_replay *r, const uint8_t *elf, size_t size, struc
     status = r->hsa.hsa_executable_freeze(executable, NULL);
     if (status)
         return refused("freeze the executable", status, err);
-    return find_symbol(r, executable, err);
+    rc = find_symbol(r, k, executable, err);
+    if (rc == 0)
+        k->code_base = k->object - descriptor;
+    return rc;
 }
 
 static int make_queue(struct rp_replay *r, struct rp_err *err)
 {
-    uint32_t status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL,
-                                              r->private_bytes, UINT32_MAX, &r->queue);
+    const uint32_t a = r->original.private_bytes, b = r->candidate.private_bytes;
+    uint32_t status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL, a > b ? a : b,
+                                              UINT32_MAX, &r->queue);
 
     if (status)
         return refused("create a queue", status, err);
@@ -169,31 +132,126 @@ static int make_queue(struct rp_replay *r, struct rp_err *err)
     return status ? refused("create a signal", status, err) : 0;
 }
 
-int rp_replay_load_kernel(struct rp_replay *r, const char *hsaco, const char *kernarg,
-                          struct rp_err *err)
-{
-    rp_autofree uint8_t *elf = NULL; /* the runtime reads it until it is loaded */
-    rp_autofree uint8_t *args = NULL;
-    size_t elf_bytes, arg_bytes;
-    int rc = read_file(hsaco, &elf, &elf_bytes, err);
+/* --- the captured kernel ------------------------------------------------------------------- */
 
+static int load_original(struct rp_replay *r, const struct file *code,
+                         const struct rp_code_kernel *about, const struct file *kernarg,
+                         struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    struct rp_replay_kernel *k = &r->original;
+    int rc;
+
+    if (about->kernarg_bytes != d->kernarg_bytes)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the kernel takes %" PRIu64 " bytes of arguments, the captured one %u",
+                       about->kernarg_bytes, d->kernarg_bytes);
+    rc = rp_replay_check_hidden_args(about, kernarg->bytes, kernarg->size, err);
     if (rc == 0)
-        rc = read_file(kernarg, &args, &arg_bytes, err);
+        rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
     if (rc == 0)
-        rc = rp_replay_check_hidden_args(elf, elf_bytes, r->facts->symbol, args, arg_bytes, err);
-    if (rc == 0)
-        rc = find_variables(r, elf, elf_bytes, err);
-    if (rc == 0)
-        rc = load_code(r, elf, elf_bytes, err);
+        rc = load_code(r, k, code, err);
     if (rc < 0)
         return rc;
-    if (arg_bytes != r->facts->dispatch.kernarg_bytes)
-        return rp_fail(err, RP_BAD_INPUT, "%s has %zu bytes instead of %u", kernarg, arg_bytes,
-                       r->facts->dispatch.kernarg_bytes);
-    if (r->hsa.hsa_amd_memory_pool_allocate(r->kernarg_pool, arg_bytes + 64, 0, &r->kernarg) ||
+    k->variables = k->segments; /* all that is in them, named or not */
+    k->variable_count = k->segment_count;
+    if (k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    if (k->group_bytes < d->group_bytes)
+        k->group_bytes = d->group_bytes;
+    return 0;
+}
+
+/* --- another one --------------------------------------------------------------------------- */
+
+static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
+                           const struct rp_code_kernel *original, const struct file *code,
+                           const struct file *kernarg, struct rp_code_kernel *ret,
+                           struct rp_err *err)
+{
+    bool missing = false;
+    int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
+
+    if (missing)
+        return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
+    if (rc == 0)
+        rc = rp_abi_check(original, ret, dispatch, err);
+    return rc < 0 ? rc : rp_replay_check_hidden_args(ret, kernarg->bytes, kernarg->size, err);
+}
+
+static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
+{
+    const uint8_t *bytes;
+    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
+
+    if (rc == 0)
+        ret->bytes = (uint8_t *)(uintptr_t)bytes;
+    return rc;
+}
+
+static int load_candidate(struct rp_replay *r, const char *path, const struct file *captured,
+                          const struct rp_code_kernel *original, const struct file *kernarg,
+                          struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    const struct rp_abi_dispatch dispatch = {
+        .gpu = r->facts->isa,
+        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .group_bytes = d->group_bytes,
+        .kernarg_bytes = d->kernarg_bytes};
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file file = {0};
+    struct file code = {0};
+    struct rp_replay_kernel *k = &r->candidate;
+    int rc = read_file(path, &file, err);
+
+    if (rc < 0)
+        return rc;
+    rc = find_code(&file, r->facts->isa, &code, err);
+    if (rc == 0)
+        rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
+    if (rc == 0)
+        rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
+    if (rc == 0)
+        rc = load_code(r, k, &code, err);
+    if (rc == 0)
+        rc = rp_replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
+                                      captured->size, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
+    k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
+    if (about.dynamic_stack && k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    return 0;
+}
+
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco, const char *candidate,
+                           const char *kernarg, struct rp_err *err)
+{
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
+    rp_cleanup(free_file) struct file args = {0};
+    int rc = read_file(hsaco, &code, err);
+
+    if (rc == 0)
+        rc = read_file(kernarg, &args, err);
+    if (rc == 0 && args.size != r->facts->dispatch.kernarg_bytes)
+        rc = rp_fail(err, RP_BAD_INPUT, "%s has %zu bytes instead of %u", kernarg, args.size,
+                     r->facts->dispatch.kernarg_bytes);
+    if (rc == 0)
+        rc = rp_code_kernel_read(code.bytes, code.size, r->facts->symbol, &about, NULL, err);
+    if (rc == 0)
+        rc = load_original(r, &code, &about, &args, err);
+    if (rc == 0 && candidate)
+        rc = load_candidate(r, candidate, &code, &about, &args, err);
+    if (rc < 0)
+        return rc;
+    r->kernel = &r->original;
+    if (r->hsa.hsa_amd_memory_pool_allocate(r->kernarg_pool, args.size + 64, 0, &r->kernarg) ||
         r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
-    memcpy(r->kernarg, args, arg_bytes);
+    memcpy(r->kernarg, args.bytes, args.size);
     return make_queue(r, err);
 }
 
@@ -217,9 +275,9 @@ static void submit(struct rp_replay *r)
     const struct packet packet = {.setup = d->setup,
                                   .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
                                   .grid = {d->grid[0], d->grid[1], d->grid[2]},
-                                  .private_bytes = r->private_bytes,
-                                  .group_bytes = r->group_bytes,
-                                  .kernel_object = r->kernel_object,
+                                  .private_bytes = r->kernel->private_bytes,
+                                  .group_bytes = r->kernel->group_bytes,
+                                  .kernel_object = r->kernel->object,
                                   .kernarg = (uint64_t)(uintptr_t)r->kernarg,
                                   .completion = r->signal};
 
@@ -236,10 +294,11 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     submit(r);
-    if (r->hsa.hsa_signal_wait_scacquire(r->signal, CONDITION_LT, 1, PATIENCE_S * r->ticks_hz, 0) >=
-        1)
+    if (r->hsa.hsa_signal_wait_scacquire(r->signal, CONDITION_LT, 1, r->patience_s * r->ticks_hz,
+                                         0) >= 1)
         return rp_fail(err, RP_VERDICT,
-                       "the kernel does not end within %d s: it may wait for the host", PATIENCE_S);
+                       "the kernel does not end within %u s: it may wait for the host",
+                       r->patience_s);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
     return 0;

@@ -2,9 +2,12 @@
  * @file main.c
  * @brief rocm-perf-replay: started by rocm-perf replay, in the environment of the ROCm in use.
  *
- * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS
+ * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS CANDIDATE
+ * COMPARE
  * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
- * end with RP_REPLAY_AGAIN and without a word when a range is taken; - stands for none
+ * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
+ * other memory to see what it writes; - stands for none
+ * CANDIDATE: a code object to run in place of the captured one, or nothing; COMPARE: see numbers.h
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,21 +20,9 @@
 #include "base/path.h"
 #include "capture/capture_files.h"
 #include "capture/replay_again.h"
-#include "replay/replay.h"
+#include "replay/request.h"
 
-struct request {
-    const char *action, *folder, *library, *rocm;
-    unsigned long iterations, warmup;
-    bool json, verify, stateful, again;
-    char *hsaco, *kernarg;
-};
-
-struct result {
-    double *samples;
-    unsigned long count;
-    bool verified;
-    struct rp_replay_verdict verdict;
-};
+enum { PATIENCE_S = 600, LEAST_TRIALS = 2 };
 
 static int say(const struct rp_err *err)
 {
@@ -44,7 +35,7 @@ static int say(const struct rp_err *err)
 
 /* Where the loader has put libraries by chance may be in the way: another process, another chance.
  */
-static void take_ranges(struct rp_replay *r, const struct request *q)
+static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_err err = RP_ERR_INIT;
 
@@ -52,11 +43,11 @@ static void take_ranges(struct rp_replay *r, const struct request *q)
         _exit(err.code == RP_VERDICT && q->again ? RP_REPLAY_AGAIN : say(&err));
 }
 
-static int one_run(struct rp_replay *r, const struct request *q, struct result *result, bool kept,
-                   bool restore, struct rp_err *err)
+static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, bool kept, bool restore, struct rp_err *err)
 {
     double us;
-    int rc = restore ? rp_replay_fill(r, err) : 0;
+    int rc = restore ? rp_replay_fill(r, NULL, NULL, err) : 0;
 
     if (rc == 0)
         rc = rp_replay_run(r, &us, err);
@@ -70,152 +61,95 @@ static int one_run(struct rp_replay *r, const struct request *q, struct result *
     return rc;
 }
 
-static int full_vm(struct rp_replay *r, const struct request *q, struct result *result,
-                   struct rp_err *err)
+/* Every run of a candidate is checked: one that computes once only is found out. */
+static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool kept,
+                     struct rp_err *err)
+{
+    struct rp_replay_outcome outcome;
+    double us;
+    int rc = rp_trial_fill(&result->trial, err);
+
+    if (rc == 0)
+        rc = rp_replay_run(r, &us, err);
+    if (rc == 0)
+        rc = rp_trial_check(&result->trial, &outcome, err);
+    if (rc < 0)
+        return rc;
+    if (kept)
+        result->samples[result->count++] = us;
+    if (!result->wrong_runs)
+        result->outcome = outcome;
+    result->wrong_runs += outcome.verdict.different_pages != 0;
+    result->checked_runs++;
+    return 0;
+}
+
+static int trials(struct rp_replay *r, const struct rp_replay_request *q,
+                  struct rp_replay_result *result, struct rp_err *err)
+{
+    int rc;
+
+    result->trial = (struct rp_replay_trial){.r = r, .rule = q->rule, .probe = q->probe};
+    rc = rp_trial_prepare(&result->trial, err);
+    /* A queue with a kernel that does not end is lost, and this process with it. */
+    if (result->trial.probe_broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    if (q->warmup + q->iterations < LEAST_TRIALS && rc == 0)
+        rc = one_trial(r, result, false, err);
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
+        rc = one_trial(r, result, i >= q->warmup, err);
+    result->verified = rc == 0;
+    result->verdict = result->outcome.verdict;
+    return rc;
+}
+
+static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, struct rp_err *err)
 {
     int rc = rp_replay_map(r, err);
 
     if (rc == 0)
-        rc = rp_replay_load_kernel(r, q->hsaco, q->kernarg, err);
+        rc = rp_replay_load_kernels(r, q->hsaco, q->candidate, q->kernarg, err);
     result->samples = calloc(q->iterations + 1, sizeof *result->samples);
     if (!result->samples)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0 && q->candidate)
+        return trials(r, q, result, err);
     for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
         rc = one_run(r, q, result, i >= q->warmup, i == 0 || !q->stateful, err);
     return rc;
 }
 
-/* --- output -------------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-struct summary {
-    double average, min, max, median;
-};
-
-static struct summary sum_up(const struct result *result)
-{
-    rp_autofree double *sorted = calloc(result->count + 1, sizeof *sorted);
-    struct summary s = {0};
-    const size_t n = result->count;
-
-    if (!sorted || n == 0)
-        return s;
-    memcpy(sorted, result->samples, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
-    for (size_t i = 0; i < n; i++)
-        s.average += sorted[i] / (double)n;
-    s.min = sorted[0];
-    s.max = sorted[n - 1];
-    s.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-    return s;
-}
-
-static void put_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            printf("\\u%04x", *text);
-        else
-            putchar(*text);
-    putchar('"');
-}
-
-static void print_verdict_json(const struct result *result)
-{
-    const struct rp_replay_verdict *v = &result->verdict;
-
-    if (!result->verified) {
-        printf("  \"verify\": null\n");
-        return;
-    }
-    printf("  \"verify\": {\n    \"equal\": %s,\n    \"regions\": %" PRIu64
-           ",\n    \"bytes\": %" PRIu64 ",\n    \"different_pages\": %" PRIu64
-           ",\n    \"first_difference\": ",
-           v->different_pages ? "false" : "true", v->regions, v->bytes, v->different_pages);
-    if (v->different_pages)
-        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}\n  }\n",
-               v->first_address, v->got, v->expected);
-    else
-        printf("null\n  }\n");
-}
-
-static void print_json(const struct rp_replay *r, const struct request *q,
-                       const struct result *result)
-{
-    const struct summary s = sum_up(result);
-
-    printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\n    \"name\": ");
-    put_string(r->facts->name);
-    printf(",\n    \"hsaco_path\": ");
-    put_string(q->hsaco);
-    printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
-           "    \"mode\": \"%s\"\n  },\n",
-           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless");
-    printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
-           "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
-           s.average, s.min, s.max, s.median);
-    for (unsigned long i = 0; i < result->count; i++)
-        printf("%s%.3f", i ? ", " : "", result->samples[i]);
-    printf("]\n  },\n  \"environment\": {\n    \"gpu_agent\": ");
-    put_string(r->gpu_name);
-    printf(",\n    \"rocm_version\": ");
-    put_string(q->rocm);
-    printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
-    print_verdict_json(result);
-    printf("}\n");
-}
-
-static void print_text(const struct rp_replay *r, const struct request *q,
-                       const struct result *result)
-{
-    const struct rp_replay_verdict *v = &result->verdict;
-    const struct summary s = sum_up(result);
-
-    printf("%s on %s\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", r->facts->name,
-           r->gpu_name, q->iterations, s.median, s.average, s.min, s.max);
-    if (result->verified && !v->different_pages)
-        printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",
-               v->bytes, v->regions);
-    else if (result->verified)
-        printf("memory after it is not as captured: %" PRIu64 " pages differ, first at 0x%" PRIx64
-               ": %02x instead of %02x\n",
-               v->different_pages, v->first_address, v->got, v->expected);
-}
-
 /* --- life ---------------------------------------------------------------------------------- */
 
-static int parse(int argc, char **argv, struct request *q)
+static int parse(int argc, char **argv, struct rp_replay_request *q)
 {
     const char *flags;
 
-    if (argc != 8)
+    if (argc != 10)
         return -1;
     flags = argv[7];
-    *q = (struct request){.action = argv[1],
-                          .folder = argv[2],
-                          .library = argv[3],
-                          .rocm = argv[4],
-                          .iterations = strtoul(argv[5], NULL, 10),
-                          .warmup = strtoul(argv[6], NULL, 10),
-                          .json = strchr(flags, 'j'),
-                          .verify = strchr(flags, 'v'),
-                          .stateful = strchr(flags, 's'),
-                          .again = strchr(flags, 'a')};
+    *q = (struct rp_replay_request){.action = argv[1],
+                                    .folder = argv[2],
+                                    .library = argv[3],
+                                    .rocm = argv[4],
+                                    .iterations = strtoul(argv[5], NULL, 10),
+                                    .warmup = strtoul(argv[6], NULL, 10),
+                                    .json = strchr(flags, 'j'),
+                                    .verify = strchr(flags, 'v'),
+                                    .stateful = strchr(flags, 's'),
+                                    .again = strchr(flags, 'a'),
+                                    .probe = strchr(flags, 'p'),
+                                    .candidate = argv[8][0] ? argv[8] : NULL,
+                                    .compare = argv[9]};
+    if (rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
+        return -1;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
     return q->hsaco && q->kernarg ? 0 : -1;
 }
 
-static int reserve_check(const struct rp_replay *r, const struct request *q)
+static int reserve_check(const struct rp_replay *r, const struct rp_replay_request *q)
 {
     if (q->json)
         printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": true,\n  \"ranges\": %zu\n}\n",
@@ -238,9 +172,9 @@ static void warn(const struct rp_replay *r)
 int main(int argc, char **argv)
 {
     struct rp_err err = RP_ERR_INIT;
-    struct rp_replay r = {0};
-    struct result result = {0};
-    struct request q;
+    struct rp_replay r = {.patience_s = PATIENCE_S};
+    struct rp_replay_result result = {0};
+    struct rp_replay_request q;
     int rc;
 
     if (parse(argc, argv, &q) < 0) {
@@ -258,7 +192,7 @@ int main(int argc, char **argv)
     } else if (full_vm(&r, &q, &result, &err) < 0) {
         rc = say(&err);
     } else {
-        (q.json ? print_json : print_text)(&r, &q, &result);
+        (q.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
         rc = result.verified && result.verdict.different_pages ? RP_VERDICT : RP_OK;
     }
     if (fflush(stdout) == EOF)

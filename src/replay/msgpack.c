@@ -96,6 +96,15 @@ bool rp_msgpack_unsigned(struct rp_msgpack *m, uint64_t *ret)
     return true;
 }
 
+bool rp_msgpack_bool(struct rp_msgpack *m, bool *ret)
+{
+    if (m->at == m->end || (m->at[0] != 0xc2 && m->at[0] != 0xc3))
+        return false;
+    *ret = m->at[0] == 0xc3;
+    m->at++;
+    return true;
+}
+
 /* Signed numbers, floats, nil, booleans, binary: taken whole, their value being of no interest. */
 static bool skip_plain(struct rp_msgpack *m)
 {

@@ -18,6 +18,7 @@ bool rp_msgpack_map(struct rp_msgpack *m, uint32_t *ret_pairs);
 bool rp_msgpack_array(struct rp_msgpack *m, uint32_t *ret_count);
 bool rp_msgpack_string(struct rp_msgpack *m, const char **ret, uint32_t *ret_bytes);
 bool rp_msgpack_unsigned(struct rp_msgpack *m, uint64_t *ret);
+bool rp_msgpack_bool(struct rp_msgpack *m, bool *ret);
 /** A value of any kind, with all that is in it. */
 bool rp_msgpack_skip(struct rp_msgpack *m);
 

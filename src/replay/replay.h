@@ -46,6 +46,23 @@ struct rp_replay_range {
     bool host;
 };
 
+/** Variables and constants, of a code object that is loaded somewhere. */
+struct rp_replay_span {
+    uint64_t captured; /**< offset in the captured code object */
+    uint64_t from;     /**< offset in this one */
+    uint64_t bytes;
+};
+
+struct rp_replay_kernel {
+    uint64_t object;
+    uint64_t code_base; /**< where the loader has put the code object */
+    uint32_t private_bytes, group_bytes;
+    struct rp_replay_span *segments; /**< all that can be variables */
+    size_t segment_count;
+    struct rp_replay_span *variables; /**< that the captured code object has as well */
+    size_t variable_count;
+};
+
 struct rp_replay {
     struct rp_capture *capture;
     const struct rp_capture_facts *facts;
@@ -61,16 +78,12 @@ struct rp_replay {
     uint8_t *stage; /**< host memory for copies */
     char gpu_name[64];
 
-    uint64_t kernel_object;
-    uint64_t code_base; /**< where the loader has put the code object */
-    struct rp_replay_variables {
-        uint64_t from, bytes; /**< offsets in the loaded code object */
-    } * variables;
-    size_t variable_count;
-    uint32_t private_bytes, group_bytes;
+    struct rp_replay_kernel original, candidate;
+    const struct rp_replay_kernel *kernel; /**< which of both is run */
     void *kernarg;
     struct rp_replay_queue *queue;
     uint64_t signal;
+    unsigned patience_s; /**< until a kernel is taken not to end */
 };
 
 enum { RP_REPLAY_STAGE_BYTES = 4 << 20 };
@@ -87,23 +100,55 @@ int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
 
 /* rebuild.c */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
-/** Memory gets its state before the dispatch. */
-int rp_replay_fill(struct rp_replay *r, struct rp_err *err);
+int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
+                   struct rp_err *err);
+
+/** Changes a page before it is written. @param m  of r->memory */
+typedef int (*rp_replay_edit)(void *data, const struct rp_capture_memory *m, uint64_t page,
+                              size_t bytes, uint8_t *contents, struct rp_err *err);
+/** Is shown a page. @param contents, expected  RP_PAGE_BYTES, with zeros behind the region's end */
+typedef int (*rp_replay_look)(void *data, const struct rp_capture_memory *m, uint64_t page,
+                              const uint8_t *contents, const uint8_t *expected, struct rp_err *err);
+
+/** Memory gets its state before the dispatch. @param edit  may be NULL */
+int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err);
+/** All pages but those of the kernel's code object, with what they should be after the dispatch. */
+int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, struct rp_err *err);
 
 struct rp_replay_verdict {
     uint64_t regions, bytes; /**< compared */
-    uint64_t different_pages;
+    uint64_t different_pages, different_bytes;
     uint64_t first_address; /**< of the first byte that differs */
     uint8_t got, expected;
 };
 
 /** Compares with the state after the dispatch. */
 int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct rp_err *err);
+/** Notes where two pages differ. */
+void rp_replay_note(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
+                    const uint8_t *expected, uint64_t bytes);
+
+/* variables.c */
+/** The captured code object of the kernel; NULL: it is not in the capture. */
+const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
+/** Finds what can be variables. @param end  of the loaded code object */
+int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                            uint64_t end, struct rp_err *err);
+/** Pairs variables of two code objects by their names. */
+int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                             const struct rp_replay_kernel *original, const uint8_t *captured,
+                             size_t captured_size, struct rp_err *err);
+int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
+                          struct rp_err *err);
+int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
+int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
+                                struct rp_err *err);
 
 /* launch.c */
-int rp_replay_load_kernel(struct rp_replay *r, const char *hsaco, const char *kernarg,
-                          struct rp_err *err);
-/** @return 0; RP_VERDICT: the kernel does not end */
+/** @param candidate  path of a code object that is to run in place of the captured one; or NULL */
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco, const char *candidate,
+                           const char *kernarg, struct rp_err *err);
+/** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
 
 #endif

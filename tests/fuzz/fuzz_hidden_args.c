@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "replay/abi_gate.h"
+#include "replay/code_metadata.h"
 #include "replay/hidden_args.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,12 +18,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check(const uint8_t *elf, size_t size)
 {
     static const uint8_t kernarg[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const struct rp_abi_dispatch dispatch = {
+        .gpu = "gfx942", .workgroup = {256, 1, 1}, .grid = {1000, 1, 1}, .kernarg_bytes = 512};
+    struct rp_code_kernel kernel = {0};
     struct rp_err err = RP_ERR_INIT;
-    int rc = rp_replay_check_hidden_args(elf, size, "_Z12target_printPj.kd", kernarg,
-                                         sizeof kernarg, &err);
+    int rc = rp_code_kernel_read(elf, size, "_Z12target_printPj.kd", &kernel, NULL, &err);
 
+    if (rc == 0)
+        rc = rp_replay_check_hidden_args(&kernel, kernarg, sizeof kernarg, &err);
+    if (rc == 0)
+        rc = rp_abi_check(&kernel, &kernel, &dispatch, &err);
     if (rc < 0 && !err.text[0])
         __builtin_trap(); /* refused without saying why */
+    rp_code_kernel_free(&kernel);
 }
 
 /* Around metadata a sound file; an exact copy, so that each byte beyond its end is found. */

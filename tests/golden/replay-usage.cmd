@@ -9,3 +9,7 @@ try rocm-perf replay full-vm more
 try rocm-perf replay full-vm --device tpu
 try rocm-perf replay reserve-check --verify
 try rocm-perf replay full-vm
+try rocm-perf replay full-vm --compare f32
+try rocm-perf replay full-vm --hsaco f --compare f32,abs
+try rocm-perf replay full-vm --hsaco f --no-recopy
+try rocm-perf replay reserve-check --hsaco f

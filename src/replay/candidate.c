@@ -1,0 +1,364 @@
+#include "replay/candidate.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+
+/* How much longer than from the captured memory the captured kernel may take from other memory. */
+enum { PROBE_PATIENCE_S = 10, PROBE_PATIENCE_TIMES = 100, ROUNDS = 2 };
+
+static size_t index_of(const struct rp_replay *r, const struct rp_capture_memory *m)
+{
+    return (size_t)(m - r->memory);
+}
+
+static uint64_t bytes_of(const struct rp_capture_memory *m, uint64_t page)
+{
+    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
+
+    return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+}
+
+/* --- other memory -------------------------------------------------------------------------- */
+
+/* Code and arguments stay as they are. */
+static bool may_flip(const struct rp_capture_memory *m)
+{
+    return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
+}
+
+static void flip(const struct rp_replay *r, const struct rp_capture_memory *m, size_t bytes,
+                 uint8_t *contents)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+
+    for (size_t i = 0; i < r->range_count; i++) {
+        const uint64_t end = r->ranges[i].base + r->ranges[i].bytes;
+
+        low = r->ranges[i].base < low ? r->ranges[i].base : low;
+        high = end > high ? end : high;
+    }
+    if (may_flip(m))
+        rp_write_set_flip(contents, bytes, low, high);
+}
+
+static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                     uint8_t *contents, struct rp_err *err)
+{
+    const struct rp_replay_trial *trial = data;
+
+    (void)page;
+    (void)err;
+    flip(trial->r, m, bytes, contents);
+    return 0;
+}
+
+static int poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                       uint8_t *contents, struct rp_err *err)
+{
+    const struct rp_replay_trial *trial = data;
+    const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    uint8_t after[RP_PAGE_BYTES];
+    int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
+
+    if (w && rc == 0)
+        rp_write_set_poison(&trial->rule, w->poisoned, after, bytes, contents);
+    return rc;
+}
+
+/* --- what is written ----------------------------------------------------------------------- */
+
+static int note_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                     const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct rp_replay_trial *trial = data;
+    struct rp_write_page w = {.region = index_of(trial->r, m), .page = page};
+    const uint64_t bytes = bytes_of(m, page);
+    uint8_t before[RP_PAGE_BYTES];
+    uint64_t any = 0;
+    int rc = rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, page, before, err);
+
+    if (rc < 0)
+        return rc;
+    rp_write_set_note(before, expected, bytes, w.written);
+    if (trial->probe) {
+        flip(trial->r, m, bytes, before);
+        rp_write_set_note(before, contents, bytes, w.written);
+    }
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        any |= w.written[i];
+    if (trial->probe)
+        memcpy(w.poisoned, w.written, sizeof w.poisoned);
+    return any ? rp_write_set_add(&trial->set, &w, err) : 0;
+}
+
+/* A number that was computed from flipped ones can be the flipped one by chance. Pages where some
+ * are written are thus poisoned all over: what is right afterwards was written. */
+static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                             size_t bytes, uint8_t *contents, struct rp_err *err)
+{
+    const struct rp_replay_trial *trial = data;
+    uint64_t all[RP_PAGE_MASKS] = {0};
+    uint8_t flipped[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
+    int rc;
+
+    if (!may_flip(m) || !rp_write_set_find(&trial->set, index_of(trial->r, m), page))
+        return 0;
+    rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
+    if (rc < 0)
+        return rc;
+    memcpy(flipped, contents, bytes);
+    flip(trial->r, m, bytes, flipped);
+    rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
+    rp_write_set_poison(&trial->rule, all, after, bytes, contents);
+    return 0;
+}
+
+static int note_poisoned_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                              const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    static const struct rp_compare_rule exact = {.type = RP_EXACT};
+    struct rp_replay_trial *trial = data;
+    struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    uint8_t start[RP_PAGE_BYTES] = {0};
+    uint64_t put[RP_PAGE_MASKS], wrong[RP_PAGE_MASKS];
+    int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, page, start, err) : 0;
+
+    if (w && rc == 0)
+        rc = poison_whole_page(trial, m, page, bytes_of(m, page), start, err);
+    if (!w || rc < 0)
+        return rc;
+    rp_compare_words(&exact, start, expected, RP_PAGE_BYTES, put);
+    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, wrong);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
+        w->written[i] |= put[i] & ~wrong[i];
+        w->poisoned[i] = w->written[i];
+    }
+    return 0;
+}
+
+/* Runs of the captured kernel from memory that is not the captured one. */
+static int probe_run(struct rp_replay_trial *trial, rp_replay_edit edit, struct rp_err *err)
+{
+    double us;
+    int rc = rp_replay_fill(trial->r, edit, trial, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_replay_run(trial->r, &us, err);
+    trial->probe_broke = rc < 0;
+    return rc;
+}
+
+/* --- what can be poisoned ------------------------------------------------------------------ */
+
+struct round {
+    struct rp_replay_trial *trial;
+    bool drop; /**< poison that comes through is no longer used */
+    uint64_t wrong_words;
+};
+
+static int count_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct round *round = data;
+    struct rp_replay_trial *trial = round->trial;
+    struct rp_write_page *w;
+    uint64_t bad[RP_PAGE_MASKS];
+
+    (void)err;
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    rp_compare_words(&trial->rule, contents, expected, RP_PAGE_BYTES, bad);
+    w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
+        round->wrong_words += (uint64_t)__builtin_popcountll(bad[i]);
+        if (w && round->drop)
+            w->poisoned[i] &= ~bad[i];
+    }
+    return 0;
+}
+
+/* Updated in place, or computed from what is: dropped in the first round; the second shows whether
+ * all the rest is right then. */
+static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct round round = {.trial = trial, .drop = true, .wrong_words = 1};
+
+    for (unsigned i = 0; i < ROUNDS && round.wrong_words; i++) {
+        int rc = probe_run(trial, poison_page, err);
+
+        round.wrong_words = 0;
+        round.drop = i + 1 < ROUNDS;
+        if (rc == 0)
+            rc = rp_replay_look_at(trial->r, count_page, &round, err);
+        if (rc < 0)
+            return rc;
+    }
+    for (size_t i = 0; round.wrong_words && i < trial->set.count; i++)
+        memset(trial->set.pages[i].poisoned, 0, sizeof trial->set.pages[i].poisoned);
+    return 0;
+}
+
+static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    for (size_t i = 0; i < trial->set.count; i++) {
+        const struct rp_write_page *w = &trial->set.pages[i];
+        const struct rp_capture_memory *m = &trial->r->memory[w->region];
+        uint8_t before[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
+        uint64_t bad[RP_PAGE_MASKS];
+        int rc = rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, w->page, before, err);
+
+        if (rc == 0)
+            rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, w->page, after, err);
+        if (rc < 0)
+            return rc;
+        rp_compare_words(&trial->rule, before, after, RP_PAGE_BYTES, bad);
+        for (size_t j = 0; j < RP_PAGE_MASKS; j++) {
+            const uint64_t blind = w->written[j] & ~w->poisoned[j] & ~bad[j];
+
+            trial->written_bytes += 4 * (uint64_t)__builtin_popcountll(w->written[j]);
+            trial->poisoned_bytes += 4 * (uint64_t)__builtin_popcountll(w->poisoned[j]);
+            trial->blind_bytes += 4 * (uint64_t)__builtin_popcountll(blind);
+        }
+    }
+    return 0;
+}
+
+/* --- preparing ----------------------------------------------------------------------------- */
+
+static bool changes_variables(const struct rp_replay *r)
+{
+    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+
+    return code && code->changed_pages;
+}
+
+/* As captured; how long it takes is the measure for what follows. */
+static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct rp_replay *r = trial->r;
+    struct round round = {.trial = trial};
+    struct rp_replay_verdict variables = {0};
+    struct timespec from, to;
+    double us;
+    int rc = rp_replay_fill(r, NULL, NULL, err);
+
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    if (rc == 0)
+        rc = rp_replay_run(r, &us, err);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    if (rc == 0)
+        rc = rp_replay_look_at(r, count_page, &round, err);
+    if (rc == 0)
+        rc = rp_replay_compare_variables(r, &variables, err);
+    if (rc < 0)
+        return rc;
+    if (round.wrong_words || variables.different_pages)
+        return rp_fail(err, RP_VERDICT,
+                       "the captured kernel itself does not give the captured memory here "
+                       "(%" PRIu64 " bytes differ), so no other can be judged%s",
+                       4 * round.wrong_words,
+                       trial->rule.type == RP_EXACT
+                           ? "; if it adds up in varying order, give a tolerance with --compare"
+                           : "");
+    r->patience_s =
+        PROBE_PATIENCE_S + PROBE_PATIENCE_TIMES * (unsigned)(to.tv_sec - from.tv_sec + 1);
+    return 0;
+}
+
+int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct rp_replay *r = trial->r;
+    const unsigned patience_s = r->patience_s;
+    int rc;
+
+    r->kernel = &r->original;
+    rc = run_original(trial, err);
+    if (rc == 0 && trial->probe)
+        rc = probe_run(trial, flip_page, err);
+    if (rc == 0)
+        rc = rp_replay_look_at(r, note_page, trial, err);
+    if (rc == 0 && trial->probe && trial->set.count)
+        rc = probe_run(trial, poison_whole_page, err);
+    if (rc == 0 && trial->probe && trial->set.count)
+        rc = rp_replay_look_at(r, note_poisoned_page, trial, err);
+    if (rc == 0 && trial->probe && trial->set.count)
+        rc = choose_poison(trial, err);
+    if (rc == 0)
+        rc = sum_up(trial, err);
+    if (rc == 0 && trial->written_bytes == trial->blind_bytes && !changes_variables(r))
+        rc = rp_fail(err, RP_VERDICT,
+                     "the captured dispatch leaves nothing by which another kernel could be "
+                     "judged: memory is the same without it");
+    r->patience_s = patience_s;
+    r->kernel = &r->candidate;
+    return rc;
+}
+
+/* --- judging ------------------------------------------------------------------------------- */
+
+int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    return rp_replay_fill(trial->r, poison_page, trial, err);
+}
+
+struct judge {
+    struct rp_replay_trial *trial;
+    struct rp_replay_outcome outcome;
+};
+
+static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct judge *judge = data;
+    static const struct rp_compare_rule exact = {.type = RP_EXACT};
+    static const uint64_t nothing[RP_PAGE_MASKS];
+    const struct rp_write_page *w;
+    uint64_t different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
+    uint8_t shown[RP_PAGE_BYTES];
+
+    (void)err;
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    w = rp_write_set_find(&judge->trial->set, index_of(judge->trial->r, m), page);
+    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
+    rp_compare_words(&judge->trial->rule, contents, expected, RP_PAGE_BYTES, bad);
+    memcpy(shown, contents, sizeof shown);
+    for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
+        const bool written = rp_word_in(w ? w->written : nothing, i);
+
+        if (written && rp_word_in(bad, i))
+            judge->outcome.wrong_bytes += 4;
+        else if (!written && rp_word_in(different, i))
+            judge->outcome.outside_bytes += 4;
+        else /* near enough */
+            memcpy(shown + 4 * i, expected + 4 * i, 4);
+    }
+    rp_replay_note(&judge->outcome.verdict, m->region.base + page * RP_PAGE_BYTES, shown, expected,
+                   RP_PAGE_BYTES);
+    return 0;
+}
+
+int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret, struct rp_err *err)
+{
+    struct judge judge = {.trial = trial};
+    struct rp_replay_verdict *v = &judge.outcome.verdict;
+    const struct rp_replay *r = trial->r;
+    int rc = rp_replay_look_at(trial->r, judge_page, &judge, err);
+    const uint64_t elsewhere = v->different_bytes;
+
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (&r->memory[i] != rp_replay_kernel_code(r)) {
+            v->bytes += r->memory[i].region.bytes;
+            v->regions++;
+        }
+    if (rc == 0)
+        rc = rp_replay_compare_variables(trial->r, v, err);
+    judge.outcome.variable_bytes = v->different_bytes - elsewhere;
+    if (rc == 0)
+        *ret = judge.outcome;
+    return rc;
+}

@@ -1,0 +1,42 @@
+/**
+ * @file candidate.h
+ * @brief Another kernel in the place of the captured one: what it is measured by.
+ */
+#ifndef RP_REPLAY_CANDIDATE_H
+#define RP_REPLAY_CANDIDATE_H
+
+#include "replay/numbers.h"
+#include "replay/replay.h"
+#include "replay/write_set.h"
+
+struct rp_replay_trial {
+    struct rp_replay *r;
+    struct rp_compare_rule rule;
+    bool probe; /**< find out by running the captured kernel from other memory what it writes */
+    struct rp_write_set set;
+    uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
+    bool probe_broke; /**< from other memory the captured kernel does not end */
+};
+
+struct rp_replay_outcome {
+    struct rp_replay_verdict verdict;
+    uint64_t wrong_bytes;    /**< in words that the captured kernel writes */
+    uint64_t outside_bytes;  /**< in words that it does not */
+    uint64_t variable_bytes; /**< in variables of the code object */
+};
+
+/**
+ * Runs the captured kernel to see that it gives the captured memory, what it writes, and what can
+ * be poisoned. Zero-initialise with .r, .rule and .probe set.
+ * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
+ */
+int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Memory before a run of the candidate, poison included. */
+int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Judges memory after it. */
+int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
+                   struct rp_err *err);
+
+#endif

@@ -1,0 +1,239 @@
+#include "replay/code_metadata.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/msgpack.h"
+
+enum { NOTE_METADATA = 32 }; /* NT_AMDGPU_METADATA, LLVM's AMDGPU user guide */
+
+/* --- ELF ----------------------------------------------------------------------------------- */
+
+static bool find_in_segment(const uint8_t *notes, uint64_t bytes, struct rp_msgpack *ret)
+{
+    while (bytes >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note;
+        uint64_t name, text, all;
+
+        memcpy(&note, notes, sizeof note);
+        name = ((uint64_t)note.n_namesz + 3) & ~(uint64_t)3;
+        text = ((uint64_t)note.n_descsz + 3) & ~(uint64_t)3;
+        all = sizeof note + name + text;
+        if (all > bytes)
+            return false;
+        if (note.n_type == NOTE_METADATA && note.n_namesz == sizeof "AMDGPU" &&
+            memcmp(notes + sizeof note, "AMDGPU", sizeof "AMDGPU") == 0) {
+            ret->at = notes + sizeof note + name;
+            ret->end = ret->at + note.n_descsz;
+            return true;
+        }
+        notes += all;
+        bytes -= all;
+    }
+    return false;
+}
+
+static bool find_metadata(const uint8_t *elf, size_t size, struct rp_msgpack *ret)
+{
+    Elf64_Ehdr h;
+
+    if (size < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&h, elf, sizeof h);
+    if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > size ||
+        (size - h.e_phoff) / sizeof(Elf64_Phdr) < h.e_phnum)
+        return false;
+    for (size_t i = 0; i < h.e_phnum; i++) {
+        Elf64_Phdr p;
+
+        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+        if (p.p_type == PT_NOTE && p.p_offset <= size && p.p_filesz <= size - p.p_offset &&
+            find_in_segment(elf + p.p_offset, p.p_filesz, ret))
+            return true;
+    }
+    return false;
+}
+
+/* --- values -------------------------------------------------------------------------------- */
+
+bool rp_code_text_is(struct rp_code_text text, const char *other)
+{
+    return strlen(other) == text.bytes && memcmp(text.at, other, text.bytes) == 0;
+}
+
+bool rp_code_text_same(struct rp_code_text a, struct rp_code_text b)
+{
+    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
+}
+
+bool rp_code_arg_is_hidden(const struct rp_code_arg *arg)
+{
+    return arg->kind.bytes >= 7 && memcmp(arg->kind.at, "hidden_", 7) == 0;
+}
+
+/* The value of a key, the cursor being before a map. */
+static bool member(struct rp_msgpack m, const char *key, struct rp_msgpack *ret)
+{
+    uint32_t pairs;
+
+    if (!rp_msgpack_map(&m, &pairs))
+        return false;
+    for (uint32_t i = 0; i < pairs; i++) {
+        struct rp_code_text name;
+
+        if (!rp_msgpack_string(&m, &name.at, &name.bytes))
+            return false;
+        if (rp_code_text_is(name, key)) {
+            *ret = m;
+            return true;
+        }
+        if (!rp_msgpack_skip(&m))
+            return false;
+    }
+    return false;
+}
+
+static bool number(struct rp_msgpack map, const char *key, uint64_t *ret)
+{
+    struct rp_msgpack at;
+
+    return member(map, key, &at) && rp_msgpack_unsigned(&at, ret);
+}
+
+static bool text(struct rp_msgpack map, const char *key, struct rp_code_text *ret)
+{
+    struct rp_msgpack at;
+
+    return member(map, key, &at) && rp_msgpack_string(&at, &ret->at, &ret->bytes);
+}
+
+static bool truth(struct rp_msgpack map, const char *key)
+{
+    struct rp_msgpack at;
+    uint64_t value;
+    bool yes;
+
+    if (!member(map, key, &at))
+        return false;
+    return rp_msgpack_unsigned(&at, &value) ? value != 0 : rp_msgpack_bool(&at, &yes) && yes;
+}
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+static int damaged(struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT, "the metadata of the code object is damaged");
+}
+
+static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct rp_err *err)
+{
+    struct rp_msgpack args;
+    uint32_t count;
+
+    if (!member(kernel, ".args", &args))
+        return 0; /* it takes none */
+    if (!rp_msgpack_array(&args, &count) || count > (size_t)(args.end - args.at))
+        return damaged(err);
+    k->args = calloc((size_t)count + 1, sizeof *k->args);
+    if (!k->args)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_code_arg *arg = &k->args[i];
+
+        if (!number(args, ".offset", &arg->offset) || !number(args, ".size", &arg->bytes) ||
+            !text(args, ".value_kind", &arg->kind))
+            return damaged(err);
+        text(args, ".address_space", &arg->space);
+        if (!rp_msgpack_skip(&args))
+            return damaged(err);
+    }
+    k->arg_count = count;
+    return 0;
+}
+
+static bool read_required_workgroup(struct rp_msgpack kernel, struct rp_code_kernel *k)
+{
+    struct rp_msgpack at;
+    uint32_t count;
+
+    if (!member(kernel, ".reqd_workgroup_size", &at))
+        return true;
+    if (!rp_msgpack_array(&at, &count) || count != 3)
+        return false;
+    for (size_t i = 0; i < 3; i++)
+        if (!rp_msgpack_unsigned(&at, &k->required_workgroup[i]))
+            return false;
+    return true;
+}
+
+static int read_kernel(struct rp_msgpack kernel, struct rp_code_kernel *k, struct rp_err *err)
+{
+    if (!number(kernel, ".kernarg_segment_size", &k->kernarg_bytes) ||
+        !number(kernel, ".group_segment_fixed_size", &k->group_bytes) ||
+        !number(kernel, ".private_segment_fixed_size", &k->private_bytes) ||
+        !number(kernel, ".wavefront_size", &k->wave_size) ||
+        !number(kernel, ".max_flat_workgroup_size", &k->max_workgroup) ||
+        !number(kernel, ".vgpr_count", &k->vgprs) || !number(kernel, ".sgpr_count", &k->sgprs) ||
+        !read_required_workgroup(kernel, k))
+        return damaged(err);
+    number(kernel, ".agpr_count", &k->agprs); /* not there before gfx90a */
+    k->uniform_workgroups = truth(kernel, ".uniform_work_group_size");
+    k->dynamic_stack = truth(kernel, ".uses_dynamic_stack");
+    return read_args(kernel, k, err);
+}
+
+static int find_kernel(struct rp_msgpack all, const char *symbol, struct rp_msgpack *ret,
+                       bool *ret_missing, struct rp_err *err)
+{
+    struct rp_msgpack kernels;
+    uint32_t count;
+
+    if (!member(all, "amdhsa.kernels", &kernels) || !rp_msgpack_array(&kernels, &count))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no metadata of its kernels");
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_code_text name;
+
+        if (text(kernels, ".symbol", &name) && rp_code_text_is(name, symbol)) {
+            *ret = kernels;
+            return 0;
+        }
+        if (!rp_msgpack_skip(&kernels))
+            return damaged(err);
+    }
+    *ret_missing = true;
+    return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", symbol);
+}
+
+int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol,
+                        struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err)
+{
+    struct rp_code_kernel k = {0};
+    struct rp_msgpack all, kernel;
+    bool missing = false;
+    int rc = 0;
+
+    if (!find_metadata(elf, elf_bytes, &all))
+        rc = rp_fail(err, RP_BAD_INPUT, "the code object has no metadata of its kernels");
+    if (rc == 0)
+        rc = find_kernel(all, symbol, &kernel, &missing, err);
+    if (rc == 0) {
+        text(all, "amdhsa.target", &k.target);
+        rc = read_kernel(kernel, &k, err);
+    }
+    if (ret_missing)
+        *ret_missing = missing;
+    if (rc == 0)
+        *ret = k;
+    else
+        rp_code_kernel_free(&k);
+    return rc;
+}
+
+void rp_code_kernel_free(struct rp_code_kernel *kernel)
+{
+    free(kernel->args);
+    kernel->args = NULL;
+    kernel->arg_count = 0;
+}

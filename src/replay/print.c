@@ -1,0 +1,160 @@
+/**
+ * @file print.c
+ * @brief What a replay has found, for people and as JSON (schemas/replay.schema.json).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "replay/request.h"
+
+/* --- output -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+struct summary {
+    double average, min, max, median;
+};
+
+static struct summary sum_up(const struct rp_replay_result *result)
+{
+    rp_autofree double *sorted = calloc(result->count + 1, sizeof *sorted);
+    struct summary s = {0};
+    const size_t n = result->count;
+
+    if (!sorted || n == 0)
+        return s;
+    memcpy(sorted, result->samples, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t i = 0; i < n; i++)
+        s.average += sorted[i] / (double)n;
+    s.min = sorted[0];
+    s.max = sorted[n - 1];
+    s.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return s;
+}
+
+static void put_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            printf("\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            printf("\\u%04x", *text);
+        else
+            putchar(*text);
+    putchar('"');
+}
+
+static void print_verdict_json(const struct rp_replay_result *result)
+{
+    const struct rp_replay_verdict *v = &result->verdict;
+
+    if (!result->verified) {
+        printf("  \"verify\": null\n");
+        return;
+    }
+    printf("  \"verify\": {\n    \"equal\": %s,\n    \"regions\": %" PRIu64
+           ",\n    \"bytes\": %" PRIu64 ",\n    \"different_pages\": %" PRIu64
+           ",\n    \"first_difference\": ",
+           v->different_pages ? "false" : "true", v->regions, v->bytes, v->different_pages);
+    if (v->different_pages)
+        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}\n  }\n",
+               v->first_address, v->got, v->expected);
+    else
+        printf("null\n  }\n");
+}
+
+static void print_candidate_json(const struct rp_replay_request *q,
+                                 const struct rp_replay_result *result)
+{
+    const struct rp_replay_trial *t = &result->trial;
+    const struct rp_replay_outcome *o = &result->outcome;
+
+    printf("  \"candidate\": {\n    \"compare\": ");
+    put_string(q->compare);
+    printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
+           ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
+           ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
+           ",\n    \"wrong_bytes\": %" PRIu64 ",\n    \"outside_bytes\": %" PRIu64
+           ",\n    \"variable_bytes\": %" PRIu64 "\n  },\n",
+           t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
+           result->checked_runs, result->wrong_runs, o->wrong_bytes, o->outside_bytes,
+           o->variable_bytes);
+}
+
+void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result)
+{
+    const struct summary s = sum_up(result);
+
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\n    \"name\": ");
+    put_string(r->facts->name);
+    printf(",\n    \"hsaco_path\": ");
+    put_string(q->candidate ? q->candidate : q->hsaco);
+    printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
+           "    \"mode\": \"%s\"\n  },\n",
+           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless");
+    printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
+           "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
+           s.average, s.min, s.max, s.median);
+    for (unsigned long i = 0; i < result->count; i++)
+        printf("%s%.3f", i ? ", " : "", result->samples[i]);
+    printf("]\n  },\n  \"environment\": {\n    \"gpu_agent\": ");
+    put_string(r->gpu_name);
+    printf(",\n    \"rocm_version\": ");
+    put_string(q->rocm);
+    printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
+    if (q->candidate)
+        print_candidate_json(q, result);
+    print_verdict_json(result);
+    printf("}\n");
+}
+
+static void print_candidate_text(const struct rp_replay_request *q,
+                                 const struct rp_replay_result *result)
+{
+    const struct rp_replay_trial *t = &result->trial;
+    const struct rp_replay_verdict *v = &result->verdict;
+
+    printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
+           " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
+           q->candidate, t->written_bytes, t->poisoned_bytes, t->blind_bytes);
+    if (!v->different_pages)
+        printf("memory is right after all %lu runs (%s)\n", result->checked_runs, q->compare);
+    else
+        printf("memory is not right after %lu of %lu runs (%s): %" PRIu64 " bytes wrong, %" PRIu64
+               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+               "0x%" PRIx64 ": %02x instead of %02x\n",
+               result->wrong_runs, result->checked_runs, q->compare, result->outcome.wrong_bytes,
+               result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
+               v->got, v->expected);
+}
+
+void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result)
+{
+    const struct rp_replay_verdict *v = &result->verdict;
+    const struct summary s = sum_up(result);
+
+    printf("%s on %s\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", r->facts->name,
+           r->gpu_name, q->iterations, s.median, s.average, s.min, s.max);
+    if (q->candidate)
+        print_candidate_text(q, result);
+    else if (result->verified && !v->different_pages)
+        printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",
+               v->bytes, v->regions);
+    else if (result->verified)
+        printf("memory after it is not as captured: %" PRIu64 " pages differ, first at 0x%" PRIx64
+               ": %02x instead of %02x\n",
+               v->different_pages, v->first_address, v->got, v->expected);
+}

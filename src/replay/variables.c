@@ -1,0 +1,298 @@
+/**
+ * @file variables.c
+ * @brief Variables and constants of the kernel's code object.
+ *
+ * The loader puts the code object of the kernel where it likes. Its variables are thus there twice:
+ * at the captured address, for pointers in memory and arguments, and where its code finds them.
+ * Both get the captured contents; what is changed at either is the result. Another code object has
+ * its variables at other offsets: those with the name and size of a captured one take its contents
+ * and give its result. Others are left alone between runs, as they would be in the program: a
+ * kernel that computes the first time only is found out.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "replay/replay.h"
+
+const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
+{
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (r->memory[i].region.memory_class == RP_MEMORY_CODE &&
+            r->memory[i].region.base == r->facts->dispatch.code_base)
+            return &r->memory[i];
+    return NULL;
+}
+
+/* --- ELF ----------------------------------------------------------------------------------- */
+
+static int check_program_headers(const uint8_t *elf, size_t size, Elf64_Ehdr *h, struct rp_err *err)
+{
+    if (size < sizeof *h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+        return rp_fail(err, RP_BAD_INPUT, "the code object is no ELF file");
+    memcpy(h, elf, sizeof *h);
+    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff > size ||
+        (size - h->e_phoff) / sizeof(Elf64_Phdr) < h->e_phnum)
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound program headers");
+    return 0;
+}
+
+/* Segments with variables and constants (which the program can set): all but code, and what the
+ * loader fills with addresses. */
+int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                            uint64_t limit, struct rp_err *err)
+{
+    Elf64_Ehdr h;
+    uint64_t relro = 0, relro_end = 0;
+    int rc = check_program_headers(elf, size, &h, err);
+
+    if (rc < 0)
+        return rc;
+    k->segments = calloc((size_t)h.e_phnum + 1, sizeof *k->segments);
+    if (!k->segments)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < h.e_phnum; i++) {
+            Elf64_Phdr p;
+            uint64_t from, end;
+
+            memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+            if (p.p_offset > size || p.p_filesz > size - p.p_offset) /* the runtime would not see */
+                return rp_fail(err, RP_BAD_INPUT, "the code object is cut short");
+            from = p.p_vaddr;
+            end = p.p_vaddr + p.p_memsz;
+            if (pass == 0 && p.p_type == PT_GNU_RELRO) {
+                relro = from;
+                relro_end = end;
+            }
+            if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
+                continue;
+            if (from >= relro && from < relro_end)
+                from = relro_end < end ? relro_end : end;
+            if (end > limit)
+                end = limit;
+            if (from < end)
+                k->segments[k->segment_count++] =
+                    (struct rp_replay_span){.captured = from, .from = from, .bytes = end - from};
+        }
+    return 0;
+}
+
+/** Dynamic symbols of an ELF file. */
+struct symbols {
+    const uint8_t *at; /**< Elf64_Sym, not aligned */
+    size_t count;
+    const char *names;
+    size_t name_bytes;
+};
+
+static bool find_symbols(const uint8_t *elf, size_t size, struct symbols *ret)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr s, names;
+
+    memcpy(&h, elf, sizeof h);
+    if (h.e_shentsize != sizeof s || h.e_shoff > size || (size - h.e_shoff) / sizeof s < h.e_shnum)
+        return false;
+    for (size_t i = 0; i < h.e_shnum; i++) {
+        memcpy(&s, elf + h.e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_type != SHT_DYNSYM || s.sh_link >= h.e_shnum || s.sh_offset > size ||
+            s.sh_size > size - s.sh_offset)
+            continue;
+        memcpy(&names, elf + h.e_shoff + s.sh_link * sizeof s, sizeof names);
+        if (names.sh_offset > size || names.sh_size > size - names.sh_offset || !names.sh_size ||
+            elf[names.sh_offset + names.sh_size - 1])
+            return false;
+        *ret = (struct symbols){.at = elf + s.sh_offset,
+                                .count = s.sh_size / sizeof(Elf64_Sym),
+                                .names = (const char *)elf + names.sh_offset,
+                                .name_bytes = names.sh_size};
+        return true;
+    }
+    return false;
+}
+
+/* A variable, and not a kernel's descriptor. */
+static bool variable_at(const struct symbols *symbols, size_t i, Elf64_Sym *ret, const char **name)
+{
+    size_t length;
+
+    memcpy(ret, symbols->at + i * sizeof *ret, sizeof *ret);
+    if (ELF64_ST_TYPE(ret->st_info) != STT_OBJECT || ret->st_shndx == SHN_UNDEF ||
+        ret->st_size == 0 || ret->st_name >= symbols->name_bytes)
+        return false;
+    *name = symbols->names + ret->st_name;
+    length = strlen(*name);
+    return length < 3 || strcmp(*name + length - 3, ".kd") != 0;
+}
+
+static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64_Sym *s)
+{
+    for (size_t i = 0; i < count; i++)
+        if (s->st_value >= spans[i].from && s->st_size <= spans[i].bytes &&
+            s->st_value - spans[i].from <= spans[i].bytes - s->st_size)
+            return true;
+    return false;
+}
+
+int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
+                          struct rp_err *err)
+{
+    struct symbols symbols;
+
+    if (!find_symbols(elf, size, &symbols))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym s;
+
+        memcpy(&s, symbols.at + i * sizeof s, sizeof s);
+        if (s.st_name < symbols.name_bytes && strcmp(symbols.names + s.st_name, name) == 0) {
+            *ret = s.st_value;
+            return 0;
+        }
+    }
+    return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
+}
+
+int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                             const struct rp_replay_kernel *original, const uint8_t *captured,
+                             size_t captured_size, struct rp_err *err)
+{
+    struct symbols own = {0}, theirs = {0};
+
+    if (!find_symbols(elf, size, &own) || !find_symbols(captured, captured_size, &theirs))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
+    k->variables = calloc(own.count + 1, sizeof *k->variables);
+    if (!k->variables)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < own.count; i++) {
+        const char *name, *other_name;
+        Elf64_Sym s, other;
+
+        if (!variable_at(&own, i, &s, &name) || !inside(k->segments, k->segment_count, &s))
+            continue;
+        for (size_t j = 0; j < theirs.count; j++)
+            if (variable_at(&theirs, j, &other, &other_name) && strcmp(name, other_name) == 0 &&
+                other.st_size == s.st_size &&
+                inside(original->segments, original->segment_count, &other)) {
+                k->variables[k->variable_count++] = (struct rp_replay_span){
+                    .captured = other.st_value, .from = s.st_value, .bytes = s.st_size};
+                break;
+            }
+    }
+    return 0;
+}
+
+/* --- contents ------------------------------------------------------------------------------ */
+
+static int page_of(struct rp_replay *r, const struct rp_capture_memory *m,
+                   enum rp_region_state state, uint64_t from, uint64_t bytes, uint8_t *to,
+                   struct rp_err *err)
+{
+    uint8_t page[RP_PAGE_BYTES];
+    int rc = rp_capture_page(r->capture, m, state, from / RP_PAGE_BYTES, page, err);
+
+    if (rc == 0)
+        memcpy(to, page + from % RP_PAGE_BYTES, bytes);
+    return rc;
+}
+
+/* Up to the end of a page. */
+static uint64_t within_page(uint64_t from, uint64_t end)
+{
+    const uint64_t left = RP_PAGE_BYTES - from % RP_PAGE_BYTES;
+
+    return end - from < left ? end - from : left;
+}
+
+static int fill_variable(struct rp_replay *r, const struct rp_capture_memory *m,
+                         const struct rp_replay_span *v, struct rp_err *err)
+{
+    uint64_t bytes;
+    int rc = 0;
+
+    for (uint64_t at = 0; at < v->bytes && rc == 0; at += bytes) {
+        bytes = within_page(v->captured + at, v->captured + v->bytes);
+        rc = page_of(r, m, RP_STATE_BEFORE, v->captured + at, bytes, r->stage, err);
+        if (rc == 0)
+            rc = rp_replay_move(r, r->kernel->code_base + v->from + at, false, bytes, true, err);
+    }
+    return rc;
+}
+
+int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_replay_kernel *k = r->kernel;
+    int rc = 0;
+
+    for (size_t i = 0; m && i < k->variable_count && rc == 0; i++)
+        rc = fill_variable(r, m, &k->variables[i], err);
+    return rc;
+}
+
+/* What the kernel has changed where its code finds the variables, among those of a page. */
+static int merge_own(struct rp_replay *r, uint64_t from, uint64_t bytes, const uint8_t *before,
+                     uint8_t *got, struct rp_err *err)
+{
+    const struct rp_replay_kernel *k = r->kernel;
+    int rc = 0;
+
+    for (size_t i = 0; i < k->variable_count && rc == 0; i++) {
+        const struct rp_replay_span *v = &k->variables[i];
+        const uint64_t low = v->captured > from ? v->captured : from;
+        const uint64_t end = v->captured + v->bytes;
+        const uint64_t high = end < from + bytes ? end : from + bytes;
+
+        if (low >= high)
+            continue;
+        rc = rp_replay_move(r, k->code_base + v->from + (low - v->captured), false, high - low,
+                            false, err);
+        for (uint64_t j = 0; j < high - low && rc == 0; j++)
+            if (r->stage[j] != before[low - from + j])
+                got[low - from + j] = r->stage[j];
+    }
+    return rc;
+}
+
+static int compare_piece(struct rp_replay *r, const struct rp_capture_memory *m, uint64_t from,
+                         uint64_t bytes, struct rp_replay_verdict *v, struct rp_err *err)
+{
+    uint8_t before[RP_PAGE_BYTES], after[RP_PAGE_BYTES], got[RP_PAGE_BYTES];
+    int rc = page_of(r, m, RP_STATE_BEFORE, from, bytes, before, err);
+
+    if (rc == 0)
+        rc = page_of(r, m, RP_STATE_AFTER, from, bytes, after, err);
+    if (rc == 0)
+        rc = rp_replay_move(r, m->region.base + from, false, bytes, false, err);
+    if (rc < 0)
+        return rc;
+    memcpy(got, r->stage, bytes);
+    rc = merge_own(r, from, bytes, before, got, err);
+    if (rc == 0)
+        rp_replay_note(v, m->region.base + from, got, after, bytes);
+    return rc;
+}
+
+int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
+                                struct rp_err *err)
+{
+    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_replay_kernel *captured = &r->original;
+    int rc = 0;
+
+    for (size_t i = 0; m && i < captured->segment_count && rc == 0; i++) {
+        const uint64_t end = captured->segments[i].from + captured->segments[i].bytes;
+        uint64_t bytes;
+
+        for (uint64_t from = captured->segments[i].from; from < end && rc == 0; from += bytes) {
+            bytes = within_page(from, end);
+            rc = compare_piece(r, m, from, bytes, v, err);
+            v->bytes += bytes;
+        }
+    }
+    v->regions += m != NULL;
+    return rc;
+}

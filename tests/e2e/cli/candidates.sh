@@ -1,0 +1,89 @@
+# Another kernel in the place of the captured one: what fits and is right is taken, all else is not.
+. "$(dirname "$0")/../lib.sh"
+example candidates
+export ROCM_PERF_DEVICE_TIMING=off
+export ASAN_OPTIONS=verify_asan_link_order=0 # for a rocm-perf built with it: we preload in front
+
+# made NAME N [OPTION...]: NAME.hsaco
+made() {
+    local name=$1 number=$2
+    shift 2
+    rocm-perf hipcc --genco --offload-arch=gfx942 -DCANDIDATE="$number" "$@" \
+        "$SOURCE/tests/e2e/programs/candidates.hip" -o "$name.hsaco" >&2 || fail "cannot compile $name"
+}
+
+# tried STATUS NAME N [OPTION...]
+tried() {
+    local status=$1 name=$2 number=$3
+    shift 3
+    made "$name" "$number"
+    expect "$status" rocm-perf replay full-vm --capture-dir cap --hsaco "$name.hsaco" "$@"
+}
+
+# The result stands there already when the captured dispatch begins.
+expect 0 rocm-perf isolate --kernel '^target' --dispatch 2 --device software -o cap ./candidates
+
+tried 0 other_way 1 --iterations 2 --json
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "JSON"
+[ "$(json verify.equal out)" = true ] || fail "the same result in another way"
+[ "$(json candidate.written_bytes out)" = 19996 ] || { cat out; fail "4999 floats are written"; }
+[ "$(json candidate.poisoned_bytes out)" = 19996 ] || fail "all of them can be poisoned"
+[ "$(json candidate.checked_runs out)" = 2 ] || fail "each run is checked"
+tried 1 nothing 2 --json
+[ "$(json candidate.wrong_bytes out)" = 19996 ] || fail "a kernel that does nothing"
+tried 1 half 3 --json
+[ "$(json candidate.wrong_bytes out)" = 9756 ] || fail "half of the grid: 4999 - 2560 floats are missing"
+tried 1 stale 4 --compare f32,rel=1e-3
+tried 1 not_number 10 --compare f32,rel=1
+says out "4 bytes wrong, 0 bytes changed"
+tried 1 outside 11
+says out "0 bytes wrong, 4 bytes changed"
+tried 1 input 14 --compare f32,rel=1
+says out "0 bytes wrong, 4 bytes changed"
+tried 1 variable 15
+says out "1 of variables"
+tried 1 once 13
+says out "after 1 of 2 runs"
+
+# Near enough is for the user to say.
+tried 1 nearly 12
+for rule in f32,rel=1e-5 f32,abs=1e-3 f32,ulp=20; do
+    expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco nearly.hsaco --compare $rule
+done
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco nearly.hsaco --compare f32,rel=1e-8,ulp=1
+
+# What does not fit is not run.
+refused() {
+    local text=$1
+    shift
+    tried 1 "$@"
+    says err "$text"
+    [ ! -s out ] || fail "a result beside the refusal"
+}
+refused "it has no kernel target.kd" misnamed 5
+refused "it takes 5 arguments, the captured one 4" one_more 6
+refused "its argument 4 is at offset 24, that of the captured one at 20" wider 7
+refused "it needs 66048 bytes of LDS, with what the launch adds, and can have 65536" greedy 8
+refused "it is for workgroups of at most 128 work-items, the captured ones have 256" small 9
+refused "it takes hidden_block_count_x" grid 16
+rocm-perf hipcc --genco --offload-arch=gfx90a -DCANDIDATE=1 "$SOURCE/tests/e2e/programs/candidates.hip" -o gfx90a.hsaco
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco gfx90a.hsaco
+says err "it has no code for gfx942"
+made bare 1 --no-gpu-bundle-output
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco bare.hsaco
+head -c 3000 bare.hsaco >cut.hsaco
+expect 3 rocm-perf replay full-vm --capture-dir cap --hsaco cut.hsaco
+expect 3 rocm-perf replay full-vm --capture-dir cap --hsaco nowhere.hsaco
+
+# Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
+example memories
+mkdir dumps
+for what in "histogram target_histogram 3" "chase target_chase 1" "variables target_variable 1"; do
+    set -- $what
+    rm -rf cap
+    expect 0 rocm-perf isolate --kernel "$2" --dispatch "$3" --device software -o cap ./memories "$1" dumps
+    expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --json
+    [ "$(json verify.equal out)" = true ] || fail "$1: the captured kernel itself"
+    [ "$(json candidate.probed out)" = true ] || fail "$1: the probe"
+done
+echo passed

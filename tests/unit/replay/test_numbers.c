@@ -1,0 +1,217 @@
+/**
+ * @file test_numbers.c
+ * @brief Results compared as numbers, against the host's own arithmetic; poison is never right.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/numbers.h"
+#include "replay/write_set.h"
+#include "unit/cmocka_all.h"
+
+static struct rp_compare_rule rule(const char *text)
+{
+    struct rp_compare_rule r;
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_compare_rule_parse(text, &r, &err), 0);
+    return r;
+}
+
+static bool same(const char *text, const void *got, const void *expected, size_t bytes)
+{
+    const struct rp_compare_rule r = rule(text);
+    uint64_t bad[RP_PAGE_MASKS];
+    uint64_t any = 0;
+
+    rp_compare_words(&r, got, expected, bytes, bad);
+    for (size_t i = 0; i < (bytes / 4 + 63) / 64; i++)
+        any |= bad[i];
+    return !any;
+}
+
+static void test_rules(void **state)
+{
+    static const char *const wrong[] = {
+        "",           "f31",         "f32,",        "f32,abs",    "f32,abs=",    "f32,abs=x",
+        "f32,abs=1x", "f32,ulp=0.5", "exact,abs=1", "f32,abs=-1", "f32,abs=nan", "f32,rel=1e999",
+        "f32 ,abs=1", "f32,foo=1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct rp_compare_rule r = {.ulp = 77};
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_compare_rule_parse(wrong[i], &r, &err), -RP_USAGE);
+        assert_non_null(strstr(err.text, "use exact"));
+        assert_int_equal(r.ulp, 77);
+    }
+    assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").ulp == 3);
+    assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").rel == 0.5);
+    assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").abs == 1e-3);
+}
+
+static void test_specials(void **state)
+{
+    const float nan_a = NAN, inf = INFINITY, minus_inf = -INFINITY, one = 1, zero = 0,
+                minus = -0.0f;
+    const uint32_t nan_bits = 0xffc12345;
+    const char *loose = "f32,abs=1e30,rel=1e30,ulp=1000000000";
+
+    (void)state;
+    assert_true(same(loose, &nan_a, &nan_bits, 4));
+    assert_false(same("exact", &nan_a, &nan_bits, 4));
+    assert_false(same(loose, &nan_a, &one, 4));
+    assert_false(same(loose, &one, &nan_a, 4));
+    assert_false(same(loose, &inf, &one, 4));
+    assert_false(same(loose, &one, &inf, 4));
+    assert_false(same(loose, &inf, &minus_inf, 4));
+    assert_true(same("f32", &zero, &minus, 4));
+    assert_false(same("exact", &zero, &minus, 4));
+}
+
+/* Numbers from the host: what lies n steps away is n units in the last place away, across zero too.
+ */
+static void test_ulps(void **state)
+{
+    (void)state;
+    srand(7);
+    for (unsigned i = 0; i < 2000; i++) {
+        float a =
+            i % 10 == 0 ? 0 : ldexpf((float)rand() / (float)RAND_MAX - 0.5f, rand() % 200 - 140);
+        double d = i % 10 == 0 ? 0 : ldexp((double)rand() / RAND_MAX - 0.5, rand() % 2000 - 1060);
+        const unsigned steps = (unsigned)rand() % 5 + 1;
+        char enough[32], few[32];
+        float b = a;
+        double e = d;
+
+        for (unsigned s = 0; s < steps; s++) {
+            b = nextafterf(b, i % 2 ? INFINITY : -INFINITY);
+            e = nextafter(e, i % 2 ? INFINITY : -INFINITY);
+        }
+        snprintf(enough, sizeof enough, "f32,ulp=%u", steps);
+        snprintf(few, sizeof few, "f32,ulp=%u", steps - 1);
+        assert_true(same(enough, &b, &a, 4));
+        assert_false(same(few, &b, &a, 4));
+        enough[1] = few[1] = '6';
+        enough[2] = few[2] = '4';
+        assert_true(same(enough, &e, &d, 8));
+        assert_false(same(few, &e, &d, 8));
+    }
+}
+
+/* All values of 16 bits, against the host's conversion: which of them are within 0.25 of 1.5. */
+static void test_halves(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        const uint16_t got[2] = {(uint16_t)bits, 0}, f16[2] = {0x3e00, 0}, bf16[2] = {0x3fc0, 0};
+        const uint32_t widened = bits << 16;
+        _Float16 half;
+        float brain;
+
+        memcpy(&half, got, sizeof half);
+        memcpy(&brain, &widened, sizeof brain);
+        assert_int_equal(same("f16,abs=0.25", got, f16, 4), fabsf((float)half - 1.5f) <= 0.25f);
+        assert_int_equal(same("bf16,abs=0.25", got, bf16, 4), fabsf(brain - 1.5f) <= 0.25f);
+    }
+}
+
+static void test_tolerances(void **state)
+{
+    (void)state;
+    srand(8);
+    for (unsigned i = 0; i < 20000; i++) {
+        const float expected = ((float)rand() / (float)RAND_MAX - 0.5f) * 100;
+        const float got = expected + ((float)rand() / (float)RAND_MAX - 0.5f) * 0.1f;
+        const double gap = fabs((double)got - (double)expected);
+
+        assert_int_equal(same("f32,abs=0.01", &got, &expected, 4), gap <= 0.01);
+        assert_int_equal(same("f32,rel=0.001", &got, &expected, 4),
+                         gap <= 0.001 * fabs((double)expected));
+    }
+}
+
+/* The bits that are set are those of the words of the numbers that differ. */
+static void test_places(void **state)
+{
+    const char *const types[] = {"exact", "f32", "f16", "bf16", "f64"};
+    static uint8_t got[RP_PAGE_BYTES], expected[RP_PAGE_BYTES];
+
+    (void)state;
+    srand(9);
+    for (unsigned i = 0; i < 500; i++) {
+        const unsigned type = (unsigned)rand() % 5, at = (unsigned)rand() % RP_PAGE_BYTES;
+        const struct rp_compare_rule r = rule(types[type]);
+        uint64_t bad[RP_PAGE_MASKS], wanted[RP_PAGE_MASKS] = {0};
+
+        memset(expected, 0x11, sizeof expected);
+        memset(got, 0x11, sizeof got);
+        got[at] ^= 0x20;
+        wanted[at / 256] |= (uint64_t)1 << at / 4 % 64;
+        if (type == 4)
+            wanted[at / 256] |= (uint64_t)3 << (at / 8 * 2) % 64;
+        rp_compare_words(&r, got, expected, sizeof got, bad);
+        assert_memory_equal(bad, wanted, sizeof bad);
+    }
+}
+
+static void test_poison(void **state)
+{
+    const char *const rules[] = {"exact", "f32,abs=1e9,rel=9", "f16,abs=100,rel=9",
+                                 "bf16,abs=1e9,rel=9", "f64,abs=1e9,rel=9"};
+    static const uint8_t poison_itself[8] = {0xfd, 0xff, 0xfd, 0xff, 0xfd, 0xff, 0xfd, 0xff};
+    static uint8_t after[RP_PAGE_BYTES], page[RP_PAGE_BYTES];
+
+    (void)state;
+    srand(10);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct rp_compare_rule r = rule(rules[i]);
+        uint64_t mask[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
+
+        memset(mask, 0xff, sizeof mask);
+        for (size_t j = 0; j < sizeof after; j++)
+            after[j] = (uint8_t)(rand() % 64); /* no NaN */
+        for (size_t j = 0; j < sizeof after; j += 64)
+            memcpy(after + j, poison_itself, 8); /* but here */
+        memset(page, 0, sizeof page);
+        rp_write_set_poison(&r, mask, after, sizeof page, page);
+        rp_compare_words(&r, page, after, sizeof page, bad);
+        assert_memory_equal(bad, mask, sizeof bad);
+    }
+}
+
+/* Addresses in the range stay, and null pointers beside them; all else is changed in every word. */
+static void test_flip(void **state)
+{
+    static uint64_t page[RP_PAGE_BYTES / 8], old[RP_PAGE_BYTES / 8];
+
+    (void)state;
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
+        old[i] = page[i] = i % 3 ? i % 7 * 0x123456789 : 0x7f0000000000 + i * 100;
+    rp_write_set_flip((uint8_t *)page, sizeof page, 0x7f0000000000, 0x7f0000001000);
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) {
+        const bool stays = i % 3 ? i % 7 == 0 : i * 100 < 0x1000;
+
+        assert_true(page[i] == (stays ? old[i] : (old[i] ^ 0x100000001)));
+    }
+    memset(page, 0, sizeof page);
+    rp_write_set_flip((uint8_t *)page, sizeof page - 4, 0x7f0000000000, 0x7f0000001000);
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
+        assert_true(page[i] == (i + 1 < RP_PAGE_BYTES / 8 ? 0x100000001 : 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_specials),
+        cmocka_unit_test(test_ulps),       cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_tolerances), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_poison),     cmocka_unit_test(test_flip),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
