@@ -111,6 +111,8 @@ int rp_capture_write_checksums(const char *folder, struct rp_err *err)
         char digest[DIGEST_CHARS];
         uint64_t bytes;
 
+        if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) == 0) /* of before, if there is one */
+            continue;
         rc = hash_file(folder, name, &bytes, digest, err);
         if (rc == 0 &&
             json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "bytes",

@@ -10,7 +10,8 @@
 #define RP_CAPTURE_DISPATCH_FILE  "dispatch.json"
 #define RP_CAPTURE_REGIONS_FILE   "memory_regions.json"
 #define RP_CAPTURE_COVERAGE_FILE  "coverage.json"
-#define RP_CAPTURE_CHECKSUMS_FILE "checksums.json" /* the last one that is written */
+#define RP_CAPTURE_CHECKSUMS_FILE "checksums.json"  /* the last one that is written */
+#define RP_CAPTURE_SELF_FILE      "self_check.json" /* added to a whole capture */
 #define RP_CAPTURE_KERNARG_FILE   "kernarg.bin"
 #define RP_CAPTURE_CODE_FILE      "kernel.hsaco"
 #define RP_CAPTURE_PAGES_FILE     "memory/pages.bin"

@@ -10,6 +10,7 @@
 #include "base/proc.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
+#include "cli/replay_child.h"
 #include "cli/target.h"
 #include "collect/environment.h"
 #include "collect/isolate_run.h"
@@ -17,7 +18,7 @@
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [--dispatch N] [-o DIR] [--device D] [--threads N]\n"
-    "                         [--gpus N] [--timing T] [--] PROGRAM [ARGS...]\n"
+    "                         [--gpus N] [--timing T] [--no-self-check] [--] PROGRAM [ARGS...]\n"
     "       rocm-perf isolate inspect|verify [--json] DIR\n"
     "       rocm-perf isolate --list [DIR]\n"
     "\n"
@@ -26,7 +27,8 @@ static const char help[] =
     "that it could reach, before it ran and after. The GPU is brought to rest around it; a queue "
     "or\n"
     "a kernel that does not end means that the capture is declined, and the program goes on.\n"
-    "rocm-perf replay runs it again.\n"
+    "rocm-perf replay runs it again, which is tried at once: whether its result is the same each "
+    "time.\n"
     "\n"
     "  --kernel REGEX  the kernels: a regular expression that is found in the demangled name\n"
     "  --dispatch N    which of their dispatches, 1 being the first (default 1)\n"
@@ -36,6 +38,7 @@ static const char help[] =
     "  --threads N     processors the software MI300X may use (default: all)\n"
     "  --gpus N        how many software MI300X there are, 1 to 8 (default 1)\n"
     "  --timing T      times of the software MI300X: fast (default), detailed, off\n"
+    "  --no-self-check do not replay the capture when it is made\n"
     "\n"
     "Without a GPU or ROCm:\n"
     "  inspect DIR     what a capture holds, and what it could not\n"
@@ -51,7 +54,7 @@ static const char help[] =
 struct options {
     const char *kernel, *folder;
     uint64_t dispatch;
-    bool has_dispatch, has_folder, list, json;
+    bool has_dispatch, has_folder, list, json, unchecked;
     enum rp_device wish;
 };
 
@@ -87,6 +90,9 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         return rp_cli_gpus(optarg, err);
     case 'm':
         return rp_cli_timing(optarg, err);
+    case 'u':
+        o->unchecked = true;
+        return 0;
     case 'l':
         o->list = true;
         return 0;
@@ -99,17 +105,12 @@ static int take_option(int c, struct options *o, struct rp_err *err)
 static int parse(int argc, char **argv, struct options *o, int *ret_code)
 {
     static const struct option options[] = {
-        {"kernel", required_argument, NULL, 'k'},
-        {"dispatch", required_argument, NULL, 'n'},
-        {"output", required_argument, NULL, 'o'},
-        {"device", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},
-        {"gpus", required_argument, NULL, 'g'},
-        {"timing", required_argument, NULL, 'm'},
-        {"list", no_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"kernel", required_argument, NULL, 'k'},  {"dispatch", required_argument, NULL, 'n'},
+        {"output", required_argument, NULL, 'o'},  {"device", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'}, {"gpus", required_argument, NULL, 'g'},
+        {"timing", required_argument, NULL, 'm'},  {"no-self-check", no_argument, NULL, 'u'},
+        {"list", no_argument, NULL, 'l'},          {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct rp_err err = RP_ERR_INIT;
     int c;
@@ -263,7 +264,22 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
     return RP_VERDICT;
 }
 
-static int report(const struct options *o, const struct rp_isolation *isolation)
+/* A capture that cannot be checked here is one still. */
+static void check(const struct options *o, const struct rp_environment *env, enum rp_device device,
+                  struct rp_buf *text)
+{
+    rp_autofree char *label = NULL;
+    rp_autofree char *reason = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_self_check(env, device, o->folder, &label, &reason, &err) < 0)
+        rp_cli_note("the capture is not checked: %s", err.text);
+    else
+        rp_buf_printf(text, "replayed: %s%s%s\n", label, reason ? ": " : "", reason ? reason : "");
+}
+
+static int report(const struct options *o, const struct rp_isolation *isolation,
+                  const struct rp_environment *env, enum rp_device device)
 {
     const struct rp_proc_end *end = &isolation->end;
     int code = isolation->captured ? RP_OK : say_why_not(o, isolation);
@@ -276,6 +292,8 @@ static int report(const struct options *o, const struct rp_isolation *isolation)
         if (rp_capture_open(o->folder, &capture, &err) < 0)
             return rp_cli_error(&err);
         rp_capture_line(o->folder, capture, &text);
+        if (!o->unchecked)
+            check(o, env, device, &text);
         code = print_and_free(&text);
     }
     if (!end->signaled && end->status == 0)
@@ -311,7 +329,7 @@ static int run(const struct options *o, char **argv)
     rp_proc_catch_signals(); /* until the end: half a capture must not be left */
     if (rp_isolate_program(&request, &isolation, &err) < 0)
         return rp_cli_error(&err);
-    return report(o, &isolation);
+    return report(o, &isolation, &env, request.device);
 }
 
 int rp_cmd_isolate(int argc, char **argv)
@@ -327,7 +345,8 @@ int rp_cmd_isolate(int argc, char **argv)
     argc -= bare;
     argv += bare;
     if (action || o.list) {
-        if (o.kernel || o.has_dispatch || o.has_folder || (o.list && (action || o.json)))
+        if (o.kernel || o.has_dispatch || o.has_folder || o.unchecked ||
+            (o.list && (action || o.json)))
             return rp_cli_usage_error("isolate", "%s takes the folder of a capture%s",
                                       action ? action : "--list", action ? " and --json" : "");
         if (argc - optind > 1 || (action && argc - optind != 1))

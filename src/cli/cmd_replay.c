@@ -1,17 +1,14 @@
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "capture/capture_read.h"
 #include "capture/replay_again.h"
 #include "cli/cli.h"
+#include "cli/replay_child.h"
 #include "collect/environment.h"
-#include "collect/launch.h"
 #include "replay/numbers.h"
 
 static const char help[] =
@@ -144,98 +141,6 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
 
 /* --- the process --------------------------------------------------------------------------- */
 
-/* Beside this program, or with the injected libraries once installed. */
-static int find_program(const struct rp_environment *env, char **ret, struct rp_err *err)
-{
-    rp_autofree char *here = NULL;
-    rp_autofree char *path = NULL;
-    int rc = rp_executable_dir(&here, err);
-
-    if (rc < 0)
-        return rc;
-    path = rp_path_join(here, "rocm-perf-replay");
-    if (path && !rp_path_exists(path) && env->tool_library) {
-        char *end = strrchr(env->tool_library, '/');
-
-        free(path);
-        path =
-            rp_format("%.*s/rocm-perf-replay", (int)(end - env->tool_library), env->tool_library);
-    }
-    if (!path || !rp_path_exists(path))
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "rocm-perf-replay is not beside this program; build or install "
-                       "rocm-perf-lab completely");
-    *ret = rp_steal(path);
-    return 0;
-}
-
-enum { MOST_ARGS = 16 };
-
-struct child {
-    char *strings[4]; /* owned */
-    char *argv[MOST_ARGS];
-};
-
-static void free_child(struct child *child)
-{
-    for (size_t i = 0; i < 4; i++)
-        free(child->strings[i]);
-}
-
-/* The private ROCm is newer than the machine's libc: its own loader starts the program. */
-static int plan_child(const struct rp_environment *env, const struct options *o, const char *action,
-                      const char *flags, struct child *child, struct rp_err *err)
-{
-    const bool private_rocm = env->rocm_kind == RP_ROCM_PRIVATE;
-    size_t at = 0;
-    int rc = find_program(env, &child->strings[0], err);
-
-    if (rc < 0)
-        return rc;
-    child->strings[1] =
-        rp_format("%s/%s", env->rocm_root, private_rocm ? "usr/lib/x86_64-linux-gnu" : "lib");
-    child->strings[2] =
-        rp_format("%s/libhsa-runtime64.so.1", child->strings[1] ? child->strings[1] : "");
-    child->strings[3] = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
-    for (size_t i = 0; i < 4; i++)
-        if (!child->strings[i])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (private_rocm) {
-        child->argv[at++] = child->strings[3];
-        child->argv[at++] = (char *)(uintptr_t) "--library-path";
-        child->argv[at++] = child->strings[1];
-    }
-    child->argv[at++] = child->strings[0];
-    child->argv[at++] = (char *)(uintptr_t)action;
-    child->argv[at++] = (char *)(uintptr_t)o->folder;
-    child->argv[at++] = child->strings[2];
-    child->argv[at++] = env->rocm_version ? env->rocm_version : (char *)(uintptr_t) "";
-    child->argv[at++] = (char *)(uintptr_t)o->iterations;
-    child->argv[at++] = (char *)(uintptr_t)o->warmup;
-    child->argv[at++] = (char *)(uintptr_t)flags;
-    child->argv[at++] = (char *)(uintptr_t)o->hsaco;
-    child->argv[at] = (char *)(uintptr_t)(o->compare ? o->compare : "exact");
-    return 0;
-}
-
-static int start(const struct rp_environment *env, enum rp_device device, const struct options *o,
-                 const char *action, const char *flags, struct rp_proc_end *ret, struct rp_err *err)
-{
-    rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    rp_cleanup(free_child) struct child child = {0};
-    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
-    int rc = plan_child(env, o, action, flags, &child, err);
-
-    if (rc == 0)
-        rc = rp_launch_plan(env, device, child.argv, NULL, NULL, &plan, err);
-    if (rc < 0)
-        return rc;
-    proc.path = plan.path;
-    proc.argv = plan.argv;
-    proc.env = plan.env;
-    return rp_proc_run(&proc, ret, err);
-}
-
 /* Memory that is not the captured one can make a kernel run astray. */
 static bool wants_no_probe(const struct rp_proc_end *end)
 {
@@ -251,10 +156,18 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
         char flags[8];
+        struct rp_replay_child child = {.action = action,
+                                        .folder = o->folder,
+                                        .iterations = o->iterations,
+                                        .warmup = o->warmup,
+                                        .flags = flags,
+                                        .hsaco = o->hsaco,
+                                        .compare = o->compare ? o->compare : "exact",
+                                        .stdout_fd = -1};
 
         snprintf(flags, sizeof flags, "%s%s%s%s%s-", o->json ? "j" : "", o->verify ? "v" : "",
                  o->stateful ? "s" : "", i + 1 < MOST_STARTS ? "a" : "", probe ? "p" : "");
-        if (start(env, device, o, action, flags, &end, &err) < 0)
+        if (rp_replay_child_run(env, device, &child, &end, &err) < 0)
             return rp_cli_error(&err);
         if (probe && wants_no_probe(&end)) {
             rp_cli_note("the replay did not come to its end with memory changed to see what the "

@@ -21,6 +21,7 @@
 #include "capture/capture_files.h"
 #include "capture/replay_again.h"
 #include "replay/request.h"
+#include "replay/selfcheck.h"
 
 enum { PATIENCE_S = 600, LEAST_TRIALS = 2 };
 
@@ -169,6 +170,19 @@ static void warn(const struct rp_replay *r)
                 count);
 }
 
+/* What ends it before the kernel is loaded is a matter of this machine. */
+static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
+{
+    struct rp_self_check check = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_replay_map(r, &err) < 0)
+        return say(&err);
+    rp_self_check_run(r, q->hsaco, q->kernarg, (unsigned)q->iterations, &check);
+    rp_self_check_print(&check, r->gpu_name, q->rocm);
+    return RP_OK;
+}
+
 int main(int argc, char **argv)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -184,11 +198,14 @@ int main(int argc, char **argv)
     if (rp_capture_open(q.folder, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
         _exit(say(&err));
     take_ranges(&r, &q);
-    warn(&r);
+    if (strcmp(q.action, "self-check") != 0)
+        warn(&r);
     if (rp_replay_load_runtime(&r, q.library, &err) < 0 || rp_replay_find_device(&r, &err) < 0)
         _exit(say(&err));
     if (strcmp(q.action, "reserve-check") == 0) {
         rc = rp_replay_map(&r, &err) < 0 ? say(&err) : reserve_check(&r, &q);
+    } else if (strcmp(q.action, "self-check") == 0) {
+        rc = self_check(&r, &q);
     } else if (full_vm(&r, &q, &result, &err) < 0) {
         rc = say(&err);
     } else {

@@ -42,7 +42,7 @@ static struct summary sum_up(const struct rp_replay_result *result)
     return s;
 }
 
-static void put_string(const char *text)
+void rp_replay_put_string(const char *text)
 {
     putchar('"');
     for (; *text; text++)
@@ -81,7 +81,7 @@ static void print_candidate_json(const struct rp_replay_request *q,
     const struct rp_replay_outcome *o = &result->outcome;
 
     printf("  \"candidate\": {\n    \"compare\": ");
-    put_string(q->compare);
+    rp_replay_put_string(q->compare);
     printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
            ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
            ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
@@ -98,9 +98,9 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     const struct summary s = sum_up(result);
 
     printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\n    \"name\": ");
-    put_string(r->facts->name);
+    rp_replay_put_string(r->facts->name);
     printf(",\n    \"hsaco_path\": ");
-    put_string(q->candidate ? q->candidate : q->hsaco);
+    rp_replay_put_string(q->candidate ? q->candidate : q->hsaco);
     printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
            "    \"mode\": \"%s\"\n  },\n",
            q->iterations, q->warmup, q->stateful ? "stateful" : "stateless");
@@ -110,9 +110,9 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     for (unsigned long i = 0; i < result->count; i++)
         printf("%s%.3f", i ? ", " : "", result->samples[i]);
     printf("]\n  },\n  \"environment\": {\n    \"gpu_agent\": ");
-    put_string(r->gpu_name);
+    rp_replay_put_string(r->gpu_name);
     printf(",\n    \"rocm_version\": ");
-    put_string(q->rocm);
+    rp_replay_put_string(q->rocm);
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
     if (q->candidate)
         print_candidate_json(q, result);

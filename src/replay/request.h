@@ -27,6 +27,8 @@ struct rp_replay_result {
     unsigned long checked_runs, wrong_runs;
 };
 
+/** As JSON. */
+void rp_replay_put_string(const char *text);
 void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result);
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -426,12 +426,45 @@ static void fault()
     exit(1);
 }
 
+// Adds the same numbers in an order that the clock decides: near the same sum, and never quite.
+__global__ void target_turns(const float *in, float *sums, uint32_t n)
+{
+    uint32_t from = (uint32_t)(clock64() * 2654435761u >> 7) % n;
+    float sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += in[(from + i + threadIdx.x * 7) % n];
+    sums[threadIdx.x] = sum;
+}
+
+// Whatever the clock says.
+__global__ void target_clock(uint64_t *out)
+{
+    *out = (uint64_t)clock64() * 0x9e3779b97f4a7c15;
+}
+
+static void varying()
+{
+    std::vector<float> in(500);
+    float *a, *b;
+
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (float)(i * i % 101) / 7;
+    CHECK(hipMalloc(&a, in.size() * 4));
+    CHECK(hipMalloc(&b, 256));
+    CHECK(hipMemcpy(a, in.data(), in.size() * 4, hipMemcpyHostToDevice));
+    CHECK(hipMemset(b, 0, 256));
+    target_turns<<<1, 64>>>(a, b, 500);
+    target_clock<<<1, 1>>>((uint64_t *)b);
+    CHECK(hipDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"arith", arith},         {"chase", chase},   {"histogram", histogram},
+    } modes[] = {{"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
