@@ -44,18 +44,27 @@ static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
         _exit(err.code == RP_VERDICT && q->again ? RP_REPLAY_AGAIN : say(&err));
 }
 
+/* What of the memory is brought back before a run. */
+enum restore { NOTHING, CHANGED, ALL };
+
 static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
-                   struct rp_replay_result *result, bool kept, bool restore, struct rp_err *err)
+                   struct rp_replay_result *result, bool kept, enum restore restore,
+                   struct rp_err *err)
 {
     double us;
-    int rc = restore ? rp_replay_fill(r, NULL, NULL, err) : 0;
+    int rc = 0;
+
+    if (restore == ALL)
+        rc = rp_replay_fill(r, NULL, NULL, err);
+    else if (restore == CHANGED)
+        rc = rp_replay_restore(r, err);
 
     if (rc == 0)
         rc = rp_replay_run(r, &us, err);
     if (rc == 0 && kept)
         result->samples[result->count++] = us;
     /* The first one from the captured state is what can be compared. */
-    if (rc == 0 && q->verify && !result->verified && restore) {
+    if (rc == 0 && q->verify && !result->verified && restore != NOTHING) {
         rc = rp_replay_compare(r, &result->verdict, err);
         result->verified = rc == 0;
     }
@@ -104,6 +113,63 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     return rc;
 }
 
+static int find_outside(void *data, const struct rp_capture_memory *m, uint64_t page,
+                        const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    bool *outside = data;
+
+    (void)err;
+    if (!*outside && memcmp(contents, expected, RP_PAGE_BYTES) != 0)
+        *outside = !rp_replay_is_restored(m, page);
+    return 0;
+}
+
+static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, enum restore restore, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
+        rc = one_run(r, q, result, i >= q->warmup, i == 0 ? ALL : restore, err);
+    return rc;
+}
+
+/* Whether pages are other than before the dispatch that are not restored between runs. */
+static int check_rest(struct rp_replay *r, bool *ret, struct rp_err *err)
+{
+    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    struct rp_replay_verdict variables = {0};
+    bool outside = false;
+    int rc = rp_replay_look_at(r, find_outside, &outside, err);
+
+    if (rc == 0 && code && !code->changed_pages)
+        rc = rp_replay_compare_variables(r, &variables, err);
+    if (rc == 0)
+        *ret = outside || variables.different_bytes;
+    return rc;
+}
+
+/* Between runs only pages are restored that the captured dispatch changed. That was enough if no
+ * other page has changed after all of them. */
+static int runs(struct rp_replay *r, const struct rp_replay_request *q,
+                struct rp_replay_result *result, struct rp_err *err)
+{
+    bool outside = false;
+    int rc = run_all(r, q, result, q->stateful ? NOTHING : CHANGED, err);
+
+    if (rc == 0 && !q->stateful && q->warmup + q->iterations > 1)
+        rc = check_rest(r, &outside, err);
+    if (rc < 0 || !outside)
+        return rc;
+    fprintf(stderr,
+            "rocm-perf: note: the kernel changes pages here that the captured dispatch left; "
+            "once more, with all memory restored between runs\n");
+    result->count = 0;
+    result->verified = false;
+    result->restored_all = true;
+    return run_all(r, q, result, ALL, err);
+}
+
 static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
                    struct rp_replay_result *result, struct rp_err *err)
 {
@@ -116,9 +182,7 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && q->candidate)
         return trials(r, q, result, err);
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
-        rc = one_run(r, q, result, i >= q->warmup, i == 0 || !q->stateful, err);
-    return rc;
+    return rc < 0 ? rc : runs(r, q, result, err);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */

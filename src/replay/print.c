@@ -102,8 +102,11 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     printf(",\n    \"hsaco_path\": ");
     rp_replay_put_string(q->candidate ? q->candidate : q->hsaco);
     printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
-           "    \"mode\": \"%s\"\n  },\n",
-           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless");
+           "    \"mode\": \"%s\",\n    \"restored\": \"%s\"\n  },\n",
+           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless",
+           q->stateful                            ? "nothing"
+           : q->candidate || result->restored_all ? "all"
+                                                  : "changed");
     printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
            "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
            s.average, s.min, s.max, s.median);

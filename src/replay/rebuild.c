@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "replay/replay.h"
 
-enum { PERMISSION_RW = 3 };
+enum { PERMISSION_RW = 3, CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
 
 /* --- mapping ------------------------------------------------------------------------------- */
 
@@ -124,6 +124,67 @@ int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct 
     for (size_t i = 0; i < r->memory_count && rc == 0; i++)
         rc = fill_region(r, &r->memory[i], edit, data, err);
     return rc < 0 ? rc : rp_replay_fill_variables(r, err);
+}
+
+/* --- only what changes --------------------------------------------------------------------- */
+
+/* Pages in a row that wait to be written together. */
+struct row {
+    const struct rp_capture_memory *m;
+    uint64_t first, pages;
+};
+
+static int write_row(struct rp_replay *r, struct row *row, struct rp_err *err)
+{
+    const struct rp_capture_memory *m = row->m;
+    const uint64_t offset = row->first * RP_PAGE_BYTES;
+    const uint64_t left = m->region.bytes - offset, all = row->pages * RP_PAGE_BYTES;
+    int rc = 0;
+
+    for (uint64_t i = 0; i < row->pages && rc == 0; i++)
+        rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, row->first + i,
+                             r->stage + i * RP_PAGE_BYTES, err);
+    if (rc == 0 && row->pages)
+        rc = rp_replay_move(r, m->region.base + offset, m->region.flags & RP_MEMORY_HOST,
+                            all < left ? all : left, true, err);
+    row->pages = 0;
+    return rc;
+}
+
+static int restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
+                          struct rp_err *err)
+{
+    struct row row = {.m = m};
+    int rc = 0;
+
+    for (uint64_t i = 0; i < m->after.header.run_count && rc == 0; i++)
+        for (uint64_t j = 0; j < m->after.runs[i].pages && rc == 0; j++) {
+            const uint64_t page = m->after.runs[i].page + j;
+
+            if (row.pages == CHUNK_PAGES || (row.pages && row.first + row.pages != page))
+                rc = write_row(r, &row, err);
+            if (row.pages++ == 0)
+                row.first = page;
+        }
+    return rc < 0 ? rc : write_row(r, &row, err);
+}
+
+int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    int rc = 0;
+
+    for (size_t i = 0; i < r->memory_count && rc == 0; i++)
+        if (r->memory[i].changed_pages)
+            rc = restore_region(r, &r->memory[i], err);
+    return rc < 0 || !code || !code->changed_pages ? rc : rp_replay_fill_variables(r, err);
+}
+
+bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
+{
+    const struct rp_page_run *run = m->changed_pages ? rp_region_map_find(&m->after, page) : NULL;
+
+    return run && run->page <= page;
 }
 
 /* --- looking ------------------------------------------------------------------------------- */

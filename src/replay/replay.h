@@ -112,6 +112,11 @@ typedef int (*rp_replay_look)(void *data, const struct rp_capture_memory *m, uin
 
 /** Memory gets its state before the dispatch. @param edit  may be NULL */
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err);
+/** The same for memory that had it, where only what the captured dispatch changes was changed
+ * since. */
+int rp_replay_restore(struct rp_replay *r, struct rp_err *err);
+/** Whether rp_replay_restore restores that page. */
+bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page);
 /** All pages but those of the kernel's code object, with what they should be after the dispatch. */
 int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, struct rp_err *err);
 

@@ -22,6 +22,7 @@ struct rp_replay_result {
     unsigned long count;
     bool verified;
     struct rp_replay_verdict verdict;
+    bool restored_all; /**< all memory between runs: the kernel changes more than it did */
     struct rp_replay_trial trial;     /**< of a candidate */
     struct rp_replay_outcome outcome; /**< of the first run of it that was wrong, or the last */
     unsigned long checked_runs, wrong_runs;

@@ -64,6 +64,20 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --no-recopy --iterations 4 -
 [ "$(json execution.mode out)" = stateful ] || fail "stateful"
 [ "$(json verify.equal out)" = true ] || fail "the first run is compared"
 
+# Between runs only what the dispatch changed is restored, unless the kernel changes more: with another
+# factor in its arguments it writes results that were there already.
+captured histogram target_histogram 3
+expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 20 --verify --json
+[ "$(json execution.restored out)" = changed ] || fail "only changed pages"
+captured streams target_scale 2
+expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 5 --json
+[ "$(json execution.restored out)" = changed ] || fail "nothing was changed"
+printf '\7' | dd of=cap/kernarg.bin bs=1 seek=16 conv=notrunc status=none
+expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 5 --json
+[ "$(json execution.restored out)" = all ] || fail "all memory"
+[ "$(json timing.samples out | tr -cd , | wc -c)" = 4 ] || fail "five samples"
+says err "changes pages here that the captured dispatch left"
+
 # A kernel that prints would wait for ever.
 captured print target_print
 expect 1 timeout 60 rocm-perf replay full-vm --capture-dir cap
