@@ -1,0 +1,279 @@
+/**
+ * @file test_decide.c
+ * @brief Verdicts between two kernels: the exact distribution against all signs, the interval
+ * against its definition, and error rates by simulation: clocks that drift, runs that depend on
+ * each other, times of two kinds, a coarse timer.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/decide.h"
+#include "unit/cmocka_all.h"
+
+enum { TRIALS = 2000, RUNS = 4, LOOKS = 3 };
+static const size_t look_at[LOOKS] = {10, 20, 40};
+
+/* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed ^= seed >> 12;
+    seed ^= seed << 25;
+    seed ^= seed >> 27;
+    return ((double)(seed * 2685821657736338717u >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    const double radius = sqrt(-2 * log(uniform()));
+
+    return radius * cos(6.283185307179586 * uniform());
+}
+
+/* --- what a GPU does ----------------------------------------------------------------------- */
+
+struct world {
+    const char *name;
+    double us;
+    double noise;      /* of each run, relative */
+    double drift;      /* from one run to the next, always */
+    double wander;     /* of a random walk, each run */
+    double follows;    /* how much of a run's deviation the next one has */
+    double slow_share; /* of runs that are slower by a tenth, in spells */
+    double tick_us;
+};
+
+static const struct world worlds[] = {
+    {"noise", 100, 0.02, 0, 0, 0, 0, 0},    {"drift", 100, 0.02, 0.0005, 0, 0, 0, 0},
+    {"walk", 100, 0.01, 0, 0.003, 0, 0, 0}, {"dependent", 100, 0.01, 0, 0, 0.9, 0, 0},
+    {"spells", 100, 0.01, 0, 0, 0, 0.2, 0}, {"timer", 2, 0.01, 0, 0.001, 0.5, 0, 0.01},
+};
+
+struct state {
+    double level, deviation;
+    bool slow;
+};
+
+static double run(const struct world *w, struct state *s, double factor)
+{
+    double us;
+
+    s->level *= 1 + w->drift + w->wander * normal();
+    s->deviation = w->follows * s->deviation + w->noise * normal();
+    if (uniform() < 0.1)
+        s->slow = uniform() < w->slow_share;
+    us = w->us * factor * s->level * exp(s->deviation) * (s->slow ? 1.1 : 1);
+    return w->tick_us > 0 ? round(us / w->tick_us) * w->tick_us : us;
+}
+
+/* ABBA or BAAB, RUNS / 2 runs for each letter. */
+static double block(const struct world *w, struct state *s, double ratio)
+{
+    const bool turned = uniform() < 0.5;
+    double us[2][RUNS], log_ratio = 0;
+    size_t have[2] = {0, 0};
+    struct rp_err err = RP_ERR_INIT;
+
+    for (unsigned letter = 0; letter < 4; letter++)
+        for (unsigned i = 0; i < RUNS / 2; i++) {
+            const unsigned which = (letter == 1 || letter == 2) != turned;
+
+            us[which][have[which]++] = run(w, s, which ? 1 : ratio);
+        }
+    assert_int_equal(rp_decide_block(us[0], us[1], RUNS, &log_ratio, &err), 0);
+    return log_ratio;
+}
+
+static enum rp_decision session(const struct world *w, double ratio)
+{
+    const struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = LOOKS};
+    struct state s = {.level = 1};
+    struct rp_decided d = {0};
+    double x[64];
+    size_t have = 0;
+
+    for (size_t i = 0; i < LOOKS && d.decision == RP_UNDECIDED; i++) {
+        struct rp_err err = RP_ERR_INIT;
+
+        for (; have < look_at[i]; have++)
+            x[have] = block(w, &s, ratio);
+        assert_int_equal(rp_decide(x, have, &rule, &d, &err), 0);
+    }
+    return d.decision;
+}
+
+static void count(const struct world *w, double ratio, unsigned ret[4])
+{
+    memset(ret, 0, 4 * sizeof *ret);
+    for (unsigned i = 0; i < TRIALS; i++)
+        ret[session(w, ratio)]++;
+    print_message("%-10s ratio %.3f: undecided %5.1f %%, faster %5.1f, slower %5.1f, equal %5.1f\n",
+                  w->name, ratio, 100.0 * ret[RP_UNDECIDED] / TRIALS,
+                  100.0 * ret[RP_FASTER] / TRIALS, 100.0 * ret[RP_SLOWER] / TRIALS,
+                  100.0 * ret[RP_EQUAL] / TRIALS);
+}
+
+/* alpha, and three standard deviations of what is counted */
+static unsigned most_false(void)
+{
+    return (unsigned)(TRIALS * 0.01 + 3 * sqrt(TRIALS * 0.01 * 0.99));
+}
+
+static void test_false_verdicts(void **state)
+{
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+        unsigned n[4];
+
+        count(&worlds[i], 1, n); /* the same kernel twice */
+        assert_true(n[RP_FASTER] <= most_false());
+        assert_true(n[RP_SLOWER] <= most_false());
+        count(&worlds[i], 1.01, n); /* as much as the margin: the worst case */
+        assert_true(n[RP_FASTER] <= most_false());
+        count(&worlds[i], 1 / 1.01, n);
+        assert_true(n[RP_SLOWER] <= most_false());
+        count(&worlds[i], 1.0101, n); /* no longer equal */
+        assert_true(n[RP_EQUAL] <= most_false());
+    }
+}
+
+/* What is 5 % faster or slower is found, and what is the same is called so, where noise allows it.
+ */
+static void test_power(void **state)
+{
+    (void)state;
+    seed = 362436069362436069u;
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+        unsigned n[4];
+
+        count(&worlds[i], 1.02, n);
+        count(&worlds[i], 1.05, n);
+        assert_true(n[RP_FASTER] >= TRIALS * 9 / 10);
+        count(&worlds[i], 1 / 1.05, n);
+        assert_true(n[RP_SLOWER] >= TRIALS * 9 / 10);
+    }
+}
+
+/* --- exactness ----------------------------------------------------------------------------- */
+
+static void test_distribution(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 12; n++)
+        for (size_t w = 0; w <= n * (n + 1) / 2; w++) {
+            unsigned below = 0;
+
+            for (unsigned signs = 0; signs < 1u << n; signs++) {
+                size_t sum = 0;
+
+                for (size_t i = 0; i < n; i++)
+                    sum += signs >> i & 1 ? i + 1 : 0;
+                below += sum <= w;
+            }
+            assert_true(fabs(rp_signed_rank_below(n, w) - (double)below / (double)(1u << n)) <
+                        1e-12);
+        }
+}
+
+/* The interval has the ratios that the test does not reject: each end, a little inside and outside.
+ */
+static void test_interval(void **state)
+{
+    const struct rp_decide_rule rule = {.margin = 0, .alpha = 0.025, .looks = 1};
+
+    (void)state;
+    seed = 521288629;
+    for (unsigned trial = 0; trial < 200; trial++) {
+        const size_t n = 8 + trial % 20;
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_decided d;
+        double x[32];
+
+        for (size_t i = 0; i < n; i++)
+            x[i] = 0.1 * normal();
+        assert_int_equal(rp_decide(x, n, &rule, &d, &err), 0);
+        assert_true(d.level >= 0.95 && d.level < 1 && d.low < d.ratio && d.ratio < d.high);
+        for (int side = -1; side <= 1; side += 2)
+            for (int inside = 0; inside < 2; inside++) {
+                const double middle =
+                    log(side < 0 ? d.low : d.high) + (inside ? -side : side) * 1e-9;
+                size_t sum = 0; /* of the ranks of those on the far side */
+
+                for (size_t i = 0; i < n; i++) {
+                    size_t rank = 0;
+
+                    for (size_t j = 0; j < n; j++)
+                        rank += fabs(x[j] - middle) <= fabs(x[i] - middle);
+                    if ((x[i] - middle) * side > 0)
+                        sum += rank;
+                }
+                assert_int_equal(rp_signed_rank_below(n, sum) > 0.025, inside);
+            }
+    }
+}
+
+static void test_verdicts(void **state)
+{
+    const struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = 1};
+    const struct {
+        double ratio, spread;
+        size_t blocks;
+        enum rp_decision decision;
+    } cases[] = {
+        {1.05, 0.001, 10, RP_FASTER},
+        {0.95, 0.001, 10, RP_SLOWER},
+        {1.0, 0.001, 10, RP_EQUAL},
+        {1.01, 0.001, 10, RP_UNDECIDED},
+        {1.05, 0.5, 10, RP_UNDECIDED},
+        {1.5, 0.001, 6, RP_UNDECIDED}, /* 1 / 64 is more than alpha */
+        {1.5, 0.001, 7, RP_FASTER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_decided d;
+        double x[16];
+
+        for (size_t j = 0; j < cases[i].blocks; j++)
+            x[j] = log(cases[i].ratio) +
+                   cases[i].spread * ((double)j - (double)(cases[i].blocks - 1) / 2);
+        assert_int_equal(rp_decide(x, cases[i].blocks, &rule, &d, &err), 0);
+        assert_int_equal(d.decision, cases[i].decision);
+        assert_true(fabs(d.ratio - cases[i].ratio) < 1e-9);
+        assert_int_equal(d.level > 0, cases[i].blocks != 6);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    const struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = 1};
+    const double good[2] = {1, 2}, zero[2] = {1, 0}, none[2] = {1, NAN};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_decided d;
+    double x;
+
+    (void)state;
+    assert_int_equal(rp_decide_block(good, zero, 2, &x, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_decide_block(none, good, 2, &x, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_decide(good, 0, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_decide(good, RP_DECIDE_MOST_BLOCKS + 1, &rule, &d, &err), -RP_BAD_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
