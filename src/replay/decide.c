@@ -50,12 +50,10 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 
 /* --- the exact distribution of the signed-rank sum ----------------------------------------- */
 
-enum { MOST_SUM = RP_DECIDE_MOST_BLOCKS * (RP_DECIDE_MOST_BLOCKS + 1) / 2 };
-
 /* Each rank is in the sum or not, with equal chances. */
 static double *distribution(size_t n)
 {
-    double *p = calloc(MOST_SUM + 1, sizeof *p);
+    double *p = calloc(n * (n + 1) / 2 + 1, sizeof *p);
     size_t most = 0;
 
     if (!p)

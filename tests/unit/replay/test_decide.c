@@ -14,7 +14,12 @@
 #include "replay/decide.h"
 #include "unit/cmocka_all.h"
 
-enum { TRIALS = 2000, RUNS = 4, LOOKS = 3 };
+#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
+enum { TRIALS = 200 };
+#else
+enum { TRIALS = 2000 };
+#endif
+enum { RUNS = 4, LOOKS = 3 };
 static const size_t look_at[LOOKS] = {10, 20, 40};
 
 /* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
@@ -135,12 +140,11 @@ static void test_false_verdicts(void **state)
         count(&worlds[i], 1, n); /* the same kernel twice */
         assert_true(n[RP_FASTER] <= most_false());
         assert_true(n[RP_SLOWER] <= most_false());
-        count(&worlds[i], 1.01, n); /* as much as the margin: the worst case */
+        count(&worlds[i], 1.01, n); /* as much as the margin: the worst case, both ways */
         assert_true(n[RP_FASTER] <= most_false());
+        assert_true(n[RP_EQUAL] <= most_false());
         count(&worlds[i], 1 / 1.01, n);
         assert_true(n[RP_SLOWER] <= most_false());
-        count(&worlds[i], 1.0101, n); /* no longer equal */
-        assert_true(n[RP_EQUAL] <= most_false());
     }
 }
 
@@ -153,7 +157,6 @@ static void test_power(void **state)
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         unsigned n[4];
 
-        count(&worlds[i], 1.02, n);
         count(&worlds[i], 1.05, n);
         assert_true(n[RP_FASTER] >= TRIALS * 9 / 10);
         count(&worlds[i], 1 / 1.05, n);
