@@ -28,8 +28,13 @@ enum {
 /* Kernels of HIP's own, in every program. */
 #define INTERNAL "__amd_rocclr_"
 
+/* A message comes in pieces: nobody is waited for, since a program may be stopped in the middle. */
 struct link {
     struct rp_snapshot_feed *feed;
+    struct rp_snapshot_message message;
+    size_t got; /* bytes so far, of the header and what follows it */
+    char *bytes;
+    size_t room;
 };
 
 struct rp_snapshot_server {
@@ -40,44 +45,65 @@ struct rp_snapshot_server {
     struct pollfd *polls;
     struct link *links; /* as the polls from FIRST_LINK on */
     size_t count, capacity;
-    char *bytes;
-    size_t bytes_room;
     struct rp_isolation found;
     struct rp_err err; /* the first one */
 };
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-static bool read_all(int fd, void *to, size_t bytes)
+enum taken { MORE, WHOLE, OVER };
+
+/* What has come of the next bytes, up to @p upto of the message. */
+static enum taken take_some(struct link *link, int fd, char *to, size_t upto)
 {
-    for (char *out = to; bytes;) {
-        ssize_t got = recv(fd, out, bytes, MSG_WAITALL);
+    while (link->got < upto) {
+        ssize_t got = recv(fd, to, upto - link->got, MSG_DONTWAIT);
 
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return MORE;
         if (got <= 0)
-            return false;
-        out += got;
-        bytes -= (size_t)got;
+            return OVER;
+        to += got;
+        link->got += (size_t)got;
     }
+    return WHOLE;
+}
+
+static bool make_room(struct link *link)
+{
+    char *bigger;
+
+    if (link->message.bytes > rp_snapshot_most_bytes(link->message.kind))
+        return false;
+    if (link->message.bytes <= link->room)
+        return true;
+    bigger = realloc(link->bytes, link->message.bytes);
+    if (!bigger)
+        return false;
+    link->bytes = bigger;
+    link->room = link->message.bytes;
     return true;
 }
 
-/* @return false: the link ended, or says what cannot be taken */
-static bool read_message(struct rp_snapshot_server *s, int fd, struct rp_snapshot_message *message)
+/* @return OVER: the link ended, or says what cannot be taken */
+static enum taken take_message(struct link *link, int fd)
 {
-    if (!read_all(fd, message, sizeof *message) ||
-        message->bytes > rp_snapshot_most_bytes(message->kind))
-        return false;
-    if (message->bytes > s->bytes_room) {
-        char *bigger = realloc(s->bytes, message->bytes);
+    const size_t header = sizeof link->message;
+    enum taken taken = WHOLE;
 
-        if (!bigger)
-            return false;
-        s->bytes = bigger;
-        s->bytes_room = message->bytes;
+    if (link->got < header) {
+        taken = take_some(link, fd, (char *)&link->message + link->got, header);
+        if (taken == WHOLE && !make_room(link))
+            return OVER;
     }
-    return read_all(fd, s->bytes, message->bytes);
+    if (taken == WHOLE && link->message.bytes > 0)
+        taken =
+            take_some(link, fd, link->bytes + (link->got - header), header + link->message.bytes);
+    if (taken == WHOLE)
+        link->got = 0;
+    return taken;
 }
 
 static void drop_link(struct rp_snapshot_server *s, size_t at)
@@ -95,6 +121,7 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     else if (!s->found.declined && rp_snapshot_feed_open_capture(link->feed) && !s->err.code)
         s->found.declined = strdup("the program ended in the middle of the capture");
     rp_snapshot_feed_close(link->feed);
+    free(link->bytes);
     close(s->polls[at].fd);
     s->count--;
     s->polls[at] = s->polls[s->count];
@@ -110,25 +137,27 @@ static bool is_taken(const struct rp_snapshot_server *s)
     return s->found.captured;
 }
 
-/* One message of a link. */
+/* What has come of one message of a link. */
 static void serve(struct rp_snapshot_server *s, size_t at)
 {
-    struct rp_snapshot_feed *feed = s->links[at - FIRST_LINK].feed;
-    struct rp_snapshot_message message;
+    struct link *link = &s->links[at - FIRST_LINK];
+    struct rp_snapshot_feed *feed = link->feed;
+    const enum taken taken = take_message(link, s->polls[at].fd);
     struct rp_err err = RP_ERR_INIT;
     uint32_t reply = 0;
     int rc;
 
+    if (taken == MORE)
+        return;
     /* Of several processes the first one that has the dispatch is captured. */
-    if (!read_message(s, s->polls[at].fd, &message) ||
-        (message.kind == RP_SNAPSHOT_BEGIN && !rp_snapshot_feed_open_capture(feed) &&
-         is_taken(s))) {
+    if (taken == OVER || (link->message.kind == RP_SNAPSHOT_BEGIN &&
+                          !rp_snapshot_feed_open_capture(feed) && is_taken(s))) {
         drop_link(s, at);
         return;
     }
     rc = rp_proc_interrupted(&err); /* nobody wants it any more */
     if (rc == 0)
-        rc = rp_snapshot_feed_take(feed, &message, s->bytes, &reply, &err);
+        rc = rp_snapshot_feed_take(feed, &link->message, link->bytes, &reply, &err);
     if (rc < 0) {
         if (!s->err.code)
             s->err = err;
@@ -136,8 +165,9 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         return;
     }
     s->found.captured |= rp_snapshot_feed_done(feed);
-    if (message.kind == RP_SNAPSHOT_KERNEL &&
-        send(s->polls[at].fd, &reply, sizeof reply, MSG_NOSIGNAL) != (ssize_t)sizeof reply)
+    if (link->message.kind == RP_SNAPSHOT_KERNEL &&
+        send(s->polls[at].fd, &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+            (ssize_t)sizeof reply)
         drop_link(s, at);
 }
 
@@ -256,7 +286,6 @@ static void free_server(struct rp_snapshot_server *s)
     rp_isolation_free(&s->found);
     free(s->polls);
     free(s->links);
-    free(s->bytes);
     free(s);
 }
 

@@ -1,0 +1,197 @@
+/**
+ * @file test_snapshot_server.c
+ * @brief Programs that are stopped in the middle of a message hold up neither others nor the end.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/snapshot_server.h"
+
+static char work[64], folder[80], path[80];
+static struct rp_snapshot_wishes wishes = {.folder = folder, .origin = {.version = "0"}};
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(work, "/tmp/rp-server-XXXXXX");
+    assert_non_null(mkdtemp(work));
+    snprintf(folder, sizeof folder, "%s/shot", work);
+    snprintf(path, sizeof path, "%s/socket", work);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rp_remove_tree(work);
+    return 0;
+}
+
+static struct rp_snapshot_server *start(void)
+{
+    struct rp_snapshot_server *server;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_snapshot_server_start(path, &wishes, "add", &server, &err) < 0)
+        fail_msg("%s", err.text);
+    return server;
+}
+
+static int connect_to(void)
+{
+    const struct timeval patience = {.tv_sec = 10};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    strcpy(address.sun_path, path);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return fd;
+}
+
+static void put(int fd, const void *bytes, size_t count)
+{
+    assert_int_equal(send(fd, bytes, count, MSG_NOSIGNAL), count);
+}
+
+static void put_message(int fd, uint32_t kind, const void *bytes, size_t count)
+{
+    const struct rp_snapshot_message m = {.kind = kind, .bytes = count};
+
+    put(fd, &m, sizeof m);
+    put(fd, bytes, count);
+}
+
+static void say_hello(int fd)
+{
+    static const struct rp_snapshot_hello hello = {.version = RP_SNAPSHOT_VERSION, .pid = 5};
+
+    put_message(fd, RP_SNAPSHOT_HELLO, &hello, sizeof hello);
+}
+
+static uint32_t ask(int fd, const char *symbol)
+{
+    uint32_t reply = 77;
+
+    put_message(fd, RP_SNAPSHOT_KERNEL, symbol, strlen(symbol));
+    assert_int_equal(recv(fd, &reply, sizeof reply, MSG_WAITALL), sizeof reply);
+    return reply;
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* One stops within a header, one within what follows it, one between messages. */
+static void who_is_stopped_holds_up_nobody(void **state)
+{
+    const struct rp_snapshot_message m = {.kind = RP_SNAPSHOT_KERNEL, .bytes = 100};
+    struct rp_snapshot_server *server = start();
+    struct rp_isolation isolation = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const int in_header = connect_to(), in_bytes = connect_to(), idle = connect_to();
+    double from;
+    int other;
+
+    (void)state;
+    put(in_header, &m, 7);
+    say_hello(in_bytes);
+    put(in_bytes, &m, sizeof m);
+    put(in_bytes, "half", 4);
+    say_hello(idle);
+    other = connect_to();
+    say_hello(other);
+    assert_int_equal(ask(other, "_Z3addPf.kd"), 1);
+    assert_int_equal(ask(other, "_Z3mulPf.kd"), 0);
+    close(other);
+    from = now_s();
+    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    assert_true(now_s() - from < 8); /* they have 2 s for last words */
+    assert_int_equal(isolation.processes, 4);
+    assert_int_equal(isolation.kernels_seen, 2);
+    assert_int_equal(isolation.kernels_wanted, 1);
+    assert_false(isolation.captured);
+    rp_isolation_free(&isolation);
+    close(in_header);
+    close(in_bytes);
+    close(idle);
+}
+
+/* A byte at a time is as good as all at once. */
+static void messages_in_pieces(void **state)
+{
+    static const struct rp_snapshot_hello hello = {.version = RP_SNAPSHOT_VERSION, .pid = 5};
+    static const char symbol[] = "_Z3addPf.kd";
+    const struct rp_snapshot_message m[] = {
+        {.kind = RP_SNAPSHOT_HELLO, .bytes = sizeof hello},
+        {.kind = RP_SNAPSHOT_KERNEL, .bytes = sizeof symbol - 1}};
+    char all[2 * sizeof *m + sizeof hello + sizeof symbol - 1], *at = all;
+    struct rp_snapshot_server *server = start();
+    struct rp_isolation isolation = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const int fd = connect_to();
+    uint32_t reply = 77;
+
+    (void)state;
+    at = mempcpy(at, &m[0], sizeof m[0]);
+    at = mempcpy(at, &hello, sizeof hello);
+    at = mempcpy(at, &m[1], sizeof m[1]);
+    memcpy(at, symbol, sizeof symbol - 1);
+    for (size_t i = 0; i < sizeof all; i++)
+        put(fd, all + i, 1);
+    assert_int_equal(recv(fd, &reply, sizeof reply, MSG_WAITALL), sizeof reply);
+    assert_int_equal(reply, 1);
+    close(fd);
+    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    assert_int_equal(isolation.kernels_wanted, 1);
+    rp_isolation_free(&isolation);
+}
+
+/* What says that it is longer than any message may be is not waited for. */
+static void nonsense_ends_the_link(void **state)
+{
+    const struct rp_snapshot_message m = {.kind = RP_SNAPSHOT_KERNEL, .bytes = UINT64_MAX};
+    struct rp_snapshot_server *server = start();
+    struct rp_isolation isolation = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const int fd = connect_to();
+    char byte;
+
+    (void)state;
+    say_hello(fd);
+    put(fd, &m, sizeof m);
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    rp_isolation_free(&isolation);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(who_is_stopped_holds_up_nobody),
+        TEST(messages_in_pieces),
+        TEST(nonsense_ends_the_link),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
