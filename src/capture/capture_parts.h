@@ -30,6 +30,8 @@ struct rp_capture_writer {
 
     struct rp_captured_region *regions;
     size_t count, capacity;
+    struct rp_snapshot_region *unmapped;
+    size_t unmapped_count, unmapped_capacity;
     bool after;                   /**< the state after the dispatch comes */
     size_t at;                    /**< the region that comes */
     size_t next_after;            /**< likewise, after the dispatch */

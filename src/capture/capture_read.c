@@ -113,9 +113,12 @@ static bool read_sizes(const json_t *packet, struct rp_snapshot_dispatch *d)
 {
     const json_t *grid = json_object_get(packet, "grid");
     const json_t *workgroup = json_object_get(packet, "workgroup");
+    uint64_t dimensions;
 
-    if (json_array_size(grid) != 3 || json_array_size(workgroup) != 3)
+    if (json_array_size(grid) != 3 || json_array_size(workgroup) != 3 ||
+        !read_number(packet, "dimensions", 3, &dimensions) || dimensions < 1)
         return false;
+    d->setup = (uint16_t)dimensions;
     for (size_t i = 0; i < 3; i++) {
         json_int_t g = json_integer_value(json_array_get(grid, i));
         json_int_t w = json_integer_value(json_array_get(workgroup, i));
@@ -159,7 +162,6 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
         !read_number(kernel, "load_bytes", INT64_MAX, &d->code_bytes) ||
         !read_u32(agent, "node", &d->node) || !*string_of(kernel, "symbol"))
         return damaged(c, RP_CAPTURE_DISPATCH_FILE, "a member is missing or out of range", err);
-    d->setup = (uint16_t)json_integer_value(json_object_get(packet, "dimensions"));
     f->name = string_of(kernel, "name");
     f->symbol = string_of(kernel, "symbol");
     f->isa = string_of(agent, "isa");
@@ -199,12 +201,14 @@ static bool read_region(const json_t *json, struct rp_snapshot_region *r)
     return true;
 }
 
+/* @param pages  that the list of regions says it has */
 static int open_map(const struct rp_capture *c, const char *folder,
                     const struct rp_snapshot_region *region, enum rp_region_state state,
-                    struct rp_region_map *ret, struct rp_err *err)
+                    uint64_t pages, struct rp_region_map *ret, struct rp_err *err)
 {
     rp_autofree char *path =
         rp_format("%s/%s/" RP_CAPTURE_REGION_FILE, c->folder, folder, region->base);
+    uint64_t found = 0;
     int rc;
 
     if (!path)
@@ -215,6 +219,12 @@ static int open_map(const struct rp_capture *c, const char *folder,
     if (ret->header.base != region->base || ret->header.bytes != region->bytes ||
         ret->header.state != (uint32_t)state)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it is the map of another region", path);
+    for (uint64_t i = 0; i < ret->header.run_count; i++)
+        found += ret->runs[i].pages; /* runs do not overlap: no more than the region has */
+    if (found != pages)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is damaged: it has %" PRIu64 " pages, %s says %" PRIu64, path, found,
+                       RP_CAPTURE_REGIONS_FILE, pages);
     return 0;
 }
 
@@ -244,9 +254,9 @@ static int read_memory(struct rp_capture *c, struct rp_err *err)
             !read_number(json, "changed_pages", INT64_MAX, &m->changed_pages))
             return rp_fail(err, RP_BAD_INPUT, "%s/%s is damaged: region %zu", c->folder,
                            RP_CAPTURE_REGIONS_FILE, i);
-        rc = open_map(c, "memory", &m->region, RP_STATE_BEFORE, &m->before, err);
+        rc = open_map(c, "memory", &m->region, RP_STATE_BEFORE, m->nonzero_pages, &m->before, err);
         if (rc == 0 && m->changed_pages)
-            rc = open_map(c, "after", &m->region, RP_STATE_AFTER, &m->after, err);
+            rc = open_map(c, "after", &m->region, RP_STATE_AFTER, m->changed_pages, &m->after, err);
         if (rc < 0)
             return rc;
     }

@@ -166,9 +166,16 @@ static json_t *describe_class(const struct rp_capture_writer *w, uint32_t memory
                      "refused_bytes", refused_bytes);
 }
 
+static json_t *describe_unmapped(const struct rp_snapshot_region *region)
+{
+    return json_pack("{s:o, s:I, s:s}", "base", address(region->base), "bytes",
+                     (json_int_t)region->bytes, "class",
+                     rp_memory_class_name(region->memory_class));
+}
+
 static json_t *describe_coverage(const struct rp_capture_writer *w)
 {
-    json_t *classes = json_array(), *refused = json_array();
+    json_t *classes = json_array(), *refused = json_array(), *unmapped = json_array();
 
     for (uint32_t i = 0; i < RP_MEMORY_CLASSES; i++)
         json_array_append_new(classes, describe_class(w, i));
@@ -182,8 +189,10 @@ static json_t *describe_coverage(const struct rp_capture_writer *w)
                                             rp_memory_class_name(r->region.memory_class), "reason",
                                             text(r->reason)));
     }
-    return json_pack("{s:b, s:o, s:o}", "complete", json_array_size(refused) == 0, "classes",
-                     classes, "refused", refused);
+    for (size_t i = 0; i < w->unmapped_count; i++)
+        json_array_append_new(unmapped, describe_unmapped(&w->unmapped[i]));
+    return json_pack("{s:b, s:o, s:o, s:o}", "complete", json_array_size(refused) == 0, "classes",
+                     classes, "refused", refused, "unmapped", unmapped);
 }
 
 int rp_capture_write_texts(const struct rp_capture_writer *w,

@@ -137,12 +137,13 @@ static int put_zeros(struct rp_capture_writer *w, uint64_t upto_page, struct rp_
 /* Completes the map of the region begun last. One of changes without any goes again. */
 static int end_region(struct rp_capture_writer *w, struct rp_err *err)
 {
-    struct rp_captured_region *region = &w->regions[w->at];
+    struct rp_captured_region *region;
     rp_autofree char *path = NULL;
     int rc = 0;
 
     if (!w->map)
         return 0;
+    region = &w->regions[w->at];
     if (w->after) {
         rc = put_zeros(w, rp_pages_of(region->region.bytes), err);
         rp_region_map_close(&w->before);
@@ -164,10 +165,13 @@ static int begin_before(struct rp_capture_writer *w, const struct rp_snapshot_re
                         struct rp_err *err)
 {
     rp_autofree char *path = map_path(w, "memory", region->base);
-    struct rp_captured_region *captured = another_region(w, err);
+    struct rp_captured_region *captured;
 
-    if (!path || !captured)
+    if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    captured = another_region(w, err);
+    if (!captured)
+        return -RP_ENVIRONMENT;
     captured->region = *region;
     w->at = w->count - 1;
     return rp_region_writer_open(path, region->base, region->bytes, RP_STATE_BEFORE, &w->map, err);
@@ -280,6 +284,26 @@ int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_regi
     return refused->reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
+int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                        struct rp_err *err)
+{
+    int rc = check_region(region, err);
+
+    if (rc < 0)
+        return rc;
+    if (w->unmapped_count == w->unmapped_capacity) {
+        size_t capacity = w->unmapped_capacity ? w->unmapped_capacity * 2 : 16;
+        struct rp_snapshot_region *bigger = realloc(w->unmapped, capacity * sizeof *bigger);
+
+        if (!bigger)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        w->unmapped = bigger;
+        w->unmapped_capacity = capacity;
+    }
+    w->unmapped[w->unmapped_count++] = *region;
+    return 0;
+}
+
 int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
 {
     int rc = w->after ? rp_fail(err, RP_BAD_INPUT, "a second state after the dispatch")
@@ -352,6 +376,7 @@ void rp_capture_free(struct rp_capture_writer *w)
     for (size_t i = 0; i < w->count; i++)
         free(w->regions[i].reason);
     free(w->regions);
+    free(w->unmapped);
     free(w->partial);
     free(w->folder);
     free(w->symbol);

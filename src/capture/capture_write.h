@@ -42,6 +42,9 @@ int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const voi
 /** A region that is not captured, and why. */
 int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
                       const char *reason, struct rp_err *err);
+/** A region that the program announced to the runtime and has unmapped since. */
+int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                        struct rp_err *err);
 /** From here on the state after the dispatch comes. */
 int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err);
 

@@ -7,7 +7,7 @@
  * In order of time:
  *
  *     HELLO, KERNEL*                          each KERNEL is answered by a uint32_t: 1 = captured
- *     BEGIN, CODE, KERNARG, (REGION, PAGES*)* REFUSED*      before the dispatch
+ *     BEGIN, CODE, KERNARG, (REGION, PAGES* | REFUSED | UNMAPPED)*     before the dispatch
  *     AFTER, (REGION, PAGES*)*                              and after it
  *     END                                                   or DECLINED at any time after HELLO
  *
@@ -24,7 +24,7 @@
     "ROCM_PERF_CAPTURE_DISPATCH" /* 1, 2, ... of those that match */
 #define RP_SNAPSHOT_PATIENCE_VARIABLE "ROCM_PERF_CAPTURE_PATIENCE_MS"
 
-enum { RP_SNAPSHOT_VERSION = 1, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_TEXT = 1 << 20 };
+enum { RP_SNAPSHOT_VERSION = 2, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_TEXT = 1 << 20 };
 
 enum rp_snapshot_kind {
     RP_SNAPSHOT_HELLO = 1,
@@ -38,6 +38,8 @@ enum rp_snapshot_kind {
     RP_SNAPSHOT_AFTER,
     RP_SNAPSHOT_END,
     RP_SNAPSHOT_DECLINED, /**< why */
+    RP_SNAPSHOT_UNMAPPED, /**< struct rp_snapshot_region that the program announced and then
+                             unmapped: no kernel can reach it */
 };
 
 struct rp_snapshot_message {

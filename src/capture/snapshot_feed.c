@@ -45,6 +45,7 @@ size_t rp_snapshot_most_bytes(uint32_t kind)
     case RP_SNAPSHOT_KERNARG:
         return MOST_KERNARG_BYTES;
     case RP_SNAPSHOT_REGION:
+    case RP_SNAPSHOT_UNMAPPED:
         return sizeof(struct rp_snapshot_region);
     case RP_SNAPSHOT_PAGES:
         return sizeof(uint64_t) + (size_t)RP_SNAPSHOT_MOST_PAGES * RP_PAGE_BYTES;
@@ -141,6 +142,8 @@ static int take_region(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
     memcpy(&region, bytes, sizeof region);
     if (m->kind == RP_SNAPSHOT_REGION)
         return rp_capture_region(feed->writer, &region, err);
+    if (m->kind == RP_SNAPSHOT_UNMAPPED)
+        return rp_capture_unmapped(feed->writer, &region, err);
     reason = strndup((const char *)bytes + sizeof region, m->bytes - sizeof region);
     if (!reason)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -186,6 +189,7 @@ static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_mes
         return rp_capture_blob(feed->writer, RP_CAPTURE_KERNARG_FILE, bytes, m->bytes, err);
     case RP_SNAPSHOT_REGION:
     case RP_SNAPSHOT_REFUSED:
+    case RP_SNAPSHOT_UNMAPPED:
         return take_region(feed, m, bytes, err);
     case RP_SNAPSHOT_PAGES:
         return take_pages(feed, m, bytes, err);

@@ -22,7 +22,8 @@ struct rp_memory_entry {
     struct rp_snapshot_region region;
     rp_hsa_agent owner; /**< 0: unknown */
     uint64_t key;       /**< what ends it: base, the host's pointer, an executable */
-    bool unreachable;   /**< mapped, and no agent has been given access */
+    bool unreachable;   /**< mapped, and no agent has access */
+    bool gone;          /**< in a list: announced once, and unmapped by the program since */
 };
 
 struct rp_memory {
@@ -41,7 +42,7 @@ void rp_memory_add_code(struct rp_tool *tool, rp_hsa_executable executable, rp_h
 
 /**
  * What there is, by rising address, without overlaps; owned by the caller. Memory of the program
- * that is gone without a word is left out.
+ * that went without a word is marked.
  * @return false: out of memory, or some entries are not known
  */
 bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count);

@@ -2,9 +2,9 @@
  * @file memory_list.c
  * @brief The list of memory as a snapshot takes it: in order, each byte once, and really there.
  */
-#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "tool/memory.h"
 #include "tool/tool.h"
@@ -36,51 +36,85 @@ static void append(struct list *list, const struct rp_memory_entry *entry, uint6
     list->entries[list->count++].region.bytes = end - base;
 }
 
-/* Whether a page of this process is mapped to anything. */
-static bool is_there(uint64_t page)
+/* --- what the program has ------------------------------------------------------------------ */
+
+struct range {
+    uint64_t from, to;
+};
+
+/** Memory that the program can read, in order. */
+struct readable {
+    struct range *ranges;
+    size_t count, capacity;
+    bool unknown; /* the system does not say: all is taken for readable */
+};
+
+static bool add_range(struct readable *r, uint64_t from, uint64_t to)
 {
-    unsigned char resident;
-
-    return mincore((void *)(uintptr_t)page, PAGE, &resident) == 0 || errno != ENOMEM;
-}
-
-static bool are_all_there(uint64_t base, uint64_t end)
-{
-    enum { CHUNK_PAGES = 4096 };
-    unsigned char resident[CHUNK_PAGES];
-
-    for (uint64_t at = base; at < end; at += (uint64_t)CHUNK_PAGES * PAGE) {
-        uint64_t bytes =
-            end - at < (uint64_t)CHUNK_PAGES * PAGE ? end - at : (uint64_t)CHUNK_PAGES * PAGE;
-
-        if (mincore((void *)(uintptr_t)at, bytes, resident) < 0 && errno == ENOMEM)
-            return false;
+    if (r->count > 0 && r->ranges[r->count - 1].to == from) {
+        r->ranges[r->count - 1].to = to;
+        return true;
     }
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity ? r->capacity * 2 : 256;
+        struct range *bigger = realloc(r->ranges, capacity * sizeof(*bigger));
+
+        if (!bigger)
+            return false;
+        r->ranges = bigger;
+        r->capacity = capacity;
+    }
+    r->ranges[r->count++] = (struct range){from, to};
     return true;
 }
 
-/* Managed memory ends without a call to the runtime: what is still mapped, piece by piece. */
-static void append_pieces(struct list *list, const struct rp_memory_entry *entry, uint64_t base,
-                          uint64_t end)
+static void read_maps(struct readable *r)
 {
-    uint64_t page = base & ~(uint64_t)(PAGE - 1);
+    FILE *file = fopen("/proc/self/maps", "re");
+    char *line = NULL, can_read;
+    size_t room = 0;
+    uint64_t from, to;
 
-    end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    if (are_all_there(page, end)) {
-        append(list, entry, page, end);
-        return;
-    }
-    while (page < end) {
-        uint64_t from;
-
-        for (; page < end && !is_there(page); page += PAGE)
-            ;
-        for (from = page; page < end && is_there(page); page += PAGE)
-            ;
-        if (page > from)
-            append(list, entry, from, page);
-    }
+    r->unknown = !file;
+    while (file && getline(&line, &room, file) > 0)
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %c", &from, &to, &can_read) == 3 &&
+            can_read == 'r' && !add_range(r, from, to))
+            r->unknown = true;
+    free(line);
+    if (file)
+        fclose(file);
 }
+
+/* Managed memory ends without a call to the runtime: piece by piece, what is still there and what
+ * is not. What the program cannot read itself (the addresses may be reserved for something else by
+ * now), kernels cannot reach. */
+static void append_pieces(struct list *list, const struct readable *r,
+                          const struct rp_memory_entry *entry)
+{
+    uint64_t page = entry->region.base & ~(uint64_t)(PAGE - 1);
+    const uint64_t end =
+        (entry->region.base + entry->region.bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    struct rp_memory_entry gone = *entry;
+
+    gone.gone = true;
+    for (size_t i = 0; i < r->count && page < end && !r->unknown; i++) {
+        const uint64_t from = r->ranges[i].from < end ? r->ranges[i].from : end;
+        const uint64_t to = r->ranges[i].to < end ? r->ranges[i].to : end;
+
+        if (to <= page)
+            continue;
+        if (from > page)
+            append(list, &gone, page, from);
+        page = from > page ? from : page;
+        if (to > page)
+            append(list, entry, page, to);
+        page = to;
+    }
+    if (page < end)
+        append(list, r->unknown ? entry : &gone, page, end);
+}
+
+/* --- each byte once ------------------------------------------------------------------------ */
 
 static int by_base(const void *a, const void *b)
 {
@@ -92,32 +126,115 @@ static int by_base(const void *a, const void *b)
     return (x->bytes < y->bytes) - (x->bytes > y->bytes); /* the longer one first */
 }
 
-/* Of two that overlap, the second one loses what the first one has. */
+/* Of two that overlap: what the runtime has now given out is there, what the program announced some
+ * time may be stale, and of what is gone only the rest is told. */
+enum { RANKS = 3 };
+
+static unsigned rank_of(const struct rp_memory_entry *entry)
+{
+    if (entry->gone)
+        return 2;
+    return entry->region.memory_class == RP_MEMORY_SVM ||
+           entry->region.memory_class == RP_MEMORY_LOCKED;
+}
+
+/* The parts that none of the first @p count in order has. */
+static void append_rest(struct list *list, size_t count, const struct rp_memory_entry *entry,
+                        uint64_t base, uint64_t end)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) { /* the first one that ends behind the base */
+        const size_t middle = low + (high - low) / 2;
+        const struct rp_snapshot_region *r = &list->entries[middle].region;
+
+        if (r->base + r->bytes <= base)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (base < end && !list->failed) {
+        const struct rp_snapshot_region *r = low < count ? &list->entries[low].region : NULL;
+        const uint64_t next = r && r->base < end ? r->base : end;
+
+        if (r && r->base <= base) {
+            base = r->base + r->bytes;
+            low++;
+            continue;
+        }
+        append(list, entry, base, next);
+        base = next;
+    }
+}
+
+static void sort(struct list *list)
+{
+    if (list->count)
+        qsort(list->entries, list->count, sizeof(*list->entries), by_base);
+}
+
+/* Each byte once. Of two of one rank that overlap, the second one loses what the first one has. */
 static void trim(struct list *list)
 {
-    uint64_t end = 0;
-    size_t kept = 0;
+    struct list kept = {0};
 
-    for (size_t i = 0; i < list->count; i++) {
-        struct rp_memory_entry entry = list->entries[i];
-        const uint64_t its_end = entry.region.base + entry.region.bytes;
+    sort(list);
+    for (unsigned rank = 0; rank < RANKS; rank++) {
+        const size_t count = kept.count;
+        uint64_t covered = 0;
 
-        if (its_end <= end)
-            continue;
-        if (entry.region.base < end)
-            entry.region.base = end;
-        entry.region.bytes = its_end - entry.region.base;
-        end = its_end;
-        list->entries[kept++] = entry;
+        for (size_t i = 0; i < list->count; i++) {
+            const struct rp_memory_entry *entry = &list->entries[i];
+            const uint64_t base = entry->region.base, end = base + entry->region.bytes;
+
+            if (rank_of(entry) != rank || end <= covered)
+                continue;
+            append_rest(&kept, count, entry, base > covered ? base : covered, end);
+            covered = end;
+        }
+        sort(&kept);
     }
-    list->count = kept;
+    free(list->entries);
+    *list = kept;
+}
+
+struct access {
+    const struct rp_tool *tool;
+    void *base;
+    bool asked, any;
+};
+
+static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
+{
+    struct access *access = data;
+    uint32_t permissions = 0;
+
+    if (access->tool->hsa.hsa_amd_vmem_get_access(access->base, &permissions, agent) ==
+        RP_HSA_SUCCESS) {
+        access->asked = true;
+        access->any = access->any || permissions;
+    }
+    return RP_HSA_SUCCESS;
+}
+
+/* Access may have been taken away again: the runtime knows of which agents. */
+static bool is_withdrawn(const struct rp_tool *tool, const struct rp_memory_entry *entry)
+{
+    struct access access = {.tool = tool, .base = (void *)(uintptr_t)entry->region.base};
+
+    if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
+        return false;
+    tool->hsa.hsa_iterate_agents(visit_agent, &access);
+    return access.asked && !access.any;
 }
 
 bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
 {
     struct rp_memory *memory = &tool->memory;
+    struct readable readable = {0};
     struct list list = {0};
 
+    read_maps(&readable);
     pthread_mutex_lock(&memory->lock);
     list.failed = memory->lost > 0;
     for (size_t i = 0; i < memory->count; i++) {
@@ -125,18 +242,21 @@ bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *
         const struct rp_snapshot_region *r = &entry->region;
 
         if (r->memory_class == RP_MEMORY_SVM || r->memory_class == RP_MEMORY_LOCKED)
-            append_pieces(&list, entry, r->base, r->base + r->bytes);
+            append_pieces(&list, &readable, entry);
         else
             append(&list, entry, r->base, r->base + r->bytes);
     }
     pthread_mutex_unlock(&memory->lock);
+    free(readable.ranges);
+    if (!list.failed)
+        trim(&list);
     if (list.failed) {
         free(list.entries);
         return false;
     }
-    if (list.count)
-        qsort(list.entries, list.count, sizeof(*list.entries), by_base);
-    trim(&list);
+    for (size_t i = 0; i < list.count; i++)
+        if (is_withdrawn(tool, &list.entries[i]))
+            list.entries[i].unreachable = true;
     *ret = list.entries;
     *ret_count = list.count;
     return true;

@@ -305,15 +305,18 @@ bool rp_snapshot_take(struct rp_snapshot *s, bool before)
 {
     for (size_t i = 0; i < s->count && !s->why && s->link->fd >= 0; i++) {
         const struct rp_memory_entry *entry = &s->entries[i];
-        const char *why = before ? obstacle(s, entry) : NULL;
+        const char *why = before && !entry->gone ? obstacle(s, entry) : NULL;
 
+        if (before && entry->gone)
+            rp_snapshot_send(s->link, RP_SNAPSHOT_UNMAPPED, &entry->region, sizeof(entry->region),
+                             NULL, 0);
         if (s->stuck)
             s->why = "a copy of device memory does not end";
         if (before && why && !s->why) {
             s->refused[i] = true;
             refuse(s, &entry->region, why);
         }
-        if (s->refused[i] || s->why)
+        if (s->refused[i] || entry->gone || s->why)
             continue;
         if (rp_snapshot_send(s->link, RP_SNAPSHOT_REGION, &entry->region, sizeof(entry->region),
                              NULL, 0) &&

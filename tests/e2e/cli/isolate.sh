@@ -33,6 +33,7 @@ captures host target_scale
 for i in 1 2 3; do
     captures streams target_scale 2
 done
+captures gemm target_gemm 2
 captures print target_print
 
 # Nothing of the run is left but the capture, and the pieces of it are told.
@@ -41,6 +42,21 @@ expect 0 rocm-perf isolate inspect --json cap
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture.schema.json" out >/dev/null || fail "inspect --json"
 expect 0 rocm-perf isolate --list
 says out "cap  target_print(unsigned int*)  dispatch 1"
+
+# What is not there any more, and what nobody has access to, is told and not looked at.
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_scale --device software -o cap ./memories gone .
+python3 - out cap/coverage.json <<'END' || { cat out cap/coverage.json; fail "what has gone is not told"; }
+import json, sys
+said = dict(line.split() for line in open(sys.argv[1]) if line.startswith(("registered ", "mapped ")))
+coverage = json.load(open(sys.argv[2]))
+gone = [(int(r["base"], 16), r["bytes"]) for r in coverage["unmapped"] if r["class"] == "locked"]
+assert gone == [(int(said["registered"], 16) + (256 << 10), 512 << 10)]
+assert [(r["base"], r["reason"]) for r in coverage["refused"]] == \
+    [(said["mapped"], "it is mapped, and no agent has access to it")]
+END
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture_coverage.schema.json" cap/coverage.json >/dev/null ||
+    fail "coverage.json is not as its schema says"
 
 # Declined, and the program goes on: its kernel or one elsewhere waits for the thread that is held.
 rm -rf cap

@@ -28,6 +28,7 @@ replays managed target_scale
 replays mapped target_scale
 replays async target_scale
 replays host target_scale
+replays gemm target_gemm 2
 # Less than the device holds packets for copies that other threads are within.
 export ROCM_PERF_CAPTURE_PATIENCE_MS=8000
 replays streams target_scale 2

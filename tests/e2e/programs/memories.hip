@@ -372,6 +372,99 @@ static void print()
     tell("after", b, std::vector<uint32_t>(64, 5).data(), 256);
 }
 
+using half4 = __attribute__((__vector_size__(4 * sizeof(_Float16)))) _Float16;
+using float4_ = __attribute__((__vector_size__(4 * sizeof(float)))) float;
+
+// c += a * b, a wave for each tile of 16 x 16: lane L has row (or column) L % 16 and four of k at
+// L / 16 * 4 of its operands, and four rows at L / 16 * 4 of the result.
+__global__ void target_gemm(const _Float16 *a, const _Float16 *b, float *c, int n)
+{
+    const int lane = threadIdx.x, row = blockIdx.y * 16, col = blockIdx.x * 16;
+    const int quarter = lane / 16 * 4;
+    float4_ sum;
+
+    for (int i = 0; i < 4; i++)
+        sum[i] = c[(row + quarter + i) * n + col + lane % 16];
+    for (int k = 0; k < n; k += 16) {
+        half4 x, y;
+
+        for (int i = 0; i < 4; i++) {
+            x[i] = a[(row + lane % 16) * n + k + quarter + i];
+            y[i] = b[(k + quarter + i) * n + col + lane % 16];
+        }
+        sum = __builtin_amdgcn_mfma_f32_16x16x16f16(x, y, sum, 0, 0, 0);
+    }
+    for (int i = 0; i < 4; i++)
+        c[(row + quarter + i) * n + col + lane % 16] = sum[i];
+}
+
+// Small whole numbers: sums are exact in whatever order. The second of three is wanted.
+static void gemm()
+{
+    const int n = 64;
+    std::vector<_Float16> a(n * n), b(n * n);
+    std::vector<float> product(n * n), c(n * n);
+    _Float16 *a_at, *b_at;
+    float *c_at;
+
+    for (int i = 0; i < n * n; i++) {
+        a[i] = (_Float16)(i * 7 % 11 - 5);
+        b[i] = (_Float16)(i * 5 % 13 - 6);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                product[i * n + j] += (float)a[i * n + k] * (float)b[k * n + j];
+    CHECK(hipMalloc(&a_at, n * n * 2));
+    CHECK(hipMalloc(&b_at, n * n * 2));
+    CHECK(hipMalloc(&c_at, n * n * 4));
+    CHECK(hipMemcpy(a_at, a.data(), n * n * 2, hipMemcpyHostToDevice));
+    CHECK(hipMemcpy(b_at, b.data(), n * n * 2, hipMemcpyHostToDevice));
+    CHECK(hipMemset(c_at, 0, n * n * 4));
+    for (int i = 0; i < 3; i++)
+        target_gemm<<<dim3(n / 16, n / 16), 64>>>(a_at, b_at, c_at, n);
+    CHECK(hipDeviceSynchronize());
+    tell("before", a_at, a.data(), n * n * 2);
+    tell("before", b_at, b.data(), n * n * 2);
+    tell("before", c_at, product.data(), n * n * 4);
+    for (float &x : product)
+        x *= 2;
+    tell("after", c_at, product.data(), n * n * 4);
+}
+
+// Registered memory that goes without a word, and mapped memory from which access is taken away again.
+static void gone()
+{
+    hipMemAllocationProp what = {};
+    hipMemAccessDesc access = {};
+    hipMemGenericAllocationHandle_t handle;
+    size_t granule;
+    char *base, *pages = (char *)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t *a;
+
+    CHECK(hipHostRegister(pages, 1 << 20, hipHostRegisterMapped));
+    // In its middle nothing but a reservation, so that nothing else takes the place.
+    if (mmap(pages + (256 << 10), 512 << 10, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+        exit(1);
+    printf("registered %p\n", (void *)pages);
+    what.type = hipMemAllocationTypePinned;
+    what.location = {.type = hipMemLocationTypeDevice, .id = 0};
+    CHECK(hipMemGetAllocationGranularity(&granule, &what, hipMemAllocationGranularityRecommended));
+    CHECK(hipMemAddressReserve((void **)&base, granule, 0, nullptr, 0));
+    CHECK(hipMemCreate(&handle, granule, &what, 0));
+    CHECK(hipMemMap(base, granule, 0, handle, 0));
+    access = {.location = what.location, .flags = hipMemAccessFlagsProtReadWrite};
+    CHECK(hipMemSetAccess(base, granule, &access, 1));
+    access.flags = hipMemAccessFlagsProtNone;
+    CHECK(hipMemSetAccess(base, granule, &access, 1));
+    printf("mapped %p\n", (void *)base);
+    CHECK(hipMalloc(&a, 4096));
+    launch_scale(a, a, 1024);
+    CHECK(hipDeviceSynchronize());
+}
+
 __global__ void target_wait(volatile uint32_t *flag, uint32_t *out)
 {
     while (*flag == 0)
@@ -468,7 +561,7 @@ int main(int argc, char **argv)
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
-                 {"fault", fault}};
+                 {"fault", fault},         {"gemm", gemm},     {"gone", gone}};
 
     if (argc < 3)
         return 2;

@@ -622,6 +622,8 @@ static void nonsense_is_refused(void **state)
         {RP_SNAPSHOT_PAGES, page, sizeof page, 0, NULL, 0},
         {RP_SNAPSHOT_PAGES, page, sizeof page - 1, RP_SNAPSHOT_REGION, &region, sizeof region},
         {RP_SNAPSHOT_PAGES, far, sizeof far, RP_SNAPSHOT_REGION, &region, sizeof region},
+        {RP_SNAPSHOT_UNMAPPED, &empty, sizeof empty, 0, NULL, 0},
+        {RP_SNAPSHOT_UNMAPPED, &region, sizeof region - 1, 0, NULL, 0},
         {RP_SNAPSHOT_AFTER, NULL, 0, RP_SNAPSHOT_AFTER, NULL, 0},
         {RP_SNAPSHOT_END, NULL, 0, RP_SNAPSHOT_REGION, &region, sizeof region},
     };
@@ -653,6 +655,84 @@ static void what_is_there_stays(void **state)
     assert_non_null(strstr(err.text, folder));
 }
 
+/* Each occurrence of a text in a JSON file of the capture becomes another one. */
+static void replace_text(const char *name, const char *from, const char *to)
+{
+    char path[128], shell[512];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(shell, sizeof shell, "sed -i 's/%s/%s/' %s", from, to, path);
+    assert_int_equal(system(shell), 0);
+}
+
+/* Numbers that say something else than the maps, or that no dispatch has. */
+static void numbers_that_disagree_are_found(void **state)
+{
+    static const struct {
+        const char *file, *from, *to, *says;
+    } rows[] = {
+        {"dispatch.json", "\"dimensions\": 2", "\"dimensions\": 0", "out of range"},
+        {"dispatch.json", "\"dimensions\": 2", "\"dimensions\": 4", "out of range"},
+        {"dispatch.json", "\"dimensions\": 2", "\"dimensions\": \"2\"", "out of range"},
+        {"dispatch.json", "\"dimensions\": 2,", "", "out of range"},
+        {"memory_regions.json", "\"nonzero_pages\": 3", "\"nonzero_pages\": 2", "3 pages"},
+        {"memory_regions.json", "\"nonzero_pages\": 3", "\"nonzero_pages\": 4", "3 pages"},
+        {"memory_regions.json", "\"changed_pages\": 1", "\"changed_pages\": 2", "1 pages"},
+    };
+    static const struct rp_snapshot_region region = {.base = 4096, .bytes = 5 * PAGE};
+    static const uint64_t first = 1;
+    static uint8_t pages[3 * PAGE];
+
+    (void)state;
+    memset(pages, 9, sizeof pages);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_snapshot_feed *feed = begin();
+
+        pages[0] = 9;
+        must_send(feed, RP_SNAPSHOT_REGION, &region, sizeof region, NULL, 0);
+        must_send(feed, RP_SNAPSHOT_PAGES, &first, sizeof first, pages, sizeof pages);
+        must_send(feed, RP_SNAPSHOT_AFTER, NULL, 0, NULL, 0);
+        must_send(feed, RP_SNAPSHOT_REGION, &region, sizeof region, NULL, 0);
+        pages[0] = 8;
+        must_send(feed, RP_SNAPSHOT_PAGES, &first, sizeof first, pages, sizeof pages);
+        must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
+        rp_snapshot_feed_close(feed);
+        rp_capture_close(must_open());
+        replace_text(rows[i].file, rows[i].from, rows[i].to);
+        if (!strstr(what_is_wrong(folder), rows[i].says))
+            fail_msg("row %zu: %s", i, what_is_wrong(folder));
+        rp_remove_tree(folder);
+    }
+}
+
+/* It is told, is no region, and nothing of it is missing. */
+static void what_is_unmapped_is_no_refusal(void **state)
+{
+    static const struct rp_snapshot_region gone = {
+        .base = 0x5000, .bytes = 2 * PAGE, .memory_class = RP_MEMORY_SVM};
+    struct rp_snapshot_feed *feed = begin();
+    struct rp_capture *capture;
+    char shell[256];
+    size_t count;
+
+    (void)state;
+    must_send(feed, RP_SNAPSHOT_UNMAPPED, &gone, sizeof gone, NULL, 0);
+    must_send(feed, RP_SNAPSHOT_AFTER, NULL, 0, NULL, 0);
+    must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
+    rp_snapshot_feed_close(feed);
+    capture = must_open();
+    rp_capture_get_memory(capture, &count);
+    assert_int_equal(count, 0);
+    rp_capture_get_refusals(capture, &count);
+    assert_int_equal(count, 0);
+    rp_capture_close(capture);
+    snprintf(shell, sizeof shell,
+             "grep -q '\"complete\": true' %s/coverage.json && grep -A9 unmapped %s/coverage.json |"
+             " grep -q '\"base\": \"0x5000\"'",
+             folder, folder);
+    assert_int_equal(system(shell), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -666,6 +746,8 @@ int main(void)
         TEST(nothing_is_left_of_a_capture_that_is_declined),
         TEST(nonsense_is_refused),
         TEST(what_is_there_stays),
+        TEST(numbers_that_disagree_are_found),
+        TEST(what_is_unmapped_is_no_refusal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,219 @@
+/**
+ * @file test_memory_list.c
+ * @brief The list of memory that a snapshot takes: each byte once, what is there before what may be
+ *        stale, and what has gone without a word is told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "tool/tool.h"
+
+enum { PAGE = 4096, MOST = 64 };
+
+static struct rp_tool tool;
+static char *pages; /* MOST pages of the program, of which tests unmap some */
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&tool, 0, sizeof(tool));
+    rp_memory_init(&tool.memory);
+    pages =
+        mmap(NULL, (size_t)MOST * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    munmap(pages, (size_t)MOST * PAGE);
+    free(tool.memory.entries);
+    return 0;
+}
+
+static uint64_t page_at(size_t page)
+{
+    return (uint64_t)(uintptr_t)pages + page * PAGE;
+}
+
+static void announce(enum rp_memory_class memory_class, size_t from, size_t to)
+{
+    struct rp_memory *m = &tool.memory;
+
+    m->entries = realloc(m->entries, (m->count + 1) * sizeof(*m->entries));
+    m->entries[m->count++] = (struct rp_memory_entry){.region = {.base = page_at(from),
+                                                                 .bytes = (to - from) * PAGE,
+                                                                 .memory_class = memory_class}};
+    m->capacity = m->count;
+}
+
+static void unmap(size_t from, size_t to)
+{
+    assert_int_equal(munmap(pages + from * PAGE, (to - from) * PAGE), 0);
+}
+
+struct piece {
+    enum rp_memory_class memory_class;
+    size_t from, to;
+    bool gone;
+};
+
+static void expect(const struct piece *wanted, size_t count)
+{
+    struct rp_memory_entry *got;
+    size_t got_count;
+
+    assert_true(rp_memory_list(&tool, &got, &got_count));
+    assert_int_equal(got_count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(got[i].region.memory_class, wanted[i].memory_class);
+        assert_int_equal(got[i].region.base, page_at(wanted[i].from));
+        assert_int_equal(got[i].region.bytes, (wanted[i].to - wanted[i].from) * PAGE);
+        assert_int_equal(got[i].gone, wanted[i].gone);
+    }
+    free(got);
+}
+
+#define EXPECT(...)                                                                                \
+    do {                                                                                           \
+        const struct piece wanted_[] = {__VA_ARGS__};                                              \
+        expect(wanted_, sizeof(wanted_) / sizeof(*wanted_));                                       \
+    } while (0)
+
+static void what_is_unmapped_is_told(void **state)
+{
+    (void)state;
+    announce(RP_MEMORY_SVM, 0, 10);
+    announce(RP_MEMORY_LOCKED, 20, 22);
+    unmap(3, 5);
+    unmap(20, 22);
+    EXPECT({RP_MEMORY_SVM, 0, 3, false}, {RP_MEMORY_SVM, 3, 5, true}, {RP_MEMORY_SVM, 5, 10, false},
+           {RP_MEMORY_LOCKED, 20, 22, true});
+}
+
+/* Its addresses are reserved for something that comes later, as the C library does for its heaps.
+ */
+static void what_cannot_be_read_is_no_memory(void **state)
+{
+    (void)state;
+    announce(RP_MEMORY_SVM, 40, 50);
+    assert_int_equal(mprotect(pages + 44 * PAGE, 6 * PAGE, PROT_NONE), 0);
+    EXPECT({RP_MEMORY_SVM, 40, 44, false}, {RP_MEMORY_SVM, 44, 50, true});
+}
+
+/* Managed memory that was freed, and whose addresses the runtime has given out again. */
+static void what_is_given_out_goes_first(void **state)
+{
+    (void)state;
+    announce(RP_MEMORY_SVM, 0, 12);
+    announce(RP_MEMORY_POOL, 2, 4);
+    announce(RP_MEMORY_VMEM, 6, 9);
+    unmap(8, 12);
+    EXPECT({RP_MEMORY_SVM, 0, 2, false}, {RP_MEMORY_POOL, 2, 4, false},
+           {RP_MEMORY_SVM, 4, 6, false}, {RP_MEMORY_VMEM, 6, 9, false},
+           {RP_MEMORY_SVM, 9, 12, true});
+}
+
+/* Each byte once, against a count of every page. */
+static void random_overlaps(void **state)
+{
+    uint32_t seed = 7;
+
+    (void)state;
+    unmap(30, 34);
+    for (size_t round = 0; round < 300; round++) {
+        unsigned known[MOST] = {0}; /* 1: announced by the program, 2: given out by the runtime */
+        struct rp_memory_entry *got;
+        size_t count, at = 0;
+
+        tool.memory.count = 0;
+        for (size_t i = 0; i < 12; i++) {
+            size_t from = (seed = seed * 1664525 + 1013904223) >> 26, to;
+            unsigned rank = (seed >> 9 & 1) + 1;
+
+            to = from + 1 + (seed >> 20 & 15);
+            to = to > MOST ? MOST : to;
+            announce(rank == 2 ? RP_MEMORY_POOL : RP_MEMORY_SVM, from, to);
+            for (size_t p = from; p < to; p++)
+                known[p] = known[p] > rank ? known[p] : rank;
+        }
+        assert_true(rp_memory_list(&tool, &got, &count));
+        for (size_t i = 0; i < count; i++) {
+            const size_t from = (got[i].region.base - page_at(0)) / PAGE;
+            const size_t to = from + got[i].region.bytes / PAGE;
+
+            assert_true(from >= at && to > from && to <= MOST);
+            for (; at < from; at++)
+                assert_int_equal(known[at], 0);
+            for (; at < to; at++) {
+                assert_int_equal(known[at], got[i].region.memory_class == RP_MEMORY_POOL ? 2 : 1);
+                assert_int_equal(got[i].gone, known[at] == 1 && at >= 30 && at < 34);
+            }
+        }
+        for (; at < MOST; at++)
+            assert_int_equal(known[at], 0);
+        free(got);
+    }
+}
+
+static unsigned access_of_agents; /* bit i: agent i + 1 has it */
+
+static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
+{
+    for (rp_hsa_agent agent = 1; agent <= 3; agent++)
+        visit(agent, data);
+    return RP_HSA_SUCCESS;
+}
+
+static rp_hsa_status get_access(void *base, uint32_t *ret, rp_hsa_agent agent)
+{
+    if (base != pages)
+        return RP_HSA_STATUS_ERROR;
+    *ret = access_of_agents >> (agent - 1) & 1 ? 3 : 0;
+    return RP_HSA_SUCCESS;
+}
+
+static void withdrawn_access_is_seen(void **state)
+{
+    static const struct {
+        unsigned access;
+        size_t page;
+        bool unreachable;
+    } rows[] = {
+        {0, 0, true}, {1, 0, false}, {4, 0, false}, {0, 4, false /* the runtime is silent */}};
+
+    (void)state;
+    tool.hsa.hsa_iterate_agents = iterate_agents;
+    tool.hsa.hsa_amd_vmem_get_access = get_access;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct rp_memory_entry *got;
+        size_t count;
+
+        tool.memory.count = 0;
+        announce(RP_MEMORY_VMEM, rows[i].page, rows[i].page + 2);
+        access_of_agents = rows[i].access;
+        assert_true(rp_memory_list(&tool, &got, &count));
+        assert_int_equal(count, 1);
+        assert_int_equal(got[0].unreachable, rows[i].unreachable);
+        free(got);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_unmapped_is_told),     TEST(what_cannot_be_read_is_no_memory),
+        TEST(what_is_given_out_goes_first), TEST(random_overlaps),
+        TEST(withdrawn_access_is_seen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
