@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "../timing/cache.h"
-#include "../timing/describe.h"
 #include "../timing/mode.h"
 #include "../timing/model.h"
 #include "arch/arch.h"
 #include "kernel.h"
+#include "resolve.h"
 #include "threads.h"
 
 struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
@@ -96,129 +96,20 @@ static uint32_t *copy_way(const struct ways *ways, const struct rp_rec_wave *w)
 
 /* ---- resolving ----------------------------------------------------------------------------- */
 
-/* Distances to indices: open addressing, 0 = free, else index + 1. */
-struct map {
-    struct rp_dispatch *d;
-    struct rp_record *r;
-    uint32_t *slot;
-    uint32_t size;             /**< a power of two */
-    uint32_t room;             /**< of r->code */
-    struct rp_code_page *page; /**< the latest, or NULL */
-    bool no_memory;            /**< that is why there is none */
-    struct ways ways;
-    struct follower {
-        uint32_t distance, index; /**< of the instruction that came after last time; + 1 */
-    } * follower;                 /**< of each in r->code */
-};
-
-static uint64_t pc_of(const struct map *m, uint32_t distance)
-{
-    return m->d->kernel.entry_va + (uint64_t)(4 * (int64_t)(int32_t)distance);
-}
-
-static uint32_t *find(const struct map *m, uint64_t pc)
-{
-    uint32_t i = (uint32_t)(pc / 4 * 2654435761u) & (m->size - 1);
-    while (m->slot[i] && m->r->code[m->slot[i] - 1].pc != pc)
-        i = (i + 1) & (m->size - 1);
-    return &m->slot[i];
-}
-
-/* Twice the slots, and code to fill half of them. */
-static int grow(struct map *m)
-{
-    struct rp_rec_code *code = realloc(m->r->code, m->size * sizeof *code);
-    struct follower *follower = calloc(m->size, sizeof *follower); /* they come back soon */
-    uint32_t *slot = calloc(2 * (size_t)m->size, sizeof *slot);
-    if (code)
-        m->r->code = code;
-    if (!code || !slot || !follower) {
-        free(slot);
-        free(follower);
-        return -ENOMEM;
-    }
-    free(m->slot);
-    free(m->follower);
-    m->slot = slot;
-    m->follower = follower;
-    m->room = m->size;
-    m->size *= 2;
-    for (uint32_t i = 0; i < m->r->code_count; i++)
-        *find(m, m->r->code[i].pc) = i + 1;
-    return 0;
-}
-
-/* The decoded instruction, or NULL: not mapped any more, or no memory. */
-static const struct rp_insn *insn_at(struct map *m, uint64_t pc)
-{
-    enum rp_fault_kind kind;
-    if (!m->page || pc - m->page->base_va >= RP_CODE_PAGE_BYTES) {
-        rp_code_page_put(m->page);
-        m->page = rp_code_page_get(&m->d->hands[0]->mem, pc, &kind);
-        if (!m->page) {
-            m->no_memory = kind == RP_FAULT_NO_MEMORY;
-            return NULL;
-        }
-    }
-    const unsigned index = (unsigned)((pc - m->page->base_va) / 4);
-    if (!__atomic_load_n(&m->page->insn[index].fn, __ATOMIC_ACQUIRE))
-        rp_code_decode(m->page, index);
-    return &m->page->insn[index];
-}
-
-/* 0, -ENOMEM, or -ENOENT: the code is gone. */
-static int resolve(struct map *m, uint32_t *step)
-{
-    const uint64_t pc = pc_of(m, *step);
-    uint32_t *slot = find(m, pc);
-    if (!*slot) {
-        const struct rp_insn *in = insn_at(m, pc);
-        if (!in)
-            return m->no_memory ? -ENOMEM : -ENOENT;
-        if (m->r->code_count == m->room) {
-            if (grow(m) < 0)
-                return -ENOMEM;
-            slot = find(m, pc);
-        }
-        m->r->code[m->r->code_count++] = rp_rec_describe(in, pc);
-        *slot = m->r->code_count;
-    }
-    *step = *slot - 1;
-    return 0;
-}
-
-static int resolve_wave(struct map *m, struct rp_rec_wave *w)
-{
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < w->step_count; i++, before = w->step[i - 1]) {
-        const uint32_t distance = w->step[i];
-        if (i && m->follower[before].index && m->follower[before].distance == distance) {
-            w->step[i] = m->follower[before].index - 1;
-            continue;
-        }
-        int status = resolve(m, &w->step[i]);
-        if (!status && i)
-            m->follower[before] = (struct follower){distance, w->step[i] + 1};
-        if (status == -ENOENT) { /* nothing after it can be replayed */
-            rp_rec_keep(w, i);
-            return 0;
-        }
-        if (status < 0)
-            return status;
-    }
-    return 0;
-}
-
 /* The wave's steps, or those that it shares with another. */
-static int resolve_way(struct map *m, struct rp_rec_wave *w)
+static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *ways,
+                       struct rp_rec_wave *w)
 {
     const uint32_t count = w->step_count;
-    if (share_way(&m->ways, w))
+    uint32_t resolved = 0;
+    if (share_way(ways, w))
         return 0;
-    uint32_t *copy = copy_way(&m->ways, w);
-    const int status = resolve_wave(m, w);
-    if (copy && !status && w->step_count == count)
-        m->ways.way[m->ways.count++] = (struct way){w, copy, count};
+    uint32_t *copy = copy_way(ways, w);
+    const int status = rp_resolve(m, mem, w->step, count, &resolved);
+    if (!status && resolved < count) /* nothing after it can be replayed */
+        rp_rec_keep(w, resolved);
+    if (copy && !status && resolved == count)
+        ways->way[ways->count++] = (struct way){w, copy, count};
     else
         free(copy);
     return status;
@@ -227,17 +118,16 @@ static int resolve_way(struct map *m, struct rp_rec_wave *w)
 int rp_recording_resolve(struct rp_dispatch *d)
 {
     struct rp_record *r = d->record;
-    struct map m = {.d = d, .r = r, .size = 512};
+    struct rp_resolver m;
+    struct ways ways = {.count = 0};
     const uint64_t groups = r->plan.count + r->plan.probes;
-    int status = grow(&m);
+    int status = rp_resolver_init(&m, r, d->kernel.entry_va);
     for (uint64_t g = 0; g < groups && status == 0; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
-            status = resolve_way(&m, &r->group[g].wave[w]);
-    rp_code_page_put(m.page);
-    for (uint32_t i = 0; i < m.ways.count; i++)
-        free(m.ways.way[i].step);
-    free(m.slot);
-    free(m.follower);
+            status = resolve_way(&m, &d->hands[0]->mem, &ways, &r->group[g].wave[w]);
+    for (uint32_t i = 0; i < ways.count; i++)
+        free(ways.way[i].step);
+    rp_resolver_release(&m);
     return status;
 }
 

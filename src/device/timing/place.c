@@ -1,22 +1,12 @@
 /* Addresses that do not depend on the process: pages in the order of their first use. */
+#include "place.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "record.h"
+enum { PAGE_LINES = 4096 / RP_REC_LINE_BYTES, FIRST_SIZE = 64 };
 
-enum { PAGE_LINES = 4096 / RP_REC_LINE_BYTES, FIRST_SIZE = 4096 };
-
-/* Open addressing. */
-struct pages {
-    struct page {
-        uint64_t old; /* number + 1; 0 = free */
-        uint64_t number;
-    } * page;
-    uint64_t size, count;
-    struct page latest; /* neighbours follow each other */
-};
-
-static struct page *find(const struct pages *p, uint64_t old)
+static struct rp_rec_page *find(const struct rp_rec_pages *p, uint64_t old)
 {
     uint64_t i = (old * 0x9e3779b97f4a7c15u >> 20) & (p->size - 1);
     while (p->page[i].old && p->page[i].old != old + 1)
@@ -24,9 +14,9 @@ static struct page *find(const struct pages *p, uint64_t old)
     return &p->page[i];
 }
 
-static int grow(struct pages *p)
+static int grow(struct rp_rec_pages *p)
 {
-    struct pages larger = {
+    struct rp_rec_pages larger = {
         .size = p->size ? 2 * p->size : FIRST_SIZE, .count = p->count, .latest = p->latest};
     larger.page = calloc(larger.size, sizeof *larger.page);
     if (!larger.page)
@@ -39,7 +29,7 @@ static int grow(struct pages *p)
     return 0;
 }
 
-static int place(struct pages *p, struct rp_rec_line *line)
+int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line)
 {
     const uint64_t number = line->number, old = number / PAGE_LINES;
     if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES) /* made up, the same in every process */
@@ -47,18 +37,24 @@ static int place(struct pages *p, struct rp_rec_line *line)
     if (p->latest.old != old + 1) {
         if (2 * p->count >= p->size && grow(p) < 0)
             return -ENOMEM;
-        struct page *page = find(p, old);
+        struct rp_rec_page *page = find(p, old);
         if (!page->old)
-            *page = (struct page){.old = old + 1, .number = p->count++};
+            *page = (struct rp_rec_page){.old = old + 1, .number = p->count++};
         p->latest = *page;
     }
     line->number = p->latest.number * PAGE_LINES + number % PAGE_LINES;
     return 0;
 }
 
+void rp_rec_pages_release(struct rp_rec_pages *p)
+{
+    free(p->page);
+    *p = (struct rp_rec_pages){0};
+}
+
 int rp_record_place(struct rp_record *r)
 {
-    struct pages pages = {0};
+    struct rp_rec_pages pages = {0};
     const uint64_t groups = r->plan.count + r->plan.probes;
     int status = 0;
     if (r->placed)
@@ -67,9 +63,9 @@ int rp_record_place(struct rp_record *r)
         for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++) {
             struct rp_rec_wave *wave = &r->group[g].wave[w];
             for (uint32_t i = 0; i < wave->line_count && !status; i++)
-                status = place(&pages, &wave->line[i]);
+                status = rp_rec_pages_place(&pages, &wave->line[i]);
         }
-    free(pages.page);
+    rp_rec_pages_release(&pages);
     r->placed = !status;
     return status;
 }
