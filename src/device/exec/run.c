@@ -7,6 +7,7 @@
 #include "../isa/ops.h"
 #include "../jit/jit.h"
 #include "../timing/observe.h"
+#include "group_clock.h"
 #include "guard.h"
 #include "hand.h"
 #include "slot.h"
@@ -132,6 +133,11 @@ struct turn {
     struct rp_tally *tally;    /**< its, when executions are counted */
 };
 
+static inline bool is_to_be_retried(int step)
+{
+    return step == RP_STEP_TURN || step == RP_STEP_LATER;
+}
+
 /* The instruction just executed is one that has not been reached. */
 static void take_back(struct turn *t, struct rp_wave *w, const struct rp_insn *in)
 {
@@ -162,7 +168,7 @@ static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave
         enter_turn_at(t, w->pc);
         return RP_STEP_NEXT;
     }
-    if (step == RP_STEP_TURN) {
+    if (is_to_be_retried(step)) {
         take_back(t, w, in);
         if (t->records)
             rp_rec_cut(w->record, 1);
@@ -265,7 +271,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             turn->left = left;
             turn->cycles = cycles;
             turn->interpret = false;
-            if (step == RP_STEP_TURN) {
+            if (is_to_be_retried(step)) {
                 take_back(turn, w, in);
                 if (beside == RECORD)
                     rp_rec_cut(w->record, 1);
@@ -455,6 +461,9 @@ static enum group_state after_turn(struct rp_hand *h, struct rp_group *g, struct
         return GROUP_MORE;
     case RP_STEP_TURN:
         return GROUP_TURN;
+    case RP_STEP_LATER:
+        next_wave(g);
+        return GROUP_MORE;
     case RP_STEP_BARRIER:
         w->at_barrier = true;
         g->waves_at_barrier++;
@@ -574,6 +583,7 @@ static bool begin_group(struct rp_hand *h, struct rp_lane *lane)
 static void end_group(struct rp_hand *h, struct rp_lane *lane)
 {
     h->done.groups++;
+    rp_group_clock_end(&lane->slot->group);
     rp_slot_give(h->spare);
     h->spare = lane->slot;
     lane->slot = NULL;

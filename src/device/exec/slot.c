@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "group_clock.h"
 #include "recording.h"
 
 /* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
@@ -168,6 +169,7 @@ void rp_slot_give(struct rp_slot *slot)
     if (!slot)
         return;
     clear_scratch(slot);
+    rp_group_clock_end(&slot->group);
     slot->group.hand = NULL;
     slot->group.dispatch = NULL;
     lock_kept();

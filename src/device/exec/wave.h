@@ -80,6 +80,7 @@ struct rp_wait {
 
 struct rp_group;
 struct rp_rec_wave;
+struct rp_group_clock;
 
 struct rp_wave {
     uint64_t pc; /**< GPU address of the next instruction */
@@ -104,6 +105,7 @@ struct rp_wave {
     uint32_t scratch_dirty_bytes; /**< per lane: everything from here on is still zero */
     uint32_t id_in_group;
     uint64_t cycles;     /**< modelled clocks of this wave: issue and sleep */
+    int64_t clock_lead;  /**< by how many more what it read of the clock was ahead of them */
     uint64_t poll_va;    /**< address of the latest load, and how often in a row it was the */
     uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
     struct rp_wait wait;
@@ -180,6 +182,8 @@ struct rp_group {
     uint32_t cursor;      /**< wave that runs next */
     uint32_t wave_budget; /**< what is left of that wave's slice, in instructions */
     uint32_t idle_turns;  /**< waves in a row that gave up their turn (s_sleep, polling) */
+    struct rp_group_clock
+        *clock; /**< of the clocks that its recorded waves read (group_clock.h), or NULL */
     struct rp_wave *waves;
 };
 

@@ -6,29 +6,34 @@
 
 #include "arch/arch.h"
 #include "dispatch.h"
+#include "group_clock.h"
 
 const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
 {
     return w->group->dispatch->host;
 }
 
-uint64_t rp_wave_clock_cycles(const struct rp_wave *w)
+int rp_wave_read_clock(struct rp_wave *w)
 {
-    return w->group->start_cycles + w->cycles;
+    return rp_group_clock_reads(w) ? rp_group_clock_read(w) : RP_STEP_NEXT;
+}
+
+/* Shader clocks since the start of the dispatch, as modelled for this wave. */
+static uint64_t clock_cycles(const struct rp_wave *w)
+{
+    return w->group->start_cycles + w->cycles + (uint64_t)w->clock_lead;
 }
 
 uint64_t rp_wave_clock_ticks(const struct rp_wave *w)
 {
     const struct rp_dispatch *d = w->group->dispatch;
-    return d->start_ticks +
-           rp_wave_clock_cycles(w) * d->arch->timestamp_mhz / d->arch->engine_clock_mhz;
+    return d->start_ticks + clock_cycles(w) * d->arch->timestamp_mhz / d->arch->engine_clock_mhz;
 }
 
 uint64_t rp_wave_memtime_cycles(const struct rp_wave *w)
 {
     const struct rp_dispatch *d = w->group->dispatch;
-    return d->start_ticks * d->arch->engine_clock_mhz / d->arch->timestamp_mhz +
-           rp_wave_clock_cycles(w);
+    return d->start_ticks * d->arch->engine_clock_mhz / d->arch->timestamp_mhz + clock_cycles(w);
 }
 
 uint32_t rp_wave_xcc(const struct rp_wave *w)

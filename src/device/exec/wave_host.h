@@ -13,10 +13,13 @@
 /** The driver side of this wave's dispatch. Never NULL. */
 const struct rp_exec_host *rp_wave_host(const struct rp_wave *w);
 
-/** Shader clocks since the start of the dispatch, as modelled for this wave. Monotonic per wave. */
-uint64_t rp_wave_clock_cycles(const struct rp_wave *w);
+/**
+ * The wave has come to s_memtime or s_memrealtime.
+ * @return RP_STEP_NEXT, and the functions below tell what it reads; or RP_STEP_LATER
+ */
+int rp_wave_read_clock(struct rp_wave *w);
 
-/** The 100 MHz device clock as this wave sees it. */
+/** s_memrealtime: the 100 MHz device clock as this wave sees it. Monotonic per wave. */
 uint64_t rp_wave_clock_ticks(const struct rp_wave *w);
 
 /** s_memtime: shader clocks on the same time line as rp_wave_clock_ticks. */

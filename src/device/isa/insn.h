@@ -127,6 +127,7 @@ enum rp_step {
     RP_STEP_PAUSE,    /**< goes on, but the other waves of the workgroup come first */
     RP_STEP_ORDERED,  /**< as NEXT, after an ordered operation (exec/order.h) */
     RP_STEP_TURN,     /**< not executed: to be tried again in turn (exec/order.h) */
+    RP_STEP_LATER,    /**< not executed: the other waves of the workgroup come first */
     RP_STEP_END,      /**< s_endpgm */
     RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */
 };

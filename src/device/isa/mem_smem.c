@@ -128,16 +128,20 @@ int rp_smem_memtime(struct rp_wave *w, const struct rp_insn *in)
 {
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
-    rp_sgpr64_set(w, in->dst.index, rp_wave_memtime_cycles(w));
-    return RP_STEP_NEXT;
+    const int step = rp_wave_read_clock(w);
+    if (step == RP_STEP_NEXT)
+        rp_sgpr64_set(w, in->dst.index, rp_wave_memtime_cycles(w));
+    return step;
 }
 
 int rp_smem_memrealtime(struct rp_wave *w, const struct rp_insn *in)
 {
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
-    rp_sgpr64_set(w, in->dst.index, rp_wave_clock_ticks(w));
-    return RP_STEP_NEXT;
+    const int step = rp_wave_read_clock(w);
+    if (step == RP_STEP_NEXT)
+        rp_sgpr64_set(w, in->dst.index, rp_wave_clock_ticks(w));
+    return step;
 }
 
 /*

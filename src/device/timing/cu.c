@@ -174,9 +174,11 @@ struct turn {
     uint64_t next; /* its next turn; NEVER: it has ended, or is at a barrier */
     bool machine;  /* nothing happened: it needs what compute units share */
     bool ended;    /* its workgroup, with it */
+    bool starves;  /* nothing happened: what it does is not known yet */
 };
 
 static const struct turn needs_machine = {.next = 0, .machine = true};
+static const struct turn needs_steps = {.next = 0, .machine = true, .starves = true};
 
 /* How far two rates are from each other: 0 to 1; near 0 where both are small. */
 static double disagreement(double a, double b, double small)
@@ -213,6 +215,8 @@ static struct turn beyond_record(struct rp_replay *r, struct rp_cu *cu, struct r
 {
     const struct rp_rec_wave *rec = w->rec;
     struct rp_cu_group *g = w->group;
+    if (rec->grows)
+        return needs_steps;
     if (!w->tail_end && rec->insts > rec->step_count && rec->step_count) {
         const uint32_t second = rec->step_count - rec->step_count / 2;
         const double each = (double)(clock - w->half_clock) / second;
@@ -614,6 +618,11 @@ static inline struct turn turn_of(struct rp_replay *r, struct rp_cu *cu, struct 
     return execute(r, cu, w, index, clock);
 }
 
+void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock)
+{
+    put(&cu->turns, slot, later(clock, cu->now));
+}
+
 enum rp_cu_pause rp_cu_run(struct rp_replay *r, struct rp_cu *cu)
 {
     while (first(&cu->turns) != NEVER) {
@@ -627,6 +636,10 @@ enum rp_cu_pause rp_cu_run(struct rp_replay *r, struct rp_cu *cu)
             if (turn.machine || turn.next >= first(&cu->turns))
                 break;
             clock = turn.next;
+        }
+        if (turn.starves) {
+            cu->starved = slot;
+            return RP_CU_STARVES;
         }
         if (turn.machine) {
             put(&cu->turns, slot, clock);

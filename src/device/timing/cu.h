@@ -18,7 +18,8 @@
 enum {
     RP_CU_SLOTS = 32, /**< waves of a CU, 8 per SIMD: CDNA3 */
     RP_CU_SIMDS = 4,
-    RP_CU_GROUP_WAVES = 16, /**< of the largest workgroup */
+    RP_CU_GROUP_WAVES = 16,  /**< of the largest workgroup */
+    RP_CU_LAUNCH_CLOCKS = 1, /**< of a die's dispatcher, for a wave: assumed */
     RP_CU_LAP = 64,
     RP_CU_MFMAS = 8, /**< of a wave, with results to come: passes follow each other, so 4 at most */
 };
@@ -82,6 +83,7 @@ struct rp_cu {
     uint32_t groups, waves;
     uint64_t now;            /**< it has run to here */
     bool listed;             /**< in the machine's agenda */
+    uint32_t starved;        /**< slot whose record has run out, but grows: it has no turn */
     struct rp_cu_wave *wave; /**< RP_CU_SLOTS of them */
 };
 
@@ -106,6 +108,7 @@ enum rp_cu_pause {
     RP_CU_IDLE,     /**< nothing is left to do */
     RP_CU_WAITS,    /**< at rp_cu.now, for the machine */
     RP_CU_HAS_ROOM, /**< a workgroup has ended at rp_replay.clock */
+    RP_CU_STARVES,  /**< what rp_cu.starved does at rp_cu.now is not known yet */
 };
 
 void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wave *wave);
@@ -115,6 +118,9 @@ void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wa
  * Returns which.
  */
 uint64_t rp_cu_start(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock);
+
+/** A starved wave goes on, at rp_cu.now or after. */
+void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock);
 
 /** Runs ahead as far as it can, the machine being at rp_replay.clock. */
 enum rp_cu_pause rp_cu_run(struct rp_replay *r, struct rp_cu *cu);

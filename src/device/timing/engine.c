@@ -13,8 +13,6 @@
 #include "cu.h"
 #include "extrapolate.h"
 
-enum { LAUNCH_WAVE_CLOCKS = 1 /* of a die's dispatcher, for a wave: assumed */ };
-
 struct engine {
     struct rp_replay r;
     struct rp_agenda agenda;
@@ -76,7 +74,7 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
             e->r.stats->no_room_clocks += e->r.clock - die->full_since;
         die->full_since = UINT64_MAX;
         const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
-        die->launch_free = free + (uint64_t)LAUNCH_WAVE_CLOCKS * waves;
+        die->launch_free = free + (uint64_t)RP_CU_LAUNCH_CLOCKS * waves;
         die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
         if (rp_hierarchy_open(&e->r.memory, cu->number) < 0) {
             e->status = -ENOMEM;
@@ -99,6 +97,7 @@ static void go_on(struct engine *e, struct rp_cu *cu)
     for (;;)
         switch (rp_cu_run(&e->r, cu)) {
         case RP_CU_IDLE:
+        case RP_CU_STARVES: /* never: the record is finished */
             return;
         case RP_CU_WAITS:
             cu->listed = true;

@@ -19,7 +19,7 @@ enum rp_timing_mode {
  */
 enum {
     RP_TIMING_FAST_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 5,
+    RP_TIMING_DETAILED_VERSION = 6,
     RP_TIMING_OFF_VERSION = 1,
 };
 

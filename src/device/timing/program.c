@@ -29,11 +29,11 @@ static uint16_t line_of(const struct rp_program *p, uint64_t line)
     return (uint16_t)(at ? (uint64_t)(at - p->line) : line % RP_PROGRAM_LINES);
 }
 
-static struct rp_program_code code_of(const struct rp_program *p, const struct rp_rec_code *c)
+static struct rp_program_code code_of(const struct rp_rec_code *c, uint16_t line)
 {
     struct rp_program_code code = {
         .pc_dwords = (uint32_t)(c->pc / 4),
-        .line = line_of(p, c->pc / RP_REC_LINE_BYTES),
+        .line = line,
         .value = c->value,
         .unit = c->unit,
         .port = c->unit == RP_REC_SMEM ? RP_REC_SALU : c->unit,
@@ -63,8 +63,13 @@ int rp_program_init(struct rp_program *p, const struct rp_record *r)
     }
     find_lines(p, r);
     for (uint32_t i = 0; i < r->code_count; i++)
-        p->code[i] = code_of(p, &r->code[i]);
+        p->code[i] = code_of(&r->code[i], line_of(p, r->code[i].pc / RP_REC_LINE_BYTES));
     return 0;
+}
+
+struct rp_program_code rp_program_add(const struct rp_rec_code *code, uint64_t entry_va)
+{
+    return code_of(code, (uint16_t)(code->pc / RP_REC_LINE_BYTES - entry_va / RP_REC_LINE_BYTES));
 }
 
 void rp_program_release(struct rp_program *p)

@@ -34,16 +34,20 @@ struct rp_program {
     struct rp_program_code *code; /**< as rp_record.code */
     uint64_t *line;               /**< addresses / 128 of lines with code, ascending */
     uint32_t line_count;
+    bool grows; /**< lines are numbered from the entry on, and there is one behind each */
 };
 
 /** 0 or -ENOMEM: *p holds nothing. */
 int rp_program_init(struct rp_program *p, const struct rp_record *record);
 void rp_program_release(struct rp_program *p);
 
+/** An instruction of a program that grows: one whose code is not known before it is executed. */
+struct rp_program_code rp_program_add(const struct rp_rec_code *code, uint64_t entry_va);
+
 /** Whether the line behind a line of the program is one, too. */
 static inline bool rp_program_goes_on(const struct rp_program *p, uint32_t line)
 {
-    return line + 1 < p->line_count && p->line[line + 1] == p->line[line] + 1;
+    return p->grows || (line + 1 < p->line_count && p->line[line + 1] == p->line[line] + 1);
 }
 
 #endif
