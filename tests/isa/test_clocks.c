@@ -8,6 +8,8 @@
 #include "device/timing/mode.h"
 #include "kernels_test.h"
 
+enum { START_TICKS = 1000000 }; /* of the harness's device clock, when a dispatch begins */
+
 struct chased {
     uint64_t begin, end, wall_begin, wall_end, at;
 };
@@ -130,6 +132,7 @@ static void waves_that_meet(void **state)
                 int rounds, work;
             } args = {sim_alloc(&f->sim, (size_t)blocks * ROUNDS * MOST_WAVES * 16), ROUNDS, WORK};
             run_detailed(f, "meet", blocks, 64 * waves, &args, sizeof args);
+            uint64_t end = 0;
             for (unsigned r = 0; r < blocks * ROUNDS; r++) {
                 uint64_t last_before = 0, first_after = UINT64_MAX, last_after = 0;
                 uint64_t first_before = UINT64_MAX;
@@ -141,6 +144,7 @@ static void waves_that_meet(void **state)
                     first_after = t[1] < first_after ? t[1] : first_after;
                     last_after = t[1] > last_after ? t[1] : last_after;
                 }
+                end = last_after > end ? last_after : end;
                 assert_true(first_after > last_before);
                 /* s_memtime and its wait; instructions come from the L2 the first time */
                 assert_true(last_after - last_before < (r % ROUNDS ? 300 : 1200));
@@ -148,6 +152,11 @@ static void waves_that_meet(void **state)
                                 (waves - 1) * WORK * SLEEP_CLOCKS * 9 / 10,
                                 (waves - 1) * WORK * (SLEEP_CLOCKS + 40) + 1200);
             }
+            /* The dispatch's replay has them on as many compute units, and ends with their stores.
+             */
+            const double begun =
+                (double)START_TICKS * f->sim.arch->engine_clock_mhz / f->sim.arch->timestamp_mhz;
+            assert_in_range((uint64_t)(f->sim.stats.clocks - ((double)end - begun)), 1, 2500);
         }
 }
 
