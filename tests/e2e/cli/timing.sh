@@ -155,3 +155,16 @@ assert [n for n in roofline["notes"] if n.startswith("bytes of ")] == [
 assert profile["kernel"]["name"].startswith("late") and profile["roofline_reason"] is None, profile["kernel"]
 EOF
 done
+
+# One clock: what a kernel reads of it is the latency of the L1 (116 clocks, mt4g's report of an MI300X),
+# on both scales, and less than what events say of the two laps that the kernel takes.
+example clocked
+expect 0 rocm-perf run --device software --timing detailed ./clocked
+python3 - out <<'EOF' || fail 'clocks inside a kernel'
+import sys
+first, second = ([float(x) for x in line.split()] for line in open(sys.argv[1]))
+assert first == second, (first, second)
+each, clocks, ticks, event_ns = first
+assert 116 <= each < 116 * 1.03, each
+assert abs(ticks * 21 - clocks) < 21 * 20, (ticks, clocks)
+assert 2 * ticks * 10 <= event_ns < 2.2 * ticks * 10, (ticks, event_ns)
