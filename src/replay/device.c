@@ -115,6 +115,8 @@ int rp_replay_find_device(struct rp_replay *r, struct rp_err *err)
     r->hsa.hsa_amd_agent_iterate_memory_pools(r->cpu, visit_cpu_pool, r);
     if (!r->gpu_pool || !r->kernarg_pool || !r->stage_pool)
         return rp_fail(err, RP_ENVIRONMENT, "the runtime offers no memory of the GPU or the host");
+    if (r->hsa.hsa_signal_create(1, 0, NULL, &r->copied))
+        return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no signal");
     if (r->hsa.hsa_amd_memory_pool_allocate(r->stage_pool, RP_REPLAY_STAGE_BYTES, 0, &stage) ||
         r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, stage))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no host memory");

@@ -24,7 +24,6 @@ enum {
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
-    CONDITION_LT = 2,
 
     /* HSA system architecture, 2.9.1: type, barrier bit 8, acquire scope 9-10, release 11-12. */
     KERNEL_DISPATCH = 2,
@@ -294,8 +293,8 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     submit(r);
-    if (r->hsa.hsa_signal_wait_scacquire(r->signal, CONDITION_LT, 1, r->patience_s * r->ticks_hz,
-                                         0) >= 1)
+    if (r->hsa.hsa_signal_wait_scacquire(r->signal, RP_REPLAY_CONDITION_LT, 1,
+                                         r->patience_s * r->ticks_hz, 0) >= 1)
         return rp_fail(err, RP_VERDICT,
                        "the kernel does not end within %u s: it may wait for the host",
                        r->patience_s);

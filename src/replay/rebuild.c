@@ -69,21 +69,38 @@ int rp_replay_map(struct rp_replay *r, struct rp_err *err)
 
 /* --- contents ------------------------------------------------------------------------------ */
 
+/* By a copy engine: hsa_memory_copy takes a kernel for it, which needs the compute units and, on
+ * the software device, 40 times as long. */
+static int copy(struct rp_replay *r, void *device, uint64_t bytes, bool to_gpu, struct rp_err *err)
+{
+    uint32_t status;
+    int64_t left;
+
+    r->hsa.hsa_signal_store_screlease(r->copied, 1);
+    status = to_gpu ? r->hsa.hsa_amd_memory_async_copy(device, r->gpu, r->stage, r->cpu, bytes, 0,
+                                                       NULL, r->copied)
+                    : r->hsa.hsa_amd_memory_async_copy(r->stage, r->cpu, device, r->gpu, bytes, 0,
+                                                       NULL, r->copied);
+    if (status)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "memory at 0x%" PRIxPTR " cannot be copied (status 0x%x)", (uintptr_t)device,
+                       status);
+    left = r->hsa.hsa_signal_wait_scacquire(r->copied, RP_REPLAY_CONDITION_LT, 1,
+                                            r->patience_s * r->ticks_hz, 0);
+    return left == 0 ? 0
+                     : rp_fail(err, RP_ENVIRONMENT, "the copy of memory at 0x%" PRIxPTR " %s",
+                               (uintptr_t)device, left < 0 ? "failed" : "does not end");
+}
+
 int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
                    struct rp_err *err)
 {
     void *there = (void *)(uintptr_t)address;
-    uint32_t status = 0;
 
-    if (host)
-        memcpy(to_gpu ? there : r->stage, to_gpu ? r->stage : there, bytes);
-    else
-        status = to_gpu ? r->hsa.hsa_memory_copy(there, r->stage, bytes)
-                        : r->hsa.hsa_memory_copy(r->stage, there, bytes);
-    return status
-               ? rp_fail(err, RP_ENVIRONMENT,
-                         "memory at 0x%" PRIx64 " cannot be copied (status 0x%x)", address, status)
-               : 0;
+    if (!host)
+        return copy(r, there, bytes, to_gpu, err);
+    memcpy(to_gpu ? there : r->stage, to_gpu ? r->stage : there, bytes);
+    return 0;
 }
 
 static uint64_t piece(const struct rp_capture_memory *m, uint64_t offset)

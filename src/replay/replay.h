@@ -75,7 +75,8 @@ struct rp_replay {
     uint64_t cpu, gpu; /**< agents */
     uint64_t gpu_pool, kernarg_pool, stage_pool;
     uint64_t ticks_hz;
-    uint8_t *stage; /**< host memory for copies */
+    uint8_t *stage;  /**< host memory for copies */
+    uint64_t copied; /**< signal of a copy */
     char gpu_name[64];
 
     struct rp_replay_kernel original, candidate;
@@ -86,7 +87,10 @@ struct rp_replay {
     unsigned patience_s; /**< until a kernel is taken not to end */
 };
 
-enum { RP_REPLAY_STAGE_BYTES = 4 << 20 };
+enum {
+    RP_REPLAY_STAGE_BYTES = 4 << 20,
+    RP_REPLAY_CONDITION_LT = 2, /**< hsa_signal_condition_t */
+};
 
 /* steer.c */
 int rp_replay_plan(struct rp_replay *r, struct rp_err *err);
