@@ -210,16 +210,14 @@ static int check_rest(const char *folder, const json_t *files, struct rp_err *er
 /* @param ret_all  to be dropped; has an array "files" of one at least */
 static int load_list(const char *path, json_t **ret_all, struct rp_err *err)
 {
-    rp_autoclose int fd = -1;
     json_error_t why;
     int rc;
 
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT, "%s is missing: the capture is not complete", path);
-    rc = rp_capture_open_file(path, &fd, err);
+    rc = rp_capture_load_json(path, &why, ret_all, err);
     if (rc < 0)
         return rc;
-    *ret_all = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
     if (json_array_size(json_object_get(*ret_all, "files")) == 0)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it lists no files", path);
     return 0;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,5 +24,23 @@ int rp_capture_open_file(const char *path, int *ret_fd, struct rp_err *err)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it is no regular file", path);
     *ret_fd = fd;
     fd = -1;
+    return 0;
+}
+
+/* Through a stream: json_loadfd reads one byte at a time. */
+int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, struct rp_err *err)
+{
+    rp_autoclose int fd = -1;
+    FILE *stream;
+    int rc = rp_capture_open_file(path, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    stream = fdopen(fd, "r");
+    if (!stream)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    fd = -1; /* the stream's */
+    *ret = json_loadf(stream, JSON_REJECT_DUPLICATES, why);
+    fclose(stream);
     return 0;
 }

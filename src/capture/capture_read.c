@@ -32,7 +32,6 @@ struct rp_capture {
 static int load(const char *folder, const char *name, json_t **ret, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, name);
-    rp_autoclose int fd = -1;
     json_error_t why;
     int rc;
 
@@ -42,10 +41,9 @@ static int load(const char *folder, const char *name, json_t **ret, struct rp_er
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is missing: %s is no capture, or one that is not complete", path,
                        folder);
-    rc = rp_capture_open_file(path, &fd, err);
+    rc = rp_capture_load_json(path, &why, ret, err);
     if (rc < 0)
         return rc;
-    *ret = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
     if (!*ret)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: line %d: %s", path, why.line, why.text);
     return 0;
