@@ -71,36 +71,45 @@ int rp_replay_map(struct rp_replay *r, struct rp_err *err)
 
 /* By a copy engine: hsa_memory_copy takes a kernel for it, which needs the compute units and, on
  * the software device, 40 times as long. */
-static int copy(struct rp_replay *r, void *device, uint64_t bytes, bool to_gpu, struct rp_err *err)
+static int begin_copy(struct rp_replay *r, uint64_t device, uint8_t *stage, uint64_t bytes,
+                      bool to_gpu, struct rp_err *err)
 {
-    uint32_t status;
-    int64_t left;
+    void *there = (void *)(uintptr_t)device;
+    const uint32_t status = to_gpu ? r->hsa.hsa_amd_memory_async_copy(there, r->gpu, stage, r->cpu,
+                                                                      bytes, 0, NULL, r->copied)
+                                   : r->hsa.hsa_amd_memory_async_copy(stage, r->cpu, there, r->gpu,
+                                                                      bytes, 0, NULL, r->copied);
 
-    r->hsa.hsa_signal_store_screlease(r->copied, 1);
-    status = to_gpu ? r->hsa.hsa_amd_memory_async_copy(device, r->gpu, r->stage, r->cpu, bytes, 0,
-                                                       NULL, r->copied)
-                    : r->hsa.hsa_amd_memory_async_copy(r->stage, r->cpu, device, r->gpu, bytes, 0,
-                                                       NULL, r->copied);
-    if (status)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "memory at 0x%" PRIxPTR " cannot be copied (status 0x%x)", (uintptr_t)device,
-                       status);
-    left = r->hsa.hsa_signal_wait_scacquire(r->copied, RP_REPLAY_CONDITION_LT, 1,
-                                            r->patience_s * r->ticks_hz, 0);
+    return status
+               ? rp_fail(err, RP_ENVIRONMENT,
+                         "memory at 0x%" PRIx64 " cannot be copied (status 0x%x)", device, status)
+               : 0;
+}
+
+/* As many as the signal was set to. */
+static int end_copies(struct rp_replay *r, uint64_t device, struct rp_err *err)
+{
+    const int64_t left = r->hsa.hsa_signal_wait_scacquire(r->copied, RP_REPLAY_CONDITION_LT, 1,
+                                                          r->patience_s * r->ticks_hz, 0);
+
     return left == 0 ? 0
-                     : rp_fail(err, RP_ENVIRONMENT, "the copy of memory at 0x%" PRIxPTR " %s",
-                               (uintptr_t)device, left < 0 ? "failed" : "does not end");
+                     : rp_fail(err, RP_ENVIRONMENT, "the copy of memory at 0x%" PRIx64 " %s",
+                               device, left < 0 ? "failed" : "does not end");
 }
 
 int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
                    struct rp_err *err)
 {
     void *there = (void *)(uintptr_t)address;
+    int rc;
 
-    if (!host)
-        return copy(r, there, bytes, to_gpu, err);
-    memcpy(to_gpu ? there : r->stage, to_gpu ? r->stage : there, bytes);
-    return 0;
+    if (host) {
+        memcpy(to_gpu ? there : r->stage, to_gpu ? r->stage : there, bytes);
+        return 0;
+    }
+    r->hsa.hsa_signal_store_screlease(r->copied, 1);
+    rc = begin_copy(r, address, r->stage, bytes, to_gpu, err);
+    return rc < 0 ? rc : end_copies(r, address, err);
 }
 
 static uint64_t piece(const struct rp_capture_memory *m, uint64_t offset)
@@ -145,55 +154,101 @@ int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct 
 
 /* --- only what changes --------------------------------------------------------------------- */
 
-/* Pages in a row that wait to be written together. */
+/* Pages in a row. */
 struct row {
     const struct rp_capture_memory *m;
     uint64_t first, pages;
 };
 
-static int write_row(struct rp_replay *r, struct row *row, struct rp_err *err)
+/* What is written together. */
+struct batch {
+    struct row rows[CHUNK_PAGES];
+    size_t count;
+    uint64_t pages;
+};
+
+static int write_row(struct rp_replay *r, const struct row *row, uint8_t *stage, struct rp_err *err)
 {
     const struct rp_capture_memory *m = row->m;
     const uint64_t offset = row->first * RP_PAGE_BYTES;
     const uint64_t left = m->region.bytes - offset, all = row->pages * RP_PAGE_BYTES;
+    const uint64_t bytes = all < left ? all : left;
     int rc = 0;
 
     for (uint64_t i = 0; i < row->pages && rc == 0; i++)
         rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, row->first + i,
-                             r->stage + i * RP_PAGE_BYTES, err);
-    if (rc == 0 && row->pages)
-        rc = rp_replay_move(r, m->region.base + offset, m->region.flags & RP_MEMORY_HOST,
-                            all < left ? all : left, true, err);
-    row->pages = 0;
+                             stage + i * RP_PAGE_BYTES, err);
+    if (rc < 0)
+        return rc;
+    if (!(m->region.flags & RP_MEMORY_HOST))
+        return begin_copy(r, m->region.base + offset, stage, bytes, true, err);
+    memcpy((void *)(uintptr_t)(m->region.base + offset), stage, bytes);
+    r->hsa.hsa_signal_subtract_screlease(r->copied, 1);
+    return 0;
+}
+
+static int write_batch(struct rp_replay *r, struct batch *batch, struct rp_err *err)
+{
+    uint64_t at = 0;
+    int rc = 0;
+
+    if (!batch->count)
+        return 0;
+    r->hsa.hsa_signal_store_screlease(r->copied, (int64_t)batch->count);
+    for (size_t i = 0; i < batch->count && rc == 0; i++) {
+        rc = write_row(r, &batch->rows[i], r->stage + at, err);
+        at += batch->rows[i].pages * RP_PAGE_BYTES;
+    }
+    if (rc == 0)
+        rc = end_copies(r, batch->rows[0].m->region.base, err);
+    batch->count = batch->pages = 0;
     return rc;
 }
 
-static int restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
-                          struct rp_err *err)
+static int restore_pages(struct rp_replay *r, struct batch *batch,
+                         const struct rp_capture_memory *m, uint64_t first, uint64_t pages,
+                         struct rp_err *err)
 {
-    struct row row = {.m = m};
+    struct row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
+
+    if (last && last->m == m && last->first + last->pages == first)
+        last->pages += pages;
+    else
+        batch->rows[batch->count++] = (struct row){.m = m, .first = first, .pages = pages};
+    batch->pages += pages;
+    return batch->pages == CHUNK_PAGES ? write_batch(r, batch, err) : 0;
+}
+
+static int restore_region(struct rp_replay *r, struct batch *batch,
+                          const struct rp_capture_memory *m, struct rp_err *err)
+{
     int rc = 0;
 
-    for (uint64_t i = 0; i < m->after.header.run_count && rc == 0; i++)
-        for (uint64_t j = 0; j < m->after.runs[i].pages && rc == 0; j++) {
-            const uint64_t page = m->after.runs[i].page + j;
+    for (uint64_t i = 0; i < m->after.header.run_count && rc == 0; i++) {
+        const struct rp_page_run *run = &m->after.runs[i];
+        uint64_t pages;
 
-            if (row.pages == CHUNK_PAGES || (row.pages && row.first + row.pages != page))
-                rc = write_row(r, &row, err);
-            if (row.pages++ == 0)
-                row.first = page;
+        for (uint64_t done = 0; done < run->pages && rc == 0; done += pages) {
+            const uint64_t room = CHUNK_PAGES - batch->pages;
+
+            pages = run->pages - done < room ? run->pages - done : room;
+            rc = restore_pages(r, batch, m, run->page + done, pages, err);
         }
-    return rc < 0 ? rc : write_row(r, &row, err);
+    }
+    return rc;
 }
 
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
 {
     const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    struct batch batch = {.count = 0};
     int rc = 0;
 
     for (size_t i = 0; i < r->memory_count && rc == 0; i++)
         if (r->memory[i].changed_pages)
-            rc = restore_region(r, &r->memory[i], err);
+            rc = restore_region(r, &batch, &r->memory[i], err);
+    if (rc == 0)
+        rc = write_batch(r, &batch, err);
     return rc < 0 || !code || !code->changed_pages ? rc : rp_replay_fill_variables(r, err);
 }
 
