@@ -28,7 +28,8 @@ struct rp_code_kernel {
     struct rp_code_text target; /**< "amdgcn-amd-amdhsa--gfx942:xnack-"; no bytes: not said */
     uint64_t kernarg_bytes, group_bytes, private_bytes;
     uint64_t wave_size, max_workgroup;
-    uint64_t vgprs; /**< accumulation VGPRs included where the file is one */
+    uint64_t vgprs; /**< accumulation VGPRs included where the file is one: with 100 and 64 LLVM
+                         writes 164 for gfx90a and gfx942, and 100 for gfx908 */
     uint64_t agprs, sgprs;
     uint64_t required_workgroup[3]; /**< all 0: any */
     bool uniform_workgroups;        /**< no partial ones */
