@@ -16,12 +16,18 @@ static const char help[] =
     "[--no-recopy]\n"
     "                                [--hsaco F [--compare RULE]] [--verify] [--json] [--device "
     "D]\n"
+    "       rocm-perf replay compare A.hsaco B.hsaco --capture-dir DIR [--blocks N] [--margin X]\n"
+    "                                [--gate G] [--compare RULE] [--cache C] [--json] [--device "
+    "D]\n"
     "       rocm-perf replay reserve-check --capture-dir DIR [--json] [--device D]\n"
     "\n"
     "Runs the dispatch of a capture (rocm-perf isolate) again, in a process that has the captured\n"
     "memory at its addresses.\n"
     "\n"
     "  full-vm            rebuild the memory, run the kernel, print its times\n"
+    "  compare            run two other kernels by turns; say whether B is faster or slower than "
+    "A,\n"
+    "                     equal, or that it is undecided; nothing unless both are right\n"
     "  reserve-check      only see whether every range can be had at its address here\n"
     "  --capture-dir DIR  the capture (default isolate_capture)\n"
     "  --iterations N     timed runs (default 1)\n"
@@ -34,57 +40,113 @@ static const char help[] =
     "  --compare RULE     when its result is right: exact (default), or f32, f16, bf16 or f64 "
     "with\n"
     "                     tolerances: f32,abs=1e-6,rel=1e-5,ulp=2\n"
+    "  --cache C          what caches hold before timed runs: warm (by a run that is not timed) "
+    "or\n"
+    "                     cold (by filling more memory than they hold); default: what is there "
+    "then\n"
+    "  --blocks N         compare: most blocks of four runs each (10 to 200, default 40)\n"
+    "  --margin X         compare: by how many per cent kernels may differ and be equal (default "
+    "1)\n"
+    "  --gate G           compare: fail unless B is faster (G: faster) or not slower (not-slower)\n"
     "  --json             print JSON\n"
     "  --device D         auto (default), gpu, software, software:TARGET; by default what it was\n"
     "                     captured on, where that is software\n"
     "  --help             this text\n"
     "\n"
-    "Not there yet: comparing two code objects, kernels that need the host while they run "
-    "(printf,\n"
-    "malloc), memory of other GPUs.\n"
+    "Not there yet: kernels that need the host while they run (printf, malloc), memory of other "
+    "GPUs.\n"
     "\n"
-    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end; 2 "
-    "usage;\n"
-    "3 not a capture, not complete or damaged; 4 environment; 5 the replay crashed\n";
+    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end, the "
+    "gate\n"
+    "failed; 2 usage; 3 not a capture, not complete or damaged; 4 environment; 5 the replay "
+    "crashed;\n"
+    "6 with --gate: undecided\n";
 
-enum { MOST_STARTS = 8, MOST_RUNS = 1000000 };
+enum { FLAGS = 16, MOST_STARTS = 8, MOST_RUNS = 1000000, LEAST_BLOCKS = 10, MOST_BLOCKS = 200 };
 
 struct options {
     const char *folder;
     const char *iterations, *warmup;
     const char *hsaco;   /**< "": the captured one */
+    const char *other;   /**< of compare; NULL: none */
     const char *compare; /**< NULL: not said */
+    const char *blocks, *margin;
+    char cache, gate; /**< letters for the child; '-': not said */
     bool stateful, verify, json, has_device;
-    bool times; /* an option that is for full-vm only was given */
+    bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
     enum rp_device wish;
 };
 
-static int check_number(const char *option, const char *word, long least, struct rp_err *err)
+static int check_number(const char *option, const char *word, long least, long most,
+                        struct rp_err *err)
 {
     char *end;
     long value = strtol(word, &end, 10);
 
-    if (word[0] < '0' || word[0] > '9' || *end || value < least || value > MOST_RUNS)
-        return rp_fail(err, RP_USAGE, "%s %s: use a whole number from %ld to %d", option, word,
-                       least, MOST_RUNS);
+    if (word[0] < '0' || word[0] > '9' || *end || value < least || value > most)
+        return rp_fail(err, RP_USAGE, "%s %s: use a whole number from %ld to %ld", option, word,
+                       least, most);
     return 0;
+}
+
+static int take_margin(const char *word, struct rp_err *err)
+{
+    char *end;
+    const double percent = strtod(word, &end);
+
+    if (word[0] < '0' || word[0] > '9' || *end || !(percent <= 100))
+        return rp_fail(err, RP_USAGE, "--margin %s: use per cent, from 0 to 100", word);
+    return 0;
+}
+
+static int take_compare_option(int c, struct options *o, struct rp_err *err)
+{
+    o->compare_only = true;
+    switch (c) {
+    case 'b':
+        o->blocks = optarg;
+        return check_number("--blocks", optarg, LEAST_BLOCKS, MOST_BLOCKS, err);
+    case 'm':
+        o->margin = optarg;
+        return take_margin(optarg, err);
+    default:
+        o->gate = strcmp(optarg, "faster") == 0 ? 'f' : 'n';
+        return o->gate == 'f' || strcmp(optarg, "not-slower") == 0
+                   ? 0
+                   : rp_fail(err, RP_USAGE, "--gate %s: use faster or not-slower", optarg);
+    }
+}
+
+static int take_cache(struct options *o, struct rp_err *err)
+{
+    o->cache = optarg[0];
+    return strcmp(optarg, "warm") == 0 || strcmp(optarg, "cold") == 0
+               ? 0
+               : rp_fail(err, RP_USAGE, "--cache %s: use warm or cold", optarg);
 }
 
 static int take_option(int c, struct options *o, struct rp_err *err)
 {
     struct rp_compare_rule rule;
 
-    o->times = o->times || strchr("nwsvHC", c);
+    o->full_vm_only = o->full_vm_only || strchr("nwsvH", c);
+    o->runs = o->runs || strchr("nwsvHCk", c);
     switch (c) {
+    case 'b':
+    case 'm':
+    case 'g':
+        return take_compare_option(c, o, err);
+    case 'k':
+        return take_cache(o, err);
     case 'c':
         o->folder = optarg;
         return 0;
     case 'n':
         o->iterations = optarg;
-        return check_number("--iterations", optarg, 1, err);
+        return check_number("--iterations", optarg, 1, MOST_RUNS, err);
     case 'w':
         o->warmup = optarg;
-        return check_number("--warmup", optarg, 0, err);
+        return check_number("--warmup", optarg, 0, MOST_RUNS, err);
     case 's':
         o->stateful = true;
         return 0;
@@ -116,6 +178,10 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
         {"verify", no_argument, NULL, 'v'},
         {"hsaco", required_argument, NULL, 'H'},
         {"compare", required_argument, NULL, 'C'},
+        {"cache", required_argument, NULL, 'k'},
+        {"blocks", required_argument, NULL, 'b'},
+        {"margin", required_argument, NULL, 'm'},
+        {"gate", required_argument, NULL, 'g'},
         {"json", no_argument, NULL, 'j'},
         {"device", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},
@@ -125,7 +191,7 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
     int c;
 
     opterr = 0;
-    while ((c = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (c == 'h') {
             *ret_code = rp_cli_help(help);
             return -1;
@@ -147,6 +213,15 @@ static bool wants_no_probe(const struct rp_proc_end *end)
     return end->signaled || end->status == RP_REPLAY_NO_PROBE;
 }
 
+static const char *flags_of(const struct options *o, bool software, bool again, bool probe,
+                            char *ret)
+{
+    snprintf(ret, FLAGS, "%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
+             o->stateful ? "s" : "", again ? "a" : "", probe ? "p" : "", software ? "m" : "",
+             o->cache, o->gate);
+    return ret;
+}
+
 static int run(const struct rp_environment *env, enum rp_device device, const struct options *o,
                const char *action)
 {
@@ -155,18 +230,20 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
     struct rp_err err = RP_ERR_INIT;
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
-        char flags[8];
-        struct rp_replay_child child = {.action = action,
-                                        .folder = o->folder,
-                                        .iterations = o->iterations,
-                                        .warmup = o->warmup,
-                                        .flags = flags,
-                                        .hsaco = o->hsaco,
-                                        .compare = o->compare ? o->compare : "exact",
-                                        .stdout_fd = -1};
+        char flags[FLAGS], margin[32];
+        struct rp_replay_child child = {
+            .action = action,
+            .folder = o->folder,
+            .iterations = o->other ? o->blocks : o->iterations,
+            .warmup = o->warmup,
+            .flags = flags_of(o, device == RP_DEVICE_SOFTWARE, i + 1 < MOST_STARTS, probe, flags),
+            .other = o->other,
+            .margin = margin,
+            .hsaco = o->hsaco,
+            .compare = o->compare ? o->compare : "exact",
+            .stdout_fd = -1};
 
-        snprintf(flags, sizeof flags, "%s%s%s%s%s-", o->json ? "j" : "", o->verify ? "v" : "",
-                 o->stateful ? "s" : "", i + 1 < MOST_STARTS ? "a" : "", probe ? "p" : "");
+        snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
         if (rp_replay_child_run(env, device, &child, &end, &err) < 0)
             return rp_cli_error(&err);
         if (probe && wants_no_probe(&end)) {
@@ -198,36 +275,78 @@ static int choose_device(struct options *o, struct rp_err *err)
     return 0;
 }
 
+/* What does not go together. @return RP_OK or RP_USAGE */
+static int check_options(const char *action, const struct options *o)
+{
+    if (strcmp(action, "reserve-check") == 0 && (o->runs || o->compare_only))
+        return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
+    if (strcmp(action, "compare") == 0 && o->full_vm_only)
+        return rp_cli_usage_error("replay", "compare has no such option");
+    if (strcmp(action, "full-vm") == 0 && o->compare_only)
+        return rp_cli_usage_error("replay", "--blocks, --margin and --gate are for compare");
+    if (o->compare && !o->hsaco[0])
+        return rp_cli_usage_error("replay", "--compare is for --hsaco");
+    if (o->stateful && o->hsaco[0])
+        return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
+                                            "--no-recopy");
+    return RP_OK;
+}
+
+/* Words that are no options. */
+static int take_words(char **words, int count, const char *action, struct options *o)
+{
+    const int wanted = strcmp(action, "compare") == 0 ? 2 : 0;
+
+    if (count > wanted)
+        return rp_cli_usage_error("replay", "%s is not understood", words[wanted]);
+    if (count < wanted)
+        return rp_cli_usage_error("replay", "compare needs two code objects: A.hsaco B.hsaco");
+    if (wanted) {
+        o->hsaco = words[0];
+        o->other = words[1];
+        if (!words[0][0] || !words[1][0])
+            return rp_cli_usage_error("replay", "compare needs two code objects: A.hsaco B.hsaco");
+    }
+    return RP_OK;
+}
+
+static const char *action_of(const char *word)
+{
+    static const char *const actions[] = {"full-vm", "compare", "reserve-check"};
+
+    for (size_t i = 0; word && i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(word, actions[i]) == 0)
+            return actions[i];
+    return NULL;
+}
+
 int rp_cmd_replay(int argc, char **argv)
 {
     struct options o = {.folder = "isolate_capture",
                         .iterations = "1",
                         .warmup = "0",
+                        .blocks = "40",
+                        .margin = "1",
+                        .cache = '-',
+                        .gate = '-',
                         .wish = RP_DEVICE_AUTO,
                         .hsaco = ""};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
     enum rp_device device;
-    const char *action;
-    bool has_action;
+    const char *action = action_of(argc > 1 ? argv[1] : NULL);
+    const int skip = action != NULL;
     int code;
 
-    has_action =
-        argc > 1 && (strcmp(argv[1], "full-vm") == 0 || strcmp(argv[1], "reserve-check") == 0);
-    action = has_action ? argv[1] : "";
-    if (parse(argc - has_action, argv + has_action, &o, &code) < 0)
+    if (parse(argc - skip, argv + skip, &o, &code) < 0)
         return code;
-    if (!has_action)
-        return rp_cli_usage_error("replay", "say full-vm or reserve-check");
-    if (optind < argc - 1)
-        return rp_cli_usage_error("replay", "%s is not understood", argv[optind + 1]);
-    if (o.times && strcmp(action, "full-vm") != 0)
-        return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
-    if (o.compare && !o.hsaco[0])
-        return rp_cli_usage_error("replay", "--compare is for --hsaco");
-    if (o.stateful && o.hsaco[0])
-        return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
-                                            "--no-recopy");
+    if (!action)
+        return rp_cli_usage_error("replay", "say full-vm, compare or reserve-check");
+    code = take_words(argv + skip + optind, argc - skip - optind, action, &o);
+    if (code == RP_OK)
+        code = check_options(action, &o);
+    if (code != RP_OK)
+        return code;
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o.wish, &device, &err) < 0)
         return rp_cli_error(&err);

@@ -34,7 +34,7 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     return 0;
 }
 
-enum { MOST_ARGS = 16 };
+enum { MOST_ARGS = 20 };
 
 struct child {
     char *strings[4]; /* owned */
@@ -79,7 +79,9 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_c
     child->argv[at++] = (char *)(uintptr_t)o->warmup;
     child->argv[at++] = (char *)(uintptr_t)o->flags;
     child->argv[at++] = (char *)(uintptr_t)o->hsaco;
-    child->argv[at] = (char *)(uintptr_t)o->compare;
+    child->argv[at++] = (char *)(uintptr_t)o->compare;
+    child->argv[at++] = (char *)(uintptr_t)(o->other ? o->other : "");
+    child->argv[at] = (char *)(uintptr_t)(o->margin ? o->margin : "0");
     return 0;
 }
 

@@ -294,15 +294,56 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
                      "the captured dispatch leaves nothing by which another kernel could be "
                      "judged: memory is the same without it");
     r->patience_s = patience_s;
-    r->kernel = &r->candidate;
+    r->kernel = &r->candidates[0];
     return rc;
 }
 
 /* --- judging ------------------------------------------------------------------------------- */
 
+/* Pages that the captured kernel writes, row by row. @return false: there are no more */
+static bool next_row(const struct rp_replay_trial *trial, size_t *at, struct rp_replay_row *ret)
+{
+    const struct rp_write_page *w = trial->set.pages, *first = w + *at;
+
+    if (*at >= trial->set.count)
+        return false;
+    *ret = (struct rp_replay_row){.m = &trial->r->memory[first->region], .first = first->page};
+    while (*at < trial->set.count && ret->pages < RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES &&
+           w[*at].region == first->region && w[*at].page == ret->first + ret->pages) {
+        ret->pages++;
+        ++*at;
+    }
+    return true;
+}
+
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)
 {
     return rp_replay_fill(trial->r, poison_page, trial, err);
+}
+
+int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    const struct rp_capture_memory *code = rp_replay_kernel_code(trial->r);
+    struct rp_replay_row row;
+    int rc = 0;
+
+    if (changes_variables(trial->r)) /* at the captured address */
+        rc = rp_replay_restore_region(trial->r, code, err);
+    for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
+        rc = rp_replay_fill_row(trial->r, &row, poison_page, trial, err);
+    return rc < 0 || !changes_variables(trial->r) ? rc : rp_replay_fill_variables(trial->r, err);
+}
+
+int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    double us;
+    int rc = 0;
+
+    if (trial->r->cache == RP_CACHE_WARM)
+        rc = rp_replay_run(trial->r, &us, err);
+    if (rc == 0 && trial->r->cache == RP_CACHE_WARM)
+        rc = rp_trial_restore(trial, err);
+    return rc < 0 ? rc : rp_replay_empty_caches(trial->r, err);
 }
 
 struct judge {
@@ -342,23 +383,45 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
+static int finish(struct judge *judge, struct rp_replay_outcome *ret, struct rp_err *err)
+{
+    struct rp_replay_verdict *v = &judge->outcome.verdict;
+    const uint64_t elsewhere = v->different_bytes;
+    int rc = rp_replay_compare_variables(judge->trial->r, v, err);
+
+    judge->outcome.variable_bytes = v->different_bytes - elsewhere;
+    if (rc == 0)
+        *ret = judge->outcome;
+    return rc;
+}
+
+int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
+                           struct rp_err *err)
+{
+    struct judge judge = {.trial = trial};
+    struct rp_replay_row row;
+    int rc = 0;
+
+    for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
+        rc = rp_replay_look_at_row(trial->r, &row, judge_page, &judge, err);
+    if (rc == 0 && changes_variables(trial->r))
+        return finish(&judge, ret, err);
+    if (rc == 0)
+        *ret = judge.outcome;
+    return rc;
+}
+
 int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret, struct rp_err *err)
 {
     struct judge judge = {.trial = trial};
     struct rp_replay_verdict *v = &judge.outcome.verdict;
     const struct rp_replay *r = trial->r;
     int rc = rp_replay_look_at(trial->r, judge_page, &judge, err);
-    const uint64_t elsewhere = v->different_bytes;
 
     for (size_t i = 0; i < r->memory_count; i++)
         if (&r->memory[i] != rp_replay_kernel_code(r)) {
             v->bytes += r->memory[i].region.bytes;
             v->regions++;
         }
-    if (rc == 0)
-        rc = rp_replay_compare_variables(trial->r, v, err);
-    judge.outcome.variable_bytes = v->different_bytes - elsewhere;
-    if (rc == 0)
-        *ret = judge.outcome;
-    return rc;
+    return rc < 0 ? rc : finish(&judge, ret, err);
 }

@@ -35,8 +35,18 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
 /** Memory before a run of the candidate, poison included. */
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
 
+/** The same for memory that had it, where only what the captured kernel writes was changed since.
+ */
+int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** The caches before a timed run, by r->cache. Memory has its state, and keeps it. */
+int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err);
+
 /** Judges memory after it. */
 int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
                    struct rp_err *err);
+/** The same, where the captured kernel writes only; of variables if it writes any. */
+int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
+                           struct rp_err *err);
 
 #endif

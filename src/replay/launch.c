@@ -120,9 +120,13 @@ static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const stru
 
 static int make_queue(struct rp_replay *r, struct rp_err *err)
 {
-    const uint32_t a = r->original.private_bytes, b = r->candidate.private_bytes;
-    uint32_t status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL, a > b ? a : b,
-                                              UINT32_MAX, &r->queue);
+    uint32_t private_bytes = r->original.private_bytes, status;
+
+    for (size_t i = 0; i < RP_REPLAY_CANDIDATES; i++)
+        if (r->candidates[i].private_bytes > private_bytes)
+            private_bytes = r->candidates[i].private_bytes;
+    status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL, private_bytes,
+                                     UINT32_MAX, &r->queue);
 
     if (status)
         return refused("create a queue", status, err);
@@ -188,9 +192,9 @@ static int find_code(const struct file *file, const char *gpu, struct file *ret,
     return rc;
 }
 
-static int load_candidate(struct rp_replay *r, const char *path, const struct file *captured,
-                          const struct rp_code_kernel *original, const struct file *kernarg,
-                          struct rp_err *err)
+static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
+                          const struct file *captured, const struct rp_code_kernel *original,
+                          const struct file *kernarg, struct rp_err *err)
 {
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
     const struct rp_abi_dispatch dispatch = {
@@ -202,7 +206,6 @@ static int load_candidate(struct rp_replay *r, const char *path, const struct fi
     rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
     rp_cleanup(free_file) struct file file = {0};
     struct file code = {0};
-    struct rp_replay_kernel *k = &r->candidate;
     int rc = read_file(path, &file, err);
 
     if (rc < 0)
@@ -225,8 +228,9 @@ static int load_candidate(struct rp_replay *r, const char *path, const struct fi
     return 0;
 }
 
-int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco, const char *candidate,
-                           const char *kernarg, struct rp_err *err)
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
+                           const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
+                           struct rp_err *err)
 {
     rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
     rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
@@ -242,8 +246,9 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco, const char *c
         rc = rp_code_kernel_read(code.bytes, code.size, r->facts->symbol, &about, NULL, err);
     if (rc == 0)
         rc = load_original(r, &code, &about, &args, err);
-    if (rc == 0 && candidate)
-        rc = load_candidate(r, candidate, &code, &about, &args, err);
+    for (size_t i = 0; candidates && i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        if (candidates[i])
+            rc = load_candidate(r, &r->candidates[i], candidates[i], &code, &about, &args, err);
     if (rc < 0)
         return rc;
     r->kernel = &r->original;

@@ -3,11 +3,14 @@
  * @brief rocm-perf-replay: started by rocm-perf replay, in the environment of the ROCm in use.
  *
  * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS CANDIDATE
- * COMPARE
+ * COMPARE OTHER MARGIN
+ * ITERATIONS: of compare the most blocks
  * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
  * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
- * other memory to see what it writes; - stands for none
- * CANDIDATE: a code object to run in place of the captured one, or nothing; COMPARE: see numbers.h
+ * other memory to see what it writes, m time is modelled, w warm or c cold caches, f fail unless
+ * faster, n fail unless not slower; - stands for none
+ * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
+ * numbers.h; MARGIN: of compare
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,6 +62,14 @@ static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
     else if (restore == CHANGED)
         rc = rp_replay_restore(r, err);
 
+    if (rc == 0 && kept && r->cache == RP_CACHE_WARM && restore != NOTHING) {
+        rc = rp_replay_run(r, &us, err);
+        if (rc == 0)
+            rc = result->restored_all ? rp_replay_fill(r, NULL, NULL, err)
+                                      : rp_replay_restore(r, err);
+    }
+    if (rc == 0)
+        rc = rp_replay_empty_caches(r, err);
     if (rc == 0)
         rc = rp_replay_run(r, &us, err);
     if (rc == 0 && kept)
@@ -79,6 +90,8 @@ static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool 
     double us;
     int rc = rp_trial_fill(&result->trial, err);
 
+    if (rc == 0 && kept)
+        rc = rp_trial_settle(&result->trial, err);
     if (rc == 0)
         rc = rp_replay_run(r, &us, err);
     if (rc == 0)
@@ -170,17 +183,24 @@ static int runs(struct rp_replay *r, const struct rp_replay_request *q,
     return run_all(r, q, result, ALL, err);
 }
 
-static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
-                   struct rp_replay_result *result, struct rp_err *err)
+static int load(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
 {
     int rc = rp_replay_map(r, err);
 
     if (rc == 0)
-        rc = rp_replay_load_kernels(r, q->hsaco, q->candidate, q->kernarg, err);
+        rc = rp_replay_prepare_cache(r, err);
+    return rc < 0 ? rc : rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+}
+
+static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, struct rp_err *err)
+{
+    int rc = load(r, q, err);
+
     result->samples = calloc(q->iterations + 1, sizeof *result->samples);
     if (!result->samples)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (rc == 0 && q->candidate)
+    if (rc == 0 && q->candidates[0])
         return trials(r, q, result, err);
     return rc < 0 ? rc : runs(r, q, result, err);
 }
@@ -191,22 +211,30 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
 {
     const char *flags;
 
-    if (argc != 10)
+    if (argc != 12)
         return -1;
     flags = argv[7];
-    *q = (struct rp_replay_request){.action = argv[1],
-                                    .folder = argv[2],
-                                    .library = argv[3],
-                                    .rocm = argv[4],
-                                    .iterations = strtoul(argv[5], NULL, 10),
-                                    .warmup = strtoul(argv[6], NULL, 10),
-                                    .json = strchr(flags, 'j'),
-                                    .verify = strchr(flags, 'v'),
-                                    .stateful = strchr(flags, 's'),
-                                    .again = strchr(flags, 'a'),
-                                    .probe = strchr(flags, 'p'),
-                                    .candidate = argv[8][0] ? argv[8] : NULL,
-                                    .compare = argv[9]};
+    *q = (struct rp_replay_request){
+        .action = argv[1],
+        .folder = argv[2],
+        .library = argv[3],
+        .rocm = argv[4],
+        .iterations = strtoul(argv[5], NULL, 10),
+        .warmup = strtoul(argv[6], NULL, 10),
+        .json = strchr(flags, 'j'),
+        .verify = strchr(flags, 'v'),
+        .stateful = strchr(flags, 's'),
+        .again = strchr(flags, 'a'),
+        .probe = strchr(flags, 'p'),
+        .software = strchr(flags, 'm'),
+        .gate_faster = strchr(flags, 'f'),
+        .gate_not_slower = strchr(flags, 'n'),
+        .cache = strchr(flags, 'w')   ? RP_CACHE_WARM
+                 : strchr(flags, 'c') ? RP_CACHE_COLD
+                                      : RP_CACHE_AS_IS,
+        .candidates = {argv[8][0] ? argv[8] : NULL, argv[10][0] ? argv[10] : NULL},
+        .compare = argv[9],
+        .margin = strtod(argv[11], NULL)};
     if (rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
         return -1;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
@@ -247,6 +275,37 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     return RP_OK;
 }
 
+static int gate(const struct rp_replay_request *q, const struct rp_comparison *c)
+{
+    const struct rp_decided *d = &c->decided;
+
+    if (c->wrong)
+        return RP_VERDICT;
+    if (q->gate_not_slower && d->level > 0 && d->low >= 1 / (1 + c->margin))
+        return RP_OK;
+    if (!(q->gate_faster || q->gate_not_slower) || (q->gate_faster && d->decision == RP_FASTER))
+        return RP_OK;
+    return d->decision == RP_UNDECIDED ? RP_REPLAY_UNDECIDED : RP_VERDICT;
+}
+
+static int compare(struct rp_replay *r, const struct rp_replay_request *q)
+{
+    struct rp_comparison c = {.trial = {.r = r, .rule = q->rule, .probe = q->probe},
+                              .most_blocks = q->iterations,
+                              .asked_margin = q->margin};
+    struct rp_err err = RP_ERR_INIT;
+    int rc = load(r, q, &err);
+
+    if (rc == 0)
+        rc = rp_comparison_run(&c, &err);
+    if (c.trial.probe_broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    if (rc < 0)
+        return say(&err);
+    (q->json ? rp_comparison_print_json : rp_comparison_print_text)(r, q, &c);
+    return gate(q, &c);
+}
+
 int main(int argc, char **argv)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -259,6 +318,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "rocm-perf-replay is started by rocm-perf replay\n");
         return RP_USAGE;
     }
+    r.cache = q.cache;
+    r.software = q.software;
     if (rp_capture_open(q.folder, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
         _exit(say(&err));
     take_ranges(&r, &q);
@@ -270,6 +331,8 @@ int main(int argc, char **argv)
         rc = rp_replay_map(&r, &err) < 0 ? say(&err) : reserve_check(&r, &q);
     } else if (strcmp(q.action, "self-check") == 0) {
         rc = self_check(&r, &q);
+    } else if (strcmp(q.action, "compare") == 0) {
+        rc = compare(&r, &q);
     } else if (full_vm(&r, &q, &result, &err) < 0) {
         rc = say(&err);
     } else {

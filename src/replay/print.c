@@ -92,6 +92,14 @@ static void print_candidate_json(const struct rp_replay_request *q,
            o->variable_bytes);
 }
 
+const char *rp_replay_cache_word(enum rp_cache cache)
+{
+    static const char *const words[] = {
+        [RP_CACHE_AS_IS] = "as is", [RP_CACHE_WARM] = "warm", [RP_CACHE_COLD] = "cold"};
+
+    return words[cache];
+}
+
 void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result)
 {
@@ -100,13 +108,14 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\n    \"name\": ");
     rp_replay_put_string(r->facts->name);
     printf(",\n    \"hsaco_path\": ");
-    rp_replay_put_string(q->candidate ? q->candidate : q->hsaco);
+    rp_replay_put_string(q->candidates[0] ? q->candidates[0] : q->hsaco);
     printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
-           "    \"mode\": \"%s\",\n    \"restored\": \"%s\"\n  },\n",
+           "    \"mode\": \"%s\",\n    \"restored\": \"%s\",\n    \"cache\": \"%s\"\n  },\n",
            q->iterations, q->warmup, q->stateful ? "stateful" : "stateless",
-           q->stateful                            ? "nothing"
-           : q->candidate || result->restored_all ? "all"
-                                                  : "changed");
+           q->stateful                                ? "nothing"
+           : q->candidates[0] || result->restored_all ? "all"
+                                                      : "changed",
+           rp_replay_cache_word(r->cache));
     printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
            "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
            s.average, s.min, s.max, s.median);
@@ -117,7 +126,7 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     printf(",\n    \"rocm_version\": ");
     rp_replay_put_string(q->rocm);
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
-    if (q->candidate)
+    if (q->candidates[0])
         print_candidate_json(q, result);
     print_verdict_json(result);
     printf("}\n");
@@ -131,7 +140,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
 
     printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
            " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
-           q->candidate, t->written_bytes, t->poisoned_bytes, t->blind_bytes);
+           q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
     if (!v->different_pages)
         printf("memory is right after all %lu runs (%s)\n", result->checked_runs, q->compare);
     else
@@ -151,7 +160,7 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 
     printf("%s on %s\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", r->facts->name,
            r->gpu_name, q->iterations, s.median, s.average, s.min, s.max);
-    if (q->candidate)
+    if (q->candidates[0])
         print_candidate_text(q, result);
     else if (result->verified && !v->different_pages)
         printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",

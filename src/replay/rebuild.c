@@ -112,35 +112,62 @@ int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t by
     return rc < 0 ? rc : end_copies(r, address, err);
 }
 
-static uint64_t piece(const struct rp_capture_memory *m, uint64_t offset)
+static uint64_t bytes_of_row(const struct rp_replay_row *row)
 {
-    const uint64_t left = m->region.bytes - offset;
+    const uint64_t left = row->m->region.bytes - row->first * RP_PAGE_BYTES;
 
-    return left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
+    return row->pages * RP_PAGE_BYTES < left ? row->pages * RP_PAGE_BYTES : left;
+}
+
+static uint64_t bytes_of_page(const struct rp_capture_memory *m, uint64_t page)
+{
+    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
+
+    return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+}
+
+static int move_row(struct rp_replay *r, const struct rp_replay_row *row, bool to_gpu,
+                    struct rp_err *err)
+{
+    return rp_replay_move(r, row->m->region.base + row->first * RP_PAGE_BYTES,
+                          row->m->region.flags & RP_MEMORY_HOST, bytes_of_row(row), to_gpu, err);
+}
+
+int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_edit edit,
+                       void *data, struct rp_err *err)
+{
+    const struct rp_capture_memory *m = row->m;
+    int rc = 0;
+
+    for (uint64_t i = 0; i < row->pages && rc == 0; i++) {
+        uint8_t *at = r->stage + i * RP_PAGE_BYTES;
+
+        rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, row->first + i, at, err);
+        if (rc == 0 && edit)
+            rc = edit(data, m, row->first + i, bytes_of_page(m, row->first + i), at, err);
+    }
+    return rc < 0 || row->pages == 0 ? rc : move_row(r, row, true, err);
+}
+
+/* All pages of a region, row by row. @return false: there are no more */
+static bool next_row(struct rp_replay_row *row)
+{
+    const uint64_t pages = (row->m->region.bytes + RP_PAGE_BYTES - 1) / RP_PAGE_BYTES;
+
+    row->first += row->pages;
+    row->pages = pages - row->first < CHUNK_PAGES ? pages - row->first : CHUNK_PAGES;
+    return row->pages != 0;
 }
 
 static int fill_region(struct rp_replay *r, const struct rp_capture_memory *m, rp_replay_edit edit,
                        void *data, struct rp_err *err)
 {
-    for (uint64_t offset = 0; offset < m->region.bytes; offset += RP_REPLAY_STAGE_BYTES) {
-        const uint64_t bytes = piece(m, offset);
-        int rc = 0;
+    struct rp_replay_row row = {.m = m};
+    int rc = 0;
 
-        for (uint64_t at = 0; at < bytes && rc == 0; at += RP_PAGE_BYTES) {
-            const uint64_t page = (offset + at) / RP_PAGE_BYTES;
-            const uint64_t left = bytes - at < RP_PAGE_BYTES ? bytes - at : RP_PAGE_BYTES;
-
-            rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, page, r->stage + at, err);
-            if (rc == 0 && edit)
-                rc = edit(data, m, page, left, r->stage + at, err);
-        }
-        if (rc == 0)
-            rc = rp_replay_move(r, m->region.base + offset, m->region.flags & RP_MEMORY_HOST, bytes,
-                                true, err);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+    while (rc == 0 && next_row(&row))
+        rc = rp_replay_fill_row(r, &row, edit, data, err);
+    return rc;
 }
 
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err)
@@ -154,20 +181,15 @@ int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct 
 
 /* --- only what changes --------------------------------------------------------------------- */
 
-/* Pages in a row. */
-struct row {
-    const struct rp_capture_memory *m;
-    uint64_t first, pages;
-};
-
 /* What is written together. */
 struct batch {
-    struct row rows[CHUNK_PAGES];
+    struct rp_replay_row rows[CHUNK_PAGES];
     size_t count;
     uint64_t pages;
 };
 
-static int write_row(struct rp_replay *r, const struct row *row, uint8_t *stage, struct rp_err *err)
+static int write_row(struct rp_replay *r, const struct rp_replay_row *row, uint8_t *stage,
+                     struct rp_err *err)
 {
     const struct rp_capture_memory *m = row->m;
     const uint64_t offset = row->first * RP_PAGE_BYTES;
@@ -209,12 +231,13 @@ static int restore_pages(struct rp_replay *r, struct batch *batch,
                          const struct rp_capture_memory *m, uint64_t first, uint64_t pages,
                          struct rp_err *err)
 {
-    struct row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
+    struct rp_replay_row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
 
     if (last && last->m == m && last->first + last->pages == first)
         last->pages += pages;
     else
-        batch->rows[batch->count++] = (struct row){.m = m, .first = first, .pages = pages};
+        batch->rows[batch->count++] =
+            (struct rp_replay_row){.m = m, .first = first, .pages = pages};
     batch->pages += pages;
     return batch->pages == CHUNK_PAGES ? write_batch(r, batch, err) : 0;
 }
@@ -236,6 +259,15 @@ static int restore_region(struct rp_replay *r, struct batch *batch,
         }
     }
     return rc;
+}
+
+int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
+                             struct rp_err *err)
+{
+    struct batch batch = {.count = 0};
+    int rc = restore_region(r, &batch, m, err);
+
+    return rc < 0 ? rc : write_batch(r, &batch, err);
 }
 
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
@@ -261,30 +293,34 @@ bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
 
 /* --- looking ------------------------------------------------------------------------------- */
 
+int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_look look,
+                          void *data, struct rp_err *err)
+{
+    uint8_t expected[RP_PAGE_BYTES];
+    int rc = move_row(r, row, false, err);
+
+    for (uint64_t i = 0; i < row->pages && rc == 0; i++) {
+        const uint64_t left = bytes_of_page(row->m, row->first + i);
+        uint8_t *at = r->stage + i * RP_PAGE_BYTES;
+
+        rc = rp_capture_page(r->capture, row->m, RP_STATE_AFTER, row->first + i, expected, err);
+        memset(at + left, 0, RP_PAGE_BYTES - left);
+        memset(expected + left, 0, RP_PAGE_BYTES - left);
+        if (rc == 0)
+            rc = look(data, row->m, row->first + i, at, expected, err);
+    }
+    return rc;
+}
+
 static int look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
                           rp_replay_look look, void *data, struct rp_err *err)
 {
-    uint8_t expected[RP_PAGE_BYTES];
+    struct rp_replay_row row = {.m = m};
+    int rc = 0;
 
-    for (uint64_t offset = 0; offset < m->region.bytes; offset += RP_REPLAY_STAGE_BYTES) {
-        const uint64_t bytes = piece(m, offset);
-        int rc = rp_replay_move(r, m->region.base + offset, m->region.flags & RP_MEMORY_HOST, bytes,
-                                false, err);
-
-        for (uint64_t at = 0; at < bytes && rc == 0; at += RP_PAGE_BYTES) {
-            const uint64_t left = bytes - at < RP_PAGE_BYTES ? bytes - at : RP_PAGE_BYTES;
-
-            rc = rp_capture_page(r->capture, m, RP_STATE_AFTER, (offset + at) / RP_PAGE_BYTES,
-                                 expected, err);
-            memset(r->stage + at + left, 0, RP_PAGE_BYTES - left);
-            memset(expected + left, 0, RP_PAGE_BYTES - left);
-            if (rc == 0)
-                rc = look(data, m, (offset + at) / RP_PAGE_BYTES, r->stage + at, expected, err);
-        }
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+    while (rc == 0 && next_row(&row))
+        rc = rp_replay_look_at_row(r, &row, look, data, err);
+    return rc;
 }
 
 int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, struct rp_err *err)

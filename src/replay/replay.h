@@ -63,6 +63,16 @@ struct rp_replay_kernel {
     size_t variable_count;
 };
 
+/** Other kernels in the place of the captured one, at most. */
+enum { RP_REPLAY_CANDIDATES = 2 };
+
+/** What the caches hold when a timed run begins. */
+enum rp_cache {
+    RP_CACHE_AS_IS, /**< what restoring memory and the run before have left */
+    RP_CACHE_WARM,  /**< what a run of the same kernel has left, and restoring what it wrote */
+    RP_CACHE_COLD,  /**< nothing of the capture */
+};
+
 struct rp_replay {
     struct rp_capture *capture;
     const struct rp_capture_facts *facts;
@@ -79,11 +89,16 @@ struct rp_replay {
     uint64_t copied; /**< signal of a copy */
     char gpu_name[64];
 
-    struct rp_replay_kernel original, candidate;
-    const struct rp_replay_kernel *kernel; /**< which of both is run */
+    struct rp_replay_kernel original, candidates[RP_REPLAY_CANDIDATES];
+    const struct rp_replay_kernel *kernel; /**< which of them is run */
     void *kernarg;
     struct rp_replay_queue *queue;
     uint64_t signal;
+    enum rp_cache cache;
+    bool software; /**< time is modelled */
+    void *flush;   /**< device memory that is larger than all caches; NULL: not needed */
+    uint64_t flush_bytes;
+    uint32_t flush_value;
     unsigned patience_s; /**< until a kernel is taken not to end */
 };
 
@@ -114,11 +129,26 @@ typedef int (*rp_replay_edit)(void *data, const struct rp_capture_memory *m, uin
 typedef int (*rp_replay_look)(void *data, const struct rp_capture_memory *m, uint64_t page,
                               const uint8_t *contents, const uint8_t *expected, struct rp_err *err);
 
+/** Pages of a region in a row, at most RP_REPLAY_STAGE_BYTES. */
+struct rp_replay_row {
+    const struct rp_capture_memory *m;
+    uint64_t first, pages;
+};
+
+/** They get their state before the dispatch. @param edit  may be NULL */
+int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_edit edit,
+                       void *data, struct rp_err *err);
+/** Each of them, with what it should be after the dispatch. */
+int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_look look,
+                          void *data, struct rp_err *err);
+
 /** Memory gets its state before the dispatch. @param edit  may be NULL */
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err);
 /** The same for memory that had it, where only what the captured dispatch changes was changed
  * since. */
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err);
+int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
+                             struct rp_err *err);
 /** Whether rp_replay_restore restores that page. */
 bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page);
 /** All pages but those of the kernel's code object, with what they should be after the dispatch. */
@@ -153,10 +183,18 @@ int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 
+/* cache.c */
+/** Sees whether r->cache can be had. */
+int rp_replay_prepare_cache(struct rp_replay *r, struct rp_err *err);
+/** For RP_CACHE_COLD, before a run. */
+int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
+
 /* launch.c */
-/** @param candidate  path of a code object that is to run in place of the captured one; or NULL */
-int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco, const char *candidate,
-                           const char *kernarg, struct rp_err *err);
+/** @param candidates  paths of code objects that are to run in place of the captured one; or NULL
+ */
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
+                           const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
+                           struct rp_err *err);
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
 

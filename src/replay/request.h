@@ -6,13 +6,18 @@
 #define RP_REPLAY_REQUEST_H
 
 #include "replay/candidate.h"
+#include "replay/compare.h"
 
 struct rp_replay_request {
     const char *action, *folder, *library, *rocm;
     unsigned long iterations, warmup;
-    bool json, verify, stateful, again, probe;
-    const char *candidate; /**< a code object in place of the captured one; or NULL */
-    const char *compare;   /**< as given */
+    bool json, verify, stateful, again, probe, software;
+    bool gate_faster, gate_not_slower;
+    enum rp_cache cache;
+    double margin; /**< of compare */
+    /** Code objects in place of the captured one; or NULL. */
+    const char *candidates[RP_REPLAY_CANDIDATES];
+    const char *compare; /**< as given */
     struct rp_compare_rule rule;
     char *hsaco, *kernarg;
 };
@@ -34,5 +39,10 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
                           const struct rp_replay_result *result);
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result);
+const char *rp_replay_cache_word(enum rp_cache cache);
+void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_comparison *c);
+void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_comparison *c);
 
 #endif

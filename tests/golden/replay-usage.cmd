@@ -13,3 +13,13 @@ try rocm-perf replay full-vm --compare f32
 try rocm-perf replay full-vm --hsaco f --compare f32,abs
 try rocm-perf replay full-vm --hsaco f --no-recopy
 try rocm-perf replay reserve-check --hsaco f
+try rocm-perf replay compare
+try rocm-perf replay compare a
+try rocm-perf replay compare a b c
+try rocm-perf replay compare a b --blocks 9
+try rocm-perf replay compare a b --margin x
+try rocm-perf replay compare a b --gate slower
+try rocm-perf replay compare a b --iterations 5
+try rocm-perf replay full-vm --gate faster
+try rocm-perf replay full-vm --cache hot
+try rocm-perf replay reserve-check --cache warm

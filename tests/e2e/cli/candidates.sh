@@ -8,7 +8,7 @@ export ASAN_OPTIONS=verify_asan_link_order=0 # for a rocm-perf built with it: we
 made() {
     local name=$1 number=$2
     shift 2
-    rocm-perf hipcc --genco --offload-arch=gfx942 -DCANDIDATE="$number" "$@" \
+    rocm-perf hipcc --genco --offload-arch=gfx942 -nogpuinc -nogpulib -DCANDIDATE="$number" "$@" \
         "$SOURCE/tests/e2e/programs/candidates.hip" -o "$name.hsaco" >&2 || fail "cannot compile $name"
 }
 
@@ -45,6 +45,44 @@ says out "1 of variables"
 tried 1 once 13
 says out "after 1 of 2 runs"
 
+# Which of two is faster: by modelled time here, and only if both are right.
+made slower 17
+made same 0
+compared() {
+    local status=$1
+    shift
+    expect "$status" env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay compare "$@" --capture-dir cap
+}
+compared 1 same.hsaco slower.hsaco --json --gate faster
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
+[ "$(json verdict out)" = slower ] || { cat out; fail "a kernel that does more"; }
+[ "$(json environment.device out)" = software ] || fail "the device is said"
+python3 - out <<'EOF' || fail "the ratio is not that of the times"
+import json, statistics, sys
+r = json.load(open(sys.argv[1]))
+ratios = [statistics.median(b["a_us"]) / statistics.median(b["b_us"]) for b in r["blocks"]]
+assert len(ratios) == 10 and {b["order"] for b in r["blocks"]} == {"ABBA", "BAAB"}
+ratio = r["ratio"]
+assert min(ratios) - 1e-3 < ratio["low"] <= ratio["estimate"] <= ratio["high"] < max(ratios) + 1e-3
+assert abs(r["a"]["median_us"] / r["b"]["median_us"] - ratio["estimate"]) < 1e-2 and ratio["high"] < 0.99
+EOF
+compared 0 slower.hsaco same.hsaco --gate faster
+says out "B is faster than A"
+says out "modelled time, not that of a GPU"
+compared 1 same.hsaco other_way.hsaco --gate faster
+says out "equal"
+compared 0 same.hsaco other_way.hsaco --gate not-slower
+compared 1 same.hsaco half.hsaco --gate not-slower # is faster
+says out "different output: B does not give the captured memory"
+compared 1 once.hsaco same.hsaco --json
+[ "$(json verdict out)" = "different output" ] || fail "A is wrong"
+[ "$(json a.wrong_runs out)" = 1 ] || fail "A is wrong the second time"
+[ "$(json blocks out)" = "[]" ] || fail "times of what is wrong"
+expect 4 rocm-perf replay compare same.hsaco same.hsaco --capture-dir cap --cache warm
+says err "caches of a modelled dispatch are empty"
+expect 0 rocm-perf replay full-vm --capture-dir cap --cache cold --json
+[ "$(json execution.cache out)" = cold ] || fail "cold"
+
 # Near enough is for the user to say.
 tried 1 nearly 12
 for rule in f32,rel=1e-5 f32,abs=1e-3 f32,ulp=20; do
@@ -66,7 +104,7 @@ refused "its argument 4 is at offset 24, that of the captured one at 20" wider 7
 refused "it needs 66048 bytes of LDS, with what the launch adds, and can have 65536" greedy 8
 refused "it is for workgroups of at most 128 work-items, the captured ones have 256" small 9
 refused "it takes hidden_block_count_x" grid 16
-rocm-perf hipcc --genco --offload-arch=gfx90a -DCANDIDATE=1 "$SOURCE/tests/e2e/programs/candidates.hip" -o gfx90a.hsaco
+rocm-perf hipcc --genco --offload-arch=gfx90a -nogpuinc -nogpulib -DCANDIDATE=1 "$SOURCE/tests/e2e/programs/candidates.hip" -o gfx90a.hsaco
 expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco gfx90a.hsaco
 says err "it has no code for gfx942"
 made bare 1 --no-gpu-bundle-output

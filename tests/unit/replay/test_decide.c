@@ -270,7 +270,31 @@ static void test_refusals(void **state)
     assert_int_equal(rp_decide(good, RP_DECIDE_MOST_BLOCKS + 1, &rule, &d, &err), -RP_BAD_INPUT);
 }
 
-int main(void)
+/* --- the curve in docs/replay-compare.md --------------------------------------------------- */
+
+static void print_curve(void)
+{
+    static const double ratios[] = {1, 1.005, 1.01, 1.015, 1.02, 1.025, 1.03, 1.05, 1.07, 1.1, 1.2};
+    static const double noises[] = {0.005, 0.01, 0.02, 0.05, 0.1};
+
+    seed = 88172645463325252u;
+    printf("| time of A / time of B | 0.5 %% | 1 %% | 2 %% | 5 %% | 10 %% "
+           "|\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        printf("| %.3f", ratios[i]);
+        for (size_t j = 0; j < sizeof noises / sizeof *noises; j++) {
+            const struct world w = {.us = 100, .noise = noises[j], .drift = 0.0002};
+            unsigned n[4] = {0};
+
+            for (unsigned k = 0; k < TRIALS; k++)
+                n[session(&w, ratios[i])]++;
+            printf(" | %.1f / %.1f", 100.0 * n[RP_FASTER] / TRIALS, 100.0 * n[RP_EQUAL] / TRIALS);
+        }
+        printf(" |\n");
+    }
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
@@ -278,5 +302,9 @@ int main(void)
         cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
     };
 
+    if (argc == 2 && strcmp(argv[1], "curve") == 0) {
+        print_curve();
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

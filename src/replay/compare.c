@@ -1,0 +1,201 @@
+#include "replay/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* --- one run ------------------------------------------------------------------------------- */
+
+enum extent { WRITTEN, ALL };
+
+/* From the captured state with poison. Only where the captured kernel writes, memory is restored
+ * and looked at, unless it is said to be all: so that what both read stays in caches as in a
+ * program. */
+static int run_one(struct rp_comparison *c, unsigned which, enum extent restored,
+                   enum extent checked, double *ret_us, struct rp_err *err)
+{
+    struct rp_compare_kernel *k = &c->kernels[which];
+    struct rp_replay_trial *trial = &c->trial;
+    struct rp_replay_outcome outcome;
+    int rc;
+
+    trial->r->kernel = &trial->r->candidates[which];
+    rc = restored == ALL ? rp_trial_fill(trial, err) : rp_trial_restore(trial, err);
+    if (rc == 0)
+        rc = rp_trial_settle(trial, err);
+    if (rc == 0)
+        rc = rp_replay_run(trial->r, ret_us, err);
+    if (rc == 0)
+        rc = checked == ALL ? rp_trial_check(trial, &outcome, err)
+                            : rp_trial_check_written(trial, &outcome, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s", which ? "B" : "A");
+    if (!k->wrong_runs)
+        k->outcome = outcome;
+    k->wrong_runs += outcome.verdict.different_pages != 0;
+    k->checked_runs++;
+    c->wrong = c->wrong || k->wrong_runs;
+    return 0;
+}
+
+/* Twice, as one that computes once only gives the right result once. */
+static int check_both(struct rp_comparison *c, struct rp_err *err)
+{
+    double us;
+    int rc = 0;
+
+    for (unsigned i = 0; i < 4 && rc == 0; i++)
+        rc = run_one(c, i / 2, ALL, ALL, &us, err);
+    return rc;
+}
+
+/* --- blocks -------------------------------------------------------------------------------- */
+
+/* Which order a block has must not follow anything that the machine does (xorshift64*). */
+static bool toss(uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return *seed * 2685821657736338717u >> 63;
+}
+
+/* @param other  what the second letter stands for: 1 B, 0 A again */
+static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
+                     struct rp_compare_block *ret, struct rp_err *err)
+{
+    unsigned have[2] = {0, 0};
+    int rc = 0;
+
+    ret->turned = toss(seed);
+    for (unsigned i = 0; i < 2 * RP_COMPARE_RUNS && rc == 0 && !c->wrong; i++) {
+        const unsigned letter = i / (RP_COMPARE_RUNS / 2);
+        const unsigned second = (letter == 1 || letter == 2) != ret->turned;
+
+        rc =
+            run_one(c, second ? other : 0, WRITTEN, WRITTEN, &ret->us[second][have[second]++], err);
+    }
+    return rc;
+}
+
+static int decide(const struct rp_compare_block *blocks, size_t count,
+                  const struct rp_decide_rule *rule, struct rp_decided *ret, struct rp_err *err)
+{
+    rp_autofree double *x = calloc(count + 1, sizeof *x);
+    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_COMPARE_RUNS, &x[i], err);
+    return rc < 0 ? rc : rp_decide(x, count, rule, ret, err);
+}
+
+static int run_same(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    const struct rp_decide_rule rule = {
+        .margin = c->asked_margin, .alpha = RP_COMPARE_ALPHA, .looks = 1};
+    int rc = 0;
+
+    while (c->same_count < RP_COMPARE_FIRST_BLOCKS && rc == 0 && !c->wrong)
+        rc = run_block(c, 0, seed, &c->same[c->same_count++], err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    rc = decide(c->same, c->same_count, &rule, &c->same_decided, err);
+    c->steady = c->same_decided.low <= 1 && c->same_decided.high >= 1;
+    return rc;
+}
+
+/* A difference must be more than what is asked for, than A differs from itself, and than the clock
+ * can tell. */
+static double margin_of(const struct rp_comparison *c)
+{
+    const double self = exp(fabs(log(c->same_decided.ratio))) - 1;
+    double tick = 0, margin = c->asked_margin;
+
+    for (size_t i = 0; i < c->same_count; i++)
+        for (unsigned j = 0; j < 2 * RP_COMPARE_RUNS; j++)
+            tick = fmax(tick, 1e6 / (double)c->trial.r->ticks_hz /
+                                  c->same[i].us[j / RP_COMPARE_RUNS][j % RP_COMPARE_RUNS]);
+    margin = self > margin ? self : margin;
+    return tick > margin ? tick : margin;
+}
+
+static unsigned looks(size_t most)
+{
+    unsigned n = 1;
+
+    for (size_t at = RP_COMPARE_FIRST_BLOCKS; at < most; at *= 2)
+        n++;
+    return n;
+}
+
+static int run_blocks(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    const struct rp_decide_rule rule = {
+        .margin = c->margin, .alpha = RP_COMPARE_ALPHA, .looks = looks(c->most_blocks)};
+    size_t until = RP_COMPARE_FIRST_BLOCKS;
+    int rc = 0;
+
+    while (rc == 0 && !c->wrong) {
+        until = until < c->most_blocks ? until : c->most_blocks;
+        while (c->block_count < until && rc == 0 && !c->wrong)
+            rc = run_block(c, 1, seed, &c->blocks[c->block_count++], err);
+        if (rc == 0 && !c->wrong)
+            rc = decide(c->blocks, c->block_count, &rule, &c->decided, err);
+        if (c->decided.decision != RP_UNDECIDED || until == c->most_blocks)
+            break;
+        until *= 2;
+    }
+    return rc;
+}
+
+int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
+{
+    uint64_t seed = 88172645463325252u;
+    double us;
+    int rc = rp_trial_prepare(&c->trial, err);
+
+    c->same = calloc(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
+    c->blocks = calloc(c->most_blocks, sizeof *c->blocks);
+    if (!c->same || !c->blocks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = check_both(c, err);
+    if (rc == 0 && !c->wrong)
+        rc = run_same(c, &seed, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    c->margin = margin_of(c);
+    if (c->steady)
+        rc = run_blocks(c, &seed, err);
+    /* Neither has changed memory that was not restored and looked at each time. */
+    return rc < 0 || c->wrong ? rc : run_one(c, 1, WRITTEN, ALL, &us, err);
+}
+
+/* --- words --------------------------------------------------------------------------------- */
+
+const char *rp_comparison_verdict(const struct rp_comparison *c)
+{
+    static const char *const words[] = {[RP_UNDECIDED] = "undecided",
+                                        [RP_FASTER] = "faster",
+                                        [RP_SLOWER] = "slower",
+                                        [RP_EQUAL] = "equal"};
+
+    return c->wrong ? "different output" : words[c->decided.decision];
+}
+
+const char *rp_comparison_reason(const struct rp_comparison *c)
+{
+    if (c->wrong)
+        return c->kernels[0].wrong_runs ? c->kernels[1].wrong_runs
+                                              ? "neither kernel gives the captured memory"
+                                              : "A does not give the captured memory"
+                                        : "B does not give the captured memory";
+    if (!c->steady)
+        return "A is not as fast as itself: times are not steady on this machine now";
+    return c->decided.decision == RP_UNDECIDED
+               ? "the interval reaches over an end of the margin: more blocks may tell"
+               : NULL;
+}

@@ -1,0 +1,170 @@
+/**
+ * @file print_compare.c
+ * @brief Which of two kernels is faster, for people and as JSON
+ * (schemas/replay_compare.schema.json).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "replay/request.h"
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of whole blocks. @return 0: there are none */
+static double median_us(const struct rp_comparison *c, unsigned which)
+{
+    const size_t n = c->block_count * RP_COMPARE_RUNS;
+    rp_autofree double *us = calloc(n + 1, sizeof *us);
+
+    if (!us || n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        us[i] = c->blocks[i / RP_COMPARE_RUNS].us[which][i % RP_COMPARE_RUNS];
+    qsort(us, n, sizeof *us, by_value);
+    return (us[n / 2 - 1] + us[n / 2]) / 2;
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static void put_kernel(const char *name, const char *path, const struct rp_compare_kernel *k,
+                       double us)
+{
+    const struct rp_replay_verdict *v = &k->outcome.verdict;
+
+    printf("  \"%s\": {\n    \"hsaco_path\": ", name);
+    rp_replay_put_string(path);
+    printf(",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu,\n    \"wrong_bytes\": %" PRIu64
+           ",\n    \"outside_bytes\": %" PRIu64 ",\n    \"variable_bytes\": %" PRIu64
+           ",\n    \"first_difference\": ",
+           k->checked_runs, k->wrong_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
+           k->outcome.variable_bytes);
+    if (k->wrong_runs)
+        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}", v->first_address,
+               v->got, v->expected);
+    else
+        printf("null");
+    if (us > 0)
+        printf(",\n    \"median_us\": %.3f\n  },\n", us);
+    else
+        printf(",\n    \"median_us\": null\n  },\n");
+}
+
+static void put_ratio(const char *name, const struct rp_decided *d)
+{
+    if (d->level > 0)
+        printf("  \"%s\": {\"estimate\": %.6f, \"low\": %.6f, \"high\": %.6f, \"level\": %.6f},\n",
+               name, d->ratio, d->low, d->high, d->level);
+    else
+        printf("  \"%s\": null,\n", name);
+}
+
+static void put_blocks(const char *name, const struct rp_compare_block *blocks, size_t count,
+                       const char *end)
+{
+    printf("  \"%s\": [", name);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s\n    {\"order\": \"%s\"", i ? "," : "", blocks[i].turned ? "BAAB" : "ABBA");
+        for (unsigned which = 0; which < 2; which++) {
+            printf(", \"%s_us\": [", which ? "b" : "a");
+            for (unsigned j = 0; j < RP_COMPARE_RUNS; j++)
+                printf("%s%.3f", j ? ", " : "", blocks[i].us[which][j]);
+            printf("]");
+        }
+        printf("}");
+    }
+    printf("%s]%s\n", count ? "\n  " : "", end);
+}
+
+void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_comparison *c)
+{
+    const char *reason = rp_comparison_reason(c);
+    const bool timed = !c->wrong;
+
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\"name\": ");
+    rp_replay_put_string(r->facts->name);
+    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_comparison_verdict(c));
+    if (reason)
+        rp_replay_put_string(reason);
+    else
+        printf("null");
+    printf(",\n");
+    put_kernel("a", q->candidates[0], &c->kernels[0], timed ? median_us(c, 0) : 0);
+    put_kernel("b", q->candidates[1], &c->kernels[1], timed ? median_us(c, 1) : 0);
+    put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
+    put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
+    printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, "
+           "\"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
+           RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin, c->most_blocks,
+           RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
+    rp_replay_put_string(q->compare);
+    printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
+           ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
+           "},\n  \"environment\": {\"device\": \"%s\", \"gpu_agent\": ",
+           c->trial.probe ? "true" : "false", c->trial.written_bytes, c->trial.poisoned_bytes,
+           c->trial.blind_bytes, r->software ? "software" : "gpu");
+    rp_replay_put_string(r->gpu_name);
+    printf(", \"rocm_version\": ");
+    rp_replay_put_string(q->rocm);
+    printf("},\n");
+    put_blocks("a_to_a_blocks", c->same, timed ? c->same_count : 0, ",");
+    put_blocks("blocks", c->blocks, timed ? c->block_count : 0, "");
+    printf("}\n");
+}
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static void say_wrong(const char *path, const struct rp_compare_kernel *k)
+{
+    const struct rp_replay_verdict *v = &k->outcome.verdict;
+
+    if (k->wrong_runs)
+        printf("%s: memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
+               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+               "0x%" PRIx64 ": %02x instead of %02x\n",
+               path, k->wrong_runs, k->checked_runs, k->outcome.wrong_bytes,
+               k->outcome.outside_bytes, k->outcome.variable_bytes, v->first_address, v->got,
+               v->expected);
+    else
+        printf("%s: memory is right after all %lu runs\n", path, k->checked_runs);
+}
+
+void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_comparison *c)
+{
+    const struct rp_decided *d = &c->decided;
+    const char *reason = rp_comparison_reason(c);
+
+    printf("%s on %s%s\nA %s\nB %s\n", r->facts->name, r->gpu_name,
+           r->software ? " (software device: modelled time, not that of a GPU)" : "",
+           q->candidates[0], q->candidates[1]);
+    if (c->wrong) {
+        printf("different output: %s (%s); times do not matter then\n", reason, q->compare);
+        say_wrong(q->candidates[0], &c->kernels[0]);
+        say_wrong(q->candidates[1], &c->kernels[1]);
+        return;
+    }
+    if (d->level > 0)
+        printf("median of A %.3f us, of B %.3f us\n", median_us(c, 0), median_us(c, 1));
+    printf("A / A = %.4f, %.4f to %.4f in %zu blocks\n", c->same_decided.ratio, c->same_decided.low,
+           c->same_decided.high, c->same_count);
+    if (d->level > 0)
+        printf(
+            "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
+            d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
+    printf("B is %s%s%s (margin %.2f %%); memory is right after all %lu runs (%s)\n",
+           d->decision == RP_EQUAL       ? "as fast as A: equal"
+           : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
+                                         : rp_comparison_verdict(c),
+           d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
+           d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin,
+           c->kernels[0].checked_runs + c->kernels[1].checked_runs, q->compare);
+}
