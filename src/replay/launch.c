@@ -45,13 +45,16 @@ static void free_file(struct file *file)
 
 static int read_file(const char *path, struct file *ret, struct rp_err *err)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Never waits for who writes into a pipe that stands there. */
+    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     rp_autofree uint8_t *bytes = NULL;
     struct stat st;
     size_t have = 0;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
+    if (!S_ISREG(st.st_mode))
+        return rp_fail(err, RP_BAD_INPUT, "cannot read %s: it is no regular file", path);
     bytes = malloc((size_t)st.st_size + 1);
     while (bytes && have < (size_t)st.st_size) {
         ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
@@ -135,6 +138,25 @@ static int make_queue(struct rp_replay *r, struct rp_err *err)
     return status ? refused("create a signal", status, err) : 0;
 }
 
+static bool is_captured(const void *data, uint64_t address)
+{
+    const struct rp_replay *r = data;
+
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (address - r->memory[i].region.base < r->memory[i].region.bytes)
+            return true;
+    return false;
+}
+
+static int check_hidden_args(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                             const struct file *kernarg, struct rp_err *err)
+{
+    const struct rp_kernarg args = {
+        .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
+
+    return rp_replay_check_hidden_args(kernel, &args, err);
+}
+
 /* --- the captured kernel ------------------------------------------------------------------- */
 
 static int load_original(struct rp_replay *r, const struct file *code,
@@ -149,7 +171,7 @@ static int load_original(struct rp_replay *r, const struct file *code,
         return rp_fail(err, RP_BAD_INPUT,
                        "the kernel takes %" PRIu64 " bytes of arguments, the captured one %u",
                        about->kernarg_bytes, d->kernarg_bytes);
-    rc = rp_replay_check_hidden_args(about, kernarg->bytes, kernarg->size, err);
+    rc = check_hidden_args(r, about, kernarg, err);
     if (rc == 0)
         rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
     if (rc == 0)
@@ -179,7 +201,7 @@ static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispat
         return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
     if (rc == 0)
         rc = rp_abi_check(original, ret, dispatch, err);
-    return rc < 0 ? rc : rp_replay_check_hidden_args(ret, kernarg->bytes, kernarg->size, err);
+    return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
 }
 
 static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)

@@ -167,12 +167,14 @@ int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct
 void rp_replay_note(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
                     const uint8_t *expected, uint64_t bytes);
 
-/* variables.c */
-/** The captured code object of the kernel; NULL: it is not in the capture. */
-const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
+/* segments.c */
 /** Finds what can be variables. @param end  of the loaded code object */
 int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
                             uint64_t end, struct rp_err *err);
+
+/* variables.c */
+/** The captured code object of the kernel; NULL: it is not in the capture. */
+const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
 /** Pairs variables of two code objects by their names. */
 int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
                              const struct rp_replay_kernel *original, const uint8_t *captured,

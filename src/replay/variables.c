@@ -28,58 +28,6 @@ const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
 
 /* --- ELF ----------------------------------------------------------------------------------- */
 
-static int check_program_headers(const uint8_t *elf, size_t size, Elf64_Ehdr *h, struct rp_err *err)
-{
-    if (size < sizeof *h || memcmp(elf, ELFMAG, SELFMAG) != 0)
-        return rp_fail(err, RP_BAD_INPUT, "the code object is no ELF file");
-    memcpy(h, elf, sizeof *h);
-    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff > size ||
-        (size - h->e_phoff) / sizeof(Elf64_Phdr) < h->e_phnum)
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound program headers");
-    return 0;
-}
-
-/* Segments with variables and constants (which the program can set): all but code, and what the
- * loader fills with addresses. */
-int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
-                            uint64_t limit, struct rp_err *err)
-{
-    Elf64_Ehdr h;
-    uint64_t relro = 0, relro_end = 0;
-    int rc = check_program_headers(elf, size, &h, err);
-
-    if (rc < 0)
-        return rc;
-    k->segments = calloc((size_t)h.e_phnum + 1, sizeof *k->segments);
-    if (!k->segments)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < h.e_phnum; i++) {
-            Elf64_Phdr p;
-            uint64_t from, end;
-
-            memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
-            if (p.p_offset > size || p.p_filesz > size - p.p_offset) /* the runtime would not see */
-                return rp_fail(err, RP_BAD_INPUT, "the code object is cut short");
-            from = p.p_vaddr;
-            end = p.p_vaddr + p.p_memsz;
-            if (pass == 0 && p.p_type == PT_GNU_RELRO) {
-                relro = from;
-                relro_end = end;
-            }
-            if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
-                continue;
-            if (from >= relro && from < relro_end)
-                from = relro_end < end ? relro_end : end;
-            if (end > limit)
-                end = limit;
-            if (from < end)
-                k->segments[k->segment_count++] =
-                    (struct rp_replay_span){.captured = from, .from = from, .bytes = end - from};
-        }
-    return 0;
-}
-
 /** Dynamic symbols of an ELF file. */
 struct symbols {
     const uint8_t *at; /**< Elf64_Sym, not aligned */

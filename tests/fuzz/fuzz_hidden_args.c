@@ -15,9 +15,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool is_captured(const void *data, uint64_t address)
+{
+    (void)data;
+    return address & 1;
+}
+
 static void check(const uint8_t *elf, size_t size)
 {
-    static const uint8_t kernarg[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const uint8_t bytes[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const struct rp_kernarg kernarg = {
+        .bytes = bytes, .size = sizeof bytes, .is_captured = is_captured};
     const struct rp_abi_dispatch dispatch = {
         .gpu = "gfx942", .workgroup = {256, 1, 1}, .grid = {1000, 1, 1}, .kernarg_bytes = 512};
     struct rp_code_kernel kernel = {0};
@@ -25,7 +33,7 @@ static void check(const uint8_t *elf, size_t size)
     int rc = rp_code_kernel_read(elf, size, "_Z12target_printPj.kd", &kernel, NULL, &err);
 
     if (rc == 0)
-        rc = rp_replay_check_hidden_args(&kernel, kernarg, sizeof kernarg, &err);
+        rc = rp_replay_check_hidden_args(&kernel, &kernarg, &err);
     if (rc == 0)
         rc = rp_abi_check(&kernel, &kernel, &dispatch, &err);
     if (rc < 0 && !err.text[0])

@@ -88,5 +88,8 @@ says err "hidden_hostcall_buffer"
 rm cap/kernel.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap
 says err "kernel.hsaco"
+mkfifo cap/kernel.hsaco
+expect 3 timeout 60 rocm-perf replay full-vm --capture-dir cap
+says err "kernel.hsaco: it is no regular file"
 expect 3 rocm-perf replay full-vm --capture-dir nowhere
 echo passed

@@ -1,0 +1,69 @@
+/**
+ * @file segments.c
+ * @brief Where a code object has what can be variables.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/replay.h"
+
+static int check_program_headers(const uint8_t *elf, size_t size, Elf64_Ehdr *h, struct rp_err *err)
+{
+    if (size < sizeof *h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+        return rp_fail(err, RP_BAD_INPUT, "the code object is no ELF file");
+    memcpy(h, elf, sizeof *h);
+    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff > size ||
+        (size - h->e_phoff) / sizeof(Elf64_Phdr) < h->e_phnum)
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound program headers");
+    return 0;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void add_segment(struct rp_replay_kernel *k, uint64_t from, uint64_t end)
+{
+    if (from < end)
+        k->segments[k->segment_count++] =
+            (struct rp_replay_span){.captured = from, .from = from, .bytes = end - from};
+}
+
+/* Segments with variables and constants (which the program can set): all but code, and what the
+ * loader fills with addresses. */
+int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                            uint64_t limit, struct rp_err *err)
+{
+    Elf64_Ehdr h;
+    uint64_t relro = 0, relro_end = 0;
+    int rc = check_program_headers(elf, size, &h, err);
+
+    if (rc < 0)
+        return rc;
+    k->segments = calloc(2 * (size_t)h.e_phnum + 1, sizeof *k->segments);
+    if (!k->segments)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < h.e_phnum; i++) {
+            Elf64_Phdr p;
+
+            memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+            if (p.p_offset > size || p.p_filesz > size - p.p_offset) /* the runtime would not see */
+                return rp_fail(err, RP_BAD_INPUT, "the code object is cut short");
+            if (p.p_memsz > UINT64_MAX - p.p_vaddr)
+                return rp_fail(err, RP_BAD_INPUT, "the code object has a segment without an end");
+            if (pass == 0 && p.p_type == PT_GNU_RELRO) {
+                relro = p.p_vaddr;
+                relro_end = p.p_vaddr + p.p_memsz;
+            }
+            if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
+                continue;
+            add_segment(k, p.p_vaddr, smaller(p.p_vaddr + p.p_memsz, smaller(relro, limit)));
+            add_segment(k, p.p_vaddr > relro_end ? p.p_vaddr : relro_end,
+                        smaller(p.p_vaddr + p.p_memsz, limit));
+        }
+    return 0;
+}
