@@ -16,6 +16,7 @@
 #include "replay/bundle.h"
 #include "replay/code_metadata.h"
 #include "replay/hidden_args.h"
+#include "replay/packets.h"
 #include "replay/replay.h"
 
 enum {
@@ -24,11 +25,6 @@ enum {
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
-
-    /* HSA system architecture, 2.9.1: type, barrier bit 8, acquire scope 9-10, release 11-12. */
-    KERNEL_DISPATCH = 2,
-    BARRIER_BIT = 1 << 8,
-    SCOPE_SYSTEM = 2,
 };
 
 /* --- files --------------------------------------------------------------------------------- */
@@ -135,6 +131,8 @@ static int make_queue(struct rp_replay *r, struct rp_err *err)
         return refused("create a queue", status, err);
     r->hsa.hsa_amd_profiling_set_profiler_enabled(r->queue, 1);
     status = r->hsa.hsa_signal_create(1, 0, NULL, &r->signal);
+    if (status == 0)
+        status = r->hsa.hsa_signal_create(1, 0, NULL, &r->ended);
     return status ? refused("create a signal", status, err) : 0;
 }
 
@@ -283,35 +281,28 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
 
 /* --- launching ----------------------------------------------------------------------------- */
 
-struct packet {
-    uint16_t header, setup, workgroup[3], reserved0;
-    uint32_t grid[3], private_bytes, group_bytes;
-    uint64_t kernel_object, kernarg, reserved2, completion;
-};
-static_assert(sizeof(struct packet) == 64, "AQL packet");
-
-/* As captured; acquiring from the system at least, since the memory has just been restored, and
- * releasing to it, since it is read back. */
 static void submit(struct rp_replay *r)
 {
-    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
-    const uint64_t index = r->hsa.hsa_queue_add_write_index_screlease(r->queue, 1);
-    struct packet *at = (struct packet *)r->queue->base + index % r->queue->size_packets;
-    const uint32_t header = KERNEL_DISPATCH | BARRIER_BIT | SCOPE_SYSTEM << 9 | SCOPE_SYSTEM << 11;
-    const struct packet packet = {.setup = d->setup,
-                                  .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
-                                  .grid = {d->grid[0], d->grid[1], d->grid[2]},
-                                  .private_bytes = r->kernel->private_bytes,
-                                  .group_bytes = r->kernel->group_bytes,
-                                  .kernel_object = r->kernel->object,
-                                  .kernarg = (uint64_t)(uintptr_t)r->kernarg,
-                                  .completion = r->signal};
+    const struct rp_replay_launch launch = {.private_bytes = r->kernel->private_bytes,
+                                            .group_bytes = r->kernel->group_bytes,
+                                            .kernel_object = r->kernel->object,
+                                            .kernarg = (uint64_t)(uintptr_t)r->kernarg,
+                                            .timed = r->signal,
+                                            .ended = r->ended};
+    const uint64_t first = r->hsa.hsa_queue_add_write_index_screlease(r->queue, RP_REPLAY_PACKETS);
+    struct rp_replay_packet packets[RP_REPLAY_PACKETS];
 
-    memcpy((char *)at + 4, (const char *)&packet + 4, sizeof packet - 4);
-    /* Header and set-up in one store: from then on the packet processor may take it. */
-    __atomic_store_n((uint32_t *)(void *)at, header | (uint32_t)packet.setup << 16,
-                     __ATOMIC_RELEASE);
-    r->hsa.hsa_signal_store_screlease(r->queue->doorbell, (int64_t)index);
+    rp_replay_make_packets(&r->facts->dispatch, &launch, packets);
+    for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
+        struct rp_replay_packet *at =
+            (struct rp_replay_packet *)r->queue->base + (first + i) % r->queue->size_packets;
+
+        memcpy((char *)at + 4, (const char *)&packets[i] + 4, sizeof *at - 4);
+        /* Header and set-up in one store: from then on the packet processor may take it. */
+        __atomic_store_n((uint32_t *)(void *)at,
+                         packets[i].header | (uint32_t)packets[i].setup << 16, __ATOMIC_RELEASE);
+    }
+    r->hsa.hsa_signal_store_screlease(r->queue->doorbell, (int64_t)(first + RP_REPLAY_PACKETS - 1));
 }
 
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
@@ -319,8 +310,9 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     uint64_t ticks[2] = {0, 0};
 
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
+    r->hsa.hsa_signal_store_screlease(r->ended, 1);
     submit(r);
-    if (r->hsa.hsa_signal_wait_scacquire(r->signal, RP_REPLAY_CONDITION_LT, 1,
+    if (r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1,
                                          r->patience_s * r->ticks_hz, 0) >= 1)
         return rp_fail(err, RP_VERDICT,
                        "the kernel does not end within %u s: it may wait for the host",

@@ -93,7 +93,7 @@ struct rp_replay {
     const struct rp_replay_kernel *kernel; /**< which of them is run */
     void *kernarg;
     struct rp_replay_queue *queue;
-    uint64_t signal;
+    uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
     bool software; /**< time is modelled */
     void *flush;   /**< device memory that is larger than all caches; NULL: not needed */

@@ -1,0 +1,91 @@
+/**
+ * @file test_packets.c
+ * @brief A replayed packet has the scopes of the captured one, and barriers that restored memory
+ * needs around it.
+ */
+#include <string.h>
+
+#include "capture/snapshot.h"
+#include "replay/packets.h"
+#include "unit/cmocka_all.h"
+
+/* Fields of a header by the HSA specification: 8 bits type, 1 barrier, 2 acquire, 2 release. */
+static unsigned type(uint16_t header)
+{
+    return header & 255;
+}
+
+static unsigned acquire(uint16_t header)
+{
+    return header >> 9 & 3;
+}
+
+static unsigned release(uint16_t header)
+{
+    return header >> 11 & 3;
+}
+
+static void test_scopes(void **state)
+{
+    const struct rp_replay_launch launch = {.timed = 1, .ended = 2};
+
+    (void)state;
+    for (unsigned a = 0; a < 3; a++)
+        for (unsigned r = 0; r < 3; r++)
+            for (unsigned barrier = 0; barrier < 2; barrier++) {
+                const struct rp_snapshot_dispatch d = {
+                    .header = (uint16_t)(2 | barrier << 8 | a << 9 | r << 11)};
+                struct rp_replay_packet p[RP_REPLAY_PACKETS];
+
+                rp_replay_make_packets(&d, &launch, p);
+                assert_int_equal(type(p[1].header), 2);
+                assert_int_equal(acquire(p[1].header), a);
+                assert_int_equal(release(p[1].header), r);
+                for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++)
+                    assert_true(p[i].header & 256); /* in this order */
+                assert_int_equal(type(p[0].header), 3);
+                assert_int_equal(acquire(p[0].header), 2);
+                assert_int_equal(type(p[2].header), 3);
+                assert_int_equal(release(p[2].header), 2);
+                assert_int_equal(p[1].completion, 1);
+                assert_int_equal(p[2].completion, 2);
+            }
+}
+
+static void test_geometry(void **state)
+{
+    const struct rp_snapshot_dispatch d = {.header = 2,
+                                           .setup = 3,
+                                           .grid = {1000, 20, 3},
+                                           .workgroup = {64, 2, 1},
+                                           .private_bytes = 1,
+                                           .group_bytes = 1};
+    const struct rp_replay_launch launch = {
+        .private_bytes = 272, .group_bytes = 4096, .kernel_object = 0x12340, .kernarg = 0x56780};
+    struct rp_replay_packet p[RP_REPLAY_PACKETS];
+    static const uint64_t none[7];
+
+    (void)state;
+    rp_replay_make_packets(&d, &launch, p);
+    assert_int_equal(p[1].setup, 3);
+    assert_memory_equal(p[1].grid, d.grid, sizeof d.grid);
+    assert_memory_equal(p[1].workgroup, d.workgroup, sizeof d.workgroup);
+    assert_int_equal(p[1].private_bytes, 272);
+    assert_int_equal(p[1].group_bytes, 4096);
+    assert_int_equal(p[1].kernel_object, 0x12340);
+    assert_int_equal(p[1].kernarg, 0x56780);
+    assert_int_equal(p[1].reserved0 | p[1].reserved2, 0);
+    /* Barriers that wait for no signal. */
+    assert_memory_equal((char *)&p[0] + 2, none, 54);
+    assert_memory_equal((char *)&p[2] + 2, none, 54);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_geometry),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
