@@ -16,6 +16,7 @@
 #define RP_CAPTURE_CODE_FILE      "kernel.hsaco"
 #define RP_CAPTURE_PAGES_FILE     "memory/pages.bin"
 #define RP_CAPTURE_REGION_FILE    "region_%012" PRIx64 ".bin" /* in memory/ and after/ */
+#define RP_CAPTURE_SEVERAL_FOLDER "dispatch-%" PRIu64         /* one of several in a folder */
 #define RP_CAPTURE_PARTIAL        ".partial-"                 /* and a process number */
 
 #define RP_CAPTURE_FORMAT "rocm-perf-capture"

@@ -143,10 +143,10 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
     if (json_integer_value(json_object_get(c->dispatch, "format_version")) !=
         RP_CAPTURE_FORMAT_VERSION)
         return rp_fail(err, RP_BAD_INPUT,
-                       "%s is a capture of another version; this program reads version %d",
-                       c->folder, RP_CAPTURE_FORMAT_VERSION);
+                       "%s/%s is of another version of the format; this program reads version %d",
+                       c->folder, RP_CAPTURE_DISPATCH_FILE, RP_CAPTURE_FORMAT_VERSION);
     if (!json_is_true(json_object_get(c->dispatch, "complete")))
-        return rp_fail(err, RP_BAD_INPUT, "%s says that it is not complete", c->folder);
+        return damaged(c, RP_CAPTURE_DISPATCH_FILE, "it says that it is not complete", err);
     if (!read_sizes(packet, d) || !read_number(packet, "match", INT64_MAX, &d->match) ||
         !read_number(packet, "dispatch_id", INT64_MAX, &d->dispatch_id) ||
         !read_u32(packet, "private_bytes", &d->private_bytes) ||

@@ -72,13 +72,15 @@ static const char *scope(uint16_t header, unsigned shift)
 
 static json_t *describe_packet(const struct rp_snapshot_dispatch *d)
 {
-    return json_pack("{s:I, s:I, s:[iii], s:[iii], s:i, s:i, s:i, s:b, s:s, s:s, s:i}", "match",
-                     (json_int_t)d->match, "dispatch_id", (json_int_t)d->dispatch_id, "grid",
-                     d->grid[0], d->grid[1], d->grid[2], "workgroup", d->workgroup[0],
-                     d->workgroup[1], d->workgroup[2], "dimensions", d->setup & 3, "private_bytes",
-                     d->private_bytes, "group_bytes", d->group_bytes, "barrier", d->header >> 8 & 1,
-                     "acquire_scope", scope(d->header, 9), "release_scope", scope(d->header, 11),
-                     "queue", d->queue_index);
+    return json_pack("{s:I, s:I, s:[III], s:[iii], s:i, s:I, s:I, s:b, s:s, s:s, s:i, s:o}",
+                     "match", (json_int_t)d->match, "dispatch_id", (json_int_t)d->dispatch_id,
+                     "grid", (json_int_t)d->grid[0], (json_int_t)d->grid[1], (json_int_t)d->grid[2],
+                     "workgroup", d->workgroup[0], d->workgroup[1], d->workgroup[2], "dimensions",
+                     d->setup & 3, "private_bytes", (json_int_t)d->private_bytes, "group_bytes",
+                     (json_int_t)d->group_bytes, "barrier", d->header >> 8 & 1, "acquire_scope",
+                     scope(d->header, 9), "release_scope", scope(d->header, 11), "queue",
+                     d->queue_index, "stream",
+                     d->stream == UINT32_MAX ? json_null() : json_integer(d->stream));
 }
 
 static json_t *describe_command(const struct rp_capture_origin *origin)
@@ -97,17 +99,17 @@ static json_t *describe_dispatch(const struct rp_capture_writer *w,
 
     return json_pack(
         "{s:s, s:i, s:b, s:{s:o, s:o, s:s, s:o, s:o, s:I}, s:o, s:{s:s, s:o, s:i, s:i},"
-        " s:{s:i, s:o, s:o, s:s}, s:{s:i, s:o}, s:{s:s, s:o}}",
+        " s:{s:i, s:o, s:o, s:o, s:s}, s:{s:i, s:o}, s:{s:s, s:o}}",
         "format", RP_CAPTURE_FORMAT, "format_version", RP_CAPTURE_FORMAT_VERSION, "complete", 1,
         "kernel", "name", text(w->name), "symbol", text(w->symbol), "code_object",
         RP_CAPTURE_CODE_FILE, "kernel_object", address(d->kernel_object), "load_base",
         address(d->code_base), "load_bytes", (json_int_t)d->code_bytes, "dispatch",
         describe_packet(d), "kernarg", "file", RP_CAPTURE_KERNARG_FILE, "address",
         address(d->kernarg), "bytes", d->kernarg_bytes, "align_bytes", d->kernarg_align_bytes,
-        "agent", "node", d->node, "isa", field(d->isa, sizeof d->isa), "product",
-        field(d->product, sizeof d->product), "device", w->hello.software ? "software" : "gpu",
-        "process", "pid", w->hello.pid, "command", describe_command(origin), "provenance",
-        "rocm_perf_version", origin->version, "rocm",
+        "agent", "node", d->node, "gpu", d->gpu == UINT32_MAX ? json_null() : json_integer(d->gpu),
+        "isa", field(d->isa, sizeof d->isa), "product", field(d->product, sizeof d->product),
+        "device", w->hello.software ? "software" : "gpu", "process", "pid", w->hello.pid, "command",
+        describe_command(origin), "provenance", "rocm_perf_version", origin->version, "rocm",
         origin->rocm ? text(origin->rocm) : json_null());
 }
 

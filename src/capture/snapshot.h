@@ -6,10 +6,12 @@
  * the program. Each message is a header and its bytes; little endian, both ends on one machine.
  * In order of time:
  *
- *     HELLO, KERNEL*                          each KERNEL is answered by a uint32_t: 1 = captured
- *     BEGIN, CODE, KERNARG, (REGION, PAGES* | REFUSED | UNMAPPED)*     before the dispatch
- *     AFTER, (REGION, PAGES*)*                              and after it
- *     END                                                   or DECLINED at any time after HELLO
+ *     HELLO, KERNEL*    HELLO is answered by struct rp_snapshot_selection and its numbers, each
+ * KERNEL by a uint32_t: 1 = its dispatches are wanted BEGIN, CODE, KERNARG, (REGION, PAGES* |
+ * REFUSED | UNMAPPED)*     before the dispatch AFTER, (REGION, PAGES*)* and after it END or
+ * DECLINED at any time after HELLO
+ *
+ * From BEGIN on it starts again where several dispatches are wanted.
  *
  * Pages that are not sent are zero.
  */
@@ -19,12 +21,45 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define RP_SNAPSHOT_SOCKET_VARIABLE "ROCM_PERF_CAPTURE_SOCKET"
-#define RP_SNAPSHOT_DISPATCH_VARIABLE                                                              \
-    "ROCM_PERF_CAPTURE_DISPATCH" /* 1, 2, ... of those that match */
+#define RP_SNAPSHOT_SOCKET_VARIABLE   "ROCM_PERF_CAPTURE_SOCKET"
 #define RP_SNAPSHOT_PATIENCE_VARIABLE "ROCM_PERF_CAPTURE_PATIENCE_MS"
 
 enum { RP_SNAPSHOT_VERSION = 2, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_TEXT = 1 << 20 };
+
+/** Which dispatches of the kernels are wanted. */
+enum rp_snapshot_mode {
+    RP_SNAPSHOT_NUMBERS = 0,    /**< those with one of the numbers, among all that match */
+    RP_SNAPSHOT_GEOMETRIES = 1, /**< the first one of each geometry, up to .most */
+    RP_SNAPSHOT_SURVEY =
+        2, /**< none: the trace says which dispatches match, and how long they take */
+};
+
+/** Which members of struct rp_snapshot_selection a dispatch must have. */
+enum rp_snapshot_filter {
+    RP_SNAPSHOT_GRID = 1,
+    RP_SNAPSHOT_WORKGROUP = 2,
+    RP_SNAPSHOT_QUEUE = 4,
+    RP_SNAPSHOT_STREAM = 8,
+    RP_SNAPSHOT_GPU = 16,
+};
+
+enum { RP_SNAPSHOT_MOST_NUMBERS = 4096 };
+
+/** The answer to HELLO; .number_count numbers (uint64_t) follow, each larger than that before it.
+ */
+struct rp_snapshot_selection {
+    uint32_t mode;         /**< enum rp_snapshot_mode */
+    uint32_t filters;      /**< enum rp_snapshot_filter */
+    uint32_t grid[3];      /**< work-items */
+    uint32_t workgroup[3]; /**< likewise */
+    uint32_t queue;        /**< 0, 1, ... in order of creation in the process */
+    uint32_t stream;       /**< 0 the default one, 1, 2, ... in order of creation */
+    uint32_t gpu;          /**< 0, 1, ... as the runtime lists them */
+    uint32_t most;         /**< captures */
+    uint32_t number_count;
+    uint32_t reserved;
+};
+static_assert(sizeof(struct rp_snapshot_selection) == 56, "both ends agree");
 
 enum rp_snapshot_kind {
     RP_SNAPSHOT_HELLO = 1,
@@ -71,10 +106,12 @@ struct rp_snapshot_dispatch {
     uint16_t workgroup[3];
     uint16_t header, setup;
     uint16_t reserved;
+    uint32_t stream; /**< of HIP, as of a selection; UINT32_MAX: unknown */
+    uint32_t gpu;    /**< as of a selection */
     uint8_t isa[64];
     uint8_t product[64];
 };
-static_assert(sizeof(struct rp_snapshot_dispatch) == 224, "both ends agree");
+static_assert(sizeof(struct rp_snapshot_dispatch) == 232, "both ends agree");
 
 enum rp_memory_class {
 #define RP_MEMORY(id, name, what) RP_MEMORY_##id,

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "capture/capture_files.h"
 #include "capture/page_file.h"
 
@@ -16,8 +17,10 @@ struct rp_snapshot_feed {
     struct rp_snapshot_hello hello;
     struct rp_capture_writer *writer; /* NULL: no dispatch has come, or its capture is whole */
     bool has_code, has_kernarg;
-    bool done;
+    size_t done;
+    uint64_t match; /* of the newest capture */
     char *declined;
+    size_t declines;
     size_t seen, wanted;
 };
 
@@ -98,21 +101,28 @@ static int take_kernel(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
 static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                       const void *bytes, struct rp_err *err)
 {
+    const struct rp_snapshot_wishes *wishes = feed->wishes;
     struct rp_snapshot_dispatch dispatch;
     rp_autofree char *symbol = NULL;
     rp_autofree char *name = NULL;
+    rp_autofree char *folder = NULL;
     int rc;
 
-    if (m->bytes <= sizeof dispatch || feed->writer || feed->done)
+    if (m->bytes <= sizeof dispatch || feed->writer || (feed->done && !wishes->several))
         return nonsense(m, err);
     memcpy(&dispatch, bytes, sizeof dispatch);
     symbol = strndup((const char *)bytes + sizeof dispatch, m->bytes - sizeof dispatch);
-    name = symbol ? feed->wishes->name(symbol) : NULL;
-    if (!name)
+    name = symbol ? wishes->name(symbol) : NULL;
+    folder = wishes->several
+                 ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER, wishes->folder, dispatch.match)
+                 : strdup(wishes->folder);
+    if (!name || !folder)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_capture_begin(feed->wishes->folder, &feed->writer, err);
+    rc = rp_capture_begin(folder, &feed->writer, err);
     if (rc < 0)
         return rc;
+    feed->match = dispatch.match;
+    feed->has_code = feed->has_kernarg = false;
     rp_capture_hello(feed->writer, &feed->hello);
     return rp_capture_dispatch(feed->writer, &dispatch, symbol, name, err);
 }
@@ -160,7 +170,7 @@ static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_mess
     rc = rp_capture_finish(feed->writer, &feed->wishes->origin, err);
     rp_capture_free(feed->writer);
     feed->writer = NULL;
-    feed->done = rc == 0;
+    feed->done += rc == 0;
     return rc;
 }
 
@@ -169,8 +179,9 @@ static int take_declined(struct rp_snapshot_feed *feed, const struct rp_snapshot
 {
     rp_capture_free(feed->writer);
     feed->writer = NULL;
-    free(feed->declined);
-    feed->declined = strndup(bytes, m->bytes);
+    feed->declines++;
+    if (!feed->declined)
+        feed->declined = strndup(bytes, m->bytes);
     return feed->declined ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
@@ -227,9 +238,19 @@ bool rp_snapshot_feed_open_capture(const struct rp_snapshot_feed *feed)
     return feed->writer != NULL;
 }
 
-bool rp_snapshot_feed_done(const struct rp_snapshot_feed *feed)
+size_t rp_snapshot_feed_done(const struct rp_snapshot_feed *feed)
 {
     return feed->done;
+}
+
+uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed)
+{
+    return feed->match;
+}
+
+size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed)
+{
+    return feed->declines;
 }
 
 const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed)

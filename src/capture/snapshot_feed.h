@@ -19,6 +19,7 @@ struct rp_snapshot_feed;
 
 struct rp_snapshot_wishes {
     const char *folder; /**< of the capture, made when a dispatch comes */
+    bool several;       /**< it gets a folder for each one: RP_CAPTURE_SEVERAL_FOLDER */
     struct rp_capture_origin origin;
     /** Name of a symbol for people; owned by the caller. NULL: out of memory. */
     char *(*name)(const char *symbol);
@@ -44,10 +45,14 @@ int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapsho
 
 /** A capture has begun and is not whole. */
 bool rp_snapshot_feed_open_capture(const struct rp_snapshot_feed *feed);
-/** A whole capture is there. */
-bool rp_snapshot_feed_done(const struct rp_snapshot_feed *feed);
-/** Why the tool declined; NULL: it did not. */
+/** Whole captures so far. */
+size_t rp_snapshot_feed_done(const struct rp_snapshot_feed *feed);
+/** The number of the newest one among the dispatches that match. */
+uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed);
+/** Why the tool declined first; NULL: it did not. */
 const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed);
+/** How often it did. */
+size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed);
 /** Kernels seen, and those of them that are wanted. */
 void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,
                               size_t *ret_wanted);

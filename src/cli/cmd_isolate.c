@@ -8,8 +8,10 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "capture/capture_files.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
+#include "cli/isolate_choice.h"
 #include "cli/replay_child.h"
 #include "cli/target.h"
 #include "collect/environment.h"
@@ -17,22 +19,35 @@
 #include "collect/kernel_filter.h"
 
 static const char help[] =
-    "usage: rocm-perf isolate --kernel REGEX [--dispatch N] [-o DIR] [--device D] [--threads N]\n"
+    "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
     "                         [--gpus N] [--timing T] [--no-self-check] [--] PROGRAM [ARGS...]\n"
     "       rocm-perf isolate inspect|verify [--json] DIR\n"
     "       rocm-perf isolate --list [DIR]\n"
     "\n"
-    "Runs a program and captures one dispatch of a kernel: its code, its arguments, and all "
-    "memory\n"
-    "that it could reach, before it ran and after. The GPU is brought to rest around it; a queue "
-    "or\n"
-    "a kernel that does not end means that the capture is declined, and the program goes on.\n"
+    "Runs a program and captures a dispatch of a kernel: its code, its arguments, and all memory "
+    "that\n"
+    "it could reach, before it ran and after. The GPU is brought to rest around it; a queue or a\n"
+    "kernel that does not end means that the capture is declined, and the program goes on.\n"
     "rocm-perf replay runs it again, which is tried at once: whether its result is the same each "
     "time.\n"
     "\n"
     "  --kernel REGEX  the kernels: a regular expression that is found in the demangled name\n"
-    "  --dispatch N    which of their dispatches, 1 being the first (default 1)\n"
-    "  -o DIR          the capture, which must not be there yet (default isolate_capture)\n"
+    "\n"
+    "selection, of the dispatches of these kernels:\n"
+    "  --dispatch N[,N...]   which of those that match, 1 being the first (default 1)\n"
+    "  --longest             the one that takes longest: the program runs twice, and the first run "
+    "tells\n"
+    "  --representative      the first one of each geometry: kernel, grid, workgroup and LDS\n"
+    "  --most N              geometries with --representative (default 16)\n"
+    "  --grid X[,Y,Z]        only with this grid, in work-items\n"
+    "  --workgroup X[,Y,Z]   only with this workgroup\n"
+    "  --queue N             only on this queue of the process, 0 being the first\n"
+    "  --stream N            only on this HIP stream, 0 being the default one, 1 the first "
+    "created\n"
+    "  --gpu N               only on this GPU, 0 being the first that the program sees\n"
+    "\n"
+    "  -o DIR          the capture, which must not be there yet (default isolate_capture); of\n"
+    "                  several dispatches each has a folder in it, dispatch-N\n"
     "  --device D      auto: the GPU if there is one, else the software MI300X (default); gpu;\n"
     "                  software; software:TARGET (rocm-perf doctor lists them)\n"
     "  --threads N     processors the software MI300X may use (default: all)\n"
@@ -47,27 +62,16 @@ static const char help[] =
     "  --json          inspect and verify: as JSON\n"
     "  --help          this text\n"
     "\n"
-    "exit status: 0 ok; 1 no dispatch matched, or it was declined; 2 usage; 3 not a capture, not\n"
+    "exit status: 0 ok; 1 a dispatch did not come, or was declined; 2 usage; 3 not a capture, not\n"
     "complete or damaged; 4 environment; 5 the program failed; 130 interrupted\n"
     "(a capture that is there is whole)\n";
 
 struct options {
     const char *kernel, *folder;
-    uint64_t dispatch;
-    bool has_dispatch, has_folder, list, json, unchecked;
+    struct rp_isolate_choice choice;
+    bool has_folder, list, json, unchecked;
     enum rp_device wish;
 };
-
-static int parse_dispatch(const char *word, uint64_t *ret, struct rp_err *err)
-{
-    char *end;
-    unsigned long long value = strtoull(word, &end, 10);
-
-    if (word[0] < '0' || word[0] > '9' || *end || value < 1 || value > INT64_MAX)
-        return rp_fail(err, RP_USAGE, "--dispatch %s: use a whole number, 1 being the first", word);
-    *ret = value;
-    return 0;
-}
 
 static int take_option(int c, struct options *o, struct rp_err *err)
 {
@@ -76,8 +80,25 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         o->kernel = optarg;
         return rp_kernel_regex_check("--kernel", optarg, err);
     case 'n':
-        o->has_dispatch = true;
-        return parse_dispatch(optarg, &o->dispatch, err);
+        return rp_isolate_choose_dispatches(&o->choice, optarg, err);
+    case 'L':
+        o->choice.longest = true;
+        return 0;
+    case 'R':
+        o->choice.representative = true;
+        return 0;
+    case 'M':
+        return rp_isolate_choose_most(&o->choice, optarg, err);
+    case 'G':
+        return rp_isolate_choose_size(&o->choice, RP_SNAPSHOT_GRID, optarg, err);
+    case 'W':
+        return rp_isolate_choose_size(&o->choice, RP_SNAPSHOT_WORKGROUP, optarg, err);
+    case 'Q':
+        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_QUEUE, optarg, err);
+    case 'S':
+        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_STREAM, optarg, err);
+    case 'D':
+        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_GPU, optarg, err);
     case 'o':
         o->folder = optarg;
         o->has_folder = true;
@@ -105,12 +126,26 @@ static int take_option(int c, struct options *o, struct rp_err *err)
 static int parse(int argc, char **argv, struct options *o, int *ret_code)
 {
     static const struct option options[] = {
-        {"kernel", required_argument, NULL, 'k'},  {"dispatch", required_argument, NULL, 'n'},
-        {"output", required_argument, NULL, 'o'},  {"device", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'}, {"gpus", required_argument, NULL, 'g'},
-        {"timing", required_argument, NULL, 'm'},  {"no-self-check", no_argument, NULL, 'u'},
-        {"list", no_argument, NULL, 'l'},          {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"kernel", required_argument, NULL, 'k'},
+        {"dispatch", required_argument, NULL, 'n'},
+        {"output", required_argument, NULL, 'o'},
+        {"device", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},
+        {"gpus", required_argument, NULL, 'g'},
+        {"timing", required_argument, NULL, 'm'},
+        {"no-self-check", no_argument, NULL, 'u'},
+        {"longest", no_argument, NULL, 'L'},
+        {"representative", no_argument, NULL, 'R'},
+        {"most", required_argument, NULL, 'M'},
+        {"grid", required_argument, NULL, 'G'},
+        {"workgroup", required_argument, NULL, 'W'},
+        {"queue", required_argument, NULL, 'Q'},
+        {"stream", required_argument, NULL, 'S'},
+        {"gpu", required_argument, NULL, 'D'},
+        {"list", no_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct rp_err err = RP_ERR_INIT;
     int c;
@@ -180,7 +215,7 @@ static int verify(const char *folder, bool json)
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
+    return strverscmp((*a)->d_name, (*b)->d_name); /* dispatch-9 before dispatch-10 */
 }
 
 /* A folder that is a capture or claims to be one. */
@@ -247,9 +282,32 @@ static void print_names(const struct rp_isolation *isolation)
         fprintf(stderr, "rocm-perf:   ...\n");
 }
 
+/* Numbers that were wanted and have not come, or were declined. */
+static void name_missing(const struct options *o, const struct rp_isolation *isolation)
+{
+    rp_cleanup(rp_buf_free) struct rp_buf text = {0};
+    size_t missing = 0;
+
+    for (size_t i = 0, k = 0; i < o->choice.count; i++) {
+        for (k = 0; k < isolation->captured && isolation->matches[k] != o->choice.numbers[i]; k++)
+            ;
+        if (k == isolation->captured)
+            rp_buf_printf(&text, "%s%" PRIu64, missing++ ? ", " : "", o->choice.numbers[i]);
+    }
+    if (!text.failed)
+        rp_cli_note("not captured: %s %s of those that match %s: the program made fewer",
+                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->kernel);
+}
+
+/* Exit status for what is there of what was wanted. */
 static int say_why_not(const struct options *o, const struct rp_isolation *isolation)
 {
-    if (isolation->declined)
+    const bool filtered = o->choice.selection.filters != 0;
+
+    if (isolation->declined && isolation->declines > 1)
+        rp_cli_note("not captured: %zu dispatches were declined, the first because %s",
+                    isolation->declines, isolation->declined);
+    else if (isolation->declined)
         rp_cli_note("not captured: %s", isolation->declined);
     else if (isolation->processes == 0)
         rp_cli_note("not captured: the program did not use the GPU");
@@ -257,45 +315,67 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
         rp_cli_note("not captured: no kernel name matches %s; kernels of the program%s", o->kernel,
                     isolation->names[0] ? ":" : ": none");
         print_names(isolation);
-    } else
+    } else if (isolation->captured > 0)
+        name_missing(o, isolation);
+    else if (o->choice.count && o->choice.numbers[0] > 1)
         rp_cli_note("not captured: the program made fewer than %" PRIu64
-                    " dispatch%s that match %s",
-                    o->dispatch, o->dispatch == 1 ? "" : "es", o->kernel);
+                    " dispatches that match %s%s",
+                    o->choice.numbers[0], o->kernel, filtered ? " and the other options" : "");
+    else
+        rp_cli_note("not captured: the program made no dispatch that matches %s%s", o->kernel,
+                    filtered ? " and the other options" : "");
     return RP_VERDICT;
 }
 
 /* A capture that cannot be checked here is one still. */
-static void check(const struct options *o, const struct rp_environment *env, enum rp_device device,
+static void check(const char *folder, const struct rp_environment *env, enum rp_device device,
                   struct rp_buf *text)
 {
     rp_autofree char *label = NULL;
     rp_autofree char *reason = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_self_check(env, device, o->folder, &label, &reason, &err) < 0)
+    if (rp_self_check(env, device, folder, &label, &reason, &err) < 0)
         rp_cli_note("the capture is not checked: %s", err.text);
     else
         rp_buf_printf(text, "replayed: %s%s%s\n", label, reason ? ": " : "", reason ? reason : "");
+}
+
+static int describe(const struct options *o, const char *folder, const struct rp_environment *env,
+                    enum rp_device device)
+{
+    rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_buf text = {0};
+
+    if (rp_capture_open(folder, &capture, &err) < 0)
+        return rp_cli_error(&err);
+    rp_capture_line(folder, capture, &text);
+    if (!o->unchecked)
+        check(folder, env, device, &text);
+    return print_and_free(&text);
 }
 
 static int report(const struct options *o, const struct rp_isolation *isolation,
                   const struct rp_environment *env, enum rp_device device)
 {
     const struct rp_proc_end *end = &isolation->end;
-    int code = isolation->captured ? RP_OK : say_why_not(o, isolation);
+    const size_t wanted = o->choice.count ? o->choice.count : 1;
+    int code = RP_OK;
 
-    if (isolation->captured) {
-        rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
-        struct rp_err err = RP_ERR_INIT;
-        struct rp_buf text = {0};
+    for (size_t i = 0; i < isolation->captured && code == RP_OK; i++) {
+        rp_autofree char *folder = o->choice.several ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER,
+                                                                 o->folder, isolation->matches[i])
+                                                     : strdup(o->folder);
 
-        if (rp_capture_open(o->folder, &capture, &err) < 0)
-            return rp_cli_error(&err);
-        rp_capture_line(o->folder, capture, &text);
-        if (!o->unchecked)
-            check(o, env, device, &text);
-        code = print_and_free(&text);
+        code = folder ? describe(o, folder, env, device) : RP_ENVIRONMENT;
     }
+    if (code == RP_OK && o->choice.representative &&
+        isolation->captured == o->choice.selection.most)
+        rp_cli_note("%zu geometries are captured; if there are more, --most says how many",
+                    isolation->captured);
+    if (code == RP_OK && (isolation->captured < wanted || isolation->declines))
+        code = say_why_not(o, isolation);
     if (!end->signaled && end->status == 0)
         return code;
     rp_cli_note("the program %s %d", end->signaled ? "was ended by signal" : "ended with status",
@@ -303,15 +383,83 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
     return RP_PROGRAM;
 }
 
-static int run(const struct options *o, char **argv)
+/* The first run of two. @return false: it is over, with *ret_code */
+static bool choose_longest(struct options *o, const struct rp_isolation_request *request,
+                           struct rp_isolate_longest *longest, int *ret_code)
+{
+    rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
+    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+    struct rp_err err = RP_ERR_INIT;
+
+    if (request->device != RP_DEVICE_GPU && timing && strcmp(timing, "off") == 0) {
+        *ret_code = rp_cli_usage_error("isolate", "--longest needs times: leave out --timing off "
+                                                  "(or ROCM_PERF_DEVICE_TIMING)");
+        return false;
+    }
+    if (rp_isolate_find_longest(request, longest, &isolation, &err) < 0) {
+        *ret_code = rp_cli_error(&err);
+        return false;
+    }
+    if (longest->match == 0) {
+        *ret_code = report(o, &isolation, request->env, request->device);
+        return false;
+    }
+    rp_cli_note("first run: dispatch %" PRIu64 " of %" PRIu64
+                " is the longest, %.3f us; it is captured in a second run",
+                longest->match, longest->matches, (double)longest->duration_ns / 1e3);
+    if (rp_isolate_choose_number_of(&o->choice, longest->match, &err) < 0) {
+        *ret_code = rp_cli_error(&err);
+        return false;
+    }
+    return true;
+}
+
+/* What was the longest in the first run may be something else in the second one. */
+static int compare_runs(const struct options *o, const struct rp_isolate_longest *longest)
+{
+    rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
+    const struct rp_snapshot_dispatch *d;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_capture_open(o->folder, &capture, &err) < 0)
+        return rp_cli_error(&err);
+    d = &rp_capture_get_facts(capture)->dispatch;
+    if (memcmp(d->grid, longest->grid, sizeof d->grid) == 0 &&
+        memcmp(d->workgroup, longest->workgroup, sizeof d->workgroup) == 0)
+        return RP_OK;
+    rp_cli_note("the two runs differ: dispatch %" PRIu64 " had grid %ux%ux%u in the first one and "
+                "%ux%ux%u in the second; choose one with --grid or --dispatch",
+                longest->match, longest->grid[0], longest->grid[1], longest->grid[2], d->grid[0],
+                d->grid[1], d->grid[2]);
+    return RP_VERDICT;
+}
+
+static int capture(struct options *o, struct rp_isolation_request *request)
+{
+    rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
+    struct rp_isolate_longest longest = {0};
+    struct rp_err err = RP_ERR_INIT;
+    int code;
+
+    if (o->choice.longest && !choose_longest(o, request, &longest, &code))
+        return code;
+    request->selection = o->choice.selection;
+    request->numbers = o->choice.numbers;
+    if (rp_isolate_program(request, &isolation, &err) < 0)
+        return rp_cli_error(&err);
+    code = report(o, &isolation, request->env, request->device);
+    return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;
+}
+
+static int run(struct options *o, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
-    rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
     struct rp_isolation_request request = {.env = &env,
                                            .argv = argv,
                                            .kernel = o->kernel,
-                                           .dispatch = o->dispatch,
+                                           .selection = o->choice.selection,
                                            .folder = o->folder,
+                                           .several = o->choice.several,
                                            .version = RP_VERSION};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *executable = NULL;
@@ -327,14 +475,19 @@ static int run(const struct options *o, char **argv)
         return rp_cli_error(&err);
     rp_cli_warn_about_target(executable, request.device);
     rp_proc_catch_signals(); /* until the end: half a capture must not be left */
-    if (rp_isolate_program(&request, &isolation, &err) < 0)
-        return rp_cli_error(&err);
-    return report(o, &isolation, &env, request.device);
+    return capture(o, &request);
+}
+
+static void free_options(struct options *o)
+{
+    rp_isolate_choice_free(&o->choice);
 }
 
 int rp_cmd_isolate(int argc, char **argv)
 {
-    struct options o = {.folder = "isolate_capture", .dispatch = 1, .wish = RP_DEVICE_AUTO};
+    rp_cleanup(free_options) struct options o = {.folder = "isolate_capture",
+                                                 .wish = RP_DEVICE_AUTO};
+    struct rp_err err = RP_ERR_INIT;
     const bool bare =
         argc > 1 && (strcmp(argv[1], "inspect") == 0 || strcmp(argv[1], "verify") == 0);
     const char *action = bare ? argv[1] : NULL;
@@ -345,7 +498,7 @@ int rp_cmd_isolate(int argc, char **argv)
     argc -= bare;
     argv += bare;
     if (action || o.list) {
-        if (o.kernel || o.has_dispatch || o.has_folder || o.unchecked ||
+        if (o.kernel || rp_isolate_choice_is_made(&o.choice) || o.has_folder || o.unchecked ||
             (o.list && (action || o.json)))
             return rp_cli_usage_error("isolate", "%s takes the folder of a capture%s",
                                       action ? action : "--list", action ? " and --json" : "");
@@ -362,5 +515,7 @@ int rp_cmd_isolate(int argc, char **argv)
         return rp_cli_usage_error("isolate", "--json is for inspect and verify");
     if (optind == argc)
         return rp_cli_usage_error("isolate", "no program given");
+    if (rp_isolate_choice_finish(&o.choice, &err) < 0)
+        return rp_cli_error(&err);
     return run(&o, argv + optind);
 }

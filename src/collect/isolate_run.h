@@ -1,6 +1,6 @@
 /**
  * @file isolate_run.h
- * @brief Runs a program and captures one dispatch of it (capture/snapshot.h).
+ * @brief Runs a program and captures dispatches of it (capture/snapshot.h).
  */
 #ifndef RP_COLLECT_ISOLATE_RUN_H
 #define RP_COLLECT_ISOLATE_RUN_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/proc.h"
+#include "capture/snapshot.h"
 #include "collect/environment.h"
 
 struct rp_err;
@@ -20,17 +21,21 @@ struct rp_isolation_request {
     const struct rp_environment *env;
     enum rp_device device; /**< resolved */
     char *const *argv;
-    const char *kernel;  /**< regular expression for demangled names */
-    uint64_t dispatch;   /**< 1, 2, ... of those that match */
-    const char *folder;  /**< of the capture; must not exist */
-    const char *version; /**< of this program */
+    const char *kernel; /**< regular expression for demangled names */
+    struct rp_snapshot_selection selection;
+    const uint64_t *numbers; /**< .selection.number_count of them, rising */
+    const char *folder;      /**< of the capture; must not exist */
+    bool several;            /**< it gets a folder for each capture */
+    const char *version;     /**< of this program */
 };
 
 /** Owned; release with rp_isolation_free. */
 struct rp_isolation {
     struct rp_proc_end end;
-    bool captured;
-    char *declined;      /**< why it is not captured though it was there; NULL: not known */
+    size_t captured;
+    uint64_t *matches; /**< of each capture: its number among the dispatches that match */
+    char *declined; /**< why the first one is not captured though it was there; NULL: not known */
+    size_t declines;
     size_t processes;    /**< that used a GPU */
     size_t kernels_seen; /**< kernels in loaded code objects, and those with a matching name */
     size_t kernels_wanted;
@@ -45,6 +50,24 @@ struct rp_isolation {
  */
 int rp_isolate_program(const struct rp_isolation_request *request, struct rp_isolation *ret,
                        struct rp_err *err);
+/** The longest dispatch of a program. */
+struct rp_isolate_longest {
+    uint64_t match; /**< its number among those that match; 0: none does */
+    uint64_t matches;
+    uint64_t duration_ns;
+    uint32_t grid[3];
+    uint16_t workgroup[3];
+};
+
+/**
+ * Runs the program and looks which of the dispatches that match takes longest, the first of equal
+ * ones. Its standard output goes nowhere. @param request  .numbers, .folder are not used
+ * @return as rp_isolate_program; RP_BAD_INPUT: it cannot be told (several processes, times missing)
+ */
+int rp_isolate_find_longest(const struct rp_isolation_request *request,
+                            struct rp_isolate_longest *ret, struct rp_isolation *ret_isolation,
+                            struct rp_err *err);
+
 void rp_isolation_free(struct rp_isolation *isolation);
 
 #endif

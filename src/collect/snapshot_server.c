@@ -40,6 +40,7 @@ struct link {
 struct rp_snapshot_server {
     pthread_t thread;
     struct rp_snapshot_wishes *wishes;
+    const struct rp_snapshot_wanted *wanted;
     regex_t regex;
     int stop[2]; /* a pipe: closed at the end of the program */
     struct pollfd *polls;
@@ -115,7 +116,7 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     rp_snapshot_feed_kernels(link->feed, &seen, &wanted);
     s->found.kernels_seen += seen;
     s->found.kernels_wanted += wanted;
-    s->found.captured |= rp_snapshot_feed_done(link->feed);
+    s->found.declines += rp_snapshot_feed_declines(link->feed);
     if (!s->found.declined && declined)
         s->found.declined = strdup(declined);
     else if (!s->found.declined && rp_snapshot_feed_open_capture(link->feed) && !s->err.code)
@@ -128,13 +129,49 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     *link = s->links[s->count - FIRST_LINK];
 }
 
-/* Some process has begun a capture: there is one folder to write. */
-static bool is_taken(const struct rp_snapshot_server *s)
+/* Some other process has begun a capture: there is one folder to write. */
+static bool is_taken(const struct rp_snapshot_server *s, const struct rp_snapshot_feed *feed)
 {
+    if (rp_snapshot_feed_done(feed))
+        return false;
     for (size_t i = 0; i < s->count - FIRST_LINK; i++)
         if (rp_snapshot_feed_open_capture(s->links[i].feed))
             return true;
-    return s->found.captured;
+    return s->found.captured > 0;
+}
+
+static void note_capture(struct rp_snapshot_server *s, uint64_t match)
+{
+    uint64_t *bigger =
+        realloc(s->found.matches, (s->found.captured + 1) * sizeof *s->found.matches);
+
+    if (!bigger) {
+        if (!s->err.code)
+            rp_fail(&s->err, RP_ENVIRONMENT, "out of memory");
+        return;
+    }
+    s->found.matches = bigger;
+    s->found.matches[s->found.captured++] = match;
+}
+
+/* What the tool waits for. It asks one thing at a time, so that the socket has room. */
+static bool answer(struct rp_snapshot_server *s, int fd, uint32_t kind, uint32_t reply)
+{
+    const struct rp_snapshot_selection *wish = &s->wanted->selection;
+    struct iovec parts[2] = {
+        {(void *)(uintptr_t)wish, sizeof *wish},
+        {(void *)(uintptr_t)s->wanted->numbers, wish->number_count * sizeof *s->wanted->numbers}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    size_t bytes = parts[0].iov_len + parts[1].iov_len;
+
+    if (kind == RP_SNAPSHOT_KERNEL) {
+        parts[0] = (struct iovec){&reply, sizeof reply};
+        message.msg_iovlen = 1;
+        bytes = sizeof reply;
+    } else if (kind != RP_SNAPSHOT_HELLO) {
+        return true;
+    }
+    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
 /* What has come of one message of a link. */
@@ -145,16 +182,18 @@ static void serve(struct rp_snapshot_server *s, size_t at)
     const enum taken taken = take_message(link, s->polls[at].fd);
     struct rp_err err = RP_ERR_INIT;
     uint32_t reply = 0;
+    size_t done;
     int rc;
 
     if (taken == MORE)
         return;
     /* Of several processes the first one that has the dispatch is captured. */
     if (taken == OVER || (link->message.kind == RP_SNAPSHOT_BEGIN &&
-                          !rp_snapshot_feed_open_capture(feed) && is_taken(s))) {
+                          !rp_snapshot_feed_open_capture(feed) && is_taken(s, feed))) {
         drop_link(s, at);
         return;
     }
+    done = rp_snapshot_feed_done(feed);
     rc = rp_proc_interrupted(&err); /* nobody wants it any more */
     if (rc == 0)
         rc = rp_snapshot_feed_take(feed, &link->message, link->bytes, &reply, &err);
@@ -164,10 +203,9 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         drop_link(s, at);
         return;
     }
-    s->found.captured |= rp_snapshot_feed_done(feed);
-    if (link->message.kind == RP_SNAPSHOT_KERNEL &&
-        send(s->polls[at].fd, &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-            (ssize_t)sizeof reply)
+    if (rp_snapshot_feed_done(feed) > done)
+        note_capture(s, rp_snapshot_feed_match(feed));
+    if (!answer(s, s->polls[at].fd, link->message.kind, reply))
         drop_link(s, at);
 }
 
@@ -303,15 +341,15 @@ static int start_thread(struct rp_snapshot_server *s, struct rp_err *err)
 }
 
 int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
-                             const char *kernel_regex, struct rp_snapshot_server **ret,
-                             struct rp_err *err)
+                             const struct rp_snapshot_wanted *wanted,
+                             struct rp_snapshot_server **ret, struct rp_err *err)
 {
     struct rp_snapshot_server *s = calloc(1, sizeof *s);
     int rc;
 
     if (!s)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_kernel_regex_compile("--kernel", kernel_regex, &s->regex, err);
+    rc = rp_kernel_regex_compile("--kernel", wanted->kernel_regex, &s->regex, err);
     if (rc < 0) {
         free(s);
         return rc;
@@ -321,6 +359,7 @@ int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes
     s->polls = calloc(s->capacity, sizeof *s->polls);
     s->links = calloc(s->capacity, sizeof *s->links);
     s->wishes = wishes;
+    s->wanted = wanted;
     wishes->name = rp_demangle_kernel;
     wishes->wants = wants;
     wishes->data = s;

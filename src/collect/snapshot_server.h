@@ -11,11 +11,17 @@
 struct rp_err;
 struct rp_snapshot_server;
 
-/** @param path  of the socket; @param wishes  must outlive the server, which sets .wants and .name
- */
+struct rp_snapshot_wanted {
+    const char *kernel_regex;
+    struct rp_snapshot_selection selection;
+    const uint64_t *numbers; /**< .selection.number_count of them */
+};
+
+/** @param path  of the socket; @param wishes  must outlive the server, which sets .wants and .name;
+ *  @param wanted  likewise */
 int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
-                             const char *kernel_regex, struct rp_snapshot_server **ret,
-                             struct rp_err *err);
+                             const struct rp_snapshot_wanted *wanted,
+                             struct rp_snapshot_server **ret, struct rp_err *err);
 
 /**
  * The program has ended: takes what is still on its way.

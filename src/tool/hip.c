@@ -29,6 +29,8 @@ struct thread {
     uint64_t correlation_id;  /* of the HIP call that it is in, 0 = none */
     bool asking;              /* it is our own call */
     bool own_stream;          /* has used it */
+    bool stream_known;        /* of the outermost call that it is in: */
+    void *stream;             /* the handle */
     int error_before;         /* HIP's last error and what stood in the handle's place when a */
     uint64_t handle_before;   /* call began that creates a stream */
     uint32_t merged;          /* queries that stand behind .query */
@@ -47,6 +49,66 @@ uint64_t rp_hip_correlation(struct rp_tool *tool)
     if (this_thread.correlation_id)
         return this_thread.correlation_id;
     return __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+}
+
+/* --- streams ------------------------------------------------------------------------------- */
+
+#define LEGACY_STREAM ((void *)1) /* hipStreamLegacy */
+
+/* A handle may come again after its stream was destroyed: the newest one counts. @return its number
+ * or 0: no memory */
+static uint32_t number_stream(struct rp_hip *hip, void *handle, bool created)
+{
+    const uint64_t value = (uint64_t)(uintptr_t)handle;
+    size_t i;
+
+    pthread_mutex_lock(&hip->lock);
+    i = created ? 0 : hip->stream_count;
+    while (i > 0 && hip->streams[i - 1] != value)
+        i--;
+    if (i == 0 && hip->stream_count == hip->stream_capacity) {
+        size_t capacity = hip->stream_capacity ? 2 * hip->stream_capacity : 16;
+        uint64_t *bigger = realloc(hip->streams, capacity * sizeof(*bigger));
+
+        hip->streams = bigger ? bigger : hip->streams;
+        hip->stream_capacity = bigger ? capacity : hip->stream_capacity;
+    }
+    if (i == 0 && hip->stream_count < hip->stream_capacity) {
+        hip->streams[hip->stream_count] = value;
+        i = ++hip->stream_count;
+    }
+    pthread_mutex_unlock(&hip->lock);
+    return (uint32_t)i;
+}
+
+bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret)
+{
+    const struct thread *t = &this_thread;
+    uint32_t number = 0;
+
+    if (!t->correlation_id || !t->stream_known)
+        return false;
+    if (t->stream && t->stream != LEGACY_STREAM) {
+        number = number_stream(&tool->hip, t->stream, false);
+        if (number == 0)
+            return false;
+    }
+    *ret = number;
+    return true;
+}
+
+/* The arguments of a call on its way in. */
+static void note_stream(const struct rp_hip_operation *operation,
+                        const struct rp_hip_trace_data *data)
+{
+    struct thread *t = &this_thread;
+
+    t->stream_known = operation->own_stream || operation->stream_at > 0;
+    t->stream = NULL;
+    if (operation->stream_at > 0)
+        memcpy(&t->stream, data->args + operation->stream_at - 1, sizeof(t->stream));
+    if (operation->own_stream && !t->stream)
+        t->stream = RP_HIP_OWN_STREAM;
 }
 
 /* --- operations ---------------------------------------------------------------------------- */
@@ -230,6 +292,8 @@ static void enter(uint32_t operation, struct rp_hip_trace_data *data)
         rp_handlers_set_graph((void *)first_argument(data));
     if (known->kind == RP_HIP_STREAM_DESTROY || known->resets || known->destroys_graph)
         come_to_rest(tool, known, data);
+    if (rp_isolate_is_on(tool) && !this_thread.correlation_id)
+        note_stream(known, data);
     data->user_data = this_thread.correlation_id;
     this_thread.correlation_id = data->correlation_id;
     data->enter_ns = rp_tool_now_ns(tool);
@@ -289,6 +353,8 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     memcpy(call.args, data->args, known->arg_bytes);
     if (known->kind == RP_HIP_STREAM_CREATE)
         call.created = created_stream(tool, data);
+    if (call.created && rp_isolate_is_on(tool))
+        number_stream(&tool->hip, (void *)(uintptr_t)call.created, true);
     if (known->kind == RP_HIP_QUERY)
         add_query(tool, &call);
     else

@@ -40,6 +40,9 @@ struct rp_hip {
     pthread_mutex_t lock;
     pthread_key_t ending; /**< of threads whose last query is still to be written */
     bool ending_made;
+    uint64_t
+        *streams; /**< under .lock: handles of streams, in order of creation; see rp_hip_stream */
+    size_t stream_count, stream_capacity;
     bool unrecorded; /**< calls are followed (streams must come to rest), but not written */
     int (*get_version)(int *ret);
     int (*peek_error)(void);
@@ -58,6 +61,13 @@ void rp_hip_detach(struct rp_tool *tool);
 
 /** Correlation id of the thread's HIP call, 0 when it is in none. */
 uint64_t rp_hip_current(void);
+
+/**
+ * Number of the stream of the thread's HIP call: 0 the default one, 1, 2, ... in the order in which
+ * streams were created or first used, as in rocpd. Only where dispatches are to be captured.
+ * @return false: the thread is in no call of a known stream
+ */
+bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
 
 /** Correlation id for what is being launched: that of the thread's HIP call, else a new one. */
 uint64_t rp_hip_correlation(struct rp_tool *tool);

@@ -52,16 +52,22 @@ void rp_isolate_start(struct rp_tool *tool)
 {
     struct rp_isolate *isolate = &tool->isolate;
     const char *path = secure_getenv(RP_SNAPSHOT_SOCKET_VARIABLE);
+    struct rp_snapshot_selection wish;
+    uint64_t *numbers = NULL;
     bool on;
 
     *isolate = (struct rp_isolate){.link = {.fd = -1}};
     pthread_mutex_init(&isolate->link_lock, NULL);
-    isolate->wanted_match = (uint64_t)number_of(RP_SNAPSHOT_DISPATCH_VARIABLE, 1);
     isolate->patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, PATIENCE_MS);
     isolate->kernel_patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, KERNEL_PATIENCE_MS);
-    on = path && rp_snapshot_link_open(&isolate->link, path, tool->software);
-    tool->trace.discards = on;
-    rp_gate_init(&isolate->gate, on);
+    on = path && rp_snapshot_link_open(&isolate->link, path, tool->software) &&
+         rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
+    if (on) {
+        rp_select_init(&isolate->select, &wish, numbers);
+        isolate->survey = wish.mode == RP_SNAPSHOT_SURVEY;
+    }
+    tool->trace.discards = on && !isolate->survey;
+    rp_gate_init(&isolate->gate, on && !isolate->survey);
     __atomic_store_n(&isolate->on, on, __ATOMIC_RELEASE);
     if (path)
         rp_tool_log(tool, "isolate %s: %s", path, on ? "on" : "nobody listens");
@@ -70,6 +76,7 @@ void rp_isolate_start(struct rp_tool *tool)
 void rp_isolate_forget(struct rp_isolate *isolate)
 {
     rp_snapshot_link_close(&isolate->link);
+    isolate->survey = 0;
     __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
     rp_gate_retire(&isolate->gate);
 }
@@ -138,18 +145,47 @@ bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel,
     return false;
 }
 
-uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packets, uint64_t count)
+static const struct rp_wanted_kernel *kernel_of(const struct rp_isolate *isolate, uint64_t object)
 {
-    struct rp_isolate *isolate = &tool->isolate;
+    const uint32_t number = rp_kernel_map_get(&isolate->map, object);
+    const struct rp_wanted_kernel *kernels = __atomic_load_n(&isolate->kernels, __ATOMIC_ACQUIRE);
 
-    if (!rp_isolate_is_on(tool))
+    return number ? &kernels[number - 1] : NULL;
+}
+
+static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
+                 const struct rp_hsa_packet *packet, uint64_t *ret_match)
+{
+    const struct rp_wanted_kernel *kernel = kernel_of(&tool->isolate, packet->kernel_object);
+    struct rp_candidate candidate = {.packet = packet, .agent = agent, .queue_index = queue_index};
+
+    *ret_match = 0;
+    if (!kernel)
+        return false;
+    candidate.symbol = kernel->symbol;
+    return rp_select_take(tool, &tool->isolate.select, &candidate, ret_match);
+}
+
+uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
+                         const struct rp_hsa_packet *packets, uint64_t count)
+{
+    if (!rp_isolate_is_on(tool) || tool->isolate.survey || rp_select_is_over(&tool->isolate.select))
         return count;
     for (uint64_t i = 0; i < count; i++)
         if ((packets[i].header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH &&
-            rp_kernel_map_get(&isolate->map, packets[i].kernel_object) &&
-            __atomic_add_fetch(&isolate->matches, 1, __ATOMIC_RELAXED) == isolate->wanted_match)
+            take(tool, place->agent, place->queue_index, &packets[i], &place->match))
             return i;
     return count;
+}
+
+uint64_t rp_isolate_survey(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
+                           const struct rp_hsa_packet *packet)
+{
+    uint64_t match = 0;
+
+    if (tool->isolate.survey && rp_isolate_is_on(tool))
+        take(tool, agent, queue_index, packet, &match);
+    return match;
 }
 
 /* --- waiting ------------------------------------------------------------------------------- */
@@ -229,12 +265,12 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
                               const struct rp_hsa_packet *packet)
 {
     struct rp_isolate *isolate = &tool->isolate;
-    const struct rp_wanted_kernel *kernel =
-        &isolate->kernels[rp_kernel_map_get(&isolate->map, packet->kernel_object) - 1];
+    const struct rp_wanted_kernel *kernel = kernel_of(isolate, packet->kernel_object);
     const struct rp_wanted_code *code = code_of(isolate, kernel->rec.code_object_id);
     struct rp_snapshot_dispatch d = {
         .dispatch_id = place->dispatch_id,
-        .match = isolate->wanted_match,
+        .match = place->match,
+        .gpu = rp_select_gpu(tool, place->agent),
         .kernel_object = packet->kernel_object,
         .kernarg = packet->kernarg,
         .private_bytes = packet->private_bytes,
@@ -248,6 +284,8 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
 
     if (!code || !code->bytes)
         return "the file of its code object is not in the memory of the program";
+    if (!rp_hip_stream(tool, &d.stream))
+        d.stream = UINT32_MAX;
     d.code_base = code->load_base;
     d.code_bytes = code->load_bytes;
     memcpy(d.grid, packet->grid, sizeof(d.grid));
@@ -325,6 +363,8 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
     why = drain_queue(tool, place, isolate->kernel_patience_ms, "the kernel does not end");
     if (why && has_failed(tool)) /* the GPU is at rest but for this dispatch */
         why = "the kernel faulted: the runtime reports an error of its queue";
+    if (why) /* it may run on, and further captures must not take memory while it does */
+        __atomic_add_fetch(&isolate->untracked, 1, __ATOMIC_RELEASE);
     if (why && late.program) {
         complete_later(tool, &late);
         return why;
@@ -389,8 +429,12 @@ bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
     rp_tool_log(tool, "isolate: %s", why ? why : "captured");
     if (why)
         rp_snapshot_send(&isolate->link, RP_SNAPSHOT_DECLINED, why, strlen(why), NULL, 0);
-    __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
-    rp_gate_retire(&isolate->gate);
+    if (isolate->link.fd < 0)
+        rp_select_give_up(&isolate->select);
+    if (rp_select_done(&isolate->select)) {
+        __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
+        rp_gate_retire(&isolate->gate);
+    }
     pthread_mutex_unlock(&isolate->link_lock);
     return place->put > before;
 }

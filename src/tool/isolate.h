@@ -1,6 +1,6 @@
 /**
  * @file isolate.h
- * @brief Captures one dispatch: chooses it, brings the GPU to rest, takes the memory before it,
+ * @brief Captures dispatches: chooses one, brings the GPU to rest, takes the memory before it,
  * runs it, takes the memory after it (capture/snapshot.h).
  *
  * The order is: what is in its queue before it is waited for with a barrier; the gate closes, so
@@ -20,6 +20,7 @@
 #include "tool/gate.h"
 #include "tool/hsa_abi.h"
 #include "tool/kernel_map.h"
+#include "tool/select.h"
 #include "tool/snapshot_link.h"
 
 struct rp_tool;
@@ -28,11 +29,11 @@ struct rp_wanted_code;
 
 struct rp_isolate {
     struct rp_gate gate;
-    uint32_t on; /**< atomic: a dispatch is wanted and has not come */
+    uint32_t on;     /**< atomic: dispatches are wanted, and have not all been captured */
+    uint32_t survey; /**< atomic: they are only counted */
+    struct rp_select select;
     struct rp_snapshot_link link;
     pthread_mutex_t link_lock;
-    uint64_t wanted_match;
-    uint64_t matches; /**< atomic: so far */
     int64_t patience_ms;
     int64_t kernel_patience_ms;
     uint64_t untracked;       /**< atomic: work that cannot be waited for */
@@ -60,17 +61,27 @@ bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel,
 /** The runtime says that a queue has failed: whoever waits for a dispatch waits in vain. */
 void rp_isolate_queue_failed(struct rp_tool *tool);
 
-/** Number of packets before the one that is to be captured; @p count: none is. */
-uint64_t rp_isolate_find(struct rp_tool *tool, const struct rp_hsa_packet *packets, uint64_t count);
-
 /** Where a dispatch is to run. */
 struct rp_isolate_place {
     rp_hsa_agent agent;
     uint32_t queue_index;
+    uint64_t match; /**< its number among those that match */
     uint64_t dispatch_id;
     rp_hsa_packet_writer writer;
     uint64_t put; /**< packets that were handed over */
 };
+
+/**
+ * Number of packets before the first one that is to be captured; @p count: none is. What is before
+ * it is counted: ask again only for what is behind it.
+ * @param place  where they are to run; gets .match
+ */
+uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
+                         const struct rp_hsa_packet *packets, uint64_t count);
+
+/** In a survey: number of a dispatch among those that match; 0: it does not, or there is none. */
+uint64_t rp_isolate_survey(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
+                           const struct rp_hsa_packet *packet);
 
 /** @return whether the packet was handed over; false: it is still to be */
 bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,

@@ -71,6 +71,7 @@ static void describe(struct rp_queue *queue, const struct rp_hsa_packet *packet,
     memcpy(d->grid, packet->grid, sizeof(d->grid));
     memcpy(d->workgroup, packet->workgroup, sizeof(d->workgroup));
     d->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
+    d->match = rp_isolate_survey(tool, queue->agent, queue->index, packet);
 }
 
 static bool on_forwarded(int64_t value, void *data)
@@ -263,23 +264,22 @@ static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
 
 /* The packet that is to be captured. More calls of the writer are sound here: the hardware queue is
  * empty between them. */
-static void capture(struct rp_queue *queue, const struct rp_hsa_packet *packet,
-                    rp_hsa_packet_writer writer)
+static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
+                    const struct rp_hsa_packet *packet)
 {
     enum { PACKETS_AROUND = 3 };
     struct rp_tool *tool = &rp_the_tool;
-    struct rp_isolate_place place = {
-        .agent = queue->agent, .queue_index = queue->index, .writer = writer};
     bool run;
 
-    place.dispatch_id = __atomic_load_n(&tool->dispatch_count, __ATOMIC_RELAXED) + 1;
+    place->put = 0;
+    place->dispatch_id = __atomic_load_n(&tool->dispatch_count, __ATOMIC_RELAXED) + 1;
     wait_for_slots(queue, PACKETS_AROUND);
-    run = rp_isolate_run(tool, &place, packet);
-    queue->submitted += place.put;
+    run = rp_isolate_run(tool, place, packet);
+    queue->submitted += place->put;
     if (run)
         __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
     else
-        pass(queue, packet, 1, writer);
+        pass(queue, packet, 1, place->writer);
 }
 
 static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
@@ -287,19 +287,25 @@ static void on_packets(const void *packets, uint64_t count, uint64_t user_index,
 {
     struct rp_gate *gate = &rp_the_tool.isolate.gate;
     const struct rp_hsa_packet *in = packets;
-    bool entered = rp_gate_enter(gate);
-    uint64_t before =
-        rp_tool_active(&rp_the_tool) ? rp_isolate_find(&rp_the_tool, in, count) : count;
+    struct rp_queue *queue = data;
+    struct rp_isolate_place place = {
+        .agent = queue->agent, .queue_index = queue->index, .writer = writer};
 
     (void)user_index;
-    if (before > 0)
-        pass(data, in, before, writer);
-    rp_gate_leave(gate, entered);
-    if (before == count)
-        return;
-    capture(data, &in[before], writer);
-    if (before + 1 < count)
-        pass(data, &in[before + 1], count - before - 1, writer);
+    do {
+        const bool entered = rp_gate_enter(gate);
+        const uint64_t before =
+            rp_tool_active(&rp_the_tool) ? rp_isolate_find(&rp_the_tool, &place, in, count) : count;
+
+        if (before > 0)
+            pass(queue, in, before, writer);
+        rp_gate_leave(gate, entered);
+        if (before == count)
+            return;
+        capture(queue, &place, &in[before]);
+        in += before + 1;
+        count -= before + 1;
+    } while (count > 0);
 }
 
 /* --- creation and destruction -------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "tool/snapshot_link.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -64,19 +65,49 @@ bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *
     return link->fd >= 0;
 }
 
-bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol)
+static bool receive(struct rp_snapshot_link *link, void *to, size_t bytes)
 {
-    uint32_t reply = 0;
-    ssize_t got;
+    for (char *at = to; bytes > 0;) {
+        const ssize_t got = recv(link->fd, at, bytes, MSG_WAITALL);
 
-    if (!rp_snapshot_send(link, RP_SNAPSHOT_KERNEL, symbol, strlen(symbol), NULL, 0))
-        return false;
-    do
-        got = recv(link->fd, &reply, sizeof(reply), MSG_WAITALL);
-    while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof(reply)) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            rp_snapshot_link_close(link);
+            return false;
+        }
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+bool rp_snapshot_ask_selection(struct rp_snapshot_link *link, struct rp_snapshot_selection *ret,
+                               uint64_t **ret_numbers)
+{
+    struct rp_snapshot_selection selection;
+    uint64_t *numbers = NULL;
+    bool good = link->fd >= 0 && receive(link, &selection, sizeof(selection)) &&
+                selection.number_count <= RP_SNAPSHOT_MOST_NUMBERS;
+
+    if (good && selection.number_count > 0) {
+        numbers = calloc(selection.number_count, sizeof(*numbers));
+        good = numbers && receive(link, numbers, selection.number_count * sizeof(*numbers));
+    }
+    if (!good) {
+        free(numbers);
         rp_snapshot_link_close(link);
         return false;
     }
-    return reply == 1;
+    *ret = selection;
+    *ret_numbers = numbers;
+    return true;
+}
+
+bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol)
+{
+    uint32_t reply = 0;
+
+    return rp_snapshot_send(link, RP_SNAPSHOT_KERNEL, symbol, strlen(symbol), NULL, 0) &&
+           receive(link, &reply, sizeof(reply)) && reply == 1;
 }

@@ -432,6 +432,40 @@ static void gemm()
     tell("after", c_at, product.data(), n * n * 4);
 }
 
+__global__ void target_shape(uint32_t *at, uint32_t rounds)
+{
+    uint32_t i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x, x = at[i];
+
+    for (uint32_t r = 0; r < rounds; r++)
+        x = x * 1664525 + 1013904223;
+    at[i] = x;
+}
+
+// Dispatches that differ in all that a selection may name.
+static void shapes()
+{
+    hipStream_t streams[2];
+    uint32_t *a;
+
+    for (auto &s : streams)
+        CHECK(hipStreamCreateWithFlags(&s, hipStreamNonBlocking));
+    CHECK(hipMalloc(&a, 1 << 16));
+    CHECK(hipMemset(a, 0, 1 << 16));
+    CHECK(hipDeviceSynchronize());
+    target_shape<<<4, 64>>>(a, 1);                        // 1
+    target_shape<<<16, 64, 0, streams[0]>>>(a, 1);        // 2
+    CHECK(hipDeviceSynchronize());
+    target_shape<<<16, 64, 0, streams[1]>>>(a, 1);        // 3
+    CHECK(hipDeviceSynchronize());
+    target_shape<<<8, 128, 0, streams[0]>>>(a, 1);        // 4
+    target_shape<<<8, 128, 0, streams[0]>>>(a, 20000);    // 5: the longest
+    CHECK(hipDeviceSynchronize());
+    target_shape<<<4, 64>>>(a, 2);                        // 6
+    target_shape<<<dim3(8, 2), 64>>>(a, 1);               // 7
+    target_shape<<<4, 64, 256>>>(a, 1);                   // 8: with LDS
+    CHECK(hipDeviceSynchronize());
+}
+
 // Registered memory that goes without a word, and mapped memory from which access is taken away again.
 static void gone()
 {
@@ -561,7 +595,8 @@ int main(int argc, char **argv)
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
-                 {"fault", fault},         {"gemm", gemm},     {"gone", gone}};
+                 {"fault", fault},         {"gemm", gemm},     {"gone", gone},
+                 {"shapes", shapes}};
 
     if (argc < 3)
         return 2;

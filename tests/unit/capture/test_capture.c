@@ -239,7 +239,7 @@ static void write_capture(const struct memory *all)
         send_memory(feed, &all[i], all[i].after);
     assert_false(rp_path_exists(folder));
     must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
-    assert_true(rp_snapshot_feed_done(feed));
+    assert_int_equal(rp_snapshot_feed_done(feed), 1);
     rp_snapshot_feed_close(feed);
 }
 

@@ -23,6 +23,13 @@
 
 static char work[64], folder[80], path[80];
 static struct rp_snapshot_wishes wishes = {.folder = folder, .origin = {.version = "0"}};
+static const uint64_t numbers[] = {3, 5};
+static const struct rp_snapshot_wanted wanted = {.kernel_regex = "add",
+                                                 .selection = {.mode = RP_SNAPSHOT_NUMBERS,
+                                                               .filters = RP_SNAPSHOT_GRID,
+                                                               .grid = {64, 1, 1},
+                                                               .number_count = 2},
+                                                 .numbers = numbers};
 
 static int set_up(void **state)
 {
@@ -46,7 +53,7 @@ static struct rp_snapshot_server *start(void)
     struct rp_snapshot_server *server;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_snapshot_server_start(path, &wishes, "add", &server, &err) < 0)
+    if (rp_snapshot_server_start(path, &wishes, &wanted, &server, &err) < 0)
         fail_msg("%s", err.text);
     return server;
 }
@@ -76,11 +83,24 @@ static void put_message(int fd, uint32_t kind, const void *bytes, size_t count)
     put(fd, bytes, count);
 }
 
+/* What is wanted, in one piece. */
+static void hear_selection(int fd)
+{
+    struct rp_snapshot_selection selection;
+    uint64_t got[2];
+
+    assert_int_equal(recv(fd, &selection, sizeof selection, MSG_WAITALL), sizeof selection);
+    assert_memory_equal(&selection, &wanted.selection, sizeof selection);
+    assert_int_equal(recv(fd, got, sizeof got, MSG_WAITALL), sizeof got);
+    assert_memory_equal(got, numbers, sizeof got);
+}
+
 static void say_hello(int fd)
 {
     static const struct rp_snapshot_hello hello = {.version = RP_SNAPSHOT_VERSION, .pid = 5};
 
     put_message(fd, RP_SNAPSHOT_HELLO, &hello, sizeof hello);
+    hear_selection(fd);
 }
 
 static uint32_t ask(int fd, const char *symbol)
@@ -128,7 +148,7 @@ static void who_is_stopped_holds_up_nobody(void **state)
     assert_int_equal(isolation.processes, 4);
     assert_int_equal(isolation.kernels_seen, 2);
     assert_int_equal(isolation.kernels_wanted, 1);
-    assert_false(isolation.captured);
+    assert_int_equal(isolation.captured, 0);
     rp_isolation_free(&isolation);
     close(in_header);
     close(in_bytes);
@@ -157,6 +177,7 @@ static void messages_in_pieces(void **state)
     memcpy(at, symbol, sizeof symbol - 1);
     for (size_t i = 0; i < sizeof all; i++)
         put(fd, all + i, 1);
+    hear_selection(fd);
     assert_int_equal(recv(fd, &reply, sizeof reply, MSG_WAITALL), sizeof reply);
     assert_int_equal(reply, 1);
     close(fd);

@@ -1,0 +1,147 @@
+#include "tool/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+/** What makes two dispatches the same for --representative. */
+struct rp_seen_geometry {
+    const char *symbol;
+    uint32_t grid[3];
+    uint16_t workgroup[3];
+    uint32_t group_bytes;
+};
+
+void rp_select_init(struct rp_select *select, const struct rp_snapshot_selection *wish,
+                    uint64_t *numbers)
+{
+    *select = (struct rp_select){.wish = *wish, .numbers = numbers};
+    pthread_mutex_init(&select->lock, NULL);
+    if (wish->mode == RP_SNAPSHOT_GEOMETRIES)
+        select->seen = calloc(wish->most + 1u, sizeof(*select->seen));
+    select->over = (wish->mode == RP_SNAPSHOT_NUMBERS && wish->number_count == 0) ||
+                   (wish->mode == RP_SNAPSHOT_GEOMETRIES && (wish->most == 0 || !select->seen));
+}
+
+/* --- what it must have --------------------------------------------------------------------- */
+
+struct gpu_search {
+    const struct rp_tool *tool;
+    rp_hsa_agent wanted;
+    uint32_t next, found;
+};
+
+static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
+{
+    struct gpu_search *search = data;
+    uint32_t type = 0;
+
+    search->tool->hsa.hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
+    if (type == 1 && agent == search->wanted)
+        search->found = search->next;
+    search->next += type == 1;
+    return RP_HSA_SUCCESS;
+}
+
+uint32_t rp_select_gpu(const struct rp_tool *tool, rp_hsa_agent agent)
+{
+    struct gpu_search search = {.tool = tool, .wanted = agent, .found = UINT32_MAX};
+
+    tool->hsa.hsa_iterate_agents(visit_agent, &search);
+    return search.found;
+}
+
+static bool has_all(struct rp_tool *tool, const struct rp_snapshot_selection *wish,
+                    const struct rp_candidate *c)
+{
+    uint32_t stream;
+
+    for (size_t i = 0; i < 3; i++)
+        if ((wish->filters & RP_SNAPSHOT_GRID && c->packet->grid[i] != wish->grid[i]) ||
+            (wish->filters & RP_SNAPSHOT_WORKGROUP &&
+             c->packet->workgroup[i] != wish->workgroup[i]))
+            return false;
+    if (wish->filters & RP_SNAPSHOT_QUEUE && c->queue_index != wish->queue)
+        return false;
+    if (wish->filters & RP_SNAPSHOT_STREAM &&
+        (!rp_hip_stream(tool, &stream) || stream != wish->stream))
+        return false;
+    return !(wish->filters & RP_SNAPSHOT_GPU) || rp_select_gpu(tool, c->agent) == wish->gpu;
+}
+
+/* --- which of those ------------------------------------------------------------------------ */
+
+static bool is_new(struct rp_select *select, const struct rp_candidate *c)
+{
+    struct rp_seen_geometry *to = &select->seen[select->taken];
+
+    for (const struct rp_seen_geometry *g = select->seen; g < to; g++)
+        if (memcmp(g->grid, c->packet->grid, sizeof(g->grid)) == 0 &&
+            memcmp(g->workgroup, c->packet->workgroup, sizeof(g->workgroup)) == 0 &&
+            g->group_bytes == c->packet->group_bytes && strcmp(g->symbol, c->symbol) == 0)
+            return false;
+    to->symbol = c->symbol;
+    memcpy(to->grid, c->packet->grid, sizeof(to->grid));
+    memcpy(to->workgroup, c->packet->workgroup, sizeof(to->workgroup));
+    to->group_bytes = c->packet->group_bytes;
+    return true;
+}
+
+static bool is_wanted(struct rp_select *select, const struct rp_candidate *c)
+{
+    switch (select->wish.mode) {
+    case RP_SNAPSHOT_NUMBERS:
+        return select->matches == select->numbers[select->taken];
+    case RP_SNAPSHOT_GEOMETRIES:
+        return is_new(select, c);
+    default:
+        return false;
+    }
+}
+
+static bool is_last(const struct rp_select *select)
+{
+    return select->taken == (select->wish.mode == RP_SNAPSHOT_NUMBERS ? select->wish.number_count
+                                                                      : select->wish.most);
+}
+
+bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
+                    const struct rp_candidate *candidate, uint64_t *ret_match)
+{
+    bool wanted = false;
+
+    *ret_match = 0;
+    if (rp_select_is_over(select) || !has_all(tool, &select->wish, candidate))
+        return false;
+    pthread_mutex_lock(&select->lock);
+    if (!rp_select_is_over(select)) {
+        *ret_match = ++select->matches;
+        wanted = is_wanted(select, candidate);
+    }
+    if (wanted) {
+        select->taken++;
+        select->outstanding++;
+        if (is_last(select))
+            __atomic_store_n(&select->over, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&select->lock);
+    return wanted;
+}
+
+bool rp_select_done(struct rp_select *select)
+{
+    bool last;
+
+    pthread_mutex_lock(&select->lock);
+    last = --select->outstanding == 0 && rp_select_is_over(select);
+    pthread_mutex_unlock(&select->lock);
+    return last;
+}
+
+void rp_select_give_up(struct rp_select *select)
+{
+    pthread_mutex_lock(&select->lock);
+    __atomic_store_n(&select->over, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&select->lock);
+}

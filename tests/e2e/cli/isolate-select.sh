@@ -1,0 +1,45 @@
+# Which dispatches are captured, and where they go.
+. "$(dirname "$0")/../lib.sh"
+example memories
+export ROCM_PERF_DEVICE_TIMING=off
+
+# The program says what its eight dispatches are.
+chooses() { # STATUS WHERE OPTION...
+    local status=$1 where=$2
+    shift 2
+    rm -rf "$where"
+    expect "$status" rocm-perf isolate --no-self-check --kernel target_shape --device software -o "$where" "$@" ./memories shapes .
+}
+chooses 0 all --representative
+[ "$(ls all | tr '\n' ' ')" = "dispatch-1 dispatch-2 dispatch-4 dispatch-7 dispatch-8 " ] || { ls all; fail "geometries"; }
+says out "all/dispatch-7  target_shape(unsigned int*, unsigned int)  dispatch 7  grid 512x2x1"
+for one in all/*; do
+    expect 0 rocm-perf isolate verify "$one"
+    [ "$(json dispatch.dispatch_id "$one/dispatch.json")" -ge "${one##*-}" ] || fail "$one: another dispatch"
+    python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture_dispatch.schema.json" "$one/dispatch.json" >/dev/null ||
+        fail "$one: dispatch.json is not as its schema says"
+done
+chooses 0 two --representative --most 2 --grid 1024
+[ "$(ls two | tr '\n' ' ')" = "dispatch-1 dispatch-3 " ] || { ls two; fail "two geometries"; }
+says err "2 geometries are captured; if there are more, --most says how many"
+chooses 1 some --dispatch 8,2 --dispatch 9
+says err "not captured: dispatch 9 of those that match target_shape: the program made fewer"
+expect 0 rocm-perf isolate --list some
+[ "$(cut -d' ' -f1 out | tr '\n' ' ')" = "some/dispatch-2 some/dispatch-8 " ] || fail "two of three"
+chooses 0 one --grid 1024x1 --stream 2
+[ "$(json dispatch.match one/dispatch.json) $(json dispatch.stream one/dispatch.json)" = "1 2" ] || fail "stream"
+queue=$(json dispatch.queue one/dispatch.json)
+chooses 0 other --queue "$queue" --workgroup 64
+[ "$(json dispatch.dispatch_id other/dispatch.json)" = "$(json dispatch.dispatch_id one/dispatch.json)" ] || fail "queue"
+chooses 0 last --workgroup 128 --gpu 0 --dispatch 2
+[ "$(json dispatch.grid last/dispatch.json)" = "[1024, 1, 1]" ] || fail "workgroup"
+chooses 1 none --gpu 1 --grid 512,2
+says err "no dispatch that matches target_shape and the other options"
+[ ! -e none ] || fail "a folder of nothing"
+# Two runs: the times are those of the first one.
+ROCM_PERF_DEVICE_TIMING=fast chooses 0 long --longest
+says err "first run: dispatch 5 of 8 is the longest"
+[ "$(json dispatch.match long/dispatch.json)" = 5 ] || fail "the longest"
+expect 2 rocm-perf isolate --longest --kernel x --device software -o no true
+says err "--longest needs times"
+echo passed

@@ -1,0 +1,181 @@
+/**
+ * @file test_select.c
+ * @brief Which of a list of dispatches is captured, and when no more are wanted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tool/tool.h"
+
+enum { CPU = 7, FIRST_GPU = 8, SECOND_GPU = 9 };
+
+static struct rp_tool tool;
+static struct rp_select chosen;
+
+static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
+{
+    for (rp_hsa_agent agent = CPU; agent <= SECOND_GPU; agent++)
+        visit(agent, data);
+    return RP_HSA_SUCCESS;
+}
+
+static rp_hsa_status agent_get_info(rp_hsa_agent agent, uint32_t what, void *ret)
+{
+    if (what != RP_HSA_AGENT_DEVICE)
+        return RP_HSA_STATUS_ERROR;
+    *(uint32_t *)ret = agent != CPU;
+    return RP_HSA_SUCCESS;
+}
+
+static const struct {
+    const char *symbol;
+    uint32_t grid[3];
+    uint16_t workgroup[3];
+    uint32_t group_bytes, queue;
+    rp_hsa_agent agent;
+} dispatches[] = {
+    {"add", {64, 1, 1}, {64, 1, 1}, 0, 0, FIRST_GPU},
+    {"add", {128, 1, 1}, {64, 1, 1}, 0, 1, FIRST_GPU},
+    {"mul", {64, 1, 1}, {64, 1, 1}, 0, 0, FIRST_GPU},
+    {"add", {64, 1, 1}, {64, 1, 1}, 0, 2, SECOND_GPU},
+    {"add", {128, 1, 1}, {32, 2, 1}, 0, 1, FIRST_GPU},
+    {"add", {64, 2, 1}, {64, 1, 1}, 0, 0, FIRST_GPU},
+    {"add", {64, 1, 1}, {64, 1, 1}, 512, 0, FIRST_GPU},
+    {"mul", {64, 1, 1}, {64, 1, 1}, 0, 2, SECOND_GPU},
+};
+enum { DISPATCHES = sizeof(dispatches) / sizeof(*dispatches) };
+
+/* Bit i: dispatch i is captured. */
+static unsigned play(void)
+{
+    static char names[DISPATCHES][8]; /* each GPU has its own copy */
+    unsigned taken = 0;
+
+    for (size_t i = 0; i < DISPATCHES; i++) {
+        char *const symbol = names[i];
+        struct rp_hsa_packet packet = {.group_bytes = dispatches[i].group_bytes};
+        const struct rp_candidate candidate = {.packet = &packet,
+                                               .symbol = symbol,
+                                               .agent = dispatches[i].agent,
+                                               .queue_index = dispatches[i].queue};
+        uint64_t match;
+
+        strcpy(symbol, dispatches[i].symbol);
+        memcpy(packet.grid, dispatches[i].grid, sizeof(packet.grid));
+        memcpy(packet.workgroup, dispatches[i].workgroup, sizeof(packet.workgroup));
+        if (rp_select_take(&tool, &chosen, &candidate, &match)) {
+            assert_int_not_equal(match, 0);
+            taken |= 1u << i;
+            assert_int_equal(rp_select_done(&chosen), rp_select_is_over(&chosen));
+        }
+    }
+    return taken;
+}
+
+static const struct row {
+    struct rp_snapshot_selection wish;
+    uint64_t numbers[3];
+    unsigned taken;
+    bool over;
+} rows[] = {
+    {{.number_count = 1}, {1}, 0x01, true},
+    {{.number_count = 3}, {2, 3, 8}, 0x86, true},
+    {{.number_count = 2}, {8, 9}, 0x80, false},
+    {{.number_count = 2, .filters = RP_SNAPSHOT_GRID, .grid = {64, 1, 1}}, {2, 3}, 0x0c, true},
+    {{.number_count = 1, .filters = RP_SNAPSHOT_GRID, .grid = {64, 2, 1}}, {1}, 0x20, true},
+    {{.number_count = 1, .filters = RP_SNAPSHOT_WORKGROUP, .workgroup = {32, 2, 1}},
+     {1},
+     0x10,
+     true},
+    {{.number_count = 2, .filters = RP_SNAPSHOT_QUEUE, .queue = 1}, {1, 2}, 0x12, true},
+    {{.number_count = 2, .filters = RP_SNAPSHOT_GPU, .gpu = 1}, {1, 2}, 0x88, true},
+    {{.number_count = 1, .filters = RP_SNAPSHOT_GPU, .gpu = 2}, {1}, 0, false},
+    {{.number_count = 1, .filters = RP_SNAPSHOT_STREAM}, {1}, 0, false}, /* in no call of HIP */
+    {{.number_count = 1,
+      .filters = RP_SNAPSHOT_QUEUE | RP_SNAPSHOT_GRID,
+      .queue = 2,
+      .grid = {128, 1, 1}},
+     {1},
+     0,
+     false},
+    {{.mode = RP_SNAPSHOT_GEOMETRIES, .most = 16}, {0}, 0x77, false},
+    {{.mode = RP_SNAPSHOT_GEOMETRIES, .most = 3}, {0}, 0x07, true},
+    {{.mode = RP_SNAPSHOT_GEOMETRIES, .most = 16, .filters = RP_SNAPSHOT_GRID, .grid = {64, 1, 1}},
+     {0},
+     0x45,
+     false},
+    {{.mode = RP_SNAPSHOT_SURVEY}, {0}, 0, false},
+};
+
+static void each_selection(void **state)
+{
+    (void)state;
+    tool.hsa.hsa_iterate_agents = iterate_agents;
+    tool.hsa.hsa_agent_get_info = agent_get_info;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        uint64_t *numbers = malloc(sizeof(rows[i].numbers));
+        unsigned taken;
+
+        memcpy(numbers, rows[i].numbers, sizeof(rows[i].numbers));
+        rp_select_init(&chosen, &rows[i].wish, numbers);
+        taken = play();
+        if (taken != rows[i].taken || rp_select_is_over(&chosen) != rows[i].over)
+            fail_msg("row %zu: %x instead of %x, %s", i, taken, rows[i].taken,
+                     rp_select_is_over(&chosen) ? "over" : "not over");
+        free(chosen.seen);
+        free(numbers);
+    }
+}
+
+/* While one capture goes on, the last one is chosen: it ends when both have. */
+static void the_end_is_that_of_the_last(void **state)
+{
+    static uint64_t numbers[] = {1, 2};
+    const struct rp_snapshot_selection wish = {.number_count = 2};
+    const struct rp_hsa_packet packet = {.grid = {1, 1, 1}};
+    const struct rp_candidate candidate = {.packet = &packet, .symbol = "add"};
+    uint64_t match;
+
+    (void)state;
+    rp_select_init(&chosen, &wish, numbers);
+    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_int_equal(match, 2);
+    assert_true(rp_select_is_over(&chosen));
+    assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_int_equal(match, 0);
+    assert_false(rp_select_done(&chosen));
+    assert_true(rp_select_done(&chosen));
+}
+
+static void who_gives_up_wants_nothing(void **state)
+{
+    static uint64_t numbers[] = {1, 2};
+    const struct rp_snapshot_selection wish = {.number_count = 2};
+    const struct rp_hsa_packet packet = {.grid = {1, 1, 1}};
+    const struct rp_candidate candidate = {.packet = &packet, .symbol = "add"};
+    uint64_t match;
+
+    (void)state;
+    rp_select_init(&chosen, &wish, numbers);
+    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
+    rp_select_give_up(&chosen);
+    assert_true(rp_select_done(&chosen));
+    assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_selection),
+        cmocka_unit_test(the_end_is_that_of_the_last),
+        cmocka_unit_test(who_gives_up_wants_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
