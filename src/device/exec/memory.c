@@ -28,11 +28,10 @@ void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned w
         return NULL;
     if (m->host->range && m->host->range(m->host->ctx, va, (int)write, &begin, &end, &delta) &&
         begin <= va && va < end) {
-        m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES] =
-            (struct rp_mem_range){.begin = begin,
-                                  .span_bytes = end - begin,
-                                  .delta = (uint64_t)delta,
-                                  .place = place_of(m, va)};
+        m->side[write][rp_mem_index(va)] = (struct rp_mem_range){.begin = begin,
+                                                                 .span_bytes = end - begin,
+                                                                 .delta = (uint64_t)delta,
+                                                                 .place = place_of(m, va)};
         if (end - va >= bytes)
             return (void *)(uintptr_t)(va + (uint64_t)delta);
     }

@@ -11,8 +11,10 @@
 #include "../timing/copy.h"
 #include "exec.h"
 
-/* Direct-mapped by address bits: a kernel's arrays are usually more than 1 MiB apart. */
-enum { RP_MEM_ENTRIES = 16, RP_MEM_SHIFT = 20 };
+/* Direct-mapped by the address's MiB, scattered: a kernel's arrays are usually more than 1 MiB
+ * apart, and often a power of two. */
+enum { RP_MEM_ENTRIES_LOG2 = 6, RP_MEM_ENTRIES = 1 << RP_MEM_ENTRIES_LOG2, RP_MEM_SHIFT = 20 };
+enum { RP_MEM_SCATTER = 0x1e3779b1 };
 
 /** span 0 = empty. host pointer = va + delta. */
 struct rp_mem_range {
@@ -44,11 +46,17 @@ static inline void rp_mem_refresh(struct rp_mem *m)
         rp_mem_forget(m, now);
 }
 
+/** Which entry an address's range is in. Translated code computes it, too (jit/mem.c). */
+static inline uint32_t rp_mem_index(uint64_t va)
+{
+    return (uint32_t)(va >> RP_MEM_SHIFT) * (uint32_t)RP_MEM_SCATTER >> (32 - RP_MEM_ENTRIES_LOG2);
+}
+
 /** The cached range for an address; of another address, if it is not cached. */
 static inline const struct rp_mem_range *rp_mem_entry(const struct rp_mem *m, uint64_t va,
                                                       unsigned write)
 {
-    return &m->side[write][(va >> RP_MEM_SHIFT) % RP_MEM_ENTRIES];
+    return &m->side[write][rp_mem_index(va)];
 }
 
 /** Asks the host. NULL = not mapped. */

@@ -90,13 +90,15 @@ static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool
 {
     struct rp_x86 *e = &t->x86;
     _Static_assert(sizeof(struct rp_mem_range) == 32, "shift");
-    _Static_assert((RP_MEM_ENTRIES & (RP_MEM_ENTRIES - 1)) == 0, "mask");
     const size_t side = offsetof(struct rp_hand, mem) + offsetof(struct rp_mem, side) +
                         (write ? RP_MEM_ENTRIES * sizeof(struct rp_mem_range) : 0);
     rp_x86_load(e, true, RP_R8, rp_reg(RP_RAX));
     rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
-    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT - 5);
-    rp_x86_alu_imm(e, false, RP_AND, rp_reg(RP_RCX), (RP_MEM_ENTRIES - 1) << 5);
+    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT);
+    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* rp_mem_index */
+    rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
+    rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
+    rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
     rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(HAND));
     const int32_t entry = (int32_t)side;
     rp_x86_load(e, true, RP_RDX, rp_reg(RP_RAX));
