@@ -6,7 +6,7 @@
  * isa/mem_flat.c or isa/mem_smem.c does.
  */
 #include "../exec/order.h"
-#include "rows.h"
+#include "lines.h"
 
 enum {
     HAND = RP_R11, /**< the thread's part of the dispatch */
@@ -19,6 +19,9 @@ enum {
     DIFFERS = RP_ZMM_TEMP,
     FIRST = RP_ZMM_SCALAR,
 };
+
+/* At RAX, each behind the other. */
+static const struct rp_jit_lines lines = {.reg = {RP_RAX}, .one_behind = true};
 
 static const struct access {
     rp_insn_fn *fn;
@@ -213,59 +216,6 @@ static void note_load(struct rp_jit_translation *t)
     rp_x86_store(e, false, rp_at(RP_JIT_W, (int32_t)wait), RP_RDX);
 }
 
-static void load_table(struct rp_jit_translation *t, unsigned to, enum rp_jit_table table)
-{
-    rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, to, 0, rp_jit_table(t, table), 0);
-}
-
-static void load_line(struct rp_jit_translation *t, unsigned to, unsigned line)
-{
-    rp_x86_v(&t->x86, RP_X86_VMOVULOAD, RP_ALL, to, 0, rp_at(RP_RAX, (int32_t)(LINE_BYTES * line)),
-             0);
-}
-
-static void store_line(struct rp_jit_translation *t, unsigned line, unsigned from)
-{
-    rp_x86_v(&t->x86, RP_X86_VMOVUSTORE, RP_ALL, from, 0,
-             rp_at(RP_RAX, (int32_t)(LINE_BYTES * line)), 0);
-}
-
-static void permute(struct rp_jit_translation *t, unsigned to, unsigned table, struct rp_rm other)
-{
-    rp_x86_v(&t->x86, RP_X86_VPERMT2D, RP_ALL, to, table, other, 0);
-}
-
-static void load_pairs(struct rp_jit_translation *t, const unsigned d[2])
-{
-    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
-    load_table(t, table[0], RP_JIT_EVEN);
-    load_table(t, table[1], RP_JIT_ODD);
-    for (unsigned q = 0; q < 4; q++)
-        for (unsigned i = 0; i < 2; i++) {
-            load_line(t, d[i] + q, 2 * q);
-            permute(t, d[i] + q, table[i], rp_at(RP_RAX, (int32_t)(LINE_BYTES * (2 * q + 1))));
-        }
-}
-
-static void load_fours(struct rp_jit_translation *t, const unsigned d[4])
-{
-    enum { LOW_HALVES = 0x44, HIGH_HALVES = 0xee }; /* VSHUFI64X2: of both sources */
-    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
-    load_table(t, table[0], RP_JIT_XY);
-    load_table(t, table[1], RP_JIT_ZW);
-    for (unsigned q = 0; q < 4; q++)
-        for (unsigned i = 0; i < 2; i++) { /* x and y, z and w */
-            for (unsigned j = 0; j < 2; j++) {
-                load_line(t, RP_ZMM_TEMP + j, 4 * q + 2 * j);
-                permute(t, RP_ZMM_TEMP + j, table[i],
-                        rp_at(RP_RAX, (int32_t)(LINE_BYTES * (4 * q + 2 * j + 1))));
-            }
-            for (unsigned j = 0; j < 2; j++)
-                rp_x86_v(&t->x86, RP_X86_VSHUFI64X2, RP_ALL, d[2 * i + j] + q, RP_ZMM_TEMP,
-                         rp_reg(RP_ZMM_TEMP2), j ? HIGH_HALVES : LOW_HALVES);
-        }
-}
-
 /* The same lines of a wave to come: isa/lane_mem.c says why. Stores are made in order, so that one
  * that waits for its line holds up all others, those to registers too. */
 static void prefetch(struct rp_jit_translation *t, unsigned dwords, bool write)
@@ -287,51 +237,9 @@ static void write_load(struct rp_jit_translation *t, const struct rp_insn *in, u
     t->pinned = 0; /* the addresses' slots are no longer needed */
     for (unsigned i = 0; i < dwords; i++)
         d[i] = rp_result_new(t);
-    if (dwords == 1)
-        for (unsigned q = 0; q < 4; q++)
-            load_line(t, d[0] + q, q);
-    else if (dwords == 2)
-        load_pairs(t, d);
-    else
-        load_fours(t, d);
+    rp_jit_lines_load(t, &lines, dwords, d);
     for (unsigned i = 0; i < dwords; i++)
         rp_result_store(t, d[i], in->dst.index + i);
-}
-
-static void store_pairs(struct rp_jit_translation *t, const struct rp_src s[2])
-{
-    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
-    load_table(t, table[0], RP_JIT_PAIRS);
-    load_table(t, table[1], RP_JIT_PAIRS_UP);
-    for (unsigned q = 0; q < 4; q++)
-        for (unsigned i = 0; i < 2; i++) {
-            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, RP_ZMM_TEMP, 0, rp_src_rm(t, &s[0], q), 0);
-            permute(t, RP_ZMM_TEMP, table[i], rp_src_rm(t, &s[1], q));
-            store_line(t, 2 * q + i, RP_ZMM_TEMP);
-        }
-}
-
-/* First x with y and z with w, then those pairs. */
-static void store_fours(struct rp_jit_translation *t, const struct rp_src s[4])
-{
-    static const enum rp_jit_table tables[4] = {RP_JIT_PAIRS, RP_JIT_PAIRS_UP, RP_JIT_TWOS,
-                                                RP_JIT_TWOS_UP};
-    const unsigned table = RP_ZMM_SCALAR, xy = RP_ZMM_TEMP, zw = RP_ZMM_TEMP2,
-                   out = RP_ZMM_SCALAR + 4;
-    for (unsigned i = 0; i < 4; i++)
-        load_table(t, table + i, tables[i]);
-    for (unsigned q = 0; q < 4; q++)
-        for (unsigned half = 0; half < 2; half++) {
-            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, xy, 0, rp_src_rm(t, &s[0], q), 0);
-            permute(t, xy, table + half, rp_src_rm(t, &s[1], q));
-            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, zw, 0, rp_src_rm(t, &s[2], q), 0);
-            permute(t, zw, table + half, rp_src_rm(t, &s[3], q));
-            for (unsigned i = 0; i < 2; i++) {
-                rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, out, 0, rp_reg(xy), 0);
-                permute(t, out, table + 2 + i, rp_reg(zw));
-                store_line(t, 4 * q + 2 * half + i, out);
-            }
-        }
 }
 
 static void write_store(struct rp_jit_translation *t, const struct rp_insn *in, unsigned dwords)
@@ -341,13 +249,7 @@ static void write_store(struct rp_jit_translation *t, const struct rp_insn *in, 
     t->pinned = 0;
     for (unsigned i = 0; i < dwords; i++)
         s[i] = rp_src_in(t, in, 1, i, RP_ZMM_PART, RP_ZMM_PART + 2);
-    if (dwords == 1)
-        for (unsigned q = 0; q < 4; q++)
-            store_line(t, q, rp_src_reg(t, &s[0], q));
-    else if (dwords == 2)
-        store_pairs(t, s);
-    else
-        store_fours(t, s);
+    rp_jit_lines_store(t, &lines, dwords, s);
 }
 
 static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,

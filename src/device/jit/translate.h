@@ -199,4 +199,8 @@ bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
 /** Whether rp_jit_mem would look at EXEC. */
 bool rp_jit_mem_knows(const struct rp_insn *in);
 
+/** The same two for the LDS. */
+bool rp_jit_lds(struct rp_jit_translation *t, const struct rp_insn *in);
+bool rp_jit_lds_knows(const struct rp_insn *in);
+
 #endif

@@ -418,13 +418,149 @@ static void test_mixed(void **state)
     assert_true(native_insts > insts / 4); /* what faults or is cut off by its budget counts, too */
 }
 
+/* ---- LDS ---- */
+
+static const struct {
+    uint16_t op;
+    uint8_t bytes; /* of an element */
+    uint16_t unit; /* bytes of the two offsets' unit; 0: one offset */
+} lds_ops[] = {
+    {RP_OP_ds_read_b32, 4, 0},         {RP_OP_ds_read_b64, 8, 0},
+    {RP_OP_ds_read_b96, 12, 0},        {RP_OP_ds_read_b128, 16, 0},
+    {RP_OP_ds_read2_b32, 4, 4},        {RP_OP_ds_read2_b64, 8, 8},
+    {RP_OP_ds_read2st64_b32, 4, 256},  {RP_OP_ds_read2st64_b64, 8, 512},
+    {RP_OP_ds_write_b32, 4, 0},        {RP_OP_ds_write_b64, 8, 0},
+    {RP_OP_ds_write_b96, 12, 0},       {RP_OP_ds_write_b128, 16, 0},
+    {RP_OP_ds_write2_b32, 4, 4},       {RP_OP_ds_write2_b64, 8, 8},
+    {RP_OP_ds_write2st64_b32, 4, 256}, {RP_OP_ds_write2st64_b64, 8, 512},
+};
+enum { LDS_OPS = sizeof lds_ops / sizeof lds_ops[0] };
+
+/* How the lanes of a quarter lie. */
+enum quarter { ROWS, ONES, NEAR, DOWN, ROW_BUT_ONE, UNALIGNED, ANYHOW, QUARTERS };
+
+static uint32_t in_quarter(enum quarter how, unsigned lane, unsigned bytes)
+{
+    switch (how) {
+    case ROWS:
+        return lane * bytes;
+    case NEAR: /* in a line, or two */
+        return lane == 0 ? 0 : below(bytes == 4 ? 16 : 32) / (bytes / 4) * bytes;
+    case DOWN:
+        return (15 - lane) * bytes;
+    case ROW_BUT_ONE:
+        return lane * bytes + (lane == 5 ? 4 : 0);
+    case UNALIGNED:
+        return lane * bytes + lane % 4;
+    case ANYHOW:
+        return below(WORLD_LDS_BYTES + 64);
+    default:
+        return 0;
+    }
+}
+
+static uint32_t quarter_base(void)
+{
+    switch (below(8)) {
+    case 0:
+        return WORLD_LDS_BYTES - below(300); /* about the end */
+    case 1:
+        return below(1000); /* not aligned */
+    case 2:
+        return 0u - 4 * below(100);
+    default:
+        return 4 * below(WORLD_LDS_BYTES / 8);
+    }
+}
+
+static void set_lds_addresses(unsigned bytes, uint32_t offset)
+{
+    const enum quarter all = (enum quarter)below(QUARTERS);
+    const bool differ = !below(4), nearly_all = below(2);
+    for (unsigned q = 0; q < 4; q++) {
+        const enum quarter how = differ ? (enum quarter)below(QUARTERS) : all;
+        const uint32_t base = nearly_all ? 4 * below(1000) : quarter_base();
+        for (unsigned lane = 0; lane < 16; lane++)
+            w.s.vgpr[R_ADDR][16 * q + lane] = base + in_quarter(how, lane, bytes) - offset;
+    }
+}
+
+static struct form lds_form(unsigned which)
+{
+    struct form f = {.op = lds_ops[which].op, .acc = !below(10)};
+    f.offset = (int32_t)(below(2) ? 0 : below(1 << 16));
+    if (lds_ops[which].unit && below(2)) /* both near */
+        f.offset = (int32_t)(below(12) | below(12) << 8);
+    return f;
+}
+
+static uint32_t lds_offset(unsigned which, const struct form *f)
+{
+    const unsigned unit = lds_ops[which].unit;
+    return unit ? ((uint32_t)f->offset & 0xff) * unit : (uint32_t)f->offset;
+}
+
+static void test_lds(void **state)
+{
+    uint64_t native_insts = 0, insts = 0;
+    (void)state;
+    if (no_translation())
+        skip();
+    world_seed = 19;
+    for (unsigned round = 0; round < LDS_OPS * ROUNDS; round++) {
+        const unsigned which = round % LDS_OPS;
+        const struct form f = lds_form(which);
+        world_init(&w);
+        w.group.lds_bytes = below(6) ? WORLD_LDS_BYTES : 4 * below(64);
+        set_lds_addresses(lds_ops[which].bytes, below(4) ? lds_offset(which, &f) : 0);
+        choose_exec();
+        choose_world();
+        write_program(&f);
+        make_page();
+        insts += 1;
+        native_insts += compare(rp_isa_mnemonic(f.op)) > 0;
+    }
+    assert_true(native_insts > insts / 2);
+}
+
+/* Tiles are read and written without any handler. */
+static void test_lds_stays(void **state)
+{
+    static const enum quarter ways[] = {ROWS, ONES, NEAR};
+    (void)state;
+    if (no_translation())
+        skip();
+    world_seed = 23;
+    for (unsigned i = 0; i < 3 * LDS_OPS; i++) {
+        const unsigned bytes = lds_ops[i / 3].bytes;
+        const bool reads = rp_op_rows[lds_ops[i / 3].op].dst != RP_T_NONE;
+        struct form f = {.op = lds_ops[i / 3].op, .offset = lds_ops[i / 3].unit ? 0x100 : 64};
+        if (reads ? bytes > 8 && ways[i % 3] == ROWS : bytes == 12 || ways[i % 3] != ROWS)
+            continue; /* more than two lines, or not side by side */
+        world_init(&w);
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            w.s.vgpr[R_ADDR][lane] = lane / 16 * 1024 + in_quarter(ways[i % 3], lane % 16, bytes);
+        word_count = 0;
+        add_memory(&f);
+        end_program();
+        make_page();
+        attach(&w, &logs[0]);
+        w.dispatch.lanes = NULL; /* nobody needs them but handlers */
+        struct rp_jit_state jit = {.left = 100};
+        const struct rp_jit_entry *native = page->insn[0].native;
+        assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
+        assert_int_equal(jit.left, 98);
+        rp_jit_drop(page);
+        free(page);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_stays),
-        cmocka_unit_test(test_scalar),
-        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_flat),   cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_scalar), cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_lds),    cmocka_unit_test(test_lds_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

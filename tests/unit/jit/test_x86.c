@@ -79,6 +79,7 @@ static const struct {
 #define FORM_VPCMPUD        "imvk"
 #define FORM_VPTESTMD       "mvk"
 #define FORM_VPBLENDMD      "mvr"
+#define FORM_VPERMD         "mvr"
 #define FORM_VPERMT2D       "mvr"
 #define FORM_VPUNPCKLDQ     "mvr"
 #define FORM_VPUNPCKHDQ     "mvr"
