@@ -122,15 +122,16 @@ static void enter_recorded_at(struct rp_code_page *page, uint64_t pc)
         rp_code_translate_recorded(page, (unsigned)index);
 }
 
-/* A wave's turn. */
+/* A wave's turn. Compilers make it zero in pieces of 16 bytes; where such a piece lies across two
+ * lines of the cache, reading a part of it waits for all stores of the turn before. */
 struct turn {
-    uint32_t left;             /**< instructions */
-    uint64_t cycles;           /**< used */
-    bool interpret;            /**< the next instruction, whatever there is for it */
-    bool records;              /**< the wave's record is open */
-    bool translates;           /**< what is hot */
-    struct rp_code_page *page; /**< the latest, or NULL */
-    struct rp_tally *tally;    /**< its, when executions are counted */
+    _Alignas(RP_LINE_BYTES) uint64_t cycles; /**< used */
+    struct rp_code_page *page;               /**< the latest, or NULL */
+    struct rp_tally *tally;                  /**< its, when executions are counted */
+    uint32_t left;                           /**< instructions */
+    bool interpret;                          /**< the next instruction, whatever there is for it */
+    bool records;                            /**< the wave's record is open */
+    bool translates;                         /**< what is hot */
 };
 
 static inline bool is_to_be_retried(int step)
