@@ -85,26 +85,20 @@ static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
     rp_x86_land(e, none, e->bytes);
 }
 
-/*
- * RAX, a GPU address with so many bytes, becomes the host's, but stays in R8. In between
- * @p local asks for memory of this GPU, which no link leads to.
- */
-static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool write, bool local)
+/* From the hand to the entries of an access. */
+static int32_t side_of(bool write)
+{
+    return (int32_t)(offsetof(struct rp_hand, mem) + offsetof(struct rp_mem, side) +
+                     (write ? RP_MEM_ENTRIES * sizeof(struct rp_mem_range) : 0));
+}
+
+/* A GPU address with so many bytes becomes the host's, if it is in the range of the entry that RCX
+ * is side_of() before. */
+static void translate_within(struct rp_jit_translation *t, unsigned reg, unsigned bytes, bool write)
 {
     struct rp_x86 *e = &t->x86;
-    _Static_assert(sizeof(struct rp_mem_range) == 32, "shift");
-    const size_t side = offsetof(struct rp_hand, mem) + offsetof(struct rp_mem, side) +
-                        (write ? RP_MEM_ENTRIES * sizeof(struct rp_mem_range) : 0);
-    rp_x86_load(e, true, RP_R8, rp_reg(RP_RAX));
-    rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
-    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT);
-    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* rp_mem_index */
-    rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
-    rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
-    rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
-    rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(HAND));
-    const int32_t entry = (int32_t)side;
-    rp_x86_load(e, true, RP_RDX, rp_reg(RP_RAX));
+    const int32_t entry = side_of(write);
+    rp_x86_load(e, true, RP_RDX, rp_reg(reg));
     rp_x86_alu(e, true, RP_SUB, RP_RDX,
                rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, begin)));
     rp_x86_load(e, true, RP_RSI,
@@ -113,14 +107,34 @@ static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool
     detour_if(t, RP_CC_B); /* also of every address below begin: the distance is huge then */
     rp_x86_alu_imm(e, true, RP_CMP, rp_reg(RP_RSI), (int32_t)bytes);
     detour_if(t, RP_CC_B);
+    rp_x86_alu(e, true, RP_ADD, reg,
+               rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, delta)));
+}
+
+/*
+ * RAX, a GPU address with so many bytes, becomes the host's, but stays in R8. In between
+ * @p local asks for memory of this GPU, which no link leads to.
+ */
+static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool write, bool local)
+{
+    struct rp_x86 *e = &t->x86;
+    _Static_assert(sizeof(struct rp_mem_range) == 32, "shift");
+    const int32_t entry = side_of(write);
+    rp_x86_load(e, true, RP_R8, rp_reg(RP_RAX));
+    rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
+    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT);
+    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* rp_mem_index */
+    rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
+    rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
+    rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
+    rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(HAND));
     if (local) {
         rp_x86_alu_imm(e, false, RP_CMP,
                        rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, place)),
                        RP_PLACE_LOCAL);
         detour_if(t, RP_CC_NE);
     }
-    rp_x86_alu(e, true, RP_ADD, RP_RAX,
-               rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, delta)));
+    translate_within(t, RP_RAX, bytes, write);
 }
 
 static void count_bytes(struct rp_jit_translation *t, size_t counter, unsigned bytes)
@@ -137,13 +151,17 @@ static struct rp_rm first_lane(const struct rp_opnd *o, unsigned dword)
     return rp_at(RP_JIT_ROWS, rp_row_disp(o->index + dword, 0));
 }
 
+/* Of an element's size. */
+static enum rp_jit_table steps_of(unsigned bytes)
+{
+    return bytes == 4 ? RP_JIT_FOURS : bytes == 8 ? RP_JIT_EIGHTS : RP_JIT_SIXTEENS;
+}
+
 /* The lanes' addresses go up by the size of an element, and their upper halves are one. */
 static void check_lanes(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
 {
     struct rp_x86 *e = &t->x86;
-    const enum rp_jit_table steps = bytes == 4   ? RP_JIT_FOURS
-                                    : bytes == 8 ? RP_JIT_EIGHTS
-                                                 : RP_JIT_SIXTEENS;
+    const enum rp_jit_table steps = steps_of(bytes);
     const struct rp_src low = rp_src(t, in, 0, 0);
     rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, first_lane(&in->src[0], 0), 0);
     rp_x86_v(e, RP_X86_VPADDD, RP_ALL, EXPECTED, EXPECTED, rp_jit_table(t, steps), 0);
@@ -165,7 +183,11 @@ static void check_lanes(struct rp_jit_translation *t, const struct rp_insn *in, 
     }
     rp_x86_v(e, RP_X86_VPTESTMD, RP_ALL, 1, DIFFERS, rp_reg(DIFFERS), 0);
     rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
-    detour_if(t, RP_CC_NE);
+    const size_t apart = rp_x86_jcc(e, RP_CC_NE);
+    if (in->seg == RP_SEG_GLOBAL)
+        rp_jit_detour_apart(t, apart);
+    else
+        rp_jit_detour(t, apart);
 }
 
 /* RAX = lane 0's address. Those of the other lanes must not pass 2^32 where they are added to. */
@@ -283,6 +305,111 @@ static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
         write_load(t, in, a->dwords);
     }
     rp_jit_detour_end(t);
+}
+
+/* ---- GLOBAL, each quarter of the lanes side by side: rows of a matrix ---- */
+
+static const uint8_t quarter_reg[4] = {RP_RAX, RP_R9, RP_R10, RP_RDI};
+
+static struct rp_rm quarter_of(const struct rp_opnd *o, unsigned dword, unsigned quarter)
+{
+    return rp_at(RP_JIT_ROWS, rp_row_disp(o->index + dword, quarter));
+}
+
+static void check_quarters(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    const struct rp_opnd *o = &in->src[0];
+    for (unsigned q = 0; q < 4; q++) {
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, quarter_of(o, 0, q), 0);
+        rp_x86_v(e, RP_X86_VPADDD, RP_ALL, EXPECTED, EXPECTED, rp_jit_table(t, steps_of(bytes)), 0);
+        if (q == 0)
+            rp_x86_v(e, RP_X86_VPXORD, RP_ALL, DIFFERS, EXPECTED, quarter_of(o, 0, q), 0);
+        else
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, EXPECTED, quarter_of(o, 0, q), OR_XOR);
+    }
+    if (!(in->flags & RP_IF_SADDR)) {
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, FIRST, 0, first_lane(o, 1), 0);
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, FIRST, quarter_of(o, 1, q), OR_XOR);
+    }
+    rp_x86_v(e, RP_X86_VPTESTMD, RP_ALL, 1, DIFFERS, rp_reg(DIFFERS), 0);
+    rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
+    detour_if(t, RP_CC_NE);
+}
+
+/* The registers become the addresses of each quarter's first lane; none of the others passes 2^32
+ * where it is added to. */
+static void load_quarters(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!(in->flags & RP_IF_SADDR)) {
+        rp_x86_load(e, false, RP_RDX, first_lane(&in->src[0], 1));
+        rp_x86_shift_imm(e, true, RP_SHL, RP_RDX, 32);
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        const unsigned reg = quarter_reg[q];
+        rp_x86_load(e, false, reg, quarter_of(&in->src[0], 0, q));
+        rp_x86_alu_imm(e, false, RP_CMP, rp_reg(reg), -1 - (int32_t)((RP_LANES / 4 - 1) * bytes));
+        detour_if(t, RP_CC_A);
+        if (in->flags & RP_IF_SADDR)
+            rp_x86_alu(e, true, RP_ADD, reg, rp_jit_sgpr(in->src[2].index));
+        else
+            rp_x86_alu(e, true, RP_OR, reg, rp_reg(RP_RDX));
+        if (in->offset)
+            rp_x86_alu_imm(e, true, RP_ADD, rp_reg(reg), in->offset);
+    }
+}
+
+static void load_apart(struct rp_jit_translation *t, const struct rp_insn *in,
+                       const struct rp_jit_lines *l, unsigned dwords)
+{
+    static const unsigned d[4] = {0, 4, 8, 12};
+    rp_jit_lines_load(t, l, dwords, d);
+    for (unsigned i = 0; i < dwords; i++)
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(&t->x86, RP_X86_VMOVSTORE, RP_ALL, d[i] + q, 0, quarter_of(&in->dst, i, q), 0);
+}
+
+static void store_apart(struct rp_jit_translation *t, const struct rp_insn *in,
+                        const struct rp_jit_lines *l, unsigned dwords)
+{
+    struct rp_src s[4];
+    for (unsigned i = 0; i < dwords; i++)
+        s[i] = (struct rp_src){.kind = RP_SRC_MEMORY,
+                               .disp = rp_row_disp(in->src[1].index + i, 0),
+                               .part = RP_ZMM_PART + 2};
+    rp_jit_lines_store(t, l, dwords, s);
+}
+
+void rp_jit_mem_apart(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    const struct access *a = find(in);
+    const unsigned bytes = 4u * a->dwords, quarter_bytes = RP_LANES / 4 * bytes;
+    const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
+    struct rp_jit_lines l = {.disp = 0};
+    for (unsigned q = 0; q < 4; q++)
+        l.reg[q] = quarter_reg[q];
+    check_quarters(t, in, bytes);
+    load_quarters(t, in, bytes);
+    if (!a->is_store) {
+        rp_x86_alu(e, true, RP_CMP, RP_RAX, poll_va);
+        detour_if(t, RP_CC_E);
+    }
+    translate_address(t, quarter_bytes, a->is_store, true);
+    for (unsigned q = 1; q < 4; q++)
+        translate_within(t, quarter_reg[q], quarter_bytes, a->is_store);
+    if (a->is_store) {
+        count_bytes(t, offsetof(struct rp_counts, write_bytes), 4 * quarter_bytes);
+        rp_x86_mov_imm(e, RP_RDX, 0);
+        rp_x86_store(e, true, poll_va, RP_RDX);
+        store_apart(t, in, &l, a->dwords);
+    } else {
+        count_bytes(t, offsetof(struct rp_counts, read_bytes), 4 * quarter_bytes);
+        note_load(t);
+        load_apart(t, in, &l, a->dwords);
+    }
 }
 
 /* ---- SMEM ---- */

@@ -469,7 +469,7 @@ static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
 
 static struct rp_jit_detour *present_detour(struct rp_jit_translation *t)
 {
-    return &t->detour[t->detour_count ? t->detour_count - 1 : 0];
+    return t->second ? t->second : &t->detour[t->detour_count ? t->detour_count - 1 : 0];
 }
 
 void rp_jit_detour_begin(struct rp_jit_translation *t)
@@ -496,6 +496,11 @@ void rp_jit_detour(struct rp_jit_translation *t, size_t jump)
         d->jump[d->jump_count++] = jump;
 }
 
+void rp_jit_detour_apart(struct rp_jit_translation *t, size_t jump)
+{
+    present_detour(t)->apart = jump;
+}
+
 void rp_jit_detour_end(struct rp_jit_translation *t)
 {
     struct rp_jit_detour *d = present_detour(t);
@@ -503,18 +508,36 @@ void rp_jit_detour_end(struct rp_jit_translation *t)
     memcpy(d->row, t->row, sizeof d->row);
 }
 
-static void write_detour(struct rp_jit_translation *t, const struct rp_jit_detour *d)
+/* Back behind the instruction, with the rows in registers that the block has there. */
+static void come_back(struct rp_jit_translation *t, const struct rp_jit_detour *d)
+{
+    memcpy(t->row, d->row, sizeof t->row);
+    rp_rows_reload(t);
+}
+
+static void write_second_way(struct rp_jit_translation *t, struct rp_jit_detour *d)
+{
+    rp_x86_land(&t->x86, d->apart, t->x86.bytes);
+    t->second = d;
+    rp_jit_mem_apart(t, d->in);
+    t->second = NULL;
+    come_back(t, d);
+    rp_x86_land(&t->x86, rp_x86_jmp(&t->x86), d->back);
+}
+
+static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
 {
     struct rp_x86 *e = &t->x86;
     const int32_t insts = d->insts + 1, cycles = (int32_t)d->cycles + d->in->issue_cycles;
+    if (d->apart)
+        write_second_way(t, d);
     for (unsigned i = 0; i < d->jump_count; i++)
         rp_x86_land(e, d->jump[i], e->bytes);
     account(t, insts, cycles);
     t->counts_lanes = d->counts_lanes;
     tally(t, d->first, after(t, d->in), 1);
     call_handler(t, d->in, d->pc);
-    memcpy(t->row, d->row, sizeof t->row);
-    rp_rows_reload(t);
+    come_back(t, d);
     if (d->masked)
         rp_rows_load_masks(t);
     account(t, -insts, -cycles); /* the block does so later */

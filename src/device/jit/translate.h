@@ -30,7 +30,7 @@ enum {
     RP_JIT_LINKS = 4 * RP_JIT_BLOCKS,
     RP_JIT_STUBS = 4096,
     RP_JIT_DETOURS = 1024,
-    RP_JIT_DETOUR_JUMPS = 12,
+    RP_JIT_DETOUR_JUMPS = 24,
     RP_JIT_SLOTS = 6,
     RP_JIT_WIDES = 16,
     RP_JIT_BLOCK_NONE = 0xffff,
@@ -56,7 +56,8 @@ struct rp_jit_stub {
 struct rp_jit_detour {
     size_t jump[RP_JIT_DETOUR_JUMPS]; /**< to here */
     unsigned jump_count;
-    size_t back; /**< where it goes on, with the wave as it is there: */
+    size_t apart; /**< a jump that tries mem.c's second way first; 0: none */
+    size_t back;  /**< where it goes on, with the wave as it is there: */
     const struct rp_insn *in;
     uint64_t pc; /**< of in */
     uint16_t insts;
@@ -97,6 +98,7 @@ struct rp_jit_translation {
     unsigned stub_count;
     struct rp_jit_detour detour[RP_JIT_DETOURS];
     unsigned detour_count;
+    struct rp_jit_detour *second; /**< whose second way is in translation, or NULL */
     uint32_t pool[RP_JIT_POOL_WORDS];
     unsigned pool_count;
     bool counts;                       /**< executions are counted */
@@ -165,6 +167,9 @@ void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
 void rp_jit_detour_begin(struct rp_jit_translation *t);
 void rp_jit_detour(struct rp_jit_translation *t, size_t jump);
 
+/** One that leads to the second way of a memory instruction (rp_jit_mem_apart). */
+void rp_jit_detour_apart(struct rp_jit_translation *t, size_t jump);
+
 /** All of the instruction is written: there its detour comes back. */
 void rp_jit_detour_end(struct rp_jit_translation *t);
 
@@ -195,6 +200,12 @@ bool rp_jit_valu_knows(const struct rp_insn *in);
 
 /** Translates a load or store; false: nothing written, its handler has to. */
 bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
+
+/**
+ * The second way of one that rp_jit_mem has translated: its lanes are not all side by side. Where
+ * they do not lie as it expects it takes the detour. Vector registers are lost, rows are in memory.
+ */
+void rp_jit_mem_apart(struct rp_jit_translation *t, const struct rp_insn *in);
 
 /** Whether rp_jit_mem would look at EXEC. */
 bool rp_jit_mem_knows(const struct rp_insn *in);

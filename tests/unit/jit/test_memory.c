@@ -149,7 +149,7 @@ static void make_page(void)
 
 /* ---- where lanes are ---- */
 
-enum lie { BESIDE, ONE_OFF, WIDER, SAME, SPREAD, OTHER_HIGH, LIES };
+enum lie { BESIDE, ONE_OFF, WIDER, SAME, SPREAD, OTHER_HIGH, TILE, TILE_ONE_OFF, LIES };
 
 static uint32_t lane_offset(enum lie lie, unsigned lane, unsigned odd_lane, unsigned bytes)
 {
@@ -162,6 +162,10 @@ static uint32_t lane_offset(enum lie lie, unsigned lane, unsigned odd_lane, unsi
         return lane * 29 % 67 % 64 * 24;
     case ONE_OFF:
         return lane * bytes + (lane == odd_lane ? 4 : 0);
+    case TILE: /* rows of 16, far from each other, or not: some may overlap */
+    case TILE_ONE_OFF:
+        return lane % 16 * bytes + lane / 16 * 40 * (odd_lane % 32) +
+               (lie == TILE_ONE_OFF && lane == odd_lane ? 4 : 0);
     default:
         return lane * bytes;
     }
@@ -348,10 +352,12 @@ static void test_stays(void **state)
     if (no_translation())
         skip();
     world_seed = 12;
-    for (unsigned i = 0; i < 12; i++) {
+    for (unsigned n = 0; n < 12 * 8; n++) {
+        const unsigned i = n / 8, round = n % 8;
         struct form f = {.op = flat_ops[i].op};
         world_init(&w);
-        set_flat_addresses(&f, BESIDE, flat_ops[i].bytes, WORLD_VA + 64);
+        const bool global = segment_of(f.op) == RP_SEG_GLOBAL;
+        set_flat_addresses(&f, round && global ? TILE : BESIDE, flat_ops[i].bytes, WORLD_VA + 64);
         word_count = 0;
         add_memory(&f);
         end_program();
