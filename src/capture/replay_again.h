@@ -11,4 +11,12 @@ enum {
     RP_REPLAY_NO_PROBE = 76, /**< the captured kernel does not end from other memory */
 };
 
+/** What it is at, a letter in a file that both have open: should it not come to its end. */
+enum {
+    RP_STEP_REST = 'r',
+    RP_STEP_PROBE = 'p', /**< the captured kernel runs from other memory */
+    RP_STEP_VARY = 'v',  /**< the captured kernel runs with other inputs */
+    RP_STEP_OTHER = 'o', /**< another kernel runs with other inputs */
+};
+
 #endif

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "capture/capture_read.h"
@@ -9,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/replay_child.h"
 #include "collect/environment.h"
-#include "replay/numbers.h"
+#include "replay/inputs.h"
 
 static const char help[] =
     "usage: rocm-perf replay full-vm --capture-dir DIR [--iterations N] [--warmup N] "
@@ -40,6 +42,10 @@ static const char help[] =
     "  --compare RULE     when its result is right: exact (default), or f32, f16, bf16 or f64 "
     "with\n"
     "                     tolerances: f32,abs=1e-6,rel=1e-5,ulp=2\n"
+    "  --inputs T         of what type numbers in memory are: other ones are tried, from which "
+    "the\n"
+    "                     kernel must give what the captured one gives: auto (default: pages that\n"
+    "                     can be nothing else), none, f32, f16, bf16, f64, i32\n"
     "  --cache C          what caches hold before timed runs: warm (by a run that is not timed) "
     "or\n"
     "                     cold (by filling more memory than they hold); default: what is there "
@@ -71,7 +77,8 @@ struct options {
     const char *other;   /**< of compare; NULL: none */
     const char *compare; /**< NULL: not said */
     const char *blocks, *margin;
-    char cache, gate; /**< letters for the child; '-': not said */
+    const char *inputs; /**< NULL: not said */
+    char cache, gate;   /**< letters for the child; '-': not said */
     bool stateful, verify, json, has_device;
     bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
     enum rp_device wish;
@@ -127,10 +134,11 @@ static int take_cache(struct options *o, struct rp_err *err)
 
 static int take_option(int c, struct options *o, struct rp_err *err)
 {
+    struct rp_inputs_rule inputs;
     struct rp_compare_rule rule;
 
     o->full_vm_only = o->full_vm_only || strchr("nwsvH", c);
-    o->runs = o->runs || strchr("nwsvHCk", c);
+    o->runs = o->runs || strchr("nwsvHCki", c);
     switch (c) {
     case 'b':
     case 'm':
@@ -138,6 +146,9 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         return take_compare_option(c, o, err);
     case 'k':
         return take_cache(o, err);
+    case 'i':
+        o->inputs = optarg;
+        return rp_inputs_parse(optarg, RP_EXACT, &inputs, err);
     case 'c':
         o->folder = optarg;
         return 0;
@@ -179,6 +190,7 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
         {"hsaco", required_argument, NULL, 'H'},
         {"compare", required_argument, NULL, 'C'},
         {"cache", required_argument, NULL, 'k'},
+        {"inputs", required_argument, NULL, 'i'},
         {"blocks", required_argument, NULL, 'b'},
         {"margin", required_argument, NULL, 'm'},
         {"gate", required_argument, NULL, 'g'},
@@ -207,58 +219,111 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
 
 /* --- the process --------------------------------------------------------------------------- */
 
-/* Memory that is not the captured one can make a kernel run astray. */
-static bool wants_no_probe(const struct rp_proc_end *end)
-{
-    return end->signaled || end->status == RP_REPLAY_NO_PROBE;
-}
+/* What is tried with memory that is not the captured one. */
+struct attempt {
+    bool probe, vary;
+    bool last; /* a range that is taken is the end */
+    int step_fd;
+};
 
-static const char *flags_of(const struct options *o, bool software, bool again, bool probe,
+static const char *flags_of(const struct options *o, bool software, const struct attempt *attempt,
                             char *ret)
 {
     snprintf(ret, FLAGS, "%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
-             o->stateful ? "s" : "", again ? "a" : "", probe ? "p" : "", software ? "m" : "",
-             o->cache, o->gate);
+             o->stateful ? "s" : "", attempt->last ? "" : "a", attempt->probe ? "p" : "",
+             software ? "m" : "", o->cache, o->gate);
     return ret;
+}
+
+static int start(const struct rp_environment *env, enum rp_device device, const struct options *o,
+                 const char *action, const struct attempt *attempt, struct rp_proc_end *ret,
+                 struct rp_err *err)
+{
+    char flags[FLAGS], margin[32], step_fd[16];
+    struct rp_replay_child child = {.action = action,
+                                    .folder = o->folder,
+                                    .iterations = o->other ? o->blocks : o->iterations,
+                                    .warmup = o->warmup,
+                                    .flags =
+                                        flags_of(o, device == RP_DEVICE_SOFTWARE, attempt, flags),
+                                    .other = o->other,
+                                    .margin = margin,
+                                    .inputs = !attempt->vary ? "none"
+                                              : o->inputs    ? o->inputs
+                                                             : "auto",
+                                    .step_fd = step_fd,
+                                    .hsaco = o->hsaco,
+                                    .compare = o->compare ? o->compare : "exact",
+                                    .stdout_fd = -1};
+
+    snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
+    snprintf(step_fd, sizeof step_fd, "%d", attempt->step_fd);
+    return rp_replay_child_run(env, device, &child, ret, err);
+}
+
+/* Memory that is not the captured one can make a kernel run astray. @return whether to start
+ * again */
+static bool without(struct attempt *attempt, const struct rp_proc_end *end)
+{
+    char step = RP_STEP_REST;
+
+    if (!end->signaled && end->status != RP_REPLAY_NO_PROBE)
+        return false;
+    if (attempt->step_fd >= 0 && pread(attempt->step_fd, &step, 1, 0) < 0)
+        return false;
+    if (step == RP_STEP_PROBE && attempt->probe) {
+        rp_cli_note("the replay did not come to its end with memory changed to see what the "
+                    "captured kernel writes; once more without: results that were there "
+                    "before the dispatch already are not told from new ones");
+        attempt->probe = false;
+        return true;
+    }
+    if (step == RP_STEP_VARY && attempt->vary) {
+        rp_cli_note("the captured kernel does not come to its end with other inputs; once more "
+                    "without: a kernel that has the captured result in itself is not found out");
+        attempt->vary = false;
+        return true;
+    }
+    return false;
+}
+
+static int how_it_ended(const struct options *o, const struct attempt *attempt,
+                        const struct rp_proc_end *end)
+{
+    char step = RP_STEP_REST;
+
+    if (!end->signaled)
+        return end->status;
+    if (attempt->step_fd >= 0 && pread(attempt->step_fd, &step, 1, 0) == 1 &&
+        step == RP_STEP_OTHER) {
+        rp_cli_note(
+            "a kernel that is to take the place of the captured one was ended by signal %d "
+            "with other inputs than the captured ones, with which the captured kernel comes "
+            "to its end; --inputs none leaves them out",
+            end->status);
+        return RP_VERDICT;
+    }
+    rp_cli_note("the replay of %s was ended by signal %d", o->folder, end->status);
+    return RP_PROGRAM;
 }
 
 static int run(const struct rp_environment *env, enum rp_device device, const struct options *o,
                const char *action)
 {
-    bool probe = o->hsaco[0];
+    /* The child has it as well. */
+    rp_autoclose int step_fd = memfd_create("step", 0);
+    struct attempt attempt = {.probe = o->hsaco[0], .vary = o->hsaco[0], .step_fd = step_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
-        char flags[FLAGS], margin[32];
-        struct rp_replay_child child = {
-            .action = action,
-            .folder = o->folder,
-            .iterations = o->other ? o->blocks : o->iterations,
-            .warmup = o->warmup,
-            .flags = flags_of(o, device == RP_DEVICE_SOFTWARE, i + 1 < MOST_STARTS, probe, flags),
-            .other = o->other,
-            .margin = margin,
-            .hsaco = o->hsaco,
-            .compare = o->compare ? o->compare : "exact",
-            .stdout_fd = -1};
-
-        snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
-        if (rp_replay_child_run(env, device, &child, &end, &err) < 0)
+        attempt.last = i + 1 == MOST_STARTS;
+        if (start(env, device, o, action, &attempt, &end, &err) < 0)
             return rp_cli_error(&err);
-        if (probe && wants_no_probe(&end)) {
-            rp_cli_note("the replay did not come to its end with memory changed to see what the "
-                        "captured kernel writes; once more without: results that were there "
-                        "before the dispatch already are not told from new ones");
-            probe = false;
-        } else if (end.signaled || end.status != RP_REPLAY_AGAIN) {
+        if (!without(&attempt, &end) && (end.signaled || end.status != RP_REPLAY_AGAIN))
             break;
-        }
     }
-    if (!end.signaled)
-        return end.status;
-    rp_cli_note("the replay of %s was ended by signal %d", o->folder, end.status);
-    return RP_PROGRAM;
+    return how_it_ended(o, &attempt, &end);
 }
 
 /* Captures of the software device replay there, unless something else is asked for. */
@@ -286,6 +351,8 @@ static int check_options(const char *action, const struct options *o)
         return rp_cli_usage_error("replay", "--blocks, --margin and --gate are for compare");
     if (o->compare && !o->hsaco[0])
         return rp_cli_usage_error("replay", "--compare is for --hsaco");
+    if (o->inputs && !o->hsaco[0])
+        return rp_cli_usage_error("replay", "--inputs is for --hsaco");
     if (o->stateful && o->hsaco[0])
         return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
                                             "--no-recopy");

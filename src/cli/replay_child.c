@@ -34,7 +34,7 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     return 0;
 }
 
-enum { MOST_ARGS = 20 };
+enum { MOST_ARGS = 24 };
 
 struct child {
     char *strings[4]; /* owned */
@@ -81,7 +81,9 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_c
     child->argv[at++] = (char *)(uintptr_t)o->hsaco;
     child->argv[at++] = (char *)(uintptr_t)o->compare;
     child->argv[at++] = (char *)(uintptr_t)(o->other ? o->other : "");
-    child->argv[at] = (char *)(uintptr_t)(o->margin ? o->margin : "0");
+    child->argv[at++] = (char *)(uintptr_t)(o->margin ? o->margin : "0");
+    child->argv[at++] = (char *)(uintptr_t)(o->inputs ? o->inputs : "none");
+    child->argv[at] = (char *)(uintptr_t)(o->step_fd ? o->step_fd : "-1");
     return 0;
 }
 

@@ -13,9 +13,9 @@ struct rp_err;
 /** Its arguments, src/replay/main.c. */
 struct rp_replay_child {
     const char *action, *folder, *iterations, *warmup, *flags, *hsaco, *compare;
-    const char *other, *margin; /**< NULL: none */
-    int stdout_fd;              /**< -1 = inherit */
-    int64_t timeout_ns;         /**< 0 = may take for ever */
+    const char *other, *margin, *inputs, *step_fd; /**< NULL: none */
+    int stdout_fd;                                 /**< -1 = inherit */
+    int64_t timeout_ns;                            /**< 0 = may take for ever */
 };
 
 int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "capture/replay_again.h"
 
 /* How much longer than from the captured memory the captured kernel may take from other memory. */
 enum { PROBE_PATIENCE_S = 10, PROBE_PATIENCE_TIMES = 100, ROUNDS = 2 };
@@ -24,7 +25,7 @@ static uint64_t bytes_of(const struct rp_capture_memory *m, uint64_t page)
 /* --- other memory -------------------------------------------------------------------------- */
 
 /* Code and arguments stay as they are. */
-static bool may_flip(const struct rp_capture_memory *m)
+bool rp_trial_may_change(const struct rp_capture_memory *m)
 {
     return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
 }
@@ -40,7 +41,7 @@ static void flip(const struct rp_replay *r, const struct rp_capture_memory *m, s
         low = r->ranges[i].base < low ? r->ranges[i].base : low;
         high = end > high ? end : high;
     }
-    if (may_flip(m))
+    if (rp_trial_may_change(m))
         rp_write_set_flip(contents, bytes, low, high);
 }
 
@@ -55,8 +56,8 @@ static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     return 0;
 }
 
-static int poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
-                       uint8_t *contents, struct rp_err *err)
+int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                         uint8_t *contents, struct rp_err *err)
 {
     const struct rp_replay_trial *trial = data;
     const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
@@ -104,7 +105,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     uint8_t flipped[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
     int rc;
 
-    if (!may_flip(m) || !rp_write_set_find(&trial->set, index_of(trial->r, m), page))
+    if (!rp_trial_may_change(m) || !rp_write_set_find(&trial->set, index_of(trial->r, m), page))
         return 0;
     rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
     if (rc < 0)
@@ -147,8 +148,11 @@ static int probe_run(struct rp_replay_trial *trial, rp_replay_edit edit, struct 
 
     if (rc < 0)
         return rc;
+    rp_replay_step(trial->r, RP_STEP_PROBE);
     rc = rp_replay_run(trial->r, &us, err);
     trial->probe_broke = rc < 0;
+    if (rc == 0)
+        rp_replay_step(trial->r, RP_STEP_REST);
     return rc;
 }
 
@@ -188,7 +192,7 @@ static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
     struct round round = {.trial = trial, .drop = true, .wrong_words = 1};
 
     for (unsigned i = 0; i < ROUNDS && round.wrong_words; i++) {
-        int rc = probe_run(trial, poison_page, err);
+        int rc = probe_run(trial, rp_trial_poison_page, err);
 
         round.wrong_words = 0;
         round.drop = i + 1 < ROUNDS;
@@ -264,7 +268,7 @@ static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
                        trial->rule.type == RP_EXACT
                            ? "; if it adds up in varying order, give a tolerance with --compare"
                            : "");
-    r->patience_s =
+    trial->patience_s = r->patience_s =
         PROBE_PATIENCE_S + PROBE_PATIENCE_TIMES * (unsigned)(to.tv_sec - from.tv_sec + 1);
     return 0;
 }
@@ -318,7 +322,7 @@ static bool next_row(const struct rp_replay_trial *trial, size_t *at, struct rp_
 
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    return rp_replay_fill(trial->r, poison_page, trial, err);
+    return rp_replay_fill(trial->r, rp_trial_poison_page, trial, err);
 }
 
 int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
@@ -330,7 +334,7 @@ int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
     if (changes_variables(trial->r)) /* at the captured address */
         rc = rp_replay_restore_region(trial->r, code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
-        rc = rp_replay_fill_row(trial->r, &row, poison_page, trial, err);
+        rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);
     return rc < 0 || !changes_variables(trial->r) ? rc : rp_replay_fill_variables(trial->r, err);
 }
 

@@ -15,7 +15,8 @@ struct rp_replay_trial {
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
-    bool probe_broke; /**< from other memory the captured kernel does not end */
+    unsigned patience_s; /**< until a kernel is taken not to end from other memory */
+    bool probe_broke;    /**< from other memory the captured kernel does not end */
 };
 
 struct rp_replay_outcome {
@@ -31,6 +32,12 @@ struct rp_replay_outcome {
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Not code, not arguments. */
+bool rp_trial_may_change(const struct rp_capture_memory *m);
+/** A page gets its poison. @param data  the trial (rp_replay_edit) */
+int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                         uint8_t *contents, struct rp_err *err);
 
 /** Memory before a run of the candidate, poison included. */
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);

@@ -52,6 +52,23 @@ static int check_both(struct rp_comparison *c, struct rp_err *err)
     return rc;
 }
 
+static int other_inputs(struct rp_comparison *c, struct rp_err *err)
+{
+    struct rp_replay *r = c->trial.r;
+    int rc = rp_varied_prepare(&c->varied, err);
+
+    for (unsigned i = 0; i < 2 && rc == 0 && !c->varied.reason; i++) {
+        r->kernel = &r->candidates[i];
+        rc = rp_varied_check(&c->varied, &c->kernels[i].varied, err);
+        if (rc < 0)
+            return rp_wrap(err, "%s", i ? "B" : "A");
+        c->wrong_varied = c->wrong_varied || c->kernels[i].varied.verdict.different_bytes;
+    }
+    c->wrong = c->wrong || c->wrong_varied;
+    /* Blocks begin with the captured memory all over. */
+    return rc < 0 ? rc : rp_trial_fill(&c->trial, err);
+}
+
 /* --- blocks -------------------------------------------------------------------------------- */
 
 /* Which order a block has must not follow anything that the machine does (xorshift64*). */
@@ -163,6 +180,10 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0)
         rc = check_both(c, err);
+    if (c->wrong)
+        c->varied.reason = "they are not both right with the captured ones";
+    if (rc == 0 && !c->wrong)
+        rc = other_inputs(c, err);
     if (rc == 0 && !c->wrong)
         rc = run_same(c, &seed, err);
     if (rc < 0 || c->wrong)
@@ -188,6 +209,9 @@ const char *rp_comparison_verdict(const struct rp_comparison *c)
 
 const char *rp_comparison_reason(const struct rp_comparison *c)
 {
+    if (c->wrong_varied)
+        return "with other inputs than the captured ones not both give what the captured kernel "
+               "gives from them";
     if (c->wrong)
         return c->kernels[0].wrong_runs ? c->kernels[1].wrong_runs
                                               ? "neither kernel gives the captured memory"

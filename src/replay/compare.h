@@ -11,6 +11,7 @@
 
 #include "replay/candidate.h"
 #include "replay/decide.h"
+#include "replay/varied.h"
 
 enum {
     RP_COMPARE_RUNS = 4,          /**< of each kernel in a block */
@@ -28,10 +29,12 @@ struct rp_compare_block {
 struct rp_compare_kernel {
     unsigned long checked_runs, wrong_runs;
     struct rp_replay_outcome outcome; /**< of the first wrong run, or the last */
+    struct rp_replay_outcome varied;  /**< with other inputs */
 };
 
 struct rp_comparison {
     struct rp_replay_trial trial;
+    struct rp_varied varied;
     struct rp_compare_kernel kernels[2];
     struct rp_compare_block *same, *blocks; /**< of A and A, A and B */
     size_t same_count, block_count, most_blocks;
@@ -39,11 +42,12 @@ struct rp_comparison {
     double margin;                           /**< not less than what is asked, A / A, and a tick */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
-    bool wrong;                              /**< one of both does not give the captured memory */
+    bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
+    bool wrong;        /**< one of both does not give the captured memory */
 };
 
 /**
- * Zero-initialise with .trial, .most_blocks and .asked_margin set; kernels are loaded.
+ * Zero-initialise with .trial, .varied, .most_blocks and .asked_margin set; kernels are loaded.
  * @return 0, also when outputs differ; or the code of what went wrong
  */
 int rp_comparison_run(struct rp_comparison *c, struct rp_err *err);

@@ -305,6 +305,13 @@ static void submit(struct rp_replay *r)
     r->hsa.hsa_signal_store_screlease(r->queue->doorbell, (int64_t)(first + RP_REPLAY_PACKETS - 1));
 }
 
+void rp_replay_step(const struct rp_replay *r, char step)
+{
+    /* Nobody is told: a crash is then one of the other kernel. */
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &step, 1, 0) < 0)
+        return;
+}
+
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 {
     uint64_t ticks[2] = {0, 0};

@@ -3,14 +3,14 @@
  * @brief rocm-perf-replay: started by rocm-perf replay, in the environment of the ROCm in use.
  *
  * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS CANDIDATE
- * COMPARE OTHER MARGIN
+ * COMPARE OTHER MARGIN INPUTS STEP_FD
  * ITERATIONS: of compare the most blocks
  * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
  * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
  * other memory to see what it writes, m time is modelled, w warm or c cold caches, f fail unless
  * faster, n fail unless not slower; - stands for none
  * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
- * numbers.h; MARGIN: of compare
+ * numbers.h; MARGIN: of compare; INPUTS: see inputs.h; STEP_FD: see replay_again.h
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,6 +107,23 @@ static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool 
     return 0;
 }
 
+/* Whether it gives what the captured kernel gives from other numbers. */
+static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
+                        struct rp_replay_result *result, struct rp_err *err)
+{
+    struct rp_varied *v = &result->varied;
+    int rc;
+
+    *v = (struct rp_varied){.trial = &result->trial, .rule = q->inputs};
+    if (result->wrong_runs)
+        v->reason = "it is wrong with the captured ones";
+    rc = rp_varied_prepare(v, err);
+    if (v->broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    r->kernel = &r->candidates[0];
+    return rc < 0 || v->reason ? rc : rp_varied_check(v, &result->varied_outcome, err);
+}
+
 static int trials(struct rp_replay *r, const struct rp_replay_request *q,
                   struct rp_replay_result *result, struct rp_err *err)
 {
@@ -123,7 +140,7 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
         rc = one_trial(r, result, i >= q->warmup, err);
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
-    return rc;
+    return rc < 0 ? rc : other_inputs(r, q, result, err);
 }
 
 static int find_outside(void *data, const struct rp_capture_memory *m, uint64_t page,
@@ -211,7 +228,7 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
 {
     const char *flags;
 
-    if (argc != 12)
+    if (argc != 14)
         return -1;
     flags = argv[7];
     *q = (struct rp_replay_request){
@@ -234,8 +251,10 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
                                       : RP_CACHE_AS_IS,
         .candidates = {argv[8][0] ? argv[8] : NULL, argv[10][0] ? argv[10] : NULL},
         .compare = argv[9],
-        .margin = strtod(argv[11], NULL)};
-    if (rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
+        .margin = strtod(argv[11], NULL),
+        .step_fd = (int)strtol(argv[13], NULL, 10)};
+    if (rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0 ||
+        rp_inputs_parse(argv[12], q->rule.type, &q->inputs, NULL) < 0)
         return -1;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
@@ -291,6 +310,7 @@ static int gate(const struct rp_replay_request *q, const struct rp_comparison *c
 static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_comparison c = {.trial = {.r = r, .rule = q->rule, .probe = q->probe},
+                              .varied = {.trial = &c.trial, .rule = q->inputs},
                               .most_blocks = q->iterations,
                               .asked_margin = q->margin};
     struct rp_err err = RP_ERR_INIT;
@@ -298,7 +318,7 @@ static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 
     if (rc == 0)
         rc = rp_comparison_run(&c, &err);
-    if (c.trial.probe_broke)
+    if (c.trial.probe_broke || c.varied.broke)
         _exit(RP_REPLAY_NO_PROBE);
     if (rc < 0)
         return say(&err);
@@ -320,6 +340,7 @@ int main(int argc, char **argv)
     }
     r.cache = q.cache;
     r.software = q.software;
+    r.step_fd = q.step_fd;
     if (rp_capture_open(q.folder, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
         _exit(say(&err));
     take_ranges(&r, &q);
@@ -337,7 +358,10 @@ int main(int argc, char **argv)
         rc = say(&err);
     } else {
         (q.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
-        rc = result.verified && result.verdict.different_pages ? RP_VERDICT : RP_OK;
+        rc = (result.verified && result.verdict.different_pages) ||
+                     result.varied_outcome.verdict.different_bytes
+                 ? RP_VERDICT
+                 : RP_OK;
     }
     if (fflush(stdout) == EOF)
         rc = RP_ENVIRONMENT;

@@ -62,6 +62,13 @@ int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct 
     return 0;
 }
 
+struct rp_number_shape rp_number_shape(enum rp_number_type type)
+{
+    return (struct rp_number_shape){.bytes = types[type].bytes,
+                                    .exponent_bits = types[type].exponent_bits,
+                                    .fraction_bits = types[type].fraction_bits};
+}
+
 /* --- numbers ------------------------------------------------------------------------------- */
 
 static uint64_t load(const uint8_t *at, unsigned bytes)

@@ -13,6 +13,13 @@ struct rp_err;
 
 enum rp_number_type { RP_EXACT = 0, RP_F32, RP_F16, RP_BF16, RP_F64 };
 
+/** All are of IEEE's form. */
+struct rp_number_shape {
+    unsigned bytes, exponent_bits, fraction_bits;
+};
+
+struct rp_number_shape rp_number_shape(enum rp_number_type type);
+
 /** A number is right that satisfies one of them. */
 struct rp_compare_rule {
     enum rp_number_type type;

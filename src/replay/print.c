@@ -74,6 +74,40 @@ static void print_verdict_json(const struct rp_replay_result *result)
         printf("null\n  }\n");
 }
 
+void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outcome *outcome)
+{
+    printf("{\"changed_numbers\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
+           ", \"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
+           ", \"reason\": ",
+           v->changed_numbers, v->telling_bytes,
+           v->reason                          ? "null"
+           : outcome->verdict.different_bytes ? "false"
+                                              : "true",
+           outcome->wrong_bytes, outcome->outside_bytes);
+    if (v->reason)
+        rp_replay_put_string(v->reason);
+    else
+        printf("null");
+    printf("}");
+}
+
+void rp_replay_say_varied(const char *path, const struct rp_varied *v,
+                          const struct rp_replay_outcome *outcome)
+{
+    if (v->reason)
+        printf("other inputs were not tried: %s\n", v->reason);
+    else if (outcome->verdict.different_bytes)
+        printf("%s: with other inputs (%" PRIu64
+               " numbers) it does not give what the captured kernel "
+               "gives: %" PRIu64 " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
+               path, v->changed_numbers, outcome->wrong_bytes, outcome->outside_bytes);
+    else
+        printf("%s: with other inputs (%" PRIu64
+               " numbers) it gives what the captured kernel gives; "
+               "%" PRIu64 " bytes are other ones then\n",
+               path, v->changed_numbers, v->telling_bytes);
+}
+
 static void print_candidate_json(const struct rp_replay_request *q,
                                  const struct rp_replay_result *result)
 {
@@ -86,10 +120,12 @@ static void print_candidate_json(const struct rp_replay_request *q,
            ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
            ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
            ",\n    \"wrong_bytes\": %" PRIu64 ",\n    \"outside_bytes\": %" PRIu64
-           ",\n    \"variable_bytes\": %" PRIu64 "\n  },\n",
+           ",\n    \"variable_bytes\": %" PRIu64 ",\n    \"other_inputs\": ",
            t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
            result->checked_runs, result->wrong_runs, o->wrong_bytes, o->outside_bytes,
            o->variable_bytes);
+    rp_replay_put_varied(&result->varied, &result->varied_outcome);
+    printf("\n  },\n");
 }
 
 const char *rp_replay_cache_word(enum rp_cache cache)
@@ -150,6 +186,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
                result->wrong_runs, result->checked_runs, q->compare, result->outcome.wrong_bytes,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
+    rp_replay_say_varied(q->candidates[0], &result->varied, &result->varied_outcome);
 }
 
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -34,8 +34,8 @@ static double median_us(const struct rp_comparison *c, unsigned which)
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
-static void put_kernel(const char *name, const char *path, const struct rp_compare_kernel *k,
-                       double us)
+static void put_kernel(const char *name, const char *path, const struct rp_varied *varied,
+                       const struct rp_compare_kernel *k, double us)
 {
     const struct rp_replay_verdict *v = &k->outcome.verdict;
 
@@ -51,6 +51,8 @@ static void put_kernel(const char *name, const char *path, const struct rp_compa
                v->got, v->expected);
     else
         printf("null");
+    printf(",\n    \"other_inputs\": ");
+    rp_replay_put_varied(varied, &k->varied);
     if (us > 0)
         printf(",\n    \"median_us\": %.3f\n  },\n", us);
     else
@@ -97,8 +99,8 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     else
         printf("null");
     printf(",\n");
-    put_kernel("a", q->candidates[0], &c->kernels[0], timed ? median_us(c, 0) : 0);
-    put_kernel("b", q->candidates[1], &c->kernels[1], timed ? median_us(c, 1) : 0);
+    put_kernel("a", q->candidates[0], &c->varied, &c->kernels[0], timed ? median_us(c, 0) : 0);
+    put_kernel("b", q->candidates[1], &c->varied, &c->kernels[1], timed ? median_us(c, 1) : 0);
     put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
     put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
     printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, "
@@ -137,6 +139,12 @@ static void say_wrong(const char *path, const struct rp_compare_kernel *k)
         printf("%s: memory is right after all %lu runs\n", path, k->checked_runs);
 }
 
+static void say_varied(const struct rp_replay_request *q, const struct rp_comparison *c)
+{
+    for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++)
+        rp_replay_say_varied(q->candidates[i], &c->varied, &c->kernels[i].varied);
+}
+
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                               const struct rp_comparison *c)
 {
@@ -150,8 +158,11 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         printf("different output: %s (%s); times do not matter then\n", reason, q->compare);
         say_wrong(q->candidates[0], &c->kernels[0]);
         say_wrong(q->candidates[1], &c->kernels[1]);
+        if (c->wrong_varied)
+            say_varied(q, c);
         return;
     }
+    say_varied(q, c);
     if (d->level > 0)
         printf("median of A %.3f us, of B %.3f us\n", median_us(c, 0), median_us(c, 1));
     printf("A / A = %.4f, %.4f to %.4f in %zu blocks\n", c->same_decided.ratio, c->same_decided.low,

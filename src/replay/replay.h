@@ -99,6 +99,7 @@ struct rp_replay {
     void *flush;   /**< device memory that is larger than all caches; NULL: not needed */
     uint64_t flush_bytes;
     uint32_t flush_value;
+    int step_fd;         /**< see replay_again.h; -1: none */
     unsigned patience_s; /**< until a kernel is taken not to end */
 };
 
@@ -197,6 +198,8 @@ int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
                            struct rp_err *err);
+/** Says what is done from here on (replay_again.h). */
+void rp_replay_step(const struct rp_replay *r, char step);
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
 

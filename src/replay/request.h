@@ -7,6 +7,7 @@
 
 #include "replay/candidate.h"
 #include "replay/compare.h"
+#include "replay/varied.h"
 
 struct rp_replay_request {
     const char *action, *folder, *library, *rocm;
@@ -19,6 +20,8 @@ struct rp_replay_request {
     const char *candidates[RP_REPLAY_CANDIDATES];
     const char *compare; /**< as given */
     struct rp_compare_rule rule;
+    struct rp_inputs_rule inputs;
+    int step_fd;
     char *hsaco, *kernarg;
 };
 
@@ -31,6 +34,8 @@ struct rp_replay_result {
     struct rp_replay_trial trial;     /**< of a candidate */
     struct rp_replay_outcome outcome; /**< of the first run of it that was wrong, or the last */
     unsigned long checked_runs, wrong_runs;
+    struct rp_varied varied;
+    struct rp_replay_outcome varied_outcome;
 };
 
 /** As JSON. */
@@ -39,6 +44,9 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
                           const struct rp_replay_result *result);
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result);
+void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outcome *outcome);
+void rp_replay_say_varied(const char *path, const struct rp_varied *v,
+                          const struct rp_replay_outcome *outcome);
 const char *rp_replay_cache_word(enum rp_cache cache);
 void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                               const struct rp_comparison *c);

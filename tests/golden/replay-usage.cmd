@@ -23,3 +23,5 @@ try rocm-perf replay compare a b --iterations 5
 try rocm-perf replay full-vm --gate faster
 try rocm-perf replay full-vm --cache hot
 try rocm-perf replay reserve-check --cache warm
+try rocm-perf replay full-vm --inputs f32
+try rocm-perf replay full-vm --hsaco f --inputs f8

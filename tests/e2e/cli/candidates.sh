@@ -45,6 +45,31 @@ says out "1 of variables"
 tried 1 once 13
 says out "after 1 of 2 runs"
 
+# From other inputs the captured kernel says what is right.
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --json
+[ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "the same with other inputs"; }
+[ "$(json candidate.other_inputs.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
+tried 1 copied 18
+says out "memory is right after all 2 runs"
+says out "it does not give what the captured kernel gives"
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
+says out "other inputs were not tried"
+expect 1 rocm-perf replay compare other_way.hsaco copied.hsaco --capture-dir cap --json
+[ "$(json verdict out)" = "different output" ] || fail "compare with a copied answer"
+[ "$(json b.other_inputs.equal out)" = false ] || fail "B is the copy"
+tried 1 picky 19
+says err "was ended by signal"
+says err "--inputs none leaves them out"
+[ ! -s out ] || fail "a result of what crashed"
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco picky.hsaco --inputs none
+# Where the captured kernel is the one that ends its program, that is left out.
+rocm-perf hipcc -DPROGRAM -DCANDIDATE=19 "$SOURCE/tests/e2e/programs/candidates.hip" -o picky || fail "cannot compile"
+expect 0 rocm-perf isolate --kernel '^target' --dispatch 1 --device software -o other ./picky
+expect 0 rocm-perf replay full-vm --capture-dir other --hsaco copied.hsaco --json
+says err "once more without: results that were there before"
+says err "does not come to its end with other inputs"
+[ "$(json candidate.other_inputs.equal out)" = null ] || fail "other inputs were tried"
+
 # Which of two is faster: by modelled time here, and only if both are right.
 made slower 17
 made same 0
@@ -116,12 +141,14 @@ expect 3 rocm-perf replay full-vm --capture-dir cap --hsaco nowhere.hsaco
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 example memories
 mkdir dumps
-for what in "histogram target_histogram 3" "chase target_chase 1" "variables target_variable 1"; do
+for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do
     set -- $what
     rm -rf cap
     expect 0 rocm-perf isolate --kernel "$2" --dispatch "$3" --device software -o cap ./memories "$1" dumps
     expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --json
     [ "$(json verify.equal out)" = true ] || fail "$1: the captured kernel itself"
     [ "$(json candidate.probed out)" = true ] || fail "$1: the probe"
+    expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --inputs i32 --json
+    [ "$(json candidate.other_inputs.equal out)" = "$4" ] || { cat out; fail "$1: other words"; }
 done
 echo passed

@@ -1,0 +1,212 @@
+/**
+ * @file test_inputs.c
+ * @brief Which pages are taken for numbers, and what becomes of these.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "capture/page_file.h"
+#include "replay/inputs.h"
+#include "unit/cmocka_all.h"
+
+#define LOW  0x7f0000000000u
+#define HIGH 0x7f0001000000u
+
+static uint64_t seed = 1;
+
+static uint64_t any(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 11 ^ seed << 40;
+}
+
+static struct rp_inputs_rule rule_of(const char *text, enum rp_number_type output)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_inputs_rule rule;
+
+    assert_int_equal(rp_inputs_parse(text, output, &rule, &err), 0);
+    return rule;
+}
+
+static uint64_t change(const char *text, const void *was, size_t bytes, void *ret)
+{
+    const struct rp_inputs_rule rule = rule_of(text, RP_EXACT);
+    const uint64_t count =
+        (memcpy(ret, was, bytes), rp_inputs_change(&rule, LOW, HIGH, 7, bytes, ret));
+
+    assert_int_equal(count != 0, memcmp(was, ret, bytes) != 0);
+    return count;
+}
+
+/* --- what is changed ----------------------------------------------------------------------- */
+
+static void test_floats(void **state)
+{
+    float was[1024], is[1024];
+    uint64_t count, seen = 0;
+
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        was[i] = ldexpf((float)(any() % 1000 + 1), (int)(any() % 40) - 25) * (any() & 1 ? 1 : -1);
+    was[3] = 0;
+    was[4] = -0.0f;
+    was[5] = INFINITY;
+    was[6] = -NAN;
+    count = change("auto", was, sizeof was, is);
+    for (int i = 0; i < 1024; i++) {
+        const double ratio = (double)is[i] / (double)was[i];
+
+        if (memcmp(&is[i], &was[i], 4) == 0)
+            continue;
+        seen++;
+        assert_true(i < 3 || i > 6);
+        /* a quarter of the power of two below it */
+        assert_true(fabs(fabs((double)is[i] - (double)was[i]) -
+                         ldexp(0.25, ilogb((double)was[i]))) < 1e-30);
+        assert_true(ratio >= 0.8);
+        assert_true(ratio <= 1.25 && ilogb((double)is[i]) == ilogb((double)was[i]));
+    }
+    assert_int_equal(seen, count);
+    assert_true(count > 400 && count < 620); /* half of 1020, within 7 standard deviations */
+}
+
+static void test_doubles(void **state)
+{
+    double was[512], is[512];
+
+    (void)state;
+    for (int i = 0; i < 512; i++)
+        was[i] = sin(i + 1) * 1000;
+    assert_true(change("auto", was, sizeof was, is) > 150);
+    for (int i = 0; i < 512; i++)
+        assert_true(is[i] / was[i] >= 0.8 && is[i] / was[i] <= 1.25);
+}
+
+static void test_halves(void **state)
+{
+    const struct rp_inputs_rule said = rule_of("auto", RP_F16), vouched = rule_of("f16", RP_EXACT);
+    uint16_t was[2048], is[2048];
+
+    (void)state;
+    for (int i = 0; i < 2048; i++) /* 2^-8 to 2^7, and all fractions */
+        was[i] = (uint16_t)((7 + any() % 16) << 10 | any() % 1024 | (any() & 1) << 15);
+    memcpy(is, was, sizeof is);
+    assert_true(rp_inputs_change(&said, LOW, HIGH, 1, sizeof is, (uint8_t *)is) > 800);
+    for (int i = 0; i < 2048; i++)
+        assert_true((was[i] ^ is[i]) == 0 || (was[i] ^ is[i]) == 0x100);
+    /* The lowest indices of 32 bits that could be numbers of 16. */
+    for (int i = 0; i < 2048; i++)
+        was[i] = i % 2 ? 0 : (uint16_t)(2000 + i);
+    memcpy(is, was, sizeof is);
+    assert_int_equal(rp_inputs_change(&said, LOW, HIGH, 1, sizeof is, (uint8_t *)is), 0);
+    assert_int_equal(rp_inputs_change(&vouched, LOW, HIGH, 1, sizeof is, (uint8_t *)is), 0);
+}
+
+/* --- what is not --------------------------------------------------------------------------- */
+
+static void test_structure(void **state)
+{
+    uint32_t was[1024], is[1024];
+    uint64_t wide[512], there[512];
+    float values[1024] = {0};
+    char text[4096];
+
+    (void)state;
+    for (uint32_t i = 0; i < 1024; i++)
+        was[i] = i * 37; /* rows of a sparse matrix */
+    assert_int_equal(change("auto", was, sizeof was, is), 0);
+    for (uint32_t i = 0; i < 1024; i++)
+        was[i] = (uint32_t) - (int32_t)i; /* NaNs */
+    assert_int_equal(change("auto", was, sizeof was, is), 0);
+    for (uint32_t i = 0; i < 1024; i++)
+        was[i] = (uint32_t)any();
+    assert_int_equal(change("auto", was, sizeof was, is), 0);
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = "The quick brown fox jumps over the lazy dog.\n"[i % 45];
+    assert_int_equal(change("auto", text, sizeof text, is), 0);
+    for (int i = 0; i < 512; i++)
+        wide[i] = LOW + any() % (HIGH - LOW);
+    assert_int_equal(change("auto", wide, sizeof wide, there), 0);
+    for (int i = 0; i < 512; i++) /* counts of nanoseconds */
+        wide[i] = 1700000000000000000u + (uint64_t)i * 1000003;
+    assert_int_equal(change("auto", wide, sizeof wide, there), 0);
+    assert_int_equal(change("auto", values, sizeof values, is), 0); /* zeros */
+    for (int i = 0; i < 1024; i++)
+        values[i] = i % 3 ? 1 : -1; /* flags, perhaps */
+    assert_int_equal(change("auto", values, sizeof values, is), 0);
+    assert_true(change("f32", values, sizeof values, is) > 400);
+    memset(values, 0, sizeof values);
+    for (int i = 0; i < 15; i++)
+        values[i * 50] = (float)i + 0.5f; /* fewer than can be sure */
+    assert_int_equal(change("auto", values, sizeof values, is), 0);
+}
+
+/* One address or one index among numbers makes a page one that is not touched. */
+static void test_mixed(void **state)
+{
+    float was[1024], is[1024];
+    const uint64_t address = LOW + 4096;
+    const uint32_t index = 5;
+
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        was[i] = (float)i + 0.25f;
+    assert_true(change("auto", was, sizeof was, is) > 400);
+    memcpy(&was[500], &index, 4);
+    assert_int_equal(change("auto", was, sizeof was, is), 0);
+    assert_int_equal(change("f32", was, sizeof was, is), 0);
+    was[500] = 1;
+    memcpy(&was[700], &address, 8);
+    assert_int_equal(change("auto", was, sizeof was, is), 0);
+    assert_int_equal(change("f32", was, sizeof was, is), 0);
+    assert_int_equal(change("i32", was, sizeof was, is), 0);
+}
+
+static void test_words(void **state)
+{
+    uint32_t was[1024], is[1024];
+    uint8_t short_page[7] = {1, 2, 3, 4, 5, 6, 7}, other[7];
+
+    (void)state;
+    for (uint32_t i = 0; i < 1024; i++)
+        was[i] = (uint32_t)any();
+    assert_int_equal(change("i32", was, sizeof was, is), 1024);
+    for (uint32_t i = 0; i < 1024; i++)
+        assert_int_equal(was[i] ^ is[i], 1);
+    change("i32", short_page, sizeof short_page, other);
+    change("f64", short_page, sizeof short_page, other);
+    assert_int_equal(change("none", was, sizeof was, is), 0);
+}
+
+static void test_parse(void **state)
+{
+    static const char *const bad[] = {"", "exact", "f32,abs=1", "i64", "f8", "AUTO"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_inputs_rule rule;
+
+        assert_int_equal(rp_inputs_parse(bad[i], RP_EXACT, &rule, &err), -RP_USAGE);
+        assert_non_null(strstr(err.text, "--inputs"));
+    }
+    assert_int_equal(rule_of("auto", RP_BF16).types[0], RP_BF16);
+    assert_int_equal(rule_of("auto", RP_BF16).type_count, 3);
+    assert_int_equal(rule_of("auto", RP_F64).type_count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_floats), cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_halves), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_mixed),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_parse),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
