@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/capture_args.h"
 #include "capture/capture_files.h"
 #include "capture/capture_parts.h"
 
@@ -96,16 +97,20 @@ static json_t *describe_dispatch(const struct rp_capture_writer *w,
                                  const struct rp_capture_origin *origin)
 {
     const struct rp_snapshot_dispatch *d = &w->dispatch;
+    rp_autofree char *code = rp_path_join(w->partial, RP_CAPTURE_CODE_FILE);
 
+    if (!code)
+        return NULL;
     return json_pack(
-        "{s:s, s:i, s:b, s:{s:o, s:o, s:s, s:o, s:o, s:I}, s:o, s:{s:s, s:o, s:i, s:i},"
+        "{s:s, s:i, s:b, s:{s:o, s:o, s:s, s:o, s:o, s:I}, s:o, s:{s:s, s:o, s:I, s:I, s:o},"
         " s:{s:i, s:o, s:o, s:o, s:s}, s:{s:i, s:o}, s:{s:s, s:o}}",
         "format", RP_CAPTURE_FORMAT, "format_version", RP_CAPTURE_FORMAT_VERSION, "complete", 1,
         "kernel", "name", text(w->name), "symbol", text(w->symbol), "code_object",
         RP_CAPTURE_CODE_FILE, "kernel_object", address(d->kernel_object), "load_base",
         address(d->code_base), "load_bytes", (json_int_t)d->code_bytes, "dispatch",
         describe_packet(d), "kernarg", "file", RP_CAPTURE_KERNARG_FILE, "address",
-        address(d->kernarg), "bytes", d->kernarg_bytes, "align_bytes", d->kernarg_align_bytes,
+        address(d->kernarg), "bytes", (json_int_t)d->kernarg_bytes, "align_bytes",
+        (json_int_t)d->kernarg_align_bytes, "arguments", rp_capture_describe_args(code, w->symbol),
         "agent", "node", d->node, "gpu", d->gpu == UINT32_MAX ? json_null() : json_integer(d->gpu),
         "isa", field(d->isa, sizeof d->isa), "product", field(d->product, sizeof d->product),
         "device", w->hello.software ? "software" : "gpu", "process", "pid", w->hello.pid, "command",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/code_metadata.h"
+#include "capture/code_metadata.h"
 
 enum what { NUMBER, MEMORY, HOST };
 

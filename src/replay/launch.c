@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "capture/code_metadata.h"
 #include "replay/abi_gate.h"
 #include "replay/bundle.h"
-#include "replay/code_metadata.h"
 #include "replay/hidden_args.h"
 #include "replay/packets.h"
 #include "replay/replay.h"

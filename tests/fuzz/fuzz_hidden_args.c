@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/code_metadata.h"
 #include "replay/abi_gate.h"
-#include "replay/code_metadata.h"
 #include "replay/hidden_args.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

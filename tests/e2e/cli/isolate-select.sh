@@ -36,6 +36,22 @@ chooses 0 last --workgroup 128 --gpu 0 --dispatch 2
 chooses 1 none --gpu 1 --grid 512,2
 says err "no dispatch that matches target_shape and the other options"
 [ ! -e none ] || fail "a folder of nothing"
+# Where the arguments lie: the two of the program, and those that the runtime adds (code object V5, LLVM's
+# AMDGPU user guide: the block counts are 32-bit numbers behind the last argument, aligned to 8).
+python3 - one/dispatch.json one/kernarg.bin <<'END' || { cat one/dispatch.json; fail "arguments"; }
+import json, struct, sys
+d, bytes_ = json.load(open(sys.argv[1])), open(sys.argv[2], "rb").read()
+args = d["kernarg"]["arguments"]
+assert [(a["offset"], a["bytes"], a["kind"], a["address_space"]) for a in args if not a["hidden"]] == \
+    [(0, 8, "global_buffer", "global"), (8, 4, "by_value", None)]
+at = {a["kind"]: a for a in args if a["hidden"]}
+for axis, count, size in zip("xyz", (16, 1, 1), (64, 1, 1)):
+    a = at["hidden_block_count_" + axis]
+    assert a["bytes"] == 4 and struct.unpack_from("<I", bytes_, a["offset"])[0] == count
+    a = at["hidden_group_size_" + axis]
+    assert a["bytes"] == 2 and struct.unpack_from("<H", bytes_, a["offset"])[0] == size
+assert at["hidden_block_count_x"]["offset"] == 16
+END
 # Two runs: the times are those of the first one.
 ROCM_PERF_DEVICE_TIMING=fast chooses 0 long --longest
 says err "first run: dispatch 5 of 8 is the longest"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/code_metadata.h"
+#include "capture/code_metadata.h"
 #include "replay/hidden_args.h"
 #include "replay/replay.h"
 #include "unit/cmocka_all.h"

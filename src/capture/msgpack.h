@@ -2,8 +2,8 @@
  * @file msgpack.h
  * @brief Just enough MessagePack to read the metadata of a code object. Every read is checked.
  */
-#ifndef RP_REPLAY_MSGPACK_H
-#define RP_REPLAY_MSGPACK_H
+#ifndef RP_CAPTURE_MSGPACK_H
+#define RP_CAPTURE_MSGPACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-#include "replay/code_metadata.h"
+#include "capture/code_metadata.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/msgpack.h"
+#include "capture/msgpack.h"
 
 enum { NOTE_METADATA = 32 }; /* NT_AMDGPU_METADATA, LLVM's AMDGPU user guide */
 

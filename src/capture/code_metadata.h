@@ -3,8 +3,8 @@
  * @brief What a code object says about one of its kernels: the AMDGPU metadata note (LLVM's AMDGPU
  * user guide, code object V3 and later).
  */
-#ifndef RP_REPLAY_CODE_METADATA_H
-#define RP_REPLAY_CODE_METADATA_H
+#ifndef RP_CAPTURE_CODE_METADATA_H
+#define RP_CAPTURE_CODE_METADATA_H
 
 #include <stdbool.h>
 #include <stddef.h>

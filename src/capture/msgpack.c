@@ -1,4 +1,4 @@
-#include "replay/msgpack.h"
+#include "capture/msgpack.h"
 
 enum { MOST_DEPTH = 32 };
 
