@@ -15,8 +15,6 @@ enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
        POOL_SEGMENT = 0,
        POOL_GLOBAL_FLAGS = 1,
        POOL_ALLOC_ALLOWED = 5,
-       POOL_FLAG_KERNARG = 1,
-       POOL_FLAG_COARSE = 4,
        SYSTEM_TIMESTAMP_FREQUENCY = 3,
 };
 
@@ -42,15 +40,56 @@ int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_e
     return 0;
 }
 
-struct search {
-    struct rp_replay *r;
-    uint64_t any_gpu;
+/* --- pools --------------------------------------------------------------------------------- */
+
+struct pool_search {
+    const struct rp_replay *r;
+    struct rp_replay_pools found;
+    uint64_t extended_fine;
 };
+
+static void note(uint64_t *pool, uint64_t found)
+{
+    *pool = *pool ? *pool : found;
+}
+
+static uint32_t visit_pool(uint64_t pool, void *data)
+{
+    struct pool_search *search = data;
+    const struct rp_replay_hsa *hsa = &search->r->hsa;
+    uint32_t segment = UINT32_MAX, flags = 0;
+    bool allowed = false;
+
+    hsa->hsa_amd_memory_pool_get_info(pool, POOL_SEGMENT, &segment);
+    hsa->hsa_amd_memory_pool_get_info(pool, POOL_GLOBAL_FLAGS, &flags);
+    hsa->hsa_amd_memory_pool_get_info(pool, POOL_ALLOC_ALLOWED, &allowed);
+    if (segment != 0 || !allowed)
+        return 0;
+    if (flags & RP_REPLAY_POOL_KERNARG)
+        note(&search->found.kernarg, pool);
+    else if (flags & RP_REPLAY_POOL_COARSE)
+        note(&search->found.coarse, pool);
+    else if (flags & RP_REPLAY_POOL_FINE)
+        note(&search->found.fine, pool);
+    else if (flags & RP_REPLAY_POOL_EXTENDED_FINE)
+        note(&search->extended_fine, pool);
+    return 0;
+}
+
+static struct rp_replay_pools find_pools(const struct rp_replay *r, uint64_t agent)
+{
+    struct pool_search search = {.r = r};
+
+    r->hsa.hsa_amd_agent_iterate_memory_pools(agent, visit_pool, &search);
+    note(&search.found.fine, search.extended_fine);
+    return search.found;
+}
+
+/* --- agents -------------------------------------------------------------------------------- */
 
 static uint32_t visit_agent(uint64_t agent, void *data)
 {
-    struct search *search = data;
-    struct rp_replay *r = search->r;
+    struct rp_replay *r = data;
     char name[64] = {0};
     uint32_t type = 2, node = UINT32_MAX;
 
@@ -59,65 +98,52 @@ static uint32_t visit_agent(uint64_t agent, void *data)
     r->hsa.hsa_agent_get_info(agent, AMD_AGENT_DRIVER_NODE_ID, &node);
     if (type == 0 && !r->cpu)
         r->cpu = agent;
-    if (type == 1 && strncmp(name, r->facts->isa, sizeof name) == 0) {
-        if (!search->any_gpu)
-            search->any_gpu = agent;
-        if (node == r->facts->dispatch.node)
-            r->gpu = agent;
+    if (type == 1 && r->gpu_count < RP_REPLAY_GPUS)
+        r->gpus[r->gpu_count++] =
+            (struct rp_replay_gpu){.agent = agent,
+                                   .node = node,
+                                   .pools = find_pools(r, agent),
+                                   .same = strncmp(name, r->facts->isa, sizeof name) == 0};
+    return 0;
+}
+
+/* The one that the kernel ran on, or the first like it. */
+static const struct rp_replay_gpu *choose_gpu(const struct rp_replay *r)
+{
+    const struct rp_replay_gpu *any = NULL;
+
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        const struct rp_replay_gpu *gpu = &r->gpus[i];
+
+        if (gpu->same && gpu->node == r->facts->dispatch.node)
+            return gpu;
+        if (gpu->same && !any)
+            any = gpu;
     }
-    return 0;
-}
-
-static uint32_t visit_gpu_pool(uint64_t pool, void *data)
-{
-    struct rp_replay *r = data;
-    uint32_t segment = UINT32_MAX, flags = 0;
-    bool allowed = false;
-
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_SEGMENT, &segment);
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_GLOBAL_FLAGS, &flags);
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_ALLOC_ALLOWED, &allowed);
-    if (!r->gpu_pool && segment == 0 && allowed && flags & POOL_FLAG_COARSE)
-        r->gpu_pool = pool;
-    return 0;
-}
-
-static uint32_t visit_cpu_pool(uint64_t pool, void *data)
-{
-    struct rp_replay *r = data;
-    uint32_t segment = UINT32_MAX, flags = 0;
-    bool allowed = false;
-
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_SEGMENT, &segment);
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_GLOBAL_FLAGS, &flags);
-    r->hsa.hsa_amd_memory_pool_get_info(pool, POOL_ALLOC_ALLOWED, &allowed);
-    if (segment != 0 || !allowed)
-        return 0;
-    if (flags & POOL_FLAG_KERNARG)
-        r->kernarg_pool = r->kernarg_pool ? r->kernarg_pool : pool;
-    else
-        r->stage_pool = r->stage_pool ? r->stage_pool : pool;
-    return 0;
+    return any;
 }
 
 int rp_replay_find_device(struct rp_replay *r, struct rp_err *err)
 {
-    struct search search = {.r = r};
+    const struct rp_replay_gpu *gpu;
+    uint64_t stage_pool;
     void *stage = NULL;
 
-    r->hsa.hsa_iterate_agents(visit_agent, &search);
-    r->gpu = r->gpu ? r->gpu : search.any_gpu;
-    if (!r->gpu || !r->cpu)
+    r->hsa.hsa_iterate_agents(visit_agent, r);
+    gpu = choose_gpu(r);
+    if (!gpu || !r->cpu)
         return rp_fail(err, RP_ENVIRONMENT, "there is no GPU like the captured one here: %s",
                        r->facts->isa);
+    r->gpu = gpu->agent;
+    r->gpu_pool = gpu->pools.coarse;
     r->hsa.hsa_agent_get_info(r->gpu, AGENT_NAME, r->gpu_name);
-    r->hsa.hsa_amd_agent_iterate_memory_pools(r->gpu, visit_gpu_pool, r);
-    r->hsa.hsa_amd_agent_iterate_memory_pools(r->cpu, visit_cpu_pool, r);
-    if (!r->gpu_pool || !r->kernarg_pool || !r->stage_pool)
+    r->host_pools = find_pools(r, r->cpu);
+    stage_pool = r->host_pools.fine ? r->host_pools.fine : r->host_pools.coarse;
+    if (!r->gpu_pool || !r->host_pools.kernarg || !stage_pool)
         return rp_fail(err, RP_ENVIRONMENT, "the runtime offers no memory of the GPU or the host");
     if (r->hsa.hsa_signal_create(1, 0, NULL, &r->copied))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no signal");
-    if (r->hsa.hsa_amd_memory_pool_allocate(r->stage_pool, RP_REPLAY_STAGE_BYTES, 0, &stage) ||
+    if (r->hsa.hsa_amd_memory_pool_allocate(stage_pool, RP_REPLAY_STAGE_BYTES, 0, &stage) ||
         r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, stage))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no host memory");
     r->stage = stage;

@@ -272,7 +272,8 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     if (rc < 0)
         return rc;
     r->kernel = &r->original;
-    if (r->hsa.hsa_amd_memory_pool_allocate(r->kernarg_pool, args.size + 64, 0, &r->kernarg) ||
+    if (r->hsa.hsa_amd_memory_pool_allocate(r->host_pools.kernarg, args.size + 64, 0,
+                                            &r->kernarg) ||
         r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
     memcpy(r->kernarg, args.bytes, args.size);

@@ -1,71 +1,14 @@
 /**
  * @file rebuild.c
- * @brief Memory of a capture at its addresses: mapped, filled, compared.
+ * @brief Memory of a capture at its addresses: filled, compared.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/err.h"
 #include "replay/replay.h"
 
-enum { PERMISSION_RW = 3, CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
-
-/* --- mapping ------------------------------------------------------------------------------- */
-
-static int map_host(struct rp_replay *r, const struct rp_replay_range *range, struct rp_err *err)
-{
-    void *wanted = (void *)(uintptr_t)range->base, *seen = NULL;
-
-    /* The placeholder is ours: it becomes memory where it is. */
-    if (mprotect(wanted, range->bytes, PROT_READ | PROT_WRITE) < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no host memory at 0x%" PRIx64,
-                             range->base);
-    if (r->hsa.hsa_amd_memory_lock(wanted, range->bytes, &r->gpu, 1, &seen) || seen != wanted)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "host memory at 0x%" PRIx64 " cannot be given to the GPU at that address",
-                       range->base);
-    return 0;
-}
-
-static int map_device(struct rp_replay *r, const struct rp_replay_range *range, struct rp_err *err)
-{
-    const struct rp_replay_access access = {.permissions = PERMISSION_RW, .agent = r->gpu};
-    void *wanted = (void *)(uintptr_t)range->base, *got = NULL;
-    uint64_t handle = 0;
-    uint32_t status;
-
-    munmap(wanted, range->bytes);
-    status = r->hsa.hsa_amd_vmem_address_reserve(&got, range->bytes, range->base, 0);
-    /* The runtime takes another address without a word when it cannot have this one. */
-    if (status || got != wanted)
-        return rp_fail(err, RP_VERDICT,
-                       "the runtime reserved 0x%" PRIxPTR " instead of 0x%" PRIx64 " for %" PRIu64
-                       " bytes (status 0x%x)",
-                       (uintptr_t)got, range->base, range->bytes, status);
-    status = r->hsa.hsa_amd_vmem_handle_create(r->gpu_pool, range->bytes, 0, 0, &handle);
-    if (status == 0)
-        status = r->hsa.hsa_amd_vmem_map(wanted, range->bytes, 0, handle, 0);
-    if (status == 0)
-        status = r->hsa.hsa_amd_vmem_set_access(wanted, range->bytes, &access, 1);
-    if (status)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "%" PRIu64 " bytes of device memory cannot be mapped at 0x%" PRIx64
-                       " (status 0x%x)",
-                       range->bytes, range->base, status);
-    return 0;
-}
-
-int rp_replay_map(struct rp_replay *r, struct rp_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < r->range_count && rc == 0; i++)
-        rc =
-            r->ranges[i].host ? map_host(r, &r->ranges[i], err) : map_device(r, &r->ranges[i], err);
-    return rc;
-}
+enum { CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
 
 /* --- contents ------------------------------------------------------------------------------ */
 

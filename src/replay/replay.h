@@ -43,7 +43,31 @@ struct rp_replay_hsa {
 /** Whole pages that one region or several in a row take. */
 struct rp_replay_range {
     uint64_t base, bytes;
-    bool host;
+    uint32_t flags; /**< enum rp_memory_flag: host or not, and its grain where that is known */
+    uint32_t node;  /**< whose it was, of device memory */
+    bool code;      /**< nothing but code objects as they were loaded */
+};
+
+/** Pools for memory that is visible to all, by grain; 0: there is none. */
+struct rp_replay_pools {
+    uint64_t coarse, fine, kernarg;
+};
+
+struct rp_replay_gpu {
+    uint64_t agent;
+    uint32_t node;
+    struct rp_replay_pools pools;
+    bool same; /**< as the captured one */
+};
+
+enum {
+    RP_REPLAY_GPUS = 64,
+
+    /* hsa_amd_memory_pool_global_flag_t */
+    RP_REPLAY_POOL_KERNARG = 1,
+    RP_REPLAY_POOL_FINE = 2,
+    RP_REPLAY_POOL_COARSE = 4,
+    RP_REPLAY_POOL_EXTENDED_FINE = 8,
 };
 
 /** Variables and constants, of a code object that is loaded somewhere. */
@@ -82,8 +106,11 @@ struct rp_replay {
     size_t range_count;
 
     struct rp_replay_hsa hsa;
-    uint64_t cpu, gpu; /**< agents */
-    uint64_t gpu_pool, kernarg_pool, stage_pool;
+    struct rp_replay_gpu gpus[RP_REPLAY_GPUS];
+    size_t gpu_count;
+    uint64_t cpu, gpu; /**< agents; the kernel's */
+    uint64_t gpu_pool; /**< its coarse-grained one */
+    struct rp_replay_pools host_pools;
     uint64_t ticks_hz;
     uint8_t *stage;  /**< host memory for copies */
     uint64_t copied; /**< signal of a copy */
@@ -118,8 +145,24 @@ int rp_replay_take_ranges(struct rp_replay *r, struct rp_err *err);
 int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_err *err);
 int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
 
-/* rebuild.c */
+/* kinds.c */
+int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
+                        struct rp_err *err);
+/**
+ * Which GPUs stand for the captured ones: the same as then where they are there and free.
+ * @param nodes      of captured GPUs, each once; the first is the one that the kernel ran on
+ * @param kernel_on  which of @p gpus that is now
+ * @param ret        for each of @p nodes: which of @p gpus; SIZE_MAX: none is left
+ */
+void rp_replay_assign_gpus(const uint32_t *nodes, size_t node_count,
+                           const struct rp_replay_gpu *gpus, size_t gpu_count, size_t kernel_on,
+                           size_t *ret);
+
+/* map.c */
+/** Memory where it was, of its own kind and on its own GPU each. */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
+
+/* rebuild.c */
 int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
                    struct rp_err *err);
 

@@ -23,6 +23,7 @@ static int by_base(const void *a, const void *b)
 int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
 {
     size_t kept = 0;
+    int rc;
 
     r->memory = rp_capture_get_memory(r->capture, &r->memory_count);
     r->facts = rp_capture_get_facts(r->capture);
@@ -31,18 +32,14 @@ int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < r->memory_count; i++) {
         const struct rp_snapshot_region *region = &r->memory[i].region;
-        if (!(region->flags & RP_MEMORY_HOST) && region->node != r->facts->dispatch.node &&
-            region->memory_class != RP_MEMORY_CODE)
-            return rp_fail(err, RP_VERDICT,
-                           "the memory at 0x%" PRIx64 " is of another GPU than the kernel ran on: "
-                           "such captures cannot be replayed yet",
-                           region->base);
         const uint64_t base = region->base & ~(uint64_t)(RP_PAGE_BYTES - 1);
 
         r->ranges[r->range_count++] = (struct rp_replay_range){
             .base = base,
             .bytes = rp_pages_of(region->base - base + region->bytes) * RP_PAGE_BYTES,
-            .host = region->flags & RP_MEMORY_HOST};
+            .flags = region->flags,
+            .node = region->node,
+            .code = region->memory_class == RP_MEMORY_CODE};
     }
     if (r->range_count)
         qsort(r->ranges, r->range_count, sizeof *r->ranges, by_base);
@@ -54,13 +51,9 @@ int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
             r->ranges[kept++] = range;
             continue;
         }
-        if (last->host != range.host)
-            return rp_fail(err, RP_BAD_INPUT,
-                           "host and device memory share the page at 0x%" PRIx64
-                           ": this cannot be rebuilt",
-                           range.base);
-        if (range.base + range.bytes > last->base + last->bytes)
-            last->bytes = range.base + range.bytes - last->base;
+        rc = rp_replay_add_range(last, &range, err);
+        if (rc < 0)
+            return rc;
     }
     r->range_count = kept;
     return 0;

@@ -35,6 +35,37 @@ replays streams target_scale 2
 unset ROCM_PERF_CAPTURE_PATIENCE_MS
 replays arith 'target_scale\('
 
+# Each region of its own kind: what the driver is asked for (1 << 26: coherent), by the device's log.
+export HSA_FORCE_FINE_GRAIN_PCIE=1 # otherwise ROCr offers none
+replays fine target_scale
+rm -f log
+expect 0 env ROCM_PERF_DEVICE_DEBUG="$PWD/log" rocm-perf replay full-vm --capture-dir cap --verify
+python3 -c '
+import json, re
+flags, at = {}, {}
+for line in open("log"):
+    if m := re.search(r"alloc .* flags (0x\w+): handle 0x\w*?(\w{8}), 0$", line):
+        flags[int(m[2], 16)] = int(m[1], 16)
+    if m := re.search(r"bo (\d+) va op 1 at (0x\w+),", line):
+        at[int(m[2], 16)] = flags[int(m[1])]
+regions = json.load(open("cap/memory_regions.json"))["regions"]
+kinds = [(r["grain"], bool(at[int(r["base"], 16)] >> 26 & 1)) for r in regions if r["location"] == "device"]
+assert ("fine", True) in kinds and ("coarse", False) in kinds, kinds
+assert all(coherent == (grain == "fine") for grain, coherent in kinds), kinds' || fail "kinds of memory"
+
+unset HSA_FORCE_FINE_GRAIN_PCIE
+
+# Memory of another GPU, on which no kernel ran; on a machine that has only one.
+export ROCM_PERF_DEVICE_GPUS=2
+replays peer target_scale
+[ "$(python3 -c '
+import json
+print(len({r["node"] for r in json.load(open("cap/memory_regions.json"))["regions"] if r["location"] == "device"}))')" = 2 ] || fail "memory of two GPUs"
+unset ROCM_PERF_DEVICE_GPUS
+expect 1 rocm-perf replay full-vm --capture-dir cap --verify
+says err "is of another GPU (node 1) than the kernel ran on"
+captured arith 'target_scale\('
+
 # In new processes, again and again, at the same addresses: the child ends with 1 where it has others.
 expect 0 rocm-perf replay reserve-check --capture-dir cap
 says out "all 8 ranges can be had"

@@ -91,6 +91,45 @@ static void arith()
     tell("after", b, scaled(in, 3).data(), size(in));
 }
 
+// Memory of the GPU that it keeps coherent with others, and of the host that it may cache.
+static void fine()
+{
+    const uint32_t n = 20011;
+    auto in = numbers(n, 21), junk = numbers(n, 22);
+    uint32_t *a, *b;
+
+    CHECK(hipHostMalloc((void **)&a, size(in), hipHostMallocNonCoherent));
+    CHECK(hipExtMallocWithFlags((void **)&b, size(in), hipDeviceMallocFinegrained));
+    memcpy(a, in.data(), size(in));
+    CHECK(hipMemcpy(b, junk.data(), size(in), hipMemcpyHostToDevice));
+    launch_scale(a, b, n);
+    CHECK(hipDeviceSynchronize());
+    tell("before", a, in.data(), size(in));
+    tell("before", b, junk.data(), size(in));
+    tell("after", b, scaled(in, 3).data(), size(in));
+}
+
+// Memory of another GPU. The kernel runs on the second one.
+static void peer()
+{
+    const uint32_t n = 20021;
+    auto in = numbers(n, 23), junk = numbers(n, 24);
+    uint32_t *a, *b;
+
+    CHECK(hipSetDevice(0));
+    CHECK(hipMalloc(&a, size(in)));
+    CHECK(hipMemcpy(a, in.data(), size(in), hipMemcpyHostToDevice));
+    CHECK(hipSetDevice(1));
+    CHECK(hipDeviceEnablePeerAccess(0, 0));
+    CHECK(hipMalloc(&b, size(in)));
+    CHECK(hipMemcpy(b, junk.data(), size(in), hipMemcpyHostToDevice));
+    launch_scale(a, b, n);
+    CHECK(hipDeviceSynchronize());
+    tell("before", a, in.data(), size(in));
+    tell("before", b, junk.data(), size(in));
+    tell("after", b, scaled(in, 3).data(), size(in));
+}
+
 struct node {
     node *next;
     uint64_t value;
@@ -596,7 +635,7 @@ int main(int argc, char **argv)
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
                  {"fault", fault},         {"gemm", gemm},     {"gone", gone},
-                 {"shapes", shapes}};
+                 {"shapes", shapes},       {"fine", fine},     {"peer", peer}};
 
     if (argc < 3)
         return 2;
