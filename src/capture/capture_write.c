@@ -58,11 +58,22 @@ void rp_capture_hello(struct rp_capture_writer *w, const struct rp_snapshot_hell
     w->hello = *hello;
 }
 
+/* As the reader wants it. */
+static bool has_geometry(const struct rp_snapshot_dispatch *d)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (d->grid[i] == 0 || d->workgroup[i] == 0)
+            return false;
+    return (d->setup & 3) > 0;
+}
+
 int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_dispatch *dispatch,
                         const char *symbol, const char *name, struct rp_err *err)
 {
     if (w->symbol)
         return rp_fail(err, RP_BAD_INPUT, "a second dispatch in the same capture");
+    if (!has_geometry(dispatch))
+        return rp_fail(err, RP_BAD_INPUT, "a dispatch without a grid, workgroup or dimensions");
     w->symbol = strdup(symbol);
     w->name = strdup(name);
     w->dispatch = *dispatch;

@@ -29,10 +29,11 @@ static const struct rp_snapshot_region region = {.base = 0x1000, .bytes = 5 * RP
 static void make_folder(void)
 {
     static const struct rp_snapshot_dispatch dispatch = {
-        .grid = {64, 1, 1}, .workgroup = {64, 1, 1}, .match = 1, .dispatch_id = 1};
+        .grid = {64, 1, 1}, .workgroup = {64, 1, 1}, .setup = 1, .match = 1, .dispatch_id = 1};
     static const struct rp_capture_origin origin = {.version = "0"};
     static uint8_t pages[5 * RP_PAGE_BYTES];
     struct rp_capture_writer *w;
+    struct rp_capture *capture;
 
     memset(pages, 1, sizeof pages / 2);
     snprintf(folder, sizeof folder, "/tmp/rp-fuzz-capture-%d", (int)getpid());
@@ -47,6 +48,9 @@ static void make_folder(void)
         rp_capture_pages(w, 1, pages, 2, NULL) < 0 || rp_capture_finish(w, &origin, NULL) < 0)
         __builtin_trap();
     rp_capture_free(w);
+    if (rp_capture_open(folder, &capture, NULL) < 0) /* else everything is refused */
+        __builtin_trap();
+    rp_capture_close(capture);
 }
 
 static void read_all(void)

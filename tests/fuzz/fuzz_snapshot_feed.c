@@ -92,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct {
         struct rp_snapshot_dispatch dispatch;
         char symbol[8];
-    } begin = {.dispatch = {.grid = {64, 1, 1}, .workgroup = {64, 1, 1}}, .symbol = "k"};
+    } begin = {.dispatch = {.grid = {64, 1, 1}, .workgroup = {64, 1, 1}, .setup = 1},
+               .symbol = "k"};
     const struct rp_snapshot_wishes wishes = {
         .folder = folder, .origin = {.version = "0"}, .name = same, .wants = any};
     struct rp_snapshot_feed *feed;

@@ -602,6 +602,14 @@ static void nonsense_is_refused(void **state)
     static const struct rp_snapshot_region beyond = {.base = UINT64_MAX, .bytes = 4096};
     static const uint64_t page[513] = {2}, far[513] = {3};
     static const struct {
+        struct rp_snapshot_dispatch dispatch;
+        char symbol[8];
+    } flat = {.dispatch = {.grid = {1, 1, 1}, .workgroup = {1, 1, 1}}, .symbol = "k"},
+      no_grid = {.dispatch = {.grid = {1, 0, 1}, .workgroup = {1, 1, 1}, .setup = 1},
+                 .symbol = "k"},
+      no_group = {.dispatch = {.grid = {1, 1, 1}, .workgroup = {0, 1, 1}, .setup = 1},
+                  .symbol = "k"};
+    static const struct {
         uint32_t kind;
         const void *bytes;
         size_t size;
@@ -611,6 +619,9 @@ static void nonsense_is_refused(void **state)
     } rows[] = {
         {RP_SNAPSHOT_HELLO, &hello, sizeof hello, 0, NULL, 0},
         {RP_SNAPSHOT_BEGIN, &dispatch, sizeof dispatch, 0, NULL, 0},
+        {RP_SNAPSHOT_BEGIN, &flat, sizeof flat, RP_SNAPSHOT_DECLINED, "no", 2},
+        {RP_SNAPSHOT_BEGIN, &no_grid, sizeof no_grid, RP_SNAPSHOT_DECLINED, "no", 2},
+        {RP_SNAPSHOT_BEGIN, &no_group, sizeof no_group, RP_SNAPSHOT_DECLINED, "no", 2},
         {RP_SNAPSHOT_END, NULL, 0, 0, NULL, 0},
         {99, NULL, 0, 0, NULL, 0},
         {0, NULL, 0, 0, NULL, 0},
