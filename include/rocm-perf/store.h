@@ -163,6 +163,8 @@ struct rp_row_replay {
     int64_t id; /**< of the dispatch's row */
     int64_t waves, replayed_waves;
     double error_share; /**< estimate of the relative error that the other waves add to the time */
+    int64_t fast_clock_waves; /**< that read a clock which went on as with fast timing; negative:
+                                   unknown, the trace is of an earlier version */
     uint32_t guid_index;
 };
 

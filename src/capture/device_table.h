@@ -17,7 +17,7 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 5 };
+enum { RP_DEVICE_TABLE_VERSION = 6 };
 
 struct rp_rec_replay;
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RP_TRACE_MAGIC   "RPTRACE1"
-#define RP_TRACE_VERSION 2u
+#define RP_TRACE_VERSION 3u
 /** A writer that cannot make its file leaves an empty one: its name, this, and the errno value. */
 #define RP_TRACE_FAILED_SUFFIX ".failed-"
 
@@ -209,9 +209,10 @@ struct rp_rec_counters {
 /** A dispatch without one has its time from counts. */
 struct rp_rec_replay {
     uint64_t dispatch_id;
-    uint64_t waves;          /**< of the dispatch */
-    uint64_t replayed_waves; /**< of these on the modelled machine */
-    double error_share;      /**< estimate of the relative error of the time that the rest adds */
+    uint64_t waves;            /**< of the dispatch */
+    uint64_t replayed_waves;   /**< of these on the modelled machine */
+    double error_share;        /**< estimate of the relative error of the time that the rest adds */
+    uint64_t fast_clock_waves; /**< that read a clock which went on as with fast timing */
 };
 
 enum { RP_REC_ARG_BYTES = 72 };

@@ -181,6 +181,7 @@ static const char *check_counters(const struct rp_trace_file *file,
 static const char *check_replay(const struct rp_rec_replay *replay)
 {
     return replay->replayed_waves > replay->waves || replay->waves > INT64_MAX ||
+                   replay->fast_clock_waves > replay->waves ||
                    !(replay->error_share >= 0 && replay->error_share <= 1e300)
                ? "replay says what cannot be"
                : NULL;

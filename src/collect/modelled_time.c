@@ -87,6 +87,7 @@ int rp_replay_rows_put(struct rp_replay_rows *rows, uint64_t dispatch_id, int64_
         &(struct rp_row_replay){.id = row_id,
                                 .waves = (int64_t)(*found)->waves,
                                 .replayed_waves = (int64_t)(*found)->replayed_waves,
-                                .error_share = (*found)->error_share},
+                                .error_share = (*found)->error_share,
+                                .fast_clock_waves = (int64_t)(*found)->fast_clock_waves},
         err);
 }

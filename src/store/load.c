@@ -151,7 +151,7 @@ static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32
                        void *field, struct rp_err *err)
 {
     if (kind <= RP_KIND_REF) /* most are: a branch is cheaper than a jump through a table */
-        return rp_pass_number(pass, i, kind == RP_KIND_REF ? -1 : 0, field, err);
+        return rp_pass_number(pass, i, kind >= RP_KIND_KNOWN ? -1 : 0, field, err);
     switch (kind) {
     case RP_KIND_THREAD:
         return rp_pass_number(pass, i, 0, field, err);
@@ -173,6 +173,7 @@ static int load_column(struct rp_pass *pass, size_t i, enum rp_kind kind, uint32
     case RP_KIND_ID:
     case RP_KIND_INT:
     case RP_KIND_TIME:
+    case RP_KIND_KNOWN:
     case RP_KIND_REF:
     case RP_KIND_NODE:
     case RP_KIND_PROCESS:

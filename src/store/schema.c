@@ -93,7 +93,7 @@ int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, str
                                 " \"waits_for_copy\" INTEGER NOT NULL,"
                                 " \"waits_for_id\" INTEGER NOT NULL",
         [RP_TABLE_replay] = "\"waves\" INTEGER NOT NULL, \"replayed_waves\" INTEGER NOT NULL,"
-                            " \"error_share\" REAL NOT NULL",
+                            " \"error_share\" REAL NOT NULL, \"fast_clock_waves\" INTEGER",
     };
     const char *name = rp_table_name(table);
     rp_autobuf sql = {0};

@@ -212,6 +212,7 @@ static const struct rp_column replay_columns[] = {
     {.name = "waves", .kind = RP_KIND_INT, AT(replay, waves), NEEDED},
     {.name = "replayed_waves", .kind = RP_KIND_INT, AT(replay, replayed_waves), NEEDED},
     {.name = "error_share", .kind = RP_KIND_REAL, AT(replay, error_share), NEEDED},
+    {.name = "fast_clock_waves", .kind = RP_KIND_KNOWN, AT(replay, fast_clock_waves)},
 };
 
 static const struct rp_column pmc_columns[] = {

@@ -17,6 +17,7 @@ enum rp_kind {
     RP_KIND_ID,         /**< int64_t: the row's own id */
     RP_KIND_INT,        /**< int64_t */
     RP_KIND_TIME,       /**< int64_t: 0 is NULL */
+    RP_KIND_KNOWN,      /**< int64_t: negative is NULL, unknown */
     RP_KIND_REF,        /**< int64_t: id of a row of another table, negative is NULL. The kinds up
                            to here are whole numbers that are taken as they are */
     RP_KIND_REAL,       /**< double: NULL is 0 */

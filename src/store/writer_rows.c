@@ -244,6 +244,9 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         else
             sqlite3_bind_null(stmt, at);
         return 0;
+    case RP_KIND_KNOWN:
+        bind_ref(stmt, at, *number);
+        return 0;
     case RP_KIND_REF:
     case RP_KIND_THREAD:
         bind_ref(stmt, at, ref_of(column, row));

@@ -71,6 +71,7 @@ static void latencies(void **state)
         /* The dispatch's own replay is of the same machine, and ends after the last reading. */
         assert_true((double)f->sim.ticks >= ticks);
         assert_true(f->sim.stats.clocks > clocks);
+        assert_int_equal(f->sim.counts.fast_clock_waves, 0);
         if (!row[i].skipped)
             is_near("dispatch", f->sim.stats.clocks, clocks, 0.1);
     }
@@ -204,6 +205,9 @@ static void the_same_with_any_threads(void **state)
             if (!i)
                 memcpy(first, args.out, bytes);
             assert_memory_equal(first, args.out, bytes);
+            /* who is not sampled reads another clock */
+            assert_int_equal(f->sim.counts.fast_clock_waves,
+                             blocks[k] * WAVES - f->sim.stats.waves);
         }
     free(first);
     rp_exec_set_threads(1);
@@ -221,6 +225,7 @@ static void beyond_the_record(void **state)
     } args = {sim_alloc(&f->sim, BLOCKS * 16), TURNS};
     run_detailed(f, "rising", BLOCKS, 64, &args, sizeof args);
     assert_true(f->sim.stats.cut_waves > 0);
+    assert_int_equal(f->sim.counts.fast_clock_waves, f->sim.stats.cut_waves);
     for (unsigned i = 0; i < BLOCKS; i++) {
         assert_int_equal(args.out[i][0], 0);
         assert_true(args.out[i][1] > TURNS * 4);

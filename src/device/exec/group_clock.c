@@ -123,7 +123,7 @@ static int add_group(struct rp_group_clock *c, const struct rp_group *g)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-int rp_group_clock_read(struct rp_wave *w)
+int rp_group_clock_read(struct rp_wave *w, bool *ret_told)
 {
     struct rp_group *g = w->group;
     struct rp_group_clock *c = g->clock ? g->clock : clock_new(g);
@@ -146,6 +146,7 @@ int rp_group_clock_read(struct rp_wave *w)
     switch (status ? RP_LIVE_NEVER : rp_live_issued(c->live, w->id_in_group, alone, &clock)) {
     case RP_LIVE_KNOWN:
         w->clock_lead = (int64_t)(clock - g->start_cycles - w->cycles);
+        *ret_told = true;
         return RP_STEP_NEXT;
     case RP_LIVE_WAITS:
         mine->ahead = true;

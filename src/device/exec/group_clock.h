@@ -19,9 +19,10 @@ static inline bool rp_group_clock_reads(const struct rp_wave *w)
 
 /**
  * The wave has come to an instruction that reads the clock, and it is recorded.
+ * @param ret_told  the replay says what it reads; else it goes on as with fast timing
  * @return RP_STEP_NEXT: rp_wave.clock_lead says what it reads; or RP_STEP_LATER
  */
-int rp_group_clock_read(struct rp_wave *w);
+int rp_group_clock_read(struct rp_wave *w, bool *ret_told);
 
 /** The workgroup has ended, or will not be executed any further. */
 void rp_group_clock_end(struct rp_group *g);

@@ -332,6 +332,7 @@ void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], s
     w->agpr_count = k->vgpr_rows - w->vgpr_count;
     w->cycles = 0;
     w->clock_lead = 0;
+    w->fast_clock = false;
     w->poll_va = 0;
     w->poll_count = 0;
     w->wait.armed = w->wait.idle = false; /* the rest counts only while it is armed */

@@ -259,6 +259,7 @@ static void add_counts(struct rp_counts *to, const struct rp_counts *c)
     to->read_bytes += c->read_bytes;
     to->write_bytes += c->write_bytes;
     to->lds_bytes += c->lds_bytes;
+    to->fast_clock_waves += c->fast_clock_waves;
     for (unsigned i = 0; i < 2 * RP_PLACES; i++)
         to->link_bytes[i / 2][i % 2] += c->link_bytes[i / 2][i % 2];
     if (c->max_wave_cycles > to->max_wave_cycles)

@@ -63,6 +63,7 @@ struct rp_counts {
     uint64_t read_bytes;      /**< by active lanes, global memory, scalar loads included */
     uint64_t write_bytes;     /**< atomics count as a read and a write */
     uint64_t lds_bytes;
+    uint64_t fast_clock_waves; /**< that read a clock which detailed timing has not told */
     /** Of read and write_bytes: to or from other GPUs and the host, by vector instructions; indexed
      *  by enum rp_place (local ones are not counted) and 0 = read, 1 = written. */
     uint64_t link_bytes[RP_PLACES][2];
@@ -106,6 +107,7 @@ struct rp_wave {
     uint32_t id_in_group;
     uint64_t cycles;     /**< modelled clocks of this wave: issue and sleep */
     int64_t clock_lead;  /**< by how many more what it read of the clock was ahead of them */
+    bool fast_clock;     /**< it is among rp_counts.fast_clock_waves */
     uint64_t poll_va;    /**< address of the latest load, and how often in a row it was the */
     uint32_t poll_count; /**< same without a store between: a wave that waits for memory */
     struct rp_wait wait;

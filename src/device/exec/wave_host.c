@@ -15,7 +15,13 @@ const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
 
 int rp_wave_read_clock(struct rp_wave *w)
 {
-    return rp_group_clock_reads(w) ? rp_group_clock_read(w) : RP_STEP_NEXT;
+    bool told = false;
+    const int step = rp_group_clock_reads(w) ? rp_group_clock_read(w, &told) : RP_STEP_NEXT;
+    if (step == RP_STEP_NEXT && !told && !w->fast_clock) {
+        w->fast_clock = true;
+        w->group->hand->counts.fast_clock_waves++;
+    }
+    return step;
 }
 
 /* Shader clocks since the start of the dispatch, as modelled for this wave. */

@@ -114,7 +114,9 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
                      const struct rp_dispatch *dispatch, uint64_t signal_va, uint64_t start_ticks,
                      uint64_t end_ticks)
 {
-    struct rp_rec_replay replay = {.waves = rp_dispatch_counts(dispatch)->waves};
+    const struct rp_counts *counts = rp_dispatch_counts(dispatch);
+    struct rp_rec_replay replay = {.waves = counts->waves,
+                                   .fast_clock_waves = counts->fast_clock_waves};
     struct rp_counted_entry *entry, **bucket;
     const bool replayed =
         rp_dispatch_replayed(dispatch, &replay.replayed_waves, &replay.error_share);

@@ -189,7 +189,7 @@ static void damage(void **state)
 {
     (void)state;
     DAMAGE(image.header.magic[0] = 'X', "file: not a trace of rocm-perf");
-    DAMAGE(image.header.version = 9, "file: trace of version 9, this program reads 2");
+    DAMAGE(image.header.version = 9, "file: trace of version 9, this program reads 3");
     DAMAGE(image.header.record_bytes = 64, "file: header of 128 bytes and records of 64");
     DAMAGE(image.records[0].u.string.id = 7, "file: record 0: string id is out of order");
     DAMAGE(image.records[0].u.string.bytes = 105, "file: record 0: string part has a wrong length");

@@ -493,8 +493,8 @@ static int take_replay(void *ctx, const void *row, struct rp_err *err)
 
     (void)err;
     assert_true(strlen(text) < 400);
-    sprintf(text + strlen(text), "%d:%d/%d,%g ", (int)r->id, (int)r->replayed_waves, (int)r->waves,
-            r->error_share);
+    sprintf(text + strlen(text), "%d:%d/%d,%g,%d ", (int)r->id, (int)r->replayed_waves,
+            (int)r->waves, r->error_share, (int)r->fast_clock_waves);
     return 0;
 }
 
@@ -506,8 +506,11 @@ static void modelled_times_say_what_they_are_from(void **state)
     char got[512] = "";
 
     (void)state;
-    add(&image, RP_REC_REPLAY)->u.replay = (struct rp_rec_replay){
-        .dispatch_id = 2, .waves = 10, .replayed_waves = 3, .error_share = 0.25};
+    add(&image, RP_REC_REPLAY)->u.replay = (struct rp_rec_replay){.dispatch_id = 2,
+                                                                  .waves = 10,
+                                                                  .replayed_waves = 3,
+                                                                  .error_share = 0.25,
+                                                                  .fast_clock_waves = 7};
     add(&image, RP_REC_REPLAY)->u.replay =
         (struct rp_rec_replay){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
     add(&image, RP_REC_REPLAY)->u.replay =
@@ -527,7 +530,7 @@ static void modelled_times_say_what_they_are_from(void **state)
         assert_string_equal(rp_store_metadata(store, "rocm_perf_timing_version"), "4");
         *got = 0;
         assert_int_equal(rp_store_each_replay(store, take_replay, got, NULL), 0);
-        assert_string_equal(got, "1:6/6,0 2:3/10,0.25 ");
+        assert_string_equal(got, "1:6/6,0,0 2:3/10,0.25,7 ");
     }
 }
 
