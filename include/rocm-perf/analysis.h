@@ -87,6 +87,15 @@ struct rp_replayed {
     uint64_t waves;          /**< of these dispatches */
     uint64_t replayed_waves; /**< of these */
     double error_share;      /**< of their time: estimate of the error that the other waves add */
+    bool fast_clocks_known;
+    uint64_t fast_clock_waves; /**< of waves: those that read a clock which went on as with fast
+                                    timing, because they were not sampled, or were too long */
+};
+
+/** Dispatches that ran at the same time on one device of one process. */
+struct rp_overlapped {
+    uint64_t dispatches; /**< that overlap another one */
+    uint64_t ns;         /**< in which two or more ran, summed over devices */
 };
 
 /**
@@ -145,6 +154,7 @@ struct rp_profile {
                                        times are measured, or the traces do not say */
     uint32_t timing_version;      /**< of that model */
     struct rp_replayed replayed;  /**< over all kernels */
+    struct rp_overlapped overlapped;  /**< with timing_model: each is timed as though alone */
     struct rp_stability stability;    /**< over all runs, on the sum over all kernels */
     struct rp_profile_memory *memory; /**< owns the strings */
 };

@@ -13,6 +13,8 @@ struct reading {
     size_t slot_count;
     uint32_t store;
     struct rp_replays replays;
+    struct rp_overlaps overlaps;
+    bool is_modelled;
 };
 
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b)
@@ -113,7 +115,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
 {
     const struct rp_row_dispatch *dispatch = row;
     struct rp_dispatch_group *group = group_of(ctx, dispatch);
-    const struct reading *r = ctx;
+    struct reading *r = ctx;
     struct rp_replayed replayed;
     uint64_t ns;
 
@@ -134,19 +136,27 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     if (ns > group->max_ns)
         group->max_ns = ns;
     group->timed_count++;
+    if (r->is_modelled && !rp_overlaps_add(&r->overlaps, dispatch))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     replayed = rp_replays_of(&r->replays, dispatch);
     rp_replayed_add(&group->replayed, &group->replayed_ns, &replayed, ns);
     return 0;
 }
 
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
-                           size_t *ret_count, struct rp_err *err)
+                           size_t *ret_count, struct rp_overlapped *ret_overlapped,
+                           struct rp_err *err)
 {
-    struct reading r = {.store = number};
+    struct reading r = {.store = number,
+                        .is_modelled = rp_store_metadata(store, RP_STORE_TIMING_TAG) != NULL};
+    struct rp_overlapped overlapped = {0};
     int rc = rp_replays_read(store, &r.replays, err);
 
     if (rc == 0)
         rc = rp_store_each_work(store, take, &r, err);
+    if (rc == 0)
+        rc = rp_overlaps_sum(&r.overlaps, &overlapped, err);
+    free(r.overlaps.rows);
     free(r.replays.rows);
     free(r.slots);
     if (rc < 0) {
@@ -157,5 +167,6 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
         qsort(r.groups, r.count, sizeof *r.groups, by_first);
     *ret = r.groups;
     *ret_count = r.count;
+    *ret_overlapped = overlapped;
     return 0;
 }

@@ -47,7 +47,8 @@ struct rp_dispatch_group {
 /** Groups the dispatches of a trace, in the order of their first ones. The array is the caller's to
  *  free. */
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
-                           size_t *ret_count, struct rp_err *err);
+                           size_t *ret_count, struct rp_overlapped *ret_overlapped,
+                           struct rp_err *err);
 /** Which was launched first? Over all traces; last resort of every comparison. */
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);
 
@@ -64,6 +65,18 @@ struct rp_replays {
 int rp_replays_read(struct rp_store *store, struct rp_replays *ret, struct rp_err *err);
 /** That of a dispatch; calls 0: none. */
 struct rp_replayed rp_replays_of(const struct rp_replays *r, const struct rp_row_dispatch *row);
+/** Dispatches of one trace with their times. */
+struct rp_overlaps {
+    struct rp_overlaps_row {
+        int64_t agent_id, start_ns, end_ns;
+        uint32_t guid_index;
+    } * rows;
+    size_t count, capacity;
+};
+/** @return false: no memory; the rows are the caller's to free */
+bool rp_overlaps_add(struct rp_overlaps *o, const struct rp_row_dispatch *row);
+/** Adds to *@p sum; sorts the rows. */
+int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_err *err);
 /** Which model of time the traces are of; they must say the same. */
 int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                       struct rp_err *err);

@@ -45,6 +45,7 @@ struct loaded {
     size_t agent_count, kernel_count, group_count;
     /* Index + 1 into profile->agents / build->identities per row, 0 = not needed yet. */
     size_t *agent_index, *kernel_index;
+    struct rp_overlapped overlapped;
     bool built_in;
 };
 
@@ -62,7 +63,8 @@ static int load(struct rp_store *store, uint32_t number, struct loaded *ret, str
     if (rc == 0)
         rc = rp_store_kernels(store, &ret->kernels, &ret->kernel_count, err);
     if (rc == 0)
-        rc = rp_profile_read_groups(store, number, &ret->groups, &ret->group_count, err);
+        rc = rp_profile_read_groups(store, number, &ret->groups, &ret->group_count,
+                                    &ret->overlapped, err);
     if (rc < 0)
         return rc;
     ret->agent_index = calloc(ret->agent_count + 1, sizeof *ret->agent_index);
@@ -164,6 +166,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
             rc = resolve(build, &loaded[i], err);
         if (rc < 0)
             return rc;
+        build->profile->overlapped.dispatches += loaded[i].overlapped.dispatches;
+        build->profile->overlapped.ns += loaded[i].overlapped.ns;
         if (rp_store_metadata(stores[i], "rocm_perf_incomplete"))
             build->profile->complete = false;
     }

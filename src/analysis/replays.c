@@ -17,6 +17,8 @@ void rp_replayed_add(struct rp_replayed *sum, uint64_t *sum_ns, const struct rp_
     else if (all_ns > 0)
         sum->error_share =
             (sum->error_share * (double)*sum_ns + more->error_share * (double)ns) / all_ns;
+    sum->fast_clocks_known = more->fast_clocks_known && (!sum->calls || sum->fast_clocks_known);
+    sum->fast_clock_waves += more->fast_clock_waves;
     sum->calls += more->calls;
     sum->waves += more->waves;
     sum->replayed_waves += more->replayed_waves;
@@ -30,7 +32,8 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     struct rp_row_replay *grown;
 
     if (replay->waves < replay->replayed_waves || replay->replayed_waves < 0 ||
-        replay->waves > UINT32_MAX * 4096ll || !(replay->error_share >= 0))
+        replay->waves > UINT32_MAX * 4096ll || replay->fast_clock_waves > replay->waves ||
+        !(replay->error_share >= 0))
         return rp_fail(err, RP_BAD_INPUT, "the replay of dispatch %lld says what cannot be",
                        (long long)replay->id);
     grown = rp_grow(r->rows, r->count, &r->capacity, sizeof *grown);
@@ -72,10 +75,15 @@ struct rp_replayed rp_replays_of(const struct rp_replays *r, const struct rp_row
         r->count ? bsearch(&key, r->rows, r->count, sizeof *r->rows, by_dispatch) : NULL;
 
     return !found ? (struct rp_replayed){0}
-                  : (struct rp_replayed){.calls = 1,
-                                         .waves = (uint64_t)found->waves,
-                                         .replayed_waves = (uint64_t)found->replayed_waves,
-                                         .error_share = found->error_share};
+                  : (struct rp_replayed){
+                        .calls = 1,
+                        .waves = (uint64_t)found->waves,
+                        .replayed_waves = (uint64_t)found->replayed_waves,
+                        .error_share = found->error_share,
+                        .fast_clocks_known = found->fast_clock_waves >= 0,
+                        .fast_clock_waves =
+                            found->fast_clock_waves > 0 ? (uint64_t)found->fast_clock_waves : 0,
+                    };
 }
 
 static bool is_same(const char *a, const char *b)

@@ -185,6 +185,8 @@ static json_t *counters_of(const struct rp_kernel_counters *c, const struct rp_k
 static void put_replayed(json_t *o, const struct rp_replayed *r, bool *ok)
 {
     put(o, "error_share", r ? real(r->error_share) : json_null(), ok);
+    put(o, "fast_clock_waves", r && r->fast_clocks_known ? count(r->fast_clock_waves) : json_null(),
+        ok);
     put(o, "replayed_calls", r ? count(r->calls) : json_null(), ok);
     put(o, "replayed_waves", r ? count(r->replayed_waves) : json_null(), ok);
     put(o, "waves", r ? count(r->waves) : json_null(), ok);
@@ -201,13 +203,17 @@ static json_t *kernel_timing(const struct rp_replayed *r, bool *ok)
 
 static json_t *timing(const struct rp_profile *p, bool *ok)
 {
-    json_t *o = p->timing_model ? json_object() : json_null();
+    json_t *o = p->timing_model ? json_object() : json_null(), *overlapped;
 
     if (!p->timing_model)
         return o;
+    overlapped = json_object();
     put(o, "model", text(p->timing_model), ok);
     put(o, "version", count(p->timing_version), ok);
     put_replayed(o, p->replayed.calls ? &p->replayed : NULL, ok);
+    put(overlapped, "dispatches", count(p->overlapped.dispatches), ok);
+    put(overlapped, "ns", count(p->overlapped.ns), ok);
+    put(o, "overlapped", overlapped, ok);
     return o;
 }
 

@@ -137,6 +137,24 @@ static void put_replayed(const struct rp_page *page, const struct rp_profile *p)
                      (unsigned long long)p->dispatches);
 }
 
+/* What the model leaves out, where the trace shows that it matters. */
+static void put_unmodelled(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_replayed *r = &p->replayed;
+    const struct rp_overlapped *o = &p->overlapped;
+
+    if (r->calls && r->fast_clocks_known && r->fast_clock_waves)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "Clocks        %llu of %llu waves read fast timing's clock",
+                     (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
+    if (o->dispatches) {
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "Overlap       %llu launches overlap on their device, for %s ms:",
+                     (unsigned long long)o->dispatches, ms(o->ns).text);
+        rp_page_text(page, RP_INK_YELLOW, 0, "              each is timed as though it were alone");
+    }
+}
+
 static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
@@ -153,6 +171,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
         put_class_total(page, p, false);
         put_class_total(page, p, true);
         put_replayed(page, p);
+        put_unmodelled(page, p);
     }
     put_stability(page, &p->stability);
 }

@@ -61,8 +61,8 @@ for run in $(seq 40); do
     timeline "concurrent$run/trace_results.db" >"concurrent$run.txt"
     diff concurrent1.txt "concurrent$run.txt" >&2 || fail "concurrent, run $run differs from the first"
 done
-python3 - concurrent1/trace_results.db <<'EOF' || fail 'what overlaps what'
-import sqlite3, sys
+python3 - concurrent1/trace_results.db concurrent1/profile.json <<'EOF' || fail 'what overlaps what'
+import json, sqlite3, sys
 rows = sqlite3.connect(sys.argv[1]).execute("select name, start, end, queue_id from kernels order by start").fetchall()
 of = lambda name: [r for r in rows if r[0].startswith(name)]
 overlap = lambda a, b: a[1] < b[2] and b[1] < a[2]
@@ -80,6 +80,12 @@ assert sum(any(overlap(p, a) for a in aside) for p in produced) >= 2, "nothing r
 for queue in {r[3] for r in rows}:
     line = [r for r in rows if r[3] == queue]
     assert all(a[2] <= b[1] for a, b in zip(line, line[1:])), "a queue runs one at a time"
+# Each is timed as though alone, which results say.
+beside = sum(any(a is not b and overlap(a, b) for b in rows) for a in rows)
+ends = sorted({t for r in rows for t in r[1:3]})
+ns = sum(b - a for a, b in zip(ends, ends[1:]) if sum(r[1] <= a and r[2] >= b for r in rows) > 1)
+overlapped = json.load(open(sys.argv[2]))["timing"]["overlapped"]
+assert overlapped == {"dispatches": beside, "ns": ns} and beside > 2, (overlapped, beside, ns)
 EOF
 
 # A thread that hears of work by a host function knows of its end.

@@ -22,7 +22,7 @@ done
 python3 - fast detailed <<'EOF' || fail 'what was sampled'
 import json, sqlite3, sys
 fast, detailed = (json.load(open(name + ".json")) for name in sys.argv[1:])
-assert all(fast["timing"][k] is None for k in ("error_share", "replayed_calls", "replayed_waves", "waves"))
+assert all(fast["timing"][k] is None for k in ("error_share", "fast_clock_waves", "replayed_calls", "replayed_waves", "waves"))
 assert all(k["timing"] is None for k in fast["kernels"])
 db = sqlite3.connect("fast/trace_results.db")
 assert not db.execute("SELECT 1 FROM sqlite_master WHERE name LIKE 'rocm_perf_replay%'").fetchall()
@@ -33,7 +33,7 @@ rows = db.execute("SELECT s.display_name, r.waves, r.replayed_waves, r.error_sha
 def sums(rows):
     ns = sum(r[4] for r in rows)
     return {"error_share": sum(r[3] * r[4] for r in rows) / ns, "replayed_calls": len(rows),
-            "replayed_waves": sum(r[2] for r in rows), "waves": sum(r[1] for r in rows)}
+            "replayed_waves": sum(r[2] for r in rows), "waves": sum(r[1] for r in rows), "fast_clock_waves": 0}
 def equal(got, wanted):
     error = got["error_share"] - wanted["error_share"]
     return abs(error) < 1e-6 and all(got[k] == wanted[k] for k in wanted if k != "error_share")
@@ -168,3 +168,20 @@ each, clocks, ticks, event_ns = first
 assert 116 <= each < 116 * 1.03, each
 assert abs(ticks * 21 - clocks) < 21 * 20, (ticks, clocks)
 assert 2 * ticks * 10 <= event_ns < 2.2 * ticks * 10, (ticks, event_ns)
+EOF
+# All of its waves are replayed; of many more than are sampled the others read another clock.
+example many_clocks
+for program in clocked many_clocks; do
+    expect 0 rocm-perf profile --device software --timing detailed --runs 1 -o $program.result ./$program
+    cp $program.result/profile.json $program.json
+    mv out $program.txt
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $program.json
+done
+says many_clocks.txt "waves read fast timing's clock"
+[ "$(json timing.fast_clock_waves clocked.json)" = 0 ] || fail 'clocks of the replay count as others'
+t=$(json timing many_clocks.json)
+python3 - "$t" "$(sqlite3 many_clocks.result/trace_results.db 'select sum(fast_clock_waves) from rocm_perf_replay')" <<'EOF' || fail "clocks of other waves: $t"
+import json, sys
+t, stored = json.loads(sys.argv[1]), int(sys.argv[2])
+assert 0 < t["waves"] - t["replayed_waves"] == t["fast_clock_waves"] == stored, t
+EOF

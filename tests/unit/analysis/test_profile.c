@@ -552,6 +552,116 @@ static void errors_of_replays_weigh_by_time(void **state)
     rp_profile_free(p);
 }
 
+/* What waves read of the clock is known only if every launch of a kernel says it. */
+static void clocks_of_replays_add_up(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin_modelled(lab, "detailed", "7");
+    for (int64_t i = 1; i <= 4; i++) {
+        const struct rp_row_replay row = {
+            .id = i, .waves = 10, .replayed_waves = 10, .fast_clock_waves = i == 4 ? -1 : 2 * i};
+
+        put_dispatch(lab, (struct launch){i, 1, 1 + (i > 2), 1000 * i, 1000 * i + 100, 640, 64, 0});
+        ok(lab, rp_store_put_replay(lab->writer, &row, &lab->err));
+    }
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->kernel_count, 2);
+    assert_true(p->kernels[0].replayed.fast_clocks_known);
+    assert_int_equal(p->kernels[0].replayed.fast_clock_waves, 2 + 4);
+    assert_false(p->kernels[1].replayed.fast_clocks_known);
+    assert_false(p->replayed.fast_clocks_known);
+    rp_profile_free(p);
+}
+
+enum { OVERLAP_NS = 200 };
+
+/* Nanosecond by nanosecond: who shares one with another of its device, and how many are shared. */
+static struct rp_overlapped overlapped_by_counting(const struct launch *launches, size_t count,
+                                                   int64_t agents)
+{
+    struct rp_overlapped sum = {0};
+    bool *shares = calloc(count + 1, sizeof *shares);
+
+    assert_non_null(shares);
+    for (int64_t agent = 1; agent <= agents; agent++)
+        for (int64_t ns = 0; ns < OVERLAP_NS; ns++) {
+            size_t here = 0;
+            for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < count; i++)
+                    if (launches[i].agent == agent && launches[i].start <= ns &&
+                        ns < launches[i].end) {
+                        here += pass == 0;
+                        shares[i] |= pass == 1 && here > 1;
+                    }
+            sum.ns += here > 1;
+        }
+    for (size_t i = 0; i < count; i++)
+        sum.dispatches += shares[i];
+    free(shares);
+    return sum;
+}
+
+/* At random, on two GPUs, from no overlaps to many at once; some take no time. */
+static void tells_what_overlaps(void **state)
+{
+    enum { MOST = 24, AGENTS = 2 };
+    unsigned seed = 7;
+    uint64_t some = 0;
+
+    lab_teardown(state);
+    for (int round = 0; round < 40; round++) {
+        struct launch launches[MOST];
+        const size_t count = 1 + (size_t)round % MOST;
+        struct rp_overlapped wanted;
+        struct rp_profile *p;
+        struct lab *lab;
+
+        lab_setup(state);
+        lab = *state;
+        begin_modelled(lab, round % 2 ? "detailed" : "fast", "7");
+        put_agent(lab, 2, "gfx942", "", VADD_EXTDATA);
+        for (size_t i = 0; i < count; i++) {
+            const int64_t start = 1 + rand_r(&seed) % (OVERLAP_NS - 40);
+            const int64_t end = start + (i % 5 ? rand_r(&seed) % (i % 3 ? 8 : 39) : 0);
+
+            launches[i] = (struct launch){
+                (int64_t)i + 1, 1 + rand_r(&seed) % AGENTS, 1, start, end, 64, 64, 0};
+            put_dispatch(lab, launches[i]);
+        }
+        finish(lab);
+        p = compute(lab);
+        wanted = overlapped_by_counting(launches, count, AGENTS);
+        assert_int_equal(p->overlapped.dispatches, wanted.dispatches);
+        assert_int_equal(p->overlapped.ns, wanted.ns);
+        some += wanted.dispatches;
+        rp_profile_free(p);
+        if (round < 39)
+            lab_teardown(state);
+    }
+    assert_true(some > 100);
+}
+
+/* Times that were measured have their overlaps in them. */
+static void measured_times_overlap_without_a_word(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, "hardware", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "a.kd", "a", 12, 4);
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 2000, 640, 64, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 1500, 2500, 640, 64, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_null(p->timing_model);
+    assert_int_equal(p->overlapped.dispatches, 0);
+    rp_profile_free(p);
+}
+
 /* Results for which it does not matter that models differ say where their times are from. */
 static void origins_of_traces(void **state)
 {
@@ -639,6 +749,9 @@ int main(void)
         LAB_TEST(trusts_its_own_gfx950_traces),
         LAB_TEST(refuses_times_that_add_up_to_nonsense),
         LAB_TEST(errors_of_replays_weigh_by_time),
+        LAB_TEST(clocks_of_replays_add_up),
+        LAB_TEST(tells_what_overlaps),
+        LAB_TEST(measured_times_overlap_without_a_word),
         LAB_TEST(origins_of_traces),
         LAB_TEST(several_models_of_time_are_refused),
         LAB_TEST(impossible_replays_are_refused),

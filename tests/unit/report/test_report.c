@@ -121,9 +121,11 @@ static void json_names_the_model_of_time(void **state)
     struct rp_kernel_summary kernels[2] = {profile.kernels[0], profile.kernels[1]};
     static const char *const wanted[] = {
         "null",
-        "{\"error_share\":null,\"model\":\"fast\",\"replayed_calls\":null,"
+        "{\"error_share\":null,\"fast_clock_waves\":null,\"model\":\"fast\","
+        "\"overlapped\":{\"dispatches\":0,\"ns\":0},\"replayed_calls\":null,"
         "\"replayed_waves\":null,\"version\":3,\"waves\":null}",
-        "{\"error_share\":0.125,\"model\":\"detailed\",\"replayed_calls\":3,"
+        "{\"error_share\":0.125,\"fast_clock_waves\":9,\"model\":\"detailed\","
+        "\"overlapped\":{\"dispatches\":4,\"ns\":1500000},\"replayed_calls\":3,"
         "\"replayed_waves\":20,\"version\":3,\"waves\":40}",
     };
 
@@ -139,7 +141,10 @@ static void json_names_the_model_of_time(void **state)
         profile.timing_version = i ? 3 : 0;
         profile.timing_model = i == 2 ? "detailed" : i ? "fast" : NULL;
         if (i == 2)
-            profile.replayed = kernels[0].replayed = (struct rp_replayed){3, 40, 20, 0.125};
+            profile.replayed = kernels[0].replayed =
+                (struct rp_replayed){3, 40, 20, 0.125, true, 9};
+        if (i == 2)
+            profile.overlapped = (struct rp_overlapped){4, 1500000};
         assert_int_equal(rp_report_profile_json(&report, &buf, &err), 0);
         root = json_loads(rp_buf_text(&buf), 0, NULL);
         text =
@@ -148,9 +153,10 @@ static void json_names_the_model_of_time(void **state)
         free(text);
         text = json_dumps(json_object_get(json_array_get(at(root, "kernels", NULL), 0), "timing"),
                           JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-        assert_string_equal(text, i < 2 ? "null"
-                                        : "{\"error_share\":0.125,\"replayed_calls\":3,"
-                                          "\"replayed_waves\":20,\"waves\":40}");
+        assert_string_equal(
+            text, i < 2 ? "null"
+                        : "{\"error_share\":0.125,\"fast_clock_waves\":9,\"replayed_calls\":3,"
+                          "\"replayed_waves\":20,\"waves\":40}");
         free(text);
         json_decref(root);
         rp_buf_free(&buf);
@@ -158,6 +164,13 @@ static void json_names_the_model_of_time(void **state)
         assert_contains(rp_buf_text(&buf), i == 2   ? "modelled time (detailed timing), not"
                                            : i == 1 ? "modelled time (fast timing), not"
                                                     : "modelled time (software device), not");
+        if (i == 2) {
+            assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
+            assert_contains(rp_buf_text(&buf),
+                            "4 launches overlap on their device, for 1.500000 ms");
+        } else {
+            assert_null(strstr(rp_buf_text(&buf), "Overlap"));
+        }
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "50.0 % of the waves; estimated error of "
                                                "extrapolation 12.5 %");
