@@ -6,9 +6,13 @@
 
 #include "base/err.h"
 #include "capture/replay_again.h"
+#include "replay/spread.h"
 
 /* How much longer than from the captured memory the captured kernel may take from other memory. */
 enum { PROBE_PATIENCE_S = 10, PROBE_PATIENCE_TIMES = 100, ROUNDS = 2 };
+
+/* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
+enum { LEAST_SPREAD_RUNS = 2, MOST_SPREAD_RUNS = 6 };
 
 static size_t index_of(const struct rp_replay *r, const struct rp_capture_memory *m)
 {
@@ -240,6 +244,43 @@ static bool changes_variables(const struct rp_replay *r)
     return code && code->changed_pages;
 }
 
+static int note_spread(void *data, const struct rp_capture_memory *m, uint64_t page,
+                       const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    (void)m;
+    (void)page;
+    (void)err;
+    rp_spread_note(data, contents, expected, RP_PAGE_BYTES);
+    return 0;
+}
+
+/* The rule is exact, if runs of the captured kernel do not differ, or a few times what they differ
+ * by, if they are near each other. */
+static int find_rule(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct rp_spread spread = {0};
+    struct rp_compare_rule rule;
+    int rc = 0;
+
+    for (unsigned i = 0; i < (spread.words ? MOST_SPREAD_RUNS : LEAST_SPREAD_RUNS) && rc == 0;
+         i++) {
+        double us;
+
+        rc = rp_replay_fill(trial->r, NULL, NULL, err);
+        if (rc == 0)
+            rc = rp_replay_run(trial->r, &us, err);
+        if (rc == 0)
+            rc = rp_replay_look_at(trial->r, note_spread, &spread, err);
+        trial->spread_runs++;
+    }
+    trial->rule = (struct rp_compare_rule){.type = RP_EXACT};
+    if (rc < 0 || !spread.words || !rp_spread_rule(&spread, &rule))
+        return rc;
+    /* What is said is what is done. */
+    rp_compare_rule_print(&rule, trial->rule_text, sizeof trial->rule_text);
+    return rp_compare_rule_parse(trial->rule_text, &trial->rule, err);
+}
+
 /* As captured; how long it takes is the measure for what follows. */
 static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
 {
@@ -265,9 +306,10 @@ static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
                        "the captured kernel itself does not give the captured memory here "
                        "(%" PRIu64 " bytes differ), so no other can be judged%s",
                        4 * round.wrong_words,
-                       trial->rule.type == RP_EXACT
-                           ? "; if it adds up in varying order, give a tolerance with --compare"
-                           : "");
+                       trial->rule.type != RP_EXACT ? ""
+                       : trial->own_spread ? ": what varies is not near, as numbers of any type"
+                                           : "; if it adds up in varying order, give a tolerance "
+                                             "with --compare, or leave that out");
     trial->patience_s = r->patience_s =
         PROBE_PATIENCE_S + PROBE_PATIENCE_TIMES * (unsigned)(to.tv_sec - from.tv_sec + 1);
     return 0;
@@ -280,7 +322,10 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
     int rc;
 
     r->kernel = &r->original;
-    rc = run_original(trial, err);
+    rc = trial->own_spread ? find_rule(trial, err) : 0;
+    rp_compare_rule_print(&trial->rule, trial->rule_text, sizeof trial->rule_text);
+    if (rc == 0)
+        rc = run_original(trial, err);
     if (rc == 0 && trial->probe)
         rc = probe_run(trial, flip_page, err);
     if (rc == 0)

@@ -9,9 +9,14 @@
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
+enum { RP_COMPARE_TEXT = 160 };
+
 struct rp_replay_trial {
     struct rp_replay *r;
     struct rp_compare_rule rule;
+    bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
+    unsigned spread_runs;
+    char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */

@@ -10,7 +10,8 @@
  * other memory to see what it writes, m time is modelled, w warm or c cold caches, f fail unless
  * faster, n fail unless not slower; - stands for none
  * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
- * numbers.h; MARGIN: of compare; INPUTS: see inputs.h; STEP_FD: see replay_again.h
+ * numbers.h, nothing: what fits runs of the captured kernel; MARGIN: of compare; INPUTS: see
+ * inputs.h; STEP_FD: see replay_again.h
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
     struct rp_varied *v = &result->varied;
     int rc;
 
-    *v = (struct rp_varied){.trial = &result->trial, .rule = q->inputs};
+    *v = (struct rp_varied){.trial = &result->trial, .inputs = q->inputs};
     if (result->wrong_runs)
         v->reason = "it is wrong with the captured ones";
     rc = rp_varied_prepare(v, err);
@@ -129,7 +130,8 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc;
 
-    result->trial = (struct rp_replay_trial){.r = r, .rule = q->rule, .probe = q->probe};
+    result->trial = (struct rp_replay_trial){
+        .r = r, .rule = q->rule, .own_spread = !q->compare[0], .probe = q->probe};
     rc = rp_trial_prepare(&result->trial, err);
     /* A queue with a kernel that does not end is lost, and this process with it. */
     if (result->trial.probe_broke)
@@ -252,9 +254,9 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
         .candidates = {argv[8][0] ? argv[8] : NULL, argv[10][0] ? argv[10] : NULL},
         .compare = argv[9],
         .margin = strtod(argv[11], NULL),
+        .inputs = argv[12],
         .step_fd = (int)strtol(argv[13], NULL, 10)};
-    if (rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0 ||
-        rp_inputs_parse(argv[12], q->rule.type, &q->inputs, NULL) < 0)
+    if (q->compare[0] && rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
         return -1;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
@@ -309,10 +311,11 @@ static int gate(const struct rp_replay_request *q, const struct rp_comparison *c
 
 static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 {
-    struct rp_comparison c = {.trial = {.r = r, .rule = q->rule, .probe = q->probe},
-                              .varied = {.trial = &c.trial, .rule = q->inputs},
-                              .most_blocks = q->iterations,
-                              .asked_margin = q->margin};
+    struct rp_comparison c = {
+        .trial = {.r = r, .rule = q->rule, .own_spread = !q->compare[0], .probe = q->probe},
+        .varied = {.trial = &c.trial, .inputs = q->inputs},
+        .most_blocks = q->iterations,
+        .asked_margin = q->margin};
     struct rp_err err = RP_ERR_INIT;
     int rc = load(r, q, &err);
 

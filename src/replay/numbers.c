@@ -1,6 +1,8 @@
 #include "replay/numbers.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +82,7 @@ static uint64_t load(const uint8_t *at, unsigned bytes)
 }
 
 /* All these types are of IEEE's form; fp64 holds each value of the others. */
-static double value_of(enum rp_number_type type, uint64_t bits)
+double rp_number_value(enum rp_number_type type, uint64_t bits)
 {
     const unsigned fraction_bits = types[type].fraction_bits;
     const unsigned exponent_bits = types[type].exponent_bits;
@@ -100,7 +102,7 @@ static double value_of(enum rp_number_type type, uint64_t bits)
 }
 
 /* Steps between representable numbers; those of both zeros are the same. */
-static uint64_t steps_between(enum rp_number_type type, uint64_t a, uint64_t b)
+uint64_t rp_number_steps(enum rp_number_type type, uint64_t a, uint64_t b)
 {
     const uint64_t sign = (uint64_t)1 << (types[type].bytes * 8 - 1);
     const uint64_t x = a & (sign - 1), y = b & (sign - 1);
@@ -118,14 +120,14 @@ static bool right(const struct rp_compare_rule *rule, uint64_t got, uint64_t exp
         return true;
     if (rule->type == RP_EXACT)
         return false;
-    a = value_of(rule->type, got);
-    b = value_of(rule->type, expected);
+    a = rp_number_value(rule->type, got);
+    b = rp_number_value(rule->type, expected);
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b))
         return a == b;
     return a == b || fabs(a - b) <= rule->abs + rule->rel * fabs(b) ||
-           steps_between(rule->type, got, expected) <= rule->ulp;
+           rp_number_steps(rule->type, got, expected) <= rule->ulp;
 }
 
 void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
@@ -144,4 +146,17 @@ void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
         for (unsigned i = 0; i < here; i += 4)
             ret_bad[(at + i) / 4 / 64] |= (uint64_t)1 << ((at + i) / 4 % 64);
     }
+}
+
+int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t room)
+{
+    char abs[40] = "", rel[40] = "", ulp[40] = "";
+
+    if (rule->abs > 0)
+        snprintf(abs, sizeof abs, ",abs=%.3g", rule->abs);
+    if (rule->rel > 0)
+        snprintf(rel, sizeof rel, ",rel=%.3g", rule->rel);
+    if (rule->ulp)
+        snprintf(ulp, sizeof ulp, ",ulp=%" PRIu64, rule->ulp);
+    return snprintf(out, room, "%s%s%s%s", types[rule->type].name, abs, rel, ulp);
 }

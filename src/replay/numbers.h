@@ -19,6 +19,9 @@ struct rp_number_shape {
 };
 
 struct rp_number_shape rp_number_shape(enum rp_number_type type);
+double rp_number_value(enum rp_number_type type, uint64_t bits);
+/** Between representable numbers; those of both zeros are the same. */
+uint64_t rp_number_steps(enum rp_number_type type, uint64_t a, uint64_t b);
 
 /** A number is right that satisfies one of them. */
 struct rp_compare_rule {
@@ -33,6 +36,9 @@ struct rp_compare_rule {
  * @return 0 or RP_USAGE
  */
 int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);
+
+/** As rp_compare_rule_parse takes it, with three digits. @return length, as snprintf */
+int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t room);
 
 /**
  * Numbers are NaN where NaN is expected and only there; infinite ones are equal.

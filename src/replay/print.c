@@ -108,14 +108,14 @@ void rp_replay_say_varied(const char *path, const struct rp_varied *v,
                path, v->changed_numbers, v->telling_bytes);
 }
 
-static void print_candidate_json(const struct rp_replay_request *q,
-                                 const struct rp_replay_result *result)
+static void print_candidate_json(const struct rp_replay_result *result)
 {
     const struct rp_replay_trial *t = &result->trial;
     const struct rp_replay_outcome *o = &result->outcome;
 
     printf("  \"candidate\": {\n    \"compare\": ");
-    rp_replay_put_string(q->compare);
+    rp_replay_put_string(t->rule_text);
+    printf(",\n    \"compare_runs\": %u", t->spread_runs);
     printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
            ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
            ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
@@ -163,7 +163,7 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     rp_replay_put_string(q->rocm);
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
     if (q->candidates[0])
-        print_candidate_json(q, result);
+        print_candidate_json(result);
     print_verdict_json(result);
     printf("}\n");
 }
@@ -178,12 +178,12 @@ static void print_candidate_text(const struct rp_replay_request *q,
            " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
            q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
     if (!v->different_pages)
-        printf("memory is right after all %lu runs (%s)\n", result->checked_runs, q->compare);
+        printf("memory is right after all %lu runs (%s)\n", result->checked_runs, t->rule_text);
     else
         printf("memory is not right after %lu of %lu runs (%s): %" PRIu64 " bytes wrong, %" PRIu64
                " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
                "0x%" PRIx64 ": %02x instead of %02x\n",
-               result->wrong_runs, result->checked_runs, q->compare, result->outcome.wrong_bytes,
+               result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
     rp_replay_say_varied(q->candidates[0], &result->varied, &result->varied_outcome);

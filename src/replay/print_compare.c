@@ -107,7 +107,8 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
            "\"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
            RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin, c->most_blocks,
            RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
-    rp_replay_put_string(q->compare);
+    rp_replay_put_string(c->trial.rule_text);
+    printf(", \"compare_runs\": %u", c->trial.spread_runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
            ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
            "},\n  \"environment\": {\"device\": \"%s\", \"gpu_agent\": ",
@@ -155,7 +156,7 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
            r->software ? " (software device: modelled time, not that of a GPU)" : "",
            q->candidates[0], q->candidates[1]);
     if (c->wrong) {
-        printf("different output: %s (%s); times do not matter then\n", reason, q->compare);
+        printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
         say_wrong(q->candidates[0], &c->kernels[0]);
         say_wrong(q->candidates[1], &c->kernels[1]);
         if (c->wrong_varied)
@@ -177,5 +178,5 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
                                          : rp_comparison_verdict(c),
            d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
            d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin,
-           c->kernels[0].checked_runs + c->kernels[1].checked_runs, q->compare);
+           c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text);
 }

@@ -18,9 +18,9 @@ struct rp_replay_request {
     double margin; /**< of compare */
     /** Code objects in place of the captured one; or NULL. */
     const char *candidates[RP_REPLAY_CANDIDATES];
-    const char *compare; /**< as given */
+    const char *compare; /**< as given; "": not */
     struct rp_compare_rule rule;
-    struct rp_inputs_rule inputs;
+    const char *inputs; /**< see inputs.h; what "auto" is comes with the rule */
     int step_fd;
     char *hsaco, *kernarg;
 };

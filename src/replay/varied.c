@@ -198,8 +198,10 @@ int rp_varied_prepare(struct rp_varied *v, struct rp_err *err)
     struct rp_replay *r = v->trial->r;
     const struct rp_replay_kernel *kernel = r->kernel;
     struct rp_replay_outcome again = {0};
-    int rc;
+    int rc = rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
 
+    if (rc < 0)
+        return rc;
     if (v->rule.none)
         v->reason = "it was not asked for";
     if (v->reason)

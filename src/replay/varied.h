@@ -18,6 +18,7 @@ struct rp_varied_page {
 
 struct rp_varied {
     struct rp_replay_trial *trial;
+    const char *inputs; /**< see inputs.h */
     struct rp_inputs_rule rule;
     struct rp_varied_page *pages; /**< in rising order */
     size_t count, capacity;
@@ -27,7 +28,7 @@ struct rp_varied {
     bool broke;               /**< the captured kernel does not end with such inputs */
 };
 
-/** Runs the captured kernel twice. Zero-initialise with .trial (prepared) and .rule set. */
+/** Runs the captured kernel twice. Zero-initialise with .trial (prepared) and .inputs set. */
 int rp_varied_prepare(struct rp_varied *v, struct rp_err *err);
 
 /** Runs r->kernel once, and judges. Only if there is no reason against it. */

@@ -138,9 +138,25 @@ head -c 3000 bare.hsaco >cut.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap --hsaco cut.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap --hsaco nowhere.hsaco
 
-# Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
+# A kernel whose own runs differ says how near is near enough; one that stores the clock does not.
 example memories
 mkdir dumps
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_turns --device software -o cap ./memories varying dumps
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --json
+python3 - out <<'EOF' || { cat out; fail "a tolerance from its own runs"; }
+import json, re, sys
+c = json.load(open(sys.argv[1]))["candidate"]
+assert 0 < int(re.fullmatch("f32,ulp=([0-9]+)", c["compare"])[1]) < 1000 and c["compare_runs"] == 6
+EOF
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --compare exact
+says err "or leave that out"
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_clock --device software -o cap ./memories varying dumps
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
+says err "what varies is not near"
+
+# Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do
     set -- $what
     rm -rf cap
