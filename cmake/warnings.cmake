@@ -20,6 +20,14 @@ if(RP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(RP_SANITIZE OR RP_TSAN OR RP_FUZZ)
+  # After the build type's own: -O0 doubles the time of the tests, -O3 (RP_FAST) that of compiling;
+  # lines are enough for a report, and full debug information for programs of 90 MB.
+  add_compile_options(-O1 -g1)
+  set(RP_FAST -O1)
+else()
+  set(RP_FAST -O3)
+endif()
 
 # rp_room(<name> SOURCES ... [LIBS ...]): static library rp_<name> that sees only the public
 # headers and src/; which rooms it may include is checked by tools/check-layers.

@@ -19,7 +19,7 @@ set(rp_lane_kernels
     ${RP_LANE_DIR}/lane_mfma_any.c
     ${RP_LANE_DIR}/lane_mfma_f64.c
     ${RP_LANE_DIR}/lane_trans.c)
-set(rp_lane_flags -O3 -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math
+set(rp_lane_flags ${RP_FAST} -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math
     -fvisibility=hidden -mprefer-vector-width=512)
 set(rp_lane_march_0 -march=x86-64)
 set(rp_lane_march_1 -march=x86-64-v3)

@@ -9,9 +9,10 @@
 
 #include "../isa/mem_world.h"
 #include "device/exec/order.h"
+#include "effort.h"
 #include "translated_run.h"
 
-enum { MOST_INSNS = 40, ROUNDS = 500, DWORD_BYTES = 4 };
+enum { MOST_INSNS = 40, ROUNDS = RP_EFFORT(500), DWORD_BYTES = 4 };
 
 static struct world w __attribute__((aligned(64))), start __attribute__((aligned(64))),
     wanted __attribute__((aligned(64)));

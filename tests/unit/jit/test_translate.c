@@ -9,9 +9,10 @@
 #include "../isa/wave_fixture.h"
 #include "device/exec/code.h"
 #include "device/jit/jit.h"
+#include "effort.h"
 #include "translated_run.h"
 
-enum { SLOTS = 2, LONGEST = 70, PROGRAMS = 4000, ROUNDS = 18 };
+enum { SLOTS = 2, LONGEST = 70, PROGRAMS = RP_EFFORT(4000), ROUNDS = 18 };
 
 static struct fixture f, start, wanted;
 static struct rp_code_page *page;
