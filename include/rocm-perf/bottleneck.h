@@ -84,12 +84,21 @@ struct rp_residency {
     const char *limiter;               /**< "vgpr" ...; NULL = unknown */
 };
 
+/** The thread traces of a kernel that stalls and waves are from. */
+struct rp_traced {
+    uint64_t used;    /**< dispatches */
+    uint64_t partial; /**< of these: something is missing, such as the ends of waves */
+    uint64_t sampled; /**< of these: not all workgroups were modelled */
+    uint64_t damaged; /**< not used */
+};
+
 struct rp_bottleneck_kernel {
     char *name;
     uint64_t calls; /**< 0 = unknown */
     struct rp_quantity time_ns;
     struct rp_features features;
     struct rp_residency residency;
+    struct rp_traced traced;
     enum rp_bottleneck label;
     unsigned points[RP_BOTTLENECK_COUNT];
     struct rp_quantity headroom;         /**< part of the kernel's time that could go */

@@ -163,6 +163,7 @@ struct rp_thread_trace {
     bool cuts_known;                    /**< the software device says so; hardware does not */
     uint64_t cut_waves;                 /**< of which only the first instructions are there */
     uint64_t cut_by_buffer, lost_waves; /**< of these; not listed: the buffer was full */
+    bool part_of_grid; /**< the software device says that it modelled a sample of the workgroups */
 
     struct rp_att_sums sums;
     struct rp_att_sums by_kind[RP_ATT_KIND_COUNT];

@@ -121,6 +121,18 @@ static void put_residency(struct rp_buf *buf, const struct rp_residency *r)
     rp_buf_puts(buf, "}");
 }
 
+static void put_traced(struct rp_buf *buf, const struct rp_traced *t)
+{
+    rp_buf_puts(buf, ", \"thread_traces\": ");
+    if (t->used + t->damaged == 0)
+        rp_buf_puts(buf, "null");
+    else
+        rp_buf_printf(buf,
+                      "{\"damaged\": %" PRIu64 ", \"partial\": %" PRIu64 ", \"sampled\": %" PRIu64
+                      ", \"used\": %" PRIu64 "}",
+                      t->damaged, t->partial, t->sampled, t->used);
+}
+
 static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
 {
     rp_buf_puts(buf, "\n    {\"bottleneck\": ");
@@ -136,6 +148,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
     rp_buf_puts(buf, ", \"occupancy\": ");
     put_residency(buf, &k->residency);
     key(buf, "priority", k->priority);
+    put_traced(buf, &k->traced);
     key(buf, "time_ns", k->time_ns);
     key(buf, "weight", k->weight);
     rp_buf_puts(buf, "}");

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -56,6 +57,22 @@ static void put_reasons(const struct rp_page *page, const struct rp_bottleneck_k
         rp_page_line(page, RP_INK_DIM, 6, "%s", rp_buf_text(&text));
 }
 
+/* What speaks against the stalls and waves above. */
+static void put_traced(const struct rp_page *page, const struct rp_traced *t)
+{
+    rp_autobuf text = {0};
+
+    if (t->partial)
+        rp_buf_printf(&text, ", %" PRIu64 " partial", t->partial);
+    if (t->sampled)
+        rp_buf_printf(&text, ", %" PRIu64 " of sampled workgroups", t->sampled);
+    if (t->damaged)
+        rp_buf_printf(&text, ", %" PRIu64 " damaged and left out", t->damaged);
+    if (text.len)
+        rp_page_line(page, RP_INK_YELLOW, 6, "%" PRIu64 " thread trace%s%s", t->used + t->damaged,
+                     t->used + t->damaged == 1 ? "" : "s", rp_buf_text(&text));
+}
+
 static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_kernel *k)
 {
     rp_page_text(page, RP_INK_PLAIN, 2, k->name);
@@ -64,6 +81,7 @@ static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_ke
                  number(k->free_bound, 1, 3).text, rp_bottleneck_name(k->label));
     put_reasons(page, k);
     put_occupancy(page, &k->residency);
+    put_traced(page, &k->traced);
 }
 
 int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct rp_term_style style,

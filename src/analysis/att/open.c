@@ -240,7 +240,7 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
 /* What the software device could not keep. Files of before tell less. */
 static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
 {
-    int64_t cut = 0, by_buffer = 0, lost = 0;
+    int64_t cut = 0, by_buffer = 0, lost = 0, groups, modelled;
 
     trace->cuts_known = rp_att_number(json_object_get(ours, "waves_lost"), &lost);
     trace->cuts_known &= rp_att_number(json_object_get(ours, "waves_cut_short"), &cut);
@@ -248,6 +248,9 @@ static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
     trace->cut_waves = (uint64_t)cut;
     trace->cut_by_buffer = by_buffer < cut ? (uint64_t)by_buffer : (uint64_t)cut;
     trace->lost_waves = (uint64_t)lost;
+    trace->part_of_grid = rp_att_number(json_object_get(ours, "workgroups"), &groups) &&
+                          rp_att_number(json_object_get(ours, "workgroups_modelled"), &modelled) &&
+                          modelled < groups;
 }
 
 static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)

@@ -291,6 +291,18 @@ static uint64_t waited(const struct rp_thread_trace *t, const enum rp_att_reason
     return sum;
 }
 
+static bool note_trace(const struct rp_thread_trace *t, struct rp_traced *ret)
+{
+    if (t->completeness == RP_ATT_DAMAGED) {
+        ret->damaged++;
+        return false;
+    }
+    ret->used++;
+    ret->partial += t->completeness == RP_ATT_PARTIAL;
+    ret->sampled += t->part_of_grid;
+    return true;
+}
+
 /* All traced dispatches of a kernel are taken together: cycles over cycles. */
 void rp_features_of_traces(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k)
 {
@@ -306,7 +318,7 @@ void rp_features_of_traces(const struct rp_bottleneck_inputs *in, struct rp_bott
     for (size_t i = 0; in->traces && i < in->traces->count; i++) {
         const struct rp_thread_trace *t = &in->traces->traces[i];
 
-        if (!has_kernel(t, k->name) || t->completeness == RP_ATT_DAMAGED)
+        if (!has_kernel(t, k->name) || !note_trace(t, &k->traced))
             continue;
         all += (double)(t->sums.latency_cycles + t->sums.idle_cycles);
         stall += (double)t->sums.stall_cycles;

@@ -97,6 +97,10 @@ trace = json.load(open(".rocpd_profile/thread_trace.json"))["thread_trace"][0]
 seen = [len(trace["waves"]), trace["waves_cut_short"], trace["waves_lost"]]
 assert trace["completeness"] == "partial" and seen == [int(n) for n in sys.argv[1:4]], seen
 assert any(sys.argv[4] in p["text"] for p in trace["problems"]), trace["problems"]
+looped = json.load(open(".rocpd_profile/analysis.json"))["kernels"][0]
+assert looped["name"].startswith("looped"), looped["name"]
+sampled = int(seen[2] > 0) # the large grid
+assert looped["thread_traces"] == {"damaged": 0, "partial": 1, "sampled": sampled, "used": 1}, looped
 EOF
     expect 0 rocm-perf analyze .rocpd_profile/thread-trace/att-threads
     says out "$4"
@@ -118,6 +122,7 @@ says out 'partial: 32 of 96 waves'
 
 # analyze reads what profile has left; without debug information there are no lines.
 expect 0 rocm-perf analyze -o again .rocpd_profile
+says out '1 thread trace, 1 partial, 1 of sampled workgroups'
 cmp .rocpd_profile/thread_trace.json again/thread_trace.json || fail 'analyze differs from profile'
 expect 0 rocm-perf analyze --thread-trace .rocpd_profile/thread-trace/att-threads
 mv out whole

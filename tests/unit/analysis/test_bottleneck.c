@@ -237,6 +237,47 @@ static void without_a_path_kernel_time_weighs(void **state)
     rp_bottlenecks_free(&b);
 }
 
+/* Of the kernel: one whole, one partial, one partial and of a sample, one damaged, which would make
+ * stalls more; and a partial one of another kernel. */
+static void what_traces_are_worth(void **state)
+{
+    struct rp_att_kernel a = {.name = (char *)"a"}, c = {.name = (char *)"c"};
+    struct rp_thread_trace traces[] = {
+        {.completeness = RP_ATT_COMPLETE, .kernels = &a},
+        {.completeness = RP_ATT_PARTIAL, .kernels = &a},
+        {.completeness = RP_ATT_PARTIAL, .kernels = &a, .part_of_grid = true},
+        {.completeness = RP_ATT_DAMAGED, .kernels = &a, .part_of_grid = true},
+        {.completeness = RP_ATT_PARTIAL, .kernels = &c},
+    };
+    const struct rp_thread_traces set = {.traces = traces, .count = 5};
+    struct rp_roofline_kernel kernels[] = {roofed("a", 600, 0.4), roofed("b", 300, 0.1)};
+    struct rp_roofline_device device = {.ceilings = {.gbps = {[RP_LEVEL_HBM] = {true, 1000}}}};
+    struct rp_roofline roofline = {
+        .kernels = kernels, .kernel_count = 2, .devices = &device, .device_count = 1};
+    const struct rp_bottleneck_inputs in = {.roofline = &roofline, .traces = &set};
+    struct rp_bottlenecks b = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const struct rp_traced *of[3] = {NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        traces[i].kernel_count = 1;
+        traces[i].sums.latency_cycles = 100;
+        traces[i].sums.stall_cycles = i == 3 ? 100 : 10;
+    }
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    assert_int_equal(b.kernel_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        of[b.kernels[i].name[0] - 'a'] = &b.kernels[i].traced;
+        if (!strcmp(b.kernels[i].name, "a"))
+            close_to(b.kernels[i].features.of[RP_FEATURE_STALL], 0.1);
+    }
+    assert_memory_equal(of[0], (&(struct rp_traced){3, 2, 1, 1}), sizeof *of[0]);
+    assert_memory_equal(of[1], (&(struct rp_traced){0, 0, 0, 0}), sizeof *of[1]);
+    assert_memory_equal(of[2], (&(struct rp_traced){1, 1, 0, 0}), sizeof *of[2]);
+    rp_bottlenecks_free(&b);
+}
+
 static void names_with_kd_are_the_same(void **state)
 {
     (void)state;
@@ -275,6 +316,7 @@ int main(void)
         cmocka_unit_test(features_are_sorted),
         cmocka_unit_test(path_and_what_if_bound_the_gain),
         cmocka_unit_test(without_a_path_kernel_time_weighs),
+        cmocka_unit_test(what_traces_are_worth),
         cmocka_unit_test(names_with_kd_are_the_same),
         cmocka_unit_test(parts_and_wholes_are_counted_together),
     };
