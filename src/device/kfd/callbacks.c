@@ -150,8 +150,11 @@ static struct rp_callbacks *callbacks_of(struct rp_device *device)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&all->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    /* Whoever finds it waits until it has its thread, or will never have one. */
+    pthread_mutex_lock(&all->lock);
     if (!__atomic_compare_exchange_n(&device->callbacks, &none, all, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
+        pthread_mutex_unlock(&all->lock);
         free(all);
         return none; /* another thread was first */
     }
@@ -159,13 +162,22 @@ static struct rp_callbacks *callbacks_of(struct rp_device *device)
     pthread_sigmask(SIG_SETMASK, &every, &old);
     bool started = pthread_create(&thread, NULL, make_forever, device) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!started) {
-        /* Nobody can make them: none is put off, and none was yet. */
+    if (started)
+        pthread_detach(thread);
+    else /* nobody can make them: none is put off */
         all->all_below = UINT64_MAX;
-        return all;
-    }
-    pthread_detach(thread);
+    pthread_mutex_unlock(&all->lock);
     return all;
+}
+
+/** With the lock held. Their thread walks the list each time that it is woken. */
+static void learn(struct rp_callbacks *all, uint64_t known_ticks)
+{
+    if (known_ticks <= all->known)
+        return;
+    all->known = known_ticks;
+    if (all->first)
+        pthread_cond_broadcast(&all->changed);
 }
 
 /** False: it has to be made here and now. */
@@ -178,14 +190,15 @@ static bool put_off(struct rp_device *device, struct callback *c)
     c->number = all->came;
     c->limit = in_ms(PUT_OFF_MS);
     /* Read again under the lock: who learns of an end later finds it in the list. */
-    all->known = rp_causal_known(&device->causal);
+    learn(all, rp_causal_known(&device->causal));
     bool wait = !is_due(all, c);
     if (wait) {
+        if (!all->first) /* others have an earlier limit, for which their thread waits */
+            pthread_cond_broadcast(&all->changed);
         all->came++;
         c->next = NULL;
         *all->last = c;
         all->last = &c->next;
-        pthread_cond_broadcast(&all->changed);
     }
     pthread_mutex_unlock(&all->lock);
     return wait;
@@ -217,10 +230,7 @@ void rp_callbacks_due(uint64_t known_ticks)
     if (!all)
         return;
     pthread_mutex_lock(&all->lock);
-    if (known_ticks > all->known)
-        all->known = known_ticks;
-    if (all->first)
-        pthread_cond_broadcast(&all->changed);
+    learn(all, known_ticks);
     pthread_mutex_unlock(&all->lock);
 }
 
