@@ -35,6 +35,11 @@ chooses 0 last --workgroup 128 --gpu 0 --dispatch 2
 [ "$(json dispatch.grid last/dispatch.json)" = "[1024, 1, 1]" ] || fail "workgroup"
 chooses 1 none --gpu 1 --grid 512,2
 says err "no dispatch that matches target_shape and the other options"
+ROCM_PERF_DEVICE_GPUS=2
+export ROCM_PERF_DEVICE_GPUS
+expect 0 rocm-perf isolate --no-self-check --kernel target_scale --gpu 1 --device software -o second ./memories peer .
+expect 1 rocm-perf isolate --no-self-check --kernel target_scale --gpu 0 --device software -o none ./memories peer .
+unset ROCM_PERF_DEVICE_GPUS
 [ ! -e none ] || fail "a folder of nothing"
 # Where the arguments lie: the two of the program, and those that the runtime adds (code object V5, LLVM's
 # AMDGPU user guide: the block counts are 32-bit numbers behind the last argument, aligned to 8).

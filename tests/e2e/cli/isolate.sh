@@ -34,6 +34,10 @@ for i in 1 2 3; do
     captures streams target_scale 2
 done
 captures gemm target_gemm 2
+captures attached target_scale
+grep -q '"class": "ipc"' cap/memory_regions.json || fail "memory of another process is of no class of its own"
+ROCM_PERF_DEVICE_GPUS=2 captures peer target_scale
+[ "$(json agent.gpu cap/dispatch.json)" = 1 ] || fail "the second GPU"
 captures print target_print
 
 # Nothing of the run is left but the capture, and the pieces of it are told.

@@ -471,6 +471,42 @@ static void gemm()
     tell("after", c_at, product.data(), n * n * 4);
 }
 
+// The kernel reads memory of another process and writes its own. The other one makes no dispatch.
+static void attached()
+{
+    const uint32_t n = 5000;
+    auto in = numbers(n, 13);
+    hipIpcMemHandle_t handle;
+    uint32_t *a, *b;
+    int there[2], back[2];
+    char end;
+
+    if (pipe(there) || pipe(back))
+        exit(1);
+    if (fork() == 0) {
+        CHECK(hipMalloc(&a, size(in)));
+        CHECK(hipMemcpy(a, in.data(), size(in), hipMemcpyHostToDevice));
+        CHECK(hipIpcGetMemHandle(&handle, a));
+        if (write(there[1], &handle, sizeof handle) != sizeof handle || read(back[0], &end, 1) != 1)
+            _exit(1);
+        _exit(0);
+    }
+    if (read(there[0], &handle, sizeof handle) != sizeof handle)
+        exit(1);
+    CHECK(hipIpcOpenMemHandle((void **)&a, handle, hipIpcMemLazyEnablePeerAccess));
+    CHECK(hipMalloc(&b, size(in)));
+    CHECK(hipMemset(b, 0, size(in)));
+    launch_scale(a, b, n);
+    CHECK(hipDeviceSynchronize());
+    tell("before", a, in.data(), size(in));
+    tell("before", b, std::vector<uint32_t>(n).data(), size(in));
+    tell("after", a, in.data(), size(in));
+    tell("after", b, scaled(in, 3).data(), size(in));
+    CHECK(hipIpcCloseMemHandle(a));
+    if (write(back[1], "", 1) != 1)
+        exit(1);
+}
+
 __global__ void target_shape(uint32_t *at, uint32_t rounds)
 {
     uint32_t i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x, x = at[i];
@@ -635,7 +671,8 @@ int main(int argc, char **argv)
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
                  {"fault", fault},         {"gemm", gemm},     {"gone", gone},
-                 {"shapes", shapes},       {"fine", fine},     {"peer", peer}};
+                 {"shapes", shapes},       {"fine", fine},     {"peer", peer},
+                 {"attached", attached}};
 
     if (argc < 3)
         return 2;
