@@ -45,7 +45,9 @@ static rp_hsa_status system_get_info(uint32_t what, void *ret)
     struct timespec now;
 
     clock_gettime(CLOCK_BOOTTIME, &now);
-    if (what == RP_HSA_SYSTEM_TIMESTAMP)
+    if (what == RP_AMD_SYSTEM_XNACK)
+        *(bool *)ret = false;
+    else if (what == RP_HSA_SYSTEM_TIMESTAMP)
         *(uint64_t *)ret = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     else
         *(uint64_t *)ret = 1000000000u;

@@ -22,6 +22,15 @@
 #include "harness.h"
 #include "tool/tool.h"
 
+/* What the tool keeps until the process ends, since threads may be in its hooks: what is wanted,
+ * and the signal of a barrier that has not been executed. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:rp_isolate_start\nleak:rp_isolate_code\nleak:rp_isolate_kernel\n"
+           "leak:rp_signal_pool\n";
+}
+
 enum { MOST_MESSAGES = 256, MOST_BLOCKS = 16 };
 
 /* --- rocm-perf ----------------------------------------------------------------------------- */
