@@ -6,11 +6,14 @@
  * the program. Each message is a header and its bytes; little endian, both ends on one machine.
  * In order of time:
  *
- *     HELLO, KERNEL*    HELLO is answered by struct rp_snapshot_selection and its numbers, each
- * KERNEL by a uint32_t: 1 = its dispatches are wanted BEGIN, CODE, KERNARG, (REGION, PAGES* |
- * REFUSED | UNMAPPED)*     before the dispatch AFTER, (REGION, PAGES*)* and after it END or
- * DECLINED at any time after HELLO
+ *     HELLO, KERNEL*
+ *     BEGIN, CODE, KERNARG                           a dispatch that is wanted
+ *     (REGION, PAGES* | REFUSED | UNMAPPED)*         before it
+ *     AFTER, (REGION, PAGES*)*                       and after it
+ *     END                                            or DECLINED at any time after HELLO
  *
+ * HELLO is answered by struct rp_snapshot_selection and its numbers, each KERNEL by a uint32_t:
+ * 1 = its dispatches are wanted. PASSED may come at any time outside of a capture.
  * From BEGIN on it starts again where several dispatches are wanted.
  *
  * Pages that are not sent are zero.
@@ -75,6 +78,8 @@ enum rp_snapshot_kind {
     RP_SNAPSHOT_DECLINED, /**< why */
     RP_SNAPSHOT_UNMAPPED, /**< struct rp_snapshot_region that the program announced and then
                              unmapped: no kernel can reach it */
+    RP_SNAPSHOT_PASSED, /**< struct rp_snapshot_passed: a dispatch that filters leave out; any time
+                         */
 };
 
 struct rp_snapshot_message {
@@ -112,6 +117,15 @@ struct rp_snapshot_dispatch {
     uint8_t product[64];
 };
 static_assert(sizeof(struct rp_snapshot_dispatch) == 232, "both ends agree");
+
+/** What such a dispatch has; each once, the first RP_SNAPSHOT_MOST_PASSED of a process. */
+struct rp_snapshot_passed {
+    uint32_t grid[3], workgroup[3];
+    uint32_t queue, stream, gpu; /**< as of a selection; UINT32_MAX: unknown */
+    uint32_t reserved;
+};
+static_assert(sizeof(struct rp_snapshot_passed) == 40, "both ends agree");
+enum { RP_SNAPSHOT_MOST_PASSED = 16 };
 
 enum rp_memory_class {
 #define RP_MEMORY(id, name, what) RP_MEMORY_##id,

@@ -22,6 +22,8 @@ struct rp_snapshot_feed {
     char *declined;
     size_t declines;
     size_t seen, wanted;
+    struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED];
+    size_t passed_count;
 };
 
 int rp_snapshot_feed_open(const struct rp_snapshot_wishes *wishes, struct rp_snapshot_feed **ret,
@@ -52,6 +54,8 @@ size_t rp_snapshot_most_bytes(uint32_t kind)
         return sizeof(struct rp_snapshot_region);
     case RP_SNAPSHOT_PAGES:
         return sizeof(uint64_t) + (size_t)RP_SNAPSHOT_MOST_PAGES * RP_PAGE_BYTES;
+    case RP_SNAPSHOT_PASSED:
+        return sizeof(struct rp_snapshot_passed);
     case RP_SNAPSHOT_REFUSED:
         return sizeof(struct rp_snapshot_region) + RP_SNAPSHOT_MOST_TEXT;
     case RP_SNAPSHOT_KERNEL:
@@ -185,6 +189,15 @@ static int take_declined(struct rp_snapshot_feed *feed, const struct rp_snapshot
     return feed->declined ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
+static int take_passed(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
+                       const void *bytes, struct rp_err *err)
+{
+    if (m->bytes != sizeof *feed->passed || feed->passed_count == RP_SNAPSHOT_MOST_PASSED)
+        return nonsense(m, err);
+    memcpy(&feed->passed[feed->passed_count++], bytes, sizeof *feed->passed);
+    return 0;
+}
+
 /* Messages that are parts of a capture. */
 static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                      const void *bytes, struct rp_err *err)
@@ -228,6 +241,8 @@ int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapsho
         return take_begin(feed, message, bytes, err);
     case RP_SNAPSHOT_DECLINED:
         return take_declined(feed, message, bytes, err);
+    case RP_SNAPSHOT_PASSED:
+        return take_passed(feed, message, bytes, err);
     default:
         return take_part(feed, message, bytes, err);
     }
@@ -256,6 +271,13 @@ size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed)
 const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed)
 {
     return feed->declined;
+}
+
+const struct rp_snapshot_passed *rp_snapshot_feed_passed(const struct rp_snapshot_feed *feed,
+                                                         size_t *ret_count)
+{
+    *ret_count = feed->passed_count;
+    return feed->passed;
 }
 
 void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,

@@ -53,6 +53,9 @@ uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed);
 const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed);
 /** How often it did. */
 size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed);
+/** Dispatches that filters left out, one of each kind. */
+const struct rp_snapshot_passed *rp_snapshot_feed_passed(const struct rp_snapshot_feed *feed,
+                                                         size_t *ret_count);
 /** Kernels seen, and those of them that are wanted. */
 void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,
                               size_t *ret_wanted);

@@ -282,6 +282,33 @@ static void print_names(const struct rp_isolation *isolation)
         fprintf(stderr, "rocm-perf:   ...\n");
 }
 
+static void print_number(const char *name, uint32_t number)
+{
+    if (number == UINT32_MAX)
+        fprintf(stderr, "  %s unknown", name);
+    else
+        fprintf(stderr, "  %s %" PRIu32, name, number);
+}
+
+static void print_passed(const struct rp_isolation *isolation)
+{
+    for (size_t i = 0; i < isolation->passed_count; i++) {
+        const struct rp_snapshot_passed *p = &isolation->passed[i];
+
+        fprintf(stderr,
+                "rocm-perf:   grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 "  workgroup %" PRIu32
+                "x%" PRIu32 "x%" PRIu32,
+                p->grid[0], p->grid[1], p->grid[2], p->workgroup[0], p->workgroup[1],
+                p->workgroup[2]);
+        print_number("queue", p->queue);
+        print_number("stream", p->stream);
+        print_number("gpu", p->gpu);
+        fputc('\n', stderr);
+    }
+    if (isolation->passed_count == RP_SNAPSHOT_MOST_PASSED)
+        fprintf(stderr, "rocm-perf:   ...\n");
+}
+
 /* Numbers that were wanted and have not come, or were declined. */
 static void name_missing(const struct options *o, const struct rp_isolation *isolation)
 {
@@ -320,10 +347,14 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
     else if (o->choice.count && o->choice.numbers[0] > 1)
         rp_cli_note("not captured: the program made fewer than %" PRIu64
                     " dispatches that match %s%s",
-                    o->choice.numbers[0], o->kernel, filtered ? " and the other options" : "");
+                    o->choice.numbers[0], o->kernel,
+                    filtered ? " and the other options; those of other kinds:" : "");
     else
         rp_cli_note("not captured: the program made no dispatch that matches %s%s", o->kernel,
-                    filtered ? " and the other options" : "");
+                    filtered ? " and the other options; those of other kinds (grids in work-items):"
+                             : "");
+    if (filtered && isolation->captured == 0 && !isolation->declined)
+        print_passed(isolation);
     return RP_VERDICT;
 }
 

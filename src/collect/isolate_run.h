@@ -39,6 +39,9 @@ struct rp_isolation {
     size_t processes;    /**< that used a GPU */
     size_t kernels_seen; /**< kernels in loaded code objects, and those with a matching name */
     size_t kernels_wanted;
+    /** Dispatches of those that the other options leave out, one of each kind. */
+    struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED];
+    size_t passed_count;
     char *names[RP_ISOLATION_NAMES]; /**< of the first kernels seen, without HIP's own */
     bool more_names;
 };

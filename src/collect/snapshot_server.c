@@ -107,6 +107,15 @@ static enum taken take_message(struct link *link, int fd)
     return taken;
 }
 
+static void note_passed(struct rp_isolation *found, const struct rp_snapshot_feed *feed)
+{
+    size_t count;
+    const struct rp_snapshot_passed *passed = rp_snapshot_feed_passed(feed, &count);
+
+    for (size_t i = 0; i < count && found->passed_count < RP_SNAPSHOT_MOST_PASSED; i++)
+        found->passed[found->passed_count++] = passed[i];
+}
+
 static void drop_link(struct rp_snapshot_server *s, size_t at)
 {
     struct link *link = &s->links[at - FIRST_LINK];
@@ -121,6 +130,7 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
         s->found.declined = strdup(declined);
     else if (!s->found.declined && rp_snapshot_feed_open_capture(link->feed) && !s->err.code)
         s->found.declined = strdup("the program ended in the middle of the capture");
+    note_passed(&s->found, link->feed);
     rp_snapshot_feed_close(link->feed);
     free(link->bytes);
     close(s->polls[at].fd);

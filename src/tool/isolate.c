@@ -153,6 +153,19 @@ static const struct rp_wanted_kernel *kernel_of(const struct rp_isolate *isolate
     return number ? &kernels[number - 1] : NULL;
 }
 
+/* Says what came instead. Not while a capture goes on, which waits for this thread to leave. */
+static void tell_passed(struct rp_tool *tool, const struct rp_candidate *candidate)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    struct rp_snapshot_passed passed;
+
+    if (pthread_mutex_trylock(&isolate->link_lock) != 0)
+        return;
+    if (rp_select_pass(tool, &isolate->select, candidate, &passed))
+        rp_snapshot_send(&isolate->link, RP_SNAPSHOT_PASSED, &passed, sizeof(passed), NULL, 0);
+    pthread_mutex_unlock(&isolate->link_lock);
+}
+
 static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
                  const struct rp_hsa_packet *packet, uint64_t *ret_match)
 {
@@ -163,7 +176,11 @@ static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
     if (!kernel)
         return false;
     candidate.symbol = kernel->symbol;
-    return rp_select_take(tool, &tool->isolate.select, &candidate, ret_match);
+    if (rp_select_take(tool, &tool->isolate.select, &candidate, ret_match))
+        return true;
+    if (*ret_match == 0)
+        tell_passed(tool, &candidate);
+    return false;
 }
 
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,

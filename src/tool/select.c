@@ -129,6 +129,37 @@ bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
     return wanted;
 }
 
+bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
+                    const struct rp_candidate *candidate, struct rp_snapshot_passed *ret)
+{
+    const struct rp_hsa_packet *packet = candidate->packet;
+    struct rp_snapshot_passed passed = {.queue = candidate->queue_index};
+    size_t i = 0;
+
+    if (rp_select_is_over(select) ||
+        __atomic_load_n(&select->passed_count, __ATOMIC_ACQUIRE) == RP_SNAPSHOT_MOST_PASSED)
+        return false;
+    for (size_t k = 0; k < 3; k++) {
+        passed.grid[k] = packet->grid[k];
+        passed.workgroup[k] = packet->workgroup[k];
+    }
+    passed.gpu = rp_select_gpu(tool, candidate->agent);
+    if (!rp_hip_stream(tool, &passed.stream))
+        passed.stream = UINT32_MAX;
+    pthread_mutex_lock(&select->lock);
+    while (i < select->passed_count && memcmp(&select->passed[i], &passed, sizeof(passed)) != 0)
+        i++;
+    if (i == select->passed_count && i < RP_SNAPSHOT_MOST_PASSED) {
+        select->passed[i] = passed;
+        __atomic_store_n(&select->passed_count, i + 1, __ATOMIC_RELEASE);
+        *ret = passed;
+    } else {
+        i = RP_SNAPSHOT_MOST_PASSED;
+    }
+    pthread_mutex_unlock(&select->lock);
+    return i < RP_SNAPSHOT_MOST_PASSED;
+}
+
 bool rp_select_done(struct rp_select *select)
 {
     bool last;

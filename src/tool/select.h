@@ -25,6 +25,8 @@ struct rp_select {
     uint32_t over;                 /**< atomic: no more are wanted */
     uint32_t outstanding;          /**< under .lock: wanted, and not done with */
     struct rp_seen_geometry *seen; /**< under .lock; .taken of them */
+    struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED]; /**< under .lock */
+    size_t passed_count;                                       /**< atomic */
 };
 
 /** A dispatch that is about to be submitted. */
@@ -46,6 +48,10 @@ void rp_select_init(struct rp_select *select, const struct rp_snapshot_selection
  */
 bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
                     const struct rp_candidate *candidate, uint64_t *ret_match);
+
+/** Of a dispatch that did not match: @return whether its like was not seen before. */
+bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
+                    const struct rp_candidate *candidate, struct rp_snapshot_passed *ret);
 
 /** A capture has ended. @return whether it was the last one */
 bool rp_select_done(struct rp_select *select);

@@ -65,7 +65,7 @@ static void feed_all(struct rp_snapshot_feed *feed, const uint8_t *data, size_t 
     static uint64_t page[1 + RP_PAGE_BYTES / sizeof(uint64_t)];
 
     while (size >= 3) {
-        const uint32_t kind = data[0] % 13;
+        const uint32_t kind = data[0] % 14;
         size_t bytes = data[1] | (size_t)data[2] << 8;
         int rc;
 

@@ -34,7 +34,9 @@ chooses 0 other --queue "$queue" --workgroup 64
 chooses 0 last --workgroup 128 --gpu 0 --dispatch 2
 [ "$(json dispatch.grid last/dispatch.json)" = "[1024, 1, 1]" ] || fail "workgroup"
 chooses 1 none --gpu 1 --grid 512,2
-says err "no dispatch that matches target_shape and the other options"
+says err "no dispatch that matches target_shape and the other options; those of other kinds"
+[ "$(grep -c "^rocm-perf:   grid " err)" = 5 ] || { cat err; fail "kinds that came: one more than geometries without LDS"; }
+says err "grid 1024x1x1  workgroup 128x1x1  queue $(json dispatch.queue some/dispatch-2/dispatch.json)  stream 1  gpu 0"
 ROCM_PERF_DEVICE_GPUS=2
 export ROCM_PERF_DEVICE_GPUS
 expect 0 rocm-perf isolate --no-self-check --kernel target_scale --gpu 1 --device software -o second ./memories peer .

@@ -633,6 +633,7 @@ static void nonsense_is_refused(void **state)
         {RP_SNAPSHOT_PAGES, page, sizeof page, 0, NULL, 0},
         {RP_SNAPSHOT_PAGES, page, sizeof page - 1, RP_SNAPSHOT_REGION, &region, sizeof region},
         {RP_SNAPSHOT_PAGES, far, sizeof far, RP_SNAPSHOT_REGION, &region, sizeof region},
+        {RP_SNAPSHOT_PASSED, page, 39, 0, NULL, 0},
         {RP_SNAPSHOT_UNMAPPED, &empty, sizeof empty, 0, NULL, 0},
         {RP_SNAPSHOT_UNMAPPED, &region, sizeof region - 1, 0, NULL, 0},
         {RP_SNAPSHOT_AFTER, NULL, 0, RP_SNAPSHOT_AFTER, NULL, 0},
