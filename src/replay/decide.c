@@ -151,3 +151,13 @@ int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_ru
     *ret = d;
     return 0;
 }
+
+enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate)
+{
+    const bool not_slower = d->level > 0 && d->low >= 1 / (1 + margin);
+
+    if (gate == RP_GATE_NONE || (gate == RP_GATE_FASTER && d->decision == RP_FASTER) ||
+        (gate == RP_GATE_NOT_SLOWER && not_slower))
+        return RP_GATE_PASSED;
+    return d->decision == RP_UNDECIDED ? RP_GATE_OPEN : RP_GATE_FAILED;
+}

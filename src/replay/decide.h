@@ -44,6 +44,17 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
               struct rp_decided *ret, struct rp_err *err);
 
+enum rp_gate {
+    RP_GATE_NONE = 0,
+    RP_GATE_FASTER,
+    RP_GATE_NOT_SLOWER, /**< also where it is undecided whether B is faster or equal */
+};
+
+enum rp_gate_result { RP_GATE_PASSED = 0, RP_GATE_FAILED, RP_GATE_OPEN };
+
+/** @param margin  of the decision */
+enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate);
+
 /** Probability of a signed-rank sum of at most w among n pairs without a difference. */
 double rp_signed_rank_below(size_t n, size_t w);
 

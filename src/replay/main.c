@@ -246,8 +246,9 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
         .again = strchr(flags, 'a'),
         .probe = strchr(flags, 'p'),
         .software = strchr(flags, 'm'),
-        .gate_faster = strchr(flags, 'f'),
-        .gate_not_slower = strchr(flags, 'n'),
+        .gate = strchr(flags, 'f')   ? RP_GATE_FASTER
+                : strchr(flags, 'n') ? RP_GATE_NOT_SLOWER
+                                     : RP_GATE_NONE,
         .cache = strchr(flags, 'w')   ? RP_CACHE_WARM
                  : strchr(flags, 'c') ? RP_CACHE_COLD
                                       : RP_CACHE_AS_IS,
@@ -298,15 +299,16 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
 
 static int gate(const struct rp_replay_request *q, const struct rp_comparison *c)
 {
-    const struct rp_decided *d = &c->decided;
-
     if (c->wrong)
         return RP_VERDICT;
-    if (q->gate_not_slower && d->level > 0 && d->low >= 1 / (1 + c->margin))
+    switch (rp_decide_gate(&c->decided, c->margin, q->gate)) {
+    case RP_GATE_PASSED:
         return RP_OK;
-    if (!(q->gate_faster || q->gate_not_slower) || (q->gate_faster && d->decision == RP_FASTER))
-        return RP_OK;
-    return d->decision == RP_UNDECIDED ? RP_REPLAY_UNDECIDED : RP_VERDICT;
+    case RP_GATE_FAILED:
+        return RP_VERDICT;
+    default:
+        return RP_REPLAY_UNDECIDED;
+    }
 }
 
 static int compare(struct rp_replay *r, const struct rp_replay_request *q)

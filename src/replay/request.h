@@ -13,7 +13,7 @@ struct rp_replay_request {
     const char *action, *folder, *library, *rocm;
     unsigned long iterations, warmup;
     bool json, verify, stateful, again, probe, software;
-    bool gate_faster, gate_not_slower;
+    enum rp_gate gate;
     enum rp_cache cache;
     double margin; /**< of compare */
     /** Code objects in place of the captured one; or NULL. */

@@ -63,9 +63,8 @@ says err "--inputs none leaves them out"
 [ ! -s out ] || fail "a result of what crashed"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco picky.hsaco --inputs none
 # Where the captured kernel is the one that ends its program, that is left out.
-rocm-perf hipcc -DPROGRAM -DCANDIDATE=19 "$SOURCE/tests/e2e/programs/candidates.hip" -o picky || fail "cannot compile"
-expect 0 rocm-perf isolate --kernel '^target' --dispatch 1 --device software -o other ./picky
-expect 0 rocm-perf replay full-vm --capture-dir other --hsaco copied.hsaco --json
+expect 0 rocm-perf isolate --kernel '^picky' --device software -o other ./candidates
+expect 0 rocm-perf replay full-vm --capture-dir other --hsaco other/kernel.hsaco --json
 says err "once more without: results that were there before"
 says err "does not come to its end with other inputs"
 [ "$(json candidate.other_inputs.equal out)" = null ] || fail "other inputs were tried"

@@ -255,6 +255,36 @@ static void test_verdicts(void **state)
     }
 }
 
+static void test_gates(void **state)
+{
+    const struct {
+        struct rp_decided d;
+        enum rp_gate_result faster, not_slower;
+    } cases[] = {
+        {{.decision = RP_FASTER, .low = 1.02, .high = 1.03, .level = 0.98},
+         RP_GATE_PASSED,
+         RP_GATE_PASSED},
+        {{.decision = RP_EQUAL, .low = 0.995, .high = 1.005, .level = 0.98},
+         RP_GATE_FAILED,
+         RP_GATE_PASSED},
+        {{.decision = RP_SLOWER, .low = 0.9, .high = 0.95, .level = 0.98},
+         RP_GATE_FAILED,
+         RP_GATE_FAILED},
+        /* faster or equal; slower or equal; no interval */
+        {{.low = 0.995, .high = 1.1, .level = 0.98}, RP_GATE_OPEN, RP_GATE_PASSED},
+        {{.low = 0.9, .high = 1.005, .level = 0.98}, RP_GATE_OPEN, RP_GATE_OPEN},
+        {{.low = 0, .high = INFINITY}, RP_GATE_OPEN, RP_GATE_OPEN},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(rp_decide_gate(&cases[i].d, 0.01, RP_GATE_NONE), RP_GATE_PASSED);
+        assert_int_equal(rp_decide_gate(&cases[i].d, 0.01, RP_GATE_FASTER), cases[i].faster);
+        assert_int_equal(rp_decide_gate(&cases[i].d, 0.01, RP_GATE_NOT_SLOWER),
+                         cases[i].not_slower);
+    }
+}
+
 static void test_refusals(void **state)
 {
     const struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = 1};
@@ -297,9 +327,10 @@ static void print_curve(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_distribution), cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gates),        cmocka_unit_test(test_false_verdicts),
+        cmocka_unit_test(test_power),
     };
 
     if (argc == 2 && strcmp(argv[1], "curve") == 0) {
