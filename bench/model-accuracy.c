@@ -3,8 +3,9 @@
  * docs/model-accuracy.md, or the same as JSON. Kernels run on the software device as any others;
  * what the model takes for them is compared in the unit of the publication.
  *
- * usage: model-accuracy [--json] <folder with timing.co, gemm.co, micro.co and counters.co of
- * tests/isa>
+ * usage: model-accuracy [--json] [--group NAME]... <folder with timing.co, gemm.co, micro.co and
+ * counters.co of tests/isa>
+ * Groups are the headings of the page; without any, all. JSON: schemas/model_accuracy.schema.json.
  */
 #include <math.h>
 #include <stdio.h>
@@ -259,6 +260,31 @@ static const struct {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
+struct chosen {
+    bool json, some;
+    bool group[GROUPS];
+};
+
+static bool choose_group(const char *name, struct chosen *ret)
+{
+    for (unsigned i = 0; i < GROUPS; i++)
+        if (strcmp(groups[i].name, name) == 0)
+            return ret->some = ret->group[i] = true;
+    fprintf(stderr, "model-accuracy: there is no group %s\n", name);
+    return false;
+}
+
+/* All but the last argument. */
+static bool choose(int argc, char **argv, struct chosen *ret)
+{
+    for (int i = 1; i < argc - 1; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            ret->json = true;
+        else if (strcmp(argv[i], "--group") != 0 || ++i == argc - 1 || !choose_group(argv[i], ret))
+            return false;
+    return argc > 1;
+}
+
 static int load(struct accuracy *b, const char *folder)
 {
     const struct {
@@ -281,11 +307,11 @@ int main(int argc, char **argv)
 {
     static struct accuracy b;
     static struct accuracy_group group[GROUPS];
-    const bool json = argc == 3 && strcmp(argv[1], "--json") == 0;
+    struct chosen chosen = {0};
     sim_init(&b.sim);
-    if (argc != 2 + json || load(&b, argv[argc - 1])) {
-        fprintf(stderr, "usage: model-accuracy [--json] <folder with timing.co, gemm.co, micro.co "
-                        "and counters.co>\n");
+    if (!choose(argc, argv, &chosen) || load(&b, argv[argc - 1])) {
+        fprintf(stderr, "usage: model-accuracy [--json] [--group NAME]... <folder with timing.co, "
+                        "gemm.co, micro.co and counters.co>\n");
         return 2;
     }
     rp_timing_set_mode(RP_TIMING_DETAILED);
@@ -293,15 +319,20 @@ int main(int argc, char **argv)
     b.a = sim_alloc(&b.sim, (size_t)ACCURACY_STREAM * 8);
     b.b = sim_alloc(&b.sim, (size_t)ACCURACY_STREAM * 8);
     b.c = sim_alloc(&b.sim, (size_t)ACCURACY_STREAM * 8);
+    unsigned count = 0;
     for (unsigned i = 0; i < GROUPS && !b.failed; i++) {
-        group[i] = (struct accuracy_group){
+        if (chosen.some && !chosen.group[i])
+            continue;
+        group[count] = (struct accuracy_group){
             .name = groups[i].name, .text = groups[i].text, .fitted = groups[i].fitted};
-        groups[i].measure(&b, &group[i]);
+        groups[i].measure(&b, &group[count++]);
     }
-    if (!b.failed && json)
-        print_json(group, GROUPS);
-    else if (!b.failed)
-        print_report(group, GROUPS);
+    if (!b.failed && chosen.json)
+        print_json(group, count);
+    else if (!b.failed && !chosen.some)
+        print_report(group, count);
+    for (unsigned i = 0; i < count && !b.failed && chosen.some && !chosen.json; i++)
+        print_group(&group[i]);
     sim_free(&b.sim);
     return b.failed;
 }
