@@ -1,5 +1,6 @@
 #include "capture/capture_read.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -29,6 +30,20 @@ struct rp_capture {
 
 /* --- texts --------------------------------------------------------------------------------- */
 
+/* One that was made of several dispatches has a folder for each. */
+static bool has_several(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    bool found = false;
+
+    while (dir && !found && (entry = readdir(dir)))
+        found = strncmp(entry->d_name, "dispatch-", strlen("dispatch-")) == 0;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 static int load(const char *folder, const char *name, json_t **ret, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, name);
@@ -37,6 +52,11 @@ static int load(const char *folder, const char *name, json_t **ret, struct rp_er
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!rp_path_exists(path) && strcmp(name, RP_CAPTURE_DISPATCH_FILE) == 0 && has_several(folder))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s has several captures: name one of them, rocm-perf isolate --list %s "
+                       "shows them",
+                       folder, folder);
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is missing: %s is no capture, or one that is not complete", path,
@@ -160,6 +180,11 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
         !read_number(kernel, "load_bytes", INT64_MAX, &d->code_bytes) ||
         !read_u32(agent, "node", &d->node) || !*string_of(kernel, "symbol"))
         return damaged(c, RP_CAPTURE_DISPATCH_FILE, "a member is missing or out of range", err);
+    /* Captures of before have neither. */
+    if (!read_u32(packet, "stream", &d->stream))
+        d->stream = UINT32_MAX;
+    if (!read_u32(agent, "gpu", &d->gpu))
+        d->gpu = UINT32_MAX;
     f->name = string_of(kernel, "name");
     f->symbol = string_of(kernel, "symbol");
     f->isa = string_of(agent, "isa");

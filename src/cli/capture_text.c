@@ -98,12 +98,18 @@ void rp_capture_describe(const char *folder, const struct rp_capture *capture, s
                   "dispatch   %" PRIu64 " of those that matched, %" PRIu64 " of the process\n"
                   "grid       %u x %u x %u work-items, workgroups of %u x %u x %u\n"
                   "memory     LDS %u B, scratch %u B per work-item, arguments %u B\n"
-                  "packet     barrier %s, acquire %s, release %s\n"
-                  "GPU        %s %s%s\n",
+                  "packet     barrier %s, acquire %s, release %s\n",
                   folder, f->name, f->symbol, d->match, d->dispatch_id, d->grid[0], d->grid[1],
                   d->grid[2], d->workgroup[0], d->workgroup[1], d->workgroup[2], d->group_bytes,
                   d->private_bytes, d->kernarg_bytes, f->barrier ? "yes" : "no", f->acquire_scope,
-                  f->release_scope, f->isa, f->product, f->software ? " (software device)" : "");
+                  f->release_scope);
+    rp_buf_printf(to, "queue      %" PRIu32 " of the process", d->queue_index);
+    if (d->stream != UINT32_MAX)
+        rp_buf_printf(to, ", HIP stream %" PRIu32, d->stream);
+    if (d->gpu != UINT32_MAX)
+        rp_buf_printf(to, ", GPU %" PRIu32, d->gpu);
+    rp_buf_printf(to, "\nGPU        %s %s%s\n", f->isa, f->product,
+                  f->software ? " (software device)" : "");
     rp_buf_printf(to, "captured   %zu regions, ", count);
     put_bytes(to, sums.bytes);
     rp_buf_printf(to,
@@ -120,6 +126,11 @@ void rp_capture_describe(const char *folder, const struct rp_capture *capture, s
 static void drop(json_t **json)
 {
     json_decref(*json);
+}
+
+static json_t *number(uint32_t value)
+{
+    return value == UINT32_MAX ? json_null() : json_integer(value);
 }
 
 static json_t *regions_json(const struct rp_capture_memory *memory, size_t count)
@@ -163,16 +174,18 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
     const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
     const struct sums sums = add_up(memory, count);
     rp_cleanup(drop) json_t *json = json_pack(
-        "{s:s, s:s*, s:{s:s, s:s}, s:{s:I, s:I, s:[iii], s:[iii], s:i, s:i, s:i}, s:{s:s, s:s, "
-        "s:s},"
+        "{s:s, s:s*, s:{s:s, s:s}, s:{s:I, s:I, s:[III], s:[iii], s:I, s:I, s:I, s:i, s:o},"
+        " s:{s:s, s:s, s:s, s:o},"
         " s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
         "schema_version", "1.0", "capture", folder, "kernel", "name", f->name, "symbol", f->symbol,
         "dispatch", "match", (json_int_t)d->match, "dispatch_id", (json_int_t)d->dispatch_id,
-        "grid", d->grid[0], d->grid[1], d->grid[2], "workgroup", d->workgroup[0], d->workgroup[1],
-        d->workgroup[2], "group_bytes", d->group_bytes, "private_bytes", d->private_bytes,
-        "kernarg_bytes", d->kernarg_bytes, "gpu", "isa", f->isa, "product", f->product, "device",
-        f->software ? "software" : "gpu", "memory", "bytes", (json_int_t)sums.bytes,
-        "nonzero_pages", (json_int_t)sums.nonzero_pages, "stored_pages",
+        "grid", (json_int_t)d->grid[0], (json_int_t)d->grid[1], (json_int_t)d->grid[2], "workgroup",
+        d->workgroup[0], d->workgroup[1], d->workgroup[2], "group_bytes",
+        (json_int_t)d->group_bytes, "private_bytes", (json_int_t)d->private_bytes, "kernarg_bytes",
+        (json_int_t)d->kernarg_bytes, "queue", d->queue_index, "stream", number(d->stream), "gpu",
+        "isa", f->isa, "product", f->product, "device", f->software ? "software" : "gpu", "number",
+        number(d->gpu), "memory", "bytes", (json_int_t)sums.bytes, "nonzero_pages",
+        (json_int_t)sums.nonzero_pages, "stored_pages",
         (json_int_t)rp_capture_stored_pages(capture), "changed_pages",
         (json_int_t)sums.changed_pages, "changed_regions", (json_int_t)sums.changed_regions,
         "regions", regions_json(memory, count), "refused", refusals_json(capture));

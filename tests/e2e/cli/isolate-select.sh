@@ -26,8 +26,15 @@ chooses 1 some --dispatch 8,2 --dispatch 9
 says err "not captured: dispatch 9 of those that match target_shape: the program made fewer"
 expect 0 rocm-perf isolate --list some
 [ "$(cut -d' ' -f1 out | tr '\n' ' ')" = "some/dispatch-2 some/dispatch-8 " ] || fail "two of three"
+expect 3 rocm-perf isolate inspect some
+says err "some has several captures: name one of them, rocm-perf isolate --list some shows them"
 chooses 0 one --grid 1024x1 --stream 2
 [ "$(json dispatch.match one/dispatch.json) $(json dispatch.stream one/dispatch.json)" = "1 2" ] || fail "stream"
+expect 0 rocm-perf isolate inspect --json one
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture.schema.json" out >/dev/null || fail "inspect --json"
+[ "$(json dispatch.stream out) $(json gpu.number out)" = "2 0" ] || fail "inspect: stream"
+expect 0 rocm-perf isolate inspect one
+says out ", HIP stream 2, GPU 0"
 queue=$(json dispatch.queue one/dispatch.json)
 chooses 0 other --queue "$queue" --workgroup 64
 [ "$(json dispatch.dispatch_id other/dispatch.json)" = "$(json dispatch.dispatch_id one/dispatch.json)" ] || fail "queue"
