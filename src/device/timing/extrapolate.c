@@ -62,7 +62,7 @@ double rp_extrapolate(const struct rp_record *r, const struct rp_completions *do
  * When a line is touched, roughly: how many times a die has been filled before the workgroup, and
  * how far its wave is, of 2^MOMENT_BITS. Two moments are about the same within SAME of it.
  */
-enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20 };
+enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20, PAGE_LINES = 32 };
 
 struct set {
     struct entry {
@@ -72,9 +72,11 @@ struct set {
     uint64_t size, count;
 };
 
+/* Lines of a page lie side by side: neighbours are mostly touched soon. */
 static struct entry *place(const struct set *s, uint64_t line)
 {
-    uint64_t i = (line * 0x9e3779b97f4a7c15u >> 20) & (s->size - 1);
+    uint64_t i =
+        ((line / PAGE_LINES * 0x9e3779b97f4a7c15u >> 20) + line % PAGE_LINES) & (s->size - 1);
     while (s->at[i].line && s->at[i].line != line + 1)
         i = (i + 1) & (s->size - 1);
     return &s->at[i];

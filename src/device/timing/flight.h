@@ -34,6 +34,8 @@ static inline void rp_flight_pass(struct rp_flight *f, uint64_t clock)
         f->first = (f->first + 1) % RP_FLIGHT_ROOM;
         f->count--;
     }
+    if (!f->count) /* where the host's cache has it */
+        f->first = 0;
 }
 
 /** One more, when there are fewer than RP_FLIGHT_ROOM. */

@@ -2,7 +2,13 @@
 
 #include <stdlib.h>
 
-enum { SCALE = 64, HALF_BYTES = 64, SHARED_TOGETHER = 8 /* lines */, MOST_AT_FIRST = 1 << 20 };
+enum {
+    SCALE = 64,
+    HALF_BYTES = 64,
+    SHARED_TOGETHER = 8 /* lines */,
+    MOST_AT_FIRST = 1 << 20,
+    PAGE_LINES = 32
+};
 
 /* rp_tag.dirty of the L2: halves that have been written, and from bit VALID on sectors that are
  * there: all once the line has been fetched, before that those that have been written. */
@@ -140,9 +146,10 @@ static uint32_t channel_of(uint64_t line, uint32_t channels)
 
 /* ---- memory and the Infinity Cache --------------------------------------------------------- */
 
+/* Lines of a page of 4 KiB lie side by side: neighbours are mostly asked for soon. */
 static struct rp_mall_line *mall_slot(struct rp_mall_line *map, uint64_t size, uint64_t line)
 {
-    uint64_t i = mix(line) & (size - 1);
+    uint64_t i = (mix(line / PAGE_LINES) + line % PAGE_LINES) & (size - 1);
     while (map[i].line && map[i].line != line + 1)
         i = (i + 1) & (size - 1);
     return &map[i];
@@ -403,7 +410,7 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
     if (flags & RP_REC_ATOMIC) {
         s->atomics++;
         if (tag)
-            tag->line = 0;
+            rp_tags_drop(&h->l1[cu], tag);
         return l2_atomic(h, die, line, clock + way) + back;
     }
     if (flags & RP_REC_WRITES) {

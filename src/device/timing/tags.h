@@ -12,14 +12,19 @@
 struct rp_tag {
     uint64_t line;  /**< number + 1; 0 = empty */
     uint64_t ready; /**< clock at which its data is there */
-    uint32_t used;  /**< when it was used last: the least goes first */
     uint32_t dirty; /**< what of it has been written, for the owner */
 };
 
 struct rp_tags {
     struct rp_tag *tag;
+    /* For each set, keys of its tags, a cache line of the host for 16 ways, and when each was used
+     * last: the least goes first. */
+    uint32_t *set; /**< in memory */
+    void *memory;
     uint32_t sets, ways; /**< sets: a power of two */
-    uint32_t uses;
+    uint32_t row;        /**< ways, rounded up to what is compared at once */
+    uint32_t way_bits;
+    uint32_t uses; /**< so many; below 2^(31 - way_bits), else all are numbered anew */
 };
 
 /** 0 or -ENOMEM. The number of sets is rounded down to a power of two. */
@@ -38,6 +43,9 @@ bool rp_tags_has(const struct rp_tags *t, uint64_t line);
  */
 struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
                                struct rp_tag *ret_old);
+
+/** The line of the tag is not in any more. */
+void rp_tags_drop(struct rp_tags *t, struct rp_tag *tag);
 
 static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
 {
