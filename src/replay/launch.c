@@ -319,6 +319,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     r->hsa.hsa_signal_store_screlease(r->ended, 1);
+    r->fresh = false;
     submit(r);
     if (r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1,
                                          r->patience_s * r->ticks_hz, 0) >= 1)

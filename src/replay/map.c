@@ -149,5 +149,6 @@ int rp_replay_map(struct rp_replay *r, struct rp_err *err)
 
         rc = map_range(r, range, at < count ? gpus[at] : SIZE_MAX, err);
     }
+    r->fresh = rc == 0;
     return rc;
 }

@@ -82,6 +82,7 @@ int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_
     const struct rp_capture_memory *m = row->m;
     int rc = 0;
 
+    r->fresh = false;
     for (uint64_t i = 0; i < row->pages && rc == 0; i++) {
         uint8_t *at = r->stage + i * RP_PAGE_BYTES;
 
@@ -111,15 +112,6 @@ static int fill_region(struct rp_replay *r, const struct rp_capture_memory *m, r
     while (rc == 0 && next_row(&row))
         rc = rp_replay_fill_row(r, &row, edit, data, err);
     return rc;
-}
-
-int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < r->memory_count && rc == 0; i++)
-        rc = fill_region(r, &r->memory[i], edit, data, err);
-    return rc < 0 ? rc : rp_replay_fill_variables(r, err);
 }
 
 /* --- only what changes --------------------------------------------------------------------- */
@@ -185,14 +177,19 @@ static int restore_pages(struct rp_replay *r, struct batch *batch,
     return batch->pages == CHUNK_PAGES ? write_batch(r, batch, err) : 0;
 }
 
+/* @param map  which pages; those of zeros in it are passed over if @p zeros_are_there */
 static int restore_region(struct rp_replay *r, struct batch *batch,
-                          const struct rp_capture_memory *m, struct rp_err *err)
+                          const struct rp_capture_memory *m, const struct rp_region_map *map,
+                          bool zeros_are_there, struct rp_err *err)
 {
     int rc = 0;
 
-    for (uint64_t i = 0; i < m->after.header.run_count && rc == 0; i++) {
-        const struct rp_page_run *run = &m->after.runs[i];
+    for (uint64_t i = 0; i < map->header.run_count && rc == 0; i++) {
+        const struct rp_page_run *run = &map->runs[i];
         uint64_t pages;
+
+        if (zeros_are_there && run->stored == RP_STORED_ZERO)
+            continue;
 
         for (uint64_t done = 0; done < run->pages && rc == 0; done += pages) {
             const uint64_t room = CHUNK_PAGES - batch->pages;
@@ -208,7 +205,7 @@ int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory
                              struct rp_err *err)
 {
     struct batch batch = {.count = 0};
-    int rc = restore_region(r, &batch, m, err);
+    int rc = restore_region(r, &batch, m, &m->after, false, err);
 
     return rc < 0 ? rc : write_batch(r, &batch, err);
 }
@@ -221,7 +218,7 @@ int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
 
     for (size_t i = 0; i < r->memory_count && rc == 0; i++)
         if (r->memory[i].changed_pages)
-            rc = restore_region(r, &batch, &r->memory[i], err);
+            rc = restore_region(r, &batch, &r->memory[i], &r->memory[i].after, false, err);
     if (rc == 0)
         rc = write_batch(r, &batch, err);
     return rc < 0 || !code || !code->changed_pages ? rc : rp_replay_fill_variables(r, err);
@@ -232,6 +229,32 @@ bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
     const struct rp_page_run *run = m->changed_pages ? rp_region_map_find(&m->after, page) : NULL;
 
     return run && run->page <= page;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+/* Whether a region that was just mapped has nothing but zeros. Host memory is the kernel's, and so
+ * is that of the software device; a driver may hand out device memory with what was in it before.
+ */
+static bool begins_as_zero(const struct rp_replay *r, const struct rp_capture_memory *m)
+{
+    return r->software || m->region.flags & RP_MEMORY_HOST;
+}
+
+int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err)
+{
+    const bool fresh = r->fresh && !edit;
+    struct batch batch = {.count = 0};
+    int rc = 0;
+
+    for (size_t i = 0; i < r->memory_count && rc == 0; i++)
+        rc = fresh && begins_as_zero(r, &r->memory[i])
+                 ? restore_region(r, &batch, &r->memory[i], &r->memory[i].before, true, err)
+                 : fill_region(r, &r->memory[i], edit, data, err);
+    r->fresh = false;
+    if (rc == 0)
+        rc = write_batch(r, &batch, err);
+    return rc < 0 ? rc : rp_replay_fill_variables(r, err);
 }
 
 /* --- looking ------------------------------------------------------------------------------- */

@@ -114,6 +114,7 @@ struct rp_replay {
     uint64_t ticks_hz;
     uint8_t *stage;  /**< host memory for copies */
     uint64_t copied; /**< signal of a copy */
+    bool fresh;      /**< the ranges have been mapped, and nothing has been written */
     char gpu_name[64];
 
     struct rp_replay_kernel original, candidates[RP_REPLAY_CANDIDATES];
