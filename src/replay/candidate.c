@@ -374,9 +374,9 @@ int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
 {
     const struct rp_capture_memory *code = rp_replay_kernel_code(trial->r);
     struct rp_replay_row row;
-    int rc = 0;
+    int rc = rp_replay_reset_loaded(trial->r, err);
 
-    if (changes_variables(trial->r)) /* at the captured address */
+    if (rc == 0 && changes_variables(trial->r)) /* at the captured address */
         rc = rp_replay_restore_region(trial->r, code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);

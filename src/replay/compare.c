@@ -172,8 +172,12 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
 {
     uint64_t seed = 88172645463325252u;
     double us;
-    int rc = rp_trial_prepare(&c->trial, err);
+    int rc = 0;
 
+    for (unsigned i = 0; i < 2 && rc == 0; i++)
+        rc = rp_replay_keep_loaded(c->trial.r, &c->trial.r->candidates[i], err);
+    if (rc == 0)
+        rc = rp_trial_prepare(&c->trial, err);
     c->same = calloc(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
     c->blocks = calloc(c->most_blocks, sizeof *c->blocks);
     if (!c->same || !c->blocks)

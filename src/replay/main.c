@@ -27,7 +27,7 @@
 #include "replay/request.h"
 #include "replay/selfcheck.h"
 
-enum { PATIENCE_S = 600, LEAST_TRIALS = 2 };
+enum { PATIENCE_S = 600, FIRST_TRIALS = 2 };
 
 static int say(const struct rp_err *err)
 {
@@ -132,14 +132,20 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
 
     result->trial = (struct rp_replay_trial){
         .r = r, .rule = q->rule, .own_spread = !q->compare[0], .probe = q->probe};
-    rc = rp_trial_prepare(&result->trial, err);
+    rc = rp_replay_keep_loaded(r, &r->candidates[0], err);
+    if (rc == 0)
+        rc = rp_trial_prepare(&result->trial, err);
     /* A queue with a kernel that does not end is lost, and this process with it. */
     if (result->trial.probe_broke)
         _exit(RP_REPLAY_NO_PROBE);
-    if (q->warmup + q->iterations < LEAST_TRIALS && rc == 0)
+    /* The first ones find its variables as they were left, later ones as they were loaded. */
+    for (unsigned i = 0; i < FIRST_TRIALS && rc == 0; i++)
         rc = one_trial(r, result, false, err);
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
-        rc = one_trial(r, result, i >= q->warmup, err);
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
+        rc = rp_replay_reset_loaded(r, err);
+        if (rc == 0)
+            rc = one_trial(r, result, i >= q->warmup, err);
+    }
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
     return rc < 0 ? rc : other_inputs(r, q, result, err);

@@ -85,6 +85,7 @@ struct rp_replay_kernel {
     size_t segment_count;
     struct rp_replay_span *variables; /**< that the captured code object has as well */
     size_t variable_count;
+    uint8_t *loaded; /**< contents of the segments as the loader left them; NULL: not kept */
 };
 
 /** Other kernels in the place of the captured one, at most. */
@@ -227,6 +228,11 @@ int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, siz
 int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
                           struct rp_err *err);
 int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
+/** Keeps what the loader has put into the segments. No kernel has run yet. */
+int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
+/** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
+ */
+int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 

@@ -7,7 +7,9 @@
  * Both get the captured contents; what is changed at either is the result. Another code object has
  * its variables at other offsets: those with the name and size of a captured one take its contents
  * and give its result. Others are left alone between runs, as they would be in the program: a
- * kernel that computes the first time only is found out.
+ * kernel that computes the first time only is found out. When two kernels are compared, they are
+ * brought back to what the loader has left before each timed run: a kernel that keeps its result
+ * for the next run has nothing of it.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -243,4 +245,53 @@ int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v
     }
     v->regions += m != NULL;
     return rc;
+}
+
+/* --- as loaded ----------------------------------------------------------------------------- */
+
+enum { MOST_LOADED_BYTES = 256 << 20 };
+
+static int move_loaded(struct rp_replay *r, const struct rp_replay_kernel *k, bool to_gpu,
+                       struct rp_err *err)
+{
+    uint8_t *at = k->loaded;
+    int rc = 0;
+
+    for (size_t i = 0; i < k->segment_count; i++)
+        for (uint64_t done = 0; done < k->segments[i].bytes && rc == 0;) {
+            const uint64_t left = k->segments[i].bytes - done;
+            const uint64_t bytes = left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
+
+            if (to_gpu)
+                memcpy(r->stage, at, bytes);
+            rc = rp_replay_move(r, k->code_base + k->segments[i].from + done, false, bytes, to_gpu,
+                                err);
+            if (!to_gpu)
+                memcpy(at, r->stage, bytes);
+            at += bytes;
+            done += bytes;
+        }
+    return rc;
+}
+
+int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < k->segment_count; i++)
+        total += k->segments[i].bytes;
+    if (total > MOST_LOADED_BYTES)
+        return rp_fail(err, RP_VERDICT,
+                       "%llu bytes of variables are too many to be brought back before each run",
+                       (unsigned long long)total);
+    k->loaded = malloc(total + 1);
+    return k->loaded ? move_loaded(r, k, false, err)
+                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
+{
+    int rc = r->kernel->loaded ? move_loaded(r, r->kernel, true, err) : 0;
+
+    return rc < 0 || !r->kernel->loaded ? rc : rp_replay_fill_variables(r, err);
 }

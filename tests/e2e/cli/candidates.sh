@@ -28,7 +28,7 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 [ "$(json verify.equal out)" = true ] || fail "the same result in another way"
 [ "$(json candidate.written_bytes out)" = 19996 ] || { cat out; fail "4999 floats are written"; }
 [ "$(json candidate.poisoned_bytes out)" = 19996 ] || fail "all of them can be poisoned"
-[ "$(json candidate.checked_runs out)" = 2 ] || fail "each run is checked"
+[ "$(json candidate.checked_runs out)" = 4 ] || fail "each run is checked"
 tried 1 nothing 2 --json
 [ "$(json candidate.wrong_bytes out)" = 19996 ] || fail "a kernel that does nothing"
 tried 1 half 3 --json
@@ -43,14 +43,14 @@ says out "0 bytes wrong, 4 bytes changed"
 tried 1 variable 15
 says out "1 of variables"
 tried 1 once 13
-says out "after 1 of 2 runs"
+says out "after 1 of 3 runs"
 
 # From other inputs the captured kernel says what is right.
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --json
 [ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "the same with other inputs"; }
 [ "$(json candidate.other_inputs.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
 tried 1 copied 18
-says out "memory is right after all 2 runs"
+says out "memory is right after all 3 runs"
 says out "it does not give what the captured kernel gives"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
 says out "other inputs were not tried"
@@ -90,6 +90,14 @@ ratio = r["ratio"]
 assert min(ratios) - 1e-3 < ratio["low"] <= ratio["estimate"] <= ratio["high"] < max(ratios) + 1e-3
 assert abs(r["a"]["median_us"] / r["b"]["median_us"] - ratio["estimate"]) < 1e-2 and ratio["high"] < 0.99
 EOF
+# One that keeps its result in a variable for the next run is wrong with other inputs, and gains nothing.
+made cached 20
+compared 1 same.hsaco cached.hsaco
+says out "cached.hsaco: with other inputs"
+compared 0 same.hsaco cached.hsaco --inputs none
+says out "B is slower than A"
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap --hsaco cached.hsaco --inputs none --iterations 2 --json
+python3 -c 'import json; t = json.load(open("out"))["timing"]; assert t["min"] == t["max"] > 2, t' || fail "each run computes"
 compared 0 slower.hsaco same.hsaco --gate faster
 says out "B is faster than A"
 says out "modelled time, not that of a GPU"
