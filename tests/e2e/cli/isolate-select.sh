@@ -66,6 +66,11 @@ for axis, count, size in zip("xyz", (16, 1, 1), (64, 1, 1)):
     assert a["bytes"] == 2 and struct.unpack_from("<H", bytes_, a["offset"])[0] == size
 assert at["hidden_block_count_x"]["offset"] == 16
 END
+# Three threads come to dispatches that are wanted at the same time; the program checks its own results.
+expect 0 rocm-perf isolate --no-self-check --kernel '^other' --dispatch 5,6,7,8 --device software -o crowd ./memories streams .
+for i in 5 6 7 8; do
+    expect 0 rocm-perf isolate verify crowd/dispatch-$i
+done
 # Two runs: the times are those of the first one.
 ROCM_PERF_DEVICE_TIMING=fast chooses 0 long --longest
 says err "first run: dispatch 5 of 8 is the longest"
