@@ -1,6 +1,7 @@
 #include "replay/candidate.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -24,6 +25,14 @@ static uint64_t bytes_of(const struct rp_capture_memory *m, uint64_t page)
     const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
 
     return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+}
+
+const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
+                                            const struct rp_capture_memory *m)
+{
+    static const struct rp_compare_rule exact = {.type = RP_EXACT};
+
+    return trial->varies && !trial->varies[index_of(trial->r, m)] ? &exact : &trial->rule;
 }
 
 /* --- other memory -------------------------------------------------------------------------- */
@@ -69,7 +78,7 @@ int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t
     int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
 
     if (w && rc == 0)
-        rp_write_set_poison(&trial->rule, w->poisoned, after, bytes, contents);
+        rp_write_set_poison(rp_trial_rule(trial, m), w->poisoned, after, bytes, contents);
     return rc;
 }
 
@@ -117,7 +126,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     memcpy(flipped, contents, bytes);
     flip(trial->r, m, bytes, flipped);
     rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
-    rp_write_set_poison(&trial->rule, all, after, bytes, contents);
+    rp_write_set_poison(rp_trial_rule(trial, m), all, after, bytes, contents);
     return 0;
 }
 
@@ -179,7 +188,7 @@ static int count_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)err;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
-    rp_compare_words(&trial->rule, contents, expected, RP_PAGE_BYTES, bad);
+    rp_compare_words(rp_trial_rule(trial, m), contents, expected, RP_PAGE_BYTES, bad);
     w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         round->wrong_words += (uint64_t)__builtin_popcountll(bad[i]);
@@ -223,7 +232,7 @@ static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
             rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, w->page, after, err);
         if (rc < 0)
             return rc;
-        rp_compare_words(&trial->rule, before, after, RP_PAGE_BYTES, bad);
+        rp_compare_words(rp_trial_rule(trial, m), before, after, RP_PAGE_BYTES, bad);
         for (size_t j = 0; j < RP_PAGE_MASKS; j++) {
             const uint64_t blind = w->written[j] & ~w->poisoned[j] & ~bad[j];
 
@@ -244,13 +253,22 @@ static bool changes_variables(const struct rp_replay *r)
     return code && code->changed_pages;
 }
 
+struct noted_spread {
+    struct rp_replay_trial *trial;
+    struct rp_spread spread;
+};
+
 static int note_spread(void *data, const struct rp_capture_memory *m, uint64_t page,
                        const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
-    (void)m;
+    struct noted_spread *noted = data;
+
     (void)page;
     (void)err;
-    rp_spread_note(data, contents, expected, RP_PAGE_BYTES);
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    noted->trial->varies[index_of(noted->trial->r, m)] = true;
+    rp_spread_note(&noted->spread, contents, expected, RP_PAGE_BYTES);
     return 0;
 }
 
@@ -258,11 +276,14 @@ static int note_spread(void *data, const struct rp_capture_memory *m, uint64_t p
  * by, if they are near each other. */
 static int find_rule(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    struct rp_spread spread = {0};
+    struct noted_spread noted = {.trial = trial};
     struct rp_compare_rule rule;
     int rc = 0;
 
-    for (unsigned i = 0; i < (spread.words ? MOST_SPREAD_RUNS : LEAST_SPREAD_RUNS) && rc == 0;
+    trial->varies = calloc(trial->r->memory_count + 1, sizeof *trial->varies);
+    if (!trial->varies)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned i = 0; i < (noted.spread.words ? MOST_SPREAD_RUNS : LEAST_SPREAD_RUNS) && rc == 0;
          i++) {
         double us;
 
@@ -270,11 +291,11 @@ static int find_rule(struct rp_replay_trial *trial, struct rp_err *err)
         if (rc == 0)
             rc = rp_replay_run(trial->r, &us, err);
         if (rc == 0)
-            rc = rp_replay_look_at(trial->r, note_spread, &spread, err);
+            rc = rp_replay_look_at(trial->r, note_spread, &noted, err);
         trial->spread_runs++;
     }
     trial->rule = (struct rp_compare_rule){.type = RP_EXACT};
-    if (rc < 0 || !spread.words || !rp_spread_rule(&spread, &rule))
+    if (rc < 0 || !noted.spread.words || !rp_spread_rule(&noted.spread, &rule))
         return rc;
     /* What is said is what is done. */
     rp_compare_rule_print(&rule, trial->rule_text, sizeof trial->rule_text);
@@ -415,7 +436,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
         return 0;
     w = rp_write_set_find(&judge->trial->set, index_of(judge->trial->r, m), page);
     rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
-    rp_compare_words(&judge->trial->rule, contents, expected, RP_PAGE_BYTES, bad);
+    rp_compare_words(rp_trial_rule(judge->trial, m), contents, expected, RP_PAGE_BYTES, bad);
     memcpy(shown, contents, sizeof shown);
     for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
         const bool written = rp_word_in(w ? w->written : nothing, i);

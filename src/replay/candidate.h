@@ -16,6 +16,7 @@ struct rp_replay_trial {
     struct rp_compare_rule rule;
     bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
     unsigned spread_runs;
+    bool *varies; /**< then for each region whether they differ there; NULL: nowhere */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     struct rp_write_set set;
@@ -37,6 +38,10 @@ struct rp_replay_outcome {
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** By which memory of a region is right: what runs of the captured kernel agree on is exact. */
+const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
+                                            const struct rp_capture_memory *m);
 
 /** Not code, not arguments. */
 bool rp_trial_may_change(const struct rp_capture_memory *m);

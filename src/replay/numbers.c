@@ -19,12 +19,23 @@ static const struct {
 
 /* --- rules --------------------------------------------------------------------------------- */
 
+static bool is_word(const char *at, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return strncmp(at, word, length) == 0 && (!at[length] || at[length] == ',');
+}
+
 static bool take_tolerance(const char *word, struct rp_compare_rule *rule)
 {
     const char *value = strchr(word, '=');
     char *end;
     double number;
 
+    if (is_word(word, "normal")) {
+        rule->normal = true;
+        return true;
+    }
     if (!value || (value[1] != '.' && (value[1] < '0' || value[1] > '9')))
         return false;
     number = strtod(value + 1, &end);
@@ -56,10 +67,11 @@ int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct 
     for (; good && at; at = strchr(at + 1, ','))
         good = take_tolerance(at + 1, &rule);
     if (!good)
-        return rp_fail(err, RP_USAGE,
-                       "--compare %s: use exact, or f32, f16, bf16 or f64 with any of abs=X, rel=X "
-                       "and ulp=N behind it, separated by commas",
-                       text);
+        return rp_fail(
+            err, RP_USAGE,
+            "--compare %s: use exact, or f32, f16, bf16 or f64 with any of abs=X, rel=X, "
+            "ulp=N and normal behind it, separated by commas",
+            text);
     *ret = rule;
     return 0;
 }
@@ -101,6 +113,14 @@ double rp_number_value(enum rp_number_type type, uint64_t bits)
     return bits >> (fraction_bits + exponent_bits) & 1 ? -size : size;
 }
 
+bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits)
+{
+    const uint64_t sign = (uint64_t)1 << (types[type].bytes * 8 - 1);
+    const uint64_t size = bits & (sign - 1);
+
+    return size && !(size >> types[type].fraction_bits);
+}
+
 /* Steps between representable numbers; those of both zeros are the same. */
 uint64_t rp_number_steps(enum rp_number_type type, uint64_t a, uint64_t b)
 {
@@ -119,6 +139,9 @@ static bool right(const struct rp_compare_rule *rule, uint64_t got, uint64_t exp
     if (got == expected)
         return true;
     if (rule->type == RP_EXACT)
+        return false;
+    if (rule->normal &&
+        (rp_number_is_denormal(rule->type, got) || rp_number_is_denormal(rule->type, expected)))
         return false;
     a = rp_number_value(rule->type, got);
     b = rp_number_value(rule->type, expected);
@@ -158,5 +181,6 @@ int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t 
         snprintf(rel, sizeof rel, ",rel=%.3g", rule->rel);
     if (rule->ulp)
         snprintf(ulp, sizeof ulp, ",ulp=%" PRIu64, rule->ulp);
-    return snprintf(out, room, "%s%s%s%s", types[rule->type].name, abs, rel, ulp);
+    return snprintf(out, room, "%s%s%s%s%s", types[rule->type].name, abs, rel, ulp,
+                    rule->normal ? ",normal" : "");
 }

@@ -20,6 +20,8 @@ struct rp_number_shape {
 
 struct rp_number_shape rp_number_shape(enum rp_number_type type);
 double rp_number_value(enum rp_number_type type, uint64_t bits);
+/** Not 0, and smaller than the least number with all of its bits. */
+bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits);
 /** Between representable numbers; those of both zeros are the same. */
 uint64_t rp_number_steps(enum rp_number_type type, uint64_t a, uint64_t b);
 
@@ -28,11 +30,12 @@ struct rp_compare_rule {
     enum rp_number_type type;
     double abs, rel; /**< |got - expected| <= abs + rel * |expected| */
     uint64_t ulp;    /**< so many representable numbers away */
+    bool normal;     /**< denormal numbers are exact: small integers look like these */
 };
 
 /**
- * "exact", or a type and tolerances: "f32,rel=1e-5", "bf16,ulp=1". No tolerance: equal numbers (so
- * that only the sign of a zero and the bits of a NaN may differ).
+ * "exact", or a type and tolerances: "f32,rel=1e-5", "bf16,ulp=1,normal". No tolerance: equal
+ * numbers (so that only the sign of a zero and the bits of a NaN may differ).
  * @return 0 or RP_USAGE
  */
 int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);

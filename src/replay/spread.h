@@ -19,7 +19,7 @@ struct rp_spread_of_type {
     double abs, rel; /**< at most */
     double largest;  /**< size of a number that differs */
     uint64_t steps;  /**< between representable numbers, at most */
-    bool no_numbers; /**< NaN or infinite here and not there */
+    bool no_numbers; /**< NaN, infinite or denormal here and not there */
 };
 
 /** Zero-initialise. */

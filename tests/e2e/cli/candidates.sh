@@ -154,7 +154,7 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --j
 python3 - out <<'EOF' || { cat out; fail "a tolerance from its own runs"; }
 import json, re, sys
 c = json.load(open(sys.argv[1]))["candidate"]
-assert 0 < int(re.fullmatch("f32,ulp=([0-9]+)", c["compare"])[1]) < 1000 and c["compare_runs"] == 6
+assert 0 < int(re.fullmatch("f32,ulp=([0-9]+),normal", c["compare"])[1]) < 1000 and c["compare_runs"] == 6
 EOF
 expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --compare exact
 says err "or leave that out"

@@ -158,6 +158,23 @@ static void test_less_precise(void **state)
     assert_false(right(&rule, run, captured, NUMBERS * 4));
 }
 
+/* A counter beside the sums: near as a number of fp32, but wrong. */
+static void test_integers_beside(void **state)
+{
+    static const uint32_t expected[] = {0, 1, 1000, 0x7fffff}, got[] = {1, 0, 1001, 0x7ffffe};
+    uint8_t captured[NUMBERS * 8];
+
+    (void)state;
+    for (unsigned signs = 0; signs < 2; signs++) {
+        const struct rp_compare_rule rule = rule_of_runs(RP_F32, signs, captured);
+
+        for (unsigned i = 0; i < sizeof got / sizeof *got; i++) {
+            assert_false(right(&rule, (const uint8_t *)&got[i], (const uint8_t *)&expected[i], 4));
+            assert_true(right(&rule, (const uint8_t *)&got[i], (const uint8_t *)&got[i], 4));
+        }
+    }
+}
+
 /* Counters, and who comes first. */
 static void test_no_numbers(void **state)
 {
@@ -185,9 +202,8 @@ static void test_no_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_cancellation),
-        cmocka_unit_test(test_less_precise),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_cancellation),
+        cmocka_unit_test(test_less_precise), cmocka_unit_test(test_integers_beside),
         cmocka_unit_test(test_no_numbers),
     };
 
