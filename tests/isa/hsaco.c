@@ -322,6 +322,8 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
             abort();
         rp_dispatch_count(d, s->replay_counters);
     }
+    if (s->done && state == RP_RUN_DONE)
+        s->done(s, d);
     if (d->record)
         sum_record(d->record, &s->record_bytes, &s->access_bytes);
     const int64_t before_ns = cpu_ns();

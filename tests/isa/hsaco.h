@@ -32,6 +32,9 @@ struct sim {
     void (*between)(struct sim *s,
                     void *arg); /**< called when rp_dispatch_run wants more; or NULL */
     void *between_arg;
+    void (*done)(struct sim *s,
+                 struct rp_dispatch *d); /**< before the launch is replayed, or NULL */
+    void *done_arg;
     uint32_t last_interrupt;
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */
