@@ -196,7 +196,11 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
     if (c->steady)
         rc = run_blocks(c, &seed, err);
     /* Neither has changed memory that was not restored and looked at each time. */
-    return rc < 0 || c->wrong ? rc : run_one(c, 1, WRITTEN, ALL, &us, err);
+    if (rc == 0 && !c->wrong)
+        rc = run_one(c, 1, WRITTEN, ALL, &us, err);
+    for (unsigned i = 0; i < 2 && rc == 0; i++)
+        rc = rp_replay_check_loaded(c->trial.r, &c->trial.r->candidates[i], err);
+    return rc;
 }
 
 /* --- words --------------------------------------------------------------------------------- */

@@ -146,6 +146,8 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
         if (rc == 0)
             rc = one_trial(r, result, i >= q->warmup, err);
     }
+    if (rc == 0)
+        rc = rp_replay_check_loaded(r, &r->candidates[0], err);
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
     return rc < 0 ? rc : other_inputs(r, q, result, err);

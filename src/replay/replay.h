@@ -85,7 +85,10 @@ struct rp_replay_kernel {
     size_t segment_count;
     struct rp_replay_span *variables; /**< that the captured code object has as well */
     size_t variable_count;
-    uint8_t *loaded; /**< contents of the segments as the loader left them; NULL: not kept */
+    struct rp_replay_span *fixed; /**< code, and what the loader fills with addresses */
+    size_t fixed_count;
+    uint8_t *loaded_fixed; /**< likewise */
+    uint8_t *loaded;       /**< contents of the segments as the loader left them; NULL: not kept */
 };
 
 /** Other kernels in the place of the captured one, at most. */
@@ -233,6 +236,9 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
+/** Whether the kernel has left code alone: what it keeps there is not brought back. RP_VERDICT */
+int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
+                           struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "replay/replay.h"
 
+enum { PAGE = 4096 };
+
 static int check_program_headers(const uint8_t *elf, size_t size, Elf64_Ehdr *h, struct rp_err *err)
 {
     if (size < sizeof *h || memcmp(elf, ELFMAG, SELFMAG) != 0)
@@ -32,19 +34,38 @@ static void add_segment(struct rp_replay_kernel *k, uint64_t from, uint64_t end)
             (struct rp_replay_span){.captured = from, .from = from, .bytes = end - from};
 }
 
+/* All between and behind them, to the end of the last page: the loader's memory for a code object
+ * is one piece, and the GPU can write all of it. */
+static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most)
+{
+    const uint64_t end =
+        most <= UINT64_MAX - PAGE ? (most + PAGE - 1) & ~(uint64_t)(PAGE - 1) : most;
+    uint64_t at = least;
+
+    for (size_t i = 0; i <= k->segment_count; i++) {
+        const uint64_t from = i < k->segment_count ? k->segments[i].from : end;
+
+        if (from > at)
+            k->fixed[k->fixed_count++] = (struct rp_replay_span){.from = at, .bytes = from - at};
+        if (i < k->segment_count && from + k->segments[i].bytes > at)
+            at = from + k->segments[i].bytes;
+    }
+}
+
 /* Segments with variables and constants (which the program can set): all but code, and what the
  * loader fills with addresses. */
 int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
                             uint64_t limit, struct rp_err *err)
 {
     Elf64_Ehdr h;
-    uint64_t relro = 0, relro_end = 0;
+    uint64_t relro = 0, relro_end = 0, least = UINT64_MAX, most = 0;
     int rc = check_program_headers(elf, size, &h, err);
 
     if (rc < 0)
         return rc;
     k->segments = calloc(2 * (size_t)h.e_phnum + 1, sizeof *k->segments);
-    if (!k->segments)
+    k->fixed = calloc(2 * (size_t)h.e_phnum + 2, sizeof *k->fixed);
+    if (!k->segments || !k->fixed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (unsigned pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < h.e_phnum; i++) {
@@ -59,11 +80,16 @@ int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size
                 relro = p.p_vaddr;
                 relro_end = p.p_vaddr + p.p_memsz;
             }
+            if (p.p_type == PT_LOAD && p.p_memsz) {
+                least = smaller(least, p.p_vaddr);
+                most = p.p_vaddr + p.p_memsz > most ? p.p_vaddr + p.p_memsz : most;
+            }
             if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
                 continue;
             add_segment(k, p.p_vaddr, smaller(p.p_vaddr + p.p_memsz, smaller(relro, limit)));
             add_segment(k, p.p_vaddr > relro_end ? p.p_vaddr : relro_end,
                         smaller(p.p_vaddr + p.p_memsz, limit));
         }
+    find_fixed(k, least, most);
     return 0;
 }

@@ -251,47 +251,69 @@ int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v
 
 enum { MOST_LOADED_BYTES = 256 << 20 };
 
-static int move_loaded(struct rp_replay *r, const struct rp_replay_kernel *k, bool to_gpu,
-                       struct rp_err *err)
+enum loaded_move { KEEP, RESET, CHECK };
+
+/* Reads what is kept at @p at, brings it back, or looks whether it is still there. */
+static int move_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
+                      const struct rp_replay_span *spans, size_t count, uint8_t *at,
+                      enum loaded_move what, struct rp_err *err)
 {
-    uint8_t *at = k->loaded;
     int rc = 0;
 
-    for (size_t i = 0; i < k->segment_count; i++)
-        for (uint64_t done = 0; done < k->segments[i].bytes && rc == 0;) {
-            const uint64_t left = k->segments[i].bytes - done;
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t done = 0; done < spans[i].bytes && rc == 0;) {
+            const uint64_t left = spans[i].bytes - done;
             const uint64_t bytes = left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
 
-            if (to_gpu)
+            if (what == RESET)
                 memcpy(r->stage, at, bytes);
-            rc = rp_replay_move(r, k->code_base + k->segments[i].from + done, false, bytes, to_gpu,
+            rc = rp_replay_move(r, k->code_base + spans[i].from + done, false, bytes, what == RESET,
                                 err);
-            if (!to_gpu)
+            if (what == KEEP)
                 memcpy(at, r->stage, bytes);
+            if (what == CHECK && rc == 0 && memcmp(at, r->stage, bytes) != 0)
+                rc = rp_fail(err, RP_VERDICT,
+                             "the kernel in place of the captured one writes into its own code: "
+                             "what it keeps there for its next run would make it seem faster");
             at += bytes;
             done += bytes;
         }
     return rc;
 }
 
-int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+static int keep(struct rp_replay *r, const struct rp_replay_kernel *k,
+                const struct rp_replay_span *spans, size_t count, uint8_t **ret, struct rp_err *err)
 {
     uint64_t total = 0;
 
-    for (size_t i = 0; i < k->segment_count; i++)
-        total += k->segments[i].bytes;
+    for (size_t i = 0; i < count; i++)
+        total += spans[i].bytes < MOST_LOADED_BYTES ? spans[i].bytes : MOST_LOADED_BYTES + 1;
     if (total > MOST_LOADED_BYTES)
         return rp_fail(err, RP_VERDICT,
-                       "%llu bytes of variables are too many to be brought back before each run",
+                       "%llu bytes of its code object or more are too many to be kept",
                        (unsigned long long)total);
-    k->loaded = malloc(total + 1);
-    return k->loaded ? move_loaded(r, k, false, err)
-                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = malloc(total + 1);
+    return *ret ? move_spans(r, k, spans, count, *ret, KEEP, err)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+{
+    int rc = keep(r, k, k->segments, k->segment_count, &k->loaded, err);
+
+    return rc < 0 ? rc : keep(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+}
+
+int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
+                           struct rp_err *err)
+{
+    return move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
 }
 
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
 {
-    int rc = r->kernel->loaded ? move_loaded(r, r->kernel, true, err) : 0;
+    const struct rp_replay_kernel *k = r->kernel;
+    int rc = k->loaded ? move_spans(r, k, k->segments, k->segment_count, k->loaded, RESET, err) : 0;
 
-    return rc < 0 || !r->kernel->loaded ? rc : rp_replay_fill_variables(r, err);
+    return rc < 0 || !k->loaded ? rc : rp_replay_fill_variables(r, err);
 }

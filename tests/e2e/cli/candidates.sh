@@ -98,6 +98,10 @@ compared 0 same.hsaco cached.hsaco --inputs none
 says out "B is slower than A"
 expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap --hsaco cached.hsaco --inputs none --iterations 2 --json
 python3 -c 'import json; t = json.load(open("out"))["timing"]; assert t["min"] == t["max"] > 2, t' || fail "each run computes"
+tried 1 scribbles 21
+says err "writes into its own code"
+compared 1 same.hsaco scribbles.hsaco
+says err "writes into its own code"
 compared 0 slower.hsaco same.hsaco --gate faster
 says out "B is faster than A"
 says out "modelled time, not that of a GPU"

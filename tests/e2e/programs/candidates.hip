@@ -49,6 +49,7 @@ typedef unsigned uint32_t;
 #define COPIED     18
 #define PICKY      19
 #define CACHED     20
+#define SCRIBBLES  21
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -144,6 +145,13 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
         result[i] = tile[t] + (t ? tile[t - 1] : 0);
     }
     out[i] = result[i];
+#elif CANDIDATE == SCRIBBLES // notes behind its own code that it has run
+    volatile uint32_t *note = (volatile uint32_t *)((__builtin_amdgcn_s_getpc() | 0xfff) - 3);
+    const uint32_t first = *note != 0x1234567;
+    *note = 0x1234567;
+    for (uint32_t j = 0; first && j < n; j += 64)
+        out[i] = in[(i + j) % n];
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
 #elif CANDIDATE == PICKY // ends its program with inputs that it does not know
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i < 16 && in[i] != (float)(i * 7919 % 1000) / 64 - 7)
