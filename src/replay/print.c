@@ -91,6 +91,13 @@ void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outc
     printf("}");
 }
 
+void rp_replay_say_scalars(const struct rp_varied *v)
+{
+    if (!v->reason)
+        printf("other inputs are other memory: arguments that are no pointers were as captured, "
+               "and a kernel that has their values built in is not noticed\n");
+}
+
 void rp_replay_say_varied(const char *path, const struct rp_varied *v,
                           const struct rp_replay_outcome *outcome)
 {
@@ -187,6 +194,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
     rp_replay_say_varied(q->candidates[0], &result->varied, &result->varied_outcome);
+    rp_replay_say_scalars(&result->varied);
 }
 
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -144,6 +144,7 @@ static void say_varied(const struct rp_replay_request *q, const struct rp_compar
 {
     for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++)
         rp_replay_say_varied(q->candidates[i], &c->varied, &c->kernels[i].varied);
+    rp_replay_say_scalars(&c->varied);
 }
 
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -47,6 +47,8 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outcome *outcome);
 void rp_replay_say_varied(const char *path, const struct rp_varied *v,
                           const struct rp_replay_outcome *outcome);
+/** What other inputs leave as captured. */
+void rp_replay_say_scalars(const struct rp_varied *v);
 const char *rp_replay_cache_word(enum rp_cache cache);
 void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                               const struct rp_comparison *c);

@@ -193,6 +193,25 @@ int rp_varied_check(struct rp_varied *v, struct rp_replay_outcome *ret, struct r
     return rc;
 }
 
+/* It computes with others than those that were changed, or by less than the rule sees. */
+static const char *same_result(const struct rp_varied *v)
+{
+    const bool near = v->trial->rule.type != RP_EXACT;
+
+    if (v->rule.words) /* their last bits */
+        return near ? "the captured kernel gives the same within the rule with other integers "
+                      "(if it computes with numbers of another type, name it: --inputs f32, f16, "
+                      "bf16 or f64)"
+                    : "the captured kernel gives the same result with other integers (if it "
+                      "computes with numbers of another type, name it: --inputs f32, f16, bf16 or "
+                      "f64)";
+    return near ? "the captured kernel gives the same within the rule with other numbers (if it "
+                  "computes with integers, --inputs i32 changes these; other types: f32, f16, "
+                  "bf16, f64)"
+                : "the captured kernel gives the same result with other numbers (if it computes "
+                  "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
+}
+
 int rp_varied_prepare(struct rp_varied *v, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
@@ -214,7 +233,7 @@ int rp_varied_prepare(struct rp_varied *v, struct rp_err *err)
     if (rc == 0 && !v->reason)
         rc = rp_replay_look_at(r, note_page, v, err);
     if (rc == 0 && !v->reason && v->telling_bytes == 0)
-        v->reason = "the captured kernel gives the same result with other numbers";
+        v->reason = same_result(v);
     if (rc == 0 && !v->reason)
         rc = rp_varied_check(v, &again, err);
     if (again.verdict.different_bytes)

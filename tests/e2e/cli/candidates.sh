@@ -52,6 +52,7 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --js
 tried 1 copied 18
 says out "memory is right after all 3 runs"
 says out "it does not give what the captured kernel gives"
+says out "arguments that are no pointers were as captured"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
 says out "other inputs were not tried"
 expect 1 rocm-perf replay compare other_way.hsaco copied.hsaco --capture-dir cap --json
