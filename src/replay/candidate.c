@@ -448,6 +448,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
         else /* near enough */
             memcpy(shown + 4 * i, expected + 4 * i, 4);
     }
+    rp_off_note(&judge->outcome.off, shown, expected, RP_PAGE_BYTES);
     rp_replay_note(&judge->outcome.verdict, m->region.base + page * RP_PAGE_BYTES, shown, expected,
                    RP_PAGE_BYTES);
     return 0;

@@ -6,6 +6,7 @@
 #define RP_REPLAY_CANDIDATE_H
 
 #include "replay/numbers.h"
+#include "replay/off.h"
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
@@ -30,6 +31,7 @@ struct rp_replay_outcome {
     uint64_t wrong_bytes;    /**< in words that the captured kernel writes */
     uint64_t outside_bytes;  /**< in words that it does not */
     uint64_t variable_bytes; /**< in variables of the code object */
+    struct rp_off off;       /**< how far words are off that are wrong */
 };
 
 /**

@@ -91,6 +91,21 @@ void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outc
     printf("}");
 }
 
+void rp_replay_say_off(const struct rp_replay_trial *trial, const struct rp_replay_outcome *o)
+{
+    enum rp_number_type type;
+    uint64_t steps;
+    char rule[RP_COMPARE_TEXT];
+
+    if (trial->rule.type != RP_EXACT || o->outside_bytes || o->variable_bytes ||
+        !rp_off_is_near(&o->off, &type, &steps))
+        return;
+    rp_compare_rule_print(&(struct rp_compare_rule){.type = type, .ulp = steps}, rule, sizeof rule);
+    printf("as numbers of fp%u all that is wrong is at most %" PRIu64 " ulp off: if it is that, "
+           "--compare %s (or rel=X) allows for it\n",
+           8 * rp_number_shape(type).bytes, steps, rule);
+}
+
 void rp_replay_say_scalars(const struct rp_varied *v)
 {
     if (!v->reason)
@@ -193,7 +208,9 @@ static void print_candidate_text(const struct rp_replay_request *q,
                result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
+    rp_replay_say_off(t, &result->outcome);
     rp_replay_say_varied(q->candidates[0], &result->varied, &result->varied_outcome);
+    rp_replay_say_off(t, &result->varied_outcome);
     rp_replay_say_scalars(&result->varied);
 }
 

@@ -125,7 +125,8 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-static void say_wrong(const char *path, const struct rp_compare_kernel *k)
+static void say_wrong(const char *path, const struct rp_replay_trial *trial,
+                      const struct rp_compare_kernel *k)
 {
     const struct rp_replay_verdict *v = &k->outcome.verdict;
 
@@ -138,12 +139,15 @@ static void say_wrong(const char *path, const struct rp_compare_kernel *k)
                v->expected);
     else
         printf("%s: memory is right after all %lu runs\n", path, k->checked_runs);
+    rp_replay_say_off(trial, &k->outcome);
 }
 
 static void say_varied(const struct rp_replay_request *q, const struct rp_comparison *c)
 {
-    for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++)
+    for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++) {
         rp_replay_say_varied(q->candidates[i], &c->varied, &c->kernels[i].varied);
+        rp_replay_say_off(&c->trial, &c->kernels[i].varied);
+    }
     rp_replay_say_scalars(&c->varied);
 }
 
@@ -158,8 +162,8 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
            q->candidates[0], q->candidates[1]);
     if (c->wrong) {
         printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
-        say_wrong(q->candidates[0], &c->kernels[0]);
-        say_wrong(q->candidates[1], &c->kernels[1]);
+        say_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
+        say_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
         if (c->wrong_varied)
             say_varied(q, c);
         return;

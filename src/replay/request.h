@@ -47,6 +47,8 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outcome *outcome);
 void rp_replay_say_varied(const char *path, const struct rp_varied *v,
                           const struct rp_replay_outcome *outcome);
+/** By how much a result is wrong that is exact else, where that may be rounding. */
+void rp_replay_say_off(const struct rp_replay_trial *trial, const struct rp_replay_outcome *o);
 /** What other inputs leave as captured. */
 void rp_replay_say_scalars(const struct rp_varied *v);
 const char *rp_replay_cache_word(enum rp_cache cache);

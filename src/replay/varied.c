@@ -166,6 +166,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     expected = kept ? kept->contents : before;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
+    rp_off_note(&o->off, contents, expected, RP_PAGE_BYTES);
     rp_compare_words(&exact, before, expected, RP_PAGE_BYTES, written);
     rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
     rp_compare_words(rp_trial_rule(v->trial, m), contents, expected, RP_PAGE_BYTES, bad);

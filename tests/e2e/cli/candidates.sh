@@ -122,6 +122,9 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --cache cold --json
 
 # Near enough is for the user to say.
 tried 1 nearly 12
+named=$(sed -n 's/.* ulp off: .*--compare \(f32,ulp=[0-9]*\) .*/\1/p' out | sort -t= -k2n | tail -n 1)
+[ -n "$named" ] || { cat out; fail "the tolerance that would do is not named"; }
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco nearly.hsaco --compare "$named"
 for rule in f32,rel=1e-5 f32,abs=1e-3 f32,ulp=20; do
     expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco nearly.hsaco --compare $rule
 done
