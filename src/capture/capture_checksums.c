@@ -223,48 +223,83 @@ static int load_list(const char *path, json_t **ret_all, struct rp_err *err)
     return 0;
 }
 
+/* @param ret_all  to be dropped; a list of what every capture has, at least */
+static int open_list(const char *folder, json_t **ret_all, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
+    int rc = path ? load_list(path, ret_all, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    return rc < 0 ? rc : check_list(path, json_object_get(*ret_all, "files"), err);
+}
+
+/* One file against its entry, which is number @p i. */
+static int check_file(const char *folder, const json_t *file, size_t i, uint64_t *ret_bytes,
+                      struct rp_err *err)
+{
+    const char *name = json_string_value(json_object_get(file, "name"));
+    const char *expected = json_string_value(json_object_get(file, "xxh128"));
+    const json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
+    char digest[DIGEST_CHARS];
+    int rc;
+
+    if (!name || !expected || !is_inside(name))
+        return rp_fail(err, RP_BAD_INPUT, "%s/%s is damaged: file %zu of its list", folder,
+                       RP_CAPTURE_CHECKSUMS_FILE, i);
+    rc = hash_file(folder, name, ret_bytes, digest, err);
+    if (rc < 0)
+        return rc;
+    if (*ret_bytes != (uint64_t)bytes)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s/%s is damaged: it has %" PRIu64 " bytes, %lld were written", folder,
+                       name, *ret_bytes, (long long)bytes);
+    if (strcmp(digest, expected) != 0)
+        return rp_fail(err, RP_BAD_INPUT, "%s/%s is damaged: its checksum is %s, %s was written",
+                       folder, name, digest, expected);
+    return 0;
+}
+
+int rp_capture_check_small_files(const char *folder, struct rp_err *err)
+{
+    rp_cleanup(drop) json_t *all = NULL;
+    int rc = open_list(folder, &all, err);
+    uint64_t bytes;
+    size_t i;
+    json_t *file;
+
+    if (rc < 0)
+        return rc;
+    json_array_foreach(json_object_get(all, "files"), i, file)
+    {
+        const char *name = json_string_value(json_object_get(file, "name"));
+
+        if (name && (strchr(name, '/') || strcmp(name, RP_CAPTURE_PAGES_FILE) == 0))
+            continue;
+        rc = check_file(folder, file, i, &bytes, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
                                struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
     rp_cleanup(drop) json_t *all = NULL;
     const json_t *files;
-    uint64_t sum = 0;
+    uint64_t sum = 0, bytes;
     size_t i;
     json_t *file;
-    int rc;
+    int rc = open_list(folder, &all, err);
 
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = load_list(path, &all, err);
     if (rc < 0)
         return rc;
     files = json_object_get(all, "files");
-    rc = check_list(path, files, err);
-    if (rc < 0)
-        return rc;
     json_array_foreach(files, i, file)
     {
-        const char *name = json_string_value(json_object_get(file, "name"));
-        const char *expected = json_string_value(json_object_get(file, "xxh128"));
-        json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
-        char digest[DIGEST_CHARS];
-        uint64_t got;
-
-        if (!name || !expected || !is_inside(name))
-            return rp_fail(err, RP_BAD_INPUT, "%s is damaged: file %zu of its list", path, i);
-        rc = hash_file(folder, name, &got, digest, err);
+        rc = check_file(folder, file, i, &bytes, err);
         if (rc < 0)
             return rc;
-        if (got != (uint64_t)bytes)
-            return rp_fail(err, RP_BAD_INPUT,
-                           "%s/%s is damaged: it has %" PRIu64 " bytes, %lld were written", folder,
-                           name, got, (long long)bytes);
-        if (strcmp(digest, expected) != 0)
-            return rp_fail(err, RP_BAD_INPUT,
-                           "%s/%s is damaged: its checksum is %s, %s was written", folder, name,
-                           digest, expected);
-        sum += got;
+        sum += bytes;
     }
     rc = check_rest(folder, files, err);
     if (rc < 0)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/capture_checksums.h"
 #include "capture/capture_read.h"
 #include "capture/replay_again.h"
 #include "cli/cli.h"
@@ -18,9 +19,11 @@ static const char help[] =
     "[--no-recopy]\n"
     "                                [--hsaco F [--compare RULE]] [--verify] [--json] [--device "
     "D]\n"
+    "                                [--timing T]\n"
     "       rocm-perf replay compare A.hsaco B.hsaco --capture-dir DIR [--blocks N] [--margin X]\n"
     "                                [--gate G] [--compare RULE] [--cache C] [--json] [--device "
     "D]\n"
+    "                                [--timing T]\n"
     "       rocm-perf replay reserve-check --capture-dir DIR [--json] [--device D]\n"
     "\n"
     "Runs the dispatch of a capture (rocm-perf isolate) again, in a process that has the captured\n"
@@ -59,6 +62,7 @@ static const char help[] =
     "  --json             print JSON\n"
     "  --device D         auto (default), gpu, software, software:TARGET; by default what it was\n"
     "                     captured on, where that is software\n"
+    "  --timing T         how the software device finds out times: fast (default), detailed, off\n"
     "  --help             this text\n"
     "\n"
     "Not there yet: kernels that need the host while they run (printf, malloc).\n"
@@ -79,6 +83,7 @@ struct options {
     const char *compare; /**< NULL: not said */
     const char *blocks, *margin;
     const char *inputs; /**< NULL: not said */
+    const char *timing; /**< NULL: not said */
     char cache, gate;   /**< letters for the child; '-': not said */
     bool stateful, verify, json, has_device;
     bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
@@ -174,6 +179,9 @@ static int take_option(int c, struct options *o, struct rp_err *err)
     case 'j':
         o->json = true;
         return 0;
+    case 't':
+        o->timing = optarg;
+        return rp_cli_timing(optarg, err);
     default:
         o->has_device = true;
         return rp_device_parse(optarg, &o->wish, err);
@@ -197,6 +205,7 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
         {"gate", required_argument, NULL, 'g'},
         {"json", no_argument, NULL, 'j'},
         {"device", required_argument, NULL, 'd'},
+        {"timing", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -333,6 +342,11 @@ static int choose_device(struct options *o, struct rp_err *err)
     struct rp_capture *capture;
     int rc = rp_capture_open(o->folder, &capture, err);
 
+    if (rc == 0) {
+        rc = rp_capture_check_small_files(o->folder, err);
+        if (rc < 0)
+            rp_capture_close(capture);
+    }
     if (rc < 0)
         return rc;
     if (!o->has_device && rp_capture_get_facts(capture)->software)
@@ -354,6 +368,10 @@ static int check_options(const char *action, const struct options *o)
         return rp_cli_usage_error("replay", "--compare is for --hsaco");
     if (o->inputs && !o->hsaco[0])
         return rp_cli_usage_error("replay", "--inputs is for --hsaco");
+    if (o->timing && strcmp(action, "reserve-check") == 0)
+        return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
+    if (o->timing && strcmp(o->timing, "off") == 0 && o->other)
+        return rp_cli_usage_error("replay", "compare needs times: leave out --timing off");
     if (o->stateful && o->hsaco[0])
         return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
                                             "--no-recopy");

@@ -158,6 +158,31 @@ const char *rp_replay_cache_word(enum rp_cache cache)
     return words[cache];
 }
 
+const char *rp_replay_timing_model(const struct rp_replay *r)
+{
+    const char *word = getenv("ROCM_PERF_DEVICE_TIMING");
+
+    return !r->software ? NULL : word && *word ? word : "fast";
+}
+
+void rp_replay_put_model(const struct rp_replay *r)
+{
+    const char *model = rp_replay_timing_model(r);
+
+    if (model)
+        rp_replay_put_string(model);
+    else
+        printf("null");
+}
+
+void rp_replay_say_model(const struct rp_replay *r)
+{
+    const char *model = rp_replay_timing_model(r);
+
+    if (model)
+        printf(" (software device: modelled time (%s), not that of a GPU)", model);
+}
+
 void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result)
 {
@@ -179,7 +204,10 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
            s.average, s.min, s.max, s.median);
     for (unsigned long i = 0; i < result->count; i++)
         printf("%s%.3f", i ? ", " : "", result->samples[i]);
-    printf("]\n  },\n  \"environment\": {\n    \"gpu_agent\": ");
+    printf("]\n  },\n  \"environment\": {\n    \"device\": \"%s\",\n    \"timing_model\": ",
+           r->software ? "software" : "gpu");
+    rp_replay_put_model(r);
+    printf(",\n    \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
     printf(",\n    \"rocm_version\": ");
     rp_replay_put_string(q->rocm);
@@ -220,8 +248,10 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
     const struct rp_replay_verdict *v = &result->verdict;
     const struct summary s = sum_up(result);
 
-    printf("%s on %s\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", r->facts->name,
-           r->gpu_name, q->iterations, s.median, s.average, s.min, s.max);
+    printf("%s on %s", r->facts->name, r->gpu_name);
+    rp_replay_say_model(r);
+    printf("\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", q->iterations,
+           s.median, s.average, s.min, s.max);
     if (q->candidates[0])
         print_candidate_text(q, result);
     else if (result->verified && !v->different_pages)

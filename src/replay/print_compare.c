@@ -111,9 +111,11 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     printf(", \"compare_runs\": %u", c->trial.spread_runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
            ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
-           "},\n  \"environment\": {\"device\": \"%s\", \"gpu_agent\": ",
+           "},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",
            c->trial.probe ? "true" : "false", c->trial.written_bytes, c->trial.poisoned_bytes,
            c->trial.blind_bytes, r->software ? "software" : "gpu");
+    rp_replay_put_model(r);
+    printf(", \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
     printf(", \"rocm_version\": ");
     rp_replay_put_string(q->rocm);
@@ -157,9 +159,9 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
     const struct rp_decided *d = &c->decided;
     const char *reason = rp_comparison_reason(c);
 
-    printf("%s on %s%s\nA %s\nB %s\n", r->facts->name, r->gpu_name,
-           r->software ? " (software device: modelled time, not that of a GPU)" : "",
-           q->candidates[0], q->candidates[1]);
+    printf("%s on %s", r->facts->name, r->gpu_name);
+    rp_replay_say_model(r);
+    printf("\nA %s\nB %s\n", q->candidates[0], q->candidates[1]);
     if (c->wrong) {
         printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
         say_wrong(q->candidates[0], &c->trial, &c->kernels[0]);

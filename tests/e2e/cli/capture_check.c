@@ -3,6 +3,7 @@
  * @brief Compares a capture with what the captured program says of its memory (memories.hip).
  *
  * usage: capture_check CAPTURE <WHAT_IT_SAYS
+ *        capture_check --seal CAPTURE    writes checksums.json for the files as they are now
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/capture_checksums.h"
 #include "capture/capture_read.h"
 
 static const struct rp_capture_memory *find(const struct rp_capture *capture, uint64_t at,
@@ -84,6 +86,8 @@ int main(int argc, char **argv)
     char line[512], state[16], file[400];
     unsigned checked = 0, failed = 0;
 
+    if (argc == 3 && strcmp(argv[1], "--seal") == 0)
+        return rp_capture_write_checksums(argv[2], &err) < 0;
     if (argc != 2 || rp_capture_open(argv[1], &capture, &err) < 0) {
         fprintf(stderr, "capture_check: %s\n", err.text);
         return 2;

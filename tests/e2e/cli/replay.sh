@@ -87,6 +87,7 @@ expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf 
 # Other arguments give other memory, and that is seen. So is a kernel that leaves what it finds.
 cp -r cap other
 printf '\7' | dd of=other/kernarg.bin bs=1 seek=16 conv=notrunc status=none
+"$BUILD/tests/capture_check" --seal other || fail "cannot seal"
 expect 1 rocm-perf replay full-vm --capture-dir other --verify
 says out "memory after it is not as captured"
 
@@ -101,10 +102,17 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --no-recopy --iterations 4 -
 captured histogram target_histogram 3
 expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 20 --verify --json
 [ "$(json execution.restored out)" = changed ] || fail "only changed pages"
+# What times they are is said.
+expect 0 rocm-perf replay full-vm --capture-dir cap --timing detailed --json
+[ "$(json environment.device out) $(json environment.timing_model out)" = 'software detailed' ] || fail 'which times?'
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "JSON"
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap
+says out '(software device: modelled time (fast), not that of a GPU)'
 captured streams target_scale 2
 expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 5 --json
 [ "$(json execution.restored out)" = changed ] || fail "nothing was changed"
 printf '\7' | dd of=cap/kernarg.bin bs=1 seek=16 conv=notrunc status=none
+"$BUILD/tests/capture_check" --seal cap || fail "cannot seal"
 expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 5 --json
 [ "$(json execution.restored out)" = all ] || fail "all memory"
 [ "$(json timing.samples out | tr -cd , | wc -c)" = 4 ] || fail "five samples"
@@ -115,12 +123,29 @@ captured print target_print
 expect 1 timeout 60 rocm-perf replay full-vm --capture-dir cap
 says err "hidden_hostcall_buffer"
 
-# What is no capture, or damaged.
+# What is no capture, or damaged: also where the text that is there could be read.
+for file in dispatch.json kernarg.bin coverage.json; do
+    cp -r cap damaged
+    python3 - "damaged/$file" <<'EOP'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = data.rfind(b"1") if sys.argv[1].endswith("json") else 0
+data[at] ^= 1
+open(sys.argv[1], "wb").write(data)
+EOP
+    expect 3 rocm-perf replay full-vm --capture-dir damaged
+    says err "damaged/$file is damaged"
+    rm -r damaged
+done
+cp -r cap damaged
+: >damaged/checksums.json
+expect 3 rocm-perf replay full-vm --capture-dir damaged
+says err 'checksums.json'
 rm cap/kernel.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap
 says err "kernel.hsaco"
 mkfifo cap/kernel.hsaco
 expect 3 timeout 60 rocm-perf replay full-vm --capture-dir cap
-says err "kernel.hsaco: it is no regular file"
+says err "kernel.hsaco is damaged: it is no regular file"
 expect 3 rocm-perf replay full-vm --capture-dir nowhere
 echo passed
