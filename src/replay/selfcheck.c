@@ -107,7 +107,8 @@ static void judge(struct rp_self_check *check)
              check->runs - check->equal_runs, check->runs,
              check->outside      ? ", and change what the captured dispatch did not"
              : near              ? ", but numbers near those"
-             : check->vary       ? ", nor the same among themselves"
+             : check->vary       ? ", nor the same among themselves; what differs is not near "
+                                   "as numbers: perhaps a clock or an address, not a sum"
              : check->equal_runs ? ""
                                  : ", but the same each time");
 }

@@ -22,7 +22,7 @@ labelled deterministic chase target_chase
 labelled order-dependent varying target_turns
 says cap/self_check.json "numbers near those"
 labelled order-dependent varying target_clock
-says cap/self_check.json "nor the same among themselves"
+says cap/self_check.json "nor the same among themselves; what differs is not near as numbers: perhaps a clock"
 labelled "not replayable" print target_print
 says cap/self_check.json "hidden_hostcall_buffer"
 
