@@ -30,18 +30,34 @@ struct rp_capture {
 
 /* --- texts --------------------------------------------------------------------------------- */
 
-/* One that was made of several dispatches has a folder for each. */
-static bool has_several(const char *folder)
+static int is_one_of_several(const struct dirent *entry)
 {
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    bool found = false;
+    static const char start[] = "dispatch-";
+    const char *number = entry->d_name + sizeof start - 1;
 
-    while (dir && !found && (entry = readdir(dir)))
-        found = strncmp(entry->d_name, "dispatch-", strlen("dispatch-")) == 0;
-    if (dir)
-        closedir(dir);
-    return found;
+    return strncmp(entry->d_name, start, sizeof start - 1) == 0 && *number &&
+           strspn(number, "0123456789") == strlen(number);
+}
+
+/* One that was made of several dispatches has a folder for each.
+ * @return 0: it has none; or RP_BAD_INPUT naming them */
+static int refuse_several(const char *folder, struct rp_err *err)
+{
+    struct dirent **found = NULL;
+    const int count = scandir(folder, &found, is_one_of_several, versionsort);
+
+    if (count > 0)
+        rp_fail(err, RP_BAD_INPUT, "%s holds %s%s%s%s: name one of them, as in %s/%s", folder,
+                found[0]->d_name,
+                count > 2   ? ", "
+                : count > 1 ? " and "
+                            : "",
+                count > 1 ? found[1]->d_name : "", count > 2 ? " and more" : "", folder,
+                found[0]->d_name);
+    for (int i = 0; i < count; i++)
+        free(found[i]);
+    free(found);
+    return count > 0 ? -RP_BAD_INPUT : 0;
 }
 
 static int load(const char *folder, const char *name, json_t **ret, struct rp_err *err)
@@ -52,11 +68,9 @@ static int load(const char *folder, const char *name, json_t **ret, struct rp_er
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!rp_path_exists(path) && strcmp(name, RP_CAPTURE_DISPATCH_FILE) == 0 && has_several(folder))
-        return rp_fail(err, RP_BAD_INPUT,
-                       "%s has several captures: name one of them, rocm-perf isolate --list %s "
-                       "shows them",
-                       folder, folder);
+    if (!rp_path_exists(path) && strcmp(name, RP_CAPTURE_DISPATCH_FILE) == 0 &&
+        (rc = refuse_several(folder, err)) < 0)
+        return rc;
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is missing: %s is no capture, or one that is not complete", path,

@@ -240,6 +240,26 @@ static bool list_one(const char *folder, struct rp_buf *text)
     return true;
 }
 
+/* A capture that was not finished is still under the name that it grows with. */
+static bool is_partial(const char *folder)
+{
+    rp_autofree char *memory = rp_path_join(folder, "memory");
+    const char *number = NULL;
+    size_t digits;
+
+    if (!memory || !rp_path_exists(memory))
+        return false;
+    for (const char *at = folder; (at = strstr(at, RP_CAPTURE_PARTIAL)); number = at)
+        at += strlen(RP_CAPTURE_PARTIAL);
+    digits = number ? strspn(number, "0123456789") : 0;
+    if (!digits || number[digits + strspn(number + digits, "/")])
+        return false;
+    rp_cli_note("%s is incomplete: a capture that is being written, or one that was killed and can "
+                "be removed",
+                folder);
+    return true;
+}
+
 static int list(const char *folder)
 {
     struct dirent **names = NULL;
@@ -247,6 +267,8 @@ static int list(const char *folder)
     int count, code;
     bool sound = true;
 
+    if (is_partial(folder))
+        return RP_BAD_INPUT;
     if (looks_like_one(folder)) {
         sound = list_one(folder, &text);
         code = print_and_free(&text);
@@ -263,7 +285,9 @@ static int list(const char *folder)
         rp_autofree char *path = strcmp(folder, ".") == 0 ? strdup(names[i]->d_name)
                                                           : rp_path_join(folder, names[i]->d_name);
 
-        if (path && names[i]->d_name[0] != '.' && looks_like_one(path))
+        if (path && names[i]->d_name[0] != '.' && is_partial(path))
+            sound = false;
+        else if (path && names[i]->d_name[0] != '.' && looks_like_one(path))
             sound = list_one(path, &text) && sound;
         free(names[i]);
     }

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/capture_files.h"
 #include "capture/trace_read.h"
 #include "collect/launch.h"
 #include "collect/snapshot_server.h"
@@ -114,6 +116,23 @@ static int run(const struct rp_isolation_request *request, struct scratch *scrat
     return rc;
 }
 
+/* What is whole stays. */
+static void name_kept(const struct rp_isolation_request *request, const struct rp_isolation *found,
+                      struct rp_err *err)
+{
+    rp_cleanup(rp_buf_free) struct rp_buf text = {0};
+    const enum rp_code code = err->code;
+
+    rp_buf_printf(&text, "%s; whole and kept, but not replayed: ", err->text);
+    for (size_t i = 0; request->several && i < found->captured; i++)
+        rp_buf_printf(&text, "%s%s/" RP_CAPTURE_SEVERAL_FOLDER, i ? ", " : "", request->folder,
+                      found->matches[i]);
+    if (!request->several)
+        rp_buf_printf(&text, "%s", request->folder);
+    if (!text.failed)
+        rp_fail(err, code, "%s", rp_buf_text(&text));
+}
+
 int rp_isolate_program(const struct rp_isolation_request *request, struct rp_isolation *ret,
                        struct rp_err *err)
 {
@@ -129,6 +148,8 @@ int rp_isolate_program(const struct rp_isolation_request *request, struct rp_iso
         rc = rp_proc_interrupted(err);
     if (request->several)
         rmdir(request->folder); /* unless there is something in it */
+    if (rc < 0 && isolation.captured)
+        name_kept(request, &isolation, err);
     if (rc < 0)
         rp_isolation_free(&isolation);
     else

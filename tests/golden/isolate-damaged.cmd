@@ -25,7 +25,18 @@ cp -r "$SOURCE/tests/data/capture/chase" partial
 rm partial/checksums.json
 try rocm-perf isolate inspect partial
 try rocm-perf isolate --list partial
-rm -r partial
+mv partial killed.partial-77
+rm killed.partial-77/dispatch.json
+try rocm-perf isolate --list killed.partial-77/
+try rocm-perf isolate --list | grep -v ^chase
+rm -r killed.partial-77
+mkdir some
+mv chase some/dispatch-10
+for where in inspect verify; do try rocm-perf isolate $where some; done
+cp -r some/dispatch-10 some/dispatch-9
+try rocm-perf replay full-vm --capture-dir some --device software
+mv some/dispatch-10 chase
+rm -r some
 rm chase/memory/region_7ee3b6a04000.bin
 try rocm-perf isolate inspect chase
 try rocm-perf isolate --list

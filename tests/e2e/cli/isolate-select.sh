@@ -27,7 +27,15 @@ says err "not captured: dispatch 9 of those that match target_shape: the program
 expect 0 rocm-perf isolate --list some
 [ "$(cut -d' ' -f1 out | tr '\n' ' ')" = "some/dispatch-2 some/dispatch-8 " ] || fail "two of three"
 expect 3 rocm-perf isolate inspect some
-says err "some has several captures: name one of them, rocm-perf isolate --list some shows them"
+says err "some holds dispatch-2 and dispatch-8: name one of them, as in some/dispatch-2"
+# Interrupted: what is whole is named.
+expect 130 rocm-perf isolate --no-self-check --kernel target_shape --dispatch 1,2,99 --device software -o cut \
+    sh -c './memories shapes .; kill -INT $PPID; sleep 2'
+says err "interrupted by SIGINT; whole and kept, but not replayed: cut/dispatch-1"
+[ "$(sed -n 's/.*not replayed: //p' err)" = "$(printf '%s, ' cut/* | sed 's/, $//')" ] || { cat err; ls cut; fail "kept"; }
+for one in cut/*; do
+    expect 0 rocm-perf isolate verify "$one"
+done
 chooses 0 one --grid 1024x1 --stream 2
 [ "$(json dispatch.match one/dispatch.json) $(json dispatch.stream one/dispatch.json)" = "1 2" ] || fail "stream"
 expect 0 rocm-perf isolate inspect --json one
