@@ -19,4 +19,13 @@ enum {
     RP_STEP_OTHER = 'o', /**< another kernel runs with other inputs */
 };
 
+/** Behind it: which kernel the GPU has. */
+enum {
+    RP_STEP_KERNEL_AT = 1,
+    RP_STEP_KERNEL_NONE = '-',
+    RP_STEP_KERNEL_CAPTURED = 'c',
+    RP_STEP_KERNEL_A = 'A', /**< of compare, or the one of --hsaco */
+    RP_STEP_KERNEL_B = 'B',
+};
+
 #endif

@@ -1,4 +1,5 @@
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +68,11 @@ static const char help[] =
     "\n"
     "Not there yet: kernels that need the host while they run (printf, malloc).\n"
     "\n"
-    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end, the "
-    "gate\n"
-    "failed; 2 usage; 3 not a capture, not complete or damaged; 4 environment; 5 the replay "
-    "crashed;\n"
-    "6 with --gate: undecided\n";
+    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end, or "
+    "the\n"
+    "one of --hsaco or compare crashes, the gate failed; 2 usage; 3 not a capture, not complete "
+    "or\n"
+    "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
 
 enum { FLAGS = 16, MOST_STARTS = 8, MOST_RUNS = 1000000, LEAST_BLOCKS = 10, MOST_BLOCKS = 200 };
 
@@ -297,20 +298,34 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
     return false;
 }
 
+/* What a kernel does ends a process so, and not who wants it to end. */
+static bool is_crash(int signal)
+{
+    return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+           signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS;
+}
+
 static int how_it_ended(const struct options *o, const struct attempt *attempt,
                         const struct rp_proc_end *end)
 {
-    char step = RP_STEP_REST;
+    char steps[] = {RP_STEP_REST, RP_STEP_KERNEL_NONE};
+    char which = RP_STEP_KERNEL_NONE;
 
     if (!end->signaled)
         return end->status;
-    if (attempt->step_fd >= 0 && pread(attempt->step_fd, &step, 1, 0) == 1 &&
-        step == RP_STEP_OTHER) {
-        rp_cli_note(
-            "a kernel that is to take the place of the captured one was ended by signal %d "
-            "with other inputs than the captured ones, with which the captured kernel comes "
-            "to its end; --inputs none leaves them out",
-            end->status);
+    if (is_crash(end->status) && attempt->step_fd >= 0 &&
+        pread(attempt->step_fd, steps, sizeof steps, 0) == sizeof steps)
+        which = steps[RP_STEP_KERNEL_AT];
+    if (which == RP_STEP_KERNEL_A || which == RP_STEP_KERNEL_B) {
+        rp_cli_note("%sthe kernel of %s crashed: it was ended by signal %d with %s, with which the "
+                    "captured kernel comes to its end%s",
+                    !o->other                   ? ""
+                    : which == RP_STEP_KERNEL_A ? "A: "
+                                                : "B: ",
+                    which == RP_STEP_KERNEL_A ? o->hsaco : o->other, end->status,
+                    steps[0] == RP_STEP_OTHER ? "other inputs than the captured ones"
+                                              : "the captured inputs",
+                    steps[0] == RP_STEP_OTHER ? "; --inputs none leaves them out" : "");
         return RP_VERDICT;
     }
     rp_cli_note("the replay of %s was ended by signal %d", o->folder, end->status);

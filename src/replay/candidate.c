@@ -9,8 +9,12 @@
 #include "capture/replay_again.h"
 #include "replay/spread.h"
 
-/* How much longer than from the captured memory the captured kernel may take from other memory. */
-enum { PROBE_PATIENCE_S = 10, PROBE_PATIENCE_TIMES = 100, ROUNDS = 2 };
+/* How long any kernel may take that runs after the captured one has, from the captured memory: so
+ * many times as long, but not less than so many seconds, as a machine may have other work. In the
+ * manual page. */
+enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
+
+enum { ROUNDS = 2 };
 
 /* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
 enum { LEAST_SPREAD_RUNS = 2, MOST_SPREAD_RUNS = 6 };
@@ -302,6 +306,18 @@ static int find_rule(struct rp_replay_trial *trial, struct rp_err *err)
     return rp_compare_rule_parse(trial->rule_text, &trial->rule, err);
 }
 
+static void set_bound(struct rp_replay *r, const struct timespec *from, const struct timespec *to)
+{
+    double bound_s;
+
+    r->captured_s =
+        (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / 1e9;
+    bound_s = BOUND_TIMES * r->captured_s;
+    if (bound_s < LEAST_BOUND_S)
+        bound_s = LEAST_BOUND_S;
+    r->bound_s = bound_s > MOST_BOUND_S ? MOST_BOUND_S : (unsigned)bound_s;
+}
+
 /* As captured; how long it takes is the measure for what follows. */
 static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
 {
@@ -331,15 +347,13 @@ static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
                        : trial->own_spread ? ": what varies is not near, as numbers of any type"
                                            : "; if it adds up in varying order, give a tolerance "
                                              "with --compare, or leave that out");
-    trial->patience_s = r->patience_s =
-        PROBE_PATIENCE_S + PROBE_PATIENCE_TIMES * (unsigned)(to.tv_sec - from.tv_sec + 1);
+    set_bound(r, &from, &to);
     return 0;
 }
 
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct rp_replay *r = trial->r;
-    const unsigned patience_s = r->patience_s;
     int rc;
 
     r->kernel = &r->original;
@@ -363,7 +377,6 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
         rc = rp_fail(err, RP_VERDICT,
                      "the captured dispatch leaves nothing by which another kernel could be "
                      "judged: memory is the same without it");
-    r->patience_s = patience_s;
     r->kernel = &r->candidates[0];
     return rc;
 }

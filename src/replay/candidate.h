@@ -22,8 +22,7 @@ struct rp_replay_trial {
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
-    unsigned patience_s; /**< until a kernel is taken not to end from other memory */
-    bool probe_broke;    /**< from other memory the captured kernel does not end */
+    bool probe_broke; /**< from other memory the captured kernel does not end */
 };
 
 struct rp_replay_outcome {

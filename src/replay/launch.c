@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "capture/code_metadata.h"
+#include "capture/replay_again.h"
 #include "replay/abi_gate.h"
 #include "replay/bundle.h"
 #include "replay/hidden_args.h"
@@ -25,6 +27,7 @@ enum {
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
+    SILENT_S = 2, /* until it is said that a kernel is waited for; less than any bound */
 };
 
 /* --- files --------------------------------------------------------------------------------- */
@@ -242,6 +245,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
                                       captured->size, err);
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
+    k->path = path;
     k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
     if (about.dynamic_stack && k->private_bytes < d->private_bytes)
         k->private_bytes = d->private_bytes;
@@ -313,19 +317,67 @@ void rp_replay_step(const struct rp_replay *r, char step)
         return;
 }
 
+static unsigned index_of_kernel(const struct rp_replay *r)
+{
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES; i++)
+        if (r->kernel == &r->candidates[i])
+            return 1 + i;
+    return 0;
+}
+
+/* Should it crash: whose crash that is. */
+static void note_kernel(const struct rp_replay *r, bool runs)
+{
+    static const char kernels[1 + RP_REPLAY_CANDIDATES] = {RP_STEP_KERNEL_CAPTURED,
+                                                           RP_STEP_KERNEL_A, RP_STEP_KERNEL_B};
+    const char which = runs ? kernels[index_of_kernel(r)] : RP_STEP_KERNEL_NONE;
+
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &which, 1, RP_STEP_KERNEL_AT) < 0)
+        return; /* as above */
+}
+
+static bool wait_for(struct rp_replay *r, unsigned seconds)
+{
+    return r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1,
+                                            seconds * r->ticks_hz, 0) < 1;
+}
+
+/* What takes long is said once of each kernel. */
+static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
+{
+    const unsigned most_s = r->bound_s ? r->bound_s : r->patience_s;
+    const char *path = r->kernel->path;
+
+    if (wait_for(r, SILENT_S))
+        return 0;
+    if (!(r->waits & 1u << index_of_kernel(r)))
+        fprintf(stderr, "rocm-perf: note: waiting for the %s%s to end, until %u s are over\n",
+                path ? "kernel of " : "captured kernel", path ? path : "", most_s);
+    r->waits |= 1u << index_of_kernel(r);
+    if (wait_for(r, most_s - SILENT_S))
+        return 0;
+    if (path)
+        return rp_fail(err, RP_VERDICT,
+                       "the kernel of %s does not end within %u s; the captured one took %.3g s",
+                       path, most_s, r->captured_s);
+    return rp_fail(err, RP_VERDICT, "the kernel does not end within %u s: it may wait for the host",
+                   most_s);
+}
+
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 {
     uint64_t ticks[2] = {0, 0};
+    int rc;
 
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     r->hsa.hsa_signal_store_screlease(r->ended, 1);
     r->fresh = false;
+    note_kernel(r, true);
     submit(r);
-    if (r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1,
-                                         r->patience_s * r->ticks_hz, 0) >= 1)
-        return rp_fail(err, RP_VERDICT,
-                       "the kernel does not end within %u s: it may wait for the host",
-                       r->patience_s);
+    rc = wait_for_kernel(r, err);
+    if (rc < 0)
+        return rc;
+    note_kernel(r, false);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
     return 0;

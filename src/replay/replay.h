@@ -80,6 +80,7 @@ struct rp_replay_span {
 struct rp_replay_kernel {
     uint64_t object;
     uint64_t code_base; /**< where the loader has put the code object */
+    const char *path;   /**< of the code object, of one that takes the captured one's place */
     uint32_t private_bytes, group_bytes;
     struct rp_replay_span *segments; /**< all that can be variables */
     size_t segment_count;
@@ -132,7 +133,10 @@ struct rp_replay {
     uint64_t flush_bytes;
     uint32_t flush_value;
     int step_fd;         /**< see replay_again.h; -1: none */
-    unsigned patience_s; /**< until a kernel is taken not to end */
+    unsigned patience_s; /**< until a copy or a kernel is taken not to end */
+    unsigned bound_s;    /**< likewise a kernel, once the captured one has been timed; 0: not yet */
+    double captured_s;   /**< what it took then, with launch and wait */
+    unsigned waits;      /**< of which kernels it was said: 1 captured, 2 and 4 candidates */
 };
 
 enum {

@@ -125,7 +125,6 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 static int run(struct rp_varied *v, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
-    const unsigned patience_s = r->patience_s;
     double us;
     int rc;
 
@@ -134,9 +133,7 @@ static int run(struct rp_varied *v, struct rp_err *err)
     if (rc < 0)
         return rc;
     rp_replay_step(r, r->kernel == &r->original ? RP_STEP_VARY : RP_STEP_OTHER);
-    r->patience_s = v->trial->patience_s;
     rc = rp_replay_run(r, &us, err);
-    r->patience_s = patience_s;
     if (rc == 0)
         rp_replay_step(r, RP_STEP_REST);
     return rc < 0 ? rp_wrap(err, "with other inputs than the captured ones") : 0;

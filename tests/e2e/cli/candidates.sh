@@ -63,6 +63,21 @@ says err "was ended by signal"
 says err "--inputs none leaves them out"
 [ ! -s out ] || fail "a result of what crashed"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco picky.hsaco --inputs none
+# One that crashes with the captured inputs, or does not end with them, is no substitute.
+tried 1 crashes 22
+says err "the kernel of crashes.hsaco crashed: it was ended by signal"
+[ ! -s out ] || fail "a result of what crashed"
+expect 1 rocm-perf replay compare other_way.hsaco crashes.hsaco --capture-dir cap --json
+says err "B: the kernel of crashes.hsaco crashed"
+expect 1 rocm-perf replay compare crashes.hsaco other_way.hsaco --capture-dir cap
+says err "A: the kernel of crashes.hsaco crashed"
+made hangs 23
+begun=$SECONDS
+expect 1 rocm-perf replay compare other_way.hsaco hangs.hsaco --capture-dir cap
+[ $((SECONDS - begun)) -lt 60 ] || fail "a kernel that does not end is waited for too long"
+says err "waiting for the kernel of hangs.hsaco to end, until"
+says err "B: the kernel of hangs.hsaco does not end within"
+[ ! -s out ] || fail "a result of what does not end"
 # Where the captured kernel is the one that ends its program, that is left out.
 expect 0 rocm-perf isolate --kernel '^picky' --device software -o other ./candidates
 expect 0 rocm-perf replay full-vm --capture-dir other --hsaco other/kernel.hsaco --json

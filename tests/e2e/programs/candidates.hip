@@ -50,6 +50,8 @@ typedef unsigned uint32_t;
 #define PICKY      19
 #define CACHED     20
 #define SCRIBBLES  21
+#define CRASHES    22
+#define HANGS      23
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -156,6 +158,14 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i < 16 && in[i] != (float)(i * 7919 % 1000) / 64 - 7)
         *(volatile uint32_t *)(0x10000) = 1;
+#elif CANDIDATE == CRASHES
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+    if (i == 0)
+        *(volatile uint32_t *)(0x10000) = 1;
+#elif CANDIDATE == HANGS // one wave of it
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+    while (i == 0 && *(volatile float *)in == -7)
+        ;
 #elif CANDIDATE == INPUT
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i == 0)
