@@ -120,7 +120,7 @@ compared 1 same.hsaco scribbles.hsaco
 says err "writes into its own code"
 compared 0 slower.hsaco same.hsaco --gate faster
 says out "B is faster than A"
-says out "modelled time, not that of a GPU"
+says out "modelled time (fast), not that of a GPU"
 compared 1 same.hsaco other_way.hsaco --gate faster
 says out "equal"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
