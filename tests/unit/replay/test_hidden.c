@@ -99,6 +99,31 @@ static void test_damaged(void **state)
 
 /* --- segments ------------------------------------------------------------------------------ */
 
+/* Each byte from the first segment to the end of the last page is variable or fixed, none both. */
+static void all_covered(const struct rp_replay_kernel *k, const Elf64_Phdr *programs, size_t count)
+{
+    enum { MOST = 0x6000, PAGE = 0x1000 };
+    uint8_t times[MOST] = {0};
+    uint64_t from = MOST, end = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (programs[i].p_type == PT_LOAD) {
+            const uint64_t last = programs[i].p_vaddr + programs[i].p_memsz;
+
+            from = programs[i].p_vaddr < from ? programs[i].p_vaddr : from;
+            end = last > end ? last : end;
+        }
+    end = (end + PAGE - 1) / PAGE * PAGE;
+    for (size_t i = 0; i < k->segment_count; i++)
+        for (uint64_t b = 0; b < k->segments[i].bytes; b++)
+            times[k->segments[i].from + b]++;
+    for (size_t i = 0; i < k->fixed_count; i++)
+        for (uint64_t b = 0; b < k->fixed[i].bytes; b++)
+            times[k->fixed[i].from + b]++;
+    for (uint64_t at = 0; at < MOST; at++)
+        assert_int_equal(times[at], at >= from && at < end);
+}
+
 static void spans(const Elf64_Phdr *programs, size_t count, uint64_t limit,
                   const uint64_t *expected, size_t expected_count)
 {
@@ -120,7 +145,9 @@ static void spans(const Elf64_Phdr *programs, size_t count, uint64_t limit,
         assert_int_equal(k.segments[i].captured, expected[2 * i]);
         assert_int_equal(k.segments[i].from + k.segments[i].bytes, expected[2 * i + 1]);
     }
+    all_covered(&k, programs, count);
     free(k.segments);
+    free(k.fixed);
     free(elf);
 }
 
