@@ -1,0 +1,56 @@
+/**
+ * @file kernel_source.h
+ * @brief One kernel of a source file as the compiler sees it: where its text begins and ends, its
+ *        loops, and what it does that a change must not touch.
+ */
+#ifndef RP_OPTIMIZE_KERNEL_SOURCE_H
+#define RP_OPTIMIZE_KERNEL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_compile_command;
+struct rp_err;
+struct rp_kernel_shape; /* kernel_shape.h */
+
+/** Offsets are bytes in the file. */
+struct rp_source_loop {
+    size_t begin, end;               /**< from `for` to the end of its body */
+    size_t pragma_begin, pragma_end; /**< its unroll pragmas, whole lines; equal when it has none */
+    uint32_t line;                   /**< of `for`, 1 = first */
+    uint32_t depth;                  /**< loops around it */
+    bool innermost, counted;
+    bool trip_count_known;
+    uint64_t trip_count;
+    char *why_not; /**< why it may not be unrolled, half a sentence; NULL: it may */
+};
+
+struct rp_kernel_source {
+    char *path;        /**< of the file */
+    char *text;        /**< of the whole file, terminated */
+    size_t bytes;      /**< of text */
+    char *name;        /**< as the source has it, without namespaces */
+    char *symbol;      /**< mangled, without .kd */
+    size_t begin, end; /**< of the definition: from its template head or extern "C" to behind } */
+    size_t body_begin, body_end;  /**< from { to behind } */
+    uint32_t line;                /**< of begin */
+    struct rp_source_loop *loops; /**< in the order of the source */
+    size_t loop_count;
+    struct rp_kernel_shape *shape;
+};
+
+/**
+ * Reads a source file and finds the kernel with a symbol in it: overloads, namespaces and instances
+ * of templates are exact.
+ * @param symbol  mangled, with or without .kd
+ * @param arch    "gfx942": macros may depend on it
+ * @return 0; RP_BAD_INPUT when the kernel is not in this file, comes out of a macro, or the file
+ *         does not compile; RP_ENVIRONMENT
+ */
+int rp_kernel_source_read(const struct rp_compile_command *command, const char *path,
+                          const char *symbol, const char *arch, struct rp_kernel_source **ret,
+                          struct rp_err *err);
+void rp_kernel_source_free(struct rp_kernel_source *source);
+
+#endif
