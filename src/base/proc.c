@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/tree_memory.h"
 
 /* The one piece of state a signal handler can reach: whom to pass a signal to (a process, or a
  * group as kill() spells it), and that one came. Only rp_proc_run touches it, and runs do not nest.
@@ -124,6 +126,20 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
     return exec_failure(err, proc->path, errno);
 }
 
+static void set_limit(int what, uint64_t most)
+{
+    if (most)
+        setrlimit(what, &(struct rlimit){most, most});
+}
+
+static void set_limits(const struct rp_proc_limits *limits)
+{
+    set_limit(RLIMIT_AS, limits->address_bytes);
+    set_limit(RLIMIT_FSIZE, limits->file_bytes);
+    set_limit(RLIMIT_CPU, limits->cpu_s);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+}
+
 /* In the child: reports a failing exec through the pipe, which a successful one closes. */
 static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
 {
@@ -133,6 +149,8 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     if (own_group)
         setpgid(0, 0);
     /* exec resets the caught signals by itself. */
+    if (proc->limits)
+        set_limits(proc->limits);
     signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
@@ -172,31 +190,54 @@ static void kill_adopted(const struct rp_adopted *adopted, pid_t child)
     }
 }
 
+/* Has it ended by then, without all of its processes having more memory than they may? */
+static bool has_ended_within(int pidfd, int64_t until_ns, uint64_t most_resident_bytes,
+                             bool *ret_over)
+{
+    enum { LOOK_NS = 100000000 };
+
+    for (;;) {
+        const int64_t look_ns = monotonic_ns() + LOOK_NS;
+
+        if (!most_resident_bytes || look_ns >= until_ns)
+            return has_ended_until(pidfd, until_ns);
+        if (has_ended_until(pidfd, look_ns))
+            return true;
+        *ret_over = rp_tree_resident_bytes() > most_resident_bytes;
+        if (*ret_over)
+            return false;
+    }
+}
+
 /* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while what
  * it has started may be writing down its results: that has the time of grace, too. */
-static bool end_after(const struct rp_adopted *adopted, pid_t child, int64_t until_ns)
+static bool end_after(const struct rp_adopted *adopted, pid_t child, int64_t until_ns,
+                      uint64_t most_resident_bytes, bool *ret_over)
 {
     rp_autoclose int pidfd = pidfd_open(child, 0);
     int64_t killed_at_ns;
 
-    if (pidfd < 0 || has_ended_until(pidfd, until_ns))
+    if (pidfd < 0 || has_ended_within(pidfd, until_ns, most_resident_bytes, ret_over))
         return false;
-    kill(signal_target, SIGTERM);
-    killed_at_ns = monotonic_ns() + GRACE_NS;
-    has_ended_until(pidfd, killed_at_ns);
-    while (rp_adopted_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
-        pause_ms(10);
+    if (!*ret_over) { /* else the machine has no time for grace */
+        kill(signal_target, SIGTERM);
+        killed_at_ns = monotonic_ns() + GRACE_NS;
+        has_ended_until(pidfd, killed_at_ns);
+        while (rp_adopted_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
+            pause_ms(10);
+    }
     kill(signal_target, SIGKILL); /* also what is left of its group; it is not reaped yet */
     killed = 1;
-    return true;
+    return !*ret_over;
 }
 
 static void wait_for(const struct rp_adopted *adopted, pid_t child, int64_t until_ns,
-                     struct rp_proc_end *end)
+                     uint64_t most_resident_bytes, struct rp_proc_end *end)
 {
     int status;
 
-    end->timed_out = until_ns && end_after(adopted, child, until_ns);
+    end->timed_out =
+        until_ns && end_after(adopted, child, until_ns, most_resident_bytes, &end->over_memory);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (killed)
@@ -212,7 +253,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_adopted *adopte
     int64_t begin_ns = monotonic_ns();
     /* A terminal sends Ctrl-C to all of us, and only its foreground group may read from it. Without
      * one the signal comes to this process alone, and must reach what a script has started, too. */
-    bool own_group = !isatty(STDIN_FILENO);
+    bool own_group = proc->limits || !isatty(STDIN_FILENO);
     ssize_t got;
     pid_t child;
 
@@ -237,7 +278,8 @@ static int run_child(const struct rp_proc *proc, const struct rp_adopted *adopte
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
-    wait_for(adopted, child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0, ret);
+    wait_for(adopted, child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0,
+             proc->limits ? proc->limits->resident_bytes : 0, ret);
     signal_target = 0;
     ret->wall_ns = monotonic_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)

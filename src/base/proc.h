@@ -18,20 +18,31 @@ struct rp_env_change {
     const char *separator; /**< not NULL: an existing value is kept behind value and separator */
 };
 
+/** For programs that nobody knows. 0 = none. Each of their processes gets those of setrlimit. */
+struct rp_proc_limits {
+    uint64_t address_bytes; /**< not for programs that reserve addresses: those of a GPU do */
+    uint64_t
+        resident_bytes;  /**< of all processes together, looked at now and then; needs a timeout */
+    uint64_t file_bytes; /**< of each file that is written */
+    uint64_t cpu_s;
+};
+
 struct rp_proc {
-    const char *path;                /**< what to execute */
-    char *const *argv;               /**< NULL-terminated */
-    const struct rp_env_change *env; /**< terminated by name == NULL; may be NULL */
-    int stdout_fd;                   /**< -1 = inherit */
-    int stderr_fd;                   /**< -1 = inherit */
-    int64_t timeout_ns;              /**< 0 = may take for ever */
+    const char *path;                    /**< what to execute */
+    char *const *argv;                   /**< NULL-terminated */
+    const struct rp_env_change *env;     /**< terminated by name == NULL; may be NULL */
+    int stdout_fd;                       /**< -1 = inherit */
+    int stderr_fd;                       /**< -1 = inherit */
+    int64_t timeout_ns;                  /**< 0 = may take for ever */
+    const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
 };
 
 struct rp_proc_end {
     bool signaled;
-    int status;      /**< exit status, or the signal's number */
-    bool timed_out;  /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
-    int64_t wall_ns; /**< start to end, monotonic clock */
+    int status;       /**< exit status, or the signal's number */
+    bool over_memory; /**< it took more than limits.resident_bytes, and was killed */
+    bool timed_out;   /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
+    int64_t wall_ns;  /**< start to end, monotonic clock */
 };
 
 /**
