@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "capture/replay_again.h"
-#include "replay/spread.h"
 
 /* How long any kernel may take that runs after the captured one has, from the captured memory: so
  * many times as long, but not less than so many seconds, as a machine may have other work. In the
@@ -15,9 +14,6 @@
 enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
 enum { ROUNDS = 2 };
-
-/* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
-enum { LEAST_SPREAD_RUNS = 2, MOST_SPREAD_RUNS = 6 };
 
 static size_t index_of(const struct rp_replay *r, const struct rp_capture_memory *m)
 {
@@ -31,12 +27,20 @@ static uint64_t bytes_of(const struct rp_capture_memory *m, uint64_t page)
     return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
 }
 
-const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
-                                            const struct rp_capture_memory *m)
+/* By which type poison is no right result. */
+static const struct rp_compare_rule *rule_of(const struct rp_replay_trial *trial,
+                                             const struct rp_capture_memory *m)
 {
-    static const struct rp_compare_rule exact = {.type = RP_EXACT};
+    return trial->own.regions ? &trial->own.regions[index_of(trial->r, m)].rule : &trial->rule;
+}
 
-    return trial->varies && !trial->varies[index_of(trial->r, m)] ? &exact : &trial->rule;
+void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                      uint64_t page, const uint8_t *got, const uint8_t *expected, uint64_t *ret_bad)
+{
+    if (trial->own.regions)
+        rp_own_rule_compare(&trial->own, index_of(trial->r, m), page, got, expected, ret_bad);
+    else
+        rp_compare_words(&trial->rule, got, expected, RP_PAGE_BYTES, ret_bad);
 }
 
 /* --- other memory -------------------------------------------------------------------------- */
@@ -82,7 +86,7 @@ int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t
     int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
 
     if (w && rc == 0)
-        rp_write_set_poison(rp_trial_rule(trial, m), w->poisoned, after, bytes, contents);
+        rp_write_set_poison(rule_of(trial, m), w->poisoned, after, bytes, contents);
     return rc;
 }
 
@@ -130,7 +134,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     memcpy(flipped, contents, bytes);
     flip(trial->r, m, bytes, flipped);
     rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
-    rp_write_set_poison(rp_trial_rule(trial, m), all, after, bytes, contents);
+    rp_write_set_poison(rule_of(trial, m), all, after, bytes, contents);
     return 0;
 }
 
@@ -192,7 +196,7 @@ static int count_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)err;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
-    rp_compare_words(rp_trial_rule(trial, m), contents, expected, RP_PAGE_BYTES, bad);
+    rp_trial_compare(trial, m, page, contents, expected, bad);
     w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         round->wrong_words += (uint64_t)__builtin_popcountll(bad[i]);
@@ -236,7 +240,7 @@ static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
             rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, w->page, after, err);
         if (rc < 0)
             return rc;
-        rp_compare_words(rp_trial_rule(trial, m), before, after, RP_PAGE_BYTES, bad);
+        rp_trial_compare(trial, m, w->page, before, after, bad);
         for (size_t j = 0; j < RP_PAGE_MASKS; j++) {
             const uint64_t blind = w->written[j] & ~w->poisoned[j] & ~bad[j];
 
@@ -255,55 +259,6 @@ static bool changes_variables(const struct rp_replay *r)
     const struct rp_capture_memory *code = rp_replay_kernel_code(r);
 
     return code && code->changed_pages;
-}
-
-struct noted_spread {
-    struct rp_replay_trial *trial;
-    struct rp_spread spread;
-};
-
-static int note_spread(void *data, const struct rp_capture_memory *m, uint64_t page,
-                       const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
-{
-    struct noted_spread *noted = data;
-
-    (void)page;
-    (void)err;
-    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
-        return 0;
-    noted->trial->varies[index_of(noted->trial->r, m)] = true;
-    rp_spread_note(&noted->spread, contents, expected, RP_PAGE_BYTES);
-    return 0;
-}
-
-/* The rule is exact, if runs of the captured kernel do not differ, or a few times what they differ
- * by, if they are near each other. */
-static int find_rule(struct rp_replay_trial *trial, struct rp_err *err)
-{
-    struct noted_spread noted = {.trial = trial};
-    struct rp_compare_rule rule;
-    int rc = 0;
-
-    trial->varies = calloc(trial->r->memory_count + 1, sizeof *trial->varies);
-    if (!trial->varies)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (unsigned i = 0; i < (noted.spread.words ? MOST_SPREAD_RUNS : LEAST_SPREAD_RUNS) && rc == 0;
-         i++) {
-        double us;
-
-        rc = rp_replay_fill(trial->r, NULL, NULL, err);
-        if (rc == 0)
-            rc = rp_replay_run(trial->r, &us, err);
-        if (rc == 0)
-            rc = rp_replay_look_at(trial->r, note_spread, &noted, err);
-        trial->spread_runs++;
-    }
-    trial->rule = (struct rp_compare_rule){.type = RP_EXACT};
-    if (rc < 0 || !noted.spread.words || !rp_spread_rule(&noted.spread, &rule))
-        return rc;
-    /* What is said is what is done. */
-    rp_compare_rule_print(&rule, trial->rule_text, sizeof trial->rule_text);
-    return rp_compare_rule_parse(trial->rule_text, &trial->rule, err);
 }
 
 static void set_bound(struct rp_replay *r, const struct timespec *from, const struct timespec *to)
@@ -357,8 +312,11 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
     int rc;
 
     r->kernel = &r->original;
-    rc = trial->own_spread ? find_rule(trial, err) : 0;
-    rp_compare_rule_print(&trial->rule, trial->rule_text, sizeof trial->rule_text);
+    rc = trial->own_spread ? rp_own_rule_find(&trial->own, r, &trial->rule, err) : 0;
+    if (trial->own.regions)
+        rp_own_rule_print(&trial->own, r, trial->rule_text, sizeof trial->rule_text);
+    else
+        rp_compare_rule_print(&trial->rule, trial->rule_text, sizeof trial->rule_text);
     if (rc == 0)
         rc = run_original(trial, err);
     if (rc == 0 && trial->probe)
@@ -449,7 +407,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
         return 0;
     w = rp_write_set_find(&judge->trial->set, index_of(judge->trial->r, m), page);
     rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
-    rp_compare_words(rp_trial_rule(judge->trial, m), contents, expected, RP_PAGE_BYTES, bad);
+    rp_trial_compare(judge->trial, m, page, contents, expected, bad);
     memcpy(shown, contents, sizeof shown);
     for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
         const bool written = rp_word_in(w ? w->written : nothing, i);

@@ -7,17 +7,17 @@
 
 #include "replay/numbers.h"
 #include "replay/off.h"
+#include "replay/own_rule.h"
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
-enum { RP_COMPARE_TEXT = 160 };
+enum { RP_COMPARE_TEXT = 160 }; /**< of several rules */
 
 struct rp_replay_trial {
     struct rp_replay *r;
-    struct rp_compare_rule rule;
+    struct rp_compare_rule rule; /**< of the first region that has one, if it is not given */
     bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
-    unsigned spread_runs;
-    bool *varies; /**< then for each region whether they differ there; NULL: nowhere */
+    struct rp_own_rule own;          /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     struct rp_write_set set;
@@ -40,9 +40,10 @@ struct rp_replay_outcome {
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
 
-/** By which memory of a region is right: what runs of the captured kernel agree on is exact. */
-const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
-                                            const struct rp_capture_memory *m);
+/** Words of a page that are not right by the rule. */
+void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                      uint64_t page, const uint8_t *got, const uint8_t *expected,
+                      uint64_t *ret_bad);
 
 /** Not code, not arguments. */
 bool rp_trial_may_change(const struct rp_capture_memory *m);

@@ -137,7 +137,7 @@ static void print_candidate_json(const struct rp_replay_result *result)
 
     printf("  \"candidate\": {\n    \"compare\": ");
     rp_replay_put_string(t->rule_text);
-    printf(",\n    \"compare_runs\": %u", t->spread_runs);
+    printf(",\n    \"compare_runs\": %u", t->own.runs);
     printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
            ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
            ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"

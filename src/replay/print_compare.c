@@ -108,7 +108,7 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
            RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin, c->most_blocks,
            RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
     rp_replay_put_string(c->trial.rule_text);
-    printf(", \"compare_runs\": %u", c->trial.spread_runs);
+    printf(", \"compare_runs\": %u", c->trial.own.runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
            ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
            "},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",

@@ -30,6 +30,8 @@ static void note_number(struct rp_spread_of_type *s, enum rp_number_type type, u
     s->steps = steps > s->steps ? steps : s->steps;
     s->abs = fmax(s->abs, fabs(a - b));
     s->largest = fmax(s->largest, fabs(b));
+    if (b != 0)
+        s->smallest = s->smallest == 0 ? fabs(b) : fmin(s->smallest, fabs(b));
     if (a != b) /* from 0 any step is infinitely far */
         s->rel = fmax(s->rel, b == 0 ? INFINITY : fabs(a - b) / fabs(b));
 }

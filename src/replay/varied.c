@@ -114,7 +114,7 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     uint64_t other[RP_PAGE_MASKS];
     int rc = page_before(v, m, page, before, err);
 
-    rp_compare_words(rp_trial_rule(v->trial, m), contents, expected, RP_PAGE_BYTES, other);
+    rp_trial_compare(v->trial, m, page, contents, expected, other);
     for (size_t i = 0; w && i < RP_PAGE_MASKS; i++)
         v->telling_bytes += 4 * (uint64_t)__builtin_popcountll(w->written[i] & other[i]);
     if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
@@ -166,7 +166,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     rp_off_note(&o->off, contents, expected, RP_PAGE_BYTES);
     rp_compare_words(&exact, before, expected, RP_PAGE_BYTES, written);
     rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
-    rp_compare_words(rp_trial_rule(v->trial, m), contents, expected, RP_PAGE_BYTES, bad);
+    rp_trial_compare(v->trial, m, page, contents, expected, bad);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         const uint64_t may = written[i] | (w ? w->written[i] : 0);
         const int wrong = __builtin_popcountll(may & bad[i]);

@@ -179,6 +179,9 @@ import json, re, sys
 c = json.load(open(sys.argv[1]))["candidate"]
 assert 0 < int(re.fullmatch("f32,ulp=([0-9]+),normal", c["compare"])[1]) < 1000 and c["compare_runs"] == 6
 EOF
+tried 0 in_turn 24
+tried 1 other_key 25
+says out "4 bytes wrong, 0 bytes changed"
 expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --compare exact
 says err "or leave that out"
 rm -rf cap

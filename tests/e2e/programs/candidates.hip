@@ -52,6 +52,8 @@ typedef unsigned uint32_t;
 #define SCRIBBLES  21
 #define CRASHES    22
 #define HANGS      23
+#define IN_TURN    24 // these are for another captured kernel (memories.hip)
+#define OTHER_KEY  25
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -174,6 +176,19 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
 #endif
 }
+
+#if CANDIDATE == IN_TURN || CANDIDATE == OTHER_KEY
+__global__ void target_turns(const float *in, float *sums, uint32_t n)
+{
+    float sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += in[i];
+    sums[THREAD] = sum;
+    ((uint32_t *)sums)[64 + THREAD] =
+        0x45000000 + THREAD * 12345 + (CANDIDATE == OTHER_KEY && THREAD == 7);
+}
+#endif
 
 #ifdef PROGRAM
 // Ends its program with inputs other than these.

@@ -629,6 +629,7 @@ static void fault()
 }
 
 // Adds the same numbers in an order that the clock decides: near the same sum, and never quite.
+// Behind the sums are keys, which as numbers are as large.
 __global__ void target_turns(const float *in, float *sums, uint32_t n)
 {
     uint32_t from = (uint32_t)(clock64() * 2654435761u >> 7) % n;
@@ -637,6 +638,7 @@ __global__ void target_turns(const float *in, float *sums, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         sum += in[(from + i + threadIdx.x * 7) % n];
     sums[threadIdx.x] = sum;
+    ((uint32_t *)sums)[64 + threadIdx.x] = 0x45000000 + threadIdx.x * 12345;
 }
 
 // Whatever the clock says.
@@ -653,9 +655,9 @@ static void varying()
     for (size_t i = 0; i < in.size(); i++)
         in[i] = (float)(i * i % 101) / 7;
     CHECK(hipMalloc(&a, in.size() * 4));
-    CHECK(hipMalloc(&b, 256));
+    CHECK(hipMalloc(&b, 512));
     CHECK(hipMemcpy(a, in.data(), in.size() * 4, hipMemcpyHostToDevice));
-    CHECK(hipMemset(b, 0, 256));
+    CHECK(hipMemset(b, 0, 512));
     target_turns<<<1, 64>>>(a, b, 500);
     target_clock<<<1, 1>>>((uint64_t *)b);
     CHECK(hipDeviceSynchronize());

@@ -1,0 +1,257 @@
+/**
+ * @file test_near.c
+ * @brief Words that the tolerance for sums is for: sums that happened to come out the same are
+ * among them, integers beside the sums are not.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/near.h"
+#include "unit/cmocka_all.h"
+
+enum { RUNS = 6, WORDS = RP_PAGE_BYTES / 4 };
+
+static uint64_t seed = 7;
+
+static uint32_t any(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33);
+}
+
+/** A region of a page: its states, and what runs of the kernel gave. */
+struct scene {
+    union {
+        uint32_t words[WORDS];
+        float sums[WORDS];
+        double wide[WORDS / 2];
+        uint8_t bytes[RP_PAGE_BYTES];
+    } before, after, runs[RUNS];
+    struct rp_spread spread;
+    struct rp_compare_rule rule;
+    uint64_t near[RP_PAGE_MASKS];
+    unsigned different; /**< words, in all runs together */
+};
+
+/* A sum, which in each run is one of so many steps off, as often as not none. */
+static void set_sum(struct scene *s, size_t at, float value, unsigned steps)
+{
+    s->after.sums[at] = value;
+    for (unsigned i = 0; i < RUNS; i++)
+        s->runs[i].words[at] = s->after.words[at] + any() % (steps + 1);
+}
+
+static void set_word(struct scene *s, size_t at, uint32_t value)
+{
+    s->after.words[at] = value;
+    for (unsigned i = 0; i < RUNS; i++)
+        s->runs[i].words[at] = value;
+}
+
+static void find(struct scene *s)
+{
+    uint8_t units[WORDS];
+    uint64_t differs[RP_PAGE_MASKS] = {0};
+    struct rp_near_count count = {0};
+    struct rp_err err = RP_ERR_INIT;
+    unsigned unit_bytes;
+
+    for (unsigned i = 0; i < RUNS; i++) {
+        rp_spread_note(&s->spread, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES);
+        rp_write_set_note(s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES, differs);
+    }
+    for (size_t i = 0; i < WORDS; i++)
+        s->different += rp_word_in(differs, i);
+    assert_true(rp_spread_rule(&s->spread, &s->rule));
+    unit_bytes = rp_near_unit_bytes(&s->rule);
+    rp_near_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
+    rp_near_count(units, RP_PAGE_BYTES / unit_bytes, &count);
+    assert_int_equal(rp_near_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes, &err), 0);
+    rp_near_mask(units, unit_bytes, s->near);
+}
+
+/* Of each such word: may another kernel give the next number instead? */
+static unsigned near_words(const struct scene *s, size_t from, size_t end, size_t step)
+{
+    unsigned count = 0;
+
+    for (size_t i = from; i < end; i += step) {
+        uint64_t bad[RP_PAGE_MASKS];
+        uint32_t got[WORDS];
+
+        memcpy(got, s->after.words, sizeof got);
+        got[i]++;
+        rp_compare_words(&s->rule, (uint8_t *)got, s->after.bytes, RP_PAGE_BYTES, bad);
+        count += rp_word_in(s->near, i) && !rp_word_in(bad, i);
+    }
+    return count;
+}
+
+static float some_sum(void)
+{
+    return 10 + (float)(any() % 1000) / 7;
+}
+
+/* Sums of few terms often come out the same. */
+static void test_sums(void **state)
+{
+    static const unsigned steps[] = {1, 2, 5, 40};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        struct scene *s = calloc(1, sizeof *s);
+
+        for (size_t i = 0; i < 500; i++)
+            set_sum(s, i, some_sum(), any() % 3 ? steps[k] : 1);
+        find(s);
+        assert_int_equal(s->rule.type, RP_F32);
+        assert_in_range(s->different, 450, 499); /* some are the same */
+        assert_int_equal(near_words(s, 0, 500, 1), 500);
+        assert_int_equal(near_words(s, 500, WORDS, 1), 0);
+        free(s);
+    }
+}
+
+/* What is no sum by its size: counters, from those that are denormal numbers to those that are
+ * numbers far smaller or larger than the sums, and empty sums. */
+static void test_counters(void **state)
+{
+    static const uint32_t counters[] = {0,        1,          0x7fffff,   0x800000,   0x1000001,
+                                        50000000, 0x30000000, 0x7f800000, 0xffffffff, 0x60000000};
+    enum { COUNT = sizeof counters / sizeof *counters };
+    struct scene *s = calloc(1, sizeof *s);
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        set_sum(s, i, some_sum(), 4);
+    for (size_t i = 0; i < COUNT; i++)
+        set_word(s, 100 + i, counters[i]);
+    find(s);
+    assert_int_equal(near_words(s, 0, 100, 1), 100);
+    assert_int_equal(near_words(s, 100, 100 + COUNT, 1), 0);
+    free(s);
+}
+
+/* Keys that are as large as the sums, taken as numbers: in structures of two to five words, and one
+ * behind the other. */
+static void test_keys(void **state)
+{
+    (void)state;
+    for (size_t fields = 2; fields <= 5; fields++) {
+        struct scene *s = calloc(1, sizeof *s);
+
+        for (size_t i = 0; i < 180 * fields; i++)
+            if (i % fields == 1)
+                set_word(s, i, 0x42000000 + any() % 0x200000);
+            else
+                set_sum(s, i, some_sum(), 3);
+        find(s);
+        assert_int_equal(near_words(s, 1, 180 * fields, fields), 0);
+        assert_int_equal(near_words(s, 0, 180 * fields, 1), 180 * (fields - 1));
+        free(s);
+    }
+    for (size_t first = 0; first < 2; first++) {
+        struct scene *s = calloc(1, sizeof *s);
+
+        for (size_t i = 0; i < 200; i++)
+            if (i / 100 == first)
+                set_word(s, i, 0x42000000 + any() % 0x200000);
+            else
+                set_sum(s, i, some_sum(), 3);
+        find(s);
+        assert_int_equal(near_words(s, first * 100, first * 100 + 100, 1), 0);
+        assert_in_range(near_words(s, 0, 200, 1), 98, 100); /* the last ones are beside the keys */
+        free(s);
+    }
+}
+
+/* Sums that come near 0: the tolerance is absolute, and a small number can be anything by it. */
+static void test_small_beside_absolute(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        const float noise = (float)(i % 10) * 1e-3f;
+
+        set_word(s, i, 0);
+        s->after.sums[i] = i % 5 ? some_sum() : 1e-4f;
+        for (unsigned k = 0; k < RUNS; k++)
+            s->runs[k].sums[i] = s->after.sums[i] + noise * (float)(any() % 5);
+    }
+    set_word(s, 100, 0x36000000); /* 1.9e-6 */
+    set_word(s, 101, 0);
+    find(s);
+    assert_true(s->rule.abs > 0);
+    assert_int_equal(near_words(s, 100, 102, 1), 0);
+    free(s);
+}
+
+/* Of fp64 the unit is two words; of fp16 one, with two of them. */
+static void test_other_widths(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+
+    (void)state;
+    for (size_t i = 0; i < 200; i++) {
+        s->after.wide[i] = 10 + (double)(any() % 1000) / 7;
+        for (unsigned k = 0; k < RUNS; k++)
+            s->runs[k].words[2 * i] = s->after.words[2 * i] + (k == 0 ? 0 : any() % 4),
+                                 s->runs[k].words[2 * i + 1] = s->after.words[2 * i + 1];
+    }
+    set_word(s, 400, 12345);
+    set_word(s, 401, 54321);
+    find(s);
+    assert_int_equal(s->rule.type, RP_F64);
+    assert_int_equal(near_words(s, 0, 400, 2), 200); /* lower halves */
+    assert_int_equal(near_words(s, 1, 400, 2), 0);
+    assert_int_equal(near_words(s, 400, 402, 1), 0);
+    memset(s, 0, sizeof *s);
+    for (size_t i = 0; i < 200; i++) {
+        const uint32_t low = 0x4900 + any() % 0x400, high = 0x4900 + any() % 0x400;
+
+        set_word(s, i, low | high << 16);
+        for (unsigned k = 0; k < RUNS; k++)
+            s->runs[k].words[i] = (low + any() % 2) | (high + any() % 2) << 16;
+    }
+    set_word(s, 200, 1000);
+    find(s);
+    assert_int_equal(s->rule.type, RP_F16);
+    assert_int_equal(near_words(s, 0, 200, 1), 200);
+    assert_int_equal(near_words(s, 200, 201, 1), 0);
+    free(s);
+}
+
+/* Sums that were there before are no row beside the few that were computed. */
+static void test_unchanged(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    uint32_t saved;
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++)
+        set_sum(s, i, some_sum(), 3);
+    s->after.sums[19] = 20;
+    memcpy(&saved, &s->after.words[19], 4);
+    set_word(s, 19, saved); /* the same in all runs, by chance */
+    for (size_t i = 20; i < 500; i++) {
+        s->before.sums[i] = some_sum();
+        set_word(s, i, s->before.words[i]);
+    }
+    find(s);
+    assert_int_equal(near_words(s, 0, 20, 1), 20);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_keys),         cmocka_unit_test(test_small_beside_absolute),
+        cmocka_unit_test(test_other_widths), cmocka_unit_test(test_unchanged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
