@@ -1,0 +1,229 @@
+/* What is written comes back, whatever is left of the last line; other damage is found. */
+#include "optimize/journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+#include "unit/cmocka_all.h"
+
+static char dir[] = "/tmp/rp-journal-XXXXXX";
+static char *path;
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    path = rp_path_join(dir, "journal.jsonl");
+    return path ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rp_remove_tree(dir);
+    free(path);
+    return 0;
+}
+
+static void add_three(void)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+
+    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    assert_int_equal(rp_journal_add(journal, "session", NULL, json_pack("{s:i}", "a", 1), &err), 0);
+    assert_int_equal(
+        rp_journal_add(journal, "built", "k1", json_pack("{s:f}", "ratio", 0.1 + 0.2), &err), 0);
+    assert_int_equal(rp_journal_add(journal, "built", "k1",
+                                    json_pack("{s:s}", "text", "line\nbreak \"\xc3\xa9\""), &err),
+                     0);
+    rp_journal_close(journal);
+}
+
+static struct rp_journal *resumed(uint64_t *ret_cut)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal = NULL;
+
+    assert_int_equal(rp_journal_resume(path, &journal, ret_cut, &err), 0);
+    return journal;
+}
+
+static void records_come_back(void **state)
+{
+    struct rp_journal *journal;
+    const char *kind, *key;
+    uint64_t cut;
+
+    (void)state;
+    add_three();
+    journal = resumed(&cut);
+    assert_int_equal(cut, 0);
+    assert_int_equal(rp_journal_count(journal), 3);
+    assert_true(json_real_value(json_object_get(rp_journal_at(journal, 1, &kind, &key), "ratio")) ==
+                0.1 + 0.2);
+    assert_string_equal(kind, "built");
+    assert_string_equal(key, "k1");
+    assert_string_equal(
+        json_string_value(json_object_get(rp_journal_find(journal, "built", "k1"), "text")),
+        "line\nbreak \"\xc3\xa9\"");
+    assert_null(rp_journal_find(journal, "built", "k2"));
+    assert_non_null(rp_journal_find(journal, "session", NULL));
+    rp_journal_close(journal);
+}
+
+/** As a kill at any moment leaves it: every length, then a further record, then read again. */
+static void any_torn_end_is_cut_off(void **state)
+{
+    rp_autofree char *whole = NULL;
+    size_t bytes, first, second;
+
+    (void)state;
+    add_three();
+    whole = rp_read_text(path, 1 << 20);
+    assert_non_null(whole);
+    bytes = strlen(whole);
+    first = (size_t)(strchr(whole, '\n') + 1 - whole);
+    second = (size_t)(strchr(whole + first, '\n') + 1 - whole);
+    for (size_t length = 0; length <= bytes; length++) {
+        const size_t whole_lines = (length >= first) + (length >= second) + (length == bytes);
+        const size_t kept = length == bytes    ? bytes
+                            : length >= second ? second
+                            : length >= first  ? first
+                                               : 0;
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_journal *journal;
+        uint64_t cut;
+
+        assert_int_equal(rp_write_file(path, whole, length, &err), 0);
+        journal = resumed(&cut);
+        assert_int_equal(rp_journal_count(journal), whole_lines);
+        assert_int_equal(cut, length - kept);
+        assert_int_equal(rp_journal_add(journal, "more", "", json_object(), &err), 0);
+        rp_journal_close(journal);
+        journal = resumed(&cut);
+        assert_int_equal(cut, 0);
+        assert_int_equal(rp_journal_count(journal), whole_lines + 1);
+        rp_journal_close(journal);
+    }
+}
+
+static void every_changed_byte_is_found(void **state)
+{
+    rp_autofree char *whole = NULL;
+    size_t bytes, last;
+
+    (void)state;
+    add_three();
+    whole = rp_read_text(path, 1 << 20);
+    assert_non_null(whole);
+    bytes = strlen(whole);
+    for (last = bytes - 1; whole[last - 1] != '\n'; last--)
+        ;
+    for (size_t i = 0; i < bytes; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_journal *journal = NULL;
+        uint64_t cut;
+        int rc;
+
+        whole[i] ^= 4;
+        assert_int_equal(rp_write_file(path, whole, bytes, &err), 0);
+        whole[i] ^= 4;
+        rc = rp_journal_resume(path, &journal, &cut, &err);
+        if (i < last - 1) { /* that one is the newline before the last line */
+            assert_int_equal(rc, -RP_BAD_INPUT);
+            assert_non_null(strstr(err.text, path));
+        } else { /* the last line cannot be told from a torn one */
+            assert_int_equal(rc, 0);
+            assert_int_equal(rp_journal_count(journal), i < last ? 1 : 2);
+            rp_journal_close(journal);
+        }
+    }
+}
+
+static void lines_cannot_be_left_out_or_swapped(void **state)
+{
+    rp_autofree char *whole = NULL;
+    rp_autobuf other = {0};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    size_t first;
+    uint64_t cut;
+
+    (void)state;
+    add_three();
+    whole = rp_read_text(path, 1 << 20);
+    assert_non_null(whole);
+    first = (size_t)(strchr(whole, '\n') + 1 - whole);
+    assert_int_equal(rp_write_file(path, whole + first, strlen(whole) - first, &err), 0);
+    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    rp_buf_add(&other, whole, first);
+    rp_buf_puts(&other, strchr(whole + first, '\n') + 1);
+    rp_buf_add(&other, whole + first, 1);
+    assert_int_equal(rp_write_file(path, other.data, other.len, &err), 0);
+    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+}
+
+static void is_not_begun_twice_and_is_private(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    struct stat st;
+
+    (void)state;
+    add_three();
+    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "--resume"));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void text_is(const char *bytes, size_t count, const char *expected)
+{
+    json_t *text = rp_journal_text(bytes, count);
+
+    assert_non_null(text);
+    assert_string_equal(json_string_value(text), expected);
+    json_decref(text);
+}
+
+static void text_that_is_no_utf8_is_kept_readable(void **state)
+{
+    (void)state;
+    text_is("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", 17,
+            "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+    text_is("a\xff"
+            "b",
+            3,
+            "a\xef\xbf\xbd"
+            "b");
+    text_is("\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong */
+    text_is("\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* surrogate */
+    text_is("x\0y", 3, "x\xef\xbf\xbdy");
+    text_is("\xe2\x82", 2, "\xef\xbf\xbd\xef\xbf\xbd");
+    text_is("", 0, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(records_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_torn_end_is_cut_off, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_changed_byte_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lines_cannot_be_left_out_or_swapped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(is_not_begun_twice_and_is_private, set_up, tear_down),
+        cmocka_unit_test(text_that_is_no_utf8_is_kept_readable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
