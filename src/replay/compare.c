@@ -11,6 +11,10 @@
 
 enum extent { WRITTEN, ALL };
 
+static const char *const whose[] = {"A", "B", "A or B"};
+
+enum { EITHER = 2 };
+
 /* From the captured state with poison. Only where the captured kernel writes, memory is restored
  * and looked at, unless it is said to be all: so that what both read stays in caches as in a
  * program. */
@@ -32,7 +36,7 @@ static int run_one(struct rp_comparison *c, unsigned which, enum extent restored
         rc = checked == ALL ? rp_trial_check(trial, &outcome, err)
                             : rp_trial_check_written(trial, &outcome, err);
     if (rc < 0)
-        return rp_wrap(err, "%s", which ? "B" : "A");
+        return rp_wrap(err, "%s", whose[which]);
     if (!k->wrong_runs)
         k->outcome = outcome;
     k->wrong_runs += outcome.verdict.different_pages != 0;
@@ -41,14 +45,28 @@ static int run_one(struct rp_comparison *c, unsigned which, enum extent restored
     return 0;
 }
 
+/* Neither can leave a note in code, for its next run or for the other one. */
+static int check_code(const struct rp_comparison *c, unsigned who, struct rp_err *err)
+{
+    struct rp_replay *r = c->trial.r;
+    int rc = 0;
+
+    for (unsigned i = 0; i < 2 && rc == 0; i++)
+        rc = rp_replay_check_loaded(r, &r->candidates[i], err);
+    return rc < 0 ? rp_wrap(err, "%s", whose[who]) : 0;
+}
+
 /* Twice, as one that computes once only gives the right result once. */
 static int check_both(struct rp_comparison *c, struct rp_err *err)
 {
     double us;
     int rc = 0;
 
-    for (unsigned i = 0; i < 4 && rc == 0; i++)
+    for (unsigned i = 0; i < 4 && rc == 0; i++) {
         rc = run_one(c, i / 2, ALL, ALL, &us, err);
+        if (rc == 0)
+            rc = check_code(c, i / 2, err);
+    }
     return rc;
 }
 
@@ -61,7 +79,8 @@ static int other_inputs(struct rp_comparison *c, struct rp_err *err)
         r->kernel = &r->candidates[i];
         rc = rp_varied_check(&c->varied, &c->kernels[i].varied, err);
         if (rc < 0)
-            return rp_wrap(err, "%s", i ? "B" : "A");
+            return rp_wrap(err, "%s", whose[i]);
+        rc = check_code(c, i, err);
         c->wrong_varied = c->wrong_varied || c->kernels[i].varied.verdict.different_bytes;
     }
     c->wrong = c->wrong || c->wrong_varied;
@@ -95,7 +114,21 @@ static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
         rc =
             run_one(c, second ? other : 0, WRITTEN, WRITTEN, &ret->us[second][have[second]++], err);
     }
-    return rc;
+    return rc < 0 ? rc : check_code(c, other ? EITHER : 0, err);
+}
+
+/* All memory, after runs that were looked at where the captured kernel writes only. What one has
+ * changed elsewhere, the other one may have read: a wrong run is not the fault of who made it then.
+ */
+static int check_late(struct rp_comparison *c, unsigned who, struct rp_err *err)
+{
+    int rc = rp_trial_check(&c->trial, &c->late, err);
+
+    if (rc < 0 || (c->wrong ? !c->late.outside_bytes : !c->late.verdict.different_pages))
+        return rc;
+    c->late_by = whose[who];
+    c->wrong = true;
+    return 0;
 }
 
 static int decide(const struct rp_compare_block *blocks, size_t count,
@@ -171,7 +204,6 @@ static int run_blocks(struct rp_comparison *c, uint64_t *seed, struct rp_err *er
 int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
 {
     uint64_t seed = 88172645463325252u;
-    double us;
     int rc = 0;
 
     for (unsigned i = 0; i < 2 && rc == 0; i++)
@@ -188,19 +220,17 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
         c->varied.reason = "they are not both right with the captured ones";
     if (rc == 0 && !c->wrong)
         rc = other_inputs(c, err);
-    if (rc == 0 && !c->wrong)
-        rc = run_same(c, &seed, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    rc = run_same(c, &seed, err);
+    if (rc == 0)
+        rc = check_late(c, 0, err);
     if (rc < 0 || c->wrong)
         return rc;
     c->margin = margin_of(c);
     if (c->steady)
         rc = run_blocks(c, &seed, err);
-    /* Neither has changed memory that was not restored and looked at each time. */
-    if (rc == 0 && !c->wrong)
-        rc = run_one(c, 1, WRITTEN, ALL, &us, err);
-    for (unsigned i = 0; i < 2 && rc == 0; i++)
-        rc = rp_replay_check_loaded(c->trial.r, &c->trial.r->candidates[i], err);
-    return rc;
+    return rc < 0 || !c->steady ? rc : check_late(c, EITHER, err);
 }
 
 /* --- words --------------------------------------------------------------------------------- */
@@ -220,6 +250,10 @@ const char *rp_comparison_reason(const struct rp_comparison *c)
     if (c->wrong_varied)
         return "with other inputs than the captured ones not both give what the captured kernel "
                "gives from them";
+    if (c->late_by)
+        return c->late_by == whose[EITHER]
+                   ? "in blocks of runs A or B changes memory that the captured kernel leaves"
+                   : "in blocks of runs A changes memory that the captured kernel leaves";
     if (c->wrong)
         return c->kernels[0].wrong_runs ? c->kernels[1].wrong_runs
                                               ? "neither kernel gives the captured memory"

@@ -42,6 +42,8 @@ struct rp_comparison {
     double margin;                           /**< not less than what is asked, A / A, and a tick */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
+    struct rp_replay_outcome late; /**< of all memory after blocks, if it is not right there */
+    const char *late_by;           /**< "A", or "A or B"; NULL: it is right */
     bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
     bool wrong;        /**< one of both does not give the captured memory */
 };

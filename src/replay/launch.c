@@ -27,7 +27,8 @@ enum {
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
-    SILENT_S = 2, /* until it is said that a kernel is waited for; less than any bound */
+    BEHIND_ARGS = 64, /* bytes that are looked at as well */
+    SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
 };
 
 /* --- files --------------------------------------------------------------------------------- */
@@ -252,6 +253,20 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     return 0;
 }
 
+static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
+{
+    r->kernarg_bytes = args->size + BEHIND_ARGS;
+    r->kernarg_kept = calloc(1, r->kernarg_bytes);
+    if (!r->kernarg_kept)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    memcpy(r->kernarg_kept, args->bytes, args->size);
+    if (r->hsa.hsa_amd_memory_pool_allocate(r->host_pools.kernarg, r->kernarg_bytes, 0,
+                                            &r->kernarg) ||
+        r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg))
+        return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
+    return 0;
+}
+
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
                            struct rp_err *err)
@@ -276,12 +291,8 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     if (rc < 0)
         return rc;
     r->kernel = &r->original;
-    if (r->hsa.hsa_amd_memory_pool_allocate(r->host_pools.kernarg, args.size + 64, 0,
-                                            &r->kernarg) ||
-        r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg))
-        return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
-    memcpy(r->kernarg, args.bytes, args.size);
-    return make_queue(r, err);
+    rc = keep_args(r, &args, err);
+    return rc < 0 ? rc : make_queue(r, err);
 }
 
 /* --- launching ----------------------------------------------------------------------------- */
@@ -364,6 +375,15 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
                    most_s);
 }
 
+/* A kernel may only read them; in the program nobody would, after it. */
+static int check_args(const struct rp_replay *r, struct rp_err *err)
+{
+    if (memcmp(r->kernarg, r->kernarg_kept, r->kernarg_bytes) == 0)
+        return 0;
+    return rp_fail(err, RP_VERDICT, "the kernel of %s writes into its own arguments",
+                   r->kernel->path);
+}
+
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 {
     uint64_t ticks[2] = {0, 0};
@@ -372,6 +392,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     r->hsa.hsa_signal_store_screlease(r->ended, 1);
     r->fresh = false;
+    memcpy(r->kernarg, r->kernarg_kept, r->kernarg_bytes);
     note_kernel(r, true);
     submit(r);
     rc = wait_for_kernel(r, err);
@@ -380,5 +401,5 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     note_kernel(r, false);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
-    return 0;
+    return r->kernel->path ? check_args(r, err) : 0;
 }

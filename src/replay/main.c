@@ -97,6 +97,8 @@ static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool 
         rc = rp_replay_run(r, &us, err);
     if (rc == 0)
         rc = rp_trial_check(&result->trial, &outcome, err);
+    if (rc == 0)
+        rc = rp_replay_check_loaded(r, r->kernel, err);
     if (rc < 0)
         return rc;
     if (kept)
@@ -122,7 +124,9 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
     if (v->broke)
         _exit(RP_REPLAY_NO_PROBE);
     r->kernel = &r->candidates[0];
-    return rc < 0 || v->reason ? rc : rp_varied_check(v, &result->varied_outcome, err);
+    if (rc == 0 && !v->reason)
+        rc = rp_varied_check(v, &result->varied_outcome, err);
+    return rc < 0 ? rc : rp_replay_check_loaded(r, r->kernel, err);
 }
 
 static int trials(struct rp_replay *r, const struct rp_replay_request *q,
@@ -146,8 +150,6 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
         if (rc == 0)
             rc = one_trial(r, result, i >= q->warmup, err);
     }
-    if (rc == 0)
-        rc = rp_replay_check_loaded(r, &r->candidates[0], err);
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
     return rc < 0 ? rc : other_inputs(r, q, result, err);

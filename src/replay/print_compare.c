@@ -144,6 +144,17 @@ static void say_wrong(const char *path, const struct rp_replay_trial *trial,
     rp_replay_say_off(trial, &k->outcome);
 }
 
+static void say_late(const struct rp_comparison *c)
+{
+    const struct rp_replay_verdict *v = &c->late.verdict;
+
+    printf("after blocks of runs, by %s: %" PRIu64 " bytes wrong, %" PRIu64
+           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+           "0x%" PRIx64 ": %02x instead of %02x\n",
+           c->late_by, c->late.wrong_bytes, c->late.outside_bytes, c->late.variable_bytes,
+           v->first_address, v->got, v->expected);
+}
+
 static void say_varied(const struct rp_replay_request *q, const struct rp_comparison *c)
 {
     for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++) {
@@ -166,6 +177,8 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
         say_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         say_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
+        if (c->late_by)
+            say_late(c);
         if (c->wrong_varied)
             say_varied(q, c);
         return;

@@ -124,7 +124,8 @@ struct rp_replay {
 
     struct rp_replay_kernel original, candidates[RP_REPLAY_CANDIDATES];
     const struct rp_replay_kernel *kernel; /**< which of them is run */
-    void *kernarg;
+    void *kernarg, *kernarg_kept;          /**< what the kernel gets; the same, out of its reach */
+    size_t kernarg_bytes;                  /**< of both, with some behind the arguments */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
@@ -240,7 +241,7 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
-/** Whether the kernel has left code alone: what it keeps there is not brought back. RP_VERDICT */
+/** Whether kernels have left its code alone: what is kept there is not brought back. RP_VERDICT */
 int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
                            struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,

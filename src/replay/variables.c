@@ -273,8 +273,10 @@ static int move_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
                 memcpy(at, r->stage, bytes);
             if (what == CHECK && rc == 0 && memcmp(at, r->stage, bytes) != 0)
                 rc = rp_fail(err, RP_VERDICT,
-                             "the kernel in place of the captured one writes into its own code: "
-                             "what it keeps there for its next run would make it seem faster");
+                             "the code of %s is other than it was loaded: a kernel under test "
+                             "writes into code, and what it keeps there for its next run would "
+                             "make it seem faster or right",
+                             k->path);
             at += bytes;
             done += bytes;
         }

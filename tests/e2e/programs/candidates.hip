@@ -54,6 +54,9 @@ typedef unsigned uint32_t;
 #define HANGS      23
 #define IN_TURN    24 // these are for another captured kernel (memories.hip)
 #define OTHER_KEY  25
+#define ERASES     26
+#define ARGUMENTS  27
+#define LATE       28
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -156,6 +159,19 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     for (uint32_t j = 0; first && j < n; j += 64)
         out[i] = in[(i + j) % n];
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == ERASES // counts its runs behind its own code, up to the fourth
+    volatile uint32_t *note = (volatile uint32_t *)((__builtin_amdgcn_s_getpc() | 0xfff) - 3);
+    if (i == 0)
+        *note = *note == 3 ? 0 : *note + 1;
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == ARGUMENTS // notes behind its arguments that it has run
+    if (i == 0)
+        *((volatile uint32_t *)__builtin_amdgcn_kernarg_segment_ptr() + 6) = 1;
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == LATE // in each eighth run or so
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+    if (i == 0 && (uint32_t)(__builtin_readcyclecounter() * 2654435761u) >> 29 == 0)
+        out[n + 1] = 1;
 #elif CANDIDATE == PICKY // ends its program with inputs that it does not know
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i < 16 && in[i] != (float)(i * 7919 % 1000) / 64 - 7)
