@@ -86,7 +86,7 @@ static void settle(struct rp_tool *tool, struct rp_pending *entry)
     entry->done = true;
     if (entry->position > entry->line->passed) /* only written here, under harvest.lock */
         __atomic_store_n(&entry->line->passed, entry->position, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&entry->line->pending, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&entry->line->finished, entry->line->finished + 1, __ATOMIC_RELEASE);
     __atomic_fetch_sub(pending, 1, __ATOMIC_RELEASE);
 }
 
@@ -173,9 +173,9 @@ static void finish_copy(struct rp_tool *tool, struct rp_pending *entry)
 
 static void finish(struct rp_tool *tool, struct rp_pending *entry)
 {
-    if (entry->way == RP_PENDING_COPY)
+    if (entry->way == RP_PENDING_COPY && rp_tool_records(tool))
         finish_copy(tool, entry);
-    else
+    else if (rp_tool_records(tool))
         finish_dispatch(tool, entry);
     settle(tool, entry);
     if (entry->way == RP_PENDING_OWN)
@@ -293,7 +293,7 @@ void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pe
     uint64_t *count = entry->way == RP_PENDING_COPY ? &h->pending_copies : &h->pending_dispatches;
 
     entry->line = line;
-    __atomic_fetch_add(&line->pending, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->published, line->published + 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
     if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
         watch(h, entry);

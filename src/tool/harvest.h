@@ -52,7 +52,9 @@ struct rp_pending {
     } rec;
 };
 
-enum { RP_LINE_CHUNK = 128 };
+/* Producer and consumer do not write to the same cache lines: two of 64 bytes, which are fetched
+ * together, lie between. */
+enum { RP_LINE_CHUNK = 128, RP_LINE_APART_BYTES = 128 };
 
 struct rp_line_chunk {
     struct rp_line_chunk *next; /**< atomic */
@@ -66,11 +68,13 @@ struct rp_line_chunk {
  */
 struct rp_line {
     struct rp_line_chunk *tail;  /**< producer */
-    struct rp_line_chunk *head;  /**< consumer */
-    uint32_t head_index;         /**< consumer */
+    uint64_t published;          /**< atomic, written by the producer: entries so far */
     struct rp_line_chunk *spare; /**< atomic: emptied by the consumer for the producer */
-    uint64_t pending;            /**< atomic: published and not finished */
-    uint64_t passed;             /**< atomic: highest position that finished */
+    uint8_t apart[RP_LINE_APART_BYTES];
+    struct rp_line_chunk *head; /**< consumer */
+    uint32_t head_index;        /**< consumer */
+    uint64_t finished;          /**< atomic, written by the consumer: of those published */
+    uint64_t passed;            /**< atomic, likewise: highest position that finished */
 };
 
 enum { RP_HARVEST_BUCKETS = 4096, RP_HARVEST_STRIPES = 64 };
@@ -95,7 +99,8 @@ void rp_harvest_init(struct rp_harvest *harvest);
 /** First chunk of a line; -1 when out of memory. */
 int rp_line_init(struct rp_line *line);
 void rp_line_free(struct rp_line *line);
-/** Producer: a zeroed entry to fill, or NULL when out of memory. It does not exist until published.
+/** Producer: an entry to fill, zeroed but for .rec, or NULL when out of memory. It does not exist
+ * until published.
  */
 struct rp_pending *rp_line_next(struct rp_line *line);
 

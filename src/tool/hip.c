@@ -282,7 +282,7 @@ static void enter(uint32_t operation, struct rp_hip_trace_data *data)
     struct rp_tool *tool = &rp_the_tool;
     const struct rp_hip_operation *known = &tool->hip.operations[operation];
 
-    if (known->kind != RP_HIP_QUERY)
+    if (known->kind != RP_HIP_QUERY && !tool->hip.unrecorded)
         flush_queries(tool);
     if (known->kind == RP_HIP_STREAM_CREATE) {
         this_thread.error_before = last_error(tool);
@@ -296,7 +296,8 @@ static void enter(uint32_t operation, struct rp_hip_trace_data *data)
         note_stream(known, data);
     data->user_data = this_thread.correlation_id;
     this_thread.correlation_id = data->correlation_id;
-    data->enter_ns = rp_tool_now_ns(tool);
+    if (!tool->hip.unrecorded)
+        data->enter_ns = rp_tool_now_ns(tool);
 }
 
 /* HIP destroys a thread's own stream when the thread ends, without a call. */
@@ -342,6 +343,10 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     if (!rp_tool_active(tool))
         return;
     note_own_stream(tool, known, data);
+    if (known->kind == RP_HIP_STREAM_CREATE)
+        call.created = created_stream(tool, data);
+    if (call.created && rp_isolate_is_on(tool))
+        number_stream(&tool->hip, (void *)(uintptr_t)call.created, true);
     if (tool->hip.unrecorded) {
         errno = saved_errno;
         return;
@@ -351,10 +356,6 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     call.name_id = name_id(tool, known);
     call.arg_bytes = known->arg_bytes;
     memcpy(call.args, data->args, known->arg_bytes);
-    if (known->kind == RP_HIP_STREAM_CREATE)
-        call.created = created_stream(tool, data);
-    if (call.created && rp_isolate_is_on(tool))
-        number_stream(&tool->hip, (void *)(uintptr_t)call.created, true);
     if (known->kind == RP_HIP_QUERY)
         add_query(tool, &call);
     else
@@ -398,7 +399,9 @@ static int on_report(int domain, uint32_t operation, void *report)
     errno = saved_errno;
     if (!wanted)
         return -1;
-    data->correlation_id = __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+    data->correlation_id = /* else it only says that the thread is within a call */
+        rp_tool_records(tool) ? __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED)
+                              : 1;
     data->enter = enter;
     data->exit = leave;
     return 0;

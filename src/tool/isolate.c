@@ -67,6 +67,7 @@ void rp_isolate_start(struct rp_tool *tool)
         isolate->survey = wish.mode == RP_SNAPSHOT_SURVEY;
     }
     tool->trace.discards = on && !isolate->survey;
+    tool->hip.unrecorded = tool->hip.unrecorded || tool->trace.discards;
     rp_gate_init(&isolate->gate, on && !isolate->survey);
     __atomic_store_n(&isolate->on, on, __ATOMIC_RELEASE);
     if (path)
@@ -124,7 +125,10 @@ static bool keep_kernel(struct rp_isolate *isolate, const struct rp_rec_kernel *
     isolate->kernels[isolate->kernel_count].symbol = strdup(symbol);
     if (!isolate->kernels[isolate->kernel_count].symbol)
         return false;
-    return rp_kernel_map_put(&isolate->map, kernel->kernel_object, ++isolate->kernel_count) == 0;
+    if (rp_kernel_map_put(&isolate->map, kernel->kernel_object, isolate->kernel_count + 1) < 0)
+        return false;
+    __atomic_store_n(&isolate->kernel_count, isolate->kernel_count + 1, __ATOMIC_RELEASE);
+    return true;
 }
 
 bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel, const char *symbol)
@@ -186,7 +190,8 @@ static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
                          const struct rp_hsa_packet *packets, uint64_t count)
 {
-    if (!rp_isolate_is_on(tool) || tool->isolate.survey || rp_select_is_over(&tool->isolate.select))
+    if (__atomic_load_n(&tool->isolate.kernel_count, __ATOMIC_ACQUIRE) == 0 ||
+        !rp_isolate_is_on(tool) || tool->isolate.survey || rp_select_is_over(&tool->isolate.select))
         return count;
     for (uint64_t i = 0; i < count; i++)
         if ((packets[i].header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH &&

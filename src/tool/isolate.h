@@ -40,7 +40,7 @@ struct rp_isolate {
     uint32_t queue_failed;    /**< atomic: a queue has stopped for good, its packets never end */
     struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */
     struct rp_wanted_kernel *kernels;
-    uint32_t kernel_count;
+    uint32_t kernel_count; /**< atomic */
     struct rp_wanted_code *codes;
 };
 

@@ -2,6 +2,7 @@
  * @file line.c
  * @brief Pending entries of one queue in order of submission: chunks of a single-producer list.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,6 @@ struct rp_pending *rp_line_next(struct rp_line *line)
         line->tail = chunk = next;
         filled = 0;
     }
-    memset(&chunk->entries[filled], 0, sizeof(chunk->entries[filled]));
+    memset(&chunk->entries[filled], 0, offsetof(struct rp_pending, rec));
     return &chunk->entries[filled];
 }

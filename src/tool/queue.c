@@ -20,6 +20,7 @@ enum {
     FREE_SLOTS = 8,             /* of the hardware queue: ROCr's retry packet and some to spare */
     YIELDS = 20,                /* a full queue: then sleep between looks */
     FULL_SLEEP_NS = 20 * 1000,
+    QUIET_SIGNALS = 32,
 };
 
 struct rp_queue {
@@ -30,10 +31,13 @@ struct rp_queue {
     struct rp_line line;
     struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
     uint64_t buffer_packets;
-    uint64_t submitted;           /* packets handed over */
-    struct rp_hsa_queue *beneath; /* of a cooperative queue, see share_cooperative */
-    unsigned users;               /* likewise: how often the program has created it */
-    rp_hsa_queue_error on_error;  /* the program's */
+    uint64_t submitted;                 /* packets handed over */
+    uint64_t passed;                    /* .line.passed when it was looked at last */
+    rp_hsa_signal quiet[QUIET_SIGNALS]; /* .quiet_count of them are free, for packets without one */
+    size_t quiet_count;                 /* atomic */
+    struct rp_hsa_queue *beneath;       /* of a cooperative queue, see share_cooperative */
+    unsigned users;                     /* likewise: how often the program has created it */
+    rp_hsa_queue_error on_error;        /* the program's */
     void *on_error_data;
 };
 
@@ -82,9 +86,33 @@ static bool on_forwarded(int64_t value, void *data)
     return false; /* once */
 }
 
+/* Under the queue's lock, so that most launches take no lock of the pool. Whoever has exchanged the
+ * count for 0 owns the array: at the end of the program another thread gives its signals back. */
+static rp_hsa_signal quiet_signal(struct rp_queue *queue)
+{
+    size_t count = __atomic_exchange_n(&queue->quiet_count, 0, __ATOMIC_ACQUIRE);
+    rp_hsa_signal signal;
+
+    if (count == 0)
+        count = rp_signal_pool_take_some(&rp_the_tool.quiet_signals, queue->quiet, QUIET_SIGNALS);
+    if (count == 0)
+        return 0;
+    signal = queue->quiet[--count];
+    __atomic_store_n(&queue->quiet_count, count, __ATOMIC_RELEASE);
+    return signal;
+}
+
+void rp_queue_give_back(struct rp_queue *queue)
+{
+    const size_t count = __atomic_exchange_n(&queue->quiet_count, 0, __ATOMIC_ACQUIRE);
+
+    rp_signal_pool_give_unused(&rp_the_tool.quiet_signals, queue->quiet, count);
+}
+
 /* Chooses how the entry completes (harvest.h) and puts our signal into the packet if one is
  * needed. False: no signal to be had, the packet is untouched. */
-static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
+static bool choose_way(struct rp_queue *queue, struct rp_pending *entry,
+                       struct rp_hsa_packet *packet)
 {
     struct rp_tool *tool = &rp_the_tool;
     rp_hsa_signal program = packet->completion;
@@ -92,7 +120,7 @@ static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
 
     if (!program) {
         entry->way = RP_PENDING_OWN;
-        entry->signal = rp_signal_pool_take(&tool->quiet_signals);
+        entry->signal = quiet_signal(queue);
     } else if (tool->hsa.hsa_signal_load_relaxed(program) == 1 && !rp_harvest_busy(tool, program)) {
         entry->way = RP_PENDING_WATCH;
         entry->signal = program;
@@ -108,32 +136,47 @@ static bool choose_way(struct rp_pending *entry, struct rp_hsa_packet *packet)
     }
     if (!entry->signal)
         return false;
-    raw = (const struct rp_amd_signal *)entry->signal;
-    entry->start0 = __atomic_load_n(&raw->start_ts, __ATOMIC_RELAXED);
-    entry->end0 = __atomic_load_n(&raw->end_ts, __ATOMIC_RELAXED);
+    if (entry->way == RP_PENDING_WATCH) { /* ours have the times 0, as they have in the entry */
+        raw = (const struct rp_amd_signal *)program;
+        entry->start0 = __atomic_load_n(&raw->start_ts, __ATOMIC_RELAXED);
+        entry->end0 = __atomic_load_n(&raw->end_ts, __ATOMIC_RELAXED);
+    }
     packet->completion = entry->signal;
     return true;
+}
+
+/* What the record of a dispatch says beside its times. */
+static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_hsa_signal program,
+                 struct rp_pending *entry)
+{
+    struct rp_tool *tool = &rp_the_tool;
+    const uint64_t order = rp_producers_order(&tool->producers);
+
+    if (program)
+        rp_producers_set(&tool->producers, program, order, entry->way == RP_PENDING_WATCH);
+    entry->rec.dispatch = (struct rp_rec_dispatch){0};
+    describe(queue, packet, &entry->rec.dispatch);
+    entry->rec.dispatch.order = order;
+    rp_threads_submit(tool, entry, packet);
 }
 
 static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t position)
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = rp_line_next(&queue->line);
-    uint64_t order = rp_producers_order(&tool->producers);
     rp_hsa_signal program = packet->completion;
 
-    if (!entry || !choose_way(entry, packet)) {
+    if (!entry || !choose_way(queue, entry, packet)) {
         rp_tool_lose_dispatches(tool, 1);
         if (program)
             rp_producers_forget(&tool->producers, program);
         return;
     }
-    if (program)
-        rp_producers_set(&tool->producers, program, order, entry->way == RP_PENDING_WATCH);
     entry->position = position;
-    describe(queue, packet, &entry->rec.dispatch);
-    entry->rec.dispatch.order = order;
-    rp_threads_submit(tool, entry, packet);
+    if (rp_tool_records(tool))
+        note(queue, packet, program, entry);
+    else
+        __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
     rp_harvest_publish(tool, &queue->line, entry);
 }
 
@@ -196,14 +239,17 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
 static void wait_for_slots(struct rp_queue *queue, uint64_t count)
 {
     const struct timespec pause = {.tv_nsec = FULL_SLEEP_NS};
+    const struct rp_line *line = &queue->line;
     uint64_t slots = queue->handle->size_packets;
     unsigned looks = 0;
 
     slots = slots > 2 * FREE_SLOTS ? slots - FREE_SLOTS : slots;
-    while (queue->submitted + count - __atomic_load_n(&queue->line.passed, __ATOMIC_ACQUIRE) >
-               slots &&
-           __atomic_load_n(&queue->line.pending, __ATOMIC_ACQUIRE) > 0 &&
-           rp_tool_active(&rp_the_tool)) {
+    if (queue->submitted + count - queue->passed <= slots)
+        return; /* without a look at what the tool's thread writes */
+    while (queue->passed = __atomic_load_n(&line->passed, __ATOMIC_ACQUIRE),
+           queue->submitted + count - queue->passed > slots &&
+               __atomic_load_n(&line->finished, __ATOMIC_ACQUIRE) != line->published &&
+               rp_tool_active(&rp_the_tool)) {
         rp_harvest_observed(&rp_the_tool);
         if (looks++ < YIELDS)
             sched_yield();
@@ -235,7 +281,7 @@ static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, 
 
         if (is_dispatch(&packets[i]))
             track(queue, &packets[i], queue->submitted + i + 1);
-        else if (type >= 0)
+        else if (type >= 0 && rp_tool_records(&rp_the_tool))
             record_barrier(queue, &packets[i], type);
     }
 }
@@ -341,6 +387,7 @@ static void free_queue(struct rp_queue *queue)
 {
     if (!queue)
         return;
+    rp_queue_give_back(queue);
     rp_line_free(&queue->line);
     free(queue->buffer);
     free(queue);
@@ -451,6 +498,7 @@ static bool wrap(struct rp_tool *tool, struct rp_queue *queue, uint32_t size, ui
 
 static void retire(struct rp_tool *tool, struct rp_queue *queue)
 {
+    rp_queue_give_back(queue);
     pthread_mutex_lock(&tool->harvest.lock);
     queue->next = tool->retired;
     tool->retired = queue;

@@ -69,6 +69,29 @@ rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
     return signal;
 }
 
+size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most)
+{
+    size_t count;
+
+    pthread_mutex_lock(&pool->lock);
+    if (pool->free_count < most)
+        grow(pool, GROW_BY);
+    count = pool->free_count < most ? pool->free_count : most;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = pool->free_signals[--pool->free_count];
+    pthread_mutex_unlock(&pool->lock);
+    return count;
+}
+
+void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
+                                size_t count)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (size_t i = 0; i < count; i++)
+        pool->free_signals[pool->free_count++] = signals[i];
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal)
 {
     struct rp_amd_signal *raw = (struct rp_amd_signal *)signal;

@@ -25,6 +25,11 @@ void rp_signal_pool_init(struct rp_signal_pool *pool, const struct rp_hsa *hsa,
 void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count);
 /** A signal with value 1 and times 0; 0 when none is free and none can be created. */
 rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool);
+/** Up to @p most of them at once. @return how many */
+size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most);
+/** Signals of rp_signal_pool_take_some as they were taken. */
+void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
+                                size_t count);
 /** The signal must not be in use by the device any more. */
 void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal);
 /** Destroys the free signals; those in use stay with the device. */

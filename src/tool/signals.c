@@ -13,9 +13,10 @@ static void before_change(rp_hsa_signal signal)
         rp_harvest_before_change(&rp_the_tool, signal);
 }
 
+/* Without records nobody reads what the program can know: the tool's own thread is in time. */
 static void observed(void)
 {
-    if (rp_tool_active(&rp_the_tool))
+    if (rp_tool_active(&rp_the_tool) && rp_tool_records(&rp_the_tool))
         rp_harvest_observed(&rp_the_tool);
 }
 

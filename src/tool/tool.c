@@ -233,6 +233,10 @@ static void settle(struct rp_tool *tool)
 static void before_end(struct rp_tool *tool)
 {
     settle(tool);
+    pthread_mutex_lock(&tool->harvest.lock);
+    for (struct rp_queue *queue = tool->queues; queue; queue = rp_queue_next(queue))
+        rp_queue_give_back(queue);
+    pthread_mutex_unlock(&tool->harvest.lock);
     rp_signal_pool_free(&tool->quiet_signals);
     rp_signal_pool_free(&tool->waking_signals);
 }

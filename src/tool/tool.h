@@ -81,6 +81,12 @@ struct rp_tool {
 
 extern struct rp_tool rp_the_tool;
 
+/** Else dispatches are only followed to their ends: what is captured must run alone. */
+static inline bool rp_tool_records(const struct rp_tool *tool)
+{
+    return !tool->trace.discards;
+}
+
 static inline bool rp_tool_active(const struct rp_tool *tool)
 {
     return __atomic_load_n(&tool->state, __ATOMIC_ACQUIRE) == RP_TOOL_ON;
@@ -115,6 +121,8 @@ enum rp_hsa_slot {
 struct rp_queue;
 struct rp_queue *rp_queue_next(const struct rp_queue *queue);
 struct rp_line *rp_queue_line(struct rp_queue *queue);
+/** Signals that it keeps for packets to come; it may be in use. */
+void rp_queue_give_back(struct rp_queue *queue);
 /** The runtime ends: what is still pending on any queue is lost. */
 void rp_queues_retire(struct rp_tool *tool);
 
