@@ -97,6 +97,13 @@ bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret)
     return true;
 }
 
+uint64_t rp_hip_stream_handle(void)
+{
+    const struct thread *t = &this_thread;
+
+    return t->correlation_id && t->stream_known ? (uint64_t)(uintptr_t)t->stream : UINT64_MAX;
+}
+
 /* The arguments of a call on its way in. */
 static void note_stream(const struct rp_hip_operation *operation,
                         const struct rp_hip_trace_data *data)

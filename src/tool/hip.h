@@ -69,6 +69,9 @@ uint64_t rp_hip_current(void);
  */
 bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
 
+/** What HIP calls that stream; UINT64_MAX: the thread is in no call of a known stream. */
+uint64_t rp_hip_stream_handle(void);
+
 /** Correlation id for what is being launched: that of the thread's HIP call, else a new one. */
 uint64_t rp_hip_correlation(struct rp_tool *tool);
 

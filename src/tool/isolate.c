@@ -163,7 +163,8 @@ static void tell_passed(struct rp_tool *tool, const struct rp_candidate *candida
     struct rp_isolate *isolate = &tool->isolate;
     struct rp_snapshot_passed passed;
 
-    if (pthread_mutex_trylock(&isolate->link_lock) != 0)
+    if (rp_select_is_passed(&isolate->select, candidate) ||
+        pthread_mutex_trylock(&isolate->link_lock) != 0)
         return;
     if (rp_select_pass(tool, &isolate->select, candidate, &passed))
         rp_snapshot_send(&isolate->link, RP_SNAPSHOT_PASSED, &passed, sizeof(passed), NULL, 0);

@@ -16,6 +16,8 @@
 struct rp_tool;
 struct rp_seen_geometry;
 
+enum { RP_SELECT_HASHES = 64 };
+
 struct rp_select {
     struct rp_snapshot_selection wish;
     uint64_t *numbers;
@@ -27,6 +29,9 @@ struct rp_select {
     struct rp_seen_geometry *seen; /**< under .lock; .taken of them */
     struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED]; /**< under .lock */
     size_t passed_count;                                       /**< atomic */
+    uint64_t hashes[RP_SELECT_HASHES]; /**< atomic: of kinds that were passed, 0 = none */
+    uint32_t gpu_known;                /**< atomic: .gpu_agent is the one with the wanted number */
+    rp_hsa_agent gpu_agent;            /**< atomic; 0: there is none */
 };
 
 /** A dispatch that is about to be submitted. */
@@ -49,6 +54,8 @@ void rp_select_init(struct rp_select *select, const struct rp_snapshot_selection
 bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
                     const struct rp_candidate *candidate, uint64_t *ret_match);
 
+/** Of a dispatch that did not match: whether rp_select_pass would say no, at little cost. */
+bool rp_select_is_passed(const struct rp_select *select, const struct rp_candidate *candidate);
 /** Of a dispatch that did not match: @return whether its like was not seen before. */
 bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
                     const struct rp_candidate *candidate, struct rp_snapshot_passed *ret);

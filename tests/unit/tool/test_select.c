@@ -169,12 +169,58 @@ static void who_gives_up_wants_nothing(void **state)
     assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
 }
 
+/* Each kind of dispatch that is left out is named once, and the first RP_SNAPSHOT_MOST_PASSED. */
+static void kinds_are_named_once(void **state)
+{
+    const struct rp_snapshot_selection wish = {
+        .number_count = 1, .filters = RP_SNAPSHOT_GRID, .grid = {1, 1, 1}};
+    unsigned named = 0;
+
+    (void)state;
+    tool.hsa.hsa_iterate_agents = iterate_agents;
+    tool.hsa.hsa_agent_get_info = agent_get_info;
+    rp_select_init(&chosen, &wish, NULL);
+    for (unsigned i = 0; i < 2000; i++) {
+        const unsigned kind = i * 7 % 12; /* all of them differ in one thing from kind 0 */
+        const struct rp_hsa_packet packet = {
+            .grid = {64 + (kind == 1), 2 + (kind == 2), 3 + (kind == 3)},
+            .workgroup = {8 + (kind == 4), 2 + (kind == 5), 1 + (kind == 6)}};
+        const struct rp_candidate candidate = {.packet = &packet,
+                                               .symbol = "add",
+                                               .agent = kind == 7 ? SECOND_GPU : FIRST_GPU,
+                                               .queue_index = kind > 7 ? kind : 0};
+        const bool known = rp_select_is_passed(&chosen, &candidate);
+        struct rp_snapshot_passed passed;
+
+        assert_int_equal(known, i >= 12);
+        assert_int_equal(rp_select_pass(&tool, &chosen, &candidate, &passed), !known);
+        if (known)
+            continue;
+        named++;
+        assert_int_equal(passed.gpu, kind == 7);
+        assert_int_equal(passed.queue, candidate.queue_index);
+        assert_int_equal(passed.stream, UINT32_MAX);
+        assert_memory_equal(passed.grid, packet.grid, sizeof(passed.grid));
+        assert_int_equal(passed.workgroup[2], packet.workgroup[2]);
+    }
+    assert_int_equal(named, 12);
+    for (unsigned i = 0; i < 100; i++) {
+        const struct rp_hsa_packet packet = {.grid = {1000 + i, 1, 1}};
+        const struct rp_candidate candidate = {.packet = &packet, .symbol = "add", .agent = CPU};
+        struct rp_snapshot_passed passed;
+
+        named += rp_select_pass(&tool, &chosen, &candidate, &passed);
+    }
+    assert_int_equal(named, RP_SNAPSHOT_MOST_PASSED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_selection),
         cmocka_unit_test(the_end_is_that_of_the_last),
         cmocka_unit_test(who_gives_up_wants_nothing),
+        cmocka_unit_test(kinds_are_named_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
