@@ -1,0 +1,115 @@
+#include "optimize/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+static const uint64_t GIB = (uint64_t)1 << 30;
+
+struct rp_proc_limits rp_compiler_limits(void)
+{
+    /* clang of the HIP examples has about 2 GB of addresses and 0.3 GB of memory. */
+    return (struct rp_proc_limits){
+        .address_bytes = 16 * GIB, .resident_bytes = 6 * GIB, .file_bytes = 2 * GIB, .cpu_s = 1800};
+}
+
+struct rp_proc_limits rp_program_limits(void)
+{
+    return (struct rp_proc_limits){.resident_bytes = 32 * GIB, .file_bytes = 64 * GIB};
+}
+
+static int open_output(const char *path, struct rp_err *err)
+{
+    int fd =
+        open(path ? path : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0600);
+
+    return fd >= 0 ? fd
+                   : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s",
+                                   path ? path : "/dev/null");
+}
+
+int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct rp_err *err)
+{
+    const bool one_file = child->stdout_path && child->stderr_path &&
+                          strcmp(child->stdout_path, child->stderr_path) == 0;
+    rp_autofree char *path = NULL;
+    rp_autoclose int out = -1;
+    rp_autoclose int other = -1;
+    int rc = rp_find_program(child->argv[0], &path, err);
+
+    if (rc < 0)
+        return rc;
+    out = open_output(child->stdout_path, err);
+    if (out < 0)
+        return out;
+    other = one_file ? -1 : open_output(child->stderr_path, err);
+    if (!one_file && other < 0)
+        return other;
+    return rp_proc_run(&(struct rp_proc){.path = path,
+                                         .argv = (char *const *)(uintptr_t)child->argv,
+                                         .env = child->env,
+                                         .stdout_fd = out,
+                                         .stderr_fd = one_file ? out : other,
+                                         .timeout_ns = child->timeout_ns,
+                                         .limits = &child->limits},
+                       ret, err);
+}
+
+static bool read_part(int fd, off_t offset, char *at, size_t bytes)
+{
+    size_t have = 0;
+
+    while (have < bytes) {
+        ssize_t got = pread(fd, at + have, bytes - have, offset + (off_t)have);
+
+        if (got <= 0)
+            return false;
+        have += (size_t)got;
+    }
+    return true;
+}
+
+char *rp_child_text(const char *path, size_t most_bytes)
+{
+    static const char between[] = "\n...\n";
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    rp_autofree char *text = malloc(most_bytes + sizeof between);
+    const size_t half = most_bytes / 2;
+    struct stat st;
+    size_t bytes;
+
+    if (fd < 0 || !text || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    bytes = (size_t)st.st_size;
+    if (bytes <= most_bytes) {
+        if (!read_part(fd, 0, text, bytes))
+            return NULL;
+        text[bytes] = 0;
+        return rp_steal(text);
+    }
+    if (!read_part(fd, 0, text, half) ||
+        !read_part(fd, (off_t)(bytes - half), text + half + sizeof between - 1, half))
+        return NULL;
+    memcpy(text + half, between, sizeof between - 1);
+    text[2 * half + sizeof between - 1] = 0;
+    return rp_steal(text);
+}
+
+char *rp_child_end_text(const struct rp_proc_end *end)
+{
+    if (end->over_memory)
+        return rp_format("it took more memory than it may");
+    if (end->timed_out)
+        return rp_format("it did not end in time");
+    if (end->signaled)
+        return rp_format("it was ended by SIG%s", sigabbrev_np(end->status) ?: "?");
+    return rp_format("it ended with exit status %d", end->status);
+}

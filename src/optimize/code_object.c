@@ -1,0 +1,246 @@
+#include "optimize/code_object.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/analysis.h"
+
+enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
+
+static int read_file(const char *path, uint8_t **ret, size_t *ret_bytes, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    rp_autofree uint8_t *bytes = NULL;
+    struct stat st;
+    size_t have = 0;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
+    if (!S_ISREG(st.st_mode) || st.st_size > MOST_BYTES)
+        return rp_fail(err, RP_BAD_INPUT, "%s is not a code object", path);
+    bytes = malloc((size_t)st.st_size + 1);
+    if (!bytes)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    while (have < (size_t)st.st_size) {
+        ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
+
+        if (got <= 0)
+            return rp_fail(err, RP_BAD_INPUT, "cannot read all of %s", path);
+        have += (size_t)got;
+    }
+    *ret = rp_steal(bytes);
+    *ret_bytes = have;
+    return 0;
+}
+
+/** Are there that many bytes from there on? */
+static bool holds(size_t size, uint64_t offset, uint64_t bytes)
+{
+    return offset <= size && bytes <= size - offset;
+}
+
+/** Where an address of the loaded object lies in the file. */
+static bool find_address(const uint8_t *elf, size_t size, uint64_t address, uint64_t bytes,
+                         uint64_t *ret_offset)
+{
+    Elf64_Ehdr h;
+    Elf64_Phdr p;
+
+    memcpy(&h, elf, sizeof h);
+    for (size_t i = 0; i < h.e_phnum; i++) {
+        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+        if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr <= p.p_filesz &&
+            bytes <= p.p_filesz - (address - p.p_vaddr)) {
+            *ret_offset = p.p_offset + (address - p.p_vaddr);
+            return holds(size, *ret_offset, bytes);
+        }
+    }
+    return false;
+}
+
+/** Address of a symbol in one table of symbols. */
+static bool find_in_table(const uint8_t *elf, size_t size, const Elf64_Shdr *table,
+                          const Elf64_Shdr *names, const char *name, uint64_t *ret)
+{
+    const size_t length = strlen(name) + 1;
+
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym sym;
+
+        memcpy(&sym, elf + table->sh_offset + at, sizeof sym);
+        if (sym.st_name < names->sh_size && length <= names->sh_size - sym.st_name &&
+            sym.st_shndx != SHN_UNDEF &&
+            memcmp(elf + names->sh_offset + sym.st_name, name, length) == 0) {
+            *ret = sym.st_value;
+            return true;
+        }
+    }
+    (void)size;
+    return false;
+}
+
+static bool find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr table, names;
+
+    memcpy(&h, elf, sizeof h);
+    if (h.e_shentsize != sizeof table ||
+        !holds(size, h.e_shoff, (uint64_t)h.e_shnum * sizeof table))
+        return false;
+    for (size_t i = 0; i < h.e_shnum; i++) {
+        memcpy(&table, elf + h.e_shoff + i * sizeof table, sizeof table);
+        if ((table.sh_type != SHT_DYNSYM && table.sh_type != SHT_SYMTAB) ||
+            table.sh_link >= h.e_shnum || !holds(size, table.sh_offset, table.sh_size))
+            continue;
+        memcpy(&names, elf + h.e_shoff + table.sh_link * sizeof names, sizeof names);
+        if (holds(size, names.sh_offset, names.sh_size) &&
+            find_in_table(elf, size, &table, &names, name, ret))
+            return true;
+    }
+    return false;
+}
+
+/** The descriptor says where the code is relative to itself (bytes 16 to 23): the layout, which
+ *  names of other lengths change, is no part of what the kernel does. */
+static void add_descriptor(const uint8_t *at, struct rp_buf *text)
+{
+    enum { ENTRY_AT = 16, ENTRY_END = 24 };
+
+    rp_buf_add(text, at, ENTRY_AT);
+    rp_buf_add(text, at + ENTRY_END, DESCRIPTOR_BYTES - ENTRY_END);
+}
+
+static bool hash_code(const uint8_t *elf, size_t size, const char *kd, char ret[RP_SHA256_TEXT])
+{
+    Elf64_Ehdr h;
+    Elf64_Phdr p;
+    uint64_t address, offset;
+    rp_autobuf text = {0};
+
+    if (size < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&h, elf, sizeof h);
+    if (h.e_phentsize != sizeof p || !holds(size, h.e_phoff, (uint64_t)h.e_phnum * sizeof p))
+        return false;
+    for (size_t i = 0; i < h.e_phnum; i++) {
+        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+        if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
+            continue;
+        if (!holds(size, p.p_offset, p.p_filesz))
+            return false;
+        rp_buf_add(&text, elf + p.p_offset, p.p_filesz);
+    }
+    if (!find_symbol(elf, size, kd, &address) ||
+        !find_address(elf, size, address, DESCRIPTOR_BYTES, &offset))
+        return false;
+    add_descriptor(elf + offset, &text);
+    if (text.failed)
+        return false;
+    rp_sha256(text.data, text.len, ret);
+    return true;
+}
+
+int rp_code_object_read(const char *path, const char *symbol, struct rp_code_object *ret,
+                        struct rp_err *err)
+{
+    struct rp_code_object object = {0};
+    rp_autofree char *kd = rp_format("%s.kd", symbol);
+    int rc = kd ? read_file(path, &object.bytes, &object.size, err)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0)
+        rc = rp_code_kernel_read(object.bytes, object.size, kd, &object.kernel, NULL, err);
+    if (rc == 0 && !hash_code(object.bytes, object.size, kd, object.code_sha256))
+        rc = rp_fail(err, RP_BAD_INPUT, "its symbols or segments cannot be read");
+    if (rc < 0) {
+        rp_code_object_free(&object);
+        return rp_wrap(err, "read the code object %s", path);
+    }
+    rp_sha256(object.bytes, object.size, object.file_sha256);
+    *ret = object;
+    return 0;
+}
+
+void rp_code_object_free(struct rp_code_object *object)
+{
+    rp_code_kernel_free(&object->kernel);
+    free(object->bytes);
+    *object = (struct rp_code_object){0};
+}
+
+static int differ(struct rp_err *err, const char *what, uint64_t before, uint64_t after)
+{
+    return rp_fail(err, RP_VERDICT, "%s: %llu before, %llu now", what, (unsigned long long)before,
+                   (unsigned long long)after);
+}
+
+int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
+                        struct rp_err *err)
+{
+    const struct rp_code_kernel *a = &before->kernel, *b = &after->kernel;
+
+    if (!rp_code_text_same(a->target, b->target))
+        return rp_fail(err, RP_VERDICT, "it is for another GPU");
+    if (a->kernarg_bytes != b->kernarg_bytes)
+        return differ(err, "bytes of arguments", a->kernarg_bytes, b->kernarg_bytes);
+    if (a->arg_count != b->arg_count)
+        return differ(err, "arguments", a->arg_count, b->arg_count);
+    for (size_t i = 0; i < a->arg_count; i++)
+        if (a->args[i].offset != b->args[i].offset || a->args[i].bytes != b->args[i].bytes ||
+            !rp_code_text_same(a->args[i].kind, b->args[i].kind) ||
+            !rp_code_text_same(a->args[i].space, b->args[i].space))
+            return rp_fail(err, RP_VERDICT, "argument %zu is another one", i + 1);
+    if (a->max_workgroup != b->max_workgroup)
+        return differ(err, "most work-items of a workgroup", a->max_workgroup, b->max_workgroup);
+    if (memcmp(a->required_workgroup, b->required_workgroup, sizeof a->required_workgroup) != 0)
+        return rp_fail(err, RP_VERDICT, "the size of workgroups that it requires is another one");
+    if (a->wave_size != b->wave_size)
+        return differ(err, "lanes of a wave", a->wave_size, b->wave_size);
+    if (a->dynamic_stack != b->dynamic_stack)
+        return rp_fail(err, RP_VERDICT, "its stack has no fixed size any more, or has one now");
+    return 0;
+}
+
+void rp_code_object_use(const struct rp_code_object *object, const char *arch,
+                        uint32_t workgroup_size, uint64_t dynamic_bytes, struct rp_code_use *ret)
+{
+    const struct rp_arch *gpu = arch ? rp_arch_find(arch) : NULL;
+    const struct rp_code_kernel *k = &object->kernel;
+    const bool unified = gpu && gpu->vgpr_file == RP_VGPR_UNIFIED;
+    const uint64_t lds_bytes = k->group_bytes + dynamic_bytes;
+    struct rp_occupancy occupancy;
+
+    rp_occupancy_compute(gpu,
+                         &(struct rp_kernel_resources){
+                             .arch_vgpr = (uint32_t)(k->vgprs - (unified ? k->agprs : 0)),
+                             .accum_vgpr = (uint32_t)k->agprs,
+                             .sgpr = (uint32_t)k->sgprs,
+                             .lds_bytes = (uint32_t)lds_bytes,
+                             .scratch_bytes = (uint32_t)k->private_bytes,
+                             .workgroup_size = workgroup_size,
+                             .wave_size = (uint32_t)k->wave_size,
+                         },
+                         &occupancy);
+    *ret = (struct rp_code_use){
+        .vgprs = k->vgprs,
+        .agprs = k->agprs,
+        .sgprs = k->sgprs,
+        .lds_bytes = lds_bytes,
+        .scratch_bytes = k->private_bytes,
+        .occupancy_known = occupancy.known,
+        .occupancy = occupancy.known ? occupancy.theoretical : 0,
+        .waves_per_simd = occupancy.known ? occupancy.waves_per_simd : 0,
+        .limiter = occupancy.known ? rp_occupancy_limit_name(occupancy.limiter) : NULL,
+    };
+}

@@ -1,0 +1,37 @@
+/**
+ * @file compile.h
+ * @brief Runs compile commands: the user's program from another source, and code objects, each
+ *        built twice.
+ */
+#ifndef RP_OPTIMIZE_COMPILE_H
+#define RP_OPTIMIZE_COMPILE_H
+
+#include <stdbool.h>
+
+struct rp_compile_command;
+struct rp_err;
+
+/** How a build ended. Release with rp_built_free. */
+struct rp_built {
+    bool ok;
+    char *output; /**< of the compiler, cut to what a person reads; never NULL */
+    char *why;    /**< not ok: half a sentence */
+};
+void rp_built_free(struct rp_built *built);
+
+/**
+ * @param arch  "gfx942": a code object of its device code; NULL: the whole program
+ * @return 0, also when the compiler refuses (ret->ok says so); RP_ENVIRONMENT, RP_USAGE,
+ *         RP_INTERRUPTED
+ */
+int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
+               const char *output, struct rp_built *ret, struct rp_err *err);
+
+/**
+ * Builds a code object twice.
+ * @param ret_same  both files are equal to the byte
+ */
+int rp_compile_twice(const struct rp_compile_command *command, const char *source, const char *arch,
+                     const char *output, struct rp_built *ret, bool *ret_same, struct rp_err *err);
+
+#endif
