@@ -1,0 +1,279 @@
+#include "optimize/application.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/child.h"
+
+enum { MOST_MESSAGE = 4096, MOST_PAIRS = 16 };
+static const int64_t PATIENCE_NS = (int64_t)4 * 3600 * 1000000000;
+
+void rp_output_free(struct rp_output *output)
+{
+    free(output->why);
+    *output = (struct rp_output){0};
+}
+
+/** rocm-perf COMMAND [options] -- PROGRAM ARGS */
+static const char **command_line(const struct rp_measure *m, const char *command,
+                                 const char *program, const char *const *options)
+{
+    size_t count = 0, at = 0;
+    const char **argv;
+
+    while (m->program[count])
+        count++;
+    argv = calloc(count + 32, sizeof *argv);
+    if (!argv)
+        return NULL;
+    argv[at++] = m->self;
+    argv[at++] = command;
+    while (*options)
+        argv[at++] = *options++;
+    if (m->device) {
+        argv[at++] = "--device";
+        argv[at++] = m->device;
+    }
+    if (m->timing) {
+        argv[at++] = "--timing";
+        argv[at++] = m->timing;
+    }
+    argv[at++] = "--";
+    argv[at++] = program;
+    for (size_t i = 1; i < count; i++)
+        argv[at++] = m->program[i];
+    return argv;
+}
+
+static int run_check(const struct rp_measure *m, const char *check, const char *program,
+                     const char *printed, struct rp_output *output, struct rp_err *err)
+{
+    rp_autofree char *log = rp_path_join(m->folder, "check.log");
+    rp_autofree char *status = rp_format("%d", output->status);
+    /* The file comes by name, so that the command is no part of a text that is put together. */
+    const char *const argv[] = {"/bin/sh", "-c",  "exec <\"$ROCM_PERF_STDOUT\"; eval \"$1\"",
+                                "check",   check, NULL};
+    const struct rp_env_change env[] = {{.name = "ROCM_PERF_STDOUT", .value = printed},
+                                        {.name = "ROCM_PERF_PROGRAM", .value = program},
+                                        {.name = "ROCM_PERF_STATUS", .value = status},
+                                        {0}};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!log || !status)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_child_run(&(struct rp_child){.argv = argv,
+                                         .env = env,
+                                         .stdout_path = log,
+                                         .stderr_path = log,
+                                         .timeout_ns = PATIENCE_NS,
+                                         .limits = rp_program_limits()},
+                      &end, err);
+    if (rc < 0)
+        return rp_wrap(err, "--check");
+    output->checked = true;
+    output->right = !end.signaled && !end.timed_out && end.status == 0;
+    return 0;
+}
+
+int rp_application_run(const struct rp_measure *measure, const char *program, const char *check,
+                       struct rp_output *ret, struct rp_err *err)
+{
+    rp_autofree char *printed = rp_path_join(measure->folder, "program.out");
+    rp_autofree char *log = rp_path_join(measure->folder, "program.log");
+    rp_autofree const char **argv =
+        command_line(measure, "run", program, (const char *const[]){NULL});
+    struct rp_output output = {0};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!printed || !log || !argv)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_child_run(&(struct rp_child){.argv = argv,
+                                         .stdout_path = printed,
+                                         .stderr_path = log,
+                                         .timeout_ns = PATIENCE_NS,
+                                         .limits = rp_program_limits()},
+                      &end, err);
+    if (rc == 0)
+        rc = rp_sha256_file(printed, output.sha256, err);
+    if (rc < 0)
+        return rp_wrap(err, "run %s", program);
+    output.status = end.signaled ? 128 + end.status : end.status;
+    if (end.signaled || end.timed_out || end.over_memory)
+        output.why = rp_child_end_text(&end);
+    if (check && !output.why)
+        rc = run_check(measure, check, program, printed, &output, err);
+    if (rc < 0) {
+        rp_output_free(&output);
+        return rc;
+    }
+    *ret = output;
+    return 0;
+}
+
+char *rp_output_differs(const struct rp_output *before, const struct rp_output *after)
+{
+    if (after->why)
+        return strdup(after->why);
+    if (after->checked)
+        return after->right ? NULL : strdup("the command of --check says no");
+    if (after->status != before->status)
+        return rp_format("its exit status is %d instead of %d", after->status, before->status);
+    if (strcmp(before->sha256, after->sha256) != 0)
+        return strdup("it prints something else");
+    return NULL;
+}
+
+int rp_application_profile(const struct rp_measure *measure, const char *program, bool deep,
+                           const char *output, struct rp_facts *ret, struct rp_err *err)
+{
+    const char *const options[] = {"--runs", "1", "-o", output, deep ? "--deep-analysis" : NULL,
+                                   NULL};
+    rp_autofree char *log = rp_path_join(measure->folder, "profile.log");
+    rp_autofree const char **argv = command_line(measure, "profile", program, options);
+    rp_autofree char *said = NULL;
+    struct rp_proc_end end;
+    int rc;
+
+    if (!log || !argv)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_child_run(&(struct rp_child){.argv = argv,
+                                         .stdout_path = log,
+                                         .stderr_path = log,
+                                         .timeout_ns = PATIENCE_NS,
+                                         .limits = rp_program_limits()},
+                      &end, err);
+    if (rc < 0)
+        return rp_wrap(err, "profile %s", program);
+    if (end.signaled || end.timed_out || end.status != 0) {
+        said = rp_child_text(log, MOST_MESSAGE);
+        return rp_fail(err,
+                       !end.signaled && end.status > 0 && end.status <= RP_PROGRAM
+                           ? (enum rp_code)end.status
+                           : RP_ENVIRONMENT,
+                       "profile %s: %s", program, said ? said : "");
+    }
+    return rp_facts_read(output, ret, err);
+}
+
+void rp_application_times_free(struct rp_application_times *times)
+{
+    json_decref(times->runs);
+    json_decref(times->slower);
+    *times = (struct rp_application_times){0};
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *list, unsigned count)
+{
+    qsort(list, count, sizeof *list, by_value);
+    return (list[(count - 1) / 2] + list[count / 2]) / 2;
+}
+
+/** Sum over the rows of a symbol: a program on several GPUs has several. Negative: not known. */
+static double time_of(const struct rp_facts *facts, const char *symbol)
+{
+    double sum = -1;
+
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].symbol && strcmp(facts->kernels[i].symbol, symbol) == 0 &&
+            facts->kernels[i].time_ns.known)
+            sum = (sum < 0 ? 0 : sum) + facts->kernels[i].time_ns.value;
+    return sum;
+}
+
+/** Those of the last pair of runs; they are a remark, not a verdict. */
+static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts *after,
+                           const char *symbol, double margin)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < before->count; i++) {
+        const struct rp_kernel_facts *k = &before->kernels[i];
+        double was, is;
+
+        if (!k->symbol || strcmp(k->symbol, symbol) == 0)
+            continue;
+        was = time_of(before, k->symbol);
+        is = time_of(after, k->symbol);
+        if (was > 0 && is > was * (1 + margin))
+            json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f}", "name", k->name, "symbol",
+                                                  k->symbol, "before_ns", was, "after_ns", is));
+    }
+    return list;
+}
+
+struct pair {
+    struct rp_facts before, after;
+};
+
+static void free_pair(struct pair *pair)
+{
+    rp_facts_free(&pair->before);
+    rp_facts_free(&pair->after);
+}
+
+static int run_pair(const struct rp_measure *m, const char *before, const char *after, bool swapped,
+                    struct pair *ret, struct rp_err *err)
+{
+    rp_autofree char *a = rp_path_join(m->folder, "profile-before");
+    rp_autofree char *b = rp_path_join(m->folder, "profile-after");
+    int rc;
+
+    if (!a || !b)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = swapped ? 0 : rp_application_profile(m, before, false, a, &ret->before, err);
+    if (rc == 0)
+        rc = rp_application_profile(m, after, false, b, &ret->after, err);
+    if (rc == 0 && swapped)
+        rc = rp_application_profile(m, before, false, a, &ret->before, err);
+    if (rc == 0 && (!ret->before.runtime_ms.known || !ret->after.runtime_ms.known))
+        rc = rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
+    return rc;
+}
+
+int rp_application_times(const struct rp_measure *measure, const char *before, const char *after,
+                         const char *symbol, unsigned pairs, double margin,
+                         struct rp_application_times *ret, struct rp_err *err)
+{
+    double values[4][MOST_PAIRS];
+    struct rp_application_times times = {.runs = json_array()};
+    int rc = 0;
+
+    pairs = pairs < MOST_PAIRS ? pairs : MOST_PAIRS;
+    for (unsigned i = 0; i < pairs && rc == 0; i++) {
+        rp_cleanup(free_pair) struct pair pair = {{0}, {0}};
+
+        rc = run_pair(measure, before, after, i % 2, &pair, err); /* A B B A A B ... */
+        if (rc < 0)
+            break;
+        values[0][i] = pair.before.runtime_ms.value;
+        values[1][i] = pair.after.runtime_ms.value;
+        values[2][i] = time_of(&pair.before, symbol);
+        values[3][i] = time_of(&pair.after, symbol);
+        json_array_append_new(times.runs, json_pack("{s:f, s:f}", "before_ms", values[0][i],
+                                                    "after_ms", values[1][i]));
+        json_decref(times.slower);
+        times.slower = slower_ones(&pair.before, &pair.after, symbol, margin);
+    }
+    if (rc < 0) {
+        rp_application_times_free(&times);
+        return rc;
+    }
+    times.before_ms = median(values[0], pairs);
+    times.after_ms = median(values[1], pairs);
+    times.kernel_before_ns = median(values[2], pairs);
+    times.kernel_after_ns = median(values[3], pairs);
+    *ret = times;
+    return 0;
+}

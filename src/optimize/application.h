@@ -1,0 +1,65 @@
+/**
+ * @file application.h
+ * @brief The whole program with one build of its kernels or another: is what it prints right, and
+ *        how long do its kernels take.
+ */
+#ifndef RP_OPTIMIZE_APPLICATION_H
+#define RP_OPTIMIZE_APPLICATION_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/sha256.h"
+#include "optimize/facts.h"
+#include "optimize/measure.h"
+
+/** What a run has printed to stdout, and how it ended. */
+struct rp_output {
+    int status; /**< exit status, or 128 + signal */
+    char sha256[RP_SHA256_TEXT];
+    bool checked; /**< by the user's own command ... */
+    bool right;   /**< ... which said yes */
+    char *why;    /**< the program did not come to its end; NULL */
+};
+void rp_output_free(struct rp_output *output);
+
+/**
+ * Runs the program on the device.
+ * @param program  instead of the first word of measure->program
+ * @param check    NULL, or a command for /bin/sh that ends with 0 when the program is right: its
+ *                 standard input is what the program has printed, $ROCM_PERF_PROGRAM the program,
+ *                 $ROCM_PERF_STATUS its exit status
+ * @return 0, whatever becomes of the program; RP_ENVIRONMENT, RP_INTERRUPTED
+ */
+int rp_application_run(const struct rp_measure *measure, const char *program, const char *check,
+                       struct rp_output *ret, struct rp_err *err);
+
+/** Why the output of another build is not right; NULL: it is. Free it. */
+char *rp_output_differs(const struct rp_output *before, const struct rp_output *after);
+
+/**
+ * Profiles the program.
+ * @param deep  with all that the analysis can know; else times only
+ * @return 0; RP_PROGRAM when it fails; RP_ENVIRONMENT ...
+ */
+int rp_application_profile(const struct rp_measure *measure, const char *program, bool deep,
+                           const char *output, struct rp_facts *ret, struct rp_err *err);
+
+/** Times of both builds by dispatch timestamps, from interleaved runs. */
+struct rp_application_times {
+    double before_ms, after_ms;               /**< all dispatches; medians of the runs */
+    double kernel_before_ns, kernel_after_ns; /**< of the changed kernel */
+    json_t *runs;                             /**< [{"before_ms", "after_ms"}] */
+    json_t *slower; /**< other kernels that take longer by more than the margin */
+};
+void rp_application_times_free(struct rp_application_times *times);
+
+/**
+ * @param pairs   runs of each; 1 where times are modelled
+ * @param margin  0.02
+ */
+int rp_application_times(const struct rp_measure *measure, const char *before, const char *after,
+                         const char *symbol, unsigned pairs, double margin,
+                         struct rp_application_times *ret, struct rp_err *err);
+
+#endif
