@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "capture/replay_again.h"
+#include "replay/watch.h"
 
 /* How long any kernel may take that runs after the captured one has, from the captured memory: so
  * many times as long, but not less than so many seconds, as a machine may have other work. In the
@@ -372,6 +373,8 @@ int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
         rc = rp_replay_restore_region(trial->r, code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);
+    if (rc == 0)
+        rc = rp_watch_prepare(trial->r, err);
     return rc < 0 || !changes_variables(trial->r) ? rc : rp_replay_fill_variables(trial->r, err);
 }
 
@@ -425,6 +428,18 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
+/* Beside the captured memory. */
+static void judge_beyond(struct judge *judge)
+{
+    const struct rp_beyond beyond = rp_watch_take(judge->trial->r);
+
+    if (!beyond.bytes)
+        return;
+    rp_replay_note(&judge->outcome.verdict, beyond.first_address, &beyond.got, &beyond.expected, 1);
+    judge->outcome.verdict.different_bytes += beyond.bytes - 1;
+    judge->outcome.outside_bytes += beyond.bytes;
+}
+
 static int finish(struct judge *judge, struct rp_replay_outcome *ret, struct rp_err *err)
 {
     struct rp_replay_verdict *v = &judge->outcome.verdict;
@@ -446,6 +461,7 @@ int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outco
 
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_look_at_row(trial->r, &row, judge_page, &judge, err);
+    judge_beyond(&judge);
     if (rc == 0 && changes_variables(trial->r))
         return finish(&judge, ret, err);
     if (rc == 0)
@@ -460,6 +476,7 @@ int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
     const struct rp_replay *r = trial->r;
     int rc = rp_replay_look_at(trial->r, judge_page, &judge, err);
 
+    judge_beyond(&judge);
     for (size_t i = 0; i < r->memory_count; i++)
         if (&r->memory[i] != rp_replay_kernel_code(r)) {
             v->bytes += r->memory[i].region.bytes;

@@ -20,6 +20,7 @@
 #include "replay/hidden_args.h"
 #include "replay/packets.h"
 #include "replay/replay.h"
+#include "replay/watch.h"
 
 enum {
     PROFILE_FULL = 1,
@@ -27,7 +28,7 @@ enum {
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
-    BEHIND_ARGS = 64, /* bytes that are looked at as well */
+    BEHIND_ARGS = 64, /* bytes, at least, that kernels may load as well */
     SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
 };
 
@@ -255,7 +256,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
 
 static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
 {
-    r->kernarg_bytes = args->size + BEHIND_ARGS;
+    r->kernarg_bytes = rp_pages_of(args->size + BEHIND_ARGS) * RP_PAGE_BYTES;
     r->kernarg_kept = calloc(1, r->kernarg_bytes);
     if (!r->kernarg_kept)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -401,5 +402,6 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     note_kernel(r, false);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
-    return r->kernel->path ? check_args(r, err) : 0;
+    rc = r->kernel->path ? check_args(r, err) : 0;
+    return rc < 0 ? rc : rp_watch_look(r, err);
 }

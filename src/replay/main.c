@@ -26,6 +26,7 @@
 #include "capture/replay_again.h"
 #include "replay/request.h"
 #include "replay/selfcheck.h"
+#include "replay/watch.h"
 
 enum { PATIENCE_S = 600, FIRST_TRIALS = 2 };
 
@@ -218,7 +219,9 @@ static int load(struct rp_replay *r, const struct rp_replay_request *q, struct r
 
     if (rc == 0)
         rc = rp_replay_prepare_cache(r, err);
-    return rc < 0 ? rc : rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+    if (rc == 0)
+        rc = rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+    return rc < 0 || !q->candidates[0] ? rc : rp_watch_begin(r, err);
 }
 
 static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,

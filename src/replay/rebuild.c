@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "replay/margins.h"
 #include "replay/replay.h"
+#include "replay/watch.h"
 
 enum { CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
 
@@ -53,6 +55,30 @@ int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t by
     r->hsa.hsa_signal_store_screlease(r->copied, 1);
     rc = begin_copy(r, address, r->stage, bytes, to_gpu, err);
     return rc < 0 ? rc : end_copies(r, address, err);
+}
+
+int rp_replay_move_margins(struct rp_replay *r, const struct rp_margin *margins, size_t count,
+                           bool to_gpu, struct rp_err *err)
+{
+    uint8_t *stage = r->stage;
+    int rc = 0;
+
+    if (!count)
+        return 0;
+    r->hsa.hsa_signal_store_screlease(r->copied, (int64_t)count);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct rp_margin *m = &margins[i];
+        void *there = (void *)(uintptr_t)m->address;
+
+        if (m->host) {
+            memcpy(to_gpu ? there : stage, to_gpu ? stage : there, m->bytes);
+            r->hsa.hsa_signal_subtract_screlease(r->copied, 1);
+        } else {
+            rc = begin_copy(r, m->address, stage, m->bytes, to_gpu, err);
+        }
+        stage += m->bytes;
+    }
+    return rc < 0 ? rc : end_copies(r, margins[0].address, err);
 }
 
 static uint64_t bytes_of_row(const struct rp_replay_row *row)
@@ -254,6 +280,8 @@ int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct 
     r->fresh = false;
     if (rc == 0)
         rc = write_batch(r, &batch, err);
+    if (rc == 0)
+        rc = rp_watch_prepare(r, err);
     return rc < 0 ? rc : rp_replay_fill_variables(r, err);
 }
 
@@ -278,8 +306,8 @@ int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, 
     return rc;
 }
 
-static int look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
-                          rp_replay_look look, void *data, struct rp_err *err)
+int rp_replay_look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
+                             rp_replay_look look, void *data, struct rp_err *err)
 {
     struct rp_replay_row row = {.m = m};
     int rc = 0;
@@ -295,7 +323,7 @@ int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, stru
 
     for (size_t i = 0; i < r->memory_count && rc == 0; i++)
         if (&r->memory[i] != rp_replay_kernel_code(r))
-            rc = look_at_region(r, &r->memory[i], look, data, err);
+            rc = rp_replay_look_at_region(r, &r->memory[i], look, data, err);
     return rc;
 }
 

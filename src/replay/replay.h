@@ -17,6 +17,8 @@
 #include "capture/capture_read.h"
 
 struct rp_err;
+struct rp_margin;
+struct rp_watch;
 
 /** hsa_queue_t */
 struct rp_replay_queue {
@@ -126,6 +128,7 @@ struct rp_replay {
     const struct rp_replay_kernel *kernel; /**< which of them is run */
     void *kernarg, *kernarg_kept;          /**< what the kernel gets; the same, out of its reach */
     size_t kernarg_bytes;                  /**< of both, with some behind the arguments */
+    struct rp_watch *watch;                /**< NULL: no other kernel runs */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
@@ -176,6 +179,10 @@ int rp_replay_map(struct rp_replay *r, struct rp_err *err);
 int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
                    struct rp_err *err);
 
+/** Margins that lie one after the other in r->stage, together. */
+int rp_replay_move_margins(struct rp_replay *r, const struct rp_margin *margins, size_t count,
+                           bool to_gpu, struct rp_err *err);
+
 /** Changes a page before it is written. @param m  of r->memory */
 typedef int (*rp_replay_edit)(void *data, const struct rp_capture_memory *m, uint64_t page,
                               size_t bytes, uint8_t *contents, struct rp_err *err);
@@ -205,6 +212,8 @@ int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory
                              struct rp_err *err);
 /** Whether rp_replay_restore restores that page. */
 bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page);
+int rp_replay_look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
+                             rp_replay_look look, void *data, struct rp_err *err);
 /** All pages but those of the kernel's code object, with what they should be after the dispatch. */
 int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, struct rp_err *err);
 
@@ -241,7 +250,11 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
-/** Whether kernels have left its code alone: what is kept there is not brought back. RP_VERDICT */
+/** Whether the kernels have left alone what is no variable in the captured code object, where that
+ * was loaded in the program: it is not brought back either. RP_VERDICT */
+int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err);
+/** Whether kernels have left its code alone, and that: what is kept there is not brought back.
+ * RP_VERDICT */
 int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
                            struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,

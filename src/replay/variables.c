@@ -309,7 +309,9 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
 int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
                            struct rp_err *err)
 {
-    return move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
+    int rc = move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
+
+    return rc < 0 ? rc : rp_replay_check_copy(r, err);
 }
 
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "capture/replay_again.h"
+#include "replay/watch.h"
 
 /* What the captured kernel gives is kept in memory. */
 enum { MOST_PAGES = 1 << 18 };
@@ -185,6 +186,7 @@ int rp_varied_check(struct rp_varied *v, struct rp_replay_outcome *ret, struct r
 
     if (rc == 0)
         rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
+    judge.outcome.outside_bytes += rp_watch_take(v->trial->r).bytes;
     judge.outcome.verdict.different_bytes = judge.outcome.wrong_bytes + judge.outcome.outside_bytes;
     if (rc == 0)
         *ret = judge.outcome;

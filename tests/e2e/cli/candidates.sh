@@ -38,6 +38,10 @@ tried 1 not_number 10 --compare f32,rel=1
 says out "4 bytes wrong, 0 bytes changed"
 tried 1 outside 11
 says out "0 bytes wrong, 4 bytes changed"
+tried 1 behind 29
+says out "0 bytes wrong, 4 bytes changed"
+expect 1 rocm-perf replay compare other_way.hsaco behind.hsaco --capture-dir cap
+says out "B does not give the captured memory"
 tried 1 input 14 --compare f32,rel=1
 says out "0 bytes wrong, 4 bytes changed"
 tried 1 variable 15
@@ -122,6 +126,19 @@ tried 1 erases 26 --iterations 2 --inputs none
 says err "the code of erases.hsaco is other than it was loaded"
 tried 1 arguments 27
 says err "the kernel of arguments.hsaco writes into its own arguments"
+# The captured code where the program had it, which no kernel runs from.
+code=$(python3 - <<'EOT'
+import json, struct
+elf = open("cap/kernel.hsaco", "rb").read()
+at, size, count = *struct.unpack_from("<Q", elf, 32), *struct.unpack_from("<HH", elf, 54)
+headers = [struct.unpack_from("<IIQQ", elf, at + i * size) for i in range(count)]
+print(int(json.load(open("cap/dispatch.json"))["kernel"]["load_base"], 0) +
+      next(h[3] for h in headers if h[0] == 1 and h[1] & 1))
+EOT
+)
+made copy 30 -DNOTE="$code"
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco copy.hsaco
+says err "writes into the captured code object"
 made late 28
 for ((turn = 0; turn < 12; turn++)); do # until it does so in none of its first runs
     compared 1 same.hsaco late.hsaco --inputs none

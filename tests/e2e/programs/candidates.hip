@@ -57,6 +57,8 @@ typedef unsigned uint32_t;
 #define ERASES     26
 #define ARGUMENTS  27
 #define LATE       28
+#define BEHIND     29 // what is behind the last byte of an allocation
+#define COPY       30 // the code object at its captured address, NOTE
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -128,6 +130,14 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i == n - 1)
         out[n] = 1;
+#elif CANDIDATE == BEHIND
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+    if (i == 0)
+        in[5008] = 1;
+#elif CANDIDATE == COPY
+    out[i] = tile[t] + (t ? tile[t - 1] : 0);
+    if (i == 0)
+        *(volatile uint32_t *)NOTE = 1;
 #elif CANDIDATE == NEARLY
     out[i] = (tile[t] + (t ? tile[t - 1] : 0)) * 1.000001f;
 #elif CANDIDATE == ONCE
@@ -225,17 +235,17 @@ extern "C" __global__ void picky(const float *in, float *out)
 
 int main()
 {
-    const uint32_t n = 4999; // of 5120 in memory
-    std::vector<float> in(5120);
+    const uint32_t n = 4999; // there is room for more
+    std::vector<float> in(5008);
     float *a, *b;
 
     for (uint32_t i = 0; i < n; i++)
         in[i] = (float)(i * 7919 % 1000) / 64 - 7;
     in[1000] = NAN;
     in[2000] = INFINITY;
-    CHECK(hipMalloc(&a, 5120 * 4));
+    CHECK(hipMalloc(&a, 5008 * 4));
     CHECK(hipMalloc(&b, 5120 * 4));
-    CHECK(hipMemcpy(a, in.data(), 5120 * 4, hipMemcpyHostToDevice));
+    CHECK(hipMemcpy(a, in.data(), 5008 * 4, hipMemcpyHostToDevice));
     CHECK(hipMemset(b, 0, 5120 * 4));
     for (int i = 0; i < 2; i++)
         target<<<20, 256, 1024>>>(a, b, n, 1.7f);
