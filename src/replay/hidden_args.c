@@ -41,8 +41,17 @@ static const struct {
     {"hidden_queue_ptr", HOST, "it uses its queue"},
 };
 
-static int check_set(const struct rp_code_arg *arg, uint64_t value,
-                     const struct rp_kernarg *kernarg, struct rp_err *err)
+/* One that calls through pointers takes all that any function could want. */
+static const char *why(const struct rp_code_kernel *kernel, size_t i)
+{
+    return kernel->dynamic_stack
+               ? "it calls functions that are not known when it is compiled (through pointers, "
+                 "virtual ones, or itself), so that it may call the host or use its queue"
+               : hidden[i].why;
+}
+
+static int check_set(const struct rp_code_kernel *kernel, const struct rp_code_arg *arg,
+                     uint64_t value, const struct rp_kernarg *kernarg, struct rp_err *err)
 {
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         if (!rp_code_text_is(arg->kind, hidden[i].kind))
@@ -50,7 +59,7 @@ static int check_set(const struct rp_code_arg *arg, uint64_t value,
         if (hidden[i].what == HOST)
             return rp_fail(err, RP_VERDICT,
                            "the kernel cannot be replayed: %s, which nobody answers here (%s)",
-                           hidden[i].why, hidden[i].kind);
+                           why(kernel, i), hidden[i].kind);
         if (hidden[i].what == MEMORY && !kernarg->is_captured(kernarg->data, value))
             return rp_fail(err, RP_VERDICT,
                            "the kernel cannot be replayed: its %s points to 0x%" PRIx64
@@ -81,7 +90,7 @@ int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
                            (int)arg->kind.bytes, arg->kind.at);
         memcpy(&value, kernarg->bytes + arg->offset,
                arg->bytes < sizeof value ? arg->bytes : sizeof value);
-        rc = value ? check_set(arg, value, kernarg, err) : 0;
+        rc = value ? check_set(kernel, arg, value, kernarg, err) : 0;
         if (rc < 0)
             return rc;
     }

@@ -17,6 +17,7 @@
 #include "capture/replay_again.h"
 #include "replay/abi_gate.h"
 #include "replay/bundle.h"
+#include "replay/code_pointers.h"
 #include "replay/hidden_args.h"
 #include "replay/packets.h"
 #include "replay/replay.h"
@@ -160,6 +161,26 @@ static int check_hidden_args(const struct rp_replay *r, const struct rp_code_ker
     return rp_replay_check_hidden_args(kernel, &args, err);
 }
 
+/* Only a kernel that may call through pointers has its stack's size found at run time, or one that
+ * calls itself (LLVM: .uses_dynamic_stack). */
+static int check_code_pointers(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                               const struct file *kernarg, bool other, struct rp_err *err)
+{
+    struct rp_code_pointer found = {0};
+    int rc = 0;
+
+    if (kernel->dynamic_stack && (other || !r->software))
+        rc = rp_code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
+    if (rc < 0 || !found.where)
+        return rc;
+    return rp_fail(err, RP_VERDICT,
+                   "the kernel may call through pointers, and %s 0x%" PRIx64
+                   " is an address in the captured code object (its offset 0x%" PRIx64 "): %s",
+                   found.where, found.at, found.offset,
+                   other ? "it would run functions of the captured kernel in place of its own"
+                         : "code is loaded elsewhere here, and a GPU does not run what is there");
+}
+
 /* --- the captured kernel ------------------------------------------------------------------- */
 
 static int load_original(struct rp_replay *r, const struct file *code,
@@ -177,6 +198,8 @@ static int load_original(struct rp_replay *r, const struct file *code,
     rc = check_hidden_args(r, about, kernarg, err);
     if (rc == 0)
         rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, about, kernarg, false, err);
     if (rc == 0)
         rc = load_code(r, k, code, err);
     if (rc < 0)
@@ -238,6 +261,8 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     rc = find_code(&file, r->facts->isa, &code, err);
     if (rc == 0)
         rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, &about, kernarg, true, err);
     if (rc == 0)
         rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
     if (rc == 0)

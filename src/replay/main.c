@@ -303,6 +303,8 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     struct rp_self_check check = {0};
     struct rp_err err = RP_ERR_INIT;
 
+    /* On the device of the capture. */
+    r->software = rp_capture_get_facts(r->capture)->software;
     if (rp_replay_map(r, &err) < 0)
         return say(&err);
     rp_self_check_run(r, q->hsaco, q->kernarg, (unsigned)q->iterations, &check);

@@ -217,6 +217,21 @@ expect 0 rocm-perf isolate --kernel target_clock --device software -o cap ./memo
 expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
 says err "what varies is not near"
 
+# Functions whose addresses are in memory: those of the captured kernel would run. What may call
+# anything takes all arguments of the runtime, and is refused for these; without them it replays.
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_calls --device software -o cap ./memories calls dumps
+says out "not replayable: the kernel cannot be replayed: it calls functions that are not known when it is compiled"
+sed 's/hidden_hostcall_buffer/hidden_global_offset_x/g; s/hidden_queue_ptr/hidden_grid_dims/g' memories >calls
+chmod +x calls
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_calls --device software -o cap ./calls calls dumps
+says out "replayed: deterministic"
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
+says err "is an address in the captured code object"
+says err "it would run functions of the captured kernel in place of its own"
+[ ! -s out ] || fail "a result of functions of another kernel"
+
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do
     set -- $what

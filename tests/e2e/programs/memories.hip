@@ -663,12 +663,46 @@ static void varying()
     CHECK(hipDeviceSynchronize());
 }
 
+typedef float (*function)(float);
+
+__device__ float twice(float x) { return x * 2; }
+__device__ float half_of(float x) { return x / 2 + 1; }
+
+__global__ void fill_functions(function *table)
+{
+    table[0] = twice;
+    table[1] = half_of;
+}
+
+// Calls what the table says.
+__global__ void target_calls(function *table, const float *in, float *out)
+{
+    out[threadIdx.x] = table[threadIdx.x & 1](in[threadIdx.x]);
+}
+
+static void calls()
+{
+    std::vector<float> in(64);
+    function *table;
+    float *a, *b;
+
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (float)(i * i % 101) / 7;
+    CHECK(hipMalloc(&table, 16));
+    CHECK(hipMalloc(&a, 256));
+    CHECK(hipMalloc(&b, 256));
+    CHECK(hipMemcpy(a, in.data(), 256, hipMemcpyHostToDevice));
+    fill_functions<<<1, 1>>>(table);
+    target_calls<<<1, 64>>>(table, a, b);
+    CHECK(hipDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
+    } modes[] = {{"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
