@@ -17,6 +17,7 @@
 #include "collect/environment.h"
 #include "collect/isolate_run.h"
 #include "collect/kernel_filter.h"
+#include "collect/output_claim.h"
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
@@ -345,9 +346,75 @@ static void name_missing(const struct options *o, const struct rp_isolation *iso
         if (k == isolation->captured)
             rp_buf_printf(&text, "%s%" PRIu64, missing++ ? ", " : "", o->choice.numbers[i]);
     }
-    if (!text.failed)
+    if (text.failed)
+        return;
+    if (isolation->processes == 1)
         rp_cli_note("not captured: %s %s of those that match %s: the program made fewer",
                     missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->kernel);
+    else /* what others made after it was not looked at */
+        rp_cli_note("not captured: %s %s of those that match %s: %zu processes used the GPU, each "
+                    "counts its own, and the one that is captured made fewer",
+                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->kernel,
+                    isolation->processes);
+}
+
+/* Where dispatches of the kernel were, when none was where it should be. */
+static void name_places(const struct options *o, const struct rp_isolation *isolation,
+                        enum rp_snapshot_filter filter, const char *option, uint32_t wanted,
+                        uint32_t (*place_of)(const struct rp_snapshot_passed *))
+{
+    rp_cleanup(rp_buf_free) struct rp_buf text = {0};
+    uint32_t last = UINT32_MAX;
+    size_t count = 0;
+
+    if (!(o->choice.selection.filters & filter))
+        return;
+    for (;;) { /* rising, each once */
+        uint32_t next = UINT32_MAX;
+
+        for (size_t i = 0; i < isolation->passed_count; i++) {
+            const uint32_t place = place_of(&isolation->passed[i]);
+
+            if (place == wanted)
+                return;
+            if (place < next && (count == 0 || place > last))
+                next = place;
+        }
+        if (next == UINT32_MAX) /* or unknown */
+            break;
+        rp_buf_printf(&text, "%s%" PRIu32, count++ ? ", " : "", next);
+        last = next;
+    }
+    if (count && !text.failed)
+        rp_cli_note("--%s %" PRIu32 ": dispatches of such kernels were on %s %s%s", option, wanted,
+                    option, rp_buf_text(&text),
+                    isolation->passed_count == RP_SNAPSHOT_MOST_PASSED ? " and perhaps others"
+                                                                       : "");
+}
+
+static uint32_t queue_of(const struct rp_snapshot_passed *passed)
+{
+    return passed->queue;
+}
+
+static uint32_t stream_of(const struct rp_snapshot_passed *passed)
+{
+    return passed->stream;
+}
+
+static uint32_t gpu_of(const struct rp_snapshot_passed *passed)
+{
+    return passed->gpu;
+}
+
+static void print_what_came(const struct options *o, const struct rp_isolation *isolation)
+{
+    const struct rp_snapshot_selection *s = &o->choice.selection;
+
+    print_passed(isolation);
+    name_places(o, isolation, RP_SNAPSHOT_QUEUE, "queue", s->queue, queue_of);
+    name_places(o, isolation, RP_SNAPSHOT_STREAM, "stream", s->stream, stream_of);
+    name_places(o, isolation, RP_SNAPSHOT_GPU, "gpu", s->gpu, gpu_of);
 }
 
 /* Exit status for what is there of what was wanted. */
@@ -369,8 +436,8 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
     } else if (isolation->captured > 0)
         name_missing(o, isolation);
     else if (o->choice.count && o->choice.numbers[0] > 1)
-        rp_cli_note("not captured: the program made fewer than %" PRIu64
-                    " dispatches that match %s%s",
+        rp_cli_note("not captured: %s made fewer than %" PRIu64 " dispatches that match %s%s",
+                    isolation->processes == 1 ? "the program" : "each process of the program",
                     o->choice.numbers[0], o->kernel,
                     filtered ? " and the other options; those of other kinds:" : "");
     else
@@ -378,7 +445,7 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
                     filtered ? " and the other options; those of other kinds (grids in work-items):"
                              : "");
     if (filtered && isolation->captured == 0 && !isolation->declined)
-        print_passed(isolation);
+        print_what_came(o, isolation);
     return RP_VERDICT;
 }
 
@@ -418,19 +485,24 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
     const size_t wanted = o->choice.count ? o->choice.count : 1;
     int code = RP_OK;
 
-    for (size_t i = 0; i < isolation->captured && code == RP_OK; i++) {
+    /* One that cannot be read does not hide the others. */
+    for (size_t i = 0; i < isolation->captured; i++) {
         rp_autofree char *folder = o->choice.several ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER,
                                                                  o->folder, isolation->matches[i])
                                                      : strdup(o->folder);
+        const int one = folder ? describe(o, folder, env, device) : RP_ENVIRONMENT;
 
-        code = folder ? describe(o, folder, env, device) : RP_ENVIRONMENT;
+        code = code == RP_OK ? one : code;
     }
     if (code == RP_OK && o->choice.representative &&
         isolation->captured == o->choice.selection.most)
         rp_cli_note("%zu geometries are captured; if there are more, --most says how many",
                     isolation->captured);
-    if (code == RP_OK && (isolation->captured < wanted || isolation->declines))
-        code = say_why_not(o, isolation);
+    if (isolation->captured < wanted || isolation->declines) {
+        const int missing = say_why_not(o, isolation);
+
+        code = code == RP_OK ? missing : code;
+    }
     if (!end->signaled && end->status == 0)
         return code;
     rp_cli_note("the program %s %d", end->signaled ? "was ended by signal" : "ended with status",
@@ -506,6 +578,25 @@ static int capture(struct options *o, struct rp_isolation_request *request)
     return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;
 }
 
+/* Where it is known beforehand that there is no such GPU. */
+static int check_gpu(const struct options *o, const struct rp_environment *env,
+                     enum rp_device device, struct rp_err *err)
+{
+    const char *text = getenv("ROCM_PERF_DEVICE_GPUS"); /* resolving the device has read it */
+    const uint32_t gpu = o->choice.selection.gpu;
+    const unsigned long count = device == RP_DEVICE_GPU ? env->gpu_count
+                                : text && *text         ? strtoul(text, NULL, 10)
+                                                        : 1;
+
+    if (!(o->choice.selection.filters & RP_SNAPSHOT_GPU) || gpu < count)
+        return 0;
+    if (count == 1)
+        return rp_fail(err, RP_USAGE, "--gpu %" PRIu32 ": there is one GPU, number 0%s", gpu,
+                       device == RP_DEVICE_GPU ? "" : " (--gpus says how many)");
+    return rp_fail(err, RP_USAGE, "--gpu %" PRIu32 ": there are %lu GPUs, 0 to %lu%s", gpu, count,
+                   count - 1, device == RP_DEVICE_GPU ? "" : " (--gpus says how many)");
+}
+
 static int run(struct options *o, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
@@ -518,7 +609,10 @@ static int run(struct options *o, char **argv)
                                            .version = RP_VERSION};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *executable = NULL;
+    rp_autoclose int claim = -1;
 
+    if (rp_output_claim(o->folder, &claim, &err) < 0)
+        return rp_cli_error(&err);
     if (rp_path_exists(o->folder)) {
         rp_fail(&err, RP_USAGE, "%s exists already; remove it or give another folder with -o",
                 o->folder);
@@ -526,6 +620,7 @@ static int run(struct options *o, char **argv)
     }
     if (rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o->wish, &request.device, &err) < 0 ||
+        check_gpu(o, &env, request.device, &err) < 0 ||
         rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
     rp_cli_warn_about_target(executable, request.device);

@@ -4,6 +4,9 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -24,27 +27,57 @@ void rp_isolation_free(struct rp_isolation *isolation)
     memset(isolation, 0, sizeof *isolation);
 }
 
-/* A folder of our own for the socket and the collector's records, which nobody reads. */
-static int make_scratch(char **ret, struct rp_err *err)
+#define SCRATCH_NAME "rocm-perf-capture-"
+
+enum { SCRATCH_YOUNG_S = 60 }; /* it may have been made, and not be locked yet */
+
+/* Removes what a rocm-perf that was killed has left: nobody holds the lock on it. */
+static void remove_if_stale(const char *path)
 {
-    const char *parent = getenv("TMPDIR");
-    rp_autofree char *path =
-        rp_format("%s/rocm-perf-isolate-XXXXXX", parent && *parent ? parent : "/tmp");
+    rp_autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about;
+
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+        time(NULL) - about.st_mtime > SCRATCH_YOUNG_S && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        rp_remove_tree(path);
+}
+
+static void remove_stale(const char *parent)
+{
+    rp_autofree char *pattern = rp_format("%s/" SCRATCH_NAME "??????", parent);
+    glob_t found = {0};
+
+    if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            remove_if_stale(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+struct scratch {
+    char *folder, *socket;
+    int lock; /* 0: none */
+};
+
+/* A folder of our own for the socket and the collector's records, which nobody reads. */
+static int make_scratch(struct scratch *scratch, struct rp_err *err)
+{
+    const char *wish = getenv("TMPDIR"), *parent = wish && *wish ? wish : "/tmp";
+    rp_autofree char *path = rp_format("%s/" SCRATCH_NAME "XXXXXX", parent);
+    int fd;
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    remove_stale(parent);
     if (!mkdtemp(path))
         return rp_fail(err, RP_ENVIRONMENT, "cannot make a folder %s; set TMPDIR to another place",
                        path);
-    *ret = rp_steal(path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd > 0) {
+        flock(fd, LOCK_EX);
+        scratch->lock = fd;
+    }
+    scratch->folder = rp_steal(path);
     return 0;
-}
-
-static void remove_scratch(char **path)
-{
-    if (*path)
-        rp_remove_tree(*path);
-    free(*path);
 }
 
 static void add_env(struct rp_launch_plan *plan, const char *name, const char *value)
@@ -56,13 +89,13 @@ static void add_env(struct rp_launch_plan *plan, const char *name, const char *v
     *at = (struct rp_env_change){name, value, NULL};
 }
 
-struct scratch {
-    char *folder, *socket;
-};
-
 static void drop_scratch(struct scratch *scratch)
 {
-    remove_scratch(&scratch->folder);
+    if (scratch->folder)
+        rp_remove_tree(scratch->folder);
+    if (scratch->lock)
+        close(scratch->lock);
+    free(scratch->folder);
     free(scratch->socket);
 }
 
@@ -97,7 +130,7 @@ static int run(const struct rp_isolation_request *request, struct scratch *scrat
                                               .numbers = request->numbers};
     struct rp_snapshot_server *server;
     struct rp_err late = RP_ERR_INIT;
-    int rc = make_scratch(&scratch->folder, err), late_rc;
+    int rc = make_scratch(scratch, err), late_rc;
 
     if (rc < 0)
         return rc;

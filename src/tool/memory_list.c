@@ -85,6 +85,22 @@ static void read_maps(struct readable *r)
         fclose(file);
 }
 
+/* The first range that ends behind @p page: they are in order. */
+static size_t first_behind(const struct readable *r, uint64_t page)
+{
+    size_t low = 0, high = r->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (r->ranges[middle].to <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Managed memory ends without a call to the runtime: piece by piece, what is still there and what
  * is not. What the program cannot read itself (the addresses may be reserved for something else by
  * now), kernels cannot reach. */
@@ -97,12 +113,10 @@ static void append_pieces(struct list *list, const struct readable *r,
     struct rp_memory_entry gone = *entry;
 
     gone.gone = true;
-    for (size_t i = 0; i < r->count && page < end && !r->unknown; i++) {
+    for (size_t i = first_behind(r, page); i < r->count && page < end && !r->unknown; i++) {
         const uint64_t from = r->ranges[i].from < end ? r->ranges[i].from : end;
         const uint64_t to = r->ranges[i].to < end ? r->ranges[i].to : end;
 
-        if (to <= page)
-            continue;
         if (from > page)
             append(list, &gone, page, from);
         page = from > page ? from : page;

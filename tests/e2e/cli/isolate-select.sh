@@ -48,7 +48,12 @@ chooses 0 other --queue "$queue" --workgroup 64
 [ "$(json dispatch.dispatch_id other/dispatch.json)" = "$(json dispatch.dispatch_id one/dispatch.json)" ] || fail "queue"
 chooses 0 last --workgroup 128 --gpu 0 --dispatch 2
 [ "$(json dispatch.grid last/dispatch.json)" = "[1024, 1, 1]" ] || fail "workgroup"
-chooses 1 none --gpu 1 --grid 512,2
+chooses 2 none --gpu 1
+says err "rocm-perf: --gpu 1: there is one GPU, number 0 (--gpus says how many)"
+chooses 1 none --gpu 1 --queue 77 --gpus 2
+says err "rocm-perf: --gpu 1: dispatches of such kernels were on gpu 0"
+says err "rocm-perf: --queue 77: dispatches of such kernels were on queue $(json dispatch.queue some/dispatch-2/dispatch.json)"
+chooses 1 none --grid 512,2 --workgroup 8
 says err "no dispatch that matches target_shape and the other options; those of other kinds"
 [ "$(grep -c "^rocm-perf:   grid " err)" = 5 ] || { cat err; fail "kinds that came: one more than geometries without LDS"; }
 says err "grid 1024x1x1  workgroup 128x1x1  queue $(json dispatch.queue some/dispatch-2/dispatch.json)  stream 1  gpu 0"
@@ -58,6 +63,27 @@ expect 0 rocm-perf isolate --no-self-check --kernel target_scale --gpu 1 --devic
 expect 1 rocm-perf isolate --no-self-check --kernel target_scale --gpu 0 --device software -o none ./memories peer .
 unset ROCM_PERF_DEVICE_GPUS
 [ ! -e none ] || fail "a folder of nothing"
+# A capture that was damaged meanwhile does not hide the others; each process counts its dispatches; while
+# one writes, another one is told so; what killed ones have left in $TMPDIR goes, but not what is in use.
+mkdir -p scratch/rocm-perf-capture-killed scratch/rocm-perf-capture-in-use scratch/rocm-perf-capture-locked scratch/rocm-perf-capture-latest
+touch scratch/rocm-perf-capture-killed/socket
+for one in killed locked; do touch -d '1 hour ago' scratch/rocm-perf-capture-$one; done
+exec 8<scratch/rocm-perf-capture-locked
+flock 8
+TMPDIR=$PWD/scratch expect 3 rocm-perf isolate --no-self-check --kernel target_shape --dispatch 1,2,9 --device software -o harmed sh -c '
+    ./memories shapes . >/dev/null
+    until [ -e harmed/dispatch-2/dispatch.json ]; do sleep 0.05; done
+    rm harmed/dispatch-1/dispatch.json
+    rocm-perf isolate --kernel x --device software -o "$PWD/harmed/" true 2>told
+    echo "told $?"
+    ./memories shapes .'
+exec 8<&-
+says out "told 2"
+says told "rocm-perf: $PWD/harmed/ is being written by another rocm-perf at this moment"
+says err "harmed/dispatch-1"
+says out "harmed/dispatch-2  target_shape"
+says err "not captured: dispatch 9 of those that match target_shape: 2 processes used the GPU, each counts its own"
+[ "$(cd scratch && echo *)" = "rocm-perf-capture-in-use rocm-perf-capture-latest rocm-perf-capture-locked" ] || { ls -l scratch; fail "scratch"; }
 # Where the arguments lie: the two of the program, and those that the runtime adds (code object V5, LLVM's
 # AMDGPU user guide: the block counts are 32-bit numbers behind the last argument, aligned to 8).
 python3 - one/dispatch.json one/kernarg.bin <<'END' || { cat one/dispatch.json; fail "arguments"; }
