@@ -12,6 +12,7 @@
 #include "optimize/llm/exchange.h"
 #include "optimize/llm/redact.h"
 #include "optimize/llm/settings.h"
+#include "optimize/llm/utf8.h"
 
 enum {
     /* Too little for a kernel: better no question than an answer that is cut. */
@@ -115,7 +116,7 @@ static void account(struct rp_llm_client *client, const struct rp_exchange *x,
 static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsigned attempt,
                  const char *system, const char *user, const char *failure)
 {
-    rp_autofree char *answer = strdup(rp_buf_text(&x->completion.text));
+    rp_autobuf answer = {0};
     rp_autofree char *asked_system = strdup(system), *asked_user = strdup(user);
     struct rp_llm_record record = {.attempt = attempt,
                                    .base_url = client->settings.base_url,
@@ -126,12 +127,13 @@ static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsi
                                    .http_status = x->http_status};
 
     account(client, x, &record);
-    if (!client->log || !answer || !asked_system || !asked_user)
+    rp_utf8_add(&answer, rp_buf_text(&x->completion.text), x->completion.text.len);
+    if (!client->log || answer.failed || !asked_system || !asked_user)
         return;
-    rp_llm_redact(answer, client->settings.api_key);
+    rp_llm_redact(answer.data, client->settings.api_key);
     rp_llm_redact(asked_system, client->settings.api_key);
     rp_llm_redact(asked_user, client->settings.api_key);
-    record.answer = answer;
+    record.answer = rp_buf_text(&answer);
     record.system = asked_system;
     record.user = asked_user;
     client->log(client->log_context, &record);

@@ -21,7 +21,7 @@ struct rp_llm_record {
     const char *base_url; /**< who was asked */
     const char *model;
     const char *system, *user; /**< what was asked */
-    const char *answer;        /**< as far as it came; "" */
+    const char *answer;        /**< as far as it came, without control characters; "" */
     const char *failure;       /**< NULL: the answer is complete */
     long http_status;          /**< 0: no answer at all */
     uint64_t prompt_tokens, answer_tokens;

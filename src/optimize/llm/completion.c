@@ -53,7 +53,7 @@ static const json_t *error_message(const json_t *root)
 
 void rp_completion_error_text(const char *body, size_t bytes, char *ret, size_t capacity)
 {
-    rp_cleanup(cleanup_json) json_t *root = json_loadb(body, bytes, 0, NULL);
+    rp_cleanup(cleanup_json) json_t *root = json_loadb(body, bytes, JSON_ALLOW_NUL, NULL);
     const json_t *message = error_message(root);
 
     if (!message)
@@ -136,7 +136,7 @@ static int take(struct rp_completion *c, const char *json, size_t bytes, const c
                 bool *ret_message, struct rp_err *err)
 {
     json_error_t where;
-    rp_cleanup(cleanup_json) json_t *root = json_loadb(json, bytes, 0, &where);
+    rp_cleanup(cleanup_json) json_t *root = json_loadb(json, bytes, JSON_ALLOW_NUL, &where);
     const json_t *choices, *choice;
     size_t i;
 

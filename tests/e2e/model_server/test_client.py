@@ -139,7 +139,7 @@ def bad_bytes():
     case("not UTF-8", body(completion(GOOD).encode().replace(b"faster", b"\xff\xfe")), VERDICT, "not UTF-8")
     case("not UTF-8 in the stream", stream(b'data: {"choices":[{"delta":{"content":"\xc3("}}]}\n\n'),
          VERDICT, "not UTF-8")
-    case("zero byte", body(completion("```\na\\b\n```").replace("\\\\b", "\\u0000")), VERDICT, "not JSON")
+    case("zero byte", body(completion("```\na\\b\n```").replace("\\\\b", "\\u0000")), VERDICT, "holds a zero byte")
     case("other JSON", body('{"ok": true}'), ENVIRONMENT, "not a chat completion", "/v1")
     case("web page", body("<html>" * 10, kind="text/html"), ENVIRONMENT, "web page", requests=1)
     case("huge answer", whole("x" * 1100000), VERDICT, "larger than 1048576 bytes")

@@ -1,0 +1,34 @@
+/**
+ * @file prompt.h
+ * @brief The question to a model: the kernel, what is known of it, what was tried, what is allowed.
+ *
+ * The same input gives the same text. Whatever comes out of the user's files, of tools and of
+ * earlier answers stands between fences that do not occur in it, and the rules say that it is
+ * data. What does not fit is left out in this order: texts of earlier attempts, oldest first;
+ * declarations of the file, last first; earlier attempts, oldest first; lines with stalls and rules
+ * of the bottleneck, least first. The kernel, the rules, and what the compiler said (its
+ * beginning) always stand there.
+ */
+#ifndef RP_OPTIMIZE_LLM_PROMPT_H
+#define RP_OPTIMIZE_LLM_PROMPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_proposer_input;
+
+/** Release with rp_llm_prompt_free. */
+struct rp_llm_prompt {
+    char *system;    /**< the rules */
+    char *user;      /**< everything else */
+    uint64_t tokens; /**< of both, estimated */
+    size_t left_out; /**< parts that did not fit */
+};
+
+/** @return 0; RP_BAD_INPUT when the kernel alone is too large */
+int rp_llm_prompt_make(const struct rp_proposer_input *input, uint64_t max_tokens,
+                       struct rp_llm_prompt *ret, struct rp_err *err);
+void rp_llm_prompt_free(struct rp_llm_prompt *prompt);
+
+#endif
