@@ -128,7 +128,8 @@ static uint32_t object_of(const struct freeze *freeze, uint64_t address)
 }
 
 /* What is known of it lies in the memory of this process, or of a file that is there later. */
-static void copy_object(struct rp_tool *tool, struct loaded *object, bool traced)
+static void copy_object(struct rp_tool *tool, rp_hsa_executable executable, struct loaded *object,
+                        bool traced)
 {
     uint32_t storage = 0;
     uint64_t base = 0, bytes = 0;
@@ -146,7 +147,7 @@ static void copy_object(struct rp_tool *tool, struct loaded *object, bool traced
     if (traced)
         rp_threads_code(tool, object->id, (const void *)(uintptr_t)base, bytes);
     else
-        rp_isolate_code(tool, object->id, object->base, object->bytes,
+        rp_isolate_code(tool, executable, object->id, object->base, object->bytes,
                         (const void *)(uintptr_t)base, bytes);
 }
 
@@ -154,13 +155,13 @@ static void copy_object(struct rp_tool *tool, struct loaded *object, bool traced
 static void choose_kernel(struct freeze *freeze, const struct rp_rec_kernel *rec, const char *name)
 {
     bool traced = name && rp_threads_kernel(freeze->tool, rec->id, name);
-    bool captured = name && rp_isolate_kernel(freeze->tool, rec, name);
+    bool captured = name && rp_isolate_kernel(freeze->tool, freeze->executable, rec, name);
 
     if (!traced && !captured)
         return;
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->objects[i].id == rec->code_object_id)
-            copy_object(freeze->tool, &freeze->objects[i], traced);
+            copy_object(freeze->tool, freeze->executable, &freeze->objects[i], traced);
 }
 
 static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent agent,

@@ -22,11 +22,13 @@ enum {
 
 struct rp_wanted_kernel {
     struct rp_rec_kernel rec;
-    char *symbol;
+    rp_hsa_executable executable; /* 0: it is gone */
+    char *symbol;                 /* stays: geometries that were seen name it */
 };
 
 struct rp_wanted_code {
     struct rp_wanted_code *next;
+    rp_hsa_executable executable;
     uint32_t id;
     uint64_t load_base, load_bytes;
     void *bytes;
@@ -82,36 +84,45 @@ void rp_isolate_forget(struct rp_isolate *isolate)
     rp_gate_retire(&isolate->gate);
 }
 
-void rp_isolate_code(struct rp_tool *tool, uint32_t code_object_id, uint64_t load_base,
-                     uint64_t load_bytes, const void *bytes, uint64_t count)
+static void keep_code(struct rp_isolate *isolate, const struct rp_wanted_code *from,
+                      const void *bytes)
 {
-    struct rp_isolate *isolate = &tool->isolate;
     struct rp_wanted_code *code;
 
     for (code = isolate->codes; code; code = code->next)
-        if (code->id == code_object_id)
+        if (code->id == from->id)
             return;
-    code = calloc(1, sizeof(*code));
+    code = malloc(sizeof(*code));
     if (!code)
         return;
-    code->id = code_object_id;
-    code->load_base = load_base;
-    code->load_bytes = load_bytes;
-    code->bytes = malloc(count + 1);
-    if (code->bytes) {
-        memcpy(code->bytes, bytes, count);
-        code->count = count;
-    }
+    *code = *from;
+    code->bytes = malloc(code->count + 1);
+    if (code->bytes)
+        memcpy(code->bytes, bytes, code->count);
     code->next = isolate->codes;
     isolate->codes = code;
 }
 
+void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_t code_object_id,
+                     uint64_t load_base, uint64_t load_bytes, const void *bytes, uint64_t count)
+{
+    const struct rp_wanted_code code = {.executable = executable,
+                                        .id = code_object_id,
+                                        .load_base = load_base,
+                                        .load_bytes = load_bytes,
+                                        .count = count};
+
+    pthread_mutex_lock(&tool->isolate.link_lock);
+    keep_code(&tool->isolate, &code, bytes);
+    pthread_mutex_unlock(&tool->isolate.link_lock);
+}
+
 /* Readers find a kernel by the map, which is published after the array is filled; an array that had
  * to grow stays for those who are in it. */
-static bool keep_kernel(struct rp_isolate *isolate, const struct rp_rec_kernel *kernel,
-                        const char *symbol)
+static bool keep_kernel(struct rp_isolate *isolate, rp_hsa_executable executable,
+                        const struct rp_rec_kernel *kernel, const char *symbol)
 {
-    struct rp_wanted_kernel *bigger;
+    struct rp_wanted_kernel *bigger, *kept;
 
     if ((isolate->kernel_count & (isolate->kernel_count - 1)) == 0) {
         bigger = calloc(isolate->kernel_count ? isolate->kernel_count * 2 : 1, sizeof(*bigger));
@@ -121,9 +132,10 @@ static bool keep_kernel(struct rp_isolate *isolate, const struct rp_rec_kernel *
             memcpy(bigger, isolate->kernels, isolate->kernel_count * sizeof(*bigger));
         __atomic_store_n(&isolate->kernels, bigger, __ATOMIC_RELEASE);
     }
-    isolate->kernels[isolate->kernel_count].rec = *kernel;
-    isolate->kernels[isolate->kernel_count].symbol = strdup(symbol);
-    if (!isolate->kernels[isolate->kernel_count].symbol)
+    kept = &isolate->kernels[isolate->kernel_count];
+    *kept = (struct rp_wanted_kernel){
+        .rec = *kernel, .executable = executable, .symbol = strdup(symbol)};
+    if (!kept->symbol)
         return false;
     if (rp_kernel_map_put(&isolate->map, kernel->kernel_object, isolate->kernel_count + 1) < 0)
         return false;
@@ -131,22 +143,58 @@ static bool keep_kernel(struct rp_isolate *isolate, const struct rp_rec_kernel *
     return true;
 }
 
-bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel, const char *symbol)
+/* It is not wanted (any more), whatever was at its address before. Takes no memory. */
+static void forget_kernel(struct rp_isolate *isolate, uint64_t kernel_object)
+{
+    if (rp_kernel_map_get(&isolate->map, kernel_object))
+        rp_kernel_map_put(&isolate->map, kernel_object, 0);
+}
+
+bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
+                       const struct rp_rec_kernel *kernel, const char *symbol)
 {
     struct rp_isolate *isolate = &tool->isolate;
-    bool wanted;
+    bool wanted, kept = false;
 
     if (!rp_isolate_is_on(tool))
         return false;
     pthread_mutex_lock(&isolate->link_lock);
+    forget_kernel(isolate, kernel->kernel_object);
     wanted = rp_snapshot_ask(&isolate->link, symbol);
+    if (wanted)
+        kept = keep_kernel(isolate, executable, kernel, symbol);
     pthread_mutex_unlock(&isolate->link_lock);
-    if (!wanted)
-        return false;
-    if (keep_kernel(isolate, kernel, symbol))
-        return true;
-    rp_tool_log(tool, "no memory to look for %s", symbol);
-    return false;
+    if (wanted && !kept)
+        rp_tool_log(tool, "no memory to look for %s", symbol);
+    return kept;
+}
+
+void rp_isolate_unload(struct rp_tool *tool, rp_hsa_executable executable)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+
+    pthread_mutex_lock(&isolate->link_lock);
+    for (uint32_t i = 0; i < isolate->kernel_count; i++) {
+        struct rp_wanted_kernel *kernel = &isolate->kernels[i];
+
+        if (kernel->executable != executable)
+            continue;
+        kernel->executable = 0;
+        if (rp_kernel_map_get(&isolate->map, kernel->rec.kernel_object) == i + 1)
+            rp_kernel_map_put(&isolate->map, kernel->rec.kernel_object, 0);
+    }
+    for (struct rp_wanted_code **at = &isolate->codes; *at;) {
+        struct rp_wanted_code *code = *at;
+
+        if (code->executable != executable) {
+            at = &code->next;
+            continue;
+        }
+        *at = code->next;
+        free(code->bytes);
+        free(code);
+    }
+    pthread_mutex_unlock(&isolate->link_lock);
 }
 
 static const struct rp_wanted_kernel *kernel_of(const struct rp_isolate *isolate, uint64_t object)

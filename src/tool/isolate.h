@@ -33,7 +33,7 @@ struct rp_isolate {
     uint32_t survey; /**< atomic: they are only counted */
     struct rp_select select;
     struct rp_snapshot_link link;
-    pthread_mutex_t link_lock;
+    pthread_mutex_t link_lock; /**< .link, and writers of .map, .kernels and .codes */
     int64_t patience_ms;
     int64_t kernel_patience_ms;
     uint64_t untracked;       /**< atomic: work that cannot be waited for */
@@ -52,11 +52,14 @@ void rp_isolate_forget(struct rp_isolate *isolate);
 bool rp_isolate_is_on(const struct rp_tool *tool);
 
 /** The ELF file of a code object; copied. Needed only when rp_isolate_kernel says so. */
-void rp_isolate_code(struct rp_tool *tool, uint32_t code_object_id, uint64_t load_base,
-                     uint64_t load_bytes, const void *bytes, uint64_t count);
-/** A kernel is there. @return whether its dispatches are wanted. Calls must be serialised. */
-bool rp_isolate_kernel(struct rp_tool *tool, const struct rp_rec_kernel *kernel,
-                       const char *symbol);
+void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_t code_object_id,
+                     uint64_t load_base, uint64_t load_bytes, const void *bytes, uint64_t count);
+/** A kernel is there, where another one may have been. @return whether its dispatches are wanted */
+bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
+                       const struct rp_rec_kernel *kernel, const char *symbol);
+/** An executable is about to go, with its kernels and code objects. Not with the gate entered: it
+ * waits for a capture to end. */
+void rp_isolate_unload(struct rp_tool *tool, rp_hsa_executable executable);
 
 /** The runtime says that a queue has failed: whoever waits for a dispatch waits in vain. */
 void rp_isolate_queue_failed(struct rp_tool *tool);

@@ -55,11 +55,11 @@ static struct rp_kernel_table *grow(const struct rp_kernel_map *map)
 
 int rp_kernel_map_put(struct rp_kernel_map *map, uint64_t kernel_object, uint32_t id)
 {
-    struct slot *slot;
+    struct slot *slot = kernel_object && map->table ? probe(map->table, kernel_object) : NULL;
 
     if (!kernel_object)
         return 0;
-    if (!map->table || map->used * 2 >= map->table->size) {
+    if (!slot || (!slot->key && map->used * 2 >= map->table->size)) {
         struct rp_kernel_table *table = grow(map);
 
         if (!table)
@@ -69,7 +69,7 @@ int rp_kernel_map_put(struct rp_kernel_map *map, uint64_t kernel_object, uint32_
     slot = probe(map->table, kernel_object);
     if (!slot->key)
         map->used++;
-    __atomic_store_n(&slot->id, id, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->id, id, __ATOMIC_RELEASE); /* of one that was there before, too */
     __atomic_store_n(&slot->key, kernel_object, __ATOMIC_RELEASE);
     return 0;
 }
@@ -84,7 +84,7 @@ uint32_t rp_kernel_map_get(const struct rp_kernel_map *map, uint64_t kernel_obje
     slot = probe(table, kernel_object);
     if (__atomic_load_n(&slot->key, __ATOMIC_ACQUIRE) != kernel_object)
         return 0;
-    return __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
+    return __atomic_load_n(&slot->id, __ATOMIC_ACQUIRE);
 }
 
 void rp_kernel_map_free(struct rp_kernel_map *map)

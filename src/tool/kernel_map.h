@@ -18,7 +18,8 @@ struct rp_kernel_map {
     uint32_t used;
 };
 
-/** Remembers or replaces; writers must be serialised. -1 when out of memory. */
+/** Remembers or replaces; writers must be serialised. -1 when out of memory: of one that is there
+ * never. */
 int rp_kernel_map_put(struct rp_kernel_map *map, uint64_t kernel_object, uint32_t id);
 /** 0 when unknown. */
 uint32_t rp_kernel_map_get(const struct rp_kernel_map *map, uint64_t kernel_object);

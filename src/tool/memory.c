@@ -342,10 +342,13 @@ void rp_memory_add_code(struct rp_tool *tool, rp_hsa_executable executable, rp_h
 static rp_hsa_status hook_executable_destroy(rp_hsa_executable executable)
 {
     struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_gate_enter(&tool->isolate.gate);
     struct rp_memory_entry entry;
     rp_hsa_status status;
+    bool entered;
 
+    if (rp_tool_active(tool))
+        rp_isolate_unload(tool, executable);
+    entered = rp_gate_enter(&tool->isolate.gate);
     while (rp_tool_active(tool) && take(RP_MEMORY_CODE, executable, &entry))
         ; /* it has no way to fail that leaves the code in place */
     status = tool->hsa.hsa_executable_destroy(executable);

@@ -27,7 +27,7 @@
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:rp_isolate_start\nleak:rp_isolate_code\nleak:rp_isolate_kernel\n"
+    return "leak:rp_isolate_start\nleak:rp_isolate_code\nleak:rp_isolate_kernel\nleak:keep_\n"
            "leak:rp_signal_pool\n";
 }
 
@@ -41,6 +41,7 @@ static struct {
     char path[96];
     uint32_t kinds[MOST_MESSAGES];
     size_t count;
+    uint32_t unwanted; /* atomic: kernels that are loaded from now on */
     char declined[256];
     struct rp_snapshot_region refused[8];
     char reasons[8][96];
@@ -61,7 +62,7 @@ static void answer(int fd, uint32_t kind)
         struct rp_snapshot_selection selection;
         uint64_t number;
     } wish = {{.mode = RP_SNAPSHOT_NUMBERS, .number_count = 1}, 1};
-    const uint32_t yes = 1;
+    const uint32_t yes = !__atomic_load_n(&peer.unwanted, __ATOMIC_ACQUIRE);
 
     if (kind == RP_SNAPSHOT_HELLO)
         assert_int_equal(send(fd, &wish, sizeof(wish), MSG_NOSIGNAL), sizeof(wish));
@@ -275,6 +276,12 @@ static rp_hsa_status extension_table(uint16_t extension, uint16_t major, size_t 
     return status;
 }
 
+static rp_hsa_status executable_destroy(rp_hsa_executable executable)
+{
+    (void)executable;
+    return RP_HSA_SUCCESS;
+}
+
 /* --- the packet processor ------------------------------------------------------------------ */
 
 /* While somebody waits, it executes what is in these queues, a packet at a time. */
@@ -330,6 +337,7 @@ static int set_up(void **state)
     memcpy(&plain_agent, &fake.core->fn[6], sizeof(plain_agent));
     fake.core->fn[6] = (void *)agent_get_info;
     fake.core->fn[44] = (void *)wait_and_work;
+    fake.core->fn[84] = (void *)executable_destroy;
     fake.amd->fn[11] = (void *)pool_get_info;
     fake.amd->fn[12] = (void *)iterate_pools;
     fake.amd->fn[13] = (void *)pool_allocate;
@@ -509,6 +517,41 @@ static void a_kernel_that_does_not_end(void **state)
     assert_int_equal(count_of(RP_SNAPSHOT_AFTER), 0);
 }
 
+/* --- code that is unloaded ----------------------------------------------------------------- */
+
+static void launch_plain(void)
+{
+    const struct rp_hsa_packet packet = fake_dispatch(fake_kernel_object(0), 0);
+
+    fake_submit(queue, &packet, 1);
+    fake_execute(queue, queue->count);
+}
+
+/* The loader puts the next code object where the last one was: kernels have the same addresses. */
+static void another_kernel_at_the_address(void **state)
+{
+    (void)state;
+    assert_non_null(rp_the_tool.isolate.codes);
+    assert_int_equal(CORE(84, hsa_executable_destroy)(FAKE_EXECUTABLE), RP_HSA_SUCCESS);
+    assert_null(rp_the_tool.isolate.codes); /* nor is its file kept */
+    launch_plain();
+    __atomic_store_n(&peer.unwanted, 1, __ATOMIC_RELEASE);
+    assert_int_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    launch_plain();
+    __atomic_store_n(&peer.unwanted, 0, __ATOMIC_RELEASE);
+    assert_int_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    __atomic_store_n(&peer.unwanted, 1, __ATOMIC_RELEASE); /* now without a word of the old one */
+    assert_int_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    launch_plain();
+    __atomic_store_n(&peer.unwanted, 0, __ATOMIC_RELEASE);
+    assert_int_equal(CORE(86, hsa_executable_freeze)(FAKE_EXECUTABLE, NULL), RP_HSA_SUCCESS);
+    assert_int_equal(rp_the_tool.isolate.select.matches, 0);
+    launch();
+    goes_on();
+    assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
+    assert_int_equal(peer.dispatch.match, 1);
+}
+
 /* --- other threads ------------------------------------------------------------------------- */
 
 static struct {
@@ -615,9 +658,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(it_comes_to_rest_and_is_captured),    TEST(another_queue_that_is_stuck),
-        TEST(its_own_queue_that_is_stuck),         TEST(a_kernel_that_does_not_end),
-        TEST(other_threads_are_held_and_released), TEST(memory_of_others),
+        TEST(it_comes_to_rest_and_is_captured),
+        TEST(another_queue_that_is_stuck),
+        TEST(its_own_queue_that_is_stuck),
+        TEST(a_kernel_that_does_not_end),
+        TEST(another_kernel_at_the_address),
+        TEST(other_threads_are_held_and_released),
+        TEST(memory_of_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
