@@ -1,0 +1,379 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "collect/environment.h"
+#include "collect/kernel_filter.h"
+#include "optimize/session.h"
+
+static const char help[] =
+    "usage: rocm-perf optimize PROGRAM --source FILE [options] [-- ARGS...]\n"
+    "\n"
+    "Looks for changes of PROGRAM's kernels that make it faster: profiles it, ranks kernels by "
+    "what\n"
+    "the program could gain, has changes proposed, and keeps only what compiles, keeps the "
+    "kernel's\n"
+    "interface, gives the same output on captured dispatches and in PROGRAM, and is measured\n"
+    "faster, twice. FILE stays as it is unless --apply is given.\n"
+    "\n"
+    "  --source FILE        the source with the kernels\n"
+    "  --build COMMAND      how PROGRAM is built; {source} and {output} stand for the two names\n"
+    "                       where it is not one call of the compiler. Default: "
+    "compile_commands.json\n"
+    "                       near FILE, else hipcc -O3 FILE -o PROGRAM\n"
+    "  --compile-commands F that compile_commands.json\n"
+    "  --kernel REGEX       only kernels whose names it finds, whatever they weigh\n"
+    "  --proposer P         who proposes: unroll (default: loop unrolling by 2 to 8, no network), "
+    "or\n"
+    "                       another one of the list below\n"
+    "  --allow body         let the proposer change the whole body of a kernel, not only "
+    "unrolling\n"
+    "  --check COMMAND      /bin/sh runs it with PROGRAM's output as its input: 0 means right. "
+    "Without\n"
+    "                       it PROGRAM must print the same to the byte and end with the same "
+    "status\n"
+    "  --max-iters N        changes tried of each kernel and round, 1 to 1000 (default 8)\n"
+    "  --max-rounds N       changes accepted at most; kernels are ranked anew after each, 1 to "
+    "100\n"
+    "                       (default 3)\n"
+    "  --geometries N       dispatches of how many geometries of a kernel are captured, 1 to 64\n"
+    "                       (default 4)\n"
+    "  --min-improvement X  per cent by which a kernel must be faster, 0 to 100 (default 2)\n"
+    "  --budget S           begin nothing new after S seconds (default: no end)\n"
+    "  --device D, --threads N, --timing T   as of rocm-perf run\n"
+    "  -o DIR               of the session: journal, captures, candidates, optimize.json (default\n"
+    "                       optimize_result); it must not hold a session yet\n"
+    "  --resume             go on with the session in DIR\n"
+    "  --dry-run            candidates are built, not measured: nothing is accepted\n"
+    "  --apply              replace FILE by the result; FILE.orig is what it was\n"
+    "  --json               print optimize.json\n"
+    "  --help               this text\n"
+    "\n"
+    "When something is accepted, FILE's folder gets NAME_opt.EXT and NAME_opt.patch.\n"
+    "\n"
+    "proposers:\n";
+
+static const char help_tail[] =
+    "\n"
+    "exit status: 0 something was accepted; 1 nothing was worth it; 2 usage; 3 PROGRAM is not of\n"
+    "  FILE and this build, or FILE cannot be read; 4 environment; 5 PROGRAM failed; 130 "
+    "interrupted:\n"
+    "  --resume goes on\n";
+
+struct command {
+    struct rp_session_options o;
+    const char *proposer;
+    bool json;
+    enum rp_device wish;
+};
+
+enum option_key {
+    KEY_SOURCE = 256,
+    KEY_BUILD,
+    KEY_COMMANDS,
+    KEY_KERNEL,
+    KEY_PROPOSER,
+    KEY_ALLOW,
+    KEY_CHECK,
+    KEY_ITERS,
+    KEY_ROUNDS,
+    KEY_GEOMETRIES,
+    KEY_IMPROVEMENT,
+    KEY_BUDGET,
+    KEY_DEVICE,
+    KEY_THREADS,
+    KEY_TIMING,
+    KEY_RESUME,
+    KEY_DRY,
+    KEY_APPLY,
+    KEY_JSON
+};
+
+static int show_help(void)
+{
+    rp_autobuf text = {0};
+    const struct rp_proposer *p;
+
+    rp_buf_puts(&text, help);
+    for (size_t i = 0; (p = rp_proposer_at(i)) != NULL; i++)
+        rp_buf_printf(&text, "  %-10s %s\n", p->name, p->summary);
+    rp_buf_puts(&text, help_tail);
+    return rp_cli_help(rp_buf_text(&text));
+}
+
+static int take_count(const char *option, const char *word, unsigned most, unsigned *ret,
+                      struct rp_err *err)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(word, &end, 10);
+    if (errno || end == word || *end || value < 1 || value > (long)most)
+        return rp_fail(err, RP_USAGE, "%s %s: use a whole number from 1 to %u", option, word, most);
+    *ret = (unsigned)value;
+    return 0;
+}
+
+static int take_number(const char *option, const char *word, double most, const char *what,
+                       double *ret, struct rp_err *err)
+{
+    char *end;
+    double value = strtod(word, &end);
+
+    if (end == word || *end || !(value >= 0 && value <= most))
+        return rp_fail(err, RP_USAGE, "%s %s: use %s from 0 to %g", option, word, what, most);
+    *ret = value;
+    return 0;
+}
+
+static int take_limit(int key, struct command *c, struct rp_err *err)
+{
+    double percent = 0;
+    int rc;
+
+    switch (key) {
+    case KEY_ITERS:
+        return take_count("--max-iters", optarg, 1000, &c->o.most_attempts, err);
+    case KEY_ROUNDS:
+        return take_count("--max-rounds", optarg, 100, &c->o.most_rounds, err);
+    case KEY_GEOMETRIES:
+        return take_count("--geometries", optarg, 64, &c->o.most_geometries, err);
+    case KEY_BUDGET:
+        return take_number("--budget", optarg, 1e7, "seconds", &c->o.budget_s, err);
+    default:
+        rc = take_number("--min-improvement", optarg, 100, "per cent", &percent, err);
+        c->o.least_improvement = percent / 100;
+        return rc;
+    }
+}
+
+static int take_option(int key, struct command *c, struct rp_err *err)
+{
+    switch (key) {
+    case KEY_SOURCE:
+        c->o.source = optarg;
+        return 0;
+    case KEY_BUILD:
+        c->o.build.build = optarg;
+        return 0;
+    case KEY_COMMANDS:
+        c->o.build.compile_commands = optarg;
+        return 0;
+    case KEY_KERNEL:
+        c->o.kernel = optarg;
+        return rp_kernel_regex_check("--kernel", optarg, err);
+    case KEY_PROPOSER:
+        c->proposer = optarg;
+        return 0;
+    case KEY_ALLOW:
+        c->o.scope = RP_EDIT_BODY;
+        return strcmp(optarg, "body") == 0
+                   ? 0
+                   : rp_fail(err, RP_USAGE, "--allow %s: only body can be allowed", optarg);
+    case KEY_CHECK:
+        c->o.check = optarg;
+        return 0;
+    case KEY_DEVICE:
+        c->o.device = optarg;
+        return rp_device_parse(optarg, &c->wish, err);
+    case KEY_THREADS:
+        return rp_cli_threads(optarg, err);
+    case KEY_TIMING:
+        c->o.timing = optarg;
+        return rp_cli_timing(optarg, err);
+    case 'o':
+        c->o.folder = optarg;
+        return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
+    case KEY_RESUME:
+        c->o.resume = true;
+        return 0;
+    case KEY_DRY:
+        c->o.dry_run = true;
+        return 0;
+    case KEY_APPLY:
+        c->o.apply = true;
+        return 0;
+    case KEY_JSON:
+        c->json = true;
+        return 0;
+    default:
+        return take_limit(key, c, err);
+    }
+}
+
+static const struct option long_options[] = {
+    {"source", required_argument, NULL, KEY_SOURCE},
+    {"build", required_argument, NULL, KEY_BUILD},
+    {"compile-commands", required_argument, NULL, KEY_COMMANDS},
+    {"kernel", required_argument, NULL, KEY_KERNEL},
+    {"proposer", required_argument, NULL, KEY_PROPOSER},
+    {"allow", required_argument, NULL, KEY_ALLOW},
+    {"check", required_argument, NULL, KEY_CHECK},
+    {"max-iters", required_argument, NULL, KEY_ITERS},
+    {"max-rounds", required_argument, NULL, KEY_ROUNDS},
+    {"geometries", required_argument, NULL, KEY_GEOMETRIES},
+    {"min-improvement", required_argument, NULL, KEY_IMPROVEMENT},
+    {"budget", required_argument, NULL, KEY_BUDGET},
+    {"device", required_argument, NULL, KEY_DEVICE},
+    {"threads", required_argument, NULL, KEY_THREADS},
+    {"timing", required_argument, NULL, KEY_TIMING},
+    {"resume", no_argument, NULL, KEY_RESUME},
+    {"dry-run", no_argument, NULL, KEY_DRY},
+    {"apply", no_argument, NULL, KEY_APPLY},
+    {"json", no_argument, NULL, KEY_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+/** @return false: ret_code says how it ends */
+static bool parse(int argc, char **argv, struct command *c, int *ret_code)
+{
+    struct rp_err err = RP_ERR_INIT;
+    int key, rc = 0;
+
+    optind = 1;
+    while (rc == 0 && (key = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1) {
+        if (key == 'h') {
+            *ret_code = show_help();
+            return false;
+        }
+        if (key == ':' || key == '?') {
+            *ret_code = rp_cli_bad_option("optimize", argv[optind - 1], key);
+            return false;
+        }
+        rc = take_option(key, c, &err);
+    }
+    if (rc == 0 && c->o.apply && c->o.dry_run)
+        rc = rp_fail(&err, RP_USAGE, "--apply and --dry-run exclude each other");
+    c->o.program = argv + optind;
+    c->o.proposer = rp_proposer_named(c->proposer);
+    if (rc == 0 && !c->o.proposer)
+        rc = rp_fail(&err, RP_USAGE, "--proposer %s: there is none of that name (--help has them)",
+                     c->proposer);
+    if (rc < 0) {
+        *ret_code = rp_cli_error(&err);
+        return false;
+    }
+    if (optind == argc || !c->o.source) {
+        *ret_code = rp_cli_usage_error("optimize", "%s",
+                                       optind == argc ? "which program?" : "--source is missing");
+        return false;
+    }
+    return true;
+}
+
+static void progress(void *context, const char *line)
+{
+    (void)context;
+    rp_cli_note("%s", line);
+}
+
+static void print_kernels(const json_t *round, struct rp_buf *text)
+{
+    const json_t *kernel, *attempt;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(round, "kernels"), i, kernel)
+    {
+        const char *stop = json_string_value(json_object_get(kernel, "stop"));
+
+        rp_buf_printf(text, "  %s\n", json_string_value(json_object_get(kernel, "name")));
+        if (stop)
+            rp_buf_printf(text, "    not tried: %s\n", stop);
+        json_array_foreach(json_object_get(kernel, "attempts"), j, attempt) rp_buf_printf(
+            text, "    %s: %s: %s\n", json_string_value(json_object_get(attempt, "title")),
+            json_string_value(json_object_get(attempt, "outcome")),
+            json_string_value(json_object_get(attempt, "reason")));
+    }
+}
+
+static int print(const struct command *c, const struct rp_session_result *result)
+{
+    rp_autobuf text = {0};
+    const json_t *round, *program = json_object_get(result->json, "program");
+    size_t i;
+
+    if (c->json) {
+        rp_autofree char *json = rp_read_text(result->json_path, (size_t)1 << 30);
+
+        return rp_cli_result(json ? json : "");
+    }
+    if (json_is_true(json_object_get(result->json, "times_modelled")))
+        rp_buf_puts(&text, "SOFTWARE DEVICE: modelled time, not hardware time\n");
+    json_array_foreach(json_object_get(result->json, "rounds"), i, round)
+    {
+        rp_buf_printf(&text, "Round %zu\n", i + 1);
+        print_kernels(round, &text);
+    }
+    if (!result->accepted)
+        rp_buf_puts(&text, "Nothing was worth accepting.\n");
+    else
+        rp_buf_printf(&text,
+                      "%zu accepted: all kernels of the program %.6g ms before, %.6g ms now, "
+                      "%.4g times as fast\n%s\n%s\n",
+                      result->accepted, json_number_value(json_object_get(program, "before_ms")),
+                      json_number_value(json_object_get(program, "after_ms")),
+                      json_number_value(json_object_get(program, "speedup")), result->source_path,
+                      result->patch_path);
+    if (result->backup_path)
+        rp_buf_printf(&text, "%s is replaced; %s is what it was\n", c->o.source,
+                      result->backup_path);
+    return text.failed ? RP_ENVIRONMENT : rp_cli_result(rp_buf_text(&text));
+}
+
+/** The device is there, before anything is built. */
+static int check_device(const struct command *c, struct rp_err *err)
+{
+    struct rp_environment env;
+    enum rp_device device;
+    int rc = rp_environment_detect(&env, err);
+
+    if (rc == 0) {
+        rc = rp_device_resolve(&env, c->wish, &device, err);
+        rp_environment_free(&env);
+    }
+    return rc;
+}
+
+int rp_cmd_optimize(int argc, char **argv)
+{
+    struct command c = {.proposer = "unroll",
+                        .o = {.folder = "optimize_result",
+                              .scope = RP_EDIT_UNROLL,
+                              .most_attempts = 8,
+                              .most_rounds = 3,
+                              .most_geometries = 4,
+                              .least_improvement = 0.02,
+                              .progress = progress}};
+    struct rp_session_result result;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *self = realpath("/proc/self/exe", NULL);
+    rp_autofree char *program = NULL;
+    int code = 0, rc;
+
+    if (!parse(argc, argv, &c, &code))
+        return code;
+    rc = rp_find_program(c.o.program[0], &program, &err);
+    if (rc == 0 && !self)
+        rc = rp_fail(&err, RP_ENVIRONMENT, "/proc is not there");
+    if (rc == 0)
+        rc = check_device(&c, &err);
+    c.o.self = self;
+    if (rc == 0)
+        rc = rp_session_run(&c.o, &result, &err);
+    if (rc < 0)
+        return rp_cli_error(&err);
+    code = print(&c, &result);
+    if (code == RP_OK && !result.accepted)
+        code = RP_VERDICT;
+    rp_session_result_free(&result);
+    return code;
+}

@@ -1,0 +1,228 @@
+/* The way of a faster candidate into the program: confirmed by fresh sessions, then in the whole
+ * program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/compile.h"
+#include "optimize/session_parts.h"
+
+/* As replay compare: the probability of a false acceptance among all candidates of a session. */
+static const double ALPHA = 0.01;
+enum { PAIRS_ON_A_GPU = 5 };
+
+static void end_with(struct rp_tried *tried, enum rp_outcome outcome, const char *reason)
+{
+    free(tried->reason);
+    tried->reason = strdup(reason);
+    tried->outcome = outcome;
+    json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(outcome)));
+    json_object_set_new(tried->json, "reason", rp_journal_text(reason, strlen(reason)));
+}
+
+/** One fresh session. @return 1 faster again, 0 not, negative */
+static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsigned number,
+                        struct rp_err *err)
+{
+    rp_autofree char *key = rp_format("%s/%u", tried->key, number);
+    const json_t *known = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
+    const json_t *shown = json_object_get(known, "confirmation");
+    struct rp_decision d;
+    json_t *comparisons, *json;
+    int rc;
+
+    if (!key)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!shown) {
+        rc = rp_session_compare(run, tried->hsaco, &d, &comparisons, err);
+        if (rc < 0)
+            return rc;
+        json = json_pack("{s:s, s:s, s:f, s:f, s:f}", "outcome", rp_outcome_word(d.outcome),
+                         "reason", d.reason, "ratio", d.ratio, "low", d.low, "high", d.high);
+        rc = rp_journal_add(
+            run->s->journal, "confirmation", key,
+            json_pack("{s:o, s:o}", "confirmation", json, "comparisons", comparisons), err);
+        if (rc < 0)
+            return rc;
+        known = rp_journal_find(run->s->journal, "confirmation", key);
+        shown = json_object_get(known, "confirmation");
+    }
+    json_array_append_new(json_object_get(tried->json, "confirmations"), json_deep_copy(shown));
+    if (rp_outcome_of(json_string_value(json_object_get(shown, "outcome"))) == RP_OUTCOME_FASTER)
+        return 1;
+    end_with(tried, RP_OUTCOME_NOT_CONFIRMED,
+             json_string_value(json_object_get(shown, "reason")) ?: "?");
+    return 0;
+}
+
+static int confirm(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+{
+    const unsigned needed =
+        rp_confirmations_needed(tried->measured, tried->error, ALPHA, run->s->modelled);
+    int rc = 1;
+
+    json_object_set_new(tried->json, "confirmations", json_array());
+    for (unsigned i = 1; i <= needed && rc == 1; i++)
+        rc = confirm_once(run, tried, i, err);
+    return rc;
+}
+
+/* --- the whole program --------------------------------------------------------------------- */
+
+static int build_program(struct rp_kernel_run *run, const struct rp_tried *tried,
+                         const char *program, char **ret_why, struct rp_err *err)
+{
+    struct rp_built built;
+    int rc = rp_compile(run->s->command, tried->source, NULL, program, &built, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_why = built.ok ? NULL : rp_format("the program does not build: %s", built.why);
+    rc = built.ok || *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_built_free(&built);
+    return rc;
+}
+
+/** Is its output right, in two runs? NULL in ret_why: yes. */
+static int check_output(struct rp_kernel_run *run, const char *program, char **ret_why,
+                        struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+
+    for (unsigned i = 0; i < 2 && !*ret_why; i++) {
+        struct rp_output output = {0};
+        int rc = rp_application_run(&s->measure, program, s->o->check, &output, err);
+
+        if (rc < 0)
+            return rc;
+        *ret_why = rp_output_differs(&s->expected, &output);
+        rp_output_free(&output);
+    }
+    return 0;
+}
+
+static enum rp_outcome judge(const struct rp_application_times *t, double margin, char why[200])
+{
+    const double program = t->before_ms / t->after_ms;
+    const double kernel = t->kernel_before_ns / t->kernel_after_ns;
+
+    snprintf(why, 200, "in the program the kernel is %.4g times as fast, all of it %.4g times",
+             kernel, program);
+    return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
+               ? RP_OUTCOME_ACCEPTED
+               : RP_OUTCOME_PROGRAM_SLOWER;
+}
+
+/** What becomes of it in the program, as the journal keeps it. */
+static int try_program(struct rp_kernel_run *run, struct rp_tried *tried, const char *program,
+                       json_t **ret, struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+    struct rp_application_times t;
+    rp_autofree char *why = NULL;
+    char text[200];
+    char hash[RP_SHA256_TEXT];
+    enum rp_outcome outcome;
+    int rc = build_program(run, tried, program, &why, err);
+
+    if (rc == 0 && !why)
+        rc = check_output(run, program, &why, err);
+    if (rc < 0)
+        return rc;
+    if (why) {
+        *ret = json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
+                         "reason", rp_journal_text(why, strlen(why)));
+        return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    rc = rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
+                              s->modelled ? 1 : PAIRS_ON_A_GPU, s->o->least_improvement, &t, err);
+    if (rc == 0)
+        rc = rp_sha256_file(program, hash, err);
+    if (rc < 0)
+        return rc;
+    outcome = judge(&t, s->o->least_improvement, text);
+    *ret = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:O, s:O, s:s}", "outcome",
+                     rp_outcome_word(outcome), "reason", text, "program_before_ms", t.before_ms,
+                     "program_after_ms", t.after_ms, "kernel_before_ns", t.kernel_before_ns,
+                     "kernel_after_ns", t.kernel_after_ns, "runs", t.runs, "slower_kernels",
+                     t.slower, "program_sha256", hash);
+    rp_application_times_free(&t);
+    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static bool program_is_there(const char *program, const json_t *application)
+{
+    const char *expected = json_string_value(json_object_get(application, "program_sha256"));
+    char hash[RP_SHA256_TEXT];
+
+    return !expected || (rp_sha256_file(program, hash, NULL) == 0 && strcmp(hash, expected) == 0);
+}
+
+/** Its source is the one to go on with. */
+static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **program,
+                const json_t *application, struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+    char *source = strdup(tried->source), *rebuilt = strdup(*program);
+
+    if (!source || !rebuilt) {
+        free(source);
+        free(rebuilt);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    free(s->source);
+    free(s->program);
+    free(s->rebuilt);
+    s->source = source;
+    s->rebuilt = rebuilt;
+    s->program = rp_steal(*program);
+    json_array_append_new(
+        s->accepted,
+        json_pack("{s:I, s:s, s:s, s:I, s:s, s:O, s:O}", "round", (json_int_t)run->round, "kernel",
+                  run->facts->name, "symbol", run->facts->symbol, "attempt",
+                  (json_int_t)(tried - run->tried) + 1, "title", tried->title, "ratio",
+                  json_object_get(tried->json, "ratio"), "program", application));
+    return 1;
+}
+
+static int in_the_program(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+{
+    struct rp_journal *journal = run->s->journal;
+    rp_autofree char *program = rp_format("%s.program", tried->hsaco);
+    const json_t *data = rp_journal_find(journal, "application", tried->key);
+    json_t *shown, *made = NULL;
+    enum rp_outcome outcome;
+    int rc = 0;
+
+    if (!program)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!data || !program_is_there(program, json_object_get(data, "application"))) {
+        rc = try_program(run, tried, program, &made, err);
+        if (rc == 0)
+            rc = rp_journal_add(journal, "application", tried->key,
+                                json_pack("{s:o}", "application", made), err);
+        data = rp_journal_find(journal, "application", tried->key);
+    }
+    if (rc < 0)
+        return rc;
+    shown = json_deep_copy(json_object_get(data, "application"));
+    json_object_del(shown, "program_sha256"); /* a linker may write paths into it */
+    json_object_set_new(tried->json, "program", shown);
+    outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
+    end_with(tried, outcome, json_string_value(json_object_get(shown, "reason")) ?: "?");
+    return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown, err) : 0;
+}
+
+int rp_session_accept(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+{
+    int rc = confirm(run, tried, err);
+
+    if (rc == 1)
+        rc = in_the_program(run, tried, err);
+    if (rc >= 0)
+        rp_session_say(run->s, "  %s: %s: %s", tried->title, rp_outcome_word(tried->outcome),
+                       tried->reason);
+    return rc;
+}

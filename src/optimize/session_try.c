@@ -1,0 +1,455 @@
+/* Candidates of one kernel: proposed, guarded, built, read, compared. Each ends with a record in
+ * the journal, from which a session that goes on takes it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/compile.h"
+#include "optimize/session_parts.h"
+
+enum { MOST_REPAIRS = 2 };
+
+void rp_tried_free(struct rp_tried *tried)
+{
+    free(tried->title);
+    free(tried->text);
+    free(tried->reason);
+    free(tried->compiler_output);
+    free(tried->source);
+    free(tried->hsaco);
+    free(tried->key);
+    json_decref(tried->json);
+    *tried = (struct rp_tried){0};
+}
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/** @return 0, or negative when out of memory */
+static int end_with(struct rp_tried *tried, enum rp_outcome outcome, const char *reason,
+                    struct rp_err *err)
+{
+    free(tried->reason);
+    tried->outcome = outcome;
+    tried->reason = strdup(reason);
+    return tried->reason ? 0 : out_of_memory(err);
+}
+
+/* --- compare ------------------------------------------------------------------------------- */
+
+static void free_compared(struct rp_compared **list)
+{
+    for (struct rp_compared *c = *list; c && c->comparison.margin >= 0; c++)
+        rp_compared_free(c);
+    free(*list);
+}
+
+int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
+                       json_t **ret_json, struct rp_err *err)
+{
+    const struct rp_captures *captures = &run->captures;
+    const size_t count = captures->count;
+    rp_cleanup(free_compared) struct rp_compared *list = calloc(count + 1, sizeof *list);
+    rp_autofree struct rp_weighed *weighed = calloc(count, sizeof *weighed);
+    json_t *json = json_array();
+
+    if (!list || !weighed || !json) {
+        json_decref(json);
+        return out_of_memory(err);
+    }
+    list[count].comparison.margin = -1; /* the end of the list */
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_captured *c = &captures->list[i];
+        int rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, &list[i], err);
+
+        if (rc < 0) {
+            json_decref(json);
+            return rc;
+        }
+        weighed[i] =
+            (struct rp_weighed){list[i].comparison, captures->covered > 0 ? c->weight : 1, c->name};
+        json_array_append_new(json, json_pack("{s:s, s:f, s:O?, s:s?}", "geometry", c->name,
+                                              "weight_ns", c->weight, "comparison", list[i].json,
+                                              "reason", list[i].reason));
+        if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
+            rp_decide(weighed, i + 1, run->s->o->least_improvement, ret);
+            *ret_json = json;
+            return 0;
+        }
+    }
+    rp_decide(weighed, count, run->s->o->least_improvement, ret);
+    if (ret->outcome == RP_OUTCOME_FASTER &&
+        rp_below_floor(&run->floor, weighed, count, ret->reason))
+        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
+    *ret_json = json;
+    return 0;
+}
+
+/* --- one candidate ------------------------------------------------------------------------- */
+
+static json_t *use_json(const struct rp_code_use *use)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s?}", "vgprs", (json_int_t)use->vgprs,
+                     "agprs", (json_int_t)use->agprs, "sgprs", (json_int_t)use->sgprs, "lds_bytes",
+                     (json_int_t)use->lds_bytes, "scratch_bytes", (json_int_t)use->scratch_bytes,
+                     "occupancy", use->occupancy_known ? json_real(use->occupancy) : json_null(),
+                     "limiter", use->limiter);
+}
+
+static void add_resources(const struct rp_kernel_run *run, const struct rp_code_object *object,
+                          json_t *json)
+{
+    const struct rp_captured *c = &run->captures.list[0];
+    const uint32_t items = c->workgroup[0] * c->workgroup[1] * c->workgroup[2];
+    const uint64_t own = run->object.kernel.group_bytes;
+    const uint64_t dynamic = c->group_bytes > own ? c->group_bytes - own : 0;
+    struct rp_code_use before, after;
+
+    rp_code_object_use(&run->object, run->facts->arch, items, dynamic, &before);
+    rp_code_object_use(object, run->facts->arch, items, dynamic, &after);
+    json_object_set_new(json, "resources_before", use_json(&before));
+    json_object_set_new(json, "resources_after", use_json(&after));
+}
+
+static int compare_candidate(struct rp_kernel_run *run, struct rp_tried *tried, json_t *record,
+                             struct rp_err *err)
+{
+    struct rp_decision decision;
+    json_t *comparisons;
+    int rc;
+
+    if (run->s->o->dry_run)
+        return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)", err);
+    rc = rp_session_compare(run, tried->hsaco, &decision, &comparisons, err);
+    if (rc < 0)
+        return rc;
+    json_object_set_new(record, "comparisons", comparisons);
+    tried->measured = ++run->s->measured;
+    tried->ratio_known = decision.ratio_known;
+    tried->ratio = decision.ratio;
+    tried->low = decision.low;
+    tried->error = decision.error;
+    if (decision.ratio_known)
+        json_object_set_new(tried->json, "ratio",
+                            json_pack("{s:f, s:f, s:f}", "estimate", decision.ratio, "low",
+                                      decision.low, "high", decision.high));
+    return end_with(tried, decision.outcome, decision.reason, err);
+}
+
+static int read_object(struct rp_kernel_run *run, struct rp_tried *tried, json_t *record,
+                       struct rp_err *err)
+{
+    struct rp_code_object object = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (rp_code_object_read(tried->hsaco, run->facts->symbol, &object, &why) < 0 ||
+        rp_code_object_fits(&run->object, &object, &why) < 0) {
+        rp_code_object_free(&object);
+        return end_with(tried, RP_OUTCOME_UNFIT, why.text, err);
+    }
+    json_object_set_new(record, "code_object_sha256", json_string(object.file_sha256));
+    json_object_set_new(tried->json, "code_sha256", json_string(object.code_sha256));
+    add_resources(run, &object, tried->json);
+    if (strcmp(object.code_sha256, run->object.code_sha256) == 0)
+        rc =
+            end_with(tried, RP_OUTCOME_SAME, "the compiler makes the same instructions of it", err);
+    else
+        rc = compare_candidate(run, tried, record, err);
+    rp_code_object_free(&object);
+    return rc;
+}
+
+static int build(struct rp_kernel_run *run, struct rp_tried *tried, json_t *record,
+                 struct rp_err *err)
+{
+    struct rp_built built;
+    bool same;
+    int rc = rp_compile_twice(run->s->command, tried->source, run->facts->arch, tried->hsaco,
+                              &built, &same, err);
+
+    if (rc < 0)
+        return rc;
+    if (!built.ok) {
+        rc = end_with(tried, RP_OUTCOME_NOT_COMPILED, built.why, err);
+        tried->compiler_output = rp_steal(built.output);
+    } else if (!same) {
+        rc = end_with(tried, RP_OUTCOME_UNSTEADY, "two builds of it are not the same to the byte",
+                      err);
+    } else {
+        rc = read_object(run, tried, record, err);
+    }
+    rp_built_free(&built);
+    return rc;
+}
+
+static bool was_proposed(const struct rp_kernel_run *run, const struct rp_tried *tried)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (strcmp(run->tried[i].text, tried->text) == 0)
+            return true;
+    return strlen(tried->text) == run->source->end - run->source->begin &&
+           memcmp(tried->text, run->source->text + run->source->begin, strlen(tried->text)) == 0;
+}
+
+static int evaluate(struct rp_kernel_run *run, struct rp_tried *tried, json_t *record,
+                    struct rp_err *err)
+{
+    struct rp_guard_result guarded = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (was_proposed(run, tried))
+        return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before", err);
+    rc = rp_guard_check(run->source, tried->text, strlen(tried->text), run->s->o->scope,
+                        run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
+    if (rc < 0 && why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) {
+        rc = end_with(tried, guarded.compiler_output ? RP_OUTCOME_NOT_COMPILED : RP_OUTCOME_REFUSED,
+                      why.text, err);
+        tried->compiler_output = rp_steal(guarded.compiler_output);
+    } else {
+        char hash[RP_SHA256_TEXT];
+
+        rp_sha256(guarded.file_text, guarded.bytes, hash);
+        json_object_set_new(tried->json, "source_sha256", json_string(hash));
+        rc = rp_write_file(tried->source, guarded.file_text, guarded.bytes, err);
+        if (rc == 0)
+            rc = build(run, tried, record, err);
+    }
+    rp_guard_result_free(&guarded);
+    return rc;
+}
+
+/* --- the journal --------------------------------------------------------------------------- */
+
+static bool is_hash(const char *path, const json_t *data, const char *key)
+{
+    const char *expected = json_string_value(json_object_get(data, key));
+    char hash[RP_SHA256_TEXT];
+
+    return !expected || (rp_sha256_file(path, hash, NULL) == 0 && strcmp(hash, expected) == 0);
+}
+
+/** Takes the end of an attempt from the journal, if its files are as they were. */
+static bool restore(struct rp_kernel_run *run, struct rp_tried *tried)
+{
+    const json_t *data = rp_journal_find(run->s->journal, "attempt", tried->key);
+    const json_t *shown = json_object_get(data, "attempt"),
+                 *ratio = json_object_get(shown, "ratio");
+    const char *output = json_string_value(json_object_get(data, "compiler_output"));
+    const char *reason = json_string_value(json_object_get(shown, "reason"));
+
+    tried->outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
+    if (!data || !reason || tried->outcome == RP_OUTCOME_COUNT ||
+        !is_hash(tried->source, shown, "source_sha256") ||
+        !is_hash(tried->hsaco, data, "code_object_sha256"))
+        return false;
+    tried->reason = strdup(reason);
+    tried->compiler_output = output ? strdup(output) : NULL;
+    tried->measured = (size_t)json_integer_value(json_object_get(data, "measured"));
+    tried->error = json_number_value(json_object_get(data, "error"));
+    tried->ratio_known = ratio != NULL;
+    tried->ratio = json_number_value(json_object_get(ratio, "estimate"));
+    tried->low = json_number_value(json_object_get(ratio, "low"));
+    json_decref(tried->json);
+    tried->json = json_deep_copy(shown);
+    if (tried->measured > run->s->measured)
+        run->s->measured = tried->measured;
+    return tried->reason && tried->json;
+}
+
+static int keep(struct rp_kernel_run *run, struct rp_tried *tried, json_t *record,
+                struct rp_err *err)
+{
+    json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(tried->outcome)));
+    json_object_set_new(tried->json, "reason",
+                        rp_journal_text(tried->reason, strlen(tried->reason)));
+    json_object_set_new(record, "attempt", json_deep_copy(tried->json));
+    json_object_set_new(record, "measured", json_integer((json_int_t)tried->measured));
+    json_object_set_new(record, "error", json_real(tried->error));
+    if (tried->compiler_output)
+        json_object_set_new(
+            record, "compiler_output",
+            rp_journal_text(tried->compiler_output, strlen(tried->compiler_output)));
+    return rp_journal_add(run->s->journal, "attempt", tried->key, record, err);
+}
+
+/* --- proposals ----------------------------------------------------------------------------- */
+
+/** What has been tried, as proposers see it. */
+static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
+{
+    struct rp_attempt *list = calloc(run->count + 1, sizeof *list);
+
+    for (size_t i = 0; list && i < run->count; i++) {
+        const struct rp_tried *t = &run->tried[i];
+
+        list[i] = (struct rp_attempt){.title = t->title,
+                                      .kernel_text = t->text,
+                                      .outcome = rp_outcome_word(t->outcome),
+                                      .reason = t->reason,
+                                      .ratio_known = t->ratio_known,
+                                      .ratio = t->ratio};
+    }
+    return list;
+}
+
+static int ask(struct rp_kernel_run *run, const struct rp_tried *failed, struct rp_tried *tried,
+               struct rp_err *err)
+{
+    const struct rp_session_options *o = run->s->o;
+    rp_autofree struct rp_attempt *attempts = attempts_of(run);
+    struct rp_proposal proposal = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (!attempts)
+        return out_of_memory(err);
+    rc = o->proposer->propose(run->s->proposer_state,
+                              &(struct rp_proposer_input){
+                                  .source = run->source,
+                                  .facts = run->facts,
+                                  .attempts = attempts,
+                                  .attempt_count = run->count,
+                                  .failed_text = failed ? failed->text : NULL,
+                                  .compiler_output = failed ? failed->compiler_output : NULL,
+                                  .scope = o->scope,
+                              },
+                              &proposal, &why);
+    if (rc == 0)
+        return 0;
+    if (rc < 0 && why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) { /* an answer that is none: an attempt like others */
+        tried->title = strdup("no proposal");
+        tried->text = strdup("");
+        tried->outcome = RP_OUTCOME_REFUSED;
+        tried->reason = strdup(why.text);
+    } else {
+        tried->title = rp_steal(proposal.title);
+        tried->text = strndup(proposal.kernel_text, proposal.bytes);
+        rp_proposal_free(&proposal);
+    }
+    return tried->title && tried->text ? 1 : out_of_memory(err);
+}
+
+/** A proposal is in the journal before anything is done with it: a model server gives it once. */
+static int propose(struct rp_kernel_run *run, const struct rp_tried *failed, struct rp_tried *tried,
+                   struct rp_err *err)
+{
+    const json_t *data = rp_journal_find(run->s->journal, "proposal", tried->key);
+    const char *title = json_string_value(json_object_get(data, "title"));
+    const char *text = json_string_value(json_object_get(data, "kernel_text"));
+    const char *reason = json_string_value(json_object_get(data, "refused"));
+    int rc;
+
+    if (title && text) {
+        tried->title = strdup(title);
+        tried->text = strdup(text);
+        tried->reason = reason ? strdup(reason) : NULL;
+        return tried->title && tried->text ? 1 : out_of_memory(err);
+    }
+    rc = ask(run, failed, tried, err);
+    if (rc <= 0)
+        return rc;
+    rc = rp_journal_add(run->s->journal, "proposal", tried->key,
+                        json_pack("{s:s, s:o, s:o, s:s?, s:b}", "proposer",
+                                  run->s->o->proposer->name, "title",
+                                  rp_journal_text(tried->title, strlen(tried->title)),
+                                  "kernel_text", rp_journal_text(tried->text, strlen(tried->text)),
+                                  "refused", tried->reason, "repair", failed != NULL),
+                        err);
+    return rc < 0 ? rc : 1;
+}
+
+static int name_files(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+{
+    const char *dot = strrchr(run->source->path, '.');
+    const size_t number = run->count + 1;
+
+    tried->key = rp_format("%u/%s/%zu", run->round, run->facts->symbol, number);
+    tried->source = rp_format("%s/candidate-%zu%s", run->folder, number,
+                              dot && !strchr(dot, '/') ? dot : ".hip");
+    tried->hsaco = rp_format("%s/candidate-%zu.hsaco", run->folder, number);
+    return tried->key && tried->source && tried->hsaco ? 0 : out_of_memory(err);
+}
+
+/** @return 1 it was tried, 0 there is none, negative */
+static int try_one(struct rp_kernel_run *run, const struct rp_tried *failed, struct rp_tried *tried,
+                   struct rp_err *err)
+{
+    json_t *record;
+    int rc = name_files(run, tried, err);
+
+    if (rc == 0)
+        rc = propose(run, failed, tried, err);
+    if (rc <= 0)
+        return rc;
+    if (tried->reason) /* refused before there was a text */
+        tried->outcome = RP_OUTCOME_REFUSED;
+    tried->json =
+        json_pack("{s:I, s:s, s:o, s:b}", "number", (json_int_t)run->count + 1, "proposer",
+                  run->s->o->proposer->name, "title",
+                  rp_journal_text(tried->title, strlen(tried->title)), "repair", failed != NULL);
+    if (!tried->reason && restore(run, tried))
+        return 1;
+    record = json_object();
+    rc = !tried->json || !record ? out_of_memory(err)
+         : tried->reason         ? 0
+                                 : evaluate(run, tried, record, err);
+    if (rc < 0) {
+        json_decref(record);
+        return rc;
+    }
+    rc = keep(run, tried, record, err);
+    return rc < 0 ? rc : 1;
+}
+
+static const struct rp_tried *to_repair(const struct rp_kernel_run *run, unsigned *repairs)
+{
+    const struct rp_tried *last = run->count ? &run->tried[run->count - 1] : NULL;
+
+    if (!last || last->outcome != RP_OUTCOME_NOT_COMPILED || !last->compiler_output) {
+        *repairs = 0;
+        return NULL;
+    }
+    if (*repairs == MOST_REPAIRS) {
+        *repairs = 0;
+        return NULL;
+    }
+    (*repairs)++;
+    return last;
+}
+
+int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err)
+{
+    const unsigned most = run->s->o->most_attempts;
+    unsigned repairs = 0;
+
+    run->tried = calloc(most + 1, sizeof *run->tried);
+    if (!run->tried)
+        return out_of_memory(err);
+    while (run->count < most && rp_session_has_time(run->s)) {
+        struct rp_tried *tried = &run->tried[run->count];
+        int rc = try_one(run, to_repair(run, &repairs), tried, err);
+
+        if (rc <= 0) {
+            rp_tried_free(tried);
+            return rc;
+        }
+        run->count++;
+        rp_session_say(run->s, "  %zu. %s: %s: %s", run->count, tried->title,
+                       rp_outcome_word(tried->outcome), tried->reason);
+    }
+    return 0;
+}
