@@ -40,8 +40,8 @@ char *rp_regex_quoted(const char *text)
     return rp_buf_steal(&out);
 }
 
-static int isolate(const struct rp_measure *m, const char *name, const char *output,
-                   struct rp_err *err)
+static int isolate(const struct rp_measure *m, const char *program, const char *name,
+                   const char *output, struct rp_err *err)
 {
     rp_autofree char *quoted = rp_regex_quoted(name);
     rp_autofree char *regex = quoted ? rp_format("^%s$", quoted) : NULL;
@@ -77,6 +77,7 @@ static int isolate(const struct rp_measure *m, const char *name, const char *out
     }
     argv[at++] = "--";
     memcpy(argv + at, m->program, count * sizeof *argv);
+    argv[at] = program;
     rc = rp_child_run(&(struct rp_child){.argv = argv,
                                          .stdout_path = log,
                                          .stderr_path = log,
@@ -258,12 +259,12 @@ static int weigh(const char *profile, const char *symbol, struct rp_captures *ca
     return rc;
 }
 
-int rp_captures_make(const struct rp_measure *measure, const char *name, const char *symbol,
-                     const char *profile, const char *output, struct rp_captures *ret,
-                     struct rp_err *err)
+int rp_captures_make(const struct rp_measure *measure, const char *program, const char *name,
+                     const char *symbol, const char *profile, const char *output,
+                     struct rp_captures *ret, struct rp_err *err)
 {
     struct rp_captures captures = {0};
-    int rc = rp_path_exists(output) ? 0 : isolate(measure, name, output, err);
+    int rc = rp_path_exists(output) ? 0 : isolate(measure, program, name, output, err);
 
     if (rc == 0)
         rc = read_all(output, symbol, &captures, err);

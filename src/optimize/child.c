@@ -23,7 +23,8 @@ struct rp_proc_limits rp_compiler_limits(void)
 
 struct rp_proc_limits rp_program_limits(void)
 {
-    return (struct rp_proc_limits){.resident_bytes = 32 * GIB, .file_bytes = 64 * GIB};
+    /* The software device keeps its memory in a file of the size of a GPU's. */
+    return (struct rp_proc_limits){.resident_bytes = 32 * GIB};
 }
 
 static int open_output(const char *path, struct rp_err *err)

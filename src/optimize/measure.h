@@ -44,15 +44,16 @@ struct rp_captures {
 };
 
 /**
+ * @param program  instead of the first word of measure->program
  * @param name     demangled, as the profile has it
  * @param profile  folder of a profile of the same program, for the weights
  * @param output   folder to make; one that is there is read instead: it is whole
  * @return 0; RP_VERDICT when the kernel cannot be captured or does not replay, with the reason;
  *         RP_ENVIRONMENT ...
  */
-int rp_captures_make(const struct rp_measure *measure, const char *name, const char *symbol,
-                     const char *profile, const char *output, struct rp_captures *ret,
-                     struct rp_err *err);
+int rp_captures_make(const struct rp_measure *measure, const char *program, const char *name,
+                     const char *symbol, const char *profile, const char *output,
+                     struct rp_captures *ret, struct rp_err *err);
 void rp_captures_free(struct rp_captures *captures);
 
 /** One comparison with all that was measured. Release with rp_compared_free. */

@@ -129,8 +129,8 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         json_object_set_new(run->json, "stop", rp_journal_text(why.text, strlen(why.text)));
     if (!run->source || rc < 0)
         return run->source ? rc : 0;
-    rc = rp_captures_make(&s->measure, run->facts->name, run->facts->symbol, profile, captures,
-                          &run->captures, &why);
+    rc = rp_captures_make(&s->measure, s->program, run->facts->name, run->facts->symbol, profile,
+                          captures, &run->captures, &why);
     if (rc < 0 && why.code != RP_VERDICT) {
         *err = why;
         return rc;
