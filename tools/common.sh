@@ -37,13 +37,13 @@ rocm_in_use() {
     [ -z "${ROCM_PATH:-}" ] && [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
 }
 
-# build_tree DIR [cmake options]: configures once and builds.
+# build_tree DIR [cmake options]: configures once and builds, all or $BUILD_TARGET.
 build_tree() {
     local dir=$1 generator=(-G Ninja)
     shift
     [ -e "$dir/CMakeCache.txt" ] && generator=() # one made by hand keeps its own
     cmake -S . -B "$dir" "${generator[@]}" "$@" >"$dir.log" 2>&1 &&
-        cmake --build "$dir" -j "$(nproc)" >>"$dir.log" 2>&1 && return 0
+        cmake --build "$dir" -j "$(nproc)" ${BUILD_TARGET:+--target "$BUILD_TARGET"} >>"$dir.log" 2>&1 && return 0
     tail -n 40 "$dir.log" >&2
     die "the build in $dir failed; the whole log is $dir.log" 4
 }
