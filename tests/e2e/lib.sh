@@ -27,11 +27,13 @@ background() {
 # says FILE TEXT: the file contains the text.
 says() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "$1 does not say: $2"; }; }
 
-# example NAME: compiles examples/NAME.hip (or a test program) once per build folder.
+# example NAME: compiles examples/NAME.hip (or a test program) once per build folder, or for several
+# with the same PROGRAMS.
 example() {
-    local source=$SOURCE/examples/$1.hip out=$BUILD/tests/programs/$1
+    local programs=${PROGRAMS:-$BUILD/tests/programs}
+    local source=$SOURCE/examples/$1.hip out=$programs/$1
     [ -f "$source" ] || source=$SOURCE/tests/e2e/programs/$1.hip
-    mkdir -p "$BUILD/tests/programs"
+    mkdir -p "$programs"
     (
         flock 9
         [ "$out" -nt "$source" ] || rocm-perf hipcc "$source" -I "$SOURCE/examples" -o "$out.new" >&2 &&

@@ -5,6 +5,8 @@
 mkdir copy
 (cd "$SOURCE" && git ls-files -co --exclude-standard | tar cf - -T -) | tar xf - -C copy
 cd copy
+# With the flags of the build that is tested, ccache has its objects already.
+export RP_WERROR=ON CCACHE_BASEDIR=$PWD
 git init -q . # ./check and ./demo ask git which files there are
 awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' README.md >../commands
 [ -s ../commands ] || fail 'README.md has no commands'
