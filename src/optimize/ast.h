@@ -1,0 +1,59 @@
+/**
+ * @file ast.h
+ * @brief Declarations as clang dumps them (-ast-dump=json -ast-dump-filter), as a tree of plain
+ *        structs. Anything may be missing in it: the text is the compiler's, but it is not trusted.
+ */
+#ifndef RP_OPTIMIZE_AST_H
+#define RP_OPTIMIZE_AST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+
+/** Where something stands. Of what comes out of a macro, where the macro is used. */
+struct rp_ast_place {
+    bool known;
+    bool in_file;         /**< in the file that was asked for, not in one that it includes */
+    bool macro;           /**< comes out of a macro */
+    bool argument;        /**< ... whose argument it is */
+    size_t offset, bytes; /**< of the token */
+};
+
+/** Texts live as long as the tree; NULL when there is none. */
+struct rp_ast_node {
+    const char *kind; /**< "ForStmt"; NULL: an empty place, as the condition of for (;;) */
+    const char *name, *type, *mangled, *opcode, *value, *cast, *storage, *tls;
+    const char *ref_kind, *ref_name, *ref_type; /**< the declaration that is meant */
+    uint64_t id, ref_id;                        /**< 0 = none */
+    bool implicit, has_else, has_init, has_var, constant, part_of_cast;
+    const char *file; /**< of begin, when it is known and not the one that was asked for */
+    struct rp_ast_place begin, end;
+    struct rp_ast_node *children;
+    size_t count;
+};
+
+/** Release with rp_ast_free. */
+struct rp_ast;
+
+/**
+ * Reads what clang printed: one document for each declaration, one behind the other.
+ * @param path  the file whose places count, as it stood in the command
+ * @param name  only declarations of that name are read; others are many (the filter means any name
+ *              that contains it)
+ * @return 0; RP_BAD_INPUT when it is no such text, or larger than what a kernel can be
+ */
+int rp_ast_read(const char *json, size_t bytes, const char *path, const char *name,
+                struct rp_ast **ret, struct rp_err *err);
+void rp_ast_free(struct rp_ast *ast);
+
+/** The declarations, in the order of the text. */
+const struct rp_ast_node *rp_ast_roots(const struct rp_ast *ast, size_t *ret_count);
+
+static inline bool rp_ast_is(const struct rp_ast_node *node, const char *kind)
+{
+    return node->kind && __builtin_strcmp(node->kind, kind) == 0;
+}
+
+#endif

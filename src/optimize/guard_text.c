@@ -1,0 +1,374 @@
+/* Comparing tokens: the head of the kernel word for word, the body by what its scope allows. */
+#include "optimize/guard_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "optimize/kernel_source.h"
+#include "optimize/tokens.h"
+
+/* A kernel with comments of a person has a few thousand tokens. */
+enum { MOST_BYTES = 1 << 20, MOST_TOKENS = 100000, MOST_UNROLL = 64 };
+
+/* The two texts. Places in the original's tokens count from the kernel's beginning. */
+struct pair {
+    const struct rp_kernel_source *source;
+    const char *was_text, *is_text;
+    struct rp_tokens was, is;
+    size_t was_body, is_body; /* index of { */
+};
+
+static void free_pair(struct pair *pair)
+{
+    rp_tokens_free(&pair->was);
+    rp_tokens_free(&pair->is);
+}
+
+static int shown(const struct rp_token *token)
+{
+    size_t bytes = token->end - token->begin;
+
+    return bytes < 60 ? (int)bytes : 60;
+}
+
+static bool is_word(const char *text, const struct rp_token *token, const char *word)
+{
+    return token->kind != RP_TOKEN_STRING && rp_token_is(text, token, word);
+}
+
+/** Everything up to { is the original's. */
+static int check_head(struct pair *pair, struct rp_err *err)
+{
+    for (size_t i = 0; i <= pair->was_body; i++) {
+        const struct rp_token *was = &pair->was.list[i];
+        const struct rp_token *is = i < pair->is.count ? &pair->is.list[i] : NULL;
+
+        if (is && rp_token_same(pair->was_text, was, pair->is_text, is))
+            continue;
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: the head of the kernel has %.*s in the place of %.*s: give the "
+                       "complete kernel and copy everything in front of its { unchanged",
+                       is ? is->line : 1, is ? shown(is) : 7,
+                       is ? pair->is_text + is->begin : "nothing", shown(was),
+                       pair->was_text + was->begin);
+    }
+    pair->is_body = pair->was_body;
+    return 0;
+}
+
+/** One pair of braces around the rest, and nothing behind it. */
+static int check_braces(const struct pair *pair, struct rp_err *err)
+{
+    size_t open = 0;
+
+    for (size_t i = pair->is_body; i < pair->is.count; i++) {
+        const struct rp_token *token = &pair->is.list[i];
+
+        open += is_word(pair->is_text, token, "{");
+        open -= is_word(pair->is_text, token, "}") && open > 0;
+        if (open == 0 && i + 1 < pair->is.count)
+            return rp_fail(err, RP_VERDICT,
+                           "line %u: something stands behind the kernel's last }: give the kernel "
+                           "only",
+                           pair->is.list[i + 1].line);
+    }
+    return open == 0 ? 0
+                     : rp_fail(err, RP_VERDICT,
+                               "line %u: the kernel's last } is missing: give the complete kernel",
+                               pair->is.list[pair->is.count - 1].line);
+}
+
+static size_t count_word(const char *text, const struct rp_tokens *tokens, size_t from,
+                         const char *word)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i < tokens->count; i += 1)
+        count += is_word(text, &tokens->list[i], word);
+    return count;
+}
+
+/** _Pragma of unrolling does not count: it is as good as #pragma. */
+static size_t count_unroll_pragma_words(const char *text, const struct rp_tokens *tokens,
+                                        const char *word)
+{
+    size_t count = 0;
+
+    if (strcmp(word, "_Pragma") != 0)
+        return 0;
+    for (size_t i = 0; i < tokens->count; i++)
+        count += rp_tokens_unroll(text, tokens, i, NULL) == 4;
+    return count;
+}
+
+static int check_words(const struct pair *pair, struct rp_err *err)
+{
+    static const char *const words[] = {
+#define RP_GUARD_WORD(word) word,
+#include "optimize/guard_words.def"
+#undef RP_GUARD_WORD
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *word = words[i];
+        size_t was = count_word(pair->was_text, &pair->was, pair->was_body, word) -
+                     count_unroll_pragma_words(pair->was_text, &pair->was, word);
+        size_t is = count_word(pair->is_text, &pair->is, pair->is_body, word) -
+                    count_unroll_pragma_words(pair->is_text, &pair->is, word);
+        uint32_t line = 1;
+
+        if (was == is)
+            continue;
+        for (size_t j = pair->is_body; j < pair->is.count; j++)
+            if (is_word(pair->is_text, &pair->is.list[j], word))
+                line = pair->is.list[j].line;
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %s stands %zu times in the body and %zu times in the original: "
+                       "neither add nor remove it",
+                       line, word, is, was);
+    }
+    return 0;
+}
+
+/** [[: attributes have no word. Array indices of lambdas begin so, too, and are as rare. */
+static size_t count_attributes(const char *text, const struct rp_tokens *tokens, size_t from)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i + 1 < tokens->count; i++)
+        count += is_word(text, &tokens->list[i], "[") && is_word(text, &tokens->list[i + 1], "[");
+    return count;
+}
+
+static bool has_foreign_letters(const char *text, const struct rp_token *token)
+{
+    for (size_t i = token->begin; i < token->end; i++)
+        if ((unsigned char)text[i] >= 0x80)
+            return true;
+    return false;
+}
+
+/** A name with letters that are not ASCII must be one of the original's, to the byte. */
+static int check_letters(const struct pair *pair, struct rp_err *err)
+{
+    for (size_t i = 0; i < pair->is.count; i++) {
+        const struct rp_token *token = &pair->is.list[i];
+        bool known = false;
+
+        if (token->kind == RP_TOKEN_STRING || token->kind == RP_TOKEN_CHARACTER ||
+            token->kind == RP_TOKEN_DIRECTIVE || !has_foreign_letters(pair->is_text, token))
+            continue;
+        for (size_t j = 0; j < pair->was.count && !known; j++)
+            known = rp_token_same(pair->was_text, &pair->was.list[j], pair->is_text, token);
+        if (!known)
+            return rp_fail(err, RP_VERDICT,
+                           "line %u: the name %.*s has letters that look like others: use ASCII",
+                           token->line, shown(token), pair->is_text + token->begin);
+    }
+    if (count_attributes(pair->was_text, &pair->was, pair->was_body) !=
+        count_attributes(pair->is_text, &pair->is, pair->is_body))
+        return rp_fail(err, RP_VERDICT, "attributes ([[...]]) are added or removed: leave them");
+    return 0;
+}
+
+/** Number of tokens at a place that may differ: an unroll pragma's. */
+static size_t pragma_at(const char *text, const struct rp_tokens *tokens, size_t at)
+{
+    return at < tokens->count ? rp_tokens_unroll(text, tokens, at, NULL) : 0;
+}
+
+/** The next line of the preprocessor that is no unroll pragma; count when there is none. */
+static size_t next_directive(const char *text, const struct rp_tokens *tokens, size_t at)
+{
+    while (at < tokens->count &&
+           (tokens->list[at].kind != RP_TOKEN_DIRECTIVE || pragma_at(text, tokens, at)))
+        at++;
+    return at;
+}
+
+/** Lines of the preprocessor, and all between #if and #endif, are the original's. */
+static int check_directives(const struct pair *pair, struct rp_err *err)
+{
+    size_t was = next_directive(pair->was_text, &pair->was, 0);
+    size_t is = next_directive(pair->is_text, &pair->is, 0), depth = 0;
+
+    while (was < pair->was.count || is < pair->is.count) {
+        const struct rp_token *a = was < pair->was.count ? &pair->was.list[was] : NULL;
+        const struct rp_token *b = is < pair->is.count ? &pair->is.list[is] : NULL;
+        const char *word;
+
+        if (!a || !b || !rp_token_same(pair->was_text, a, pair->is_text, b))
+            return rp_fail(err, RP_VERDICT,
+                           "line %u: lines of the preprocessor, and what stands between #if and "
+                           "#endif, stay as they are; only #pragma unroll may be added",
+                           b ? b->line : 1);
+        word = pair->was_text + a->begin + 1 + strspn(pair->was_text + a->begin + 1, " \t");
+        if (a->kind == RP_TOKEN_DIRECTIVE) {
+            depth += strncmp(word, "if", 2) == 0;
+            depth -= strncmp(word, "endif", 5) == 0 && depth > 0;
+        }
+        was = depth ? was + 1 : next_directive(pair->was_text, &pair->was, was + 1);
+        is = depth ? is + 1 : next_directive(pair->is_text, &pair->is, is + 1);
+    }
+    return 0;
+}
+
+/** The loop of the original that begins at one of its tokens; NULL: none does. */
+static const struct rp_source_loop *loop_at(const struct pair *pair, size_t token)
+{
+    const struct rp_kernel_source *source = pair->source;
+
+    for (size_t i = 0; token < pair->was.count && i < source->loop_count; i++)
+        if (source->loops[i].begin == source->begin + pair->was.list[token].begin)
+            return &source->loops[i];
+    return NULL;
+}
+
+static int check_count(const struct pair *pair, size_t at, struct rp_err *err)
+{
+    struct rp_unroll_pragma pragma;
+
+    rp_tokens_unroll(pair->is_text, &pair->is, at, &pragma);
+    if (pragma.other_count ||
+        (pragma.count_known && (pragma.count < 1 || pragma.count > MOST_UNROLL)))
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: an unroll pragma takes a number from 1 to %d, or none",
+                       pair->is.list[at].line, MOST_UNROLL);
+    return 0;
+}
+
+/** Whether the pragmas from two places on are the same ones. Both places move behind them. */
+static bool same_pragmas(const struct pair *pair, size_t *was, size_t *is)
+{
+    bool same = true;
+
+    for (;;) {
+        size_t a = pragma_at(pair->was_text, &pair->was, *was);
+        size_t b = pragma_at(pair->is_text, &pair->is, *is);
+
+        same = same && a == b;
+        for (size_t i = 0; same && i < a; i++)
+            same = rp_token_same(pair->was_text, &pair->was.list[*was + i], pair->is_text,
+                                 &pair->is.list[*is + i]);
+        if (a == 0 && b == 0)
+            return same;
+        *was += a;
+        *is += b;
+    }
+}
+
+/** Pragmas that are not the original's: of a loop that may be unrolled, with a plain number. */
+static int check_pragmas(const struct pair *pair, size_t *was, size_t *is, struct rp_err *err)
+{
+    const struct rp_source_loop *loop;
+    size_t first = *is;
+
+    if (same_pragmas(pair, was, is))
+        return 0;
+    loop = loop_at(pair, *was);
+    if (!loop || *is >= pair->is.count)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: an unroll pragma is added or changed where no loop begins: put it "
+                       "on the line before `for`",
+                       pair->is.list[first < pair->is.count ? first : first - 1].line);
+    if (loop->why_not)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: this loop may not be unrolled, for %s: leave its pragmas as they "
+                       "are",
+                       pair->is.list[first].line, loop->why_not);
+    for (size_t at = first, length; at < *is; at += length) {
+        int rc = check_count(pair, at, err);
+
+        if (rc < 0)
+            return rc;
+        length = pragma_at(pair->is_text, &pair->is, at);
+    }
+    return 0;
+}
+
+/** Scope unroll: but for unroll pragmas, the same tokens. */
+static int check_only_pragmas(const struct pair *pair, struct rp_err *err)
+{
+    size_t was = pair->was_body, is = pair->is_body;
+
+    for (;; was++, is++) {
+        int rc = check_pragmas(pair, &was, &is, err);
+
+        if (rc < 0)
+            return rc;
+        if (was >= pair->was.count && is >= pair->is.count)
+            return 0;
+        if (was < pair->was.count && is < pair->is.count &&
+            rp_token_same(pair->was_text, &pair->was.list[was], pair->is_text, &pair->is.list[is]))
+            continue;
+        if (is >= pair->is.count)
+            return rp_fail(err, RP_VERDICT, "the end of the kernel is missing: give all of it");
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %.*s is not what stands here in the original: only unroll pragmas "
+                       "in front of loops may be added, changed or removed",
+                       pair->is.list[is].line, shown(&pair->is.list[is]),
+                       pair->is_text + pair->is.list[is].begin);
+    }
+}
+
+/** Scope body: pragmas as the proposer likes, with plain numbers. */
+static int check_body(const struct pair *pair, struct rp_err *err)
+{
+    int rc = check_words(pair, err);
+
+    for (size_t i = pair->is_body; rc == 0 && i < pair->is.count; i++)
+        if (pragma_at(pair->is_text, &pair->is, i))
+            rc = check_count(pair, i, err);
+    return rc;
+}
+
+static int read_pair(struct pair *pair, const char *text, size_t bytes, struct rp_err *err)
+{
+    const struct rp_kernel_source *source = pair->source;
+    int rc;
+
+    if (bytes > MOST_BYTES)
+        return rp_fail(err, RP_VERDICT,
+                       "the text has %zu bytes, and a kernel may have %d: give the kernel only",
+                       bytes, MOST_BYTES);
+    rc = rp_text_plain(text, bytes, err);
+    if (rc < 0 || (rc = rp_tokens_read(text, bytes, &pair->is, err)) < 0)
+        return rc;
+    if (pair->is.count == 0 || pair->is.count > MOST_TOKENS)
+        return rp_fail(err, RP_VERDICT,
+                       pair->is.count ? "the text has too many words: give the "
+                                        "kernel only"
+                                      : "the text is empty: give the kernel");
+    pair->was_text = source->text + source->begin;
+    pair->is_text = text;
+    rc = rp_tokens_read(pair->was_text, source->end - source->begin, &pair->was, err);
+    if (rc < 0)
+        return rp_wrap(err, "the original");
+    while (pair->was_body < pair->was.count &&
+           pair->was.list[pair->was_body].begin != source->body_begin - source->begin)
+        pair->was_body++;
+    if (pair->was_body == pair->was.count)
+        return rp_fail(err, RP_BAD_INPUT, "the original has no {");
+    return 0;
+}
+
+int rp_guard_text(const struct rp_kernel_source *original, const char *text, size_t bytes,
+                  enum rp_edit_scope scope, struct rp_guard_part *ret, struct rp_err *err)
+{
+    rp_cleanup(free_pair) struct pair pair = {.source = original};
+    int rc = read_pair(&pair, text, bytes, err);
+
+    if (rc < 0 || (rc = check_head(&pair, err)) < 0 || (rc = check_braces(&pair, err)) < 0 ||
+        (rc = check_letters(&pair, err)) < 0 || (rc = check_directives(&pair, err)) < 0)
+        return rc;
+    rc = scope == RP_EDIT_UNROLL ? check_only_pragmas(&pair, err) : check_body(&pair, err);
+    if (rc < 0)
+        return rc;
+    ret->begin = pair.is.list[0].begin;
+    ret->line = pair.is.list[0].line;
+    ret->end = pair.is.list[pair.is.count - 1].end;
+    ret->body_begin = pair.is.list[pair.is_body].begin;
+    return 0;
+}

@@ -1,0 +1,76 @@
+/**
+ * @file kernel_shape.h
+ * @brief What a kernel does that a change of its text must not change: in each instance of it, and
+ * in the template itself.
+ */
+#ifndef RP_OPTIMIZE_KERNEL_SHAPE_H
+#define RP_OPTIMIZE_KERNEL_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rp_ast_node;
+struct rp_err;
+
+/** How two lists of a class are compared. */
+enum rp_shape_class {
+    RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
+    RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
+    RP_SHAPE_OTHER,   /**< ... goto, lambdas, classes, attributes */
+    RP_SHAPE_CALL,    /**< none that is not in the original */
+    RP_SHAPE_GLOBAL,  /**< ... variables of outside */
+    RP_SHAPE_CAST,    /**< ... casts that see a value as another type */
+    RP_SHAPE_CLASSES
+};
+
+struct rp_shape_item {
+    enum rp_shape_class class;
+    char *text;    /**< what is compared; a tab ends what is of use to a reader */
+    size_t offset; /**< in the file; 0: not known */
+};
+
+struct rp_shape_function {
+    char *symbol; /**< mangled; "" is the template itself */
+    struct rp_shape_item *items;
+    size_t count;
+};
+
+struct rp_kernel_shape {
+    struct rp_shape_function *functions;
+    size_t count;
+};
+
+/** What is known of a function by its name (callees.def). */
+enum rp_callee_effect { RP_CALLEE_UNKNOWN, RP_CALLEE_SYNC, RP_CALLEE_PURE };
+enum rp_callee_effect rp_callee_effect(const char *name);
+
+/** Whether an expression reads or writes something volatile. */
+bool rp_ast_accesses_volatile(const struct rp_ast_node *node);
+/** The function that a node means: of a call, or whose address is taken. NULL: it means none. */
+const char *rp_ast_callee(const struct rp_ast_node *node);
+/** Whether it is threadIdx.x or one of its like. */
+bool rp_ast_is_index(const struct rp_ast_node *node);
+/** Operators and copies of HIP's vectors (float4) are as good as built in. */
+bool rp_ast_is_vector_call(const struct rp_ast_node *node);
+
+/**
+ * @param functions  with bodies, all of the same text
+ * @param text       of the file
+ */
+int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t count, const char *text,
+                         size_t bytes, struct rp_kernel_shape **ret, struct rp_err *err);
+void rp_kernel_shape_free(struct rp_kernel_shape *shape);
+
+/** A shape and the text whose lines are named: they are counted from the kernel's beginning. */
+struct rp_shape_text {
+    const struct rp_kernel_shape *shape;
+    const char *text; /**< of the file */
+    size_t begin;     /**< of the kernel */
+    unsigned line;    /**< as which it counts */
+};
+
+/** @return 0, or RP_VERDICT with the first difference and what to do */
+int rp_kernel_shape_compare(const struct rp_shape_text *original,
+                            const struct rp_shape_text *candidate, struct rp_err *err);
+
+#endif

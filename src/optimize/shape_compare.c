@@ -1,0 +1,183 @@
+/* Two shapes beside each other. The first difference is what a reader hears of. */
+#include <string.h>
+
+#include "base/err.h"
+#include "optimize/kernel_shape.h"
+
+static bool is_bracket(const struct rp_shape_item *item)
+{
+    size_t length = strlen(item->text);
+
+    return length && (item->text[length - 1] == '{' || strcmp(item->text, "}") == 0);
+}
+
+/** The item of a class behind `at`; NULL: there is none. */
+static const struct rp_shape_item *next_of(const struct rp_shape_function *function,
+                                           enum rp_shape_class class, size_t *at)
+{
+    while (*at < function->count) {
+        const struct rp_shape_item *item = &function->items[(*at)++];
+
+        if (item->class == class)
+            return item;
+    }
+    return NULL;
+}
+
+static size_t count_of(const struct rp_shape_function *function, const struct rp_shape_item *like)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < function->count; i++)
+        count += function->items[i].class == like->class &&
+                 strcmp(function->items[i].text, like->text) == 0;
+    return count;
+}
+
+/** The kernel's first line when the place is not known. */
+static unsigned line_of(const struct rp_shape_text *in, const struct rp_shape_item *item)
+{
+    unsigned line = in->line;
+
+    for (size_t i = in->begin; i < item->offset; i++)
+        line += in->text[i] == '\n';
+    return line;
+}
+
+/** What a reader needs of an item's text. */
+static int name_bytes(const struct rp_shape_item *item)
+{
+    size_t bytes = strcspn(item->text, "\t");
+
+    return bytes < 200 ? (int)bytes : 200;
+}
+
+static int refuse_ordered(const struct rp_shape_text *original, const struct rp_shape_item *was,
+                          const struct rp_shape_text *candidate, const struct rp_shape_item *is,
+                          bool is_new, struct rp_err *err)
+{
+    static const char rule[] =
+        "barriers, atomics, operations between lanes, volatile accesses, returns, inline assembly "
+        "and calls of functions whose effects are not known keep kind, order, loop and branch";
+
+    if (is && is_new)
+        return rp_fail(err, RP_VERDICT, "line %u: %.*s is added: %s", line_of(candidate, is),
+                       name_bytes(is), is->text, rule);
+    if (was)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u of the original: %.*s is missing, or stands elsewhere: %s",
+                       line_of(original, was), name_bytes(was), was->text, rule);
+    return rp_fail(err, RP_VERDICT, "line %u: %.*s stands elsewhere than in the original: %s",
+                   is ? line_of(candidate, is) : 1, is ? name_bytes(is) : 0, is ? is->text : "",
+                   rule);
+}
+
+/** The first thing from an item on that is not only a bracket. */
+static const struct rp_shape_item *named(const struct rp_shape_function *function,
+                                         const struct rp_shape_item *from)
+{
+    size_t at = from ? (size_t)(from - function->items) : function->count;
+    const struct rp_shape_item *item = from;
+
+    while (item && is_bracket(item))
+        item = next_of(function, from->class, &at);
+    return item;
+}
+
+static int refuse_same(const struct rp_shape_text *original, const struct rp_shape_item *was,
+                       const struct rp_shape_text *candidate, const struct rp_shape_item *is,
+                       struct rp_err *err)
+{
+    if (is)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %.*s is added or changed: leave it as it is in the original",
+                       line_of(candidate, is), name_bytes(is), is->text);
+    return rp_fail(err, RP_VERDICT, "line %u of the original: %.*s is missing: put it back",
+                   line_of(original, was), name_bytes(was), was->text);
+}
+
+/** The same items in the same order. */
+static int compare_ordered(const struct rp_shape_text *original,
+                           const struct rp_shape_function *was,
+                           const struct rp_shape_text *candidate,
+                           const struct rp_shape_function *is, enum rp_shape_class class,
+                           struct rp_err *err)
+{
+    size_t at_was = 0, at_is = 0;
+
+    for (;;) {
+        const struct rp_shape_item *a = next_of(was, class, &at_was);
+        const struct rp_shape_item *b = next_of(is, class, &at_is);
+
+        if (!a && !b)
+            return 0;
+        if (a && b && strcmp(a->text, b->text) == 0)
+            continue;
+        if (class != RP_SHAPE_ORDERED)
+            return refuse_same(original, a, candidate, b, err);
+        b = named(is, b);
+        return refuse_ordered(original, named(was, a), candidate, b,
+                              b && count_of(is, b) > count_of(was, b), err);
+    }
+}
+
+static int refuse_new(const struct rp_shape_text *candidate, const struct rp_shape_item *item,
+                      struct rp_err *err)
+{
+    unsigned line = line_of(candidate, item);
+
+    if (item->class == RP_SHAPE_CALL)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %.*s is not called in the original: call only what it calls", line,
+                       name_bytes(item), item->text);
+    if (item->class == RP_SHAPE_GLOBAL)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: the variable %.*s of outside the kernel is not used so in the "
+                       "original: use parameters and local variables",
+                       line, name_bytes(item), item->text);
+    return rp_fail(err, RP_VERDICT,
+                   "line %u: a cast to %.*s that is not in the original sees a value as another "
+                   "type: leave types as they are",
+                   line, name_bytes(item), item->text);
+}
+
+static int compare_function(const struct rp_shape_text *original,
+                            const struct rp_shape_function *was,
+                            const struct rp_shape_text *candidate,
+                            const struct rp_shape_function *is, struct rp_err *err)
+{
+    for (size_t i = 0; i < is->count; i++)
+        if (is->items[i].class >= RP_SHAPE_CALL && count_of(was, &is->items[i]) == 0)
+            return refuse_new(candidate, &is->items[i], err);
+    for (int class = RP_SHAPE_LOCAL; class < RP_SHAPE_CALL; class ++) {
+        int rc = compare_ordered(original, was, candidate, is, (enum rp_shape_class) class, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    return compare_ordered(original, was, candidate, is, RP_SHAPE_ORDERED, err);
+}
+
+int rp_kernel_shape_compare(const struct rp_shape_text *original,
+                            const struct rp_shape_text *candidate, struct rp_err *err)
+{
+    if (original->shape->count != candidate->shape->count)
+        return rp_fail(err, RP_VERDICT,
+                       "the kernel has %zu instances, and had %zu: leave its templates alone",
+                       candidate->shape->count, original->shape->count);
+    for (size_t i = 0; i < original->shape->count; i++) {
+        const struct rp_shape_function *was = &original->shape->functions[i], *is = NULL;
+        int rc;
+
+        for (size_t j = 0; j < candidate->shape->count; j++)
+            if (strcmp(candidate->shape->functions[j].symbol, was->symbol) == 0)
+                is = &candidate->shape->functions[j];
+        if (!is)
+            return rp_fail(err, RP_VERDICT, "the kernel %s is gone: leave its templates alone",
+                           was->symbol);
+        rc = compare_function(original, was, candidate, is, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
