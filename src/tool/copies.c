@@ -32,20 +32,43 @@ static uint64_t record_waits(struct rp_tool *tool, uint32_t dep_count, const rp_
     return wait->order;
 }
 
-/* Publishes an entry before the copy is handed over, because it may complete at once. NULL: not
- * recorded, and counted. */
-static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *copy,
-                                     uint32_t dep_count, const rp_hsa_signal *deps)
+/** A copy that is being handed over. */
+struct begun {
+    struct rp_pending *entry; /* NULL: not recorded */
+    rp_hsa_signal shared;     /* 0: it is not among the shared copies */
+};
+
+/* Not recorded, and counted: times of a signal that several operations share would be mixed. When
+ * it ends can be seen all the same. */
+static rp_hsa_signal begin_shared(struct rp_tool *tool, rp_hsa_signal signal, bool busy,
+                                  uint64_t bytes)
+{
+    rp_producers_forget(&tool->producers, signal);
+    rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", bytes);
+    rp_trace_count_lost(&tool->trace);
+    if (rp_tool_records(tool)) /* nothing is to be captured */
+        return 0;
+    if (rp_shared_copies_add(tool, signal, busy))
+        return signal;
+    __atomic_add_fetch(&tool->isolate.untracked, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Publishes an entry before the copy is handed over, because it may complete at once. */
+static struct begun begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *copy,
+                               uint32_t dep_count, const rp_hsa_signal *deps)
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = NULL;
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)signal;
+    struct begun begun = {0};
+    bool busy;
 
     if (!rp_tool_active(tool) || !signal)
-        return NULL;
+        return begun;
     pthread_mutex_lock(&tool->harvest.copies_lock);
-    /* A signal that several operations share would mix their times. */
-    if (tool->hsa.hsa_signal_load_relaxed(signal) == 1 && !rp_harvest_busy(tool, signal))
+    busy = rp_harvest_busy(tool, signal);
+    if (!busy && tool->hsa.hsa_signal_load_relaxed(signal) == 1)
         entry = rp_line_next(&tool->harvest.copies);
     if (entry) {
         entry->way = RP_PENDING_COPY;
@@ -59,20 +82,20 @@ static struct rp_pending *begin_copy(rp_hsa_signal signal, const struct rp_rec_c
         entry->rec.copy.copy_id = ++tool->copy_count;
         entry->rec.copy.correlation_id = rp_hip_correlation(tool);
         rp_harvest_publish(tool, &tool->harvest.copies, entry);
+        begun.entry = entry;
     } else {
-        rp_producers_forget(&tool->producers, signal);
-        __atomic_add_fetch(&tool->isolate.untracked, 1, __ATOMIC_RELEASE);
-        rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", copy->bytes);
-        rp_trace_count_lost(&tool->trace);
+        begun.shared = begin_shared(tool, signal, busy, copy->bytes);
     }
     pthread_mutex_unlock(&tool->harvest.copies_lock);
-    return entry;
+    return begun;
 }
 
-static rp_hsa_status end_copy(rp_hsa_status status, struct rp_pending *entry, bool entered)
+static rp_hsa_status end_copy(rp_hsa_status status, struct begun begun, bool entered)
 {
-    if (status != RP_HSA_SUCCESS && entry)
-        rp_harvest_withdraw(&rp_the_tool, entry);
+    if (status != RP_HSA_SUCCESS && begun.entry)
+        rp_harvest_withdraw(&rp_the_tool, begun.entry);
+    if (status != RP_HSA_SUCCESS && begun.shared)
+        rp_shared_copies_withdraw(&rp_the_tool, begun.shared);
     rp_gate_leave(&rp_the_tool.isolate.gate, entered);
     return status;
 }
@@ -93,11 +116,11 @@ static rp_hsa_status hook_async_copy(void *dst, rp_hsa_agent dst_agent, const vo
 {
     const struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
     const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
-    struct rp_pending *entry = begin_copy(completion, &copy, dep_count, deps);
+    const struct begun begun = begin_copy(completion, &copy, dep_count, deps);
 
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, bytes,
                                                               dep_count, deps, completion),
-                    entry, entered);
+                    begun, entered);
 }
 
 static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent, const void *src,
@@ -108,14 +131,14 @@ static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent
 {
     struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
     const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
-    struct rp_pending *entry;
+    struct begun begun;
 
     copy.engine = engine;
-    entry = begin_copy(completion, &copy, dep_count, deps);
+    begun = begin_copy(completion, &copy, dep_count, deps);
     return end_copy(
         rp_the_tool.hsa.hsa_amd_memory_async_copy_on_engine(
             dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion, engine, force_sdma),
-        entry, entered);
+        begun, entered);
 }
 
 static rp_hsa_status
@@ -125,7 +148,7 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
                      uint32_t dep_count, const rp_hsa_signal *deps, rp_hsa_signal completion)
 {
     const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
-    struct rp_pending *entry = NULL;
+    struct begun begun = {0};
 
     if (dst && src && range) {
         /* Only the copying agent is named; agent 0 stands for the host, as the direction says. */
@@ -134,12 +157,12 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
                      direction == RP_HSA_HOST_TO_DEVICE ? 0 : copy_agent,
                      (uint64_t)range->x * range->y * range->z);
 
-        entry = begin_copy(completion, &copy, dep_count, deps);
+        begun = begin_copy(completion, &copy, dep_count, deps);
     }
     return end_copy(rp_the_tool.hsa.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset,
                                                                    range, copy_agent, direction,
                                                                    dep_count, deps, completion),
-                    entry, entered);
+                    begun, entered);
 }
 
 static rp_hsa_status hook_async_copy_enable(bool enable)

@@ -60,6 +60,7 @@ void rp_isolate_start(struct rp_tool *tool)
 
     *isolate = (struct rp_isolate){.link = {.fd = -1}};
     pthread_mutex_init(&isolate->link_lock, NULL);
+    rp_shared_copies_init(&isolate->shared_copies);
     isolate->patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, PATIENCE_MS);
     isolate->kernel_patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, KERNEL_PATIENCE_MS);
     on = path && rp_snapshot_link_open(&isolate->link, path, tool->software) &&
@@ -313,7 +314,8 @@ static const char *drain_rest(struct rp_tool *tool, int64_t patience_ms)
     for (;;) {
         rp_harvest_observed(tool);
         if (__atomic_load_n(&h->pending_dispatches, __ATOMIC_ACQUIRE) == 0 &&
-            __atomic_load_n(&h->pending_copies, __ATOMIC_ACQUIRE) == 0)
+            __atomic_load_n(&h->pending_copies, __ATOMIC_ACQUIRE) == 0 &&
+            rp_shared_copies_are_over(tool))
             return NULL;
         if (rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
             return "other queues or copies do not come to rest";

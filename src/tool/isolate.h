@@ -21,6 +21,7 @@
 #include "tool/hsa_abi.h"
 #include "tool/kernel_map.h"
 #include "tool/select.h"
+#include "tool/shared_copies.h"
 #include "tool/snapshot_link.h"
 
 struct rp_tool;
@@ -36,7 +37,8 @@ struct rp_isolate {
     pthread_mutex_t link_lock; /**< .link, and writers of .map, .kernels and .codes */
     int64_t patience_ms;
     int64_t kernel_patience_ms;
-    uint64_t untracked;       /**< atomic: work that cannot be waited for */
+    uint64_t untracked; /**< atomic: work that cannot be waited for */
+    struct rp_shared_copies shared_copies;
     uint32_t queue_failed;    /**< atomic: a queue has stopped for good, its packets never end */
     struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */
     struct rp_wanted_kernel *kernels;

@@ -7,10 +7,20 @@
 
 #include "tool/tool.h"
 
-static void before_change(rp_hsa_signal signal)
+/* A store says what the value is from now on, whatever it was. */
+static bool is_store(int slot)
 {
-    if (rp_tool_active(&rp_the_tool))
-        rp_harvest_before_change(&rp_the_tool, signal);
+    return slot == RP_SLOT_hsa_signal_store_relaxed || slot == RP_SLOT_hsa_signal_store_screlease ||
+           slot == RP_SLOT_hsa_signal_silent_store_relaxed ||
+           slot == RP_SLOT_hsa_signal_silent_store_screlease;
+}
+
+static void before_change(rp_hsa_signal signal, bool anew)
+{
+    if (!rp_tool_active(&rp_the_tool))
+        return;
+    rp_harvest_before_change(&rp_the_tool, signal);
+    rp_shared_copies_before_change(&rp_the_tool, signal, anew);
 }
 
 /* Without records nobody reads what the program can know: the tool's own thread is in time. */
@@ -24,19 +34,19 @@ static void observed(void)
 #define RP_SIGNAL_SET(index, name)                                                                 \
     static void hook_##name(rp_hsa_signal signal, int64_t value)                                   \
     {                                                                                              \
-        before_change(signal);                                                                     \
+        before_change(signal, is_store(index));                                                    \
         rp_the_tool.hsa.name(signal, value);                                                       \
     }
 #define RP_SIGNAL_EXCHANGE(index, name)                                                            \
     static int64_t hook_##name(rp_hsa_signal signal, int64_t value)                                \
     {                                                                                              \
-        before_change(signal);                                                                     \
+        before_change(signal, true);                                                               \
         return rp_the_tool.hsa.name(signal, value);                                                \
     }
 #define RP_SIGNAL_CAS(index, name)                                                                 \
     static int64_t hook_##name(rp_hsa_signal signal, int64_t expected, int64_t value)              \
     {                                                                                              \
-        before_change(signal);                                                                     \
+        before_change(signal, false);                                                              \
         return rp_the_tool.hsa.name(signal, expected, value);                                      \
     }
 #define RP_SIGNAL_LOAD(index, name)                                                                \
@@ -65,6 +75,7 @@ static rp_hsa_status hook_signal_destroy(rp_hsa_signal signal)
         rp_handlers_settle(&rp_the_tool);
         rp_handlers_forget(&rp_the_tool, signal);
         rp_harvest_before_destroy(&rp_the_tool, signal);
+        rp_shared_copies_before_destroy(&rp_the_tool, signal);
         rp_producers_forget(&rp_the_tool.producers, signal);
     }
     return rp_the_tool.hsa.hsa_signal_destroy(signal);

@@ -552,6 +552,91 @@ static void another_kernel_at_the_address(void **state)
     assert_int_equal(peer.dispatch.match, 1);
 }
 
+/* --- copies that share a signal ------------------------------------------------------------ */
+
+static const void *slow; /* copies of it are not made until finish_copy() */
+
+static rp_hsa_status async_copy_or_not(void *dst, rp_hsa_agent dst_agent, const void *src,
+                                       rp_hsa_agent src_agent, size_t bytes, uint32_t dep_count,
+                                       const rp_hsa_signal *deps, rp_hsa_signal completion)
+{
+    return src == slow
+               ? RP_HSA_SUCCESS
+               : async_copy(dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion);
+}
+
+static void finish_copy(rp_hsa_signal signal)
+{
+    __atomic_fetch_sub(&((struct rp_amd_signal *)(uintptr_t)signal)->value, 1, __ATOMIC_ACQ_REL);
+}
+
+static void copy_row(rp_hsa_signal signal, rp_hsa_status status)
+{
+    static char from, to;
+
+    slow = status == RP_HSA_SUCCESS ? &from : NULL;
+    uncopyable = &from;
+    assert_int_equal(
+        AMD(15, hsa_amd_memory_async_copy)(&to, FAKE_CPU, &from, FAKE_GPU, 1, 0, NULL, signal),
+        status);
+}
+
+static rp_hsa_signal begin_rows(int64_t rows)
+{
+    const rp_hsa_signal signal = fake_signal(1);
+
+    rp_the_tool.hsa.hsa_amd_memory_async_copy = async_copy_or_not;
+    CORE(102, hsa_signal_silent_store_relaxed)(signal, rows); /* as HIP does it */
+    for (int64_t i = 0; i < rows; i++)
+        copy_row(signal, RP_HSA_SUCCESS);
+    return signal;
+}
+
+/* They are over, or the program can only know that they are. */
+static void copies_that_share_a_signal(void **state)
+{
+    const rp_hsa_signal rows = begin_rows(3), destroyed = begin_rows(2), again = begin_rows(2);
+    const rp_hsa_signal twice = fake_signal(1);
+
+    (void)state;
+    finish_copy(rows);
+    copy_row(rows, RP_HSA_STATUS_ERROR); /* and it was none */
+    finish_copy(rows);
+    finish_copy(rows);
+    CORE(38, hsa_signal_destroy)(destroyed);
+    CORE(41, hsa_signal_store_relaxed)(again, 2);
+    copy_row(again, RP_HSA_SUCCESS);
+    copy_row(again, RP_HSA_SUCCESS);
+    finish_copy(again);
+    finish_copy(again);
+    copy_row(twice, RP_HSA_SUCCESS); /* 1, 0, -1 */
+    copy_row(twice, RP_HSA_SUCCESS);
+    finish_copy(twice);
+    assert_false(rp_shared_copies_are_over(&rp_the_tool));
+    finish_copy(twice);
+    launch();
+    CORE(38, hsa_signal_destroy)(rows);
+    CORE(38, hsa_signal_destroy)(again);
+    CORE(38, hsa_signal_destroy)(twice);
+    goes_on();
+    assert_string_equal(peer.declined, "");
+    assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
+}
+
+/* The last row is under way. */
+static void a_row_that_is_not_copied(void **state)
+{
+    const rp_hsa_signal rows = begin_rows(3);
+    const double from = now_s();
+
+    (void)state;
+    finish_copy(rows);
+    finish_copy(rows);
+    launch();
+    CORE(38, hsa_signal_destroy)(rows);
+    declined("other queues or copies do not come to rest", from);
+}
+
 /* --- other threads ------------------------------------------------------------------------- */
 
 static struct {
@@ -663,6 +748,8 @@ int main(void)
         TEST(its_own_queue_that_is_stuck),
         TEST(a_kernel_that_does_not_end),
         TEST(another_kernel_at_the_address),
+        TEST(copies_that_share_a_signal),
+        TEST(a_row_that_is_not_copied),
         TEST(other_threads_are_held_and_released),
         TEST(memory_of_others),
     };
