@@ -163,6 +163,32 @@ static bool read_sizes(const json_t *packet, struct rp_snapshot_dispatch *d)
     return true;
 }
 
+/* HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8, acquire scope 9-10, release
+ * scope 11-12; as capture_texts.c names them. */
+static bool read_scope(const char *word, unsigned shift, uint16_t *header)
+{
+    static const char *const scopes[] = {"none", "agent", "system", "reserved"};
+
+    for (unsigned i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        if (strcmp(word, scopes[i]) == 0) {
+            *header |= (uint16_t)(i << shift);
+            return true;
+        }
+    return false;
+}
+
+static bool read_header(struct rp_capture_facts *f, const json_t *packet)
+{
+    enum { KERNEL_DISPATCH = 2, BARRIER_BIT = 1 << 8, ACQUIRE = 9, RELEASE = 11 };
+
+    f->barrier = json_is_true(json_object_get(packet, "barrier"));
+    f->acquire_scope = string_of(packet, "acquire_scope");
+    f->release_scope = string_of(packet, "release_scope");
+    f->dispatch.header = (uint16_t)(KERNEL_DISPATCH | (f->barrier ? BARRIER_BIT : 0));
+    return read_scope(f->acquire_scope, ACQUIRE, &f->dispatch.header) &&
+           read_scope(f->release_scope, RELEASE, &f->dispatch.header);
+}
+
 static int read_dispatch(struct rp_capture *c, struct rp_err *err)
 {
     const json_t *kernel = json_object_get(c->dispatch, "kernel");
@@ -181,7 +207,8 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
                        c->folder, RP_CAPTURE_DISPATCH_FILE, RP_CAPTURE_FORMAT_VERSION);
     if (!json_is_true(json_object_get(c->dispatch, "complete")))
         return damaged(c, RP_CAPTURE_DISPATCH_FILE, "it says that it is not complete", err);
-    if (!read_sizes(packet, d) || !read_number(packet, "match", INT64_MAX, &d->match) ||
+    if (!read_sizes(packet, d) || !read_header(f, packet) ||
+        !read_number(packet, "match", INT64_MAX, &d->match) ||
         !read_number(packet, "dispatch_id", INT64_MAX, &d->dispatch_id) ||
         !read_u32(packet, "private_bytes", &d->private_bytes) ||
         !read_u32(packet, "group_bytes", &d->group_bytes) ||
@@ -204,9 +231,6 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
     f->isa = string_of(agent, "isa");
     f->product = string_of(agent, "product");
     f->software = strcmp(string_of(agent, "device"), "software") == 0;
-    f->barrier = json_is_true(json_object_get(packet, "barrier"));
-    f->acquire_scope = string_of(packet, "acquire_scope");
-    f->release_scope = string_of(packet, "release_scope");
     f->pid = (uint32_t)json_integer_value(
         json_object_get(json_object_get(c->dispatch, "process"), "pid"));
     f->version = string_of(json_object_get(c->dispatch, "provenance"), "rocm_perf_version");

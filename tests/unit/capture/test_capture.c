@@ -326,6 +326,7 @@ static void facts_come_back(void **state)
     assert_string_equal(f->acquire_scope, "system");
     assert_string_equal(f->release_scope, "agent");
     assert_true(f->barrier && f->software);
+    assert_int_equal(f->dispatch.header, dispatch.header); /* what the replay's packet is made of */
     assert_int_equal(f->pid, 77);
     assert_int_equal(f->dispatch.grid[0], 1024);
     assert_int_equal(f->dispatch.grid[1], 2);
