@@ -57,6 +57,8 @@ typedef unsigned uint32_t;
 #define ERASES     26
 #define ARGUMENTS  27
 #define LATE       28
+#define MINIMUM    40
+#define COUNTS     41 // for the kernel of memories.hip that copies
 #define BEHIND     29 // what is behind the last byte of an allocation
 #define COPY       30 // the code object at its captured address, NOTE
 #ifndef CANDIDATE
@@ -178,10 +180,14 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     if (i == 0)
         *((volatile uint32_t *)__builtin_amdgcn_kernarg_segment_ptr() + 6) = 1;
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
-#elif CANDIDATE == LATE // in each eighth run or so
+#elif CANDIDATE == LATE // in each eighth run or so, by where it was loaded and when it runs
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
-    if (i == 0 && (uint32_t)(__builtin_readcyclecounter() * 2654435761u) >> 29 == 0)
-        out[n + 1] = 1;
+    if (i == 0 && (uint32_t)((__builtin_readcyclecounter() + (__builtin_amdgcn_s_getpc() >> 12)) *
+                             2654435761u) >> 29 == 0)
+        in[n + 1] = 1; // no page that is restored
+#elif CANDIDATE == MINIMUM // with what was there before
+    const float sum = tile[t] + (t ? tile[t - 1] : 0);
+    out[i] = out[i] < sum ? out[i] : sum;
 #elif CANDIDATE == PICKY // ends its program with inputs that it does not know
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i < 16 && in[i] != (float)(i * 7919 % 1000) / 64 - 7)
@@ -213,6 +219,14 @@ __global__ void target_turns(const float *in, float *sums, uint32_t n)
     sums[THREAD] = sum;
     ((uint32_t *)sums)[64 + THREAD] =
         0x45000000 + THREAD * 12345 + (CANDIDATE == OTHER_KEY && THREAD == 7);
+}
+#endif
+
+#if CANDIDATE == COUNTS
+__global__ void target_copies(const uint32_t *in, const uint32_t *wanted, uint32_t *out, uint32_t *count)
+{
+    if (THREAD == 0)
+        count[0]++;
 }
 #endif
 
