@@ -52,9 +52,10 @@ bool rp_trial_may_change(const struct rp_capture_memory *m)
     return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
 }
 
-static void flip(const struct rp_replay *r, const struct rp_capture_memory *m, size_t bytes,
-                 uint8_t *contents)
+static void flip(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                 uint64_t page, size_t bytes, uint8_t *contents)
 {
+    const struct rp_replay *r = trial->r;
     uint64_t low = UINT64_MAX, high = 0;
 
     for (size_t i = 0; i < r->range_count; i++) {
@@ -64,7 +65,8 @@ static void flip(const struct rp_replay *r, const struct rp_capture_memory *m, s
         high = end > high ? end : high;
     }
     if (rp_trial_may_change(m))
-        rp_write_set_flip(contents, bytes, low, high);
+        rp_write_set_flip(trial->flip, m->region.base + page * RP_PAGE_BYTES, contents, bytes, low,
+                          high);
 }
 
 static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
@@ -72,9 +74,8 @@ static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 {
     const struct rp_replay_trial *trial = data;
 
-    (void)page;
     (void)err;
-    flip(trial->r, m, bytes, contents);
+    flip(trial, m, page, bytes, contents);
     return 0;
 }
 
@@ -84,14 +85,32 @@ int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t
     const struct rp_replay_trial *trial = data;
     const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
     uint8_t after[RP_PAGE_BYTES];
-    int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
+    int rc;
 
-    if (w && rc == 0)
-        rp_write_set_poison(rule_of(trial, m), w->poisoned, after, bytes, contents);
+    if (!w || trial->poison == RP_POISON_NONE)
+        return 0;
+    rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
+    if (rc == 0)
+        rp_write_set_poison(rule_of(trial, m), trial->poison, w->poisoned, after, bytes, contents);
     return rc;
 }
 
 /* --- what is written ----------------------------------------------------------------------- */
+
+/* Known pages are those of a pass before this one. */
+static int add_written(struct rp_replay_trial *trial, struct rp_write_page *w, struct rp_err *err)
+{
+    const struct rp_write_set known = {.pages = trial->set.pages, .count = trial->known_pages};
+    struct rp_write_page *before = rp_write_set_find(&known, w->region, w->page);
+    uint64_t any = 0;
+
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
+        any |= w->written[i];
+        if (before)
+            before->written[i] |= w->written[i];
+    }
+    return any && !before ? rp_write_set_add(&trial->set, w, err) : 0;
+}
 
 static int note_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
@@ -100,21 +119,16 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     struct rp_write_page w = {.region = index_of(trial->r, m), .page = page};
     const uint64_t bytes = bytes_of(m, page);
     uint8_t before[RP_PAGE_BYTES];
-    uint64_t any = 0;
     int rc = rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, page, before, err);
 
     if (rc < 0)
         return rc;
     rp_write_set_note(before, expected, bytes, w.written);
     if (trial->probe) {
-        flip(trial->r, m, bytes, before);
+        flip(trial, m, page, bytes, before);
         rp_write_set_note(before, contents, bytes, w.written);
     }
-    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
-        any |= w.written[i];
-    if (trial->probe)
-        memcpy(w.poisoned, w.written, sizeof w.poisoned);
-    return any ? rp_write_set_add(&trial->set, &w, err) : 0;
+    return add_written(trial, &w, err);
 }
 
 /* A number that was computed from flipped ones can be the flipped one by chance. Pages where some
@@ -133,9 +147,9 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     if (rc < 0)
         return rc;
     memcpy(flipped, contents, bytes);
-    flip(trial->r, m, bytes, flipped);
+    flip(trial, m, page, bytes, flipped);
     rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
-    rp_write_set_poison(rule_of(trial, m), all, after, bytes, contents);
+    rp_write_set_poison(rule_of(trial, m), RP_POISON_NAN, all, after, bytes, contents);
     return 0;
 }
 
@@ -178,6 +192,24 @@ static int probe_run(struct rp_replay_trial *trial, rp_replay_edit edit, struct 
     return rc;
 }
 
+static int find_written(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (trial->flip = 0; trial->flip < (trial->probe ? RP_FLIPS : 1) && rc == 0; trial->flip++) {
+        rc = trial->probe ? probe_run(trial, flip_page, err) : 0;
+        if (rc == 0)
+            rc = rp_replay_look_at(trial->r, note_page, trial, err);
+        rp_write_set_sort(&trial->set);
+        trial->known_pages = trial->set.count;
+    }
+    trial->flip = RP_FLIP_LOWEST;
+    for (size_t i = 0; i < trial->set.count && trial->probe; i++)
+        memcpy(trial->set.pages[i].poisoned, trial->set.pages[i].written,
+               sizeof trial->set.pages[i].poisoned);
+    return rc;
+}
+
 /* --- what can be poisoned ------------------------------------------------------------------ */
 
 struct round {
@@ -207,25 +239,35 @@ static int count_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
-/* Updated in place, or computed from what is: dropped in the first round; the second shows whether
- * all the rest is right then. */
+static int poison_round(struct rp_replay_trial *trial, struct round *round, struct rp_err *err)
+{
+    int rc = probe_run(trial, rp_trial_poison_page, err);
+
+    round->wrong_words = 0;
+    return rc < 0 ? rc : rp_replay_look_at(trial->r, count_page, round, err);
+}
+
+/* Updated in place, or computed from what is: dropped in the first pass, in which each kind of
+ * poison is tried; if there was any, the second one shows whether all the rest is right then. */
 static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    struct round round = {.trial = trial, .drop = true, .wrong_words = 1};
+    struct round round = {.trial = trial};
+    bool wrong = true;
+    int rc = 0;
 
-    for (unsigned i = 0; i < ROUNDS && round.wrong_words; i++) {
-        int rc = probe_run(trial, rp_trial_poison_page, err);
-
-        round.wrong_words = 0;
+    for (unsigned i = 0; i < ROUNDS && wrong; i++) {
         round.drop = i + 1 < ROUNDS;
-        if (rc == 0)
-            rc = rp_replay_look_at(trial->r, count_page, &round, err);
-        if (rc < 0)
-            return rc;
+        wrong = false;
+        for (unsigned kind = 0; kind < RP_POISON_KINDS && rc == 0; kind++) {
+            trial->poison = (enum rp_poison)kind;
+            rc = poison_round(trial, &round, err);
+            wrong = wrong || round.wrong_words;
+        }
     }
-    for (size_t i = 0; round.wrong_words && i < trial->set.count; i++)
+    trial->poison = RP_POISON_NAN;
+    for (size_t i = 0; wrong && i < trial->set.count; i++)
         memset(trial->set.pages[i].poisoned, 0, sizeof trial->set.pages[i].poisoned);
-    return 0;
+    return rc;
 }
 
 static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
@@ -320,10 +362,8 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
         rp_compare_rule_print(&trial->rule, trial->rule_text, sizeof trial->rule_text);
     if (rc == 0)
         rc = run_original(trial, err);
-    if (rc == 0 && trial->probe)
-        rc = probe_run(trial, flip_page, err);
     if (rc == 0)
-        rc = rp_replay_look_at(r, note_page, trial, err);
+        rc = find_written(trial, err);
     if (rc == 0 && trial->probe && trial->set.count)
         rc = probe_run(trial, poison_whole_page, err);
     if (rc == 0 && trial->probe && trial->set.count)
@@ -356,6 +396,14 @@ static bool next_row(const struct rp_replay_trial *trial, size_t *at, struct rp_
         ++*at;
     }
     return true;
+}
+
+enum rp_poison rp_trial_first_poison(unsigned run)
+{
+    static const enum rp_poison poisons[RP_TRIAL_FIRST_RUNS] = {RP_POISON_NONE, RP_POISON_HIGH,
+                                                                RP_POISON_LOW};
+
+    return poisons[run % RP_TRIAL_FIRST_RUNS];
 }
 
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)

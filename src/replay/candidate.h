@@ -19,7 +19,10 @@ struct rp_replay_trial {
     bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
     struct rp_own_rule own;          /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
-    bool probe; /**< find out by running the captured kernel from other memory what it writes */
+    bool probe;    /**< find out by running the captured kernel from other memory what it writes */
+    unsigned flip; /**< while that is found out */
+    size_t known_pages;    /**< likewise */
+    enum rp_poison poison; /**< what runs begin with */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
     bool probe_broke; /**< from other memory the captured kernel does not end */
@@ -50,6 +53,11 @@ bool rp_trial_may_change(const struct rp_capture_memory *m);
 /** A page gets its poison. @param data  the trial (rp_replay_edit) */
 int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                          uint8_t *contents, struct rp_err *err);
+
+/** Of runs that are not timed, before all others: the first one has the captured memory as it is,
+ * since NaN is nothing to a minimum, and the others poison of the other kinds. */
+enum { RP_TRIAL_FIRST_RUNS = 3 };
+enum rp_poison rp_trial_first_poison(unsigned run);
 
 /** Memory before a run of the candidate, poison included. */
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);

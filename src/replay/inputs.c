@@ -150,7 +150,7 @@ static uint64_t change_words(size_t bytes, uint8_t *page)
     uint64_t count = 0;
 
     memcpy(was, page, bytes);
-    rp_write_set_flip(page, bytes, 1, 0); /* no addresses are in here */
+    rp_write_set_flip(RP_FLIP_LOWEST, 0, page, bytes, 1, 0); /* no addresses are in here */
     for (size_t at = 0; at < bytes; at += 4)
         count += page[at] != was[at];
     return count;

@@ -28,7 +28,7 @@
 #include "replay/selfcheck.h"
 #include "replay/watch.h"
 
-enum { PATIENCE_S = 600, FIRST_TRIALS = 2 };
+enum { PATIENCE_S = 600 };
 
 static int say(const struct rp_err *err)
 {
@@ -144,8 +144,11 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     if (result->trial.probe_broke)
         _exit(RP_REPLAY_NO_PROBE);
     /* The first ones find its variables as they were left, later ones as they were loaded. */
-    for (unsigned i = 0; i < FIRST_TRIALS && rc == 0; i++)
+    for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++) {
+        result->trial.poison = rp_trial_first_poison(i);
         rc = one_trial(r, result, false, err);
+    }
+    result->trial.poison = RP_POISON_NAN;
     for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
         rc = rp_replay_reset_loaded(r, err);
         if (rc == 0)

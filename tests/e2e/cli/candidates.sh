@@ -28,7 +28,7 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 [ "$(json verify.equal out)" = true ] || fail "the same result in another way"
 [ "$(json candidate.written_bytes out)" = 19996 ] || { cat out; fail "4999 floats are written"; }
 [ "$(json candidate.poisoned_bytes out)" = 19996 ] || fail "all of them can be poisoned"
-[ "$(json candidate.checked_runs out)" = 4 ] || fail "each run is checked"
+[ "$(json candidate.checked_runs out)" = 5 ] || fail "each run is checked"
 tried 1 nothing 2 --json
 [ "$(json candidate.wrong_bytes out)" = 19996 ] || fail "a kernel that does nothing"
 tried 1 half 3 --json
@@ -36,6 +36,8 @@ tried 1 half 3 --json
 tried 1 stale 4 --compare f32,rel=1e-3
 tried 1 not_number 10 --compare f32,rel=1
 says out "4 bytes wrong, 0 bytes changed"
+tried 1 minimum 40 --inputs none # right with NaN there, and with the result
+says out "after 2 of 4 runs"
 tried 1 outside 11
 says out "0 bytes wrong, 4 bytes changed"
 tried 1 behind 29
@@ -47,14 +49,14 @@ says out "0 bytes wrong, 4 bytes changed"
 tried 1 variable 15
 says out "1 of variables"
 tried 1 once 13
-says out "after 1 of 3 runs"
+says out "after 2 of 4 runs"
 
 # From other inputs the captured kernel says what is right.
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --json
 [ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "the same with other inputs"; }
 [ "$(json candidate.other_inputs.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
 tried 1 copied 18
-says out "memory is right after all 3 runs"
+says out "memory is right after all 4 runs"
 says out "it does not give what the captured kernel gives"
 says out "arguments that are no pointers were as captured"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
@@ -156,7 +158,7 @@ compared 1 same.hsaco half.hsaco --gate not-slower # is faster
 says out "different output: B does not give the captured memory"
 compared 1 once.hsaco same.hsaco --json
 [ "$(json verdict out)" = "different output" ] || fail "A is wrong"
-[ "$(json a.wrong_runs out)" = 1 ] || fail "A is wrong the second time"
+[ "$(json a.wrong_runs out)" = 2 ] || fail "A is wrong from the second time on"
 [ "$(json blocks out)" = "[]" ] || fail "times of what is wrong"
 expect 4 rocm-perf replay compare same.hsaco same.hsaco --capture-dir cap --cache warm
 says err "caches of a modelled dispatch are empty"
@@ -231,6 +233,14 @@ expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
 says err "is an address in the captured code object"
 says err "it would run functions of the captured kernel in place of its own"
 [ ! -s out ] || fail "a result of functions of another kernel"
+
+# What a dispatch before has copied there already is found to be written, also where flags decide.
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_copies --dispatch 2 --device software -o cap ./memories copies dumps
+tried 1 counts 41 --inputs none --json
+[ "$(json candidate.wrong_bytes out)" = 1024 ] || { cat out; fail "what was copied before"; }
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --inputs i32 --json
+[ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "copies of other words"; }
 
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do

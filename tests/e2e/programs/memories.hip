@@ -663,6 +663,33 @@ static void varying()
     CHECK(hipDeviceSynchronize());
 }
 
+// Copies what is wanted, the same each time, and counts.
+__global__ void target_copies(const uint32_t *in, const uint32_t *wanted, uint32_t *out, uint32_t *count)
+{
+    if (wanted[threadIdx.x])
+        out[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x == 0)
+        count[0]++;
+}
+
+static void copies()
+{
+    std::vector<uint32_t> in(256), wanted(256, 1);
+    uint32_t *memory[4];
+
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (uint32_t)(i * 2654435761u);
+    for (auto &m : memory) {
+        CHECK(hipMalloc(&m, 1024));
+        CHECK(hipMemset(m, 0, 1024));
+    }
+    CHECK(hipMemcpy(memory[0], in.data(), 1024, hipMemcpyHostToDevice));
+    CHECK(hipMemcpy(memory[1], wanted.data(), 1024, hipMemcpyHostToDevice));
+    for (int i = 0; i < 2; i++)
+        target_copies<<<1, 256>>>(memory[0], memory[1], memory[2], memory[3]);
+    CHECK(hipDeviceSynchronize());
+}
+
 typedef float (*function)(float);
 
 __device__ float twice(float x) { return x * 2; }
@@ -702,7 +729,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
+    } modes[] = {{"copies", copies}, {"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},

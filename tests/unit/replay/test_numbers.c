@@ -177,10 +177,12 @@ static void test_poison(void **state)
             after[j] = (uint8_t)(rand() % 64); /* no NaN */
         for (size_t j = 0; j < sizeof after; j += 64)
             memcpy(after + j, poison_itself, 8); /* but here */
-        memset(page, 0, sizeof page);
-        rp_write_set_poison(&r, mask, after, sizeof page, page);
-        rp_compare_words(&r, page, after, sizeof page, bad);
-        assert_memory_equal(bad, mask, sizeof bad);
+        for (unsigned kind = 0; kind < RP_POISON_KINDS; kind++) {
+            memset(page, 0, sizeof page);
+            rp_write_set_poison(&r, (enum rp_poison)kind, mask, after, sizeof page, page);
+            rp_compare_words(&r, page, after, sizeof page, bad);
+            assert_memory_equal(bad, mask, sizeof bad);
+        }
     }
 }
 
@@ -192,25 +194,51 @@ static void test_flip(void **state)
     (void)state;
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
         old[i] = page[i] = i % 3 ? i % 7 * 0x123456789 : 0x7f0000000000 + i * 100;
-    rp_write_set_flip((uint8_t *)page, sizeof page, 0x7f0000000000, 0x7f0000001000);
+    rp_write_set_flip(RP_FLIP_LOWEST, 0, (uint8_t *)page, sizeof page, 0x7f0000000000,
+                      0x7f0000001000);
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) {
         const bool stays = i % 3 ? i % 7 == 0 : i * 100 < 0x1000;
 
         assert_true(page[i] == (stays ? old[i] : (old[i] ^ 0x100000001)));
     }
     memset(page, 0, sizeof page);
-    rp_write_set_flip((uint8_t *)page, sizeof page - 4, 0x7f0000000000, 0x7f0000001000);
+    rp_write_set_flip(RP_FLIP_LOWEST, 0, (uint8_t *)page, sizeof page - 4, 0x7f0000000000,
+                      0x7f0000001000);
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
         assert_true(page[i] == (i + 1 < RP_PAGE_BYTES / 8 ? 0x100000001 : 1));
+}
+
+/* Two regions with the same words, of which one is a copy: most get other bits. A flag stays set.
+ */
+static void test_mixed_flip(void **state)
+{
+    static uint32_t a[RP_PAGE_WORDS], b[RP_PAGE_WORDS], again[RP_PAGE_WORDS];
+    unsigned same = 0, bits[4] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < RP_PAGE_WORDS; i++)
+        a[i] = b[i] = again[i] = 1;
+    rp_write_set_flip(RP_FLIP_MIXED, 0x7f0000000000, (uint8_t *)a, sizeof a, 1, 0);
+    rp_write_set_flip(RP_FLIP_MIXED, 0x7f0000001000, (uint8_t *)b, sizeof b, 1, 0);
+    rp_write_set_flip(RP_FLIP_MIXED, 0x7f0000000000, (uint8_t *)again, sizeof again, 1, 0);
+    assert_memory_equal(a, again, sizeof a);
+    for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
+        assert_true(a[i] == 3 || a[i] == 5 || a[i] == 9);
+        bits[a[i] / 3]++;
+        same += a[i] == b[i];
+    }
+    assert_in_range(same, RP_PAGE_WORDS / 4, RP_PAGE_WORDS / 2);
+    assert_true(bits[1] > 250 && bits[3] > 250);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),      cmocka_unit_test(test_specials),
-        cmocka_unit_test(test_ulps),       cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_tolerances), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_poison),     cmocka_unit_test(test_flip),
+        cmocka_unit_test(test_mixed_flip), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_specials),   cmocka_unit_test(test_ulps),
+        cmocka_unit_test(test_halves),     cmocka_unit_test(test_tolerances),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_flip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
