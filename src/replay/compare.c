@@ -157,23 +157,20 @@ static int run_same(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
     if (rc < 0 || c->wrong)
         return rc;
     rc = decide(c->same, c->same_count, &rule, &c->same_decided, err);
-    c->steady = c->same_decided.low <= 1 && c->same_decided.high >= 1;
+    c->steady = rp_decide_steady(&c->same_decided, &c->noise);
     return rc;
 }
 
-/* A difference must be more than what is asked for, than A differs from itself, and than the clock
- * can tell. */
+/* What is asked for, or what the clock can tell. */
 static double margin_of(const struct rp_comparison *c)
 {
-    const double self = exp(fabs(log(c->same_decided.ratio))) - 1;
-    double tick = 0, margin = c->asked_margin;
+    double tick = 0;
 
     for (size_t i = 0; i < c->same_count; i++)
         for (unsigned j = 0; j < 2 * RP_COMPARE_RUNS; j++)
             tick = fmax(tick, 1e6 / (double)c->trial.r->ticks_hz /
                                   c->same[i].us[j / RP_COMPARE_RUNS][j % RP_COMPARE_RUNS]);
-    margin = self > margin ? self : margin;
-    return tick > margin ? tick : margin;
+    return tick > c->asked_margin ? tick : c->asked_margin;
 }
 
 static unsigned looks(size_t most)
@@ -187,8 +184,10 @@ static unsigned looks(size_t most)
 
 static int run_blocks(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
 {
-    const struct rp_decide_rule rule = {
-        .margin = c->margin, .alpha = RP_COMPARE_ALPHA, .looks = looks(c->most_blocks)};
+    const struct rp_decide_rule rule = {.margin = c->margin,
+                                        .noise = c->noise,
+                                        .alpha = RP_COMPARE_ALPHA,
+                                        .looks = looks(c->most_blocks)};
     size_t until = RP_COMPARE_FIRST_BLOCKS;
     int rc = 0;
 

@@ -39,7 +39,8 @@ struct rp_comparison {
     struct rp_compare_block *same, *blocks; /**< of A and A, A and B */
     size_t same_count, block_count, most_blocks;
     double asked_margin;
-    double margin;                           /**< not less than what is asked, A / A, and a tick */
+    double margin;                           /**< not less than what is asked, and a tick */
+    double noise;                            /**< by what A differed from itself */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
     struct rp_replay_outcome late; /**< of all memory after blocks, if it is not right there */

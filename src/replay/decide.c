@@ -113,13 +113,16 @@ static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
     return w;
 }
 
-static enum rp_decision verdict(const struct rp_decided *d, double margin)
+/* A wide margin makes faster and slower rarer, but equal more frequent: that is for the user to
+ * ask for. */
+static enum rp_decision verdict(const struct rp_decided *d, const struct rp_decide_rule *rule)
 {
-    const double most = 1 + margin, least = 1 / most;
+    const double most = 1 + rule->margin, least = 1 / most;
+    const double beyond = rule->noise > rule->margin ? 1 + rule->noise : most;
 
-    if (d->low > most)
+    if (d->low > beyond)
         return RP_FASTER;
-    if (d->high < least)
+    if (d->high < 1 / beyond)
         return RP_SLOWER;
     return d->low >= least && d->high <= most ? RP_EQUAL : RP_UNDECIDED;
 }
@@ -134,7 +137,7 @@ int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_ru
     long k;
 
     if (blocks < 1 || blocks > RP_DECIDE_MOST_BLOCKS || rule->looks < 1 || !(rule->alpha > 0) ||
-        !(rule->margin >= 0))
+        !(rule->margin >= 0) || !(rule->noise >= 0))
         return rp_fail(err, RP_BAD_INPUT, "%zu blocks cannot be judged: use 1 to %d", blocks,
                        RP_DECIDE_MOST_BLOCKS);
     walsh = walsh_averages(log_ratios, blocks, &count);
@@ -147,9 +150,15 @@ int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_ru
         d.high = exp(walsh[count - 1 - (size_t)k]);
         d.level = 1 - 2 * tail;
     }
-    d.decision = verdict(&d, rule->margin);
+    d.decision = verdict(&d, rule);
     *ret = d;
     return 0;
+}
+
+bool rp_decide_steady(const struct rp_decided *same, double *ret_noise)
+{
+    *ret_noise = exp(fabs(log(same->ratio))) - 1;
+    return same->low <= 1 && same->high >= 1;
 }
 
 enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate)

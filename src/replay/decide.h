@@ -17,13 +17,14 @@ struct rp_err;
 
 enum rp_decision {
     RP_UNDECIDED = 0,
-    RP_FASTER, /**< B, by more than the margin */
-    RP_SLOWER, /**< by more than the margin */
+    RP_FASTER, /**< B, by more than the margin, and than A differs from itself */
+    RP_SLOWER, /**< likewise */
     RP_EQUAL,  /**< within the margin */
 };
 
 struct rp_decide_rule {
     double margin;  /**< 0.01: ratios from 1 / 1.01 to 1.01 are equal */
+    double noise;   /**< what faster and slower must be beyond, if it is more than the margin */
     double alpha;   /**< of each false verdict, over all looks together */
     unsigned looks; /**< how often data are looked at, at most */
 };
@@ -44,6 +45,13 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
               struct rp_decided *ret, struct rp_err *err);
 
+/**
+ * What a session in which A ran against itself says of others.
+ * @param ret_noise  by how much two equal kernels were found to differ
+ * @return false: A is not as fast as itself, so nothing can be told
+ */
+bool rp_decide_steady(const struct rp_decided *same, double *ret_noise);
+
 enum rp_gate {
     RP_GATE_NONE = 0,
     RP_GATE_FASTER,
@@ -52,7 +60,7 @@ enum rp_gate {
 
 enum rp_gate_result { RP_GATE_PASSED = 0, RP_GATE_FAILED, RP_GATE_OPEN };
 
-/** @param margin  of the decision */
+/** @param margin  of the rule */
 enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate);
 
 /** Probability of a signed-rank sum of at most w among n pairs without a difference. */

@@ -103,10 +103,14 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     put_kernel("b", q->candidates[1], &c->varied, &c->kernels[1], timed ? median_us(c, 1) : 0);
     put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
     put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
-    printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, "
-           "\"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
-           RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin, c->most_blocks,
-           RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
+    printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, \"noise\": ",
+           RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin);
+    if (timed)
+        printf("%.6f", c->noise);
+    else
+        printf("null");
+    printf(", \"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
+           c->most_blocks, RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
     rp_replay_put_string(c->trial.rule_text);
     printf(", \"compare_runs\": %u", c->trial.own.runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
@@ -192,11 +196,12 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         printf(
             "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
             d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
-    printf("B is %s%s%s (margin %.2f %%); memory is right after all %lu runs (%s)\n",
+    printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
+           "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"
            : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
                                          : rp_comparison_verdict(c),
            d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
-           d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin,
+           d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin, 100 * c->noise,
            c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text);
 }

@@ -7,9 +7,16 @@
  * that takes the snapshot, too. */
 static __thread unsigned inside;
 
+/* A writer that waits goes before readers that come: else threads that are within by turns keep the
+ * gate open for ever. A thread that is within does not take the lock again. */
 void rp_gate_init(struct rp_gate *gate, bool in_use)
 {
-    pthread_rwlock_init(&gate->lock, NULL);
+    pthread_rwlockattr_t kind;
+
+    pthread_rwlockattr_init(&kind);
+    pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&gate->lock, &kind);
+    pthread_rwlockattr_destroy(&kind);
     __atomic_store_n(&gate->in_use, in_use, __ATOMIC_RELEASE);
 }
 

@@ -19,7 +19,7 @@ enum { TRIALS = 200 };
 #else
 enum { TRIALS = 2000 };
 #endif
-enum { RUNS = 4, LOOKS = 3 };
+enum { RUNS = 4, LOOKS = 3, NOT_SLOWER = 4, COUNTS };
 static const size_t look_at[LOOKS] = {10, 20, 40};
 
 /* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
@@ -95,14 +95,23 @@ static double block(const struct world *w, struct state *s, double ratio)
     return log_ratio;
 }
 
-static enum rp_decision session(const struct world *w, double ratio)
+/* As compare.c does it: A and A, then A and B. */
+static struct rp_decided session(const struct world *w, double ratio)
 {
-    const struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = LOOKS};
+    const struct rp_decide_rule first = {.margin = 0.01, .alpha = 0.01, .looks = 1};
+    struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = LOOKS};
     struct state s = {.level = 1};
+    struct rp_err none = RP_ERR_INIT;
     struct rp_decided d = {0};
     double x[64];
     size_t have = 0;
 
+    for (size_t i = 0; i < look_at[0]; i++)
+        x[i] = block(w, &s, 1);
+    assert_int_equal(rp_decide(x, look_at[0], &first, &d, &none), 0);
+    if (!rp_decide_steady(&d, &rule.noise))
+        return (struct rp_decided){.high = INFINITY};
+    d = (struct rp_decided){0};
     for (size_t i = 0; i < LOOKS && d.decision == RP_UNDECIDED; i++) {
         struct rp_err err = RP_ERR_INIT;
 
@@ -110,18 +119,23 @@ static enum rp_decision session(const struct world *w, double ratio)
             x[have] = block(w, &s, ratio);
         assert_int_equal(rp_decide(x, have, &rule, &d, &err), 0);
     }
-    return d.decision;
+    return d;
 }
 
-static void count(const struct world *w, double ratio, unsigned ret[4])
+static void count(const struct world *w, double ratio, unsigned ret[COUNTS])
 {
-    memset(ret, 0, 4 * sizeof *ret);
-    for (unsigned i = 0; i < TRIALS; i++)
-        ret[session(w, ratio)]++;
-    print_message("%-10s ratio %.3f: undecided %5.1f %%, faster %5.1f, slower %5.1f, equal %5.1f\n",
+    memset(ret, 0, COUNTS * sizeof *ret);
+    for (unsigned i = 0; i < TRIALS; i++) {
+        const struct rp_decided d = session(w, ratio);
+
+        ret[d.decision]++;
+        ret[NOT_SLOWER] += rp_decide_gate(&d, 0.01, RP_GATE_NOT_SLOWER) == RP_GATE_PASSED;
+    }
+    print_message("%-10s ratio %.3f: undecided %5.1f %%, faster %5.1f, slower %5.1f, equal %5.1f, "
+                  "not-slower passed %5.1f\n",
                   w->name, ratio, 100.0 * ret[RP_UNDECIDED] / TRIALS,
                   100.0 * ret[RP_FASTER] / TRIALS, 100.0 * ret[RP_SLOWER] / TRIALS,
-                  100.0 * ret[RP_EQUAL] / TRIALS);
+                  100.0 * ret[RP_EQUAL] / TRIALS, 100.0 * ret[NOT_SLOWER] / TRIALS);
 }
 
 /* alpha, and three standard deviations of what is counted */
@@ -135,7 +149,7 @@ static void test_false_verdicts(void **state)
     (void)state;
     seed = 88172645463325252u;
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
-        unsigned n[4];
+        unsigned n[COUNTS];
 
         count(&worlds[i], 1, n); /* the same kernel twice */
         assert_true(n[RP_FASTER] <= most_false());
@@ -145,6 +159,17 @@ static void test_false_verdicts(void **state)
         assert_true(n[RP_EQUAL] <= most_false());
         count(&worlds[i], 1 / 1.01, n);
         assert_true(n[RP_SLOWER] <= most_false());
+        assert_true(n[RP_EQUAL] <= most_false());
+        assert_true(n[NOT_SLOWER] <= most_false());
+    }
+    /* Noise makes nothing equal. */
+    for (unsigned i = 0; i < 2; i++) {
+        const struct world noisy = {"noisy", 100, i ? 0.1 : 0.05, 0, 0, 0, 0, 0};
+        unsigned n[COUNTS];
+
+        count(&noisy, 1 / 1.015, n);
+        assert_true(n[RP_EQUAL] <= most_false());
+        assert_true(n[NOT_SLOWER] <= most_false());
     }
 }
 
@@ -155,7 +180,7 @@ static void test_power(void **state)
     (void)state;
     seed = 362436069362436069u;
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
-        unsigned n[4];
+        unsigned n[COUNTS];
 
         count(&worlds[i], 1.05, n);
         assert_true(n[RP_FASTER] >= TRIALS * 9 / 10);
@@ -314,10 +339,10 @@ static void print_curve(void)
         printf("| %.3f", ratios[i]);
         for (size_t j = 0; j < sizeof noises / sizeof *noises; j++) {
             const struct world w = {.us = 100, .noise = noises[j], .drift = 0.0002};
-            unsigned n[4] = {0};
+            unsigned n[COUNTS] = {0};
 
             for (unsigned k = 0; k < TRIALS; k++)
-                n[session(&w, ratios[i])]++;
+                n[session(&w, ratios[i]).decision]++;
             printf(" | %.1f / %.1f", 100.0 * n[RP_FASTER] / TRIALS, 100.0 * n[RP_EQUAL] / TRIALS);
         }
         printf(" |\n");
