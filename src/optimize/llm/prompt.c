@@ -41,11 +41,15 @@ static const char unroll_rules[] =
     "unroll N` (N from 2 to 8) or `#pragma nounroll` directly before a loop that the list below "
     "allows. Every other token must stay as it is.\n";
 
+/* docs/format/guards.md has them all. */
 static const char body_rules[] =
-    "- Change only the body of the kernel. No inline assembly, no static variables, nothing "
-    "outside the kernel.\n"
-    "- Barriers, atomics and memory-order operations stay as they are, in kind and order.\n"
-    "- Call no function that the kernel does not call already.\n";
+    "- Change only what stands between the braces of the kernel. No inline assembly, no static "
+    "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "
+    "as many `return`, `volatile` and `__shared__` as there are now.\n"
+    "- Barriers, fences, atomics and operations between lanes stay the same ones, in the same "
+    "order, in the same loops and branches.\n"
+    "- Call no function and use no variable of outside the kernel that it does not use "
+    "already.\n";
 
 void rp_llm_prompt_free(struct rp_llm_prompt *prompt)
 {

@@ -1,0 +1,252 @@
+#include <getopt.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/proc.h"
+#include "cli/cli.h"
+#include "collect/demangle.h"
+#include "collect/kernel_match.h"
+#include "optimize/compile_command.h"
+#include "optimize/facts.h"
+#include "optimize/kernel_source.h"
+#include "optimize/llm/prompt.h"
+#include "optimize/proposer.h"
+#include "optimize/source_kernels.h"
+
+static const char help[] =
+    "usage: rocm-perf prompt --source FILE [--kernel SYMBOL|REGEX] [options]\n"
+    "\n"
+    "Prints the question that a model server would be asked about a kernel: its rules, what the\n"
+    "file declares for it, its text, and with --profile what was measured of it. Nobody is asked,\n"
+    "nothing is sent.\n"
+    "\n"
+    "  --source FILE     HIP source with the kernel\n"
+    "  --kernel WHICH    the kernel: its symbol, or a regular expression (ECMAScript) that finds\n"
+    "                    its name and no other (default: the file's only kernel)\n"
+    "  --profile DIR     results of rocm-perf profile; with --deep-analysis they say most\n"
+    "  --build COMMAND   how the program is built (default: compile_commands.json, else\n"
+    "                    hipcc -O3 FILE)\n"
+    "  --compile-commands FILE   that compile_commands.json\n"
+    "  --arch GPU        for which the file is read (default: that of the profile, else gfx942)\n"
+    "  --allow body      the question of a session that may change the whole body; without it,\n"
+    "                    unroll pragmas only\n"
+    "  --max-tokens N    longest question, estimated at 3 bytes for a token (default 16000)\n"
+    "  --help            this text\n"
+    "\n"
+    "exit status: 0 ok, 2 usage, 3 the source or the profile cannot be used, 4 no compiler\n";
+
+struct choice {
+    const char *source, *kernel, *profile, *arch;
+    struct rp_build_choice build;
+    enum rp_edit_scope scope;
+    uint64_t max_tokens;
+};
+
+enum { MOST_TOKENS = 10000000, LEAST_TOKENS = 500, DEFAULT_TOKENS = 16000 };
+
+static int take_option(int c, struct choice *choice, struct rp_err *err)
+{
+    char *end;
+    long number;
+
+    switch (c) {
+    case 's':
+        choice->source = optarg;
+        return 0;
+    case 'k':
+        choice->kernel = optarg;
+        return 0;
+    case 'p':
+        choice->profile = optarg;
+        return 0;
+    case 'a':
+        choice->arch = optarg;
+        return 0;
+    case 'b':
+        choice->build.build = optarg;
+        return 0;
+    case 'c':
+        choice->build.compile_commands = optarg;
+        return 0;
+    case 'w':
+        if (strcmp(optarg, "body") != 0)
+            return rp_fail(err, RP_USAGE, "--allow %s: use body", optarg);
+        choice->scope = RP_EDIT_BODY;
+        return 0;
+    default:
+        number = strtol(optarg, &end, 10);
+        if (end == optarg || *end || number < LEAST_TOKENS || number > MOST_TOKENS)
+            return rp_fail(err, RP_USAGE, "--max-tokens %s: use a whole number from %d to %d",
+                           optarg, LEAST_TOKENS, MOST_TOKENS);
+        choice->max_tokens = (uint64_t)number;
+        return 0;
+    }
+}
+
+/* @return 0; RP_OK + 1 when help was printed; negative */
+static int read_options(int argc, char **argv, struct choice *ret, struct rp_err *err)
+{
+    static const struct option options[] = {{"source", required_argument, NULL, 's'},
+                                            {"kernel", required_argument, NULL, 'k'},
+                                            {"profile", required_argument, NULL, 'p'},
+                                            {"build", required_argument, NULL, 'b'},
+                                            {"compile-commands", required_argument, NULL, 'c'},
+                                            {"arch", required_argument, NULL, 'a'},
+                                            {"allow", required_argument, NULL, 'w'},
+                                            {"max-tokens", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (c == 'h')
+            return 1;
+        if (c == '?' || c == ':') {
+            rp_cli_bad_option("prompt", argv[optind - 1], c);
+            return -RP_USAGE;
+        }
+        if (take_option(c, ret, err) < 0)
+            return -rp_cli_usage_error("prompt", "%s", err->text);
+    }
+    if (optind < argc)
+        return -rp_cli_usage_error("prompt", "%s is no option", argv[optind]);
+    if (!ret->source)
+        return -rp_cli_usage_error("prompt", "--source is missing");
+    return 0;
+}
+
+static bool same_symbol(const char *symbol, const char *word)
+{
+    size_t length = strlen(symbol);
+
+    return strncmp(symbol, word, length) == 0 &&
+           (word[length] == '\0' || strcmp(word + length, ".kd") == 0);
+}
+
+/* Which of the file's kernels is meant. */
+static int choose(const struct rp_source_kernels *kernels, const char *which, size_t *ret,
+                  struct rp_err *err)
+{
+    rp_autobuf names = {0};
+    size_t found = 0;
+    regex_t regex;
+
+    if (kernels->count == 0)
+        return rp_fail(err, RP_BAD_INPUT, "no kernel is in this file");
+    for (size_t i = 0; which && i < kernels->count; i++)
+        if (same_symbol(kernels->symbols[i], which)) {
+            *ret = i;
+            return 0;
+        }
+    if (which && rp_kernel_regex_compile("--kernel", which, &regex, err) < 0)
+        return -(int)err->code;
+    for (size_t i = 0; i < kernels->count; i++) {
+        rp_autofree char *name = rp_demangle_kernel(kernels->symbols[i]);
+        bool wanted = !which || (name && regexec(&regex, name, 0, NULL, 0) == 0);
+
+        if (wanted && found++ == 0)
+            *ret = i;
+        if (wanted || found == 0)
+            rp_buf_printf(&names, "\n  %s", name ? name : kernels->symbols[i]);
+    }
+    if (which)
+        regfree(&regex);
+    if (found == 0)
+        return rp_fail(err, RP_USAGE, "--kernel %s finds none of the file's kernels:%.600s", which,
+                       rp_buf_text(&names));
+    if (found > 1)
+        return rp_fail(err, RP_USAGE, "%s; name one of them with --kernel:%.600s",
+                       which ? "several kernels are found" : "the file has several kernels",
+                       rp_buf_text(&names));
+    return 0;
+}
+
+static const struct rp_kernel_facts *facts_of(const struct rp_facts *facts, const char *symbol)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].symbol && strcmp(facts->kernels[i].symbol, symbol) == 0)
+            return &facts->kernels[i];
+    return NULL;
+}
+
+/* Of the profile's kernels: they all ran on the same kind of GPU, or nobody can tell. */
+static const char *arch_of(const struct choice *choice, const struct rp_facts *facts)
+{
+    if (choice->arch)
+        return choice->arch;
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].arch)
+            return facts->kernels[i].arch;
+    return "gfx942"; /* what rocm-perf hipcc compiles for where there is no GPU */
+}
+
+static int print_prompt(const struct choice *choice, const struct rp_kernel_source *source,
+                        const struct rp_kernel_facts *facts, struct rp_err *err)
+{
+    const struct rp_proposer_input input = {
+        .source = source, .facts = facts, .scope = choice->scope};
+    rp_cleanup(rp_llm_prompt_free) struct rp_llm_prompt prompt = {0};
+    rp_autobuf out = {0};
+
+    if (rp_llm_prompt_make(&input, choice->max_tokens, &prompt, err) < 0)
+        return -(int)err->code;
+    rp_buf_printf(&out, "%s\n%s", prompt.system, prompt.user);
+    if (out.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_cli_note("about %llu tokens%s", (unsigned long long)prompt.tokens,
+                prompt.left_out > 0 ? "; parts are left out for want of room (--max-tokens)" : "");
+    return -rp_cli_result(rp_buf_text(&out));
+}
+
+RP_DEFINE_CLEANUP(struct rp_compile_command, rp_compile_command_free)
+RP_DEFINE_CLEANUP(struct rp_kernel_source, rp_kernel_source_free)
+
+static int run(const struct choice *choice, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_rp_compile_command_free) struct rp_compile_command *command = NULL;
+    rp_cleanup(rp_cleanup_rp_kernel_source_free) struct rp_kernel_source *source = NULL;
+    rp_cleanup(rp_source_kernels_free) struct rp_source_kernels kernels = {0};
+    rp_cleanup(rp_facts_free) struct rp_facts facts = {0};
+    const struct rp_kernel_facts *measured;
+    const char *arch;
+    size_t which = 0;
+
+    if (choice->profile && rp_facts_read(choice->profile, &facts, err) < 0)
+        return -(int)err->code;
+    arch = arch_of(choice, &facts);
+    if (!rp_arch_find(arch))
+        return rp_fail(err, RP_USAGE, "--arch %s: not a GPU that is known here", arch);
+    if (rp_compile_command_read(&choice->build, choice->source, &command, err) < 0 ||
+        rp_source_kernels(command, choice->source, arch, &kernels, err) < 0 ||
+        choose(&kernels, choice->kernel, &which, err) < 0 ||
+        rp_kernel_source_read(command, choice->source, kernels.symbols[which], arch, &source, err) <
+            0)
+        return -(int)err->code;
+    measured = facts_of(&facts, kernels.symbols[which]);
+    if (choice->profile && !measured)
+        rp_cli_note("%s says nothing of this kernel", choice->profile);
+    return print_prompt(choice, source, measured, err);
+}
+
+int rp_cmd_prompt(int argc, char **argv)
+{
+    struct choice choice = {.scope = RP_EDIT_UNROLL, .max_tokens = DEFAULT_TOKENS};
+    struct rp_err err = RP_ERR_INIT;
+    int rc = read_options(argc, argv, &choice, &err);
+
+    if (rc == 1)
+        return rp_cli_help(help);
+    if (rc < 0)
+        return -rc;
+    rp_proc_catch_signals();
+    rc = run(&choice, &err);
+    if (rc < 0 && err.code)
+        return rp_cli_error(&err);
+    return -rc;
+}

@@ -1,0 +1,150 @@
+#include "optimize/source_kernels.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/compile.h"
+
+void rp_source_kernels_free(struct rp_source_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        free(kernels->symbols[i]);
+    free(kernels->symbols);
+    *kernels = (struct rp_source_kernels){0};
+}
+
+static bool holds(size_t size, uint64_t offset, uint64_t bytes)
+{
+    return offset <= size && bytes <= size - offset;
+}
+
+static int add(struct rp_source_kernels *kernels, const char *name, size_t bytes,
+               struct rp_err *err)
+{
+    char **more = reallocarray(kernels->symbols, kernels->count + 1, sizeof *more);
+
+    if (!more)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    kernels->symbols = more;
+    more[kernels->count] = strndup(name, bytes);
+    if (!more[kernels->count])
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    kernels->count++;
+    return 0;
+}
+
+/* LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
+static int add_table(const uint8_t *elf, const Elf64_Shdr *table, const Elf64_Shdr *names,
+                     struct rp_source_kernels *kernels, struct rp_err *err)
+{
+    for (uint64_t at = 0; table->sh_size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+        const char *name;
+        size_t length;
+        Elf64_Sym sym;
+
+        memcpy(&sym, elf + table->sh_offset + at, sizeof sym);
+        if (sym.st_shndx == SHN_UNDEF || sym.st_name >= names->sh_size)
+            continue;
+        name = (const char *)elf + names->sh_offset + sym.st_name;
+        length = strnlen(name, names->sh_size - sym.st_name);
+        if (length > 3 && memcmp(name + length - 3, ".kd", 3) == 0 &&
+            add(kernels, name, length - 3, err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int rp_source_kernels_of(const uint8_t *elf, size_t bytes, struct rp_source_kernels *ret,
+                         struct rp_err *err)
+{
+    rp_cleanup(rp_source_kernels_free) struct rp_source_kernels kernels = {0};
+    Elf64_Shdr table, names;
+    Elf64_Ehdr h;
+
+    if (bytes < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+        return rp_fail(err, RP_BAD_INPUT, "not a code object");
+    memcpy(&h, elf, sizeof h);
+    if (h.e_shentsize != sizeof table || !holds(bytes, h.e_shoff, h.e_shnum * sizeof table))
+        return rp_fail(err, RP_BAD_INPUT, "not a code object");
+    for (size_t i = 0; i < h.e_shnum; i++) {
+        memcpy(&table, elf + h.e_shoff + i * sizeof table, sizeof table);
+        if (table.sh_type != SHT_DYNSYM || table.sh_link >= h.e_shnum)
+            continue;
+        memcpy(&names, elf + h.e_shoff + table.sh_link * sizeof names, sizeof names);
+        if (!holds(bytes, table.sh_offset, table.sh_size) ||
+            !holds(bytes, names.sh_offset, names.sh_size))
+            return rp_fail(err, RP_BAD_INPUT, "a damaged code object");
+        if (add_table(elf, &table, &names, &kernels, err) < 0)
+            return -(int)err->code;
+    }
+    if (kernels.count > 0)
+        qsort(kernels.symbols, kernels.count, sizeof *kernels.symbols, by_name);
+    *ret = kernels;
+    kernels = (struct rp_source_kernels){0};
+    return 0;
+}
+
+static int read_object(const char *path, struct rp_source_kernels *ret, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    void *elf;
+    int rc;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", path);
+    if (st.st_size == 0)
+        return rp_fail(err, RP_BAD_INPUT, "the compiler made an empty code object");
+    elf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (elf == MAP_FAILED)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", path);
+    rc = rp_source_kernels_of(elf, (size_t)st.st_size, ret, err);
+    munmap(elf, (size_t)st.st_size);
+    return rc;
+}
+
+static void cleanup_folder(char **slot)
+{
+    if (*slot)
+        rp_remove_tree(*slot);
+    free(*slot);
+}
+
+int rp_source_kernels(const struct rp_compile_command *command, const char *source,
+                      const char *arch, struct rp_source_kernels *ret, struct rp_err *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    rp_autofree char *template = rp_format("%s/rocm-perf-XXXXXX", temporary ? temporary : "/tmp");
+    rp_cleanup(cleanup_folder) char *folder = NULL;
+    rp_autofree char *object = NULL;
+    rp_cleanup(rp_built_free) struct rp_built built = {0};
+
+    if (!template || !mkdtemp(template))
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s",
+                             temporary ? temporary : "/tmp");
+    folder = rp_steal(template);
+    object = rp_path_join(folder, "device.co");
+    if (!object)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_compile(command, source, arch, object, &built, err) < 0)
+        return -(int)err->code;
+    if (!built.ok)
+        return rp_fail(err, RP_BAD_INPUT, "%s does not compile: %s\n%s", source, built.why,
+                       built.output);
+    return read_object(object, ret, err);
+}
