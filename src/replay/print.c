@@ -78,7 +78,7 @@ void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outc
 {
     printf("{\"changed_numbers\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
            ", \"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
-           ", \"reason\": ",
+           ", \"arguments\": \"as captured\", \"reason\": ",
            v->changed_numbers, v->telling_bytes,
            v->reason                          ? "null"
            : outcome->verdict.different_bytes ? "false"

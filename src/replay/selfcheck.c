@@ -103,14 +103,18 @@ static void judge(struct rp_self_check *check)
     check->label = !check->outside && (near || check->vary || check->equal_runs)
                        ? RP_SELF_ORDER_DEPENDENT
                        : RP_SELF_NOT_REPLAYABLE;
-    snprintf(check->reason, sizeof check->reason, "%u of %u runs do not give the captured memory%s",
-             check->runs - check->equal_runs, check->runs,
-             check->outside      ? ", and change what the captured dispatch did not"
-             : near              ? ", but numbers near those"
-             : check->vary       ? ", nor the same among themselves; what differs is not near "
-                                   "as numbers: perhaps a clock or an address, not a sum"
-             : check->equal_runs ? ""
-                                 : ", but the same each time");
+    snprintf(
+        check->reason, sizeof check->reason, "%u of %u runs do not give the captured memory%s",
+        check->runs - check->equal_runs, check->runs,
+        check->outside ? ", and change what the captured dispatch did not"
+        : near && !check->vary && !check->equal_runs
+            ? ", but numbers near those, the same each time: sums in another order than in the "
+              "program, or with a value that is not in the capture"
+        : near        ? ", but numbers near those: sums in an order that varies, or a clock's value"
+        : check->vary ? ", nor the same among themselves; what differs is not near "
+                        "as numbers: perhaps a clock or an address, not a sum"
+        : check->equal_runs ? ""
+                            : ", but the same each time");
 }
 
 void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg, unsigned runs,

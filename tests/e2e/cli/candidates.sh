@@ -54,6 +54,7 @@ says out "after 2 of 4 runs"
 # From other inputs the captured kernel says what is right.
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --json
 [ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "the same with other inputs"; }
+[ "$(json candidate.other_inputs.arguments out)" = "as captured" ] || fail "arguments are said to be those"
 [ "$(json candidate.other_inputs.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
 tried 1 copied 18
 says out "memory is right after all 4 runs"

@@ -20,7 +20,7 @@ labelled deterministic histogram target_histogram 3
 [ "$(json equal_runs cap/self_check.json)" = 3 ] || fail "three runs"
 labelled deterministic chase target_chase
 labelled order-dependent varying target_turns
-says cap/self_check.json "numbers near those"
+says cap/self_check.json "numbers near those: sums in an order that varies, or a clock"
 labelled order-dependent varying target_clock
 says cap/self_check.json "nor the same among themselves; what differs is not near as numbers: perhaps a clock"
 labelled "not replayable" print target_print
