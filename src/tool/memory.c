@@ -79,16 +79,34 @@ static void add(struct rp_tool *tool, const struct rp_memory_entry *entry)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static void add_new(enum rp_memory_class memory_class, uint64_t base, uint64_t bytes,
-                    rp_hsa_agent owner, uint64_t key)
+static rp_hsa_agent first_gpu(const struct rp_tool *tool, const rp_hsa_agent *agents,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_cpu(tool, agents[i]))
+            return agents[i];
+    return 0;
+}
+
+/* A copy by an agent that cannot reach what it copies ends the program. */
+static rp_hsa_agent reader_of(const struct rp_tool *tool, const struct rp_memory_entry *entry,
+                              const rp_hsa_agent *agents, uint32_t count)
+{
+    if (entry->region.flags & RP_MEMORY_HOST || !entry->owner)
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (agents[i] == entry->owner)
+            return entry->owner;
+    return count ? first_gpu(tool, agents, count) : entry->owner;
+}
+
+/* @param agents  that can reach it; none: at least its owner */
+static void add_reached(struct rp_memory_entry entry, const rp_hsa_agent *agents, uint32_t count)
 {
     struct rp_tool *tool = &rp_the_tool;
-    struct rp_memory_entry entry = {
-        .region = {.base = base, .bytes = bytes, .memory_class = memory_class},
-        .owner = owner,
-        .key = key};
+    const uint32_t memory_class = entry.region.memory_class;
 
-    if (!rp_tool_active(tool) || bytes == 0)
+    if (!rp_tool_active(tool) || entry.region.bytes == 0)
         return;
     ask_runtime(tool, &entry);
     entry.region.node = node_of(tool, entry.owner);
@@ -97,7 +115,30 @@ static void add_new(enum rp_memory_class memory_class, uint64_t base, uint64_t b
         entry.region.flags |= RP_MEMORY_HOST;
     if (memory_class == RP_MEMORY_CODE)
         entry.region.flags |= RP_MEMORY_EXECUTABLE;
+    entry.reader = reader_of(tool, &entry, agents, count);
     add(tool, &entry);
+}
+
+static void add_new(enum rp_memory_class memory_class, uint64_t base, uint64_t bytes,
+                    rp_hsa_agent owner, uint64_t key)
+{
+    add_reached(
+        (struct rp_memory_entry){
+            .region = {.base = base, .bytes = bytes, .memory_class = memory_class},
+            .owner = owner,
+            .key = key},
+        NULL, 0);
+}
+
+static void add_foreign(enum rp_memory_class memory_class, void *base, uint64_t bytes,
+                        const rp_hsa_agent *agents, uint32_t count)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)base;
+
+    add_reached(
+        (struct rp_memory_entry){
+            .region = {.base = at, .bytes = bytes, .memory_class = memory_class}, .key = at},
+        agents, count);
 }
 
 /* The newest entry of a key, out of the list; false: there is none. */
@@ -299,7 +340,7 @@ static rp_hsa_status hook_ipc_attach(const void *handle, size_t bytes, uint32_t 
     rp_hsa_status status = tool->hsa.hsa_amd_ipc_memory_attach(handle, bytes, count, agents, ret);
 
     if (status == RP_HSA_SUCCESS)
-        add_new(RP_MEMORY_IPC, (uint64_t)(uintptr_t)*ret, bytes, 0, (uint64_t)(uintptr_t)*ret);
+        add_foreign(RP_MEMORY_IPC, *ret, bytes, agents, count);
     rp_gate_leave(&tool->isolate.gate, entered);
     return status;
 }
@@ -319,8 +360,7 @@ static rp_hsa_status hook_interop_map(uint32_t count, rp_hsa_agent *agents, int 
         count, agents, interop_handle, flags, ret_bytes, ret, ret_metadata_bytes, ret_metadata);
 
     if (status == RP_HSA_SUCCESS)
-        add_new(RP_MEMORY_INTEROP, (uint64_t)(uintptr_t)*ret, *ret_bytes, 0,
-                (uint64_t)(uintptr_t)*ret);
+        add_foreign(RP_MEMORY_INTEROP, *ret, *ret_bytes, agents, count);
     rp_gate_leave(&tool->isolate.gate, entered);
     return status;
 }

@@ -20,10 +20,11 @@ struct rp_tool;
 
 struct rp_memory_entry {
     struct rp_snapshot_region region;
-    rp_hsa_agent owner; /**< 0: unknown */
-    uint64_t key;       /**< what ends it: base, the host's pointer, an executable */
-    bool unreachable;   /**< mapped, and no agent has access */
-    bool gone;          /**< in a list: announced once, and unmapped by the program since */
+    rp_hsa_agent owner;  /**< 0: unknown */
+    rp_hsa_agent reader; /**< a GPU that can reach it; 0: the host reads it, or nobody knows */
+    uint64_t key;        /**< what ends it: base, the host's pointer, an executable */
+    bool unreachable;    /**< mapped, and no agent has access */
+    bool gone;           /**< in a list: announced once, and unmapped by the program since */
 };
 
 struct rp_memory {

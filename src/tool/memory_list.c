@@ -212,34 +212,50 @@ static void trim(struct list *list)
     *list = kept;
 }
 
+/* --- who can read it ----------------------------------------------------------------------- */
+
 struct access {
     const struct rp_tool *tool;
-    void *base;
-    bool asked, any;
+    const struct rp_memory_entry *entry;
+    bool asked, by_host;
+    rp_hsa_agent gpu; /* the owner, if it is one of them */
 };
 
 static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
 {
+    enum { MAY_READ = 1 }; /* of hsa_access_permission_t: read only 1, write only 2, both 3 */
     struct access *access = data;
-    uint32_t permissions = 0;
+    const struct rp_hsa *hsa = &access->tool->hsa;
+    uint32_t permissions = 0, type = 0;
 
-    if (access->tool->hsa.hsa_amd_vmem_get_access(access->base, &permissions, agent) ==
-        RP_HSA_SUCCESS) {
-        access->asked = true;
-        access->any = access->any || permissions;
-    }
+    if (hsa->hsa_amd_vmem_get_access((void *)(uintptr_t)access->entry->region.base, &permissions,
+                                     agent) != RP_HSA_SUCCESS)
+        return RP_HSA_SUCCESS;
+    access->asked = true;
+    hsa->hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
+    if (!(permissions & MAY_READ))
+        return RP_HSA_SUCCESS;
+    if (type == 0)
+        access->by_host = true;
+    else if (!access->gpu || agent == access->entry->owner)
+        access->gpu = agent;
     return RP_HSA_SUCCESS;
 }
 
-/* Access may have been taken away again: the runtime knows of which agents. */
-static bool is_withdrawn(const struct rp_tool *tool, const struct rp_memory_entry *entry)
+/* Each agent is given access or not, the owner too; it may have been taken away again. The runtime
+ * knows. */
+static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entry)
 {
-    struct access access = {.tool = tool, .base = (void *)(uintptr_t)entry->region.base};
+    struct access access = {.tool = tool, .entry = entry};
+    const bool host = entry->region.flags & RP_MEMORY_HOST;
 
     if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
-        return false;
+        return;
     tool->hsa.hsa_iterate_agents(visit_agent, &access);
-    return access.asked && !access.any;
+    if (!access.asked)
+        return;
+    entry->reader = host && access.by_host ? 0 : access.gpu;
+    entry->unreachable = !entry->reader && !(host && access.by_host);
 }
 
 bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
@@ -269,8 +285,7 @@ bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *
         return false;
     }
     for (size_t i = 0; i < list.count; i++)
-        if (is_withdrawn(tool, &list.entries[i]))
-            list.entries[i].unreachable = true;
+        find_reader(tool, &list.entries[i]);
     *ret = list.entries;
     *ret_count = list.count;
     return true;

@@ -151,7 +151,7 @@ static bool start_copy(struct rp_snapshot *s, size_t stage, const struct rp_memo
     hsa->hsa_signal_store_screlease(s->signal[stage], 1);
     return hsa->hsa_amd_memory_async_copy(
                s->stage[stage], s->cpu, (const void *)(uintptr_t)(entry->region.base + offset),
-               entry->owner, bytes, 0, NULL, s->signal[stage]) == RP_HSA_SUCCESS;
+               entry->reader, bytes, 0, NULL, s->signal[stage]) == RP_HSA_SUCCESS;
 }
 
 static bool end_copy(struct rp_snapshot *s, size_t stage)
@@ -264,12 +264,12 @@ static const char *obstacle(struct rp_snapshot *s, const struct rp_memory_entry 
 
     if (entry->unreachable)
         return "it is mapped, and no agent has access to it";
-    if (!host && !entry->owner)
+    if (!host && !entry->reader)
         return "the runtime does not say whose memory it is";
     if (entry->region.memory_class == RP_MEMORY_SVM ||
         entry->region.memory_class == RP_MEMORY_LOCKED)
         return read_program(probe, entry->region.base, 1) ? NULL : "the program cannot read it";
-    if (!host &&
+    if (entry->reader &&
         (!start_copy(s, 0, entry, 0, entry->region.bytes < 64 ? entry->region.bytes : 64) ||
          !end_copy(s, 0)))
         return s->stuck ? NULL : "the runtime cannot copy it";
@@ -320,7 +320,7 @@ bool rp_snapshot_take(struct rp_snapshot *s, bool before)
             continue;
         if (rp_snapshot_send(s->link, RP_SNAPSHOT_REGION, &entry->region, sizeof(entry->region),
                              NULL, 0) &&
-            (entry->region.flags & RP_MEMORY_HOST ? take_host(s, entry) : take_device(s, entry)))
+            (entry->reader ? take_device(s, entry) : take_host(s, entry)))
             rp_tool_log(s->tool, "%s %s %llx bytes=%llu", before ? "before" : "after",
                         rp_memory_class_name(entry->region.memory_class),
                         (unsigned long long)entry->region.base,

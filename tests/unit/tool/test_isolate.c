@@ -218,6 +218,58 @@ static rp_hsa_status agent_get_info(rp_hsa_agent agent, uint32_t what, void *ret
     return plain_agent(agent == SECOND_GPU ? FAKE_GPU : agent, what, ret);
 }
 
+static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
+{
+    visit(FAKE_CPU, data);
+    visit(FAKE_GPU, data);
+    visit(SECOND_GPU, data);
+    return RP_HSA_SUCCESS;
+}
+
+/* Virtual memory that one agent can read; a copy by another one would fault. */
+static struct {
+    void *base;
+    rp_hsa_agent reader;
+} mapped[4];
+static size_t mapped_count;
+static bool faulted;
+
+static rp_hsa_status vmem_map(void *base, size_t bytes, size_t offset, uint64_t handle,
+                              uint64_t flags)
+{
+    (void)bytes, (void)offset, (void)handle, (void)flags;
+    mapped[mapped_count++].base = base;
+    return RP_HSA_SUCCESS;
+}
+
+static rp_hsa_status vmem_set_access(void *base, size_t bytes, const struct rp_hsa_access *accesses,
+                                     size_t count)
+{
+    (void)bytes;
+    for (size_t i = 0; i < mapped_count && count; i++)
+        if (mapped[i].base == base)
+            mapped[i].reader = accesses[0].agent;
+    return RP_HSA_SUCCESS;
+}
+
+static rp_hsa_status vmem_get_access(void *base, uint32_t *ret_permissions, rp_hsa_agent agent)
+{
+    for (size_t i = 0; i < mapped_count; i++)
+        if (mapped[i].base == base) {
+            *ret_permissions = mapped[i].reader == agent ? 3 : 0;
+            return RP_HSA_SUCCESS;
+        }
+    return RP_HSA_STATUS_ERROR;
+}
+
+static bool can_read(const void *base, rp_hsa_agent agent)
+{
+    for (size_t i = 0; i < mapped_count; i++)
+        if (mapped[i].base == base)
+            return mapped[i].reader == agent;
+    return true;
+}
+
 static rp_hsa_status iterate_pools(rp_hsa_agent agent, rp_hsa_status (*visit)(rp_hsa_pool, void *),
                                    void *data)
 {
@@ -239,6 +291,7 @@ static rp_hsa_status async_copy(void *dst, rp_hsa_agent dst_agent, const void *s
     (void)dst_agent, (void)dep_count, (void)deps;
     if (src == uncopyable)
         return RP_HSA_STATUS_ERROR;
+    faulted = faulted || !can_read(src, src_agent);
     copied_from[copy_count++ % 64] = src_agent;
     memcpy(dst, src, bytes);
     __atomic_fetch_sub(&((struct rp_amd_signal *)(uintptr_t)completion)->value, 1,
@@ -346,6 +399,12 @@ static int set_up(void **state)
     fake.amd->fn[19] = (void *)allow_access;
     fake.amd->fn[28] = (void *)pointer_info;
     fake.amd->fn[31] = (void *)ipc_attach;
+    fake.amd->fn[59] = (void *)vmem_map;
+    fake.amd->fn[61] = (void *)vmem_set_access;
+    fake.amd->fn[62] = (void *)vmem_get_access;
+    fake.core->fn[5] = (void *)iterate_agents;
+    mapped_count = 0;
+    faulted = false;
     block_count = copy_count = 0;
     uncopyable = NULL;
     executed_types = 0;
@@ -701,13 +760,20 @@ static const struct rp_snapshot_region *region_at(const void *base)
     return NULL;
 }
 
+static bool was_copied_by_second(void)
+{
+    for (size_t i = 0; i < copy_count && i < 64; i++)
+        if (copied_from[i] == SECOND_GPU)
+            return true;
+    return false;
+}
+
 /* Memory of another GPU is read by that GPU; memory of another process as what the runtime says it
  * is. What cannot be read is refused by name, and the rest is captured. */
 static void memory_of_others(void **state)
 {
     static const rp_hsa_agent gpu = FAKE_GPU, nobody = 0;
     void *on_peer, *attached, *unknown, *broken;
-    bool from_peer = false;
 
     (void)state;
     AMD(13, hsa_amd_memory_pool_allocate)(SECOND_GPU, 4096, 0, &on_peer);
@@ -719,9 +785,7 @@ static void memory_of_others(void **state)
     goes_on();
     assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
     assert_non_null(region_at(on_peer));
-    for (size_t i = 0; i < copy_count && i < 64; i++)
-        from_peer = from_peer || copied_from[i] == SECOND_GPU;
-    assert_true(from_peer);
+    assert_true(was_copied_by_second());
     assert_int_equal(region_at(on_peer)->memory_class, RP_MEMORY_POOL);
     assert_non_null(region_at(attached));
     assert_int_equal(region_at(attached)->memory_class, RP_MEMORY_IPC);
@@ -739,6 +803,44 @@ static void memory_of_others(void **state)
     }
 }
 
+static void *map_for(rp_hsa_agent owner, rp_hsa_agent reader)
+{
+    const struct rp_hsa_access access = {.permissions = 3, .agent = reader};
+    void *base = add_block(4096, owner);
+
+    assert_int_equal(AMD(59, hsa_amd_vmem_map)(base, 4096, 0, (uint64_t)(uintptr_t)base, 0),
+                     RP_HSA_SUCCESS);
+    if (reader)
+        assert_int_equal(AMD(61, hsa_amd_vmem_set_access)(base, 4096, &access, 1), RP_HSA_SUCCESS);
+    return base;
+}
+
+/* The owner has no access: who has reads it, of the host as well. */
+static void memory_that_its_owner_cannot_reach(void **state)
+{
+    static const rp_hsa_agent gpu = FAKE_GPU, second_gpu = SECOND_GPU;
+    void *device, *host, *nobody, *attached;
+
+    (void)state;
+    device = map_for(FAKE_GPU, SECOND_GPU);
+    host = map_for(FAKE_CPU, FAKE_GPU);
+    nobody = map_for(FAKE_GPU, 0);
+    AMD(31, hsa_amd_ipc_memory_attach)(&gpu, 4096, 1, &second_gpu, &attached);
+    mapped[mapped_count].base = attached;
+    mapped[mapped_count++].reader = SECOND_GPU;
+    launch();
+    goes_on();
+    assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
+    assert_false(faulted);
+    assert_true(was_copied_by_second());
+    assert_non_null(region_at(device));
+    assert_non_null(region_at(host));
+    assert_non_null(region_at(attached));
+    assert_null(region_at(nobody));
+    assert_int_equal(peer.refused_count, 1);
+    assert_string_equal(peer.reasons[0], "it is mapped, and no agent has access to it");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -752,6 +854,7 @@ int main(void)
         TEST(a_row_that_is_not_copied),
         TEST(other_threads_are_held_and_released),
         TEST(memory_of_others),
+        TEST(memory_that_its_owner_cannot_reach),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,28 +180,52 @@ static rp_hsa_status get_access(void *base, uint32_t *ret, rp_hsa_agent agent)
     return RP_HSA_SUCCESS;
 }
 
+/* The first one is the host. */
+static rp_hsa_status agent_info(rp_hsa_agent agent, uint32_t what, void *ret)
+{
+    assert_int_equal(what, RP_HSA_AGENT_DEVICE);
+    *(uint32_t *)ret = agent != 1;
+    return RP_HSA_SUCCESS;
+}
+
+/* And who reads it. */
 static void withdrawn_access_is_seen(void **state)
 {
+    enum { OWNER = 3 };
     static const struct {
         unsigned access;
         size_t page;
+        uint32_t flags;
+        rp_hsa_agent reader;
         bool unreachable;
     } rows[] = {
-        {0, 0, true}, {1, 0, false}, {4, 0, false}, {0, 4, false /* the runtime is silent */}};
+        {0, 0, 0, 0, true},
+        {1, 0, 0, 0, true}, /* the host alone, which does not read memory of a GPU */
+        {1, 0, RP_MEMORY_HOST, 0, false},
+        {2, 0, RP_MEMORY_HOST, 2, false},
+        {3, 0, RP_MEMORY_HOST, 0, false},
+        {2, 0, 0, 2, false},
+        {6, 0, 0, OWNER, false},
+        {0, 4, 0, OWNER, false /* the runtime is silent */},
+    };
 
     (void)state;
     tool.hsa.hsa_iterate_agents = iterate_agents;
     tool.hsa.hsa_amd_vmem_get_access = get_access;
+    tool.hsa.hsa_agent_get_info = agent_info;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rp_memory_entry *got;
         size_t count;
 
         tool.memory.count = 0;
         announce(RP_MEMORY_VMEM, rows[i].page, rows[i].page + 2);
+        tool.memory.entries[0].owner = tool.memory.entries[0].reader = OWNER;
+        tool.memory.entries[0].region.flags = rows[i].flags;
         access_of_agents = rows[i].access;
         assert_true(rp_memory_list(&tool, &got, &count));
         assert_int_equal(count, 1);
         assert_int_equal(got[0].unreachable, rows[i].unreachable);
+        assert_int_equal(got[0].reader, rows[i].reader);
         free(got);
     }
 }
