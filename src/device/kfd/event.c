@@ -106,26 +106,17 @@ static bool carries_age(const struct rp_event *event)
     return event->type == RP_KFD_EVENT_SIGNAL || event->type == RP_KFD_EVENT_DEBUG;
 }
 
-static bool was_told(const struct rp_event *event, const struct rp_waiter *waiter)
+static bool fired(const struct rp_event *event, const struct rp_kfd_event_data *data)
 {
-    return !waiter->wait_for_all && event->told_tid == waiter->tid && event->told_age == event->age;
+    return event->signaled ||
+           (carries_age(event) && data->last_age != 0 && data->last_age != event->age);
 }
 
-static bool fired(const struct rp_event *event, const struct rp_waiter *waiter, uint32_t i)
-{
-    const uint64_t last_age = waiter->data[i].last_age;
-
-    return event->signaled || (carries_age(event) && last_age != 0 && last_age != event->age &&
-                               !was_told(event, waiter));
-}
-
-static void consume(struct rp_event *event, pid_t tid, struct rp_kfd_event_data *data)
+static void consume(struct rp_event *event, struct rp_kfd_event_data *data)
 {
     if (event->auto_reset)
         event->signaled = false;
     if (carries_age(event)) {
-        event->told_tid = tid;
-        event->told_age = event->age;
         if (data->last_age != 0)
             data->last_age = event->age;
     } else if (event->type == RP_KFD_EVENT_MEMORY) {
@@ -134,24 +125,25 @@ static void consume(struct rp_event *event, pid_t tid, struct rp_kfd_event_data 
 }
 
 /** One look at all events. Returns -EINVAL for an unknown one, else how many fired. */
-static int count_fired(struct rp_events *events, const struct rp_waiter *waiter)
+static int count_fired(struct rp_events *events, const struct rp_kfd_event_data *data,
+                       uint32_t count)
 {
     int total = 0;
-    for (uint32_t i = 0; i < waiter->count; i++) {
-        const struct rp_event *event = lookup(events, waiter->data[i].event_id);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rp_event *event = lookup(events, data[i].event_id);
         if (!event)
             return -EINVAL;
-        total += fired(event, waiter, i);
+        total += fired(event, &data[i]);
     }
     return total;
 }
 
-static void consume_fired(struct rp_events *events, const struct rp_waiter *waiter)
+static void consume_fired(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count)
 {
-    for (uint32_t i = 0; i < waiter->count; i++) {
-        struct rp_event *event = lookup(events, waiter->data[i].event_id);
-        if (event && fired(event, waiter, i))
-            consume(event, waiter->tid, &waiter->data[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_event *event = lookup(events, data[i].event_id);
+        if (event && fired(event, &data[i]))
+            consume(event, &data[i]);
     }
 }
 
@@ -169,18 +161,18 @@ static struct timespec deadline_after(uint32_t timeout_ms)
 }
 
 /** The wait's own loop; the lock is held. Returns -EINVAL or enum rp_kfd_wait_result. */
-static int wait_locked(struct rp_events *events, const struct rp_waiter *waiter,
-                       uint32_t timeout_ms)
+static int wait_locked(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
+                       bool wait_for_all, uint32_t timeout_ms)
 {
     struct timespec deadline = deadline_after(timeout_ms);
     bool timed_out = false;
     for (bool first = true;; first = false) {
-        int hits = count_fired(events, waiter);
+        int hits = count_fired(events, data, count);
         /* Unknown from the start is the caller's mistake; gone later is a failed wait. */
         if (hits < 0)
             return first ? hits : RP_KFD_WAIT_FAIL;
-        if (hits > 0 && (!waiter->wait_for_all || (uint32_t)hits == waiter->count)) {
-            consume_fired(events, waiter);
+        if (hits > 0 && (!wait_for_all || (uint32_t)hits == count)) {
+            consume_fired(events, data, count);
             return RP_KFD_WAIT_COMPLETE;
         }
         if (timed_out || timeout_ms == 0)
@@ -218,7 +210,7 @@ int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uin
         note_server(events, self.tid);
     self.next = events->waiters;
     events->waiters = &self;
-    int rc = wait_locked(events, &self, timeout_ms);
+    int rc = wait_locked(events, data, count, wait_for_all, timeout_ms);
     struct rp_waiter **link = &events->waiters;
     while (*link != &self)
         link = &(*link)->next;
@@ -236,7 +228,7 @@ static bool sleeps(struct rp_events *events, pid_t tid)
     for (const struct rp_waiter *w = events->waiters; w; w = w->next) {
         if (w->tid != tid)
             continue;
-        int hits = count_fired(events, w);
+        int hits = count_fired(events, w->data, w->count);
         return hits == 0 || (hits > 0 && w->wait_for_all && (uint32_t)hits < w->count);
     }
     return false;

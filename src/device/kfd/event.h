@@ -4,12 +4,6 @@
  *
  * Semantics of the driver: an auto-reset event wakes one wait and clears; a signal event also
  * carries an age, so that a waiter that names the age it has seen never misses a set.
- *
- * But for one thing: ROCr 7.2 does not keep the ages of all events between two waits of its thread
- * for callbacks (with three events, as where queues are intercepted, it names age 1 of the third
- * each time), so that with the driver's rule that thread never sleeps and takes a processor. Here a
- * wait for any of several events does not end again by an age with which this thread's wait has
- * ended before: it has looked at the signals since then.
  */
 #ifndef RP_DEVICE_KFD_EVENT_H
 #define RP_DEVICE_KFD_EVENT_H
@@ -25,14 +19,12 @@ struct rp_event {
     bool used, auto_reset, signaled;
     uint32_t type; /**< enum rp_kfd_event_type */
     uint64_t age;
-    pid_t told_tid;                        /**< the thread whose wait it has ended last, */
-    uint64_t told_age;                     /**< at this age */
     struct rp_kfd_memory_exception memory; /**< of a MEMORY event */
 };
 
 /** A wait in progress. */
 struct rp_waiter {
-    struct rp_kfd_event_data *data;
+    const struct rp_kfd_event_data *data;
     uint32_t count;
     bool wait_for_all;
     pid_t tid;

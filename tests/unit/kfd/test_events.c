@@ -76,54 +76,6 @@ static void age_never_misses(void **state)
     assert_int_equal(poll_one(events, id, &mine), RP_KFD_WAIT_TIMEOUT);
 }
 
-/* As ROCr 7.2 waits: age 1 of the second event each time, whatever it was told. */
-static uint32_t poll_forgetful(struct rp_events *events, const uint32_t id[2], bool all)
-{
-    struct rp_kfd_event_data data[2] = {{.event_id = id[0], .last_age = 1},
-                                        {.event_id = id[1], .last_age = 1}};
-    uint32_t result = 99;
-    assert_int_equal(rp_events_wait(events, data, 2, all, 0, &result), 0);
-    return result;
-}
-
-struct forgetful {
-    struct rp_events *events;
-    const uint32_t *id;
-    uint32_t result;
-};
-
-static void *poll_elsewhere(void *arg)
-{
-    struct forgetful *f = arg;
-    f->result = poll_forgetful(f->events, f->id, false);
-    return NULL;
-}
-
-static void forgetful_thread_sleeps(void **state)
-{
-    struct rp_events *events = *state;
-    const uint32_t id[2] = {create(events, RP_KFD_EVENT_SIGNAL, true),
-                            create(events, RP_KFD_EVENT_SIGNAL, true)};
-    struct forgetful other = {events, id, 99};
-    pthread_t thread;
-    rp_events_set(events, id[1]);
-    assert_int_equal(poll_forgetful(events, id, false), RP_KFD_WAIT_COMPLETE);
-    assert_int_equal(poll_forgetful(events, id, false), RP_KFD_WAIT_TIMEOUT);
-    /* Each set ends its wait, ... */
-    rp_events_set(events, id[1]);
-    assert_int_equal(poll_forgetful(events, id, false), RP_KFD_WAIT_COMPLETE);
-    assert_int_equal(poll_forgetful(events, id, false), RP_KFD_WAIT_TIMEOUT);
-    /* ... also one that another thread has consumed, which was not told of any before. */
-    rp_events_set(events, id[1]);
-    assert_int_equal(pthread_create(&thread, NULL, poll_elsewhere, &other), 0);
-    pthread_join(thread, NULL);
-    assert_int_equal(other.result, RP_KFD_WAIT_COMPLETE);
-    assert_int_equal(poll_forgetful(events, id, false), RP_KFD_WAIT_COMPLETE);
-    /* For all of them the driver's rule stays. */
-    rp_events_set(events, id[0]);
-    assert_int_equal(poll_forgetful(events, id, true), RP_KFD_WAIT_COMPLETE);
-}
-
 static void all_and_any(void **state)
 {
     struct rp_events *events = *state;
@@ -263,7 +215,6 @@ int main(void)
         TEST(auto_reset_wakes_once),
         TEST(manual_reset_stays),
         TEST(age_never_misses),
-        TEST(forgetful_thread_sleeps),
         TEST(all_and_any),
         TEST(sleepers),
         TEST(memory_fault_reaches_its_waiters),
