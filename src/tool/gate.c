@@ -26,8 +26,11 @@ bool rp_gate_enter(struct rp_gate *gate)
 
     if (!__atomic_load_n(&gate->in_use, __ATOMIC_ACQUIRE))
         return false;
-    if (inside++ == 0)
+    if (inside++ == 0 && pthread_rwlock_tryrdlock(&gate->lock) != 0) {
+        __atomic_add_fetch(&gate->waiting, 1, __ATOMIC_RELAXED);
         pthread_rwlock_rdlock(&gate->lock);
+        __atomic_sub_fetch(&gate->waiting, 1, __ATOMIC_RELAXED);
+    }
     errno = saved_errno;
     return true;
 }
@@ -64,6 +67,11 @@ void rp_gate_open(struct rp_gate *gate)
 {
     inside--;
     pthread_rwlock_unlock(&gate->lock);
+}
+
+bool rp_gate_is_waited_for(const struct rp_gate *gate)
+{
+    return __atomic_load_n(&gate->waiting, __ATOMIC_RELAXED) > 0;
 }
 
 void rp_gate_retire(struct rp_gate *gate)

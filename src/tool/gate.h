@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 struct rp_gate {
-    uint32_t in_use; /**< atomic: a snapshot may come */
+    uint32_t in_use;  /**< atomic: a snapshot may come */
+    uint32_t waiting; /**< atomic: threads that wait to enter */
     pthread_rwlock_t lock;
 };
 
@@ -24,6 +25,8 @@ void rp_gate_leave(struct rp_gate *gate, bool entered);
 /** For the snapshot: nobody is within. @return false: somebody did not leave in time */
 bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms);
 void rp_gate_open(struct rp_gate *gate);
+/** While it is closed: whether somebody is held up. */
+bool rp_gate_is_waited_for(const struct rp_gate *gate);
 
 /** No snapshot will come any more. */
 void rp_gate_retire(struct rp_gate *gate);

@@ -9,10 +9,15 @@
 #include "tool/tool.h"
 
 enum {
-    PATIENCE_MS = 10000,         /* for work before the dispatch */
-    KERNEL_PATIENCE_MS = 600000, /* for the dispatch itself, on a software device */
+    PATIENCE_MS = 10000, /* for work before the dispatch */
+    /* For the dispatch itself, and while it holds up other threads: it may wait for one of them. */
+    KERNEL_PATIENCE_MS = 60000,
+    HELD_PATIENCE_MS = 10000,
+    SOFTWARE_KERNEL_PATIENCE_MS = 600000,
+    SOFTWARE_HELD_PATIENCE_MS = 30000,
     NS_PER_MS = 1000000,
     LOOK_NS = 50 * 1000,
+    END_LOOK_NS = 1000 * 1000,
 
     /* A barrier packet that waits for all before it and makes memory visible everywhere: HSA
      * system architecture, 2.9.1; barrier bit 8, acquire scope 9-10, release scope 11-12. */
@@ -62,7 +67,12 @@ void rp_isolate_start(struct rp_tool *tool)
     pthread_mutex_init(&isolate->link_lock, NULL);
     rp_shared_copies_init(&isolate->shared_copies);
     isolate->patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, PATIENCE_MS);
-    isolate->kernel_patience_ms = number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, KERNEL_PATIENCE_MS);
+    isolate->kernel_patience_ms =
+        number_of(RP_SNAPSHOT_PATIENCE_VARIABLE,
+                  tool->software ? SOFTWARE_KERNEL_PATIENCE_MS : KERNEL_PATIENCE_MS);
+    isolate->held_patience_ms =
+        number_of(RP_SNAPSHOT_PATIENCE_VARIABLE,
+                  tool->software ? SOFTWARE_HELD_PATIENCE_MS : HELD_PATIENCE_MS);
     on = path && rp_snapshot_link_open(&isolate->link, path, tool->software) &&
          rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
     if (on) {
@@ -272,21 +282,52 @@ static bool has_failed(const struct rp_tool *tool)
     return __atomic_load_n(&tool->isolate.queue_failed, __ATOMIC_ACQUIRE);
 }
 
-static bool comes(struct rp_tool *tool, rp_hsa_signal signal, int64_t patience_ms)
+/* Another thread ends the program: it waits for this one, and then signals and the runtime go. */
+static bool is_ending(const struct rp_tool *tool)
+{
+    const uint32_t tid = __atomic_load_n(&tool->isolate.ending_tid, __ATOMIC_SEQ_CST);
+
+    return tid && tid != rp_tool_tid();
+}
+
+static bool has_ended(const struct rp_tool *tool, uint64_t now)
+{
+    return is_ending(tool) &&
+           now - tool->isolate.ending_ns > (uint64_t)tool->isolate.patience_ms * NS_PER_MS;
+}
+
+/** How long a signal is waited for. */
+struct wait {
+    int64_t patience_ms;
+    int64_t held_patience_ms; /* of that with others at the gate; 0: they do not matter */
+    bool held;                /* that was the end of it */
+};
+
+static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
 {
     const uint64_t from = rp_tool_now_ns(tool);
+    uint64_t held_from = 0, now;
 
     /* In slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
     while (tool->hsa.hsa_signal_wait_scacquire(signal, RP_HSA_CONDITION_LT, 1,
-                                               tool->timestamp_hz / 10, 0) >= 1)
-        if (has_failed(tool) || rp_tool_now_ns(tool) - from > (uint64_t)patience_ms * NS_PER_MS)
+                                               tool->timestamp_hz / 10, 0) >= 1) {
+        now = rp_tool_now_ns(tool);
+        if (!rp_gate_is_waited_for(&tool->isolate.gate))
+            held_from = 0;
+        else if (!held_from)
+            held_from = now;
+        wait->held = wait->held_patience_ms && held_from &&
+                     now - held_from > (uint64_t)wait->held_patience_ms * NS_PER_MS;
+        if (wait->held || has_failed(tool) || has_ended(tool, now) ||
+            now - from > (uint64_t)wait->patience_ms * NS_PER_MS)
             return false;
+    }
     return true;
 }
 
 /* All packets of the queue so far are over. */
 static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *place,
-                               int64_t patience_ms, const char *otherwise)
+                               struct wait wait, const char *otherwise)
 {
     rp_hsa_signal signal = rp_signal_pool_take(&tool->quiet_signals);
     const struct rp_hsa_barrier_packet barrier = {.header = BARRIER, .completion = signal};
@@ -295,10 +336,18 @@ static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *pl
         return "the runtime gives no signal to wait for";
     place->writer(&barrier, 1);
     place->put++;
-    if (!comes(tool, signal, patience_ms))
-        return otherwise; /* the signal stays with the barrier */
+    if (!comes(tool, signal, &wait)) /* the signal stays with the barrier */
+        return wait.held ? "the kernel does not end while other threads of the program are held: "
+                           "it may wait for them"
+                         : otherwise;
     rp_signal_pool_give(&tool->quiet_signals, signal);
     return NULL;
+}
+
+static const char *drain_before(struct rp_tool *tool, struct rp_isolate_place *place)
+{
+    return drain_queue(tool, place, (struct wait){.patience_ms = tool->isolate.patience_ms},
+                       "what is before it in its queue does not come to rest");
 }
 
 /* What other queues and copies have is over. */
@@ -412,7 +461,8 @@ static void complete_later(struct rp_tool *tool, struct late *late)
             return;
         free(kept);
     }
-    comes(tool, late->ours, INT64_MAX / NS_PER_MS); /* as the program would have waited */
+    /* As the program would have waited. */
+    comes(tool, late->ours, &(struct wait){.patience_ms = INT64_MAX / NS_PER_MS});
     complete(tool, late);
 }
 
@@ -433,7 +483,11 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
     }
     place->writer(&ours, 1);
     place->put++;
-    why = drain_queue(tool, place, isolate->kernel_patience_ms, "the kernel does not end");
+    place->handed_over = true;
+    why = drain_queue(tool, place,
+                      (struct wait){.patience_ms = isolate->kernel_patience_ms,
+                                    .held_patience_ms = isolate->held_patience_ms},
+                      "the kernel does not end");
     if (why && has_failed(tool)) /* the GPU is at rest but for this dispatch */
         why = "the kernel faulted: the runtime reports an error of its queue";
     if (why) /* it may run on, and further captures must not take memory while it does */
@@ -459,6 +513,10 @@ static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
     const char *why = drain_rest(tool, isolate->patience_ms);
     struct rp_snapshot snapshot;
 
+    /* Once more: kernels of other queues may have released to their GPU only, so that what they
+     * wrote was still in its caches when the first barrier made memory visible to all. */
+    if (!why)
+        why = drain_before(tool, place);
     if (!why)
         why = send_facts(tool, place, packet);
     if (why)
@@ -484,21 +542,48 @@ static const char *capture_alone(struct rp_tool *tool, struct rp_isolate_place *
     return why;
 }
 
+static __thread bool captures; /* this thread does: it ends the program from within, perhaps */
+
+void rp_isolate_end(struct rp_tool *tool)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const struct timespec pause = {.tv_nsec = END_LOOK_NS};
+
+    if (captures || __atomic_load_n(&isolate->ending_tid, __ATOMIC_ACQUIRE))
+        return;
+    isolate->ending_ns = rp_tool_now_ns(tool);
+    __atomic_store_n(&isolate->ending_tid, rp_tool_tid(), __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&isolate->capturing, __ATOMIC_SEQ_CST))
+        nanosleep(&pause, NULL);
+}
+
+/* @return why not */
+static const char *capture_here(struct rp_tool *tool, struct rp_isolate_place *place,
+                                const struct rp_hsa_packet *packet)
+{
+    struct rp_isolate *isolate = &tool->isolate;
+    const char *why;
+
+    if (!rp_gate_close(&isolate->gate, isolate->patience_ms))
+        return "another thread is within a call to the runtime that does not return";
+    why = capture_alone(tool, place, packet);
+    rp_gate_open(&isolate->gate);
+    return why;
+}
+
 bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
                     const struct rp_hsa_packet *packet)
 {
     struct rp_isolate *isolate = &tool->isolate;
-    const char *why = drain_queue(tool, place, isolate->patience_ms,
-                                  "what is before it in its queue does not come to rest");
-    const uint64_t before = place->put;
+    const char *why = "the program ends in another thread";
 
+    captures = true;
+    __atomic_add_fetch(&isolate->capturing, 1, __ATOMIC_SEQ_CST);
+    if (!is_ending(tool))
+        why = drain_before(tool, place);
     pthread_mutex_lock(&isolate->link_lock);
-    if (!why && !rp_gate_close(&isolate->gate, isolate->patience_ms)) {
-        why = "another thread is within a call to the runtime that does not return";
-    } else if (!why) {
-        why = capture_alone(tool, place, packet);
-        rp_gate_open(&isolate->gate);
-    }
+    if (!why)
+        why = capture_here(tool, place, packet);
     rp_tool_log(tool, "isolate: %s", why ? why : "captured");
     if (why)
         rp_snapshot_send(&isolate->link, RP_SNAPSHOT_DECLINED, why, strlen(why), NULL, 0);
@@ -509,5 +594,7 @@ bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
         rp_gate_retire(&isolate->gate);
     }
     pthread_mutex_unlock(&isolate->link_lock);
-    return place->put > before;
+    __atomic_sub_fetch(&isolate->capturing, 1, __ATOMIC_SEQ_CST);
+    captures = false;
+    return place->handed_over;
 }

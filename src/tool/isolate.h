@@ -37,7 +37,11 @@ struct rp_isolate {
     pthread_mutex_t link_lock; /**< .link, and writers of .map, .kernels and .codes */
     int64_t patience_ms;
     int64_t kernel_patience_ms;
-    uint64_t untracked; /**< atomic: work that cannot be waited for */
+    int64_t held_patience_ms; /**< for the dispatch, while other threads wait at the gate */
+    uint32_t capturing;       /**< atomic: threads within rp_isolate_run */
+    uint32_t ending_tid;      /**< atomic: the thread that ends the program; 0: none does */
+    uint64_t ending_ns;       /**< since when; before .ending_tid */
+    uint64_t untracked;       /**< atomic: work that cannot be waited for */
     struct rp_shared_copies shared_copies;
     uint32_t queue_failed;    /**< atomic: a queue has stopped for good, its packets never end */
     struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */
@@ -63,6 +67,10 @@ bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
  * waits for a capture to end. */
 void rp_isolate_unload(struct rp_tool *tool, rp_hsa_executable executable);
 
+/** The program begins to end in this thread: waits for a capture that goes on in another one, and
+ * no other thread begins one. */
+void rp_isolate_end(struct rp_tool *tool);
+
 /** The runtime says that a queue has failed: whoever waits for a dispatch waits in vain. */
 void rp_isolate_queue_failed(struct rp_tool *tool);
 
@@ -73,7 +81,8 @@ struct rp_isolate_place {
     uint64_t match; /**< its number among those that match */
     uint64_t dispatch_id;
     rp_hsa_packet_writer writer;
-    uint64_t put; /**< packets that were handed over */
+    uint64_t put;     /**< packets that were handed over */
+    bool handed_over; /**< the dispatch is among them */
 };
 
 /**

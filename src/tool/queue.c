@@ -313,11 +313,12 @@ static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
 static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
                     const struct rp_hsa_packet *packet)
 {
-    enum { PACKETS_AROUND = 3 };
+    enum { PACKETS_AROUND = 4 };
     struct rp_tool *tool = &rp_the_tool;
     bool run;
 
     place->put = 0;
+    place->handed_over = false;
     place->dispatch_id = __atomic_load_n(&tool->dispatch_count, __ATOMIC_RELAXED) + 1;
     wait_for_slots(queue, PACKETS_AROUND);
     run = rp_isolate_run(tool, place, packet);

@@ -232,6 +232,7 @@ static void settle(struct rp_tool *tool)
  * launching, the pools fill again. */
 static void before_end(struct rp_tool *tool)
 {
+    rp_isolate_end(tool);
     settle(tool);
     pthread_mutex_lock(&tool->harvest.lock);
     for (struct rp_queue *queue = tool->queues; queue; queue = rp_queue_next(queue))
@@ -262,6 +263,7 @@ static void at_exit(void)
 {
     if (!rp_tool_active(&rp_the_tool))
         return;
+    rp_isolate_end(&rp_the_tool);
     rp_hip_detach(&rp_the_tool); /* streams that are left are destroyed by HIP behind our back */
     before_end(&rp_the_tool);
     rp_tool_log(&rp_the_tool, "exit");

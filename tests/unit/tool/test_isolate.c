@@ -505,9 +505,11 @@ static void it_comes_to_rest_and_is_captured(void **state)
     assert_int_equal(value_of(its), 0);
     CORE(38, hsa_signal_destroy)(mine);
     CORE(38, hsa_signal_destroy)(its);
-    /* What was there, a barrier, the dispatch, a barrier: types of AQL packets. */
-    assert_int_equal(executed_types, RP_AQL_KERNEL_DISPATCH << 12 | RP_AQL_BARRIER_AND << 8 |
-                                         RP_AQL_KERNEL_DISPATCH << 4 | RP_AQL_BARRIER_AND);
+    /* What was there, a barrier, one more when others are at rest, the dispatch, a barrier: types
+     * of AQL packets. */
+    assert_int_equal(executed_types, RP_AQL_KERNEL_DISPATCH << 16 | RP_AQL_BARRIER_AND << 12 |
+                                         RP_AQL_BARRIER_AND << 8 | RP_AQL_KERNEL_DISPATCH << 4 |
+                                         RP_AQL_BARRIER_AND);
     goes_on();
     assert_memory_equal(peer.kinds, head, sizeof(head));
     assert_int_equal(count_of(RP_SNAPSHOT_AFTER), 1);
@@ -561,13 +563,26 @@ static void its_own_queue_that_is_stuck(void **state)
     declined("what is before it in its queue does not come to rest", from);
 }
 
+/* The last barrier before it is stuck: it is still handed over, behind. */
+static void a_queue_that_gets_stuck(void **state)
+{
+    const double from = now_s();
+
+    (void)state;
+    may_execute = 1;
+    launch();
+    assert_int_equal(value_of(done), 1);
+    assert_int_equal(queue->count, 2);
+    declined("what is before it in its queue does not come to rest", from);
+}
+
 /* It runs on; when it ends, the program hears of it. */
 static void a_kernel_that_does_not_end(void **state)
 {
     const double from = now_s();
 
     (void)state;
-    may_execute = 1; /* the barrier before it */
+    may_execute = 2; /* the barriers before it */
     launch();
     assert_int_equal(value_of(done), 1);
     assert_int_equal(queue->count, 2);
@@ -750,6 +765,69 @@ static void other_threads_are_held_and_released(void **state)
     assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
 }
 
+/* It may be one of those threads that the kernel waits for. */
+static void a_kernel_that_waits_for_a_thread(void **state)
+{
+    const double from = now_s();
+
+    (void)state;
+    memset(&second, 0, sizeof(second));
+    working[1] = NULL;
+    rp_the_tool.hsa.hsa_amd_memory_async_copy = copy_while_others_try;
+    rp_the_tool.isolate.kernel_patience_ms = 60000;
+    may_execute = 2;
+    launch();
+    assert_int_equal(value_of(done), 1);
+    pthread_join(second.thread, NULL);
+    assert_true(second.submitted && second.allocated);
+    working[1] = other;
+    declined("the kernel does not end while other threads of the program are held: it may wait for "
+             "them",
+             from);
+}
+
+/* --- the end of the program ---------------------------------------------------------------- */
+
+static uint32_t copying; /* atomic */
+
+static rp_hsa_status copy_slowly(void *dst, rp_hsa_agent dst_agent, const void *src,
+                                 rp_hsa_agent src_agent, size_t bytes, uint32_t dep_count,
+                                 const rp_hsa_signal *deps, rp_hsa_signal completion)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000000};
+
+    __atomic_store_n(&copying, 1, __ATOMIC_RELEASE);
+    nanosleep(&pause, NULL);
+    return async_copy(dst, dst_agent, src, src_agent, bytes, dep_count, deps, completion);
+}
+
+static void *launch_here(void *data)
+{
+    (void)data;
+    launch();
+    return NULL;
+}
+
+/* Nothing is taken from under it. */
+static void the_end_waits_for_a_capture(void **state)
+{
+    pthread_t thread;
+    void *base;
+
+    (void)state;
+    copying = 0;
+    AMD(13, hsa_amd_memory_pool_allocate)(FAKE_GPU, 4096, 0, &base);
+    rp_the_tool.hsa.hsa_amd_memory_async_copy = copy_slowly;
+    assert_int_equal(pthread_create(&thread, NULL, launch_here, NULL), 0);
+    while (!__atomic_load_n(&copying, __ATOMIC_ACQUIRE))
+        ;
+    CORE(1, hsa_shut_down)();
+    assert_int_equal(value_of(done), 0);
+    pthread_join(thread, NULL);
+    goes_on();
+    assert_int_equal(count_of(RP_SNAPSHOT_END), 1);
+}
+
 /* --- memory of others ---------------------------------------------------------------------- */
 
 static const struct rp_snapshot_region *region_at(const void *base)
@@ -845,15 +923,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(it_comes_to_rest_and_is_captured),
-        TEST(another_queue_that_is_stuck),
-        TEST(its_own_queue_that_is_stuck),
-        TEST(a_kernel_that_does_not_end),
-        TEST(another_kernel_at_the_address),
-        TEST(copies_that_share_a_signal),
-        TEST(a_row_that_is_not_copied),
-        TEST(other_threads_are_held_and_released),
-        TEST(memory_of_others),
+        TEST(it_comes_to_rest_and_is_captured),    TEST(another_queue_that_is_stuck),
+        TEST(its_own_queue_that_is_stuck),         TEST(a_kernel_that_does_not_end),
+        TEST(another_kernel_at_the_address),       TEST(a_queue_that_gets_stuck),
+        TEST(a_kernel_that_waits_for_a_thread),    TEST(the_end_waits_for_a_capture),
+        TEST(copies_that_share_a_signal),          TEST(a_row_that_is_not_copied),
+        TEST(other_threads_are_held_and_released), TEST(memory_of_others),
         TEST(memory_that_its_owner_cannot_reach),
     };
 
