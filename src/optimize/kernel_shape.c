@@ -67,7 +67,8 @@ static void add_item(struct walk *walk, enum rp_shape_class class, const struct 
     rp_buf_puts(&clean, "");
     add_without_places(&clean, text);
     function->items[function->count].class = class;
-    function->items[function->count].offset = node && node->begin.in_file ? node->begin.offset : 0;
+    function->items[function->count].offset =
+        node && node->begin.in_file && node->begin.offset < walk->bytes ? node->begin.offset : 0;
     function->items[function->count].text = rp_buf_steal(&clean);
     walk->failed |= !function->items[function->count++].text;
 }

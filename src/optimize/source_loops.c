@@ -144,6 +144,8 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node, uint32_t
                                     .trip_count = count.trips};
     for (size_t i = 0; i < loop->begin; i++)
         loop->line += source->text[i] == '\n';
+    if (loop->end > source->end || loop->end < loop->begin)
+        loop->end = source->end; /* no compiler says so */
     find_pragmas(walk, loop);
     loop->why_not = why_not(node, loop, &count);
     source->loop_count++;
