@@ -14,9 +14,13 @@ enum {
 /** What it is at, a letter in a file that both have open: should it not come to its end. */
 enum {
     RP_STEP_REST = 'r',
-    RP_STEP_PROBE = 'p', /**< the captured kernel runs from other memory */
-    RP_STEP_VARY = 'v',  /**< the captured kernel runs with other inputs */
-    RP_STEP_OTHER = 'o', /**< another kernel runs with other inputs */
+    RP_STEP_PROBE = 'p', /**< the captured kernel runs from poison */
+    /** It runs from memory that is changed in the first, second, ... of several ways. */
+    RP_STEP_CHANGE = '0',
+    RP_STEP_CHANGES = 8,
+    RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */
+    RP_STEP_VARY = 'v',        /**< the captured kernel runs with other inputs */
+    RP_STEP_OTHER = 'o',       /**< another kernel runs with other inputs */
 };
 
 /** Behind it: which kernel the GPU has. */

@@ -74,7 +74,7 @@ static const char help[] =
     "or\n"
     "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
 
-enum { FLAGS = 16, MOST_STARTS = 8, MOST_RUNS = 1000000, LEAST_BLOCKS = 10, MOST_BLOCKS = 200 };
+enum { FLAGS = 32, MOST_STARTS = 12, MOST_RUNS = 1000000, LEAST_BLOCKS = 10, MOST_BLOCKS = 200 };
 
 struct options {
     const char *folder;
@@ -232,17 +232,18 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
 
 /* What is tried with memory that is not the captured one. */
 struct attempt {
-    bool probe, vary;
-    bool last; /* a range that is taken is the end */
+    bool probe, poison, vary;
+    char left_out[RP_STEP_CHANGES + 1]; /* of the ways to probe: digits */
+    bool last;                          /* a range that is taken is the end */
     int step_fd;
 };
 
 static const char *flags_of(const struct options *o, bool software, const struct attempt *attempt,
                             char *ret)
 {
-    snprintf(ret, FLAGS, "%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
+    snprintf(ret, FLAGS, "%s%s%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
              o->stateful ? "s" : "", attempt->last ? "" : "a", attempt->probe ? "p" : "",
-             software ? "m" : "", o->cache, o->gate);
+             attempt->poison ? "" : "q", attempt->left_out, software ? "m" : "", o->cache, o->gate);
     return ret;
 }
 
@@ -272,6 +273,25 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
     return rp_replay_child_run(env, device, &child, ret, err);
 }
 
+/* One way of changing memory does not cost what others show. */
+static bool leave_out(struct attempt *attempt, char step)
+{
+    const size_t already = strlen(attempt->left_out);
+
+    if (already == 0 || step >= RP_STEP_CHANGE + RP_STEP_CHANGES_ALIKE) {
+        rp_cli_note("the replay did not come to its end with memory changed in one of the ways to "
+                    "see what the captured kernel writes; once more without that way");
+        attempt->left_out[already] = step;
+        return already + 1 < sizeof attempt->left_out;
+    }
+    rp_cli_note("the replay did not come to its end with memory changed to see what the captured "
+                "kernel writes; once more without: results that were there before the dispatch "
+                "already may not be told from new ones");
+    for (unsigned i = 0; i < RP_STEP_CHANGES_ALIKE; i++)
+        attempt->left_out[i] = (char)(RP_STEP_CHANGE + i);
+    return true;
+}
+
 /* Memory that is not the captured one can make a kernel run astray. @return whether to start
  * again */
 static bool without(struct attempt *attempt, const struct rp_proc_end *end)
@@ -282,11 +302,13 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
         return false;
     if (attempt->step_fd >= 0 && pread(attempt->step_fd, &step, 1, 0) < 0)
         return false;
-    if (step == RP_STEP_PROBE && attempt->probe) {
-        rp_cli_note("the replay did not come to its end with memory changed to see what the "
-                    "captured kernel writes; once more without: results that were there "
-                    "before the dispatch already are not told from new ones");
-        attempt->probe = false;
+    if (step >= RP_STEP_CHANGE && step < RP_STEP_CHANGE + RP_STEP_CHANGES && attempt->probe)
+        return leave_out(attempt, step);
+    if (step == RP_STEP_PROBE && attempt->poison) {
+        rp_cli_note("the captured kernel does not come to its end with poison where its results "
+                    "belong; once more without: results that are right there before are not told "
+                    "from new ones");
+        attempt->poison = false;
         return true;
     }
     if (step == RP_STEP_VARY && attempt->vary) {
@@ -337,7 +359,8 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = memfd_create("step", 0);
-    struct attempt attempt = {.probe = o->hsaco[0], .vary = o->hsaco[0], .step_fd = step_fd};
+    struct attempt attempt = {
+        .probe = o->hsaco[0], .poison = true, .vary = o->hsaco[0], .step_fd = step_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
 

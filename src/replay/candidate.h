@@ -19,10 +19,12 @@ struct rp_replay_trial {
     bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
     struct rp_own_rule own;          /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
-    bool probe;    /**< find out by running the captured kernel from other memory what it writes */
-    unsigned flip; /**< while that is found out */
-    size_t known_pages;    /**< likewise */
-    enum rp_poison poison; /**< what runs begin with */
+    bool probe; /**< find out by running the captured kernel from other memory what it writes */
+    unsigned left_out;     /**< ways of changing memory that it does not survive (probe.c) */
+    bool no_poison;        /**< it does not survive that */
+    const char *inputs;    /**< see inputs.h: one of the ways */
+    uint64_t low, high;    /**< addresses of captured memory */
+    enum rp_poison poison; /**< of the next run */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
     bool probe_broke; /**< from other memory the captured kernel does not end */
@@ -36,9 +38,21 @@ struct rp_replay_outcome {
     struct rp_off off;       /**< how far words are off that are wrong */
 };
 
+/** How another kernel is run, and what is seen of it. */
+struct rp_trial_run {
+    enum rp_poison poison;
+    bool restore_all, check_all; /**< else where the captured kernel writes only */
+};
+
+/** Those that are not timed come first: from the memory as it was captured, since NaN is nothing to
+ * a minimum, and from poison of the other kinds. One that computes once only is right once. */
+enum { RP_TRIAL_FIRST_RUNS = 3 };
+extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
+extern const struct rp_trial_run rp_trial_timed;
+
 /**
- * Runs the captured kernel to see that it gives the captured memory, what it writes, and what can
- * be poisoned. Zero-initialise with .r, .rule and .probe set.
+ * probe.c: runs the captured kernel to see that it gives the captured memory, what it writes, and
+ * what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
@@ -48,16 +62,16 @@ void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_captu
                       uint64_t page, const uint8_t *got, const uint8_t *expected,
                       uint64_t *ret_bad);
 
+/** By which type poison is no right result. */
+const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
+                                            const struct rp_capture_memory *m);
+bool rp_trial_changes_variables(const struct rp_replay *r);
+
 /** Not code, not arguments. */
 bool rp_trial_may_change(const struct rp_capture_memory *m);
 /** A page gets its poison. @param data  the trial (rp_replay_edit) */
 int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                          uint8_t *contents, struct rp_err *err);
-
-/** Of runs that are not timed, before all others: the first one has the captured memory as it is,
- * since NaN is nothing to a minimum, and the others poison of the other kinds. */
-enum { RP_TRIAL_FIRST_RUNS = 3 };
-enum rp_poison rp_trial_first_poison(unsigned run);
 
 /** Memory before a run of the candidate, poison included. */
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
@@ -65,6 +79,10 @@ int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
 /** The same for memory that had it, where only what the captured kernel writes was changed since.
  */
 int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Pages that the captured kernel writes, with what they should be after the dispatch. */
+int rp_trial_look_written(struct rp_replay_trial *trial, rp_replay_look look, void *data,
+                          struct rp_err *err);
 
 /** The caches before a timed run, by r->cache. Memory has its state, and keeps it. */
 int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err);
@@ -75,5 +93,9 @@ int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
 /** The same, where the captured kernel writes only; of variables if it writes any. */
 int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
                            struct rp_err *err);
+
+/** Runs r->kernel as it says, and judges. */
+int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, double *ret_us,
+                 struct rp_replay_outcome *ret, struct rp_err *err);
 
 #endif

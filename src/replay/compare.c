@@ -9,17 +9,14 @@
 
 /* --- one run ------------------------------------------------------------------------------- */
 
-enum extent { WRITTEN, ALL };
-
 static const char *const whose[] = {"A", "B", "A or B"};
 
 enum { EITHER = 2 };
 
 /* From the captured state with poison. Only where the captured kernel writes, memory is restored
- * and looked at, unless it is said to be all: so that what both read stays in caches as in a
- * program. */
-static int run_one(struct rp_comparison *c, unsigned which, enum extent restored,
-                   enum extent checked, double *ret_us, struct rp_err *err)
+ * and looked at in timed runs, so that what both read stays in caches as in a program. */
+static int run_one(struct rp_comparison *c, unsigned which, const struct rp_trial_run *how,
+                   double *ret_us, struct rp_err *err)
 {
     struct rp_compare_kernel *k = &c->kernels[which];
     struct rp_replay_trial *trial = &c->trial;
@@ -27,14 +24,7 @@ static int run_one(struct rp_comparison *c, unsigned which, enum extent restored
     int rc;
 
     trial->r->kernel = &trial->r->candidates[which];
-    rc = restored == ALL ? rp_trial_fill(trial, err) : rp_trial_restore(trial, err);
-    if (rc == 0)
-        rc = rp_trial_settle(trial, err);
-    if (rc == 0)
-        rc = rp_replay_run(trial->r, ret_us, err);
-    if (rc == 0)
-        rc = checked == ALL ? rp_trial_check(trial, &outcome, err)
-                            : rp_trial_check_written(trial, &outcome, err);
+    rc = rp_trial_run(trial, how, ret_us, &outcome, err);
     if (rc < 0)
         return rp_wrap(err, "%s", whose[which]);
     if (!k->wrong_runs)
@@ -56,19 +46,18 @@ static int check_code(const struct rp_comparison *c, unsigned who, struct rp_err
     return rc < 0 ? rp_wrap(err, "%s", whose[who]) : 0;
 }
 
-/* Not once: one that computes the first time only gives the right result once. */
 static int check_both(struct rp_comparison *c, struct rp_err *err)
 {
     double us;
     int rc = 0;
 
     for (unsigned i = 0; i < 2 * RP_TRIAL_FIRST_RUNS && rc == 0; i++) {
-        c->trial.poison = rp_trial_first_poison(i);
-        rc = run_one(c, i / RP_TRIAL_FIRST_RUNS, ALL, ALL, &us, err);
+        const unsigned which = i / RP_TRIAL_FIRST_RUNS;
+
+        rc = run_one(c, which, &rp_trial_first[i % RP_TRIAL_FIRST_RUNS], &us, err);
         if (rc == 0)
-            rc = check_code(c, i / RP_TRIAL_FIRST_RUNS, err);
+            rc = check_code(c, which, err);
     }
-    c->trial.poison = RP_POISON_NAN;
     return rc;
 }
 
@@ -113,8 +102,7 @@ static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
         const unsigned letter = i / (RP_COMPARE_RUNS / 2);
         const unsigned second = (letter == 1 || letter == 2) != ret->turned;
 
-        rc =
-            run_one(c, second ? other : 0, WRITTEN, WRITTEN, &ret->us[second][have[second]++], err);
+        rc = run_one(c, second ? other : 0, &rp_trial_timed, &ret->us[second][have[second]++], err);
     }
     return rc < 0 ? rc : check_code(c, other ? EITHER : 0, err);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/write_set.h"
 
 enum {
     LEAST_NUMBERS = 16, /* that random words all pass for numbers has then a chance of 2^-16 */
@@ -119,12 +118,30 @@ static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shap
 }
 
 /* splitmix64 */
-static bool chosen(uint64_t seed)
+static uint64_t hash_of(uint64_t seed)
 {
     seed += 0x9e3779b97f4a7c15;
     seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
     seed = (seed ^ seed >> 27) * 0x94d049bb133111eb;
-    return seed >> 63;
+    return seed ^ seed >> 31;
+}
+
+static bool chosen(uint64_t seed)
+{
+    return hash_of(seed) >> 63;
+}
+
+/* Most by a quarter of their power of two. One in eight is doubled or halved: the greatest and the
+ * least number are among those often enough for a kernel to be found out that is right for the
+ * captured numbers and what lies between only. */
+static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
+{
+    const uint64_t power = (uint64_t)1 << shape.fraction_bits;
+    const uint64_t other = hash & 8 ? bits + power : bits - power;
+
+    if ((hash & 7) == 0 && look(shape, other) == NUMBER)
+        return other;
+    return bits ^ power / 4;
 }
 
 static uint64_t change_numbers(struct rp_number_shape shape, uint64_t seed, size_t bytes,
@@ -137,22 +154,24 @@ static uint64_t change_numbers(struct rp_number_shape shape, uint64_t seed, size
 
         if (look(shape, bits) != NUMBER || !chosen(seed + at))
             continue;
-        bits ^= (uint64_t)1 << (shape.fraction_bits - 2); /* a quarter of its power of two */
+        bits = other_number(shape, hash_of(seed + at), bits);
         memcpy(page + at, &bits, shape.bytes);
         count++;
     }
     return count;
 }
 
-static uint64_t change_words(size_t bytes, uint8_t *page)
+/* Not of all: what copies them would give a result that is changed as what was there is. */
+static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
 {
-    uint8_t was[RP_PAGE_BYTES];
     uint64_t count = 0;
 
-    memcpy(was, page, bytes);
-    rp_write_set_flip(RP_FLIP_LOWEST, 0, page, bytes, 1, 0); /* no addresses are in here */
-    for (size_t at = 0; at < bytes; at += 4)
-        count += page[at] != was[at];
+    for (size_t at = 0; at < bytes; at += 4) {
+        if (!chosen(seed + at))
+            continue;
+        page[at] ^= 1;
+        count++;
+    }
     return count;
 }
 
@@ -162,7 +181,7 @@ uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint6
     if (rule->none || has_addresses(page, bytes, low, high))
         return 0;
     if (rule->words)
-        return change_words(bytes, page);
+        return change_words(seed, bytes, page);
     for (unsigned i = 0; i < rule->type_count; i++) {
         const struct rp_number_shape shape = rp_number_shape(rule->types[i]);
 

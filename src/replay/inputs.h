@@ -4,9 +4,10 @@
  * stored instead of computed is found out.
  *
  * What is a number and what an index, a flag or an address, memory does not say. A page is changed
- * only if all of it can be numbers of one type, and then so that these keep their signs, exponents,
- * zeros, infinities and NaNs: they become an eighth to a quarter larger or smaller. Whatever is
- * structure (pointers, indices, counts, text) is no such page, or must be vouched for by name.
+ * only if all of it can be numbers of one type, and then so that these keep their signs, zeros,
+ * infinities and NaNs: most become at most a fifth smaller or a quarter larger, some are doubled or
+ * halved. Whatever is structure (pointers, indices, counts, text) is no such page, or must be
+ * vouched for by name.
  */
 #ifndef RP_REPLAY_INPUTS_H
 #define RP_REPLAY_INPUTS_H

@@ -7,8 +7,10 @@
  * ITERATIONS: of compare the most blocks
  * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
  * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
- * other memory to see what it writes, m time is modelled, w warm or c cold caches, f fail unless
- * faster, n fail unless not slower; - stands for none
+ * other memory to see what it writes, 0 to 7 not in that of several ways, q not with poison, m time
+ * is modelled, w warm or c cold caches, f fail unless faster, n fail unless not slower; - stands
+ * for none
+ *
  * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
  * numbers.h, nothing: what fits runs of the captured kernel; MARGIN: of compare; INPUTS: see
  * inputs.h; STEP_FD: see replay_again.h
@@ -85,19 +87,13 @@ static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
 }
 
 /* Every run of a candidate is checked: one that computes once only is found out. */
-static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool kept,
-                     struct rp_err *err)
+static int one_trial(struct rp_replay *r, struct rp_replay_result *result,
+                     const struct rp_trial_run *how, bool kept, struct rp_err *err)
 {
     struct rp_replay_outcome outcome;
     double us;
-    int rc = rp_trial_fill(&result->trial, err);
+    int rc = rp_trial_run(&result->trial, how, &us, &outcome, err);
 
-    if (rc == 0 && kept)
-        rc = rp_trial_settle(&result->trial, err);
-    if (rc == 0)
-        rc = rp_replay_run(r, &us, err);
-    if (rc == 0)
-        rc = rp_trial_check(&result->trial, &outcome, err);
     if (rc == 0)
         rc = rp_replay_check_loaded(r, r->kernel, err);
     if (rc < 0)
@@ -108,6 +104,20 @@ static int one_trial(struct rp_replay *r, struct rp_replay_result *result, bool 
         result->outcome = outcome;
     result->wrong_runs += outcome.verdict.different_pages != 0;
     result->checked_runs++;
+    return 0;
+}
+
+/* All memory, after runs that were looked at where the captured kernel writes only. */
+static int check_late(struct rp_replay_result *result, struct rp_err *err)
+{
+    struct rp_replay_outcome outcome;
+    int rc = rp_trial_check(&result->trial, &outcome, err);
+
+    if (rc < 0 || result->wrong_runs || !outcome.verdict.different_pages)
+        return rc;
+    result->late = true;
+    result->outcome = outcome;
+    result->wrong_runs = 1;
     return 0;
 }
 
@@ -135,8 +145,13 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc;
 
-    result->trial = (struct rp_replay_trial){
-        .r = r, .rule = q->rule, .own_spread = !q->compare[0], .probe = q->probe};
+    result->trial = (struct rp_replay_trial){.r = r,
+                                             .rule = q->rule,
+                                             .own_spread = !q->compare[0],
+                                             .probe = q->probe,
+                                             .left_out = q->left_out,
+                                             .no_poison = q->no_poison,
+                                             .inputs = q->inputs};
     rc = rp_replay_keep_loaded(r, &r->candidates[0], err);
     if (rc == 0)
         rc = rp_trial_prepare(&result->trial, err);
@@ -144,16 +159,12 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     if (result->trial.probe_broke)
         _exit(RP_REPLAY_NO_PROBE);
     /* The first ones find its variables as they were left, later ones as they were loaded. */
-    for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++) {
-        result->trial.poison = rp_trial_first_poison(i);
-        rc = one_trial(r, result, false, err);
-    }
-    result->trial.poison = RP_POISON_NAN;
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
-        rc = rp_replay_reset_loaded(r, err);
-        if (rc == 0)
-            rc = one_trial(r, result, i >= q->warmup, err);
-    }
+    for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++)
+        rc = one_trial(r, result, &rp_trial_first[i], false, err);
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
+        rc = one_trial(r, result, &rp_trial_timed, i >= q->warmup, err);
+    if (rc == 0)
+        rc = check_late(result, err);
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
     return rc < 0 ? rc : other_inputs(r, q, result, err);
@@ -261,6 +272,7 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
         .stateful = strchr(flags, 's'),
         .again = strchr(flags, 'a'),
         .probe = strchr(flags, 'p'),
+        .no_poison = strchr(flags, 'q'),
         .software = strchr(flags, 'm'),
         .gate = strchr(flags, 'f')   ? RP_GATE_FASTER
                 : strchr(flags, 'n') ? RP_GATE_NOT_SLOWER
@@ -275,6 +287,8 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
         .step_fd = (int)strtol(argv[13], NULL, 10)};
     if (q->compare[0] && rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
         return -1;
+    for (unsigned i = 0; i < RP_STEP_CHANGES; i++)
+        q->left_out |= (unsigned)(strchr(flags, RP_STEP_CHANGE + (int)i) != NULL) << i;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
     return q->hsaco && q->kernarg ? 0 : -1;
@@ -331,11 +345,16 @@ static int gate(const struct rp_replay_request *q, const struct rp_comparison *c
 
 static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 {
-    struct rp_comparison c = {
-        .trial = {.r = r, .rule = q->rule, .own_spread = !q->compare[0], .probe = q->probe},
-        .varied = {.trial = &c.trial, .inputs = q->inputs},
-        .most_blocks = q->iterations,
-        .asked_margin = q->margin};
+    struct rp_comparison c = {.trial = {.r = r,
+                                        .rule = q->rule,
+                                        .own_spread = !q->compare[0],
+                                        .probe = q->probe,
+                                        .left_out = q->left_out,
+                                        .no_poison = q->no_poison,
+                                        .inputs = q->inputs},
+                              .varied = {.trial = &c.trial, .inputs = q->inputs},
+                              .most_blocks = q->iterations,
+                              .asked_margin = q->margin};
     struct rp_err err = RP_ERR_INIT;
     int rc = load(r, q, &err);
 

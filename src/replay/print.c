@@ -236,6 +236,9 @@ static void print_candidate_text(const struct rp_replay_request *q,
                result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
+    if (result->late)
+        printf("this was seen after the last run: of timed runs only what the captured kernel "
+               "writes is looked at each time\n");
     rp_replay_say_off(t, &result->outcome);
     rp_replay_say_varied(q->candidates[0], &result->varied, &result->varied_outcome);
     rp_replay_say_off(t, &result->varied_outcome);

@@ -12,7 +12,8 @@
 struct rp_replay_request {
     const char *action, *folder, *library, *rocm;
     unsigned long iterations, warmup;
-    bool json, verify, stateful, again, probe, software;
+    bool json, verify, stateful, again, probe, no_poison, software;
+    unsigned left_out; /**< of the ways to probe */
     enum rp_gate gate;
     enum rp_cache cache;
     double margin; /**< of compare */
@@ -34,6 +35,7 @@ struct rp_replay_result {
     struct rp_replay_trial trial;     /**< of a candidate */
     struct rp_replay_outcome outcome; /**< of the first run of it that was wrong, or the last */
     unsigned long checked_runs, wrong_runs;
+    bool late; /**< what is wrong was found after timed runs, where no run writes */
     struct rp_varied varied;
     struct rp_replay_outcome varied_outcome;
 };

@@ -14,29 +14,15 @@ static const struct rp_compare_rule exact = {.type = RP_EXACT};
 
 /* --- memory -------------------------------------------------------------------------------- */
 
-static void range_of(const struct rp_replay *r, uint64_t *low, uint64_t *high)
-{
-    *low = UINT64_MAX;
-    *high = 0;
-    for (size_t i = 0; i < r->range_count; i++) {
-        const uint64_t end = r->ranges[i].base + r->ranges[i].bytes;
-
-        *low = r->ranges[i].base < *low ? r->ranges[i].base : *low;
-        *high = end > *high ? end : *high;
-    }
-}
-
 /* Other inputs, and poison where results go. */
 static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
 {
     struct rp_varied *v = data;
-    uint64_t low, high;
-
-    range_of(v->trial->r, &low, &high);
     if (rp_trial_may_change(m))
-        v->changed_numbers += rp_inputs_change(
-            &v->rule, low, high, m->region.base + page * RP_PAGE_BYTES, bytes, contents);
+        v->changed_numbers +=
+            rp_inputs_change(&v->rule, v->trial->low, v->trial->high,
+                             m->region.base + page * RP_PAGE_BYTES, bytes, contents);
     return rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
 }
 
@@ -112,14 +98,16 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     struct rp_varied *v = data;
     const struct rp_write_page *w = rp_write_set_find(&v->trial->set, index_of(v, m), page);
     uint8_t before[RP_PAGE_BYTES];
-    uint64_t other[RP_PAGE_MASKS];
+    uint64_t other[RP_PAGE_MASKS], written[RP_PAGE_MASKS] = {0};
     int rc = page_before(v, m, page, before, err);
 
-    rp_trial_compare(v->trial, m, page, contents, expected, other);
-    for (size_t i = 0; w && i < RP_PAGE_MASKS; i++)
-        v->telling_bytes += 4 * (uint64_t)__builtin_popcountll(w->written[i] & other[i]);
     if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
         return rc;
+    rp_compare_words(&exact, before, contents, RP_PAGE_BYTES, written);
+    rp_trial_compare(v->trial, m, page, contents, expected, other);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        v->telling_bytes +=
+            4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
     return keep(v, m, page, contents, err);
 }
 

@@ -6,15 +6,49 @@
 #include "base/err.h"
 #include "replay/numbers.h"
 
-/* No addresses, no likely indices. */
+/* No address and no likely index. The first is a NaN as fp16, bf16, fp32 and fp64, the others are
+ * far from 0 as any of these. */
 static const uint8_t poisons[RP_POISON_KINDS][4] = {
     [RP_POISON_NAN] = {0xfd, 0xff, 0xfd, 0xff},
     [RP_POISON_HIGH] = {0x7b, 0x7b, 0x7b, 0x7b},
     [RP_POISON_LOW] = {0xfb, 0xfb, 0xfb, 0xfb},
 };
 
+static const struct way {
+    unsigned of_8; /* words are changed */
+    uint32_t seed;
+} ways[RP_FLIPS] = {
+    [RP_FLIP_EACH] = {.of_8 = 8, .seed = 0x243f6a88},
+    [RP_FLIP_HALF] = {.of_8 = 4, .seed = 0x85a308d3},
+    [RP_FLIP_FEW] = {.of_8 = 1, .seed = 0x13198a2e},
+    [RP_FLIP_NUMBERS] = {.of_8 = 4, .seed = 0x03707344},
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct rp_write_page *x = a, *y = b;
+
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
+                                        uint64_t page)
+{
+    const struct rp_write_page wanted = {.region = region, .page = page};
+
+    return set->sorted ? bsearch(&wanted, set->pages, set->sorted, sizeof wanted, by_place) : NULL;
+}
+
 int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page, struct rp_err *err)
 {
+    struct rp_write_page *known = rp_write_set_find(set, page->region, page->page);
+
+    for (size_t i = 0; known && i < RP_PAGE_MASKS; i++)
+        known->written[i] |= page->written[i];
+    if (known)
+        return 0;
     if (set->count == set->capacity) {
         const size_t capacity = set->capacity ? 2 * set->capacity : 64;
         struct rp_write_page *pages = realloc(set->pages, capacity * sizeof *pages);
@@ -28,27 +62,11 @@ int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page,
     return 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct rp_write_page *x = a, *y = b;
-
-    if (x->region != y->region)
-        return x->region < y->region ? -1 : 1;
-    return (x->page > y->page) - (x->page < y->page);
-}
-
 void rp_write_set_sort(struct rp_write_set *set)
 {
-    if (set->count)
+    if (set->sorted < set->count)
         qsort(set->pages, set->count, sizeof *set->pages, by_place);
-}
-
-struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
-                                        uint64_t page)
-{
-    const struct rp_write_page wanted = {.region = region, .page = page};
-
-    return set->count ? bsearch(&wanted, set->pages, set->count, sizeof wanted, by_place) : NULL;
+    set->sorted = set->count;
 }
 
 void rp_write_set_free(struct rp_write_set *set)
@@ -65,33 +83,64 @@ static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
     return value;
 }
 
-/* splitmix64's last step */
-static unsigned bit_of(unsigned flip, uint64_t address)
+static bool has_addresses(const uint8_t *page, size_t bytes, uint64_t low, uint64_t high)
 {
-    uint64_t x = (address / 4 + 1) * 0x9e3779b97f4a7c15;
-
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    return flip == RP_FLIP_LOWEST ? 0 : 1 + (unsigned)(x >> 33) % 3;
-}
-
-void rp_write_set_flip(unsigned flip, uint64_t address, uint8_t *page, size_t bytes, uint64_t low,
-                       uint64_t high)
-{
-    bool addresses = false;
-
-    for (size_t at = 0; at < bytes && !addresses; at += 8) {
-        const uint64_t value = word_pair(page, at, bytes);
-
-        addresses = value >= low && value < high;
-    }
     for (size_t at = 0; at < bytes; at += 8) {
         const uint64_t value = word_pair(page, at, bytes);
 
-        if (addresses && (value == 0 || (value >= low && value < high)))
+        if (value >= low && value < high)
+            return true;
+    }
+    return false;
+}
+
+/* As numbers of fp16, bf16, fp32 and fp64. Small integers stay, and small negative ones: as fp32
+ * they would be denormal numbers and NaNs. */
+static uint32_t number_bits(uint32_t word, uint32_t hash)
+{
+    const uint32_t exponent = word >> 23 & 0xff;
+
+    return exponent == 0 || exponent == 0xff ? 0 : 0x00100010u << hash % 3;
+}
+
+/* Which bits of a word, by its place (Murmur3's finalizer). */
+static uint32_t bits_of(enum rp_flip way, uint32_t place, uint32_t word)
+{
+    uint32_t hash = place ^ ways[way].seed;
+
+    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+    hash ^= hash >> 16;
+    if ((hash & 7) >= ways[way].of_8)
+        return 0;
+    hash >>= 3;
+    return way == RP_FLIP_NUMBERS ? number_bits(word, hash) : 1 + hash % 3;
+}
+
+static void flip_word(enum rp_flip way, uint32_t place, uint8_t *at, size_t bytes)
+{
+    uint32_t word = 0;
+
+    memcpy(&word, at, bytes);
+    word ^= bits_of(way, place, word);
+    memcpy(at, &word, bytes);
+}
+
+void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
+                       uint64_t low, uint64_t high)
+{
+    const uint32_t place = (uint32_t)(address / 4) ^ (uint32_t)(address >> 34) * 0x9e3779b1u;
+    const bool addresses = has_addresses(page, bytes, low, high);
+
+    for (size_t at = 0; at < bytes; at += 8) {
+        const uint64_t pair = addresses ? word_pair(page, at, bytes) : 1;
+        const size_t end = bytes - at < 8 ? bytes : at + 8;
+
+        if (addresses && (pair == 0 || (pair >= low && pair < high)))
             continue;
-        page[at] ^= (uint8_t)(1 << bit_of(flip, address + at));
-        if (at + 4 < bytes)
-            page[at + 4] ^= (uint8_t)(1 << bit_of(flip, address + at + 4));
+        for (size_t word = at; word < end; word += 4)
+            flip_word(way, place + (uint32_t)(word / 4), page + word,
+                      end - word < 4 ? end - word : 4);
     }
 }
 
@@ -107,10 +156,12 @@ void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes
 void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
                          const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page)
 {
-    const uint8_t *other = poisons[kind == RP_POISON_NAN ? RP_POISON_HIGH : RP_POISON_NAN];
+    const uint8_t *const other = poisons[kind == RP_POISON_HIGH ? RP_POISON_LOW : RP_POISON_HIGH];
     uint64_t wrong[RP_PAGE_MASKS];
     uint8_t poison[RP_PAGE_BYTES];
 
+    if (kind == RP_POISON_NONE)
+        return;
     for (size_t at = 0; at < RP_PAGE_BYTES; at += 4)
         memcpy(poison + at, poisons[kind], 4);
     rp_compare_words(rule, poison, after, bytes / 4 * 4, wrong);

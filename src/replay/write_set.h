@@ -5,11 +5,12 @@
  *
  * What differs between the two states of a capture was written. What was written with the value
  * that it had already (a result that an earlier launch has left) is found by running the captured
- * kernel twice from memory in which each word has a bit flipped, another one each time: what does
- * not come back as it was put there was written. Words that the captured kernel gets right from any
- * start are then poisoned before each run of the other kernel; those that it reads as well (updated
- * in place) keep their state before the dispatch. A word that is written, not poisoned, and right
- * before the dispatch already is blind: it tells nothing.
+ * kernel from memory in which words have bits flipped: what does not come back as it was put there
+ * was written. Which bits, the address decides: a kernel that copies, or doubles, would hand on a
+ * bit that is flipped everywhere, and its result would be what was put there. Words that the
+ * captured kernel gets right from any start are then poisoned before each run of the other kernel;
+ * those that it reads as well (updated in place) keep their state before the dispatch. A word that
+ * is written, not poisoned, and right before the dispatch already is blind: it tells nothing.
  */
 #ifndef RP_REPLAY_WRITE_SET_H
 #define RP_REPLAY_WRITE_SET_H
@@ -37,9 +38,11 @@ struct rp_write_page {
 struct rp_write_set {
     struct rp_write_page *pages;
     size_t count, capacity;
+    size_t sorted; /**< those behind are new */
 };
 
-/** Behind those there are; rp_write_set_sort puts them in order. */
+/** Adds words to those that are written. New pages are not found before rp_write_set_sort. Pages
+ * that are added between two of these are different ones. */
 int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page,
                      struct rp_err *err);
 void rp_write_set_sort(struct rp_write_set *set);
@@ -53,34 +56,40 @@ static inline bool rp_word_in(const uint64_t *mask, size_t word)
     return mask[word / 64] >> (word % 64) & 1;
 }
 
-/** Before each run of another kernel, one of these. */
-enum rp_poison {
-    RP_POISON_NAN,  /**< as fp16, bf16, fp32 and fp64; nearly the greatest unsigned integer */
-    RP_POISON_HIGH, /**< a large positive number, as any of these and as an integer */
-    RP_POISON_LOW,  /**< a large negative one */
-    RP_POISON_KINDS,
-    RP_POISON_NONE = RP_POISON_KINDS,
+/** Ways to change memory, one for each run of the captured kernel. */
+enum rp_flip {
+    RP_FLIP_EACH, /**< one or both of the two low bits of each word */
+    RP_FLIP_HALF, /**< of half of the words: flags of others stay */
+    RP_FLIP_FEW,  /**< of one in eight */
+    /** Higher bits of half of the words that are no small integers, as numbers of fp16, bf16, fp32
+     * and fp64 by an eighth or more: flags, counts and indices stay. */
+    RP_FLIP_NUMBERS,
+    RP_FLIPS,
 };
 
-/** Which bit of a word is flipped. */
-enum { RP_FLIP_LOWEST, RP_FLIP_MIXED, RP_FLIPS };
-
 /**
- * Flips a bit of each word of a page, but for what may be an address in [low, high), or the null
- * pointer among such.
- * @param bytes  of the page that are in the region
- * @param flip   RP_FLIP_LOWEST: its lowest. A kernel that copies would give what was put there, and
- *               a flag would be off: RP_FLIP_MIXED takes the second, third or fourth bit, which
- *               of them depends on the address.
+ * Flips bits of words of a page, but of what may be an address in [low, high), or the null pointer
+ * among such.
+ * @param address  of the page
+ * @param bytes    of it that are in the region
  */
-void rp_write_set_flip(unsigned flip, uint64_t address, uint8_t *page, size_t bytes, uint64_t low,
-                       uint64_t high);
+void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
+                       uint64_t low, uint64_t high);
 
 /** Words that were written, of two runs with their states before and after. */
 void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes,
                        uint64_t *written);
 
-/** Puts poison into the words of a mask: of that kind where that is wrong, or else another. */
+/** A kernel that mixes in what is there, by a minimum for instance, is not found out by each. */
+enum rp_poison {
+    RP_POISON_NAN,  /**< as number of any type; 2^32 - 131075, or -131075 */
+    RP_POISON_HIGH, /**< and positive */
+    RP_POISON_LOW,  /**< and negative */
+    RP_POISON_KINDS,
+    RP_POISON_NONE = RP_POISON_KINDS,
+};
+
+/** Puts poison into the words of a mask; where it is right, one of another kind. */
 void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
                          const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page);
 

@@ -60,6 +60,9 @@ tried 1 copied 18
 says out "memory is right after all 4 runs"
 says out "it does not give what the captured kernel gives"
 says out "arguments that are no pointers were as captured"
+tried 1 beyond 42
+says out "memory is right after all 4 runs"
+says out "it does not give what the captured kernel gives"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
 says out "other inputs were not tried"
 expect 1 rocm-perf replay compare other_way.hsaco copied.hsaco --capture-dir cap --json
@@ -90,6 +93,7 @@ expect 0 rocm-perf isolate --kernel '^picky' --device software -o other ./candid
 expect 0 rocm-perf replay full-vm --capture-dir other --hsaco other/kernel.hsaco --json
 says err "once more without: results that were there before"
 says err "does not come to its end with other inputs"
+[ "$(json candidate.poisoned_bytes out)" = 256 ] || fail "what it survives is tried"
 [ "$(json candidate.other_inputs.equal out)" = null ] || fail "other inputs were tried"
 
 # Which of two is faster: by modelled time here, and only if both are right.

@@ -666,7 +666,7 @@ static void varying()
 // Copies what is wanted, the same each time, and counts.
 __global__ void target_copies(const uint32_t *in, const uint32_t *wanted, uint32_t *out, uint32_t *count)
 {
-    if (wanted[threadIdx.x])
+    if (wanted[threadIdx.x] == 1)
         out[threadIdx.x] = in[threadIdx.x];
     if (threadIdx.x == 0)
         count[0]++;
