@@ -1,8 +1,11 @@
 #include "capture/capture_write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,9 +87,13 @@ int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *b
                     struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(w->partial, name);
+    FILE *file = path ? fopen(path, "wxe") : NULL;
+    bool good = file && (size == 0 || fwrite(bytes, size, 1, file) == 1);
 
-    return path ? rp_write_file(path, bytes, size, err)
-                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (file)
+        good = fclose(file) == 0 && good;
+    return good ? 0
+                : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s/%s", w->partial, name);
 }
 
 /* --- regions ------------------------------------------------------------------------------- */
@@ -145,11 +152,11 @@ static int put_zeros(struct rp_capture_writer *w, uint64_t upto_page, struct rp_
     return 0;
 }
 
-/* Completes the map of the region begun last. One of changes without any goes again. */
+/* Completes the map of the region begun last. There is none of changes where nothing has changed.
+ */
 static int end_region(struct rp_capture_writer *w, struct rp_err *err)
 {
     struct rp_captured_region *region;
-    rp_autofree char *path = NULL;
     int rc = 0;
 
     if (!w->map)
@@ -159,16 +166,11 @@ static int end_region(struct rp_capture_writer *w, struct rp_err *err)
         rc = put_zeros(w, rp_pages_of(region->region.bytes), err);
         rp_region_map_close(&w->before);
     }
-    if (rc == 0)
+    if (rc == 0 && !(w->after && region->changed_pages == 0))
         rc = rp_region_writer_finish(w->map, err);
     else
         rp_region_writer_free(w->map);
     w->map = NULL;
-    if (rc == 0 && w->after && region->changed_pages == 0) {
-        path = map_path(w, "after", region->region.base);
-        if (!path || unlink(path) < 0)
-            rc = rp_fail(err, RP_ENVIRONMENT, "cannot remove an empty map in %s", w->partial);
-    }
     return rc;
 }
 
@@ -338,14 +340,72 @@ static int check_whole(const struct rp_capture_writer *w, struct rp_err *err)
     return 0;
 }
 
-static void sync_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* --- onto the disk ------------------------------------------------------------------------- */
 
-    if (fd >= 0) {
-        fsync(fd); /* some file systems cannot: nothing better is to be had */
-        close(fd);
+/* The program has gone on by now: while it is held, nobody waits for a disk. */
+
+static int sync_path(const char *path, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS))
+        return 0; /* some file systems cannot: nothing better is to be had */
+    return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+}
+
+static int sync_entry(const char *folder, const struct dirent *entry, struct rp_err *err)
+{
+    rp_autofree char *path = NULL;
+
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        return 0;
+    path = rp_path_join(folder, entry->d_name);
+    return path ? sync_path(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* Its files one by one, and the folder. */
+static int sync_folder(const char *folder, struct rp_err *err)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    int rc = dir ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", folder);
+
+    while (rc == 0 && (entry = readdir(dir)))
+        rc = sync_entry(folder, entry, err);
+    if (dir)
+        closedir(dir);
+    return rc < 0 ? rc : sync_path(folder, err);
+}
+
+/* Thousands of files, each with its own commit, take minutes where the file system as a whole takes
+ * a second. */
+static int sync_capture(const struct rp_capture_writer *w, struct rp_err *err)
+{
+    enum { MANY_REGIONS = 64 };
+    static const char *const folders[] = {"memory", "after", "."};
+    rp_autoclose int fd = open(w->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = 0;
+
+    if (fd < 0 || (w->count > MANY_REGIONS && syncfs(fd) < 0 && errno != ENOSYS))
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", w->partial);
+    if (w->count > MANY_REGIONS)
+        return 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && rc == 0; i++) {
+        rp_autofree char *path = rp_path_join(w->partial, folders[i]);
+
+        rc = path ? sync_folder(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
+    return rc;
+}
+
+/* The name in the folder above. The capture is there: a failure changes nothing. */
+static void sync_parent(const char *folder)
+{
+    rp_autofree char *copy = strdup(folder);
+    struct rp_err ignored = RP_ERR_INIT;
+
+    if (copy)
+        sync_path(dirname(copy), &ignored);
 }
 
 int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
@@ -362,14 +422,16 @@ int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origi
     if (rc == 0)
         rc = rp_capture_write_checksums(w->partial, err);
     if (rc == 0)
+        rc = sync_capture(w, err);
+    if (rc == 0)
         rc = rp_proc_interrupted(err);
     if (rc < 0)
         return rc;
-    sync_folder(w->partial);
     /* A folder that came to be in the meantime stays: rename only replaces an empty one. */
     if (rename(w->partial, w->folder) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot rename %s to %s", w->partial,
                              w->folder);
+    sync_parent(w->folder);
     free(w->partial);
     w->partial = NULL;
     return 0;

@@ -29,6 +29,13 @@ static int cannot_write(const struct rp_region_writer *w, struct rp_err *err)
     return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", w->path);
 }
 
+static int begin_file(struct rp_region_writer *w, struct rp_err *err)
+{
+    w->file = fopen(w->path, "wxe");
+    return w->file && fwrite(&w->header, sizeof w->header, 1, w->file) == 1 ? 0
+                                                                            : cannot_write(w, err);
+}
+
 int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
                           enum rp_region_state state, struct rp_region_writer **ret,
                           struct rp_err *err)
@@ -48,9 +55,8 @@ int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
     w->hash = XXH3_createState();
     if (!w->path || !w->hash || XXH3_64bits_reset(w->hash) != XXH_OK)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    else if (!(w->file = fopen(path, "wxe")) ||
-             fwrite(&w->header, sizeof w->header, 1, w->file) != 1)
-        rc = cannot_write(w, err);
+    else if (state == RP_STATE_BEFORE) /* that after it of most regions is never written */
+        rc = begin_file(w, err);
     if (rc < 0)
         rp_region_writer_free(w);
     else
@@ -62,6 +68,8 @@ static int put_run(struct rp_region_writer *w, struct rp_err *err)
 {
     if (!w->run.pages)
         return 0;
+    if (!w->file && begin_file(w, err) < 0)
+        return -RP_ENVIRONMENT;
     XXH3_64bits_update(w->hash, &w->run, sizeof w->run);
     w->header.run_count++;
     return fwrite(&w->run, sizeof w->run, 1, w->file) == 1 ? 0 : cannot_write(w, err);
@@ -89,10 +97,12 @@ int rp_region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
 {
     int rc = put_run(w, err);
 
+    if (rc == 0 && !w->file)
+        rc = begin_file(w, err);
     w->header.hash = XXH3_64bits_digest(w->hash);
     if (rc == 0 &&
         (fseek(w->file, 0, SEEK_SET) < 0 || fwrite(&w->header, sizeof w->header, 1, w->file) != 1 ||
-         fflush(w->file) == EOF || fsync(fileno(w->file)) < 0))
+         fflush(w->file) == EOF))
         rc = cannot_write(w, err);
     rp_region_writer_free(w);
     return rc;

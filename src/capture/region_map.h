@@ -19,13 +19,14 @@ static inline uint64_t rp_pages_of(uint64_t bytes)
     return bytes / RP_PAGE_BYTES + (bytes % RP_PAGE_BYTES != 0);
 }
 
+/** The file of the state after the dispatch comes with its second run, or at the end. */
 int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
                           enum rp_region_state state, struct rp_region_writer **ret,
                           struct rp_err *err);
 /** Pages in rising order. @param stored  or RP_STORED_ZERO */
 int rp_region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t stored,
                          struct rp_err *err);
-/** Completes the file; frees the writer in any case. */
+/** Completes the file, which is not yet on the disk; frees the writer in any case. */
 int rp_region_writer_finish(struct rp_region_writer *w, struct rp_err *err);
 /** Accepts NULL. Closes the file as it is. */
 void rp_region_writer_free(struct rp_region_writer *w);

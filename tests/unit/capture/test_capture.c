@@ -12,11 +12,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
 #include "capture/capture_read.h"
 #include "capture/snapshot_feed.h"
@@ -251,6 +253,78 @@ static struct rp_capture *must_open(void)
     if (rp_capture_open(folder, &capture, &err) < 0)
         fail_msg("%s", err.text);
     return capture;
+}
+
+/* --- the disk ------------------------------------------------------------------------------ */
+
+static size_t synced_files, synced_systems;
+
+int fsync(int fd)
+{
+    synced_files++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int syncfs(int fd)
+{
+    synced_systems++;
+    return (int)syscall(SYS_syncfs, fd);
+}
+
+/* Until END the program is held: it waits for no disk. Then all of it comes there. */
+static void no_disk_is_waited_for_before_the_end(size_t regions)
+{
+    struct rp_snapshot_feed *feed;
+    uint8_t page[PAGE];
+    const uint64_t first = 0;
+
+    synced_files = synced_systems = 0;
+    feed = begin();
+    for (size_t after = 0; after < 2; after++) {
+        for (size_t i = 0; i < regions; i++) {
+            const struct rp_snapshot_region region = {
+                .base = (i + 1) << 20, .bytes = PAGE, .memory_class = RP_MEMORY_POOL};
+
+            memset(page, (int)(i % 200) + (after && i == 3) + 1, PAGE); /* one changes */
+            must_send(feed, RP_SNAPSHOT_REGION, &region, sizeof region, NULL, 0);
+            must_send(feed, RP_SNAPSHOT_PAGES, &first, sizeof first, page, PAGE);
+        }
+        if (!after)
+            must_send(feed, RP_SNAPSHOT_AFTER, NULL, 0, NULL, 0);
+    }
+    assert_int_equal(synced_files + synced_systems, 0);
+    must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
+    rp_snapshot_feed_close(feed);
+    assert_true(synced_systems || synced_files > regions);
+    assert_true(synced_files < 200); /* each is a commit of the file system */
+}
+
+static size_t files_in(const char *name)
+{
+    char pattern[128];
+    glob_t found = {0};
+    size_t count;
+
+    snprintf(pattern, sizeof pattern, "%s/%s/*", folder, name);
+    glob(pattern, 0, NULL, &found);
+    count = found.gl_pathc;
+    globfree(&found);
+    return count;
+}
+
+static void the_program_waits_for_no_disk(void **state)
+{
+    uint64_t files, bytes;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t regions = 5; regions <= 405; regions += 400) {
+        no_disk_is_waited_for_before_the_end(regions);
+        assert_int_equal(files_in("memory"), regions + 1 /* their pages */);
+        assert_int_equal(files_in("after"), 1);
+        assert_int_equal(rp_capture_check_checksums(folder, &files, &bytes, &err), 0);
+        rp_remove_tree(folder);
+    }
 }
 
 /* --- round trip ---------------------------------------------------------------------------- */
@@ -751,6 +825,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(ten_sparse_gibibytes_are_small), /* first: it looks at the most memory so far */
+        TEST(the_program_waits_for_no_disk),
         TEST(random_memory_comes_back),
         TEST(facts_come_back),
         TEST(equal_pages_are_stored_once),
