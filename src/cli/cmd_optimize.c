@@ -33,6 +33,8 @@ static const char help[] =
     "  --proposer P         who proposes: unroll (default: loop unrolling by 2 to 8, no network), "
     "or\n"
     "                       another one of the list below\n"
+    "  --llm-config F       settings of the proposer llm (default: the environment, or\n"
+    "                       ~/.config/rocm-perf/llm.json)\n"
     "  --allow body         let the proposer change the whole body of a kernel, not only "
     "unrolling\n"
     "  --check COMMAND      /bin/sh runs it with PROGRAM's output as its input: 0 means right. "
@@ -80,6 +82,7 @@ enum option_key {
     KEY_COMMANDS,
     KEY_KERNEL,
     KEY_PROPOSER,
+    KEY_LLM,
     KEY_ALLOW,
     KEY_CHECK,
     KEY_ITERS,
@@ -173,6 +176,9 @@ static int take_option(int key, struct command *c, struct rp_err *err)
     case KEY_PROPOSER:
         c->proposer = optarg;
         return 0;
+    case KEY_LLM:
+        c->o.llm_settings = optarg;
+        return 0;
     case KEY_ALLOW:
         c->o.scope = RP_EDIT_BODY;
         return strcmp(optarg, "body") == 0
@@ -215,6 +221,7 @@ static const struct option long_options[] = {
     {"compile-commands", required_argument, NULL, KEY_COMMANDS},
     {"kernel", required_argument, NULL, KEY_KERNEL},
     {"proposer", required_argument, NULL, KEY_PROPOSER},
+    {"llm-config", required_argument, NULL, KEY_LLM},
     {"allow", required_argument, NULL, KEY_ALLOW},
     {"check", required_argument, NULL, KEY_CHECK},
     {"max-iters", required_argument, NULL, KEY_ITERS},

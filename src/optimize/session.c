@@ -172,6 +172,32 @@ static int read_source(struct rp_session *s, struct rp_err *err)
     return s->source && s->program ? 0 : out_of_memory(err);
 }
 
+/** What a model server was asked and said. A failure to keep it fails the next record. */
+static void keep_exchange(void *context, const struct rp_llm_record *r)
+{
+    struct rp_session *s = context;
+    json_t *data = json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o?, s:I, s:I, s:I, s:b}", "attempt",
+        (json_int_t)r->attempt, "base_url", rp_journal_text(r->base_url, strlen(r->base_url)),
+        "model", rp_journal_text(r->model, strlen(r->model)), "system",
+        rp_journal_text(r->system, strlen(r->system)), "user",
+        rp_journal_text(r->user, strlen(r->user)), "answer",
+        rp_journal_text(r->answer, strlen(r->answer)), "failure",
+        r->failure ? rp_journal_text(r->failure, strlen(r->failure)) : NULL, "http_status",
+        (json_int_t)r->http_status, "prompt_tokens", (json_int_t)r->prompt_tokens, "answer_tokens",
+        (json_int_t)r->answer_tokens, "tokens_estimated", r->tokens_estimated);
+
+    rp_journal_add(s->journal, "exchange", NULL, data, NULL);
+}
+
+static int open_proposer(struct rp_session *s, struct rp_err *err)
+{
+    s->llm = (struct rp_llm_config){
+        .settings_file = s->o->llm_settings, .log = keep_exchange, .log_context = s};
+    return s->o->proposer->open(&(struct rp_proposer_config){.llm = &s->llm}, &s->proposer_state,
+                                err);
+}
+
 static int begin(struct rp_session *s, struct rp_err *err)
 {
     int rc = read_source(s, err);
@@ -202,7 +228,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
                                      .program = s->o->program,
                                      .most_geometries = s->o->most_geometries,
                                      .least_improvement = s->o->least_improvement};
-    return rc < 0 ? rc : s->o->proposer->open(&s->o->proposer_config, &s->proposer_state, err);
+    return rc < 0 ? rc : open_proposer(s, err);
 }
 
 /** The program that the user gives and the one that the command builds do the same. */

@@ -23,7 +23,7 @@ struct rp_session_options {
     struct rp_build_choice build;
     const char *folder; /**< of the session: journal, captures, candidates, optimize.json */
     const struct rp_proposer *proposer;
-    struct rp_proposer_config proposer_config;
+    const char *llm_settings; /**< file of the proposer "llm"; NULL: where it looks itself */
     enum rp_edit_scope scope;
     const char *kernel;     /**< a regular expression; NULL: by what there is to gain */
     const char *check;      /**< as of rp_application_run; NULL: the same output */

@@ -9,6 +9,7 @@
 #include "optimize/facts.h"
 #include "optimize/journal.h"
 #include "optimize/kernel_source.h"
+#include "optimize/llm/propose.h"
 #include "optimize/measure.h"
 #include "optimize/session.h"
 
@@ -17,6 +18,7 @@ struct rp_session {
     struct rp_journal *journal;
     struct rp_compile_command *command;
     struct rp_measure measure;
+    struct rp_llm_config llm;
     void *proposer_state;
     int lock_fd;
     int64_t begin_ns;
