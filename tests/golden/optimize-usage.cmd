@@ -1,0 +1,16 @@
+# exit 2
+# Each error says what to mend.
+touch k.hip
+printf '#!/bin/sh\n' >app && chmod +x app
+try() { rocm-perf optimize --device software "$@"; echo "exit $?"; }
+try ./app
+try --source k.hip
+try ./missing --source k.hip
+try ./app --source k.hip --proposer magic
+try ./app --source k.hip --allow everything
+try ./app --source k.hip --max-iters 0
+try ./app --source k.hip --min-improvement -1
+try ./app --source k.hip --kernel '('
+try ./app --source k.hip --apply --dry-run
+try ./app --source missing.hip
+rocm-perf optimize ./app --source k.hip --build 'make | tee log'
