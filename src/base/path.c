@@ -170,7 +170,7 @@ static int write_all(int fd, const char *data, size_t bytes)
 
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
 {
-    rp_autofree char *partial = rp_format("%s.partial.%d", path, (int)getpid());
+    rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
     int fd, saved;
 
     if (!partial)

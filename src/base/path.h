@@ -39,6 +39,9 @@ char *rp_read_line(const char *path);
 /** Whole file as terminated text; NULL if unreadable or larger than max_bytes. */
 char *rp_read_text(const char *path, size_t max_bytes);
 
+/** Behind the name of a file while it is written, and then the process's number. */
+#define RP_WRITE_PARTIAL ".partial."
+
 /**
  * Writes a file so that readers see the old or the new contents, never a part: temporary name in
  * the same folder, fsync, rename.

@@ -96,38 +96,52 @@ static int list_files(const char *folder, glob_t *found, struct rp_err *err)
     return 0;
 }
 
+/* An entry of the list. */
+static int hash_entry(const char *folder, const char *name, json_t **ret, struct rp_err *err)
+{
+    char digest[DIGEST_CHARS];
+    uint64_t bytes;
+    int rc = hash_file(folder, name, &bytes, digest, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = json_pack("{s:s, s:I, s:s}", "name", name, "bytes", (json_int_t)bytes, "xxh128", digest);
+    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static int write_list(const char *folder, const json_t *all, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
+    rp_autofree char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
+
+    if (!line || !path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, line, strlen(line), err);
+}
+
 int rp_capture_write_checksums(const char *folder, struct rp_err *err)
 {
     rp_cleanup(drop) json_t *files = json_array();
     rp_cleanup(drop) json_t *all = NULL;
-    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
-    rp_autofree char *text = NULL;
-    rp_autofree char *line = NULL;
     glob_t found = {0};
     int rc = list_files(folder, &found, err);
 
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++) {
         const char *name = found.gl_pathv[i] + strlen(folder) + 1;
-        char digest[DIGEST_CHARS];
-        uint64_t bytes;
+        json_t *entry = NULL;
 
         if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) == 0) /* of before, if there is one */
             continue;
-        rc = hash_file(folder, name, &bytes, digest, err);
-        if (rc == 0 &&
-            json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "bytes",
-                                                   (json_int_t)bytes, "xxh128", digest)) < 0)
+        rc = hash_entry(folder, name, &entry, err);
+        if (rc == 0 && json_array_append_new(files, entry) < 0)
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     globfree(&found);
     if (rc < 0)
         return rc;
     all = json_pack("{s:s, s:O}", "algorithm", "XXH3 128", "files", files);
-    text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    line = text ? rp_format("%s\n", text) : NULL;
-    if (!line || !path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_write_file(path, line, strlen(line), err);
+    return write_list(folder, all, err);
 }
 
 /* Names lead nowhere else. */
@@ -175,6 +189,23 @@ static void close_walk(FTS **walk)
         fts_close(*walk);
 }
 
+/* The result of the self-check is added to a whole capture: it is there before the list has it, and
+ * each is written under another name first, which a run that was killed leaves. */
+static bool is_added_later(const char *name)
+{
+    static const char *const files[] = {RP_CAPTURE_SELF_FILE, RP_CAPTURE_CHECKSUMS_FILE};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const size_t length = strlen(files[i]);
+
+        if (strncmp(name, files[i], length) == 0 &&
+            (!name[length] ||
+             strncmp(name + length, RP_WRITE_PARTIAL, sizeof RP_WRITE_PARTIAL - 1) == 0))
+            return true;
+    }
+    return false;
+}
+
 /* What is there besides would be read by nobody, or in place of what was not captured. */
 static int check_rest(const char *folder, const json_t *files, struct rp_err *err)
 {
@@ -199,7 +230,7 @@ static int check_rest(const char *folder, const json_t *files, struct rp_err *er
             continue;
         while (*name == '/')
             name++;
-        if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) != 0 && !is_listed(files, name))
+        if (!is_added_later(name) && !is_listed(files, name))
             return rp_fail(err, RP_BAD_INPUT,
                            "%s is not in %s: it is no part of the capture, remove it", at->fts_path,
                            RP_CAPTURE_CHECKSUMS_FILE);
@@ -230,6 +261,44 @@ static int open_list(const char *folder, json_t **ret_all, struct rp_err *err)
     int rc = path ? load_list(path, ret_all, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     return rc < 0 ? rc : check_list(path, json_object_get(*ret_all, "files"), err);
+}
+
+/* Where rp_capture_write_checksums would have put it. */
+static size_t place_of(const json_t *files, const char *name)
+{
+    size_t i;
+    json_t *file;
+
+    json_array_foreach(files, i, file)
+    {
+        const char *other = json_string_value(json_object_get(file, "name"));
+
+        if (!other || strchr(other, '/') || !strstr(other, ".json") || strcmp(other, name) >= 0)
+            break;
+    }
+    return i;
+}
+
+int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err)
+{
+    rp_cleanup(drop) json_t *all = NULL;
+    json_t *entry = NULL, *files;
+    size_t place;
+    int rc = open_list(folder, &all, err);
+
+    if (rc == 0)
+        rc = hash_entry(folder, name, &entry, err);
+    if (rc < 0)
+        return rc;
+    files = json_object_get(all, "files");
+    place = place_of(files, name);
+    if (is_listed(files, name))
+        rc = json_array_set_new(files, place, entry);
+    else
+        rc = json_array_insert_new(files, place, entry);
+    if (rc < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return write_list(folder, all, err);
 }
 
 /* One file against its entry, which is number @p i. */

@@ -13,6 +13,10 @@ struct rp_err;
 /** For all that is in the folder. */
 int rp_capture_write_checksums(const char *folder, struct rp_err *err);
 
+/** For one more file, with the extension .json, or one that is there anew. The list must be there;
+ * what it says of the others stays. */
+int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err);
+
 /** @return 0; RP_BAD_INPUT naming the first file that is missing or another */
 int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
                                struct rp_err *err);

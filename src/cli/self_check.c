@@ -82,8 +82,9 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_write_file(path, line, strlen(line), err) < 0)
         return -(int)err->code;
-    /* Until this is done the file is there and not in the list: the capture is sound. */
-    return rp_capture_write_checksums(folder, err);
+    /* Until this is done the file is there and not in the list: the capture is sound. What the
+     * others have become since they were written is not blessed. */
+    return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_FILE, err);
 }
 
 int rp_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
