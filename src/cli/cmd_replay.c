@@ -56,7 +56,8 @@ static const char help[] =
     "or\n"
     "                     cold (by filling more memory than they hold); default: what is there "
     "then\n"
-    "  --blocks N         compare: most blocks of four runs each (10 to 200, default 40)\n"
+    "  --blocks N         compare: most blocks of four runs of each kernel (10 to 200, default "
+    "40)\n"
     "  --margin X         compare: by how many per cent kernels may differ and be equal (default "
     "1)\n"
     "  --gate G           compare: fail unless B is faster (G: faster) or not slower (not-slower)\n"
@@ -74,7 +75,14 @@ static const char help[] =
     "or\n"
     "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
 
-enum { FLAGS = 32, MOST_STARTS = 12, MOST_RUNS = 1000000, LEAST_BLOCKS = 10, MOST_BLOCKS = 200 };
+enum {
+    FLAGS = 32,
+    MOST_STARTS = 12,
+    MOST_RUNS = 1000000,
+    LEAST_BLOCKS = 10,
+    MOST_BLOCKS = 200,
+    MOST_GPUS = 8
+};
 
 struct options {
     const char *folder;
@@ -89,6 +97,7 @@ struct options {
     bool stateful, verify, json, has_device;
     bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
     enum rp_device wish;
+    unsigned gpus; /**< of the capture */
 };
 
 static int check_number(const char *option, const char *word, long least, long most,
@@ -374,6 +383,24 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
     return how_it_ended(o, &attempt, &end);
 }
 
+/* How many software GPUs there were, as far as the capture names them: they have the nodes 1, 2 and
+ * so on (src/device/kfd). Other ones may have any. */
+static unsigned count_gpus(const struct rp_capture *capture)
+{
+    const struct rp_capture_facts *facts = rp_capture_get_facts(capture);
+    size_t count;
+    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    uint32_t last = facts->dispatch.node;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_snapshot_region *region = &memory[i].region;
+
+        if (!(region->flags & RP_MEMORY_HOST) && region->node != UINT32_MAX && region->node > last)
+            last = region->node;
+    }
+    return facts->software && last >= 1 && last <= MOST_GPUS ? last : 1;
+}
+
 /* Captures of the software device replay there, unless something else is asked for. */
 static int choose_device(struct options *o, struct rp_err *err)
 {
@@ -389,8 +416,21 @@ static int choose_device(struct options *o, struct rp_err *err)
         return rc;
     if (!o->has_device && rp_capture_get_facts(capture)->software)
         o->wish = RP_DEVICE_SOFTWARE;
+    o->gpus = count_gpus(capture);
     rp_capture_close(capture);
     return 0;
+}
+
+/* As many software GPUs as then, unless the user says how many. */
+static int start_gpus(const struct options *o, struct rp_err *err)
+{
+    const char *said = getenv("ROCM_PERF_DEVICE_GPUS");
+    char number[16];
+
+    if ((said && *said) || o->gpus == 1)
+        return 0;
+    snprintf(number, sizeof number, "%u", o->gpus);
+    return rp_cli_gpus(number, err);
 }
 
 /* What does not go together. @return RP_OK or RP_USAGE */
@@ -472,7 +512,8 @@ int rp_cmd_replay(int argc, char **argv)
     if (code != RP_OK)
         return code;
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
-        rp_device_resolve(&env, o.wish, &device, &err) < 0)
+        rp_device_resolve(&env, o.wish, &device, &err) < 0 ||
+        (device == RP_DEVICE_SOFTWARE && start_gpus(&o, &err) < 0))
         return rp_cli_error(&err);
     return run(&env, device, &o, action);
 }

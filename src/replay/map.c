@@ -117,7 +117,7 @@ static size_t assign(const struct rp_replay *r, uint32_t *ret_nodes, size_t *ret
 /* Code objects that were loaded for other GPUs are no place of theirs: kernels of this one do not
  * reach for them. */
 static int map_range(struct rp_replay *r, const struct rp_replay_range *range, size_t gpu,
-                     struct rp_err *err)
+                     size_t wanted_gpus, struct rp_err *err)
 {
     if (range->flags & RP_MEMORY_HOST)
         return map_host(r, range, err);
@@ -128,9 +128,13 @@ static int map_range(struct rp_replay *r, const struct rp_replay_range *range, s
             return map_device(r, range, &r->gpus[i], err);
     return rp_fail(err, RP_VERDICT,
                    "the memory at 0x%" PRIx64
-                   " is of another GPU (node %u) than the kernel ran on, "
-                   "and there are %zu GPUs here: such a capture needs as many as then",
-                   range->base, range->node, r->gpu_count);
+                   " is of another GPU (node %u) than the kernel ran on: the capture is of %zu "
+                   "GPUs, and there %s %zu here%s",
+                   range->base, range->node, wanted_gpus, r->gpu_count == 1 ? "is" : "are",
+                   r->gpu_count,
+                   r->software ? "; ROCM_PERF_DEVICE_GPUS says how many software GPUs there are, "
+                                 "as many as in the capture where it is not set"
+                               : "");
 }
 
 int rp_replay_map(struct rp_replay *r, struct rp_err *err)
@@ -147,7 +151,7 @@ int rp_replay_map(struct rp_replay *r, struct rp_err *err)
         const struct rp_replay_range *range = &r->ranges[i];
         const size_t at = index_of(nodes, count, range->node);
 
-        rc = map_range(r, range, at < count ? gpus[at] : SIZE_MAX, err);
+        rc = map_range(r, range, at < count ? gpus[at] : SIZE_MAX, count, err);
     }
     r->fresh = rc == 0;
     return rc;

@@ -8,7 +8,7 @@ mkdir dumps
 # captured MODE KERNEL [N]
 captured() {
     rm -rf cap
-    expect 0 rocm-perf isolate --kernel "$2" --dispatch "${3:-1}" --device software -o cap ./memories "$1" dumps
+    expect 0 rocm-perf isolate ${GPUS:-} --kernel "$2" --dispatch "${3:-1}" --device software -o cap ./memories "$1" dumps
 }
 
 # replays MODE KERNEL [N]: equal memory, each time.
@@ -55,15 +55,15 @@ assert all(coherent == (grain == "fine") for grain, coherent in kinds), kinds' |
 
 unset HSA_FORCE_FINE_GRAIN_PCIE
 
-# Memory of another GPU, on which no kernel ran; on a machine that has only one.
-export ROCM_PERF_DEVICE_GPUS=2
+# Memory of another GPU, on which no kernel ran: as many software GPUs as then; where there is only one.
+GPUS='--gpus 2'
 replays peer target_scale
+GPUS=
 [ "$(python3 -c '
 import json
 print(len({r["node"] for r in json.load(open("cap/memory_regions.json"))["regions"] if r["location"] == "device"}))')" = 2 ] || fail "memory of two GPUs"
-unset ROCM_PERF_DEVICE_GPUS
-expect 1 rocm-perf replay full-vm --capture-dir cap --verify
-says err "is of another GPU (node 1) than the kernel ran on"
+expect 1 env ROCM_PERF_DEVICE_GPUS=1 rocm-perf replay full-vm --capture-dir cap --verify
+says err "is of another GPU (node 1) than the kernel ran on: the capture is of 2 GPUs, and there is 1 here; ROCM_PERF_DEVICE_GPUS says"
 captured arith 'target_scale\('
 
 # In new processes, again and again, at the same addresses: the child ends with 1 where it has others.
