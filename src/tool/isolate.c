@@ -316,10 +316,12 @@ static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
             held_from = 0;
         else if (!held_from)
             held_from = now;
+        if (has_failed(tool) || has_ended(tool, now) ||
+            now - from > (uint64_t)wait->patience_ms * NS_PER_MS)
+            return false;
         wait->held = wait->held_patience_ms && held_from &&
                      now - held_from > (uint64_t)wait->held_patience_ms * NS_PER_MS;
-        if (wait->held || has_failed(tool) || has_ended(tool, now) ||
-            now - from > (uint64_t)wait->patience_ms * NS_PER_MS)
+        if (wait->held)
             return false;
     }
     return true;
