@@ -289,13 +289,17 @@ static rp_hsa_status hook_vmem_map(void *base, size_t bytes, size_t offset, uint
     rp_hsa_status status = tool->hsa.hsa_amd_vmem_map(base, bytes, offset, handle, flags);
 
     if (status == RP_HSA_SUCCESS) {
-        struct rp_memory_entry entry;
+        const uint64_t at = (uint64_t)(uintptr_t)base;
 
-        add_new(RP_MEMORY_VMEM, (uint64_t)(uintptr_t)base, bytes, 0, (uint64_t)(uintptr_t)base);
-        if (take(RP_MEMORY_VMEM, (uint64_t)(uintptr_t)base, &entry)) {
-            entry.unreachable = true; /* until an agent is given access */
-            add(tool, &entry);
-        }
+        add_reached(
+            (struct rp_memory_entry){
+                .region = {.base = at, .bytes = bytes, .memory_class = RP_MEMORY_VMEM},
+                .key = at,
+                .handle = handle,
+                .start = at - offset,
+                .unreachable = true, /* until an agent is given access */
+            },
+            NULL, 0);
     }
     rp_gate_leave(&tool->isolate.gate, entered);
     return status;

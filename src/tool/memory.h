@@ -23,6 +23,9 @@ struct rp_memory_entry {
     rp_hsa_agent owner;  /**< 0: unknown */
     rp_hsa_agent reader; /**< a GPU that can reach it; 0: the host reads it, or nobody knows */
     uint64_t key;        /**< what ends it: base, the host's pointer, an executable */
+    uint64_t handle;     /**< VMEM: the memory that is mapped */
+    uint64_t start;      /**< VMEM: where byte 0 of it would be; may wrap */
+    uint64_t same_as;    /**< in a list: where that memory is mapped, too; 0: nowhere */
     bool unreachable;    /**< mapped, and no agent has access */
     bool gone;           /**< in a list: announced once, and unmapped by the program since */
 };

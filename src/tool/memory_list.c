@@ -258,6 +258,59 @@ static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entr
     entry->unreachable = !entry->reader && !(host && access.by_host);
 }
 
+/* --- one memory at two addresses ----------------------------------------------------------- */
+
+static uint64_t offset_of(const struct rp_memory_entry *entry)
+{
+    return entry->region.base - entry->start;
+}
+
+static int by_handle(const void *a, const void *b)
+{
+    const struct rp_memory_entry *x = *(const struct rp_memory_entry *const *)a;
+    const struct rp_memory_entry *y = *(const struct rp_memory_entry *const *)b;
+
+    if (x->handle != y->handle)
+        return x->handle < y->handle ? -1 : 1;
+    if (offset_of(x) != offset_of(y))
+        return offset_of(x) < offset_of(y) ? -1 : 1;
+    return (x->region.base > y->region.base) - (x->region.base < y->region.base);
+}
+
+/* A handle stays what it is while it is mapped, even if the program has released it. */
+static void mark_same(struct rp_memory_entry **mapped, size_t count)
+{
+    const struct rp_memory_entry *first = NULL; /* of the handle: the last one that is captured */
+
+    for (size_t i = 0; i < count; i++) {
+        struct rp_memory_entry *entry = mapped[i];
+
+        if (!first || first->handle != entry->handle ||
+            offset_of(entry) - offset_of(first) >= first->region.bytes)
+            first = entry;
+        else
+            entry->same_as = first->region.base + (offset_of(entry) - offset_of(first));
+    }
+}
+
+static bool find_same(struct list *list)
+{
+    struct rp_memory_entry **mapped = calloc(list->count + 1, sizeof(struct rp_memory_entry *));
+    const bool good = mapped != NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; good && i < list->count; i++)
+        if (list->entries[i].region.memory_class == RP_MEMORY_VMEM && list->entries[i].handle &&
+            !list->entries[i].unreachable)
+            mapped[count++] = &list->entries[i];
+    if (count > 1) {
+        qsort(mapped, count, sizeof(struct rp_memory_entry *), by_handle);
+        mark_same(mapped, count);
+    }
+    free(mapped);
+    return good;
+}
+
 bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
 {
     struct rp_memory *memory = &tool->memory;
@@ -280,12 +333,12 @@ bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *
     free(readable.ranges);
     if (!list.failed)
         trim(&list);
-    if (list.failed) {
+    for (size_t i = 0; i < list.count && !list.failed; i++)
+        find_reader(tool, &list.entries[i]);
+    if (list.failed || !find_same(&list)) {
         free(list.entries);
         return false;
     }
-    for (size_t i = 0; i < list.count; i++)
-        find_reader(tool, &list.entries[i]);
     *ret = list.entries;
     *ret_count = list.count;
     return true;

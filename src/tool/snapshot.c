@@ -1,5 +1,7 @@
 #include "tool/snapshot.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -264,6 +266,11 @@ static const char *obstacle(struct rp_snapshot *s, const struct rp_memory_entry 
 
     if (entry->unreachable)
         return "it is mapped, and no agent has access to it";
+    if (entry->same_as) {
+        snprintf(s->text, sizeof(s->text),
+                 "it is the same memory as 0x%" PRIx64 ", mapped once more", entry->same_as);
+        return s->text;
+    }
     if (!host && !entry->reader)
         return "the runtime does not say whose memory it is";
     if (entry->region.memory_class == RP_MEMORY_SVM ||

@@ -28,6 +28,7 @@ struct rp_snapshot {
     rp_hsa_signal signal[RP_SNAPSHOT_STAGES];
     int64_t patience_ms;
     bool stuck;      /**< a copy did not end: its stage must stay */
+    char text[80];   /**< why a region is refused, where that needs numbers */
     const char *why; /**< what went wrong; NULL: nothing */
 };
 
