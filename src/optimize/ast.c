@@ -115,6 +115,7 @@ static int read_node(const json_t *object, struct rp_ast_node *node, struct file
     node->kind = text(object, "kind");
     node->name = text(object, "name");
     node->type = type_of(object);
+    node->desugared = text(json_object_get(object, "type"), "desugaredQualType");
     node->mangled = text(object, "mangledName");
     node->opcode = text(object, "opcode");
     node->value = text(object, "value");

@@ -25,6 +25,7 @@ struct rp_ast_place {
 struct rp_ast_node {
     const char *kind; /**< "ForStmt"; NULL: an empty place, as the condition of for (;;) */
     const char *name, *type, *mangled, *opcode, *value, *cast, *storage, *tls;
+    const char *desugared; /**< the type without names given to it; NULL: type is that */
     const char *ref_kind, *ref_name, *ref_type; /**< the declaration that is meant */
     uint64_t id, ref_id;                        /**< 0 = none */
     bool implicit, has_else, has_init, has_var, constant, part_of_cast;

@@ -95,6 +95,89 @@ bool rp_ast_is_vector_call(const struct rp_ast_node *node)
            strstr(node->ref_type, "HIP_vector_type<");
 }
 
+static bool makes_object(const struct rp_ast_node *node)
+{
+    static const char *const kinds[] = {"VarDecl",
+                                        "InitListExpr",
+                                        "CXXParenListInitExpr",
+                                        "CXXConstructExpr",
+                                        "CXXTemporaryObjectExpr",
+                                        "CXXUnresolvedConstructExpr",
+                                        "CXXBindTemporaryExpr",
+                                        "MaterializeTemporaryExpr",
+                                        "CXXScalarValueInitExpr",
+                                        "CompoundLiteralExpr"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (rp_ast_is(node, kinds[i]))
+            return true;
+    return false;
+}
+
+/** Names in types that are no classes of the program. */
+static bool is_plain_name(const char *name, size_t bytes)
+{
+    static const char *const plain[] = {
+        "const",  "volatile", "restrict", "__restrict", "unsigned",        "signed",
+        "char",   "short",    "int",      "long",       "float",           "double",
+        "bool",   "void",     "auto",     "_Bool",      "__int128",        "_Float16",
+        "__fp16", "__bf16",   "char8_t",  "char16_t",   "char32_t",        "wchar_t",
+        "struct", "class",    "union",    "enum",       "HIP_vector_type", "__attribute__"};
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strlen(plain[i]) == bytes && memcmp(plain[i], name, bytes) == 0)
+            return true;
+    return false;
+}
+
+static bool is_name_byte(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (unsigned char)c >= 0x80;
+}
+
+/** Bytes of a name with its namespaces. */
+static size_t name_length(const char *name)
+{
+    size_t length = 0;
+
+    while (is_name_byte(name[length]) ||
+           (name[length] == ':' && name[length + 1] == ':' && is_name_byte(name[length + 2])))
+        length += name[length] == ':' ? 2 : 1;
+    return length;
+}
+
+size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char **ret)
+{
+    const char *type = node->desugared ? node->desugared : node->type;
+
+    /* Lambdas and unnamed classes are compared as such. */
+    if (!type || !makes_object(node) || type[0] == '<' || strstr(type, " at "))
+        return 0;
+    while (type[*at]) {
+        const char *name = type + *at;
+        size_t length = name_length(name);
+
+        *at += length ? length : 1;
+        if (length == 0 || (name[0] >= '0' && name[0] <= '9') || is_plain_name(name, length))
+            continue;
+        *ret = name;
+        return length;
+    }
+    return 0;
+}
+
+bool rp_ast_calls_pointer(const struct rp_ast_node *call)
+{
+    const struct rp_ast_node *callee = call->count ? &call->children[0] : NULL;
+
+    while (callee && callee->count == 1 && (callee->cast || rp_ast_is(callee, "ParenExpr")) &&
+           !rp_ast_callee(callee))
+        callee = &callee->children[0];
+    return callee && !rp_ast_callee(callee) && !rp_ast_is(callee, "CXXDependentScopeMemberExpr") &&
+           !rp_ast_is(callee, "CXXPseudoDestructorExpr");
+}
+
 /** Whether the thing itself is volatile, not what it points to. */
 static bool is_volatile(const char *type)
 {

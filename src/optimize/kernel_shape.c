@@ -349,10 +349,7 @@ static bool add_other(struct walk *walk, const struct rp_ast_node *node)
 {
     static const struct {
         const char *kind, *word;
-    } others[] = {{"GotoStmt", "goto"},
-                  {"IndirectGotoStmt", "goto"},
-                  {"LabelStmt", "a label"},
-                  {"LambdaExpr", "a lambda"},
+    } others[] = {{"LambdaExpr", "a lambda"},
                   {"CXXRecordDecl", "a class in the kernel"},
                   {"RecordDecl", "a class in the kernel"},
                   {"EnumDecl", "an enumeration in the kernel"},
@@ -404,6 +401,21 @@ static bool visit_control(struct walk *walk, const struct rp_ast_node *node)
     return true;
 }
 
+/** A class may have a destructor, which is called without being named. */
+static void add_classes(struct walk *walk, const struct rp_ast_node *node)
+{
+    const char *name = NULL;
+    size_t at = 0, bytes;
+
+    while ((bytes = rp_ast_class_name(node, &at, &name))) {
+        rp_autobuf text = {0};
+
+        rp_buf_add(&text, name, bytes);
+        walk->failed |= text.failed;
+        add_item(walk, RP_SHAPE_TYPE, node, rp_buf_text(&text));
+    }
+}
+
 static void visit_reference(struct walk *walk, const struct rp_ast_node *node, bool reads)
 {
     if (rp_ast_callee(node)) {
@@ -419,6 +431,10 @@ static void visit_plain(struct walk *walk, const struct rp_ast_node *node, bool 
     static const char *const passing[] = {"ParenExpr", "ArraySubscriptExpr", "MemberExpr", NULL};
     rp_autobuf text = {0};
 
+    if (rp_ast_is(node, "GotoStmt") || rp_ast_is(node, "IndirectGotoStmt"))
+        add_item(walk, RP_SHAPE_ORDERED, node, "goto");
+    if (rp_ast_is(node, "LabelStmt"))
+        add_item(walk, RP_SHAPE_ORDERED, node, "a label");
     if (rp_ast_accesses_volatile(node))
         add_item(walk, RP_SHAPE_ORDERED, node, "an access to something volatile");
     if (rp_ast_is(node, "ReturnStmt")) {
@@ -430,6 +446,8 @@ static void visit_plain(struct walk *walk, const struct rp_ast_node *node, bool 
     } else if (rp_ast_is(node, "AtomicExpr")) {
         visit_atomic(walk, node);
     } else if (rp_ast_is(node, "CallExpr") || rp_ast_is(node, "CXXMemberCallExpr")) {
+        if (rp_ast_calls_pointer(node))
+            add_item(walk, RP_SHAPE_ORDERED, node, "a call through a pointer");
         visit_call(walk, node);
     } else if (node->cast) {
         visit_cast(walk, node, reads);
@@ -451,6 +469,7 @@ static void visit(struct walk *walk, const struct rp_ast_node *node, bool reads)
         return;
     if (rp_ast_is(node, "VarDecl"))
         add_local(walk, node);
+    add_classes(walk, node);
     visit_reference(walk, node, reads);
     if (!visit_control(walk, node))
         visit_plain(walk, node, reads);

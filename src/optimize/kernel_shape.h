@@ -16,10 +16,11 @@ struct rp_err;
 enum rp_shape_class {
     RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
     RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
-    RP_SHAPE_OTHER,   /**< ... goto, lambdas, classes, attributes */
+    RP_SHAPE_OTHER,   /**< ... lambdas, classes, attributes */
     RP_SHAPE_CALL,    /**< none that is not in the original */
     RP_SHAPE_GLOBAL,  /**< ... variables of outside */
     RP_SHAPE_CAST,    /**< ... casts that see a value as another type */
+    RP_SHAPE_TYPE,    /**< ... classes of which it makes objects */
     RP_SHAPE_CLASSES
 };
 
@@ -52,6 +53,15 @@ const char *rp_ast_callee(const struct rp_ast_node *node);
 bool rp_ast_is_index(const struct rp_ast_node *node);
 /** Operators and copies of HIP's vectors (float4) are as good as built in. */
 bool rp_ast_is_vector_call(const struct rp_ast_node *node);
+
+/**
+ * The next name of a class in the type of what a node makes, with its namespaces; names of the
+ * language and of HIP's vectors are none. *at is 0 at first.
+ * @return its bytes; 0: there is none
+ */
+size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char **ret);
+/** Whether a call goes to something that is not named in it. */
+bool rp_ast_calls_pointer(const struct rp_ast_node *call);
 
 /**
  * @param functions  with bodies, all of the same text

@@ -57,8 +57,9 @@ static int refuse_ordered(const struct rp_shape_text *original, const struct rp_
                           bool is_new, struct rp_err *err)
 {
     static const char rule[] =
-        "barriers, atomics, operations between lanes, volatile accesses, returns, inline assembly "
-        "and calls of functions whose effects are not known keep kind, order, loop and branch";
+        "barriers, atomics, operations between lanes, volatile accesses, returns, gotos, inline "
+        "assembly and calls of functions whose effects are not known keep kind, order, loop and "
+        "branch";
 
     if (is && is_new)
         return rp_fail(err, RP_VERDICT, "line %u: %.*s is added: %s", line_of(candidate, is),
@@ -134,6 +135,10 @@ static int refuse_new(const struct rp_shape_text *candidate, const struct rp_sha
         return rp_fail(err, RP_VERDICT,
                        "line %u: the variable %.*s of outside the kernel is not used so in the "
                        "original: use parameters and local variables",
+                       line, name_bytes(item), item->text);
+    if (item->class == RP_SHAPE_TYPE)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: the original makes no object of %.*s: use only types of its own",
                        line, name_bytes(item), item->text);
     return rp_fail(err, RP_VERDICT,
                    "line %u: a cast to %.*s that is not in the original sees a value as another "

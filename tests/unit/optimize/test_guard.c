@@ -17,6 +17,7 @@ static const char before[] = "#include \"hip_small.h\"\n"
                              "#define CLOSE }\n"
                              "#define MEET __syncthreads()\n"
                              "#define LDS __shared__\n"
+                             "struct guard { float x; __device__ ~guard() { x = 0; } };\n"
                              "__device__ float table[4], answers[256];\n"
                              "__device__ float helper(float x) { return x; }\n";
 
@@ -231,6 +232,10 @@ static const struct row refused[] = {
     {"out[i] = sum;", "auto f = [&] { return sum; }; out[i] = f();", ONLY, "return"},
     {"out[i] = sum;", "auto f = [&] { out[i] = sum; }; f();", ONLY, "lambda"},
     {"out[i] = sum;", "struct s { int x; }; out[i] = sum;", ONLY, "struct"},
+    {"out[i] = sum;", "guard x{1}; out[i] = sum;", ONLY, "no object of guard"},
+    {"out[i] = sum;", "auto x = guard{1}; out[i] = sum;", ONLY, "no object of guard"},
+    {"out[i] = sum;", "guard x[2] = {}; out[i] = sum;", ONLY, "no object of guard"},
+    {"sum = helper(sum);", "{ auto f = helper; sum = f(f(sum)); }", ONLY, "helper()"},
     /* The way through it. */
     {"    __syncthreads();\n    for", "    if (n == 7) return;\n    __syncthreads();\n    for",
      ONLY, "return"},
@@ -361,6 +366,29 @@ static void reasons_name_the_line(void **state)
     check(text, strlen(text), RP_EDIT_UNROLL, "line 29: expf", "line");
 }
 
+/** Named as often as before, and called twice. */
+static void calls_through_pointers_are_counted(void **state)
+{
+    static const char text[] = "#include \"hip_small.h\"\n"
+                               "__device__ float twice(float x) { return 2 * x; }\n"
+                               "__global__ void plain(float *a) { a[0] = twice(a[0]); }\n";
+    static const char pointer[] = "__global__ void plain(float *a) {\n"
+                                  "    float (*f)(float) = twice;\n"
+                                  "    a[0] = f(f(a[0]));\n}";
+    rp_autofree char *own_path = sources_put("plain.hip", text);
+    struct rp_kernel_source *plain = sources_kernel(command, own_path, "_Z5plainPf");
+    struct rp_guard_result result;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_guard_check(plain, pointer, sizeof pointer - 1, RP_EDIT_BODY, command,
+                                    "gfx942", scratch, &result, &err),
+                     -RP_VERDICT);
+    assert_non_null(strstr(err.text, "line 3: a call through a pointer is added"));
+    rp_guard_result_free(&result);
+    rp_kernel_source_free(plain);
+}
+
 /** HIP's own header: threadIdx is no plain variable there. A file with CRLF keeps them. */
 static void with_the_real_header(void **state)
 {
@@ -421,6 +449,7 @@ int main(void)
         cmocka_unit_test(texts_that_are_no_kernel_are_refused),
         cmocka_unit_test(a_candidate_that_does_not_compile_says_why),
         cmocka_unit_test(reasons_name_the_line),
+        cmocka_unit_test(calls_through_pointers_are_counted),
         cmocka_unit_test(with_the_real_header),
     };
 
