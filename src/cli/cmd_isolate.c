@@ -74,6 +74,15 @@ struct options {
     enum rp_device wish;
 };
 
+/* As completion leaves them: what is beside the folder is named with more behind its name. */
+static void strip_slashes(char *folder)
+{
+    size_t length = strlen(folder);
+
+    while (length > 1 && folder[length - 1] == '/')
+        folder[--length] = '\0';
+}
+
 static int take_option(int c, struct options *o, struct rp_err *err)
 {
     switch (c) {
@@ -101,6 +110,7 @@ static int take_option(int c, struct options *o, struct rp_err *err)
     case 'D':
         return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_GPU, optarg, err);
     case 'o':
+        strip_slashes(optarg);
         o->folder = optarg;
         o->has_folder = true;
         return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
@@ -618,7 +628,8 @@ static int run(struct options *o, char **argv)
                 o->folder);
         return rp_cli_error(&err);
     }
-    if (rp_environment_detect(&env, &err) < 0 ||
+    if (rp_output_try(o->folder, RP_CAPTURE_PARTIAL, &err) < 0 ||
+        rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o->wish, &request.device, &err) < 0 ||
         check_gpu(o, &env, request.device, &err) < 0 ||
         rp_find_program(argv[0], &executable, &err) < 0)

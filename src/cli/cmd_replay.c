@@ -167,7 +167,7 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         return rp_inputs_parse(optarg, RP_EXACT, &inputs, err);
     case 'c':
         o->folder = optarg;
-        return 0;
+        return *optarg ? 0 : rp_fail(err, RP_USAGE, "--capture-dir needs the name of a folder");
     case 'n':
         o->iterations = optarg;
         return check_number("--iterations", optarg, 1, MOST_RUNS, err);

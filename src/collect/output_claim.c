@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 
 static uint64_t hash_text(const char *text)
 {
@@ -69,5 +71,44 @@ int rp_output_claim(const char *folder, int *ret_fd, struct rp_err *err)
     }
     *ret_fd = fd;
     fd = -1; /* the caller's */
+    return 0;
+}
+
+/* "a/b/c", of which "a" is there: "a/b". @return whether all of it is there */
+static bool cut_to_first_missing(char *path)
+{
+    for (char *at = path + 1;; at++) {
+        const char was = *at;
+
+        if (was != '/' && was)
+            continue;
+        *at = '\0';
+        if (!rp_path_exists(path))
+            return false;
+        *at = was;
+        if (!was)
+            return true;
+    }
+}
+
+int rp_output_try(const char *folder, const char *suffix, struct rp_err *err)
+{
+    rp_autofree char *path = strdup(folder);
+    const char *slash = strrchr(folder, '/');
+    const char *name = slash ? slash + 1 : folder;
+    rp_autofree char *probe = NULL;
+
+    if (!path || !*path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return rp_fail(err, RP_USAGE, "%s: give the new folder a name of its own", folder);
+    if (cut_to_first_missing(path))
+        return 0;
+    probe = rp_format("%s%s%d", path, suffix, (int)getpid());
+    if (!probe)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (mkdir(probe, 0777) < 0 && errno != EEXIST)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot create folder %s", path);
+    rmdir(probe);
     return 0;
 }

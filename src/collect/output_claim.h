@@ -16,4 +16,11 @@ struct rp_err;
  */
 int rp_output_claim(const char *folder, int *ret_fd, struct rp_err *err);
 
+/**
+ * Sees whether a folder of that name can be made, with those that it lies in: makes the first one
+ * that is not there, with @p suffix and the process's number behind its name, and removes it.
+ * @return 0; RP_USAGE: no folder can have that name; RP_ENVIRONMENT
+ */
+int rp_output_try(const char *folder, const char *suffix, struct rp_err *err);
+
 #endif

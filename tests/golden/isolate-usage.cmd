@@ -31,3 +31,9 @@ try rocm-perf isolate --list --json
 try rocm-perf isolate --list --longest
 mkdir there
 try rocm-perf isolate --kernel add -o there true
+try rocm-perf isolate --kernel add -o there// true
+touch file
+try rocm-perf isolate --kernel add --device software -o file/deep/x sh -c 'echo it runs'
+try rocm-perf isolate --kernel add --device software -o new/. sh -c 'echo it runs'
+try rocm-perf isolate --kernel add --device software -o new/deep/x ./nowhere
+ls

@@ -5,6 +5,7 @@ try rocm-perf replay full-vm --iterations 0
 try rocm-perf replay full-vm --iterations 1x
 try rocm-perf replay full-vm --warmup -1
 try rocm-perf replay full-vm --capture-dir
+try rocm-perf replay full-vm --capture-dir ''
 try rocm-perf replay full-vm more
 try rocm-perf replay full-vm --device tpu
 try rocm-perf replay reserve-check --verify

@@ -32,7 +32,7 @@ expect 3 rocm-perf isolate verify cap
 says err "self_check.json is damaged"
 
 rm -rf cap
-expect 0 rocm-perf isolate --no-self-check --kernel target_scale --device software -o cap ./memories arith dumps
+expect 0 rocm-perf isolate --no-self-check --kernel target_scale --device software -o cap/ ./memories arith dumps
 [ ! -e cap/self_check.json ] || fail "checked"
 grep -q replayed out && fail "checked"
 expect 0 rocm-perf isolate verify cap
