@@ -279,16 +279,39 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     return 0;
 }
 
+/* Where the program had them (HIP has them in device memory of an MI300): what a kernel waits for
+ * when it begins. */
+static uint64_t pool_of_args(const struct rp_replay *r)
+{
+    const uint64_t address = r->facts->dispatch.kernarg;
+
+    for (size_t i = 0; i < r->memory_count; i++) {
+        const struct rp_snapshot_region *region = &r->memory[i].region;
+
+        if (address - region->base >= region->bytes || region->flags & RP_MEMORY_HOST)
+            continue;
+        for (size_t k = 0; k < r->gpu_count; k++)
+            if (r->gpus[k].agent == r->gpu)
+                return region->flags & RP_MEMORY_FINE && r->gpus[k].pools.fine
+                           ? r->gpus[k].pools.fine
+                           : r->gpus[k].pools.coarse;
+    }
+    return 0;
+}
+
 static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
 {
+    const uint64_t device_pool = pool_of_args(r);
+
+    r->kernarg_on_device = device_pool != 0;
     r->kernarg_bytes = rp_pages_of(args->size + BEHIND_ARGS) * RP_PAGE_BYTES;
     r->kernarg_kept = calloc(1, r->kernarg_bytes);
     if (!r->kernarg_kept)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     memcpy(r->kernarg_kept, args->bytes, args->size);
-    if (r->hsa.hsa_amd_memory_pool_allocate(r->host_pools.kernarg, r->kernarg_bytes, 0,
-                                            &r->kernarg) ||
-        r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg))
+    if (r->hsa.hsa_amd_memory_pool_allocate(device_pool ? device_pool : r->host_pools.kernarg,
+                                            r->kernarg_bytes, 0, &r->kernarg) ||
+        (!device_pool && r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg)))
         return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
     return 0;
 }
@@ -401,10 +424,58 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
                    most_s);
 }
 
-/* A kernel may only read them; in the program nobody would, after it. */
-static int check_args(const struct rp_replay *r, struct rp_err *err)
+static uint64_t stage_bytes(const struct rp_replay *r, uint64_t at)
 {
-    if (memcmp(r->kernarg, r->kernarg_kept, r->kernarg_bytes) == 0)
+    const uint64_t left = r->kernarg_bytes - at;
+
+    return left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
+}
+
+static int put_args(struct rp_replay *r, struct rp_err *err)
+{
+    uint64_t bytes;
+    int rc = 0;
+
+    if (!r->kernarg_on_device) {
+        memcpy(r->kernarg, r->kernarg_kept, r->kernarg_bytes);
+        return 0;
+    }
+    for (uint64_t at = 0; at < r->kernarg_bytes && rc == 0; at += bytes) {
+        bytes = stage_bytes(r, at);
+        memcpy(r->stage, (const uint8_t *)r->kernarg_kept + at, bytes);
+        rc = rp_replay_move(r, (uint64_t)(uintptr_t)r->kernarg + at, false, bytes, true, err);
+    }
+    return rc;
+}
+
+/* @return 1: they are the same; 0; or an error */
+static int same_args(struct rp_replay *r, struct rp_err *err)
+{
+    uint64_t bytes;
+    bool same = true;
+
+    if (!r->kernarg_on_device)
+        return memcmp(r->kernarg, r->kernarg_kept, r->kernarg_bytes) == 0;
+    for (uint64_t at = 0; at < r->kernarg_bytes && same; at += bytes) {
+        int rc;
+
+        bytes = stage_bytes(r, at);
+        rc = rp_replay_move(r, (uint64_t)(uintptr_t)r->kernarg + at, false, bytes, false, err);
+        if (rc < 0)
+            return rc;
+        same = memcmp(r->stage, (const uint8_t *)r->kernarg_kept + at, bytes) == 0;
+    }
+    return same;
+}
+
+/* A kernel may only read them; in the program nobody would, after it. */
+static int check_args(struct rp_replay *r, struct rp_err *err)
+{
+    const int same = same_args(r, err);
+
+    if (same < 0)
+        return same;
+    if (same)
         return 0;
     return rp_fail(err, RP_VERDICT, "the kernel of %s writes into its own arguments",
                    r->kernel->path);
@@ -418,7 +489,9 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     r->hsa.hsa_signal_store_screlease(r->ended, 1);
     r->fresh = false;
-    memcpy(r->kernarg, r->kernarg_kept, r->kernarg_bytes);
+    rc = put_args(r, err);
+    if (rc < 0)
+        return rc;
     note_kernel(r, true);
     submit(r);
     rc = wait_for_kernel(r, err);

@@ -128,6 +128,7 @@ struct rp_replay {
     const struct rp_replay_kernel *kernel; /**< which of them is run */
     void *kernarg, *kernarg_kept;          /**< what the kernel gets; the same, out of its reach */
     size_t kernarg_bytes;                  /**< of both, with some behind the arguments */
+    bool kernarg_on_device;                /**< the first of them; as in the program */
     struct rp_watch *watch;                /**< NULL: no other kernel runs */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */

@@ -51,7 +51,15 @@ for line in open("log"):
 regions = json.load(open("cap/memory_regions.json"))["regions"]
 kinds = [(r["grain"], bool(at[int(r["base"], 16)] >> 26 & 1)) for r in regions if r["location"] == "device"]
 assert ("fine", True) in kinds and ("coarse", False) in kinds, kinds
-assert all(coherent == (grain == "fine") for grain, coherent in kinds), kinds' || fail "kinds of memory"
+assert all(coherent == (grain == "fine") for grain, coherent in kinds), kinds
+# Arguments as well: HIP has them in device memory here, and so has the replay, in a page of its own.
+at = int(json.load(open("cap/dispatch.json"))["kernarg"]["address"], 16)
+place = [r["location"] for r in regions if int(r["base"], 16) <= at < int(r["base"], 16) + r["bytes"]]
+# No region has 2 MiB: the blocks that ROCr takes device memory in for what is smaller.
+assert not any(r["bytes"] == 2 << 20 for r in regions)
+blocks = [int(m[1], 16) & 1 for m in map(re.compile(r" alloc .* 2097152 bytes, flags (0x\w+):").search, open("log")) if m]
+assert place == ["device"] and 1 in blocks, (place, blocks)' ||
+    fail "kinds of memory"
 
 unset HSA_FORCE_FINE_GRAIN_PCIE
 
