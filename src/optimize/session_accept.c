@@ -115,41 +115,59 @@ static enum rp_outcome judge(const struct rp_application_times *t, double margin
                : RP_OUTCOME_PROGRAM_SLOWER;
 }
 
+/** Times of both builds. A program that fails there is a reason in ret_why. */
+static int time_program(struct rp_kernel_run *run, const char *program,
+                        struct rp_application_times *ret, char **ret_why, struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+    struct rp_err failed = RP_ERR_INIT;
+    int rc = rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
+                                  s->modelled ? 1 : PAIRS_ON_A_GPU, s->o->least_improvement, ret,
+                                  &failed);
+
+    if (rc == 0)
+        return 0;
+    if (failed.code != RP_PROGRAM && failed.code != RP_BAD_INPUT) {
+        *err = failed;
+        return rc;
+    }
+    *ret_why = strdup(failed.text);
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static json_t *times_json(const struct rp_application_times *t, double margin, const char *hash)
+{
+    char text[200];
+    const enum rp_outcome outcome = judge(t, margin, text);
+
+    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:O, s:O, s:s}", "outcome",
+                     rp_outcome_word(outcome), "reason", text, "program_before_ms", t->before_ms,
+                     "program_after_ms", t->after_ms, "kernel_before_ns", t->kernel_before_ns,
+                     "kernel_after_ns", t->kernel_after_ns, "runs", t->runs, "slower_kernels",
+                     t->slower, "program_sha256", hash);
+}
+
 /** What becomes of it in the program, as the journal keeps it. */
 static int try_program(struct rp_kernel_run *run, struct rp_tried *tried, const char *program,
                        json_t **ret, struct rp_err *err)
 {
-    struct rp_session *s = run->s;
-    struct rp_application_times t;
+    struct rp_application_times times = {0};
     rp_autofree char *why = NULL;
-    char text[200];
     char hash[RP_SHA256_TEXT];
-    enum rp_outcome outcome;
     int rc = build_program(run, tried, program, &why, err);
 
     if (rc == 0 && !why)
         rc = check_output(run, program, &why, err);
-    if (rc < 0)
-        return rc;
-    if (why) {
-        *ret = json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
-                         "reason", rp_journal_text(why, strlen(why)));
-        return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    rc = rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
-                              s->modelled ? 1 : PAIRS_ON_A_GPU, s->o->least_improvement, &t, err);
-    if (rc == 0)
+    if (rc == 0 && !why)
+        rc = time_program(run, program, &times, &why, err);
+    if (rc == 0 && !why)
         rc = rp_sha256_file(program, hash, err);
-    if (rc < 0)
-        return rc;
-    outcome = judge(&t, s->o->least_improvement, text);
-    *ret = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:O, s:O, s:s}", "outcome",
-                     rp_outcome_word(outcome), "reason", text, "program_before_ms", t.before_ms,
-                     "program_after_ms", t.after_ms, "kernel_before_ns", t.kernel_before_ns,
-                     "kernel_after_ns", t.kernel_after_ns, "runs", t.runs, "slower_kernels",
-                     t.slower, "program_sha256", hash);
-    rp_application_times_free(&t);
-    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        *ret = why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
+                               "reason", rp_journal_text(why, strlen(why)))
+                   : times_json(&times, run->s->o->least_improvement, hash);
+    rp_application_times_free(&times);
+    return rc < 0 ? rc : *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 static bool program_is_there(const char *program, const json_t *application)

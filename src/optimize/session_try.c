@@ -207,11 +207,11 @@ static int evaluate(struct rp_kernel_run *run, struct rp_tried *tried, json_t *r
         return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before", err);
     rc = rp_guard_check(run->source, tried->text, strlen(tried->text), run->s->o->scope,
                         run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
-    if (rc < 0 && why.code != RP_VERDICT) {
+    if (rc < 0 && why.code == RP_INTERRUPTED) {
         *err = why;
         return rc;
     }
-    if (rc < 0) {
+    if (rc < 0) { /* also when it cannot be told: what is not known to be harmless is refused */
         rc = end_with(tried, guarded.compiler_output ? RP_OUTCOME_NOT_COMPILED : RP_OUTCOME_REFUSED,
                       why.text, err);
         tried->compiler_output = rp_steal(guarded.compiler_output);

@@ -8,7 +8,7 @@ optimize() { rocm-perf optimize ./unrolled --source unrolled.hip --device softwa
 untouched() { cmp -s unrolled.hip before.hip || fail "the source was changed: $*"; }
 
 # Three numbers each: unrolling costs more than it saves.
-expect 1 optimize -o short -- 3
+expect 1 optimize --max-iters 1 -o short -- 3
 says out "Nothing was worth accepting."
 says out "slower"
 [ ! -e unrolled_opt.hip ] || fail "a result that nobody accepted"
@@ -55,12 +55,11 @@ done
 printf '{"sha256":"torn' >>killed/journal.jsonl
 expect 2 optimize --max-rounds 2 -o killed --resume
 says err "most_rounds"
-expect 0 optimize --max-rounds 1 -o killed --resume
-says err "was not complete" || says err "cut off"
-cmp whole/optimize.json killed/optimize.json || fail "not the same after kills"
+says err "bytes are cut off"
 
 # Only --apply changes the source, and keeps what it was.
 expect 0 optimize --max-rounds 1 -o killed --resume --apply
+cmp whole/optimize.json killed/optimize.json || fail "not the same after kills"
 cmp unrolled.hip unrolled_opt.hip || fail "not applied"
 cmp unrolled.hip.orig before.hip || fail "no backup"
 cp before.hip unrolled.hip
