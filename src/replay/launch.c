@@ -489,6 +489,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     r->hsa.hsa_signal_store_screlease(r->signal, 1);
     r->hsa.hsa_signal_store_screlease(r->ended, 1);
     r->fresh = false;
+    rp_replay_forget_zeros(r);
     rc = put_args(r, err);
     if (rc < 0)
         return rc;

@@ -195,9 +195,9 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
            "    \"mode\": \"%s\",\n    \"restored\": \"%s\",\n    \"cache\": \"%s\"\n  },\n",
            q->iterations, q->warmup, q->stateful ? "stateful" : "stateless",
-           q->stateful                                ? "nothing"
-           : q->candidates[0] || result->restored_all ? "all"
-                                                      : "changed",
+           q->stateful            ? "nothing"
+           : result->restored_all ? "all"
+                                  : "changed",
            rp_replay_cache_word(r->cache));
     printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
            "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",

@@ -108,21 +108,14 @@ struct change {
     uint64_t changed_numbers;
 };
 
-/* What is looked at in the first way alone, as there may be much of it. */
-static bool is_zero(const uint8_t *page)
-{
-    static const uint8_t zeros[RP_PAGE_BYTES];
-
-    return memcmp(page, zeros, sizeof zeros) == 0;
-}
-
 static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
 {
     const struct change *change = data;
 
     (void)err;
-    if (rp_trial_may_change(m) && (change->way == RP_FLIP_EACH || !is_zero(contents)))
+    /* Those of zeros, of which there may be many, the first time only. */
+    if (rp_trial_may_change(m) && (change->way == RP_FLIP_EACH || !rp_is_zero_page(contents)))
         rp_write_set_flip(change->way, m->region.base + page * RP_PAGE_BYTES, contents, bytes,
                           change->trial->low, change->trial->high);
     return 0;
@@ -134,7 +127,7 @@ static int other_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     struct change *change = data;
 
     (void)err;
-    if (rp_trial_may_change(m) && !is_zero(contents))
+    if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
         change->changed_numbers +=
             rp_inputs_change(&change->inputs, change->trial->low, change->trial->high,
                              m->region.base + page * RP_PAGE_BYTES, bytes, contents);

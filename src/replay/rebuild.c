@@ -3,6 +3,7 @@
  * @brief Memory of a capture at its addresses: filled, compared.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -11,6 +12,8 @@
 #include "replay/watch.h"
 
 enum { CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
+
+static const uint8_t zero_page[RP_PAGE_BYTES];
 
 /* --- contents ------------------------------------------------------------------------------ */
 
@@ -102,6 +105,46 @@ static int move_row(struct rp_replay *r, const struct rp_replay_row *row, bool t
                           row->m->region.flags & RP_MEMORY_HOST, bytes_of_row(row), to_gpu, err);
 }
 
+/* --- zeros that are there ------------------------------------------------------------------ */
+
+/* Most of a program's memory may be zeros that no kernel writes: where these have been seen, they
+ * are not written again. Without memory for that they are. */
+static uint64_t *zeros_of(struct rp_replay *r, const struct rp_capture_memory *m)
+{
+    const size_t index = (size_t)(m - r->memory);
+    const uint64_t words = (m->region.bytes / RP_PAGE_BYTES + 1) / 64 + 1;
+
+    if (!r->zeros)
+        r->zeros = calloc(r->memory_count, sizeof *r->zeros);
+    if (r->zeros && !r->zeros[index])
+        r->zeros[index] = calloc(words, sizeof **r->zeros);
+    return r->zeros ? r->zeros[index] : NULL;
+}
+
+void rp_replay_forget_zeros(struct rp_replay *r)
+{
+    for (size_t i = 0; r->zeros && i < r->memory_count; i++)
+        if (r->zeros[i])
+            memset(r->zeros[i], 0,
+                   ((r->memory[i].region.bytes / RP_PAGE_BYTES + 1) / 64 + 1) * sizeof **r->zeros);
+}
+
+/* @param pages  contents of a row. @return whether all of it were known to be zeros, and are */
+static bool note_zeros(struct rp_replay *r, const struct rp_replay_row *row, const uint8_t *pages)
+{
+    uint64_t *zeros = zeros_of(r, row->m);
+    bool known = true;
+
+    for (uint64_t i = 0; zeros && i < row->pages; i++) {
+        const uint64_t page = row->first + i, bit = (uint64_t)1 << (page % 64);
+        const bool is = memcmp(pages + i * RP_PAGE_BYTES, zero_page, RP_PAGE_BYTES) == 0;
+
+        known = known && is && zeros[page / 64] & bit;
+        zeros[page / 64] = is ? zeros[page / 64] | bit : zeros[page / 64] & ~bit;
+    }
+    return zeros && known;
+}
+
 int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_edit edit,
                        void *data, struct rp_err *err)
 {
@@ -116,7 +159,8 @@ int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_
         if (rc == 0 && edit)
             rc = edit(data, m, row->first + i, bytes_of_page(m, row->first + i), at, err);
     }
-    return rc < 0 || row->pages == 0 ? rc : move_row(r, row, true, err);
+    return rc < 0 || row->pages == 0 || note_zeros(r, row, r->stage) ? rc
+                                                                     : move_row(r, row, true, err);
 }
 
 /* All pages of a region, row by row. @return false: there are no more */
@@ -163,6 +207,7 @@ static int write_row(struct rp_replay *r, const struct rp_replay_row *row, uint8
                              stage + i * RP_PAGE_BYTES, err);
     if (rc < 0)
         return rc;
+    note_zeros(r, row, stage);
     if (!(m->region.flags & RP_MEMORY_HOST))
         return begin_copy(r, m->region.base + offset, stage, bytes, true, err);
     memcpy((void *)(uintptr_t)(m->region.base + offset), stage, bytes);
@@ -293,12 +338,15 @@ int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, 
     uint8_t expected[RP_PAGE_BYTES];
     int rc = move_row(r, row, false, err);
 
+    if (rc == 0 && row->pages)
+        memset(r->stage + bytes_of_row(row), 0, row->pages * RP_PAGE_BYTES - bytes_of_row(row));
+    if (rc == 0)
+        note_zeros(r, row, r->stage);
     for (uint64_t i = 0; i < row->pages && rc == 0; i++) {
         const uint64_t left = bytes_of_page(row->m, row->first + i);
         uint8_t *at = r->stage + i * RP_PAGE_BYTES;
 
         rc = rp_capture_page(r->capture, row->m, RP_STATE_AFTER, row->first + i, expected, err);
-        memset(at + left, 0, RP_PAGE_BYTES - left);
         memset(expected + left, 0, RP_PAGE_BYTES - left);
         if (rc == 0)
             rc = look(data, row->m, row->first + i, at, expected, err);

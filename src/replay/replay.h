@@ -119,9 +119,10 @@ struct rp_replay {
     uint64_t gpu_pool; /**< its coarse-grained one */
     struct rp_replay_pools host_pools;
     uint64_t ticks_hz;
-    uint8_t *stage;  /**< host memory for copies */
-    uint64_t copied; /**< signal of a copy */
-    bool fresh;      /**< the ranges have been mapped, and nothing has been written */
+    uint8_t *stage;   /**< host memory for copies */
+    uint64_t copied;  /**< signal of a copy */
+    bool fresh;       /**< the ranges have been mapped, and nothing has been written */
+    uint64_t **zeros; /**< of each region a bit per page: it is known to hold zeros now */
     char gpu_name[64];
 
     struct rp_replay_kernel original, candidates[RP_REPLAY_CANDIDATES];
@@ -203,6 +204,9 @@ int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_
 /** Each of them, with what it should be after the dispatch. */
 int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_look look,
                           void *data, struct rp_err *err);
+
+/** A kernel may write anything. */
+void rp_replay_forget_zeros(struct rp_replay *r);
 
 /** Memory gets its state before the dispatch. @param edit  may be NULL */
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err);

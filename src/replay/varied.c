@@ -19,7 +19,7 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
                      uint8_t *contents, struct rp_err *err)
 {
     struct rp_varied *v = data;
-    if (rp_trial_may_change(m))
+    if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
         v->changed_numbers +=
             rp_inputs_change(&v->rule, v->trial->low, v->trial->high,
                              m->region.base + page * RP_PAGE_BYTES, bytes, contents);

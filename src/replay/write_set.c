@@ -75,6 +75,13 @@ void rp_write_set_free(struct rp_write_set *set)
     *set = (struct rp_write_set){0};
 }
 
+bool rp_is_zero_page(const uint8_t *page)
+{
+    static const uint8_t zeros[RP_PAGE_BYTES];
+
+    return memcmp(page, zeros, sizeof zeros) == 0;
+}
+
 static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
 {
     uint64_t value = 0;
@@ -96,51 +103,84 @@ static bool has_addresses(const uint8_t *page, size_t bytes, uint64_t low, uint6
 
 /* As numbers of fp16, bf16, fp32 and fp64. Small integers stay, and small negative ones: as fp32
  * they would be denormal numbers and NaNs. */
-static uint32_t number_bits(uint32_t word, uint32_t hash)
+static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
 {
     const uint32_t exponent = word >> 23 & 0xff;
 
-    return exponent == 0 || exponent == 0xff ? 0 : 0x00100010u << hash % 3;
+    return exponent == 0 || exponent == 0xff ? 0 : 0x00100010u << one_of_3;
 }
 
-/* Which bits of a word, by its place (Murmur3's finalizer). */
-static uint32_t bits_of(enum rp_flip way, uint32_t place, uint32_t word)
+/* Which bits of a word. @param lot  of its place: 8 bits */
+static uint32_t bits_of(enum rp_flip way, uint32_t lot, uint32_t word)
 {
-    uint32_t hash = place ^ ways[way].seed;
+    const uint32_t one_of_3 = (lot >> 3) * 3 / 32;
 
-    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
-    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
-    hash ^= hash >> 16;
-    if ((hash & 7) >= ways[way].of_8)
+    if ((lot & 7) >= ways[way].of_8)
         return 0;
-    hash >>= 3;
-    return way == RP_FLIP_NUMBERS ? number_bits(word, hash) : 1 + hash % 3;
+    return way == RP_FLIP_NUMBERS ? number_bits(word, one_of_3) : 1 + one_of_3;
 }
 
-static void flip_word(enum rp_flip way, uint32_t place, uint8_t *at, size_t bytes)
+/* For 8 words in a row (splitmix64). */
+static uint64_t lots_of(uint64_t place, uint32_t seed)
+{
+    place = (place ^ (uint64_t)seed << 32) + 0x9e3779b97f4a7c15;
+    place = (place ^ place >> 30) * 0xbf58476d1ce4e5b9;
+    place = (place ^ place >> 27) * 0x94d049bb133111eb;
+    return place ^ place >> 31;
+}
+
+static void flip_word(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
 {
     uint32_t word = 0;
 
     memcpy(&word, at, bytes);
-    word ^= bits_of(way, place, word);
+    word ^= bits_of(way, lots & 0xff, word);
     memcpy(at, &word, bytes);
+}
+
+/* As bits_of says, of 8 words at once: all memory is changed so. */
+static void flip_each(uint64_t lots, uint8_t *at)
+{
+    uint32_t words[8];
+
+    memcpy(words, at, sizeof words);
+    for (unsigned i = 0; i < 8; i++)
+        words[i] ^= 1 + ((uint32_t)(lots >> (8 * i + 3)) & 31) * 3 / 32;
+    memcpy(at, words, sizeof words);
+}
+
+/* 32 bytes or the rest of a page. */
+static void flip_words(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
+{
+    if (way == RP_FLIP_EACH && bytes == 32) {
+        flip_each(lots, at);
+        return;
+    }
+    for (; bytes >= 4; at += 4, bytes -= 4, lots >>= 8)
+        flip_word(way, lots, at, 4);
+    if (bytes)
+        flip_word(way, lots, at, bytes);
 }
 
 void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
                        uint64_t low, uint64_t high)
 {
-    const uint32_t place = (uint32_t)(address / 4) ^ (uint32_t)(address >> 34) * 0x9e3779b1u;
     const bool addresses = has_addresses(page, bytes, low, high);
 
-    for (size_t at = 0; at < bytes; at += 8) {
-        const uint64_t pair = addresses ? word_pair(page, at, bytes) : 1;
-        const size_t end = bytes - at < 8 ? bytes : at + 8;
+    for (size_t at = 0; at < bytes; at += 32) {
+        const size_t here = bytes - at < 32 ? bytes - at : 32;
+        const uint64_t lots = lots_of((address + at) / 4, ways[way].seed);
 
-        if (addresses && (pair == 0 || (pair >= low && pair < high)))
+        if (!addresses) {
+            flip_words(way, lots, page + at, here);
             continue;
-        for (size_t word = at; word < end; word += 4)
-            flip_word(way, place + (uint32_t)(word / 4), page + word,
-                      end - word < 4 ? end - word : 4);
+        }
+        for (size_t i = 0; i < here; i += 8) {
+            const uint64_t pair = word_pair(page, at + i, bytes);
+
+            if (pair && (pair < low || pair >= high))
+                flip_words(way, lots >> 8 * (i / 4), page + at + i, here - i < 8 ? here - i : 8);
+        }
     }
 }
 

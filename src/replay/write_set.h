@@ -56,6 +56,8 @@ static inline bool rp_word_in(const uint64_t *mask, size_t word)
     return mask[word / 64] >> (word % 64) & 1;
 }
 
+bool rp_is_zero_page(const uint8_t *page);
+
 /** Ways to change memory, one for each run of the captured kernel. */
 enum rp_flip {
     RP_FLIP_EACH, /**< one or both of the two low bits of each word */
