@@ -20,8 +20,9 @@ enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
 enum { ROUNDS = 2 };
 
-/* Ways of changing memory, each of which can be left out: as enum rp_flip, and pages all over. */
-enum { WHOLE_PAGES = RP_FLIPS, WAYS };
+/* Ways of changing memory, each of which can be left out: as enum rp_flip, pages all over, and
+ * variables. */
+enum { WHOLE_PAGES = RP_FLIPS, VARIABLES, WAYS };
 
 _Static_assert((int)WAYS <= (int)RP_STEP_CHANGES, "a digit of the step for each");
 
@@ -240,6 +241,24 @@ static int try_whole_pages(struct rp_replay_trial *trial, struct rp_err *err)
 
 /* --- what can be poisoned ------------------------------------------------------------------ */
 
+/* Variables are not poisoned: what is written there with the value that was there tells nothing. */
+static int try_variables(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct rp_variables_written written = {0};
+    int rc = rp_replay_fill(trial->r, NULL, NULL, err);
+
+    if (rc == 0)
+        rc = rp_replay_flip_variables(trial->r, err);
+    if (rc <= 0) /* there are none */
+        return rc;
+    rc = run_from(trial, RP_STEP_CHANGE + VARIABLES, err);
+    if (rc == 0)
+        rc = rp_replay_count_variables(trial->r, &written, err);
+    trial->written_bytes += written.bytes;
+    trial->blind_bytes += written.blind_bytes;
+    return rc;
+}
+
 struct round {
     struct rp_replay_trial *trial;
     bool drop; /**< poison that comes through is no longer used */
@@ -405,6 +424,8 @@ static int find_written(struct rp_replay_trial *trial, struct rp_err *err)
     rc = try_changes(trial, err);
     if (rc == 0 && trial->set.count && is_wanted(trial, WHOLE_PAGES))
         rc = try_whole_pages(trial, err);
+    if (rc == 0 && is_wanted(trial, VARIABLES))
+        rc = try_variables(trial, err);
     if (rc == 0 && trial->set.count && !trial->no_poison)
         rc = choose_poison(trial, err);
     return rc;

@@ -77,6 +77,7 @@ struct rp_replay_span {
     uint64_t captured; /**< offset in the captured code object */
     uint64_t from;     /**< offset in this one */
     uint64_t bytes;
+    bool writable; /**< of a segment: holds variables, and not what the loader reads */
 };
 
 struct rp_replay_kernel {
@@ -250,6 +251,18 @@ int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, siz
 int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
                           struct rp_err *err);
 int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
+
+struct rp_variables_written {
+    uint64_t bytes;
+    uint64_t blind_bytes; /**< of them: with the value that was there */
+};
+
+/** Variables of r->original get another state before a run, where its code finds them.
+ * @return whether there are any, or negative */
+int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err);
+/** Which of them that run has written, or the captured dispatch had. */
+int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
+                              struct rp_err *err);
 /** Keeps what the loader has put into the segments. No kernel has run yet. */
 int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.

@@ -27,11 +27,15 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void add_segment(struct rp_replay_kernel *k, uint64_t from, uint64_t end)
+static void add_segment(struct rp_replay_kernel *k, const Elf64_Phdr *p, uint64_t from,
+                        uint64_t end)
 {
     if (from < end)
         k->segments[k->segment_count++] =
-            (struct rp_replay_span){.captured = from, .from = from, .bytes = end - from};
+            (struct rp_replay_span){.captured = from,
+                                    .from = from,
+                                    .bytes = end - from,
+                                    .writable = (p->p_flags & PF_W) != 0};
 }
 
 /* All between and behind them, to the end of the last page: the loader's memory for a code object
@@ -86,8 +90,8 @@ int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size
             }
             if (pass == 0 || p.p_type != PT_LOAD || p.p_flags & PF_X)
                 continue;
-            add_segment(k, p.p_vaddr, smaller(p.p_vaddr + p.p_memsz, smaller(relro, limit)));
-            add_segment(k, p.p_vaddr > relro_end ? p.p_vaddr : relro_end,
+            add_segment(k, &p, p.p_vaddr, smaller(p.p_vaddr + p.p_memsz, smaller(relro, limit)));
+            add_segment(k, &p, p.p_vaddr > relro_end ? p.p_vaddr : relro_end,
                         smaller(p.p_vaddr + p.p_memsz, limit));
         }
     find_fixed(k, least, most);

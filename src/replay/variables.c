@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/replay.h"
+#include "replay/write_set.h"
 
 const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
 {
@@ -182,6 +183,96 @@ int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err)
         rc = fill_variable(r, m, &k->variables[i], err);
     return rc;
 }
+
+/* --- which are written --------------------------------------------------------------------- */
+
+/* The page of a variable as it was before the dispatch, with bits flipped. */
+static int flipped_piece(struct rp_replay *r, const struct rp_capture_memory *m, uint64_t captured,
+                         uint8_t *page, struct rp_err *err)
+{
+    const uint64_t number = captured / RP_PAGE_BYTES;
+    const struct rp_replay_range *last = &r->ranges[r->range_count - 1];
+    int rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, number, page, err);
+
+    if (rc == 0)
+        rp_write_set_flip(RP_FLIP_EACH, m->region.base + number * RP_PAGE_BYTES, page,
+                          RP_PAGE_BYTES, r->ranges[0].base, last->base + last->bytes);
+    return rc;
+}
+
+int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_replay_kernel *k = &r->original;
+    uint8_t page[RP_PAGE_BYTES];
+    int rc = 0, any = 0;
+
+    for (size_t i = 0; m && i < k->segment_count; i++) {
+        const struct rp_replay_span *v = &k->segments[i];
+        uint64_t bytes;
+
+        if (!v->writable)
+            continue;
+        any = 1;
+        for (uint64_t at = 0; at < v->bytes && rc == 0; at += bytes) {
+            bytes = within_page(v->captured + at, v->captured + v->bytes);
+            rc = flipped_piece(r, m, v->captured + at, page, err);
+            if (rc < 0)
+                return rc;
+            memcpy(r->stage, page + (v->captured + at) % RP_PAGE_BYTES, bytes);
+            rc = rp_replay_move(r, k->code_base + v->from + at, false, bytes, true, err);
+        }
+    }
+    return rc < 0 ? rc : any;
+}
+
+static void count_piece(const uint8_t *put, const uint8_t *got, const uint8_t *before,
+                        const uint8_t *after, uint64_t bytes, struct rp_variables_written *ret)
+{
+    for (uint64_t at = 0; at < bytes; at += 4) {
+        const size_t here = bytes - at < 4 ? bytes - at : 4;
+        const bool same = memcmp(before + at, after + at, here) == 0;
+
+        if (same && memcmp(put + at, got + at, here) == 0)
+            continue;
+        ret->bytes += here;
+        ret->blind_bytes += same ? here : 0;
+    }
+}
+
+int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
+                              struct rp_err *err)
+{
+    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_replay_kernel *k = &r->original;
+    uint8_t put[RP_PAGE_BYTES], before[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
+    struct rp_variables_written sum = {0};
+
+    for (size_t i = 0; m && i < k->segment_count; i++) {
+        const struct rp_replay_span *v = &k->segments[i];
+        uint64_t bytes;
+
+        for (uint64_t at = 0; v->writable && at < v->bytes; at += bytes) {
+            const uint64_t from = v->captured + at, offset = from % RP_PAGE_BYTES;
+            int rc = flipped_piece(r, m, from, put, err);
+
+            bytes = within_page(from, v->captured + v->bytes);
+            if (rc == 0)
+                rc = page_of(r, m, RP_STATE_BEFORE, from, bytes, before, err);
+            if (rc == 0)
+                rc = page_of(r, m, RP_STATE_AFTER, from, bytes, after, err);
+            if (rc == 0)
+                rc = rp_replay_move(r, k->code_base + v->from + at, false, bytes, false, err);
+            if (rc < 0)
+                return rc;
+            count_piece(put + offset, r->stage, before, after, bytes, &sum);
+        }
+    }
+    *ret = sum;
+    return 0;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
 
 /* What the kernel has changed where its code finds the variables, among those of a page. */
 static int merge_own(struct rp_replay *r, uint64_t from, uint64_t bytes, const uint8_t *before,

@@ -246,6 +246,8 @@ tried 1 counts 41 --inputs none --json
 [ "$(json candidate.wrong_bytes out)" = 1024 ] || { cat out; fail "what was copied before"; }
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --inputs i32 --json
 [ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "copies of other words"; }
+[ "$(json candidate.written_bytes out)" = 2052 ] || { cat out; fail "memory, a count, and a variable are written"; }
+[ "$(json candidate.blind_bytes out)" = 1024 ] || { cat out; fail "nothing can be told by a variable that holds its result"; }
 
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do

@@ -663,11 +663,14 @@ static void varying()
     CHECK(hipDeviceSynchronize());
 }
 
+__device__ uint32_t copied[256];
+
 // Copies what is wanted, the same each time, and counts.
 __global__ void target_copies(const uint32_t *in, const uint32_t *wanted, uint32_t *out, uint32_t *count)
 {
     if (wanted[threadIdx.x] == 1)
         out[threadIdx.x] = in[threadIdx.x];
+    copied[threadIdx.x] = in[threadIdx.x];
     if (threadIdx.x == 0)
         count[0]++;
 }
