@@ -1,17 +1,59 @@
 #include "tool/snapshot_link.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* While the other end is waited for, the program is held. */
+enum {
+    SLICE_S = 1,       /* between looks at it */
+    MOST_SLICES = 600, /* without a byte: it may be at work for a former capture */
+};
+
+/* Stopped by job control: nobody knows for how long. */
+static bool is_stopped(const struct rp_snapshot_link *link)
+{
+    struct ucred other = {0};
+    socklen_t size = sizeof(other);
+    char path[64], text[512] = "";
+    const char *state;
+    ssize_t got;
+    int fd;
+
+    if (getsockopt(link->fd, SOL_SOCKET, SO_PEERCRED, &other, &size) < 0 || other.pid <= 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)other.pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    got = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    state = strrchr(text, ')'); /* behind the name, which may hold anything */
+    return state && strncmp(state, ") T", 3) == 0;
+}
+
+/* After a call that failed: whether to try again. */
+static bool goes_on(const struct rp_snapshot_link *link, unsigned *slices)
+{
+    if (errno == EINTR)
+        return true;
+    return (errno == EAGAIN || errno == EWOULDBLOCK) && ++*slices < MOST_SLICES &&
+           !is_stopped(link);
+}
 
 bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software)
 {
     const struct rp_snapshot_hello hello = {
         .version = RP_SNAPSHOT_VERSION, .pid = (uint32_t)getpid(), .software = software};
+    const struct timeval slice = {.tv_sec = SLICE_S};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     link->fd = -1;
@@ -20,6 +62,8 @@ bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool
     strcpy(address.sun_path, path);
     link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (link->fd >= 0 &&
+        setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof(slice)) == 0 &&
+        setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof(slice)) == 0 &&
         connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
         rp_snapshot_send(link, RP_SNAPSHOT_HELLO, &hello, sizeof(hello), NULL, 0))
         return true;
@@ -42,16 +86,18 @@ bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *
                             {(void *)(uintptr_t)a, a_bytes},
                             {(void *)(uintptr_t)b, b_bytes}};
     struct msghdr all = {.msg_iov = parts, .msg_iovlen = 3};
+    unsigned slices = 0;
 
     while (link->fd >= 0 && all.msg_iovlen > 0) {
         ssize_t sent = sendmsg(link->fd, &all, MSG_NOSIGNAL);
 
-        if (sent < 0 && errno != EINTR) {
+        if (sent < 0 && !goes_on(link, &slices)) {
             rp_snapshot_link_close(link);
             break;
         }
         if (sent < 0)
             continue;
+        slices = 0;
         while (all.msg_iovlen > 0 && (size_t)sent >= all.msg_iov->iov_len) {
             sent -= (ssize_t)all.msg_iov->iov_len;
             all.msg_iov++;
@@ -67,10 +113,12 @@ bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *
 
 static bool receive(struct rp_snapshot_link *link, void *to, size_t bytes)
 {
+    unsigned slices = 0;
+
     for (char *at = to; bytes > 0;) {
         const ssize_t got = recv(link->fd, at, bytes, MSG_WAITALL);
 
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && goes_on(link, &slices))
             continue;
         if (got <= 0) {
             rp_snapshot_link_close(link);
