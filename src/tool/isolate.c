@@ -63,6 +63,7 @@ void rp_isolate_start(struct rp_tool *tool)
     uint64_t *numbers = NULL;
     bool on;
 
+    free(isolate->shared_copies.entries); /* of an earlier life, as all that late threads look at */
     *isolate = (struct rp_isolate){.link = {.fd = -1}};
     pthread_mutex_init(&isolate->link_lock, NULL);
     rp_shared_copies_init(&isolate->shared_copies);
@@ -290,10 +291,16 @@ static bool is_ending(const struct rp_tool *tool)
     return tid && tid != rp_tool_tid();
 }
 
-static bool has_ended(const struct rp_tool *tool, uint64_t now)
+/* And has waited for long enough. */
+static bool has_ended(const struct rp_tool *tool, uint64_t from, uint64_t now)
 {
-    return is_ending(tool) &&
-           now - tool->isolate.ending_ns > (uint64_t)tool->isolate.patience_ms * NS_PER_MS;
+    const struct rp_isolate *isolate = &tool->isolate;
+
+    if (!is_ending(tool))
+        return false;
+    if (isolate->ending_ns > from)
+        from = isolate->ending_ns;
+    return now - from > (uint64_t)isolate->patience_ms * NS_PER_MS;
 }
 
 /** How long a signal is waited for. */
@@ -316,7 +323,7 @@ static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
             held_from = 0;
         else if (!held_from)
             held_from = now;
-        if (has_failed(tool) || has_ended(tool, now) ||
+        if (has_failed(tool) || has_ended(tool, from, now) ||
             now - from > (uint64_t)wait->patience_ms * NS_PER_MS)
             return false;
         wait->held = wait->held_patience_ms && held_from &&

@@ -6,7 +6,6 @@
 
 void rp_shared_copies_init(struct rp_shared_copies *copies)
 {
-    free(copies->entries);
     *copies = (struct rp_shared_copies){0};
     pthread_mutex_init(&copies->lock, NULL);
 }

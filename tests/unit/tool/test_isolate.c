@@ -820,6 +820,7 @@ static void the_end_waits_for_a_capture(void **state)
     copying = 0;
     AMD(13, hsa_amd_memory_pool_allocate)(FAKE_GPU, 4096, 0, &base);
     rp_the_tool.hsa.hsa_amd_memory_async_copy = copy_slowly;
+    rp_the_tool.isolate.patience_ms = 60000;
     assert_int_equal(pthread_create(&thread, NULL, launch_here, NULL), 0);
     while (!__atomic_load_n(&copying, __ATOMIC_ACQUIRE))
         ;
