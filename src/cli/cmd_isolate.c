@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
@@ -194,7 +195,8 @@ static int inspect(const char *folder, bool json)
     struct rp_err err = RP_ERR_INIT;
     struct rp_buf text = {0};
 
-    if (rp_capture_open(folder, &capture, &err) < 0)
+    if (rp_capture_open(folder, &capture, &err) < 0 ||
+        rp_capture_check_small_files(folder, &err) < 0)
         return rp_cli_error(&err);
     if (json)
         rp_capture_describe_json(folder, capture, &text);
@@ -243,7 +245,8 @@ static bool list_one(const char *folder, struct rp_buf *text)
     rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_capture_open(folder, &capture, &err) < 0) {
+    if (rp_capture_open(folder, &capture, &err) < 0 ||
+        rp_capture_check_small_files(folder, &err) < 0) {
         rp_cli_note("%s", err.text);
         return false;
     }

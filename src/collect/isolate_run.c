@@ -237,7 +237,7 @@ static int read_trace(const char *path, struct rp_isolate_longest *ret, struct r
                        "--longest: the device gives no times: choose one with --dispatch");
     if (longest.match > 0 && ret->match > 0)
         return rp_fail(
-            err, RP_BAD_INPUT,
+            err, RP_VERDICT,
             "--longest: several processes have dispatches that match, and which one is "
             "captured is not known beforehand: trace the one, or choose with --dispatch");
     if (longest.match > 0)

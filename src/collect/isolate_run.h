@@ -65,7 +65,8 @@ struct rp_isolate_longest {
 /**
  * Runs the program and looks which of the dispatches that match takes longest, the first of equal
  * ones. Its standard output goes nowhere. @param request  .numbers, .folder are not used
- * @return as rp_isolate_program; RP_BAD_INPUT: it cannot be told (several processes, times missing)
+ * @return as rp_isolate_program; RP_VERDICT: several processes have matches; RP_BAD_INPUT: times
+ * are missing
  */
 int rp_isolate_find_longest(const struct rp_isolation_request *request,
                             struct rp_isolate_longest *ret, struct rp_isolation *ret_isolation,

@@ -87,11 +87,27 @@ int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)
     return rp_replay_fill(trial->r, rp_trial_poison_page, trial, err);
 }
 
+/* The variables of both kernels of a comparison: before each run the same has been copied, and
+ * caches hold the same of it. The own ones come last. */
+static int reset_all(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_replay_kernel *own = r->kernel;
+    int rc = 0;
+
+    for (size_t i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++) {
+        r->kernel = &r->candidates[i];
+        if (r->kernel != own && r->kernel->path)
+            rc = rp_replay_reset_loaded(r, err);
+    }
+    r->kernel = own;
+    return rc < 0 ? rc : rp_replay_reset_loaded(r, err);
+}
+
 int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
 {
     const struct rp_capture_memory *code = rp_replay_kernel_code(trial->r);
     struct rp_replay_row row;
-    int rc = rp_replay_reset_loaded(trial->r, err);
+    int rc = reset_all(trial->r, err);
 
     if (rc == 0 && rp_trial_changes_variables(trial->r)) /* at the captured address */
         rc = rp_replay_restore_region(trial->r, code, err);

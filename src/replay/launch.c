@@ -25,6 +25,7 @@
 
 enum {
     PROFILE_FULL = 1,
+    INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
     SYMBOL_GROUP_BYTES = 13,
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,
@@ -112,6 +113,10 @@ static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const stru
     if (status)
         return refused("create an executable", status, err);
     status = r->hsa.hsa_executable_load_agent_code_object(executable, r->gpu, reader, NULL, NULL);
+    if (status == INCOMPATIBLE && k != &r->original)
+        return rp_fail(err, RP_VERDICT,
+                       "the GPU does not run code for its target: xnack or sramecc are set in "
+                       "another way here");
     if (status)
         return refused("load the code object", status, err);
     status = r->hsa.hsa_executable_freeze(executable, NULL);

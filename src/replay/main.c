@@ -39,6 +39,20 @@ static int say(const struct rp_err *err)
     return (int)err->code;
 }
 
+/* Of reserve-check. */
+static int not_available(const struct rp_replay *r, const struct rp_replay_request *q,
+                         const struct rp_err *err)
+{
+    if (q->json && err->code == RP_VERDICT) {
+        printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": false,\n  \"ranges\": %zu,\n"
+               "  \"reason\": ",
+               r->range_count);
+        rp_replay_put_string(err->text);
+        printf("\n}\n");
+    }
+    return say(err);
+}
+
 /* --- steps --------------------------------------------------------------------------------- */
 
 /* Where the loader has put libraries by chance may be in the way: another process, another chance.
@@ -47,8 +61,21 @@ static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_replay_take_ranges(r, &err) < 0)
-        _exit(err.code == RP_VERDICT && q->again ? RP_REPLAY_AGAIN : say(&err));
+    if (rp_replay_take_ranges(r, &err) == 0)
+        return;
+    if (err.code == RP_VERDICT && q->again)
+        _exit(RP_REPLAY_AGAIN);
+    _exit(strcmp(q->action, "reserve-check") == 0 ? not_available(r, q, &err) : say(&err));
+}
+
+/* Likewise a thread of the runtime, between a placeholder and what takes its place. */
+static int map(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
+{
+    const int rc = rp_replay_map(r, err);
+
+    if (rc < 0 && r->taken && q->again)
+        _exit(RP_REPLAY_AGAIN);
+    return rc;
 }
 
 /* What of the memory is brought back before a run. */
@@ -229,7 +256,7 @@ static int runs(struct rp_replay *r, const struct rp_replay_request *q,
 
 static int load(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
 {
-    int rc = rp_replay_map(r, err);
+    int rc = map(r, q, err);
 
     if (rc == 0)
         rc = rp_replay_prepare_cache(r, err);
@@ -297,7 +324,8 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
 static int reserve_check(const struct rp_replay *r, const struct rp_replay_request *q)
 {
     if (q->json)
-        printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": true,\n  \"ranges\": %zu\n}\n",
+        printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": true,\n  \"ranges\": %zu,\n  "
+               "\"reason\": null\n}\n",
                r->range_count);
     else
         printf("all %zu ranges can be had at their addresses\n", r->range_count);
@@ -322,10 +350,10 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
 
     /* On the device of the capture. */
     r->software = rp_capture_get_facts(r->capture)->software;
-    if (rp_replay_map(r, &err) < 0)
+    if (map(r, q, &err) < 0)
         return say(&err);
     rp_self_check_run(r, q->hsaco, q->kernarg, (unsigned)q->iterations, &check);
-    rp_self_check_print(&check, r->gpu_name, q->rocm);
+    rp_self_check_print(&check, r, q->rocm);
     return RP_OK;
 }
 
@@ -391,7 +419,7 @@ int main(int argc, char **argv)
     if (rp_replay_load_runtime(&r, q.library, &err) < 0 || rp_replay_find_device(&r, &err) < 0)
         _exit(say(&err));
     if (strcmp(q.action, "reserve-check") == 0) {
-        rc = rp_replay_map(&r, &err) < 0 ? say(&err) : reserve_check(&r, &q);
+        rc = map(&r, &q, &err) < 0 ? not_available(&r, &q, &err) : reserve_check(&r, &q);
     } else if (strcmp(q.action, "self-check") == 0) {
         rc = self_check(&r, &q);
     } else if (strcmp(q.action, "compare") == 0) {

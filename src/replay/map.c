@@ -68,7 +68,8 @@ static int map_device(struct rp_replay *r, const struct rp_replay_range *range,
     munmap(wanted, range->bytes);
     status = r->hsa.hsa_amd_vmem_address_reserve(&got, range->bytes, range->base, 0);
     /* The runtime takes another address without a word when it cannot have this one. */
-    if (status || got != wanted)
+    r->taken = status || got != wanted;
+    if (r->taken)
         return rp_fail(err, RP_VERDICT,
                        "the runtime reserved 0x%" PRIxPTR " instead of 0x%" PRIx64 " for %" PRIu64
                        " bytes (status 0x%x)",

@@ -55,6 +55,14 @@ void rp_replay_put_string(const char *text)
     putchar('"');
 }
 
+bool rp_replay_is_complete(const struct rp_replay *r)
+{
+    size_t count;
+
+    rp_capture_get_refusals(r->capture, &count);
+    return count == 0;
+}
+
 static void print_verdict_json(const struct rp_replay_result *result)
 {
     const struct rp_replay_verdict *v = &result->verdict;
@@ -188,7 +196,9 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
 {
     const struct summary s = sum_up(result);
 
-    printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\n    \"name\": ");
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\n    "
+           "\"name\": ",
+           rp_replay_is_complete(r) ? "true" : "false");
     rp_replay_put_string(r->facts->name);
     printf(",\n    \"hsaco_path\": ");
     rp_replay_put_string(q->candidates[0] ? q->candidates[0] : q->hsaco);
@@ -253,8 +263,11 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 
     printf("%s on %s", r->facts->name, r->gpu_name);
     rp_replay_say_model(r);
-    printf("\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", q->iterations,
-           s.median, s.average, s.min, s.max);
+    if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
+        printf("\n%lu runs, not timed\n", q->iterations);
+    else
+        printf("\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", q->iterations,
+               s.median, s.average, s.min, s.max);
     if (q->candidates[0])
         print_candidate_text(q, result);
     else if (result->verified && !v->different_pages)

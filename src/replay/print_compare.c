@@ -91,7 +91,9 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     const char *reason = rp_comparison_reason(c);
     const bool timed = !c->wrong;
 
-    printf("{\n  \"schema_version\": \"1.0\",\n  \"kernel\": {\"name\": ");
+    printf(
+        "{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\"name\": ",
+        rp_replay_is_complete(r) ? "true" : "false");
     rp_replay_put_string(r->facts->name);
     printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_comparison_verdict(c));
     if (reason)

@@ -122,6 +122,7 @@ struct rp_replay {
     uint64_t ticks_hz;
     uint8_t *stage;   /**< host memory for copies */
     uint64_t copied;  /**< signal of a copy */
+    bool taken;       /**< something came to a range while it was given to the runtime */
     bool fresh;       /**< the ranges have been mapped, and nothing has been written */
     uint64_t **zeros; /**< of each region a bit per page: it is known to hold zeros now */
     char gpu_name[64];

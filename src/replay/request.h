@@ -41,6 +41,8 @@ struct rp_replay_result {
 };
 
 /** As JSON. */
+/** Whether nothing of the program's memory is left out. */
+bool rp_replay_is_complete(const struct rp_replay *r);
 void rp_replay_put_string(const char *text);
 /** Of the software device; NULL: times are those of a GPU. */
 const char *rp_replay_timing_model(const struct rp_replay *r);

@@ -134,14 +134,16 @@ void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kerna
     snprintf(ret->reason, sizeof ret->reason, "%s", err.text);
 }
 
-void rp_self_check_print(const struct rp_self_check *check, const char *gpu, const char *rocm)
+void rp_self_check_print(const struct rp_self_check *check, const struct rp_replay *r,
+                         const char *rocm)
 {
     static const char *const labels[] = {"unknown", "deterministic", "order-dependent",
                                          "not replayable"};
     const struct rp_replay_verdict *v = &check->first;
 
-    printf("{\n  \"schema_version\": \"1.0\",\n  \"label\": \"%s\",\n  \"reason\": ",
-           labels[check->label]);
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"label\": \"%s\",\n"
+           "  \"reason\": ",
+           rp_replay_is_complete(r) ? "true" : "false", labels[check->label]);
     if (check->reason[0])
         rp_replay_put_string(check->reason);
     else
@@ -155,7 +157,7 @@ void rp_self_check_print(const struct rp_self_check *check, const char *gpu, con
     else
         printf("null");
     printf(",\n  \"gpu_agent\": ");
-    rp_replay_put_string(gpu);
+    rp_replay_put_string(r->gpu_name);
     printf(",\n  \"rocm_version\": ");
     rp_replay_put_string(rocm);
     printf("\n}\n");

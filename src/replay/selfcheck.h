@@ -35,6 +35,7 @@ struct rp_self_check {
 void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg, unsigned runs,
                        struct rp_self_check *ret);
 /** As a file. @param gpu  "": not known */
-void rp_self_check_print(const struct rp_self_check *check, const char *gpu, const char *rocm);
+void rp_self_check_print(const struct rp_self_check *check, const struct rp_replay *r,
+                         const char *rocm);
 
 #endif

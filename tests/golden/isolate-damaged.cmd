@@ -21,6 +21,11 @@ cp -r "$SOURCE/tests/data/capture/chase" more
 touch more/after/region_1000.bin
 try rocm-perf isolate verify more/
 rm -r more
+cp -r "$SOURCE/tests/data/capture/chase" edited
+sed -i 's/"target_chase/"other_chase/' edited/dispatch.json
+try rocm-perf isolate inspect edited
+try rocm-perf isolate --list edited
+rm -r edited
 cp -r "$SOURCE/tests/data/capture/chase" partial
 rm partial/checksums.json
 try rocm-perf isolate inspect partial

@@ -114,6 +114,9 @@ expect 0 rocm-perf run --device software ./memories streams .
 ROCM_PERF_DEVICE_TIMING=fast chooses 0 long --longest
 says err "first run: dispatch 5 of 8 is the longest"
 [ "$(json dispatch.match long/dispatch.json)" = 5 ] || fail "the longest"
+ROCM_PERF_DEVICE_TIMING=fast expect 1 rocm-perf isolate --longest --kernel target_scale --device software -o no \
+    sh -c './memories arith . & ./memories arith .; wait'
+says err "several processes have dispatches that match"
 expect 2 rocm-perf isolate --longest --kernel x --device software -o no true
 says err "--longest needs times"
 echo passed

@@ -18,6 +18,7 @@ replays() {
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "$1: JSON"
     [ "$(json verify.equal out)" = true ] || { cat out; fail "$1: other memory"; }
     [ "$(json execution.mode out)" = stateless ] || fail "mode"
+    [ "$(json capture_complete out)" = true ] || fail "$1: complete"
     [ "$(json timing.samples out | tr -cd , | wc -c)" = 2 ] || fail "$1: three samples"
 }
 
@@ -81,6 +82,7 @@ for i in $(seq "${RP_REPLAYS:-10}"); do
     expect 0 rocm-perf replay full-vm --capture-dir cap --verify
     says out "memory after it is as captured"
 done
+says out "1 runs, not timed"
 
 # A range that something else has: refused, and what it is. The software device stands behind it.
 python3 -c '
@@ -90,6 +92,9 @@ print(next(x["base"] for x in r if x["location"] == "device" and x["bytes"] > 10
 expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf replay reserve-check --capture-dir cap
 says err "is taken in this process: $(cut -c3- base)"
 [ ! -s out ] || fail "a result beside the refusal"
+expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf replay reserve-check --capture-dir cap --json
+[ "$(json available out)" = false ] || fail "JSON of the refusal"
+case $(json reason out) in *"is taken in this process: $(cut -c3- base)"*) ;; *) fail "the reason in JSON" ;; esac
 expect 1 env LD_PRELOAD="$BUILD/tests/occupy.so" OCCUPY="$(cat base)" rocm-perf replay full-vm --capture-dir cap --verify
 
 # Other arguments give other memory, and that is seen. So is a kernel that leaves what it finds.

@@ -26,6 +26,14 @@ says cap/self_check.json "nor the same among themselves; what differs is not nea
 labelled "not replayable" print target_print
 says cap/self_check.json "hidden_hostcall_buffer"
 
+[ "$(json capture_complete cap/self_check.json)" = true ] || fail "complete"
+cp -r cap kept
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_scale --device software -o cap ./memories gone dumps
+[ "$(json capture_complete cap/self_check.json)" = false ] || { cat cap/self_check.json; fail "not complete"; }
+rm -rf cap
+mv kept cap
+
 # Part of the capture: a changed byte is found.
 sed -i 's/not replayable/deterministic /' cap/self_check.json
 expect 3 rocm-perf isolate verify cap
