@@ -5,13 +5,21 @@
 #include "tool/handlers.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "capture/device_table.h"
 #include "tool/tool.h"
 
-enum { PATIENCE_MS = 100, PATIENCE_GRAPH_MS = 60000 };
+enum {
+    PATIENCE_MS = 10000,
+    PATIENCE_GRAPH_MS = 60000,
+    LOOK_MS = 100,
+    LOOKS_ASLEEP = 10, /* in a row: the callback waits for something */
+};
 
 /* hsa_signal_condition_t of hsa.h */
 enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
@@ -25,6 +33,7 @@ struct rp_handler {
     bool (*callback)(int64_t value, void *data);
     void *data;
     const void *graph;
+    uint32_t tid; /* of the runtime's thread, while .running */
     bool running;
     bool unreadable; /* the program has destroyed the signal */
     bool stuck;      /* was waited for in vain */
@@ -89,6 +98,7 @@ static bool on_signal(int64_t value, void *data)
 
     pthread_mutex_lock(&handlers->lock);
     h->running = true;
+    h->tid = rp_tool_tid();
     pthread_mutex_unlock(&handlers->lock);
     inside = true;
     again = h->callback(value, h->data);
@@ -152,6 +162,16 @@ static bool signal_has_come(const struct rp_handler *h)
     }
 }
 
+/* The one that runs; the runtime has one thread for all. */
+static struct rp_handler *running_one(struct rp_handlers *handlers)
+{
+    struct rp_handler *h = handlers->first;
+
+    while (h && !h->running)
+        h = h->next;
+    return h;
+}
+
 static bool is_awaited(const struct rp_handler *h, uint64_t upto_number, const void *graph)
 {
     if (h->number > upto_number || h->stuck)
@@ -164,6 +184,10 @@ static bool is_awaited(const struct rp_handler *h, uint64_t upto_number, const v
 static struct rp_handler *first_awaited(struct rp_handlers *handlers, uint64_t upto_number,
                                         const void *graph)
 {
+    const struct rp_handler *running = graph ? NULL : running_one(handlers);
+
+    if (running && running->stuck)
+        return NULL; /* all others come after it */
     for (struct rp_handler *h = handlers->first; h; h = h->next)
         if (is_awaited(h, upto_number, graph))
             return h;
@@ -184,24 +208,75 @@ static struct timespec in_ms(int64_t ms)
     return t;
 }
 
+static bool has_passed(const struct timespec *t)
+{
+    const struct timespec now = in_ms(0);
+
+    return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
+}
+
+/* Also when it cannot be told. */
+static bool sleeps(uint32_t tid)
+{
+    char path[64], stat[256];
+    const char *name_end;
+    FILE *file;
+    size_t count;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32 "/stat", tid);
+    file = fopen(path, "re");
+    if (!file)
+        return true;
+    count = fread(stat, 1, sizeof(stat) - 1, file);
+    fclose(file);
+    stat[count] = 0;
+    name_end = strrchr(stat, ')');
+    return !name_end || strncmp(name_end, ") S", 3) == 0;
+}
+
+/* Time alone says nothing: on a busy machine a thread may get no processor for longer than a
+ * callback takes. */
+static struct rp_handler *blocked_one(struct rp_handlers *handlers, uint64_t *number,
+                                      unsigned *looks)
+{
+    struct rp_handler *h = running_one(handlers);
+    const bool asleep = h && sleeps(h->tid);
+
+    *looks = asleep && h->number == *number ? *looks + 1 : asleep;
+    *number = h ? h->number : 0;
+    return *looks >= LOOKS_ASLEEP ? h : NULL;
+}
+
+static void give_up(struct rp_tool *tool, struct rp_handler *h)
+{
+    h->stuck = true;
+    rp_tool_log(tool, "a callback of signal %llx does not end: not waited for again",
+                (unsigned long long)h->signal);
+}
+
 static void wait_for(struct rp_tool *tool, const void *graph, int64_t patience_ms)
 {
     struct rp_handlers *handlers = &tool->handlers;
     const struct timespec end = in_ms(patience_ms);
     struct rp_handler *h;
-    int status = 0;
+    uint64_t number = 0;
+    unsigned looks = 0;
 
     pthread_mutex_lock(&handlers->lock);
     const uint64_t upto_number = handlers->registered;
     handlers->waiting++;
-    while (status == 0 && first_awaited(handlers, upto_number, graph))
-        status = pthread_cond_timedwait(&handlers->ended, &handlers->lock, &end);
-    handlers->waiting--;
-    while ((h = first_awaited(handlers, upto_number, graph))) {
-        h->stuck = true;
-        rp_tool_log(tool, "a callback of signal %llx does not end: not waited for again",
-                    (unsigned long long)h->signal);
+    while (first_awaited(handlers, upto_number, graph) && !has_passed(&end)) {
+        const struct timespec look = in_ms(LOOK_MS);
+
+        if (pthread_cond_timedwait(&handlers->ended, &handlers->lock, &look) == 0 || graph)
+            continue;
+        h = blocked_one(handlers, &number, &looks);
+        if (h && !h->stuck)
+            give_up(tool, h);
     }
+    handlers->waiting--;
+    while ((h = first_awaited(handlers, upto_number, graph)))
+        give_up(tool, h);
     pthread_mutex_unlock(&handlers->lock);
 }
 
