@@ -5,12 +5,10 @@
 #include "tool/handlers.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "base/asleep.h"
 #include "capture/device_table.h"
 #include "tool/tool.h"
 
@@ -215,32 +213,13 @@ static bool has_passed(const struct timespec *t)
     return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* Also when it cannot be told. */
-static bool sleeps(uint32_t tid)
-{
-    char path[64], stat[256];
-    const char *name_end;
-    FILE *file;
-    size_t count;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32 "/stat", tid);
-    file = fopen(path, "re");
-    if (!file)
-        return true;
-    count = fread(stat, 1, sizeof(stat) - 1, file);
-    fclose(file);
-    stat[count] = 0;
-    name_end = strrchr(stat, ')');
-    return !name_end || strncmp(name_end, ") S", 3) == 0;
-}
-
 /* Time alone says nothing: on a busy machine a thread may get no processor for longer than a
  * callback takes. */
 static struct rp_handler *blocked_one(struct rp_handlers *handlers, uint64_t *number,
                                       unsigned *looks)
 {
     struct rp_handler *h = running_one(handlers);
-    const bool asleep = h && sleeps(h->tid);
+    const bool asleep = h && rp_thread_asleep(h->tid);
 
     *looks = asleep && h->number == *number ? *looks + 1 : asleep;
     *number = h ? h->number : 0;

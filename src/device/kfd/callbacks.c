@@ -11,13 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/asleep.h"
 #include "device.h"
 #include "export.h"
 #include "log.h"
 #include "runtime.h"
 #include "seen.h"
 
-enum { PUT_OFF_MS = 1000, PATIENCE_MS = 100, LONG_PATIENCE_MS = 5000 };
+enum {
+    PUT_OFF_MS = 1000,
+    PATIENCE_MS = 10000,
+    LOOK_MS = 100,
+    LOOKS_ASLEEP = 10, /* in a row: the callback waits for something */
+};
 
 typedef bool (*handler_fn)(int64_t value, void *data);
 
@@ -47,6 +53,7 @@ struct rp_callbacks {
     uint64_t stuck_below; /**< were waited for in vain: not again */
     bool running;
     uint64_t running_number;
+    uint32_t tid; /**< of their thread, once it runs */
 };
 
 static struct timespec in_ms(int64_t ms)
@@ -111,6 +118,7 @@ static void *make_forever(void *arg)
     struct rp_callbacks *all = device->callbacks;
     prctl(PR_SET_NAME, "rp-callbacks");
     pthread_mutex_lock(&all->lock);
+    all->tid = (uint32_t)gettid();
     for (;;) {
         struct callback *c = take(all);
         if (!c) {
@@ -234,13 +242,25 @@ void rp_callbacks_due(uint64_t known_ticks)
     pthread_mutex_unlock(&all->lock);
 }
 
-/** Also a callback that runs; not those that wait for who waits for them. */
+/** Also a callback that runs; not one that waits for who waits for it, nor those behind it. */
 static bool any_due(const struct rp_callbacks *all)
 {
+    if (all->running && all->running_number < all->stuck_below)
+        return false;
     for (const struct callback *c = all->first; c; c = c->next)
         if (c->number >= all->stuck_below && is_due(all, c))
             return true;
-    return all->running && all->running_number >= all->stuck_below;
+    return all->running;
+}
+
+/** Looked at every LOOK_MS, with the lock held. On a busy machine their thread may get no processor
+ * for longer than a callback takes: it is given up only if it waits for something. */
+static bool is_blocked(const struct rp_callbacks *all, uint64_t *number, unsigned *looks)
+{
+    const bool asleep = all->running && all->tid && rp_thread_asleep(all->tid);
+    *looks = asleep && all->running_number == *number ? *looks + 1 : asleep;
+    *number = all->running_number;
+    return *looks >= LOOKS_ASLEEP;
 }
 
 void rp_callbacks_settle(bool all_that_came)
@@ -249,7 +269,9 @@ void rp_callbacks_settle(bool all_that_came)
     struct rp_device *device = rp_device_get();
     struct rp_callbacks *all =
         device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
-    const struct timespec limit = in_ms(all_that_came ? LONG_PATIENCE_MS : PATIENCE_MS);
+    const struct timespec limit = in_ms(PATIENCE_MS);
+    uint64_t number = 0;
+    unsigned looks = 0;
     if (!all || rp_seen_inside_callback())
         return;
     pthread_mutex_lock(&all->lock);
@@ -257,11 +279,16 @@ void rp_callbacks_settle(bool all_that_came)
         all->all_below = all->came;
     if (any_due(all))
         pthread_cond_broadcast(&all->changed);
-    while (any_due(all))
-        if (pthread_cond_timedwait(&all->changed, &all->lock, &limit) == ETIMEDOUT) {
+    while (any_due(all)) {
+        const struct timespec look = in_ms(LOOK_MS);
+        int status = pthread_cond_timedwait(&all->changed, &all->lock, &look);
+        if (has_passed(&limit)) {
             all->stuck_below = all->came;
             break;
         }
+        if (status == ETIMEDOUT && is_blocked(all, &number, &looks) && all->stuck_below <= number)
+            all->stuck_below = number + 1;
+    }
     pthread_mutex_unlock(&all->lock);
     errno = error;
 }

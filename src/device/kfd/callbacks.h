@@ -19,7 +19,9 @@
 /** The host knows of ends up to here: callbacks of these are due. */
 void rp_callbacks_due(uint64_t known_ticks);
 
-/** Returns when those that are due have been made, or all that have come; after 0.1 s in any case.
+/**
+ * Returns when those that are due have been made, or all that have come. One that sleeps for a
+ * second waits for who waits for it: it is given up, and so is what takes ten seconds.
  */
 void rp_callbacks_settle(bool all);
 
