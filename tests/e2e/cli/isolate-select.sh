@@ -79,7 +79,7 @@ TMPDIR=$PWD/scratch expect 3 rocm-perf isolate --no-self-check --kernel target_s
     ./memories shapes .'
 exec 8<&-
 says out "told 2"
-says told "rocm-perf: $PWD/harmed/ is being written by another rocm-perf at this moment"
+says told "rocm-perf: $PWD/harmed is being written by another rocm-perf at this moment"
 says err "harmed/dispatch-1"
 says out "harmed/dispatch-2  target_shape"
 says err "not captured: dispatch 9 of those that match target_shape: 2 processes used the GPU, each counts its own"
