@@ -35,17 +35,6 @@ static int run_one(struct rp_comparison *c, unsigned which, const struct rp_tria
     return 0;
 }
 
-/* Neither can leave a note in code, for its next run or for the other one. */
-static int check_code(const struct rp_comparison *c, unsigned who, struct rp_err *err)
-{
-    struct rp_replay *r = c->trial.r;
-    int rc = 0;
-
-    for (unsigned i = 0; i < 2 && rc == 0; i++)
-        rc = rp_replay_check_loaded(r, &r->candidates[i], err);
-    return rc < 0 ? rp_wrap(err, "%s", whose[who]) : 0;
-}
-
 static int check_both(struct rp_comparison *c, struct rp_err *err)
 {
     double us;
@@ -55,8 +44,6 @@ static int check_both(struct rp_comparison *c, struct rp_err *err)
         const unsigned which = i / RP_TRIAL_FIRST_RUNS;
 
         rc = run_one(c, which, &rp_trial_first[i % RP_TRIAL_FIRST_RUNS], &us, err);
-        if (rc == 0)
-            rc = check_code(c, which, err);
     }
     return rc;
 }
@@ -71,7 +58,6 @@ static int other_inputs(struct rp_comparison *c, struct rp_err *err)
         rc = rp_varied_check(&c->varied, &c->kernels[i].varied, err);
         if (rc < 0)
             return rp_wrap(err, "%s", whose[i]);
-        rc = check_code(c, i, err);
         c->wrong_varied = c->wrong_varied || c->kernels[i].varied.verdict.different_bytes;
     }
     c->wrong = c->wrong || c->wrong_varied;
@@ -104,7 +90,7 @@ static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
 
         rc = run_one(c, second ? other : 0, &rp_trial_timed, &ret->us[second][have[second]++], err);
     }
-    return rc < 0 ? rc : check_code(c, other ? EITHER : 0, err);
+    return rc;
 }
 
 /* All memory, after runs that were looked at where the captured kernel writes only. What one has
@@ -234,6 +220,11 @@ const char *rp_comparison_verdict(const struct rp_comparison *c)
                                         [RP_EQUAL] = "equal"};
 
     return c->wrong ? "different output" : words[c->decided.decision];
+}
+
+bool rp_comparison_is_blind(const struct rp_comparison *c)
+{
+    return c->trial.blind_bytes > c->trial.written_bytes / 2;
 }
 
 const char *rp_comparison_reason(const struct rp_comparison *c)

@@ -57,6 +57,8 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err);
 
 /** "faster", ...: of B */
 const char *rp_comparison_verdict(const struct rp_comparison *c);
+/** Less than half of what the captured kernel writes can be told by: no gate passes. */
+bool rp_comparison_is_blind(const struct rp_comparison *c);
 /** NULL: none is needed */
 const char *rp_comparison_reason(const struct rp_comparison *c);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 
 enum {
     PROFILE_FULL = 1,
+    PERMISSION_RW = 3,     /* hsa_access_permission_t */
     INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
     SYMBOL_GROUP_BYTES = 13,
     SYMBOL_PRIVATE_BYTES = 14,
@@ -304,6 +306,41 @@ static uint64_t pool_of_args(const struct rp_replay *r)
     return 0;
 }
 
+static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *err)
+{
+    const struct rp_replay_access access = {.permissions = PERMISSION_RW, .agent = r->gpu};
+    void *base = NULL, *seen = NULL;
+    uint64_t handle = 0;
+    uint32_t status;
+
+    if (device_pool) {
+        status = r->hsa.hsa_amd_vmem_address_reserve(&base, 3 * r->kernarg_bytes, 0, 0);
+        r->kernarg = (uint8_t *)base + r->kernarg_bytes;
+        if (!status)
+            status =
+                r->hsa.hsa_amd_vmem_handle_create(device_pool, r->kernarg_bytes, 0, 0, &handle);
+        if (!status)
+            status = r->hsa.hsa_amd_vmem_map(r->kernarg, r->kernarg_bytes, 0, handle, 0);
+        if (!status)
+            status = r->hsa.hsa_amd_vmem_set_access(r->kernarg, r->kernarg_bytes, &access, 1);
+        return status ? refused("map memory for arguments", status, err) : 0;
+    }
+    base = mmap(NULL, 3 * r->kernarg_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
+    if (base == MAP_FAILED)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no memory for arguments");
+    r->kernarg = (uint8_t *)base + r->kernarg_bytes;
+    if (mprotect(r->kernarg, r->kernarg_bytes, PROT_READ | PROT_WRITE) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no memory for arguments");
+    status = r->hsa.hsa_amd_memory_lock_to_pool(r->kernarg, r->kernarg_bytes, &r->gpu, 1,
+                                                r->host_pools.kernarg, 0, &seen);
+    if (status || seen != r->kernarg)
+        return refused("give the GPU memory for arguments at its address", status, err);
+    return 0;
+}
+
+/* By themselves: before and behind their pages there is no memory, in which a kernel could keep
+ * something for its next run. */
 static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
 {
     const uint64_t device_pool = pool_of_args(r);
@@ -314,11 +351,7 @@ static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err
     if (!r->kernarg_kept)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     memcpy(r->kernarg_kept, args->bytes, args->size);
-    if (r->hsa.hsa_amd_memory_pool_allocate(device_pool ? device_pool : r->host_pools.kernarg,
-                                            r->kernarg_bytes, 0, &r->kernarg) ||
-        (!device_pool && r->hsa.hsa_amd_agents_allow_access(1, &r->gpu, NULL, r->kernarg)))
-        return rp_fail(err, RP_ENVIRONMENT, "the runtime gives no memory for arguments");
-    return 0;
+    return map_args(r, device_pool, err);
 }
 
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
@@ -506,6 +539,8 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     note_kernel(r, false);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
-    rc = r->kernel->path ? check_args(r, err) : 0;
-    return rc < 0 ? rc : rp_watch_look(r, err);
+    rc = rp_watch_look(r, err);
+    if (rc == 0 && r->kernel->path)
+        rc = check_args(r, err);
+    return rc < 0 || !r->kernel->path ? rc : rp_replay_check_code(r, err);
 }

@@ -114,15 +114,13 @@ static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
 }
 
 /* Every run of a candidate is checked: one that computes once only is found out. */
-static int one_trial(struct rp_replay *r, struct rp_replay_result *result,
-                     const struct rp_trial_run *how, bool kept, struct rp_err *err)
+static int one_trial(struct rp_replay_result *result, const struct rp_trial_run *how, bool kept,
+                     struct rp_err *err)
 {
     struct rp_replay_outcome outcome;
     double us;
     int rc = rp_trial_run(&result->trial, how, &us, &outcome, err);
 
-    if (rc == 0)
-        rc = rp_replay_check_loaded(r, r->kernel, err);
     if (rc < 0)
         return rc;
     if (kept)
@@ -164,7 +162,7 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
     r->kernel = &r->candidates[0];
     if (rc == 0 && !v->reason)
         rc = rp_varied_check(v, &result->varied_outcome, err);
-    return rc < 0 ? rc : rp_replay_check_loaded(r, r->kernel, err);
+    return rc;
 }
 
 static int trials(struct rp_replay *r, const struct rp_replay_request *q,
@@ -187,9 +185,9 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
         _exit(RP_REPLAY_NO_PROBE);
     /* The first ones find its variables as they were left, later ones as they were loaded. */
     for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++)
-        rc = one_trial(r, result, &rp_trial_first[i], false, err);
+        rc = one_trial(result, &rp_trial_first[i], false, err);
     for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
-        rc = one_trial(r, result, &rp_trial_timed, i >= q->warmup, err);
+        rc = one_trial(result, &rp_trial_timed, i >= q->warmup, err);
     if (rc == 0)
         rc = check_late(result, err);
     result->verified = rc == 0;
@@ -363,7 +361,7 @@ static int gate(const struct rp_replay_request *q, const struct rp_comparison *c
         return RP_VERDICT;
     switch (rp_decide_gate(&c->decided, c->margin, q->gate)) {
     case RP_GATE_PASSED:
-        return RP_OK;
+        return q->gate != RP_GATE_NONE && rp_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED : RP_OK;
     case RP_GATE_FAILED:
         return RP_VERDICT;
     default:

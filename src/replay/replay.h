@@ -272,10 +272,9 @@ int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
 /** Whether the kernels have left alone what is no variable in the captured code object, where that
  * was loaded in the program: it is not brought back either. RP_VERDICT */
 int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err);
-/** Whether kernels have left its code alone, and that: what is kept there is not brought back.
- * RP_VERDICT */
-int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
-                           struct rp_err *err);
+/** Whether kernels have left alone the code of all candidates, and that: what is kept there is not
+ * brought back. RP_VERDICT */
+int rp_replay_check_code(struct rp_replay *r, struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 

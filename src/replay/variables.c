@@ -397,11 +397,16 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
     return rc < 0 ? rc : keep(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
 }
 
-int rp_replay_check_loaded(struct rp_replay *r, const struct rp_replay_kernel *k,
-                           struct rp_err *err)
+int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
 {
-    int rc = move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
+    int rc = 0;
 
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++) {
+        const struct rp_replay_kernel *k = &r->candidates[i];
+
+        if (k->loaded_fixed)
+            rc = move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
+    }
     return rc < 0 ? rc : rp_replay_check_copy(r, err);
 }
 

@@ -131,7 +131,13 @@ compared 1 same.hsaco scribbles.hsaco
 says err "B: the code of scribbles.hsaco is other than it was loaded"
 tried 1 erases 26 --iterations 2 --inputs none
 says err "the code of erases.hsaco is other than it was loaded"
-tried 1 arguments 27
+compared 1 same.hsaco erases.hsaco --inputs none # as often as it runs in a block
+says err "B: the code of erases.hsaco is other than it was loaded"
+made arguments 27 -DWORD=1030
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco arguments.hsaco
+says err "the kernel of arguments.hsaco crashed" # there is no memory behind their page
+made arguments 27 -DWORD=6
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco arguments.hsaco
 says err "the kernel of arguments.hsaco writes into its own arguments"
 # The captured code where the program had it, which no kernel runs from.
 code=$(python3 - <<'EOT'

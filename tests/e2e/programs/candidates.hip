@@ -179,9 +179,9 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     if (i == 0)
         *note = *note == 3 ? 0 : *note + 1;
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
-#elif CANDIDATE == ARGUMENTS // notes behind its arguments that it has run
+#elif CANDIDATE == ARGUMENTS // notes behind its arguments that it has run, at WORD
     if (i == 0)
-        *((volatile uint32_t *)__builtin_amdgcn_kernarg_segment_ptr() + 6) = 1;
+        *((volatile uint32_t *)__builtin_amdgcn_kernarg_segment_ptr() + WORD) = 1;
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
 #elif CANDIDATE == LATE // in each eighth run or so, by where it was loaded and when it runs
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
