@@ -54,12 +54,10 @@ kinds = [(r["grain"], bool(at[int(r["base"], 16)] >> 26 & 1)) for r in regions i
 assert ("fine", True) in kinds and ("coarse", False) in kinds, kinds
 assert all(coherent == (grain == "fine") for grain, coherent in kinds), kinds
 # Arguments as well: HIP has them in device memory here, and so has the replay, in a page of its own.
-at = int(json.load(open("cap/dispatch.json"))["kernarg"]["address"], 16)
-place = [r["location"] for r in regions if int(r["base"], 16) <= at < int(r["base"], 16) + r["bytes"]]
-# No region has 2 MiB: the blocks that ROCr takes device memory in for what is smaller.
-assert not any(r["bytes"] == 2 << 20 for r in regions)
-blocks = [int(m[1], 16) & 1 for m in map(re.compile(r" alloc .* 2097152 bytes, flags (0x\w+):").search, open("log")) if m]
-assert place == ["device"] and 1 in blocks, (place, blocks)' ||
+args = int(json.load(open("cap/dispatch.json"))["kernarg"]["address"], 16)
+place = [r["location"] for r in regions if int(r["base"], 16) <= args < int(r["base"], 16) + r["bytes"]]
+mapped = [a for a in at if at[a] & 1 and not any(int(r["base"], 16) >> 12 << 12 <= a < int(r["base"], 16) + r["bytes"] for r in regions)]
+assert place == ["device"] and len(mapped) == 1, (place, mapped)' ||
     fail "kinds of memory"
 
 unset HSA_FORCE_FINE_GRAIN_PCIE
