@@ -260,6 +260,8 @@ static int load(struct rp_replay *r, const struct rp_replay_request *q, struct r
         rc = rp_replay_prepare_cache(r, err);
     if (rc == 0)
         rc = rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+    if (rc == 0 && q->candidates[0])
+        rc = rp_replay_keep_code(r, &r->original, err);
     return rc < 0 || !q->candidates[0] ? rc : rp_watch_begin(r, err);
 }
 

@@ -264,7 +264,9 @@ int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err);
 /** Which of them that run has written, or the captured dispatch had. */
 int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
                               struct rp_err *err);
-/** Keeps what the loader has put into the segments. No kernel has run yet. */
+/** Keeps its code, and what else nothing may change, for rp_replay_check_code. */
+int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
+/** That, and what the loader has put into the segments. No kernel has run yet. */
 int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
  */

@@ -367,7 +367,7 @@ static int move_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
                              "the code of %s is other than it was loaded: a kernel under test "
                              "writes into code, and what it keeps there for its next run would "
                              "make it seem faster or right",
-                             k->path);
+                             k->path ? k->path : "the captured kernel");
             at += bytes;
             done += bytes;
         }
@@ -390,23 +390,30 @@ static int keep(struct rp_replay *r, const struct rp_replay_kernel *k,
                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
+int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+{
+    return keep(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+}
+
 int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
     int rc = keep(r, k, k->segments, k->segment_count, &k->loaded, err);
 
-    return rc < 0 ? rc : keep(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+    return rc < 0 ? rc : rp_replay_keep_code(r, k, err);
+}
+
+static int check_code(struct rp_replay *r, const struct rp_replay_kernel *k, struct rp_err *err)
+{
+    return k->loaded_fixed ? move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err)
+                           : 0;
 }
 
 int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
 {
-    int rc = 0;
+    int rc = check_code(r, &r->original, err);
 
-    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++) {
-        const struct rp_replay_kernel *k = &r->candidates[i];
-
-        if (k->loaded_fixed)
-            rc = move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err);
-    }
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        rc = check_code(r, &r->candidates[i], err);
     return rc < 0 ? rc : rp_replay_check_copy(r, err);
 }
 

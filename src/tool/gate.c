@@ -69,6 +69,15 @@ void rp_gate_open(struct rp_gate *gate)
     pthread_rwlock_unlock(&gate->lock);
 }
 
+void rp_gate_lock(struct rp_gate *gate, pthread_mutex_t *lock)
+{
+    if (pthread_mutex_trylock(lock) == 0)
+        return;
+    __atomic_add_fetch(&gate->waiting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(lock);
+    __atomic_sub_fetch(&gate->waiting, 1, __ATOMIC_RELAXED);
+}
+
 bool rp_gate_is_waited_for(const struct rp_gate *gate)
 {
     return __atomic_load_n(&gate->waiting, __ATOMIC_RELAXED) > 0;

@@ -25,6 +25,8 @@ void rp_gate_leave(struct rp_gate *gate, bool entered);
 /** For the snapshot: nobody is within. @return false: somebody did not leave in time */
 bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms);
 void rp_gate_open(struct rp_gate *gate);
+/** Takes a lock that the snapshot holds: who waits for it is held up as one at the gate is. */
+void rp_gate_lock(struct rp_gate *gate, pthread_mutex_t *lock);
 /** While it is closed: whether somebody is held up. */
 bool rp_gate_is_waited_for(const struct rp_gate *gate);
 

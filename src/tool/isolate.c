@@ -124,7 +124,7 @@ void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_
                                         .load_bytes = load_bytes,
                                         .count = count};
 
-    pthread_mutex_lock(&tool->isolate.link_lock);
+    rp_gate_lock(&tool->isolate.gate, &tool->isolate.link_lock);
     keep_code(&tool->isolate, &code, bytes);
     pthread_mutex_unlock(&tool->isolate.link_lock);
 }
@@ -170,7 +170,7 @@ bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
 
     if (!rp_isolate_is_on(tool))
         return false;
-    pthread_mutex_lock(&isolate->link_lock);
+    rp_gate_lock(&isolate->gate, &isolate->link_lock);
     forget_kernel(isolate, kernel->kernel_object);
     wanted = rp_snapshot_ask(&isolate->link, symbol);
     if (wanted)
@@ -185,7 +185,7 @@ void rp_isolate_unload(struct rp_tool *tool, rp_hsa_executable executable)
 {
     struct rp_isolate *isolate = &tool->isolate;
 
-    pthread_mutex_lock(&isolate->link_lock);
+    rp_gate_lock(&isolate->gate, &isolate->link_lock);
     for (uint32_t i = 0; i < isolate->kernel_count; i++) {
         struct rp_wanted_kernel *kernel = &isolate->kernels[i];
 

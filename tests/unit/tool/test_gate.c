@@ -69,11 +69,39 @@ static void test_own_call(void **state)
     rp_gate_open(&gate);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take(void *unused)
+{
+    rp_gate_lock(&gate, &lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void test_lock(void **state)
+{
+    const int64_t end = now_ns() + (int64_t)PATIENCE_MS * 1000000;
+    pthread_t thread;
+
+    (void)state;
+    rp_gate_init(&gate, true);
+    pthread_mutex_lock(&lock);
+    assert_false(rp_gate_is_waited_for(&gate));
+    assert_int_equal(pthread_create(&thread, NULL, take, NULL), 0);
+    while (!rp_gate_is_waited_for(&gate) && now_ns() < end)
+        ;
+    assert_true(rp_gate_is_waited_for(&gate));
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    assert_false(rp_gate_is_waited_for(&gate));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_own_call),
+        cmocka_unit_test(test_lock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
