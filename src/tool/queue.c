@@ -23,6 +23,8 @@ enum {
     QUIET_SIGNALS = 32,
 };
 
+static const size_t GIVEN_BACK = SIZE_MAX; /* in place of .quiet_count */
+
 struct rp_queue {
     struct rp_queue *next;
     struct rp_hsa_queue *handle;
@@ -34,7 +36,7 @@ struct rp_queue {
     uint64_t submitted;                 /* packets handed over */
     uint64_t passed;                    /* .line.passed when it was looked at last */
     rp_hsa_signal quiet[QUIET_SIGNALS]; /* .quiet_count of them are free, for packets without one */
-    size_t quiet_count;                 /* atomic */
+    size_t quiet_count;                 /* atomic; see quiet_signal */
     struct rp_hsa_queue *beneath;       /* of a cooperative queue, see share_cooperative */
     unsigned users;                     /* likewise: how often the program has created it */
     rp_hsa_queue_error on_error;        /* the program's */
@@ -86,13 +88,18 @@ static bool on_forwarded(int64_t value, void *data)
     return false; /* once */
 }
 
-/* Under the queue's lock, so that most launches take no lock of the pool. Whoever has exchanged the
- * count for 0 owns the array: at the end of the program another thread gives its signals back. */
+/* Under the queue's lock, so that most launches take no lock of the pool. At the end of the program
+ * another thread gives the signals back: who exchanges a count that is not 0 owns the array. It
+ * then finds 0, and has none to give; this one finds GIVEN_BACK, and takes from the pool. */
 static rp_hsa_signal quiet_signal(struct rp_queue *queue)
 {
     size_t count = __atomic_exchange_n(&queue->quiet_count, 0, __ATOMIC_ACQUIRE);
     rp_hsa_signal signal;
 
+    if (count == GIVEN_BACK) { /* the other thread may still read the array */
+        __atomic_store_n(&queue->quiet_count, GIVEN_BACK, __ATOMIC_RELEASE);
+        return rp_signal_pool_take(&rp_the_tool.quiet_signals);
+    }
     if (count == 0)
         count = rp_signal_pool_take_some(&rp_the_tool.quiet_signals, queue->quiet, QUIET_SIGNALS);
     if (count == 0)
@@ -104,9 +111,10 @@ static rp_hsa_signal quiet_signal(struct rp_queue *queue)
 
 void rp_queue_give_back(struct rp_queue *queue)
 {
-    const size_t count = __atomic_exchange_n(&queue->quiet_count, 0, __ATOMIC_ACQUIRE);
+    const size_t count = __atomic_exchange_n(&queue->quiet_count, GIVEN_BACK, __ATOMIC_ACQUIRE);
 
-    rp_signal_pool_give_unused(&rp_the_tool.quiet_signals, queue->quiet, count);
+    if (count != GIVEN_BACK)
+        rp_signal_pool_give_unused(&rp_the_tool.quiet_signals, queue->quiet, count);
 }
 
 /* Chooses how the entry completes (harvest.h) and puts our signal into the packet if one is

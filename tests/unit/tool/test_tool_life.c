@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "base/asleep.h"
 #include "harness.h"
+#include "tool/tool.h"
 
 static void without_folder_it_is_inert(void **state)
 {
@@ -242,6 +244,62 @@ static void many_threads(void **state)
     rp_trace_file_close(file);
 }
 
+static uint32_t giver_tid; /* atomic */
+
+static void *give_back(void *queue)
+{
+    __atomic_store_n(&giver_tid, rp_tool_tid(), __ATOMIC_SEQ_CST);
+    rp_queue_give_back(queue);
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The end of the program gives a queue's signals back while another thread launches. The pool's
+ * lock is held between the two steps of the former; this thread may enter it nevertheless. */
+static void a_launch_at_the_end_takes_other_signals(void **state)
+{
+    enum { LAUNCHES = 200 };
+    struct rp_signal_pool *pool = &rp_the_tool.quiet_signals;
+    struct fake_queue *queue = create_queue();
+    rp_hsa_signal used[LAUNCHES];
+    pthread_mutexattr_t recursive;
+    pthread_t thread;
+    uint32_t tid;
+
+    (void)state;
+    rp_harvest_stop(&rp_the_tool); /* its thread takes signals, too */
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&pool->lock, &recursive);
+    submit_one(queue, 0); /* now the queue has some */
+    giver_tid = 0;
+    pthread_mutex_lock(&pool->lock);
+    assert_int_equal(pthread_create(&thread, NULL, give_back, rp_the_tool.queues), 0);
+    while (!(tid = __atomic_load_n(&giver_tid, __ATOMIC_SEQ_CST)) || !rp_thread_asleep(tid))
+        usleep(1000);
+    submit_one(queue, 0);
+    pthread_mutex_unlock(&pool->lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    while (queue->count < LAUNCHES)
+        submit_one(queue, 0);
+    for (size_t i = 0; i < LAUNCHES; i++)
+        used[i] = queue->packets[i].completion;
+    qsort(used, LAUNCHES, sizeof(used[0]), by_value);
+    assert_int_not_equal(used[0], 0);
+    for (size_t i = 1; i < LAUNCHES; i++)
+        assert_int_not_equal(used[i], used[i - 1]);
+    fake_execute(queue, LAUNCHES);
+    wait_something();
+    assert_int_equal(recorded(RP_REC_DISPATCH), LAUNCHES);
+    destroy_queue(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +311,8 @@ int main(void)
         cmocka_unit_test(unload_closes),
         cmocka_unit_test(unload_with_running_kernel),
         cmocka_unit_test_setup_teardown(many_threads, tool_load, tool_unload),
+        cmocka_unit_test_setup_teardown(a_launch_at_the_end_takes_other_signals, tool_load,
+                                        tool_unload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
