@@ -13,10 +13,8 @@
 #include "tool/tool.h"
 
 enum {
-    PATIENCE_MS = 10000,
+    PATIENCE_MS = 10000, /* for one that gets no processor: see asleep.h for others */
     PATIENCE_GRAPH_MS = 60000,
-    LOOK_MS = 100,
-    LOOKS_ASLEEP = 10, /* in a row: the callback waits for something */
 };
 
 /* hsa_signal_condition_t of hsa.h */
@@ -213,17 +211,11 @@ static bool has_passed(const struct timespec *t)
     return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* Time alone says nothing: on a busy machine a thread may get no processor for longer than a
- * callback takes. */
-static struct rp_handler *blocked_one(struct rp_handlers *handlers, uint64_t *number,
-                                      unsigned *looks)
+static struct rp_handler *blocked_one(struct rp_handlers *handlers, struct rp_blocked *seen)
 {
     struct rp_handler *h = running_one(handlers);
-    const bool asleep = h && rp_thread_asleep(h->tid);
 
-    *looks = asleep && h->number == *number ? *looks + 1 : asleep;
-    *number = h ? h->number : 0;
-    return *looks >= LOOKS_ASLEEP ? h : NULL;
+    return rp_callback_blocked(seen, h ? h->tid : 0, h ? h->number : 0) ? h : NULL;
 }
 
 static void give_up(struct rp_tool *tool, struct rp_handler *h)
@@ -237,19 +229,18 @@ static void wait_for(struct rp_tool *tool, const void *graph, int64_t patience_m
 {
     struct rp_handlers *handlers = &tool->handlers;
     const struct timespec end = in_ms(patience_ms);
+    struct rp_blocked seen = {0};
     struct rp_handler *h;
-    uint64_t number = 0;
-    unsigned looks = 0;
 
     pthread_mutex_lock(&handlers->lock);
     const uint64_t upto_number = handlers->registered;
     handlers->waiting++;
     while (first_awaited(handlers, upto_number, graph) && !has_passed(&end)) {
-        const struct timespec look = in_ms(LOOK_MS);
+        const struct timespec look = in_ms(RP_BLOCKED_LOOK_MS);
 
         if (pthread_cond_timedwait(&handlers->ended, &handlers->lock, &look) == 0 || graph)
             continue;
-        h = blocked_one(handlers, &number, &looks);
+        h = blocked_one(handlers, &seen);
         if (h && !h->stuck)
             give_up(tool, h);
     }

@@ -43,10 +43,10 @@ void rp_handlers_hook(const struct rp_hsa_tables *tables);
 void rp_handlers_set_graph(void *graph);
 
 /**
- * Waits for the callbacks that run or whose signals have come. One that has slept for a second,
- * because it waits for this thread or for something else of the program, is not waited for again,
- * nor are those behind it until it ends; likewise what has not ended after ten seconds. Does
- * nothing inside a callback.
+ * Waits for the callbacks that run or whose signals have come. One that has slept for a second, or
+ * has used a second of processor time, because it waits for this thread or for something else of
+ * the program, is not waited for again, nor are those behind it until it ends; likewise what has
+ * not ended after ten seconds. Does nothing inside a callback.
  */
 void rp_handlers_settle(struct rp_tool *tool);
 

@@ -20,9 +20,7 @@
 
 enum {
     PUT_OFF_MS = 1000,
-    PATIENCE_MS = 10000,
-    LOOK_MS = 100,
-    LOOKS_ASLEEP = 10, /* in a row: the callback waits for something */
+    PATIENCE_MS = 10000, /* for one that gets no processor: see asleep.h for others */
 };
 
 typedef bool (*handler_fn)(int64_t value, void *data);
@@ -253,14 +251,10 @@ static bool any_due(const struct rp_callbacks *all)
     return all->running;
 }
 
-/** Looked at every LOOK_MS, with the lock held. On a busy machine their thread may get no processor
- * for longer than a callback takes: it is given up only if it waits for something. */
-static bool is_blocked(const struct rp_callbacks *all, uint64_t *number, unsigned *looks)
+/** One look, with the lock held. */
+static bool is_blocked(const struct rp_callbacks *all, struct rp_blocked *seen)
 {
-    const bool asleep = all->running && all->tid && rp_thread_asleep(all->tid);
-    *looks = asleep && all->running_number == *number ? *looks + 1 : asleep;
-    *number = all->running_number;
-    return *looks >= LOOKS_ASLEEP;
+    return rp_callback_blocked(seen, all->running ? all->tid : 0, all->running_number);
 }
 
 void rp_callbacks_settle(bool all_that_came)
@@ -270,8 +264,7 @@ void rp_callbacks_settle(bool all_that_came)
     struct rp_callbacks *all =
         device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
     const struct timespec limit = in_ms(PATIENCE_MS);
-    uint64_t number = 0;
-    unsigned looks = 0;
+    struct rp_blocked seen = {0};
     if (!all || rp_seen_inside_callback())
         return;
     pthread_mutex_lock(&all->lock);
@@ -280,14 +273,14 @@ void rp_callbacks_settle(bool all_that_came)
     if (any_due(all))
         pthread_cond_broadcast(&all->changed);
     while (any_due(all)) {
-        const struct timespec look = in_ms(LOOK_MS);
+        const struct timespec look = in_ms(RP_BLOCKED_LOOK_MS);
         int status = pthread_cond_timedwait(&all->changed, &all->lock, &look);
         if (has_passed(&limit)) {
             all->stuck_below = all->came;
             break;
         }
-        if (status == ETIMEDOUT && is_blocked(all, &number, &looks) && all->stuck_below <= number)
-            all->stuck_below = number + 1;
+        if (status == ETIMEDOUT && is_blocked(all, &seen) && all->stuck_below <= seen.number)
+            all->stuck_below = seen.number + 1;
     }
     pthread_mutex_unlock(&all->lock);
     errno = error;

@@ -21,7 +21,8 @@ void rp_callbacks_due(uint64_t known_ticks);
 
 /**
  * Returns when those that are due have been made, or all that have come. One that sleeps for a
- * second waits for who waits for it: it is given up, and so is what takes ten seconds.
+ * second, or uses a second of processor time, waits for who waits for it: it is given up, and so is
+ * what takes ten seconds.
  */
 void rp_callbacks_settle(bool all);
 

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/asleep.h"
 #include "harness.h"
 #include "tool/hip_abi.h"
 
@@ -496,6 +497,47 @@ static void stuck_callbacks_are_given_up(void **state)
     CORE(38, hsa_signal_destroy)(next);
 }
 
+static bool spinning; /* atomic */
+static uint32_t spinner_tid;
+
+static bool spinning_callback(int64_t value, void *data)
+{
+    (void)value, (void)data;
+    spinner_tid = (uint32_t)gettid();
+    __atomic_add_fetch(&callbacks_started, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&spinning, __ATOMIC_SEQ_CST))
+        ;
+    return false;
+}
+
+/* Likewise one that never sleeps. Measured by what it has run: the machine may be busy. */
+static void spinning_callbacks_are_given_up(void **state)
+{
+    useconds_t late_us = 0;
+    rp_hsa_signal signal, other;
+    int64_t before_ns = 0, after_ns = 0;
+    pthread_t thread;
+
+    (void)state;
+    callbacks_started = 0;
+    spinning = true;
+    AMD(33, hsa_amd_signal_create)(0, 0, NULL, 0, &signal);
+    AMD(7, hsa_amd_signal_async_handler)(signal, RP_HSA_CONDITION_LT, 1, spinning_callback, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, late_thread, &late_us), 0);
+    wait_for_start(1);
+    assert_true(rp_thread_ran_ns(spinner_tid, &before_ns));
+    for (int i = 0; i < 20; i++) {
+        AMD(33, hsa_amd_signal_create)(1, 0, NULL, 0, &other);
+        CORE(38, hsa_signal_destroy)(other);
+    }
+    assert_true(rp_thread_ran_ns(spinner_tid, &after_ns));
+    __atomic_store_n(&spinning, false, __ATOMIC_SEQ_CST);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_in_range(after_ns - before_ns, 1,
+                    3 * INT64_C(1000000000)); /* a second, and late looks */
+    CORE(38, hsa_signal_destroy)(signal);
+}
+
 static void *ask_three_times(void *data)
 {
     const uint64_t stream = 0x11;
@@ -637,6 +679,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(graphs_end_after_their_launches, load, tool_unload),
         cmocka_unit_test_setup_teardown(callbacks_that_come_late_are_waited_for, load, tool_unload),
         cmocka_unit_test_setup_teardown(stuck_callbacks_are_given_up, load, tool_unload),
+        cmocka_unit_test_setup_teardown(spinning_callbacks_are_given_up, load, tool_unload),
         cmocka_unit_test_setup_teardown(an_unknown_runtime_is_said, load, tool_unload),
         cmocka_unit_test_setup_teardown(other_reports_are_declined, load, tool_unload),
         cmocka_unit_test_setup_teardown(errno_is_kept, load, tool_unload),
