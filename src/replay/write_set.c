@@ -14,14 +14,18 @@ static const uint8_t poisons[RP_POISON_KINDS][4] = {
     [RP_POISON_LOW] = {0xfb, 0xfb, 0xfb, 0xfb},
 };
 
+enum { LINE_BYTES = 64 };
+
 static const struct way {
-    unsigned of_8; /* words are changed */
+    unsigned of_8; /* words have bits flipped */
     uint32_t seed;
 } ways[RP_FLIPS] = {
     [RP_FLIP_EACH] = {.of_8 = 8, .seed = 0x243f6a88},
     [RP_FLIP_HALF] = {.of_8 = 4, .seed = 0x85a308d3},
     [RP_FLIP_FEW] = {.of_8 = 1, .seed = 0x13198a2e},
     [RP_FLIP_NUMBERS] = {.of_8 = 4, .seed = 0x03707344},
+    [RP_FLIP_ORDER] = {.seed = 0xa4093822},
+    [RP_FLIP_BYTES] = {.seed = 0x299f31d0},
 };
 
 static int by_place(const void *a, const void *b)
@@ -101,13 +105,30 @@ static bool has_addresses(const uint8_t *page, size_t bytes, uint64_t low, uint6
     return false;
 }
 
-/* As numbers of fp16, bf16, fp32 and fp64. Small integers stay, and small negative ones: as fp32
- * they would be denormal numbers and NaNs. */
-static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
+/* Of captured memory. */
+struct addresses {
+    uint64_t low, high;
+    bool any; /**< in this page */
+};
+
+/* Or the null pointer. Only in a page where there are any. */
+static bool may_be_address(const struct addresses *a, uint64_t pair)
+{
+    return pair == 0 || (pair >= a->low && pair < a->high);
+}
+
+/* Of either sign: as fp32 they would be denormal numbers and NaNs. */
+static bool is_small_integer(uint32_t word)
 {
     const uint32_t exponent = word >> 23 & 0xff;
 
-    return exponent == 0 || exponent == 0xff ? 0 : 0x00100010u << one_of_3;
+    return exponent == 0 || exponent == 0xff;
+}
+
+/* As numbers of fp16, bf16, fp32 and fp64. */
+static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
+{
+    return is_small_integer(word) ? 0 : 0x00100010u << one_of_3;
 }
 
 /* Which bits of a word. @param lot  of its place: 8 bits */
@@ -162,26 +183,98 @@ static void flip_words(enum rp_flip way, uint64_t lots, uint8_t *at, size_t byte
         flip_word(way, lots, at, bytes);
 }
 
-void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
-                       uint64_t low, uint64_t high)
+/* Lines of a page begin with another one. */
+static void rotate(uint64_t lot, uint8_t *page, size_t bytes)
 {
-    const bool addresses = has_addresses(page, bytes, low, high);
+    const size_t lines = bytes / LINE_BYTES;
+    uint8_t old[RP_PAGE_BYTES];
+    size_t first;
 
+    if (lines < 2)
+        return;
+    first = (1 + lot % (lines - 1)) * LINE_BYTES;
+    memcpy(old, page, lines * LINE_BYTES);
+    memcpy(page, old + first, lines * LINE_BYTES - first);
+    memcpy(page + lines * LINE_BYTES - first, old, first);
+}
+
+/* Numbers of 8 bytes stay whole, and structures of 16 to 64 bytes where no halves change places.
+ * What was sorted, and a copy of other memory, is so no longer. Among addresses (or what is one by
+ * chance) fewer move. */
+static void change_order(const struct addresses *addresses, uint64_t address, uint8_t *page,
+                         size_t bytes)
+{
+    const uint32_t seed = ways[RP_FLIP_ORDER].seed;
+
+    for (size_t at = 0; at + 16 <= bytes; at += 16) {
+        const uint64_t pair[2] = {word_pair(page, at, bytes), word_pair(page, at + 8, bytes)};
+        const bool stays = addresses->any && (may_be_address(addresses, pair[0]) ||
+                                              may_be_address(addresses, pair[1]));
+
+        if (stays || !(lots_of((address + at) / 4, seed) >> 63))
+            continue;
+        memcpy(page + at, &pair[1], 8);
+        memcpy(page + at + 8, &pair[0], 8);
+    }
+    if (!addresses->any)
+        rotate(lots_of(address / 4 + 1, seed), page, bytes);
+}
+
+static bool has_small_integers_only(const uint8_t *page, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4) {
+        uint32_t word = 0;
+
+        memcpy(&word, page + at, bytes - at < 4 ? bytes - at : 4);
+        if (!is_small_integer(word))
+            return false;
+    }
+    return true;
+}
+
+static void flip_bytes(uint64_t address, uint8_t *page, size_t bytes)
+{
+    if (has_small_integers_only(page, bytes)) /* indices would lead anywhere */
+        return;
+    for (size_t at = 0; at < bytes; at++) {
+        const uint64_t lots = lots_of((address + at) / 4, ways[RP_FLIP_BYTES].seed);
+
+        page[at] ^= (uint8_t)(1u << (lots >> 3 * (at % 4) & 7));
+    }
+}
+
+static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint64_t address,
+                      uint8_t *page, size_t bytes)
+{
     for (size_t at = 0; at < bytes; at += 32) {
         const size_t here = bytes - at < 32 ? bytes - at : 32;
         const uint64_t lots = lots_of((address + at) / 4, ways[way].seed);
 
-        if (!addresses) {
+        if (!addresses->any) {
             flip_words(way, lots, page + at, here);
             continue;
         }
         for (size_t i = 0; i < here; i += 8) {
             const uint64_t pair = word_pair(page, at + i, bytes);
 
-            if (pair && (pair < low || pair >= high))
+            if (!may_be_address(addresses, pair))
                 flip_words(way, lots >> 8 * (i / 4), page + at + i, here - i < 8 ? here - i : 8);
         }
     }
+}
+
+void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
+                       uint64_t low, uint64_t high)
+{
+    const struct addresses addresses = {
+        .low = low, .high = high, .any = has_addresses(page, bytes, low, high)};
+
+    if (way == RP_FLIP_ORDER)
+        change_order(&addresses, address, page, bytes);
+    else if (way != RP_FLIP_BYTES)
+        flip_bits(way, &addresses, address, page, bytes);
+    else if (!addresses.any)
+        flip_bytes(address, page, bytes);
 }
 
 void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes, uint64_t *written)

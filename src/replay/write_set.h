@@ -7,7 +7,8 @@
  * that it had already (a result that an earlier launch has left) is found by running the captured
  * kernel from memory in which words have bits flipped: what does not come back as it was put there
  * was written. Which bits, the address decides: a kernel that copies, or doubles, would hand on a
- * bit that is flipped everywhere, and its result would be what was put there. Words that the
+ * bit that is flipped everywhere, and its result would be what was put there. A sort of what is
+ * sorted gives such back as it is, so words are exchanged as well. Words that the
  * captured kernel gets right from any start are then poisoned before each run of the other kernel;
  * those that it reads as well (updated in place) keep their state before the dispatch. A word that
  * is written, not poisoned, and right before the dispatch already is blind: it tells nothing.
@@ -66,11 +67,16 @@ enum rp_flip {
     /** Higher bits of half of the words that are no small integers, as numbers of fp16, bf16, fp32
      * and fp64 by an eighth or more: flags, counts and indices stay. */
     RP_FLIP_NUMBERS,
+    /** Values of 8 bytes change places, in pages without addresses also over the page: each stays
+     * one of those that were there. */
+    RP_FLIP_ORDER,
+    /** A bit in each byte, in pages without addresses that are not of small integers alone. */
+    RP_FLIP_BYTES,
     RP_FLIPS,
 };
 
 /**
- * Flips bits of words of a page, but of what may be an address in [low, high), or the null pointer
+ * Changes words of a page, but not what may be an address in [low, high), or the null pointer
  * among such.
  * @param address  of the page
  * @param bytes    of it that are in the region

@@ -237,14 +237,14 @@ static void test_ways(void **state)
 {
     static const uint32_t structure[] = {0, 1, 4999, 0x7fffff, 0xffffffff, 0xff800001, 0x7f800000};
     static const uint32_t numbers[] = {0x3f800000, 0xc0490fdb, 0x3c003c00, 0x3f803f80, 0x40091eb8};
-    static const double changed_share[RP_FLIPS] = {1, 0.5, 0.125, 0.5};
+    static const double changed_share[RP_FLIP_ORDER] = {1, 0.5, 0.125, 0.5};
     /* Two of three values; or none of both, and such a third of both. */
-    static const double alike_share[RP_FLIPS] = {1. / 3, 0.25 + 0.25 / 3, 0.7656 + 0.0156 / 3,
-                                                 0.25 + 0.25 / 3};
+    static const double alike_share[RP_FLIP_ORDER] = {1. / 3, 0.25 + 0.25 / 3, 0.7656 + 0.0156 / 3,
+                                                      0.25 + 0.25 / 3};
     unsigned changed;
 
     (void)state;
-    for (unsigned way = 0; way < RP_FLIPS; way++) {
+    for (unsigned way = 0; way < RP_FLIP_ORDER; way++) {
         const unsigned same = alike((enum rp_flip)way, 0x3f800000, &changed);
 
         /* within 4 standard deviations of at most 16 */
@@ -257,6 +257,67 @@ static void test_ways(void **state)
         alike(RP_FLIP_NUMBERS, numbers[i], &changed);
         assert_in_range(changed, 448, 576);
     }
+}
+
+/* Each number of 8 bytes is there once, few where they were; another page has another order. What
+ * is too short for a second number stays, and addresses and null pointers beside them do. */
+static void test_order(void **state)
+{
+    static uint64_t page[RP_PAGE_BYTES / 8], other[RP_PAGE_BYTES / 8];
+    static unsigned seen[RP_PAGE_BYTES / 8];
+    unsigned stay = 0, alike_count = 0, falls = 0;
+
+    (void)state;
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
+        page[i] = other[i] = i;
+    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000000000, (uint8_t *)page, sizeof page, 1 << 20,
+                      1 << 21);
+    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000001000, (uint8_t *)other, sizeof other, 1 << 20,
+                      1 << 21);
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) {
+        assert_true(page[i] < RP_PAGE_BYTES / 8 && seen[page[i]]++ == 0);
+        stay += page[i] == i;
+        alike_count += page[i] == other[i];
+        falls += i && page[i] < page[i - 1];
+    }
+    assert_int_equal(stay, 0);
+    assert_true(alike_count < 384 && falls > 96);
+    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)memcpy(other, page, sizeof page), 12, 1 << 20,
+                      1 << 21);
+    assert_memory_equal(page, other, sizeof page);
+    for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) /* addresses, null pointers and two numbers */
+        page[i] = other[i] = i % 8 == 0 ? (1 << 20) + i : i % 8 == 3 ? 0 : i;
+    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)page, sizeof page, 1 << 20, 1 << 21);
+    for (size_t i = 0, moved = 0; i < RP_PAGE_BYTES / 8; i++) {
+        assert_true(page[i] == other[i] || (i % 8 >= 4 && page[i] == other[i ^ 1]));
+        moved += page[i] != other[i];
+        assert_true(i + 1 < RP_PAGE_BYTES / 8 || (moved > 64 && moved < 192));
+    }
+}
+
+/* One bit of each byte, and none of small integers, or beside addresses. */
+static void test_bytes(void **state)
+{
+    static uint8_t page[RP_PAGE_BYTES], old[RP_PAGE_BYTES];
+    unsigned bits[8] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < RP_PAGE_BYTES; i++)
+        old[i] = page[i] = (uint8_t)(i * i >> 4);
+    rp_write_set_flip(RP_FLIP_BYTES, 0x7f0000000000, page, sizeof page - 3, 1, 0);
+    for (size_t i = 0; i < RP_PAGE_BYTES - 3; i++) {
+        const unsigned bit = page[i] ^ old[i];
+
+        assert_int_equal(__builtin_popcount(bit), 1);
+        bits[__builtin_ctz(bit)]++;
+    }
+    for (size_t i = 0; i < 8; i++) /* within 5 standard deviations of 21 */
+        assert_in_range(bits[i], 512 - 106, 512 + 106);
+    assert_memory_equal(page + sizeof page - 3, old + sizeof page - 3, 3);
+    for (size_t i = 0; i < RP_PAGE_BYTES; i++)
+        old[i] = page[i] = i % 4 ? 0 : (uint8_t)i;
+    rp_write_set_flip(RP_FLIP_BYTES, 0, page, sizeof page, 1 << 20, 1 << 21);
+    assert_memory_equal(page, old, sizeof page);
 }
 
 /* Pages that are found late come to their place; words of known ones are added. */
@@ -291,7 +352,8 @@ static void test_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),       cmocka_unit_test(test_set),
+        cmocka_unit_test(test_ways),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_bytes),      cmocka_unit_test(test_set),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_specials),
         cmocka_unit_test(test_ulps),       cmocka_unit_test(test_halves),
         cmocka_unit_test(test_tolerances), cmocka_unit_test(test_places),
