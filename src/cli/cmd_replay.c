@@ -77,7 +77,7 @@ static const char help[] =
 
 enum {
     FLAGS = 32,
-    MOST_STARTS = 12,
+    MOST_STARTS = 14,
     MOST_RUNS = 1000000,
     LEAST_BLOCKS = 10,
     MOST_BLOCKS = 200,

@@ -255,6 +255,13 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --i
 [ "$(json candidate.written_bytes out)" = 2052 ] || { cat out; fail "memory, a count, and a variable are written"; }
 [ "$(json candidate.blind_bytes out)" = 1024 ] || { cat out; fail "nothing can be told by a variable that holds its result"; }
 
+# So is what a dispatch before has sorted already, and single bytes of words.
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_sorts --dispatch 2 --device software -o cap ./memories sorts dumps
+expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --inputs none --json
+[ "$(json candidate.written_bytes out)" = 2052 ] || { cat out; fail "keys, pixels, and a count are written"; }
+[ "$(json candidate.blind_bytes out)" = 2048 ] || { cat out; fail "keys and pixels hold their results"; }
+
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do
     set -- $what

@@ -693,6 +693,44 @@ static void copies()
     CHECK(hipDeviceSynchronize());
 }
 
+// Sorts what is sorted, and decides of each pixel by its colours.
+__global__ void target_sorts(uint32_t *keys, uchar4 *pixels, uint32_t *count)
+{
+    __shared__ uint32_t all[256];
+    const uint32_t t = threadIdx.x;
+    const uchar4 p = pixels[t];
+    uint32_t rank = 0;
+
+    all[t] = keys[t];
+    __syncthreads();
+    for (uint32_t i = 0; i < 256; i++)
+        rank += all[i] < all[t] || (all[i] == all[t] && i < t);
+    keys[rank] = all[t];
+    pixels[t].w = p.x * 3 + p.y * 5 + p.z > 900 ? 255 : 7;
+    if (t == 0)
+        count[0]++;
+}
+
+static void sorts()
+{
+    std::vector<uint32_t> in(256);
+    uint32_t *keys, *pixels, *count;
+
+    CHECK(hipMalloc(&keys, 1024));
+    CHECK(hipMalloc(&pixels, 1024));
+    CHECK(hipMalloc(&count, 4));
+    CHECK(hipMemset(count, 0, 4));
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (uint32_t)(i * i * 13 % 4099);
+    CHECK(hipMemcpy(keys, in.data(), 1024, hipMemcpyHostToDevice));
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (uint32_t)(i * 2654435761u);
+    CHECK(hipMemcpy(pixels, in.data(), 1024, hipMemcpyHostToDevice));
+    for (int i = 0; i < 2; i++)
+        target_sorts<<<1, 256>>>(keys, (uchar4 *)pixels, count);
+    CHECK(hipDeviceSynchronize());
+}
+
 typedef float (*function)(float);
 
 __device__ float twice(float x) { return x * 2; }
@@ -732,7 +770,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"copies", copies}, {"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
+    } modes[] = {{"copies", copies}, {"sorts", sorts}, {"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},
