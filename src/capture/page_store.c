@@ -178,11 +178,6 @@ uint64_t rp_page_store_pages(const struct rp_page_store *store)
     return store->frames.pages + store->open_pages;
 }
 
-uint64_t rp_page_store_bytes(const struct rp_page_store *store)
-{
-    return store->bytes;
-}
-
 int rp_page_store_finish(struct rp_page_store *store, struct rp_err *err)
 {
     int rc = close_frame(store, err);

@@ -31,9 +31,6 @@ int rp_page_store_equals(struct rp_page_store *store, uint64_t number, const uin
 /** Pages that are stored. */
 uint64_t rp_page_store_pages(const struct rp_page_store *store);
 
-/** Bytes of the file, once it is finished. */
-uint64_t rp_page_store_bytes(const struct rp_page_store *store);
-
 /** Writes what is left and brings it to the disk; pages can be compared still, not added. */
 int rp_page_store_finish(struct rp_page_store *store, struct rp_err *err);
 

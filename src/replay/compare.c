@@ -207,6 +207,8 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
     c->margin = margin_of(c);
     if (c->steady)
         rc = run_blocks(c, &seed, err);
+    if (rp_comparison_is_blind(c)) /* whatever the times: it may do next to nothing */
+        c->decided.decision = RP_UNDECIDED;
     return rc < 0 || !c->steady ? rc : check_late(c, EITHER, err);
 }
 
@@ -241,6 +243,9 @@ const char *rp_comparison_reason(const struct rp_comparison *c)
                                               ? "neither kernel gives the captured memory"
                                               : "A does not give the captured memory"
                                         : "B does not give the captured memory";
+    if (rp_comparison_is_blind(c))
+        return "most of what the captured kernel writes holds its results already, so that nothing "
+               "can be told by it: capture an earlier dispatch";
     if (!c->steady)
         return "A is not as fast as itself: times are not steady on this machine now";
     return c->decided.decision == RP_UNDECIDED

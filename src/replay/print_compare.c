@@ -198,10 +198,6 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         printf(
             "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
             d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
-    if (rp_comparison_is_blind(c))
-        printf("most of what the captured kernel writes cannot be told by: %" PRIu64 " of %" PRIu64
-               " bytes hold their results already; capture an earlier dispatch\n",
-               c->trial.blind_bytes, c->trial.written_bytes);
     printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
            "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"

@@ -261,6 +261,8 @@ expect 0 rocm-perf isolate --kernel target_sorts --dispatch 2 --device software 
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --inputs none --json
 [ "$(json candidate.written_bytes out)" = 2052 ] || { cat out; fail "keys, pixels, and a count are written"; }
 [ "$(json candidate.blind_bytes out)" = 2048 ] || { cat out; fail "keys and pixels hold their results"; }
+compared 6 cap/kernel.hsaco cap/kernel.hsaco --gate not-slower
+says out "holds its results already"
 
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do
