@@ -32,6 +32,27 @@ char *rp_path_join(const char *dir, const char *name)
     return rp_format("%s%s%s", dir, len && dir[len - 1] == '/' ? "" : "/", name);
 }
 
+char *rp_path_literal(const char *text)
+{
+    char *pattern = malloc(2 * strlen(text) + 1), *to = pattern;
+
+    for (const char *c = text; pattern && *c; c++) {
+        if (strchr("*?[]\\", *c))
+            *to++ = '\\';
+        *to++ = *c;
+    }
+    if (pattern)
+        *to = '\0';
+    return pattern;
+}
+
+char *rp_path_pattern(const char *dir, const char *names)
+{
+    rp_autofree char *literal = rp_path_literal(dir);
+
+    return literal ? rp_path_join(literal, names) : NULL;
+}
+
 bool rp_path_exists(const char *path)
 {
     struct stat st;
@@ -154,7 +175,7 @@ char *rp_read_line(const char *path)
     return text;
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
+static int write_bytes(int fd, const char *data, size_t bytes)
 {
     while (bytes) {
         ssize_t put = write(fd, data, bytes);
@@ -165,11 +186,19 @@ static int write_all(int fd, const char *data, size_t bytes)
         data += put;
         bytes -= (size_t)put;
     }
-    return fsync(fd);
+    return 0;
 }
 
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
 {
+    return rp_write_file_like(path, NULL, data, bytes, err);
+}
+
+int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
+                       struct rp_err *err)
+{
+    struct stat st;
+    const bool known = like && stat(like, &st) == 0;
     rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
     int fd, saved;
 
@@ -178,12 +207,32 @@ int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_er
     fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-    if (write_all(fd, data, bytes) != 0 || rename(partial, path) != 0) {
+    /* Before there is anything in it that others are not to read. */
+    if ((known && fchmod(fd, st.st_mode & 07777) != 0) || write_bytes(fd, data, bytes) != 0 ||
+        fsync(fd) != 0 || rename(partial, path) != 0) {
         saved = errno;
         close(fd);
         unlink(partial);
         return rp_fail_errno(err, RP_ENVIRONMENT, saved, "cannot write %s", path);
     }
     close(fd);
+    return 0;
+}
+
+int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    rp_autofree char *real = NULL;
+    rp_autoclose int fd = -1;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return rp_write_file(path, data, bytes, err);
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+        real = realpath(path, NULL);
+        return rp_write_file(real ? real : path, data, bytes, err);
+    }
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write_bytes(fd, data, bytes) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     return 0;
 }

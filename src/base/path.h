@@ -12,6 +12,13 @@ struct rp_err;
 
 /** "dir/name"; NULL when out of memory. */
 char *rp_path_join(const char *dir, const char *name);
+/**
+ * "text" as a pattern of glob(3) that matches nothing else, whatever characters are in it.
+ * NULL when out of memory.
+ */
+char *rp_path_literal(const char *text);
+/** A pattern of glob(3) for names in that very folder; NULL when out of memory. */
+char *rp_path_pattern(const char *dir, const char *names);
 /** printf into fresh memory; NULL when out of memory. */
 char *rp_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool rp_path_exists(const char *path);
@@ -47,5 +54,15 @@ char *rp_read_text(const char *path, size_t max_bytes);
  * the same folder, fsync, rename.
  */
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
+
+/**
+ * The same for a file that a user names: what a link leads to is written, not the link replaced,
+ * and a device or a pipe takes the text as it is.
+ */
+int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err);
+
+/** The same, with the permissions of another file. @param like  NULL, or not there: as new files */
+int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
+                       struct rp_err *err);
 
 #endif

@@ -114,18 +114,6 @@ static int exec_failure(struct rp_err *err, const char *path, int errno_value)
     return rp_fail_errno(err, RP_USAGE, errno_value, "cannot execute %s", path);
 }
 
-int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
-{
-    if (apply_env(proc->env) != 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (proc->stdout_fd >= 0)
-        dup2(proc->stdout_fd, STDOUT_FILENO);
-    if (proc->stderr_fd >= 0)
-        dup2(proc->stderr_fd, STDERR_FILENO);
-    execv(proc->path, proc->argv);
-    return exec_failure(err, proc->path, errno);
-}
-
 static void set_limit(int what, uint64_t most)
 {
     if (most)
@@ -140,6 +128,24 @@ static void set_limits(const struct rp_proc_limits *limits)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
+int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
+{
+    if (apply_env(proc->env) != 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (proc->stdin_fd > 0)
+        dup2(proc->stdin_fd, STDIN_FILENO);
+    if (proc->stdout_fd >= 0)
+        dup2(proc->stdout_fd, STDOUT_FILENO);
+    if (proc->stderr_fd >= 0)
+        dup2(proc->stderr_fd, STDERR_FILENO);
+    if (proc->directory && chdir(proc->directory) != 0)
+        return exec_failure(err, proc->directory, errno);
+    if (proc->limits) /* last: an environment that does not fit into them is no failure of ours */
+        set_limits(proc->limits);
+    execv(proc->path, proc->argv);
+    return exec_failure(err, proc->path, errno);
+}
+
 /* In the child: reports a failing exec through the pipe, which a successful one closes. */
 static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
 {
@@ -149,8 +155,6 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     if (own_group)
         setpgid(0, 0);
     /* exec resets the caught signals by itself. */
-    if (proc->limits)
-        set_limits(proc->limits);
     signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
@@ -191,10 +195,12 @@ static void kill_adopted(const struct rp_adopted *adopted, pid_t child)
 }
 
 /* Has it ended by then, without all of its processes having more memory than they may? */
-static bool has_ended_within(int pidfd, int64_t until_ns, uint64_t most_resident_bytes,
+static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
                              bool *ret_over)
 {
     enum { LOOK_NS = 100000000 };
+    const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
+    const int64_t until_ns = begin_ns + proc->timeout_ns;
 
     for (;;) {
         const int64_t look_ns = monotonic_ns() + LOOK_NS;
@@ -206,18 +212,20 @@ static bool has_ended_within(int pidfd, int64_t until_ns, uint64_t most_resident
         *ret_over = rp_tree_resident_bytes() > most_resident_bytes;
         if (*ret_over)
             return false;
+        if (proc->waiting)
+            proc->waiting(proc->context, look_ns - begin_ns);
     }
 }
 
 /* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while what
  * it has started may be writing down its results: that has the time of grace, too. */
-static bool end_after(const struct rp_adopted *adopted, pid_t child, int64_t until_ns,
-                      uint64_t most_resident_bytes, bool *ret_over)
+static bool end_after(const struct rp_proc *proc, const struct rp_adopted *adopted, pid_t child,
+                      int64_t begin_ns, bool *ret_over)
 {
     rp_autoclose int pidfd = pidfd_open(child, 0);
     int64_t killed_at_ns;
 
-    if (pidfd < 0 || has_ended_within(pidfd, until_ns, most_resident_bytes, ret_over))
+    if (pidfd < 0 || has_ended_within(pidfd, proc, begin_ns, ret_over))
         return false;
     if (!*ret_over) { /* else the machine has no time for grace */
         kill(signal_target, SIGTERM);
@@ -231,13 +239,13 @@ static bool end_after(const struct rp_adopted *adopted, pid_t child, int64_t unt
     return !*ret_over;
 }
 
-static void wait_for(const struct rp_adopted *adopted, pid_t child, int64_t until_ns,
-                     uint64_t most_resident_bytes, struct rp_proc_end *end)
+static void wait_for(const struct rp_proc *proc, const struct rp_adopted *adopted, pid_t child,
+                     int64_t begin_ns, struct rp_proc_end *end)
 {
     int status;
 
     end->timed_out =
-        until_ns && end_after(adopted, child, until_ns, most_resident_bytes, &end->over_memory);
+        proc->timeout_ns && end_after(proc, adopted, child, begin_ns, &end->over_memory);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (killed)
@@ -278,8 +286,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_adopted *adopte
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
-    wait_for(adopted, child, proc->timeout_ns ? begin_ns + proc->timeout_ns : 0,
-             proc->limits ? proc->limits->resident_bytes : 0, ret);
+    wait_for(proc, adopted, child, begin_ns, ret);
     signal_target = 0;
     ret->wall_ns = monotonic_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)

@@ -31,10 +31,15 @@ struct rp_proc {
     const char *path;                    /**< what to execute */
     char *const *argv;                   /**< NULL-terminated */
     const struct rp_env_change *env;     /**< terminated by name == NULL; may be NULL */
+    const char *directory;               /**< to run in, with an absolute path; NULL: here */
+    int stdin_fd;                        /**< 0 = inherit */
     int stdout_fd;                       /**< -1 = inherit */
     int stderr_fd;                       /**< -1 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
+    /** Called while it runs, each time that its memory is looked at; may be NULL. */
+    void (*waiting)(void *context, int64_t elapsed_ns);
+    void *context;
 };
 
 struct rp_proc_end {

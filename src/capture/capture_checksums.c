@@ -63,29 +63,13 @@ static int hash_file(const char *folder, const char *name, uint64_t *ret_bytes,
     return rc;
 }
 
-/* A pattern that only the folder itself matches, whatever it is called. */
-static char *literal(const char *folder)
-{
-    char *pattern = malloc(2 * strlen(folder) + 1), *to = pattern;
-
-    for (const char *c = folder; pattern && *c; c++) {
-        if (strchr("*?[]\\", *c))
-            *to++ = '\\';
-        *to++ = *c;
-    }
-    if (pattern)
-        *to = '\0';
-    return pattern;
-}
-
 /* Sorted: by folder, then by name. */
 static int list_files(const char *folder, glob_t *found, struct rp_err *err)
 {
     static const char *const patterns[] = {"*.json", "*.bin", "*.hsaco", "memory/*", "after/*"};
-    rp_autofree char *place = literal(folder);
 
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        rp_autofree char *pattern = place ? rp_path_join(place, patterns[i]) : NULL;
+        rp_autofree char *pattern = rp_path_pattern(folder, patterns[i]);
         int failed = pattern ? glob(pattern, i ? GLOB_APPEND : 0, NULL, found) : GLOB_NOSPACE;
 
         if (failed == GLOB_NOSPACE)

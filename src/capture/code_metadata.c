@@ -1,15 +1,15 @@
 #include "capture/code_metadata.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/code_elf.h"
 #include "capture/msgpack.h"
 
 enum { NOTE_METADATA = 32 }; /* NT_AMDGPU_METADATA, LLVM's AMDGPU user guide */
 
-/* --- ELF ----------------------------------------------------------------------------------- */
+/* --- note ---------------------------------------------------------------------------------- */
 
 static bool find_in_segment(const uint8_t *notes, uint64_t bytes, struct rp_msgpack *ret)
 {
@@ -35,22 +35,17 @@ static bool find_in_segment(const uint8_t *notes, uint64_t bytes, struct rp_msgp
     return false;
 }
 
-static bool find_metadata(const uint8_t *elf, size_t size, struct rp_msgpack *ret)
+static bool find_metadata(const uint8_t *bytes, size_t size, struct rp_msgpack *ret)
 {
-    Elf64_Ehdr h;
+    struct rp_code_elf elf;
 
-    if (size < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+    if (!rp_code_elf_open(bytes, size, &elf))
         return false;
-    memcpy(&h, elf, sizeof h);
-    if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > size ||
-        (size - h.e_phoff) / sizeof(Elf64_Phdr) < h.e_phnum)
-        return false;
-    for (size_t i = 0; i < h.e_phnum; i++) {
+    for (size_t i = 0; i < elf.header.e_phnum; i++) {
         Elf64_Phdr p;
 
-        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
-        if (p.p_type == PT_NOTE && p.p_offset <= size && p.p_filesz <= size - p.p_offset &&
-            find_in_segment(elf + p.p_offset, p.p_filesz, ret))
+        if (rp_code_elf_segment(&elf, i, &p) && p.p_type == PT_NOTE &&
+            find_in_segment(bytes + p.p_offset, p.p_filesz, ret))
             return true;
     }
     return false;

@@ -17,9 +17,11 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 6 };
+enum { RP_DEVICE_TABLE_VERSION = 8 };
 
 struct rp_rec_replay;
+
+enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
 
 struct rp_device_table {
     uint32_t version;
@@ -58,6 +60,16 @@ struct rp_device_table {
      * time in which the collector keeps such threads waiting: nothing is held.
      */
     void (*hold_nothing)(bool begins);
+    /**
+     * What LDS, scratch and registers hold at the start of workgroups of dispatches from now on.
+     * @param seed  of words without meaning; 0: zeros
+     */
+    void (*set_leftovers)(uint32_t seed);
+    /**
+     * In which order workgroups begin and waves take turns, of dispatches from now on.
+     * @param order  enum rp_device_order, or a seed: a shuffled one with short turns
+     */
+    void (*set_order)(uint32_t order);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

@@ -17,10 +17,12 @@ enum {
     RP_STEP_PROBE = 'p', /**< the captured kernel runs from poison */
     /** It runs from memory that is changed in the first, second, ... of several ways. */
     RP_STEP_CHANGE = '0',
-    RP_STEP_CHANGES = 8,
+    RP_STEP_CHANGES = 9,
     RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */
-    RP_STEP_VARY = 'v',        /**< the captured kernel runs with other inputs */
-    RP_STEP_OTHER = 'o',       /**< another kernel runs with other inputs */
+    /** The captured kernel runs with other inputs of the first, second, ... kind (varied.h). */
+    RP_STEP_VARY = 'A',
+    RP_STEP_VARIATIONS = 13, /**< capital letters: small ones are flags of the child */
+    RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */
 };
 
 /** Behind it: which kernel the GPU has. */

@@ -19,8 +19,6 @@
 /** The device's model of time. */
 #define RP_TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
 
-RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
-
 /* --- asking -------------------------------------------------------------------------------- */
 
 static uint32_t number_or(const char *text, uint32_t otherwise)
@@ -232,7 +230,8 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
 
 static int convert_process(struct conversion *c, const char *record_path, struct rp_err *err)
 {
-    rp_autofree char *pattern = rp_format("%s" RP_THREADS_SUFFIX "*", record_path);
+    rp_autofree char *literal = rp_path_literal(record_path);
+    rp_autofree char *pattern = literal ? rp_format("%s" RP_THREADS_SUFFIX "*", literal) : NULL;
     rp_cleanup(free_process) struct process p = {0};
     glob_t found = {0};
     int rc = 0;

@@ -1,11 +1,13 @@
 #include "collect/environment.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,13 +380,35 @@ static int check_timing(const char *target, struct rp_err *err)
                    arch.product, others);
 }
 
+static int check_order(struct rp_err *err)
+{
+    static const char shuffled[] = "shuffled:";
+    const char *text = getenv("ROCM_PERF_DEVICE_ORDER");
+    char *end = NULL;
+    long seed = 0;
+
+    if (!text || !*text || strcmp(text, "forward") == 0 || strcmp(text, "reversed") == 0)
+        return 0;
+    if (strncmp(text, shuffled, strlen(shuffled)) == 0 &&
+        isdigit((unsigned char)text[strlen(shuffled)]))
+        seed = strtol(text + strlen(shuffled), &end, 10);
+    if (end && end > text + strlen(shuffled) && !*end && seed >= 1 && seed <= 1000000)
+        return 0;
+    return rp_fail(err, RP_USAGE,
+                   "ROCM_PERF_DEVICE_ORDER=%s: use forward, reversed, or shuffled:N with N from 1 "
+                   "to 1000000, or unset it",
+                   text);
+}
+
 /** What the software device reads from the environment: refused here, before anything runs. */
 static int check_inherited(struct rp_err *err)
 {
     static const struct {
         const char *name;
         long most;
-    } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256}, {"ROCM_PERF_DEVICE_GPUS", 8}};
+    } numbers[] = {{"ROCM_PERF_DEVICE_THREADS", 256},
+                   {"ROCM_PERF_DEVICE_GPUS", 8},
+                   {"ROCM_PERF_DEVICE_LEFTOVERS", INT32_MAX}};
     const char *target = getenv("ROCM_PERF_DEVICE"), *jit = getenv("ROCM_PERF_DEVICE_JIT");
     int rc;
 
@@ -399,6 +423,9 @@ static int check_inherited(struct rp_err *err)
     }
     if (jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
         return rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
+    rc = check_order(err);
+    if (rc < 0)
+        return rc;
     if (target && strcmp(target, "off") == 0)
         return rp_fail(err, RP_USAGE,
                        "ROCM_PERF_DEVICE=off: the software device is switched off; unset the "

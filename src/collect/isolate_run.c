@@ -44,7 +44,7 @@ static void remove_if_stale(const char *path)
 
 static void remove_stale(const char *parent)
 {
-    rp_autofree char *pattern = rp_format("%s/" SCRATCH_NAME "??????", parent);
+    rp_autofree char *pattern = rp_path_pattern(parent, SCRATCH_NAME "??????");
     glob_t found = {0};
 
     if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
@@ -247,7 +247,7 @@ static int read_trace(const char *path, struct rp_isolate_longest *ret, struct r
 
 static int read_traces(const char *folder, struct rp_isolate_longest *ret, struct rp_err *err)
 {
-    rp_autofree char *pattern = rp_format("%s/*.rptrace", folder);
+    rp_autofree char *pattern = rp_path_pattern(folder, "*.rptrace");
     struct rp_isolate_longest longest = {0};
     glob_t found = {0};
     int rc = 0;

@@ -68,7 +68,8 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
     rp_autofree char *log = job->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
     struct rp_proc proc = {.path = request->env->rocprofv3,
                            .stdout_fd = request->stdout_fd,
-                           .timeout_ns = request->timeout_ns};
+                           .timeout_ns = request->timeout_ns,
+                           .limits = request->limits};
     struct rp_stderr_tap *tap;
     int rc = rp_launch_plan(request->env, request->device, request->argv, NULL, NULL, &plan, err);
 

@@ -54,7 +54,7 @@ static void free_files(struct record_file *files, size_t count)
 static int list_records(const char *dir, struct record_file **ret, size_t *ret_count,
                         struct rp_err *err)
 {
-    rp_autofree char *pattern = rp_format("%s/*.rptrace", dir);
+    rp_autofree char *pattern = rp_path_pattern(dir, "*.rptrace");
     struct record_file *files;
     glob_t found = {0};
     size_t count;
@@ -132,7 +132,7 @@ static int convert_threads(const struct rp_run_request *request, const struct re
 /* A process whose collector could not even make its file has run unrecorded: not a result. */
 static int check_failures(const char *dir, struct rp_err *err)
 {
-    rp_autofree char *pattern = rp_format("%s/*" RP_TRACE_FAILED_SUFFIX "*", dir);
+    rp_autofree char *pattern = rp_path_pattern(dir, "*" RP_TRACE_FAILED_SUFFIX "*");
     glob_t found = {0};
     int rc = 0;
 
@@ -169,8 +169,10 @@ static int start(const struct rp_run_request *request, const char *record_dir, s
     /* Absolute: the program may change its folder before it loads the collector. */
     rp_autofree char *dir = request->log ? realpath(request->out_dir, NULL) : NULL;
     rp_autofree char *log = dir ? rp_path_join(dir, "tracer.log") : NULL;
-    struct rp_proc proc = {
-        .stdout_fd = request->stdout_fd, .stderr_fd = -1, .timeout_ns = request->timeout_ns};
+    struct rp_proc proc = {.stdout_fd = request->stdout_fd,
+                           .stderr_fd = -1,
+                           .timeout_ns = request->timeout_ns,
+                           .limits = request->limits};
     int rc =
         rp_launch_plan(request->env, request->device, request->argv, record_dir, log, &plan, err);
 

@@ -19,12 +19,13 @@ struct rp_run_request {
     enum rp_device device; /**< resolved */
     char *const *argv;
     bool traced;
-    bool log;              /**< the collector writes tracer.log into out_dir */
-    const char *out_dir;   /**< where the databases go */
-    const char *db_prefix; /**< "trace": trace_results.db, trace_2_results.db, ... */
-    int stdout_fd;         /**< for the program; -1 = inherit */
-    int64_t timeout_ns;    /**< 0 = none */
-    bool no_hip_calls;     /**< calls of the program to HIP are not recorded */
+    bool log;                            /**< the collector writes tracer.log into out_dir */
+    const char *out_dir;                 /**< where the databases go */
+    const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
+    int stdout_fd;                       /**< for the program; -1 = inherit */
+    int64_t timeout_ns;                  /**< 0 = none */
+    bool no_hip_calls;                   /**< calls of the program to HIP are not recorded */
+    const struct rp_proc_limits *limits; /**< of the program; NULL: none */
     /** Thread traces of the software device; NULL: none. */
     const struct rp_thread_trace_options *threads;
 };

@@ -3,22 +3,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "base/sha256.h"
-#include "optimize/journal.h"
+
+#include "fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* assert() is nothing in a release build. */
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check(const char *text, size_t bytes)
 {

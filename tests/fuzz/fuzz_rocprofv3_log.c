@@ -1,5 +1,4 @@
 /* What rocprofv3 and the program wrote on standard error: any bytes. */
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "collect/rocprofv3_log.h"
+
+#include "fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,9 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    assert(rp_rocprofv3_judge(text, size & 1, &verdict, &err) == 0);
-    assert(!verdict.remedy || verdict.fatal);
-    assert(!verdict.too_much || verdict.fatal);
+    must(rp_rocprofv3_judge(text, size & 1, &verdict, &err) == 0);
+    must(!verdict.remedy || verdict.fatal);
+    must(!verdict.too_much || verdict.fatal);
     rp_rocprofv3_hides((const char *)data, size);
     return 0;
 }

@@ -111,6 +111,28 @@ static int drop_scratch(void **state)
     return 0;
 }
 
+static void outputs_go_where_links_lead_and_into_devices(void **state)
+{
+    struct scratch *scratch = *state;
+    rp_autofree char *file = rp_path_join(scratch->dir, "file");
+    rp_autofree char *link = rp_path_join(scratch->dir, "link");
+    rp_autofree char *text = NULL;
+    struct stat st;
+
+    assert_int_equal(rp_write_output(file, "old", 3, NULL), 0);
+    assert_int_equal(symlink("file", link), 0);
+    assert_int_equal(rp_write_output(link, "new", 3, NULL), 0);
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    text = rp_read_text(file, 10);
+    assert_string_equal(text, "new");
+    assert_int_equal(rp_write_output("/dev/null", "text", 4, NULL), 0);
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    assert_int_equal(rp_write_output("/dev/full", "text", 4, NULL), -RP_ENVIRONMENT);
+    assert_int_equal(rp_write_output(scratch->dir, "text", 4, NULL), -RP_ENVIRONMENT);
+}
+
 static void folders_are_made_and_removed(void **state)
 {
     struct scratch *scratch = *state;
@@ -290,6 +312,8 @@ int main(void)
         cmocka_unit_test(keys_are_numbered_in_their_order),
         cmocka_unit_test(buffers_grow),
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed, make_scratch, drop_scratch),
+        cmocka_unit_test_setup_teardown(outputs_go_where_links_lead_and_into_devices, make_scratch,
+                                        drop_scratch),
         cmocka_unit_test_setup_teardown(removing_does_not_follow_links, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(files_are_replaced_whole, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(programs_are_found_or_explained, make_scratch,

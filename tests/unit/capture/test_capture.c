@@ -26,13 +26,14 @@
 
 enum { PAGE = RP_PAGE_BYTES, REGIONS = 5 };
 
-static char folder[64];
-static char work[64];
+static const char work_template[] = "/tmp/rp-capture-XXXXXX";
+static char work[sizeof work_template];
+static char folder[sizeof work + sizeof "/shot"];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(work, "/tmp/rp-capture-XXXXXX");
+    memcpy(work, work_template, sizeof work);
     assert_non_null(mkdtemp(work));
     snprintf(folder, sizeof folder, "%s/shot", work);
     return 0;

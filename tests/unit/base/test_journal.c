@@ -1,5 +1,5 @@
 /* What is written comes back, whatever is left of the last line; other damage is found. */
-#include "optimize/journal.h"
+#include "base/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,9 +181,16 @@ static void is_not_begun_twice_and_is_private(void **state)
     struct stat st;
 
     (void)state;
+    /* One that was killed before its first record has begun nothing. */
+    assert_int_equal(rp_write_file(path, "", 0, &err), 0);
+    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    assert_int_equal(rp_journal_count(journal), 0);
+    rp_journal_close(journal);
+    unlink(path);
     add_three();
     assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--resume"));
+    assert_non_null(strstr(err.text, "another -o"));
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
 }
@@ -195,6 +202,50 @@ static void text_is(const char *bytes, size_t count, const char *expected)
     assert_non_null(text);
     assert_string_equal(json_string_value(text), expected);
     json_decref(text);
+}
+
+/** An end that is missing looks like a session that was killed, but for the head. */
+static void a_missing_end_is_found_by_the_head(void **state)
+{
+    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+    rp_autofree char *whole = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    uint64_t cut;
+
+    (void)state;
+    add_three();
+    journal = resumed(&cut);
+    assert_int_equal(rp_journal_write_head(journal, &err), 0);
+    rp_journal_close(journal);
+    journal = resumed(&cut); /* one more than the head knows */
+    assert_int_equal(rp_journal_add(journal, "more", "", json_object(), &err), 0);
+    rp_journal_close(journal);
+    journal = resumed(&cut);
+    assert_int_equal(rp_journal_count(journal), 4);
+    rp_journal_close(journal);
+
+    whole = rp_read_text(path, 1 << 20);
+    for (unsigned lines = 0; lines < 3; lines++) {
+        const char *end = whole;
+
+        for (unsigned i = 0; i < lines; i++)
+            end = strchr(end, '\n') + 1;
+        assert_int_equal(rp_write_file(path, whole, (size_t)(end - whole), &err), 0);
+        assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+        assert_non_null(strstr(err.text, "its end is missing"));
+    }
+    /* Another journal, whole in itself. */
+    unlink(path);
+    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
+    rp_journal_close(journal);
+    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "record 3 is another one"));
+    assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
+    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "is damaged"));
 }
 
 static void text_that_is_no_utf8_is_kept_readable(void **state)
@@ -222,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_changed_byte_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_cannot_be_left_out_or_swapped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_not_begun_twice_and_is_private, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_end_is_found_by_the_head, set_up, tear_down),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_readable),
     };
 

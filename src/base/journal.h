@@ -1,0 +1,69 @@
+/**
+ * @file journal.h
+ * @brief What a session has done, in a file that is only appended to: enough to go on after a kill
+ *        at any moment, and to check each decision. Format: docs/format/journal.md.
+ */
+#ifndef RP_BASE_JOURNAL_H
+#define RP_BASE_JOURNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_journal;
+
+/** A new file, or an empty one. @return 0; RP_USAGE when it has something; RP_ENVIRONMENT */
+int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err);
+
+/**
+ * Reads one and goes on with it. What a kill has left of a last line is cut off.
+ * @param ret_cut_bytes  how much that was
+ * @return 0; RP_BAD_INPUT naming the line: it is damaged, or not a journal, or not the one that
+ *         its head was written for; RP_ENVIRONMENT
+ */
+int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
+                      struct rp_err *err);
+
+/** Behind the name of a journal: a file with the number of its records and the hash of the last. */
+#define RP_JOURNAL_HEAD ".head"
+
+/**
+ * Writes that file: from now on rp_journal_resume notices an end that is missing. Records that come
+ * later make it no less true.
+ */
+int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err);
+
+/** Accepts NULL. */
+void rp_journal_close(struct rp_journal *journal);
+
+/**
+ * Appends a record, which is on the disk when this returns.
+ * @param key   what later finds it; NULL: nothing does
+ * @param data  an object; taken over, also on failure; NULL: out of memory
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key, json_t *data,
+                   struct rp_err *err);
+
+/** Data of the last record of that kind and key; NULL: none. The journal owns it. */
+const json_t *rp_journal_find(const struct rp_journal *journal, const char *kind, const char *key);
+
+size_t rp_journal_count(const struct rp_journal *journal);
+/** @param ret_kind  may be NULL, as ret_key, which is "" when it has none */
+const json_t *rp_journal_at(const struct rp_journal *journal, size_t index, const char **ret_kind,
+                            const char **ret_key);
+
+/**
+ * The records of a journal's text, as an array of objects.
+ * @param ret_good_bytes  of whole lines that are as they were written
+ * @return 0; RP_BAD_INPUT when a line that is not the last is damaged
+ */
+int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_t *ret_good_bytes,
+                     char ret_last_hash[65], struct rp_err *err);
+
+/** A JSON string of bytes that may be no UTF-8: what is none becomes U+FFFD. */
+json_t *rp_journal_text(const char *bytes, size_t count);
+
+#endif
