@@ -12,12 +12,14 @@
 #include "../timing/memory_counters.h"
 #include "../timing/mode.h"
 #include "hand.h"
+#include "leftovers.h"
 #include "pool.h"
 #include "recording.h"
 #include "sched.h"
 #include "tally.h"
 #include "threads.h"
 #include "wave_host.h"
+#include "wave_order.h"
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch)
@@ -33,6 +35,8 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->lanes = rp_mem_lanes_best();
     d->translates = rp_jit_available();
     d->tallies = rp_jit_counts();
+    d->leftovers = rp_leftovers();
+    d->wave_order = rp_wave_order();
     d->hands[0] = rp_hand_new(d);
     if (!d->hands[0]) {
         free(d);

@@ -146,6 +146,8 @@ struct rp_dispatch {
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */
     struct rp_thread_watch *threads;      /**< who traces the replay (threads.h), or NULL */
+    uint32_t leftovers;                   /**< see leftovers.h */
+    uint32_t wave_order;                  /**< see wave_order.h */
     bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */

@@ -14,6 +14,7 @@
 #include "tally.h"
 #include "trail.h"
 #include "wait.h"
+#include "wave_order.h"
 
 /* Instructions a wave runs before the next wave of its workgroup gets a turn, and after how many
  * of them a thread looks whether it is to stop: translated code ends at each look, and what is left
@@ -423,14 +424,18 @@ static void release_barrier(struct rp_group *g)
         return;
     for (uint32_t i = 0; i < g->wave_count; i++) {
         g->waves[i].at_barrier = false;
-        g->waves[i].past_barrier = g->wave_count > 1;
+        g->waves[i].past_barrier =
+            g->wave_count > 1 && g->dispatch->wave_order == RP_WAVE_ORDER_FORWARD;
     }
     g->waves_at_barrier = 0;
 }
 
 static void next_wave(struct rp_group *g)
 {
-    g->cursor = g->cursor + 1 == g->wave_count ? 0 : g->cursor + 1;
+    if (__builtin_expect(g->dispatch->wave_order != RP_WAVE_ORDER_FORWARD, 0))
+        g->cursor = rp_wave_order_next(g->dispatch->wave_order, g);
+    else
+        g->cursor = g->cursor + 1 == g->wave_count ? 0 : g->cursor + 1;
     g->wave_budget = 0;
 }
 
@@ -516,7 +521,9 @@ static enum group_state run_turn(struct rp_hand *h, struct rp_lane *lane, struct
         return GROUP_MORE;
     }
     if (!g->wave_budget)
-        g->wave_budget = lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE;
+        g->wave_budget =
+            rp_wave_order_turn(h->dispatch->wave_order, g,
+                               lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE);
     uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
     uint32_t unused = turn;
     const bool polls = w->wait.armed; /* else nobody asks what its loop has cost */

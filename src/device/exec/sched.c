@@ -9,9 +9,14 @@
 #include "pool.h"
 #include "run.h"
 #include "slot.h"
+#include "wave_order.h"
 
 /* Instructions of a workgroup's first slice, and how often later ones double. */
 enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
+
+/* In a shuffled order workgroups go on in small pieces, one with the other, where that is not too
+ * much work: the same for dispatches with few of them. */
+enum { SHUFFLED_SLICE = 512, SHUFFLED_GROUPS = 4096 };
 
 /* Workgroups are given to a lane by the chunk of about so many instructions, and not so many at a
  * time that lanes would run out of work unevenly at the end; but what is not worth a lock (some ten
@@ -125,10 +130,15 @@ static void take_back(struct rp_dispatch *d, struct rp_lane *lane)
     lane->chunk_next = lane->chunk_end = 0;
 }
 
+static bool goes_on_in_pieces(const struct rp_dispatch *d)
+{
+    return rp_wave_order_is_shuffled(d->wave_order) && d->kernel.group_count <= SHUFFLED_GROUPS;
+}
+
 /* How many workgroups fill a slice, from the sizes of those that ended. */
 static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_lane *lane)
 {
-    if (!lane->known.groups)
+    if (!lane->known.groups || goes_on_in_pieces(d))
         return 1;
     uint64_t each = lane->known.wave_insts / lane->known.groups + 1;
     uint64_t count = CHUNK_INSTS / each;
@@ -208,7 +218,7 @@ static void start_slice(struct rp_dispatch *d, struct rp_lane *lane)
     unsigned doublings = lane->visits < SLICE_DOUBLINGS ? lane->visits : SLICE_DOUBLINGS;
     lane->order = d->next_order++;
     lane->round = d->round;
-    lane->left = (uint64_t)FIRST_SLICE << doublings;
+    lane->left = (uint64_t)(goes_on_in_pieces(d) ? SHUFFLED_SLICE : FIRST_SLICE) << doublings;
     lane->idle = lane->faulted = false;
     lane->counts = (struct rp_counts){0};
     lane->done = (struct rp_totals){0};

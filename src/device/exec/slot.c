@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 #include "group_clock.h"
+#include "leftovers.h"
 #include "recording.h"
+#include "wave_order.h"
 
 /* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
  * same registers of all waves want the same lines of the cache (4 KiB apart). */
@@ -192,13 +194,14 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
     struct rp_group *g = &slot->group;
     g->linear_id = linear_id;
     uint32_t extent[3];
-    rp_kernel_group_id(k, linear_id, g->id);
+    rp_kernel_group_id(
+        k, rp_wave_order_group(d->wave_order, linear_id, k->group_count, k->resident_groups),
+        g->id);
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
     g->wave_count = rp_kernel_group_waves(k, g->id, extent);
     g->waves_ended = g->waves_at_barrier = 0;
-    g->cursor = g->wave_budget = g->idle_turns = 0;
-    /* Hardware leaves LDS, scratch and registers as they were; here they start as zero, so that a
-     * program that reads them too early gives the same result every time. */
+    g->wave_budget = g->idle_turns = 0;
+    rp_wave_order_begin(d->wave_order, g);
     if (g->lds_bytes)
         memset(g->lds, 0, g->lds_bytes);
     for (uint32_t i = 0; i < g->wave_count; i++) {
@@ -209,6 +212,8 @@ void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t l
         w->record = NULL;
         rp_kernel_start_wave(k, extent, w);
     }
+    if (d->leftovers)
+        rp_leftovers_in_group(d->leftovers, slot);
     if (d->record)
         rp_recording_begin(d->record, g);
 }

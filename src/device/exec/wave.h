@@ -182,6 +182,7 @@ struct rp_group {
     uint32_t waves_ended;
     uint32_t waves_at_barrier;
     uint32_t cursor;      /**< wave that runs next */
+    uint32_t shuffle;     /**< of wave_order.h */
     uint32_t wave_budget; /**< what is left of that wave's slice, in instructions */
     uint32_t idle_turns;  /**< waves in a row that gave up their turn (s_sleep, polling) */
     struct rp_group_clock

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "capture/device_table.h"
+#include "device/exec/leftovers.h"
+#include "device/exec/wave_order.h"
 #include "device/timing/mode.h"
 #include "log.h"
 
@@ -64,6 +66,8 @@ static void tell_wrong_values(void)
     const char *threads = getenv("ROCM_PERF_DEVICE_THREADS");
     const char *gpus = getenv("ROCM_PERF_DEVICE_GPUS");
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+    const char *leftovers = getenv(RP_LEFTOVERS_VARIABLE);
+    uint32_t seed;
     if (threads && *threads && rp_exec_threads_of(threads) == 0)
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: ROCM_PERF_DEVICE_THREADS=%s is not a whole number from 1 to %u: "
@@ -84,6 +88,17 @@ static void tell_wrong_values(void)
                 "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, fast or detailed: timing "
                 "is fast\n",
                 timing);
+    if (leftovers && *leftovers && !rp_leftovers_parse(leftovers, &seed))
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: " RP_LEFTOVERS_VARIABLE "=%s is not a whole number from 1 to "
+                "%d: LDS, scratch and registers begin as zeros\n",
+                leftovers, INT32_MAX);
+    const char *order = getenv(RP_WAVE_ORDER_VARIABLE);
+    if (order && *order && !rp_wave_order_parse(order, &seed))
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: " RP_WAVE_ORDER_VARIABLE "=%s is not forward, reversed or "
+                "shuffled:N: it is forward\n",
+                order);
     struct rp_arch arch = rp_device_arch();
     if (rp_timing_mode() != rp_timing_mode_for(&arch))
         dprintf(STDERR_FILENO,
@@ -233,6 +248,22 @@ static void device_free(struct rp_device *device)
     free(device);
 }
 
+static void init_leftovers(void)
+{
+    const char *text = getenv(RP_LEFTOVERS_VARIABLE);
+    uint32_t seed;
+    if (text && *text && rp_leftovers_parse(text, &seed))
+        rp_leftovers_set(seed);
+}
+
+static void init_order(void)
+{
+    const char *text = getenv(RP_WAVE_ORDER_VARIABLE);
+    uint32_t order;
+    if (text && *text && rp_wave_order_parse(text, &order))
+        rp_wave_order_set(order);
+}
+
 static int device_new(struct rp_device **ret_device)
 {
     struct stat st;
@@ -246,6 +277,8 @@ static int device_new(struct rp_device **ret_device)
     rp_causal_init(&device->causal, rp_clock_now(&device->clock));
     rp_counted_init(&device->counted, getenv(RP_DEVICE_COUNTERS_VARIABLE));
     rp_traced_init(&device->traced);
+    init_leftovers();
+    init_order();
     device->gpu_count = rp_device_gpu_count();
     int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store.h"
+#include "backing.h"
 
 #define RECORD_MAGIC 0x31667562616d6472ull
 
@@ -55,7 +55,7 @@ static bool plausible(const struct rp_dmabuf_record *record, int file_fd)
 {
     struct stat st;
     return fstat(file_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == record->dev &&
-           st.st_ino == record->ino && record->bytes > 0 && record->offset % RP_STORE_PAGE == 0 &&
+           st.st_ino == record->ino && record->bytes > 0 && record->offset % RP_BACKING_PAGE == 0 &&
            record->offset <= (uint64_t)st.st_size &&
            record->bytes <= (uint64_t)st.st_size - record->offset;
 }

@@ -4,7 +4,7 @@
  *
  * The descriptor is the writing end of a pipe whose reading end the exporter keeps; it hangs up
  * when no process has the descriptor any more. In the pipe lies one record, which stays there:
- * importers look at a copy. The bytes are in the exporter's file (store.h), found through /proc,
+ * importers look at a copy. The bytes are in the exporter's file (backing.h), found through /proc,
  * so the exporter has to be alive, of the same user and in the same PID namespace at the import,
  * but not longer.
  */

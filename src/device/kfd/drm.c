@@ -233,7 +233,7 @@ RP_EXPORT int amdgpu_bo_query_info(void *handle, struct rp_drm_bo_info *info)
         FORWARD(-EINVAL, amdgpu_bo_query_info, handle, info);
     *info = (struct rp_drm_bo_info){
         .alloc_bytes = bo->buffer->bytes,
-        .phys_alignment = RP_STORE_PAGE,
+        .phys_alignment = RP_BACKING_PAGE,
         .preferred_heap = bo->buffer->flags & RP_KFD_MEM_VRAM ? 4 : 2, /* GEM domain VRAM, GTT */
         .metadata = bo->buffer->metadata,
     };

@@ -7,6 +7,8 @@
 
 #include "capture/device_table.h"
 #include "capture/records.h"
+#include "device/exec/leftovers.h"
+#include "device/exec/wave_order.h"
 #include "device/kfd/callbacks.h"
 #include "device/kfd/device.h"
 #include "device/kfd/export.h"
@@ -100,6 +102,8 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .take_threads = take_threads,
         .settle_callbacks = rp_callbacks_settle,
         .hold_nothing = hold_nothing,
+        .set_leftovers = rp_leftovers_set,
+        .set_order = rp_wave_order_set,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -19,7 +19,7 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
     uint64_t store_bytes = MIN_STORE_BYTES;
     while (store_bytes < gpu_count * vram_bytes + gtt_bytes)
         store_bytes *= 2;
-    return rp_store_open(&memory->store, store_bytes, RP_MEMORY_RESERVED_BYTES);
+    return rp_backing_open(&memory->store, store_bytes, RP_MEMORY_RESERVED_BYTES);
 }
 
 int rp_memory_grow(void **array, size_t *capacity, size_t element_bytes)
@@ -64,7 +64,7 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     case RP_KFD_MEM_GTT:
         if (!fits(memory, buffer))
             return -ENOMEM;
-        int rc = rp_store_alloc(&memory->store, buffer->bytes, &buffer->offset);
+        int rc = rp_backing_alloc(&memory->store, buffer->bytes, &buffer->offset);
         if (rc < 0)
             return rc;
         break;
@@ -140,7 +140,7 @@ void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer *buffer)
     if (buffer->imported)
         rp_memory_drop_import(buffer);
     else if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
-        rp_store_free(&memory->store, buffer->offset, buffer->bytes);
+        rp_backing_free(&memory->store, buffer->offset, buffer->bytes);
     account(memory, buffer, -1);
     memory->buffers[buffer->id - 1] = NULL;
     free(buffer);
@@ -395,6 +395,6 @@ void rp_memory_close(struct rp_memory *memory)
         rp_vm_release(&memory->vm[gpu]);
     rp_svm_ranges_release(&memory->svm);
     rp_pages_release(&memory->pages);
-    rp_store_close(&memory->store);
+    rp_backing_close(&memory->store);
     pthread_mutex_destroy(&memory->lock);
 }

@@ -17,9 +17,9 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "backing.h"
 #include "device/timing/copy.h"
 #include "pages.h"
-#include "store.h"
 #include "svm_range.h"
 #include "vm.h"
 
@@ -65,7 +65,7 @@ struct rp_dmabuf {
 
 struct rp_memory {
     pthread_mutex_t lock;
-    struct rp_store store;
+    struct rp_backing store;
     unsigned gpu_count;
     struct rp_vm vm[RP_GPU_LIMIT];
     uint64_t vram_limit_bytes; /**< of each GPU */

@@ -51,8 +51,8 @@ static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
 
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
 {
-    const uint64_t end = (va + bytes + RP_STORE_PAGE - 1) & ~(uint64_t)(RP_STORE_PAGE - 1);
-    if (va % RP_STORE_PAGE || end <= va || /* the kernel will refuse */
+    const uint64_t end = (va + bytes + RP_BACKING_PAGE - 1) & ~(uint64_t)(RP_BACKING_PAGE - 1);
+    if (va % RP_BACKING_PAGE || end <= va || /* the kernel will refuse */
         __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);

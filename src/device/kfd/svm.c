@@ -242,7 +242,7 @@ int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes)
     struct svm_args *args = user;
     if (bytes < sizeof *args ||
         args->count > (bytes - sizeof *args) / sizeof(struct svm_attribute) || args->bytes == 0 ||
-        args->start % RP_STORE_PAGE || args->bytes % RP_STORE_PAGE ||
+        args->start % RP_BACKING_PAGE || args->bytes % RP_BACKING_PAGE ||
         args->start + args->bytes < args->start)
         return -EINVAL;
     pthread_mutex_lock(&memory->lock);

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "device/kfd/backing.h"
 #include "device/kfd/large_pages.h"
-#include "device/kfd/store.h"
 
 enum { CHUNKS = 64, SMALL = 4096, MIB = 1 << 20 };
 
@@ -34,7 +34,7 @@ static bool host_can(void)
 }
 
 struct bed {
-    struct rp_store store;
+    struct rp_backing store;
     uint64_t offset, bytes;
     bool can;
 };
@@ -42,8 +42,8 @@ struct bed {
 static void set_up(struct bed *bed, uint64_t bytes)
 {
     memset(bed, 0, sizeof *bed);
-    assert_int_equal(rp_store_open(&bed->store, 4096ull * MIB, 65536), 0);
-    assert_int_equal(rp_store_alloc(&bed->store, bytes, &bed->offset), 0);
+    assert_int_equal(rp_backing_open(&bed->store, 4096ull * MIB, 65536), 0);
+    assert_int_equal(rp_backing_alloc(&bed->store, bytes, &bed->offset), 0);
     bed->bytes = bytes;
     bed->can = host_can() && !bed->store.strict;
 }
@@ -75,7 +75,7 @@ static void the_window_is_aligned(void **state)
     struct bed bed;
     set_up(&bed, RP_LARGE_PAGE);
     assert_int_equal((uintptr_t)bed.store.window % RP_LARGE_PAGE, 0);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 static void with_ample_memory_the_first_use_makes_it_large(void **state)
@@ -94,7 +94,7 @@ static void with_ample_memory_the_first_use_makes_it_large(void **state)
     assert_int_equal(present(&bed, bed.offset, bed.bytes), bed.can ? 512 : 1 + 1);
     for (size_t i = 0; i < RP_LARGE_PAGE; i++)
         assert_int_equal(at[i], i / SMALL == 5 ? 0x5a : 0);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 static void what_is_used_up_to_its_ends_is_one_range(void **state)
@@ -111,7 +111,7 @@ static void what_is_used_up_to_its_ends_is_one_range(void **state)
     assert_int_equal(end, bed.offset + bed.bytes);
     use(&bed, bed.offset + bed.bytes - 1, &begin, &end); /* not a whole chunk */
     assert_int_equal(begin, bed.offset);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 /* Goes through the buffer, upwards or downwards, and fills each range that it is given. */
@@ -156,8 +156,8 @@ static void without_it_filled_neighbours_tell(void **state)
         set_up(&bed, CHUNKS * (uint64_t)RP_LARGE_PAGE);
         bed.store.large.ample_bytes = 0;
         assert_int_equal(fill_in_order(&bed, downwards), CHUNKS);
-        rp_store_free(&bed.store, bed.offset, bed.bytes);
-        assert_int_equal(rp_store_alloc(&bed.store, bed.bytes, &bed.offset), 0);
+        rp_backing_free(&bed.store, bed.offset, bed.bytes);
+        assert_int_equal(rp_backing_alloc(&bed.store, bed.bytes, &bed.offset), 0);
         /* Again, and each chunk is looked at as soon as it is reached. */
         for (unsigned i = 0; i < CHUNKS; i++) {
             const unsigned n = downwards ? CHUNKS - 1 - i : i;
@@ -168,7 +168,7 @@ static void without_it_filled_neighbours_tell(void **state)
                 bed.store.window[chunk + page * SMALL] = 1;
         }
         assert_int_equal(made, bed.can ? CHUNKS - CHUNKS / 16 : 0);
-        rp_store_close(&bed.store);
+        rp_backing_close(&bed.store);
     }
 }
 
@@ -192,7 +192,7 @@ static void sparse_use_stays_sparse(void **state)
     assert_in_range(look_ups, 1, 100); /* it gives up before 512 */
     assert_int_equal(begin, bed.offset);
     assert_int_equal(end, bed.offset + bed.bytes);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 static void one_filled_chunk_does_not_fill_the_rest(void **state)
@@ -208,7 +208,7 @@ static void one_filled_chunk_does_not_fill_the_rest(void **state)
         memset(bed.store.window + at, 1, i == 0 ? RP_LARGE_PAGE : 1);
     }
     assert_in_range(large_ones(&bed), 1, 16);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 static void what_was_freed_reads_as_zero(void **state)
@@ -220,15 +220,15 @@ static void what_was_freed_reads_as_zero(void **state)
     bed.store.large.ample_bytes = bed.bytes;
     use(&bed, bed.offset + 1, &begin, &end);
     memset(bed.store.window + bed.offset, 0xff, RP_LARGE_PAGE);
-    rp_store_free(&bed.store, bed.offset, bed.bytes);
+    rp_backing_free(&bed.store, bed.offset, bed.bytes);
     assert_int_equal(present(&bed, bed.offset, bed.bytes), bed.store.strict ? 512 * CHUNKS : 0);
-    assert_int_equal(rp_store_alloc(&bed.store, bed.bytes, &again), 0);
+    assert_int_equal(rp_backing_alloc(&bed.store, bed.bytes, &again), 0);
     assert_int_equal(again, bed.offset);
     use(&bed, bed.offset + 1, &begin, &end);
     assert_int_equal(end - begin, RP_LARGE_PAGE); /* noticed anew */
     for (size_t i = 0; i < RP_LARGE_PAGE; i++)
         assert_int_equal(bed.store.window[bed.offset + i], 0);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 struct worker {
@@ -270,7 +270,7 @@ static void two_threads_lose_nothing(void **state)
     pthread_join(thread, NULL);
     for (uint64_t i = 0; i < bed.bytes; i += 512)
         assert_int_equal(bed.store.window[bed.offset + i], 1 + i / SMALL % 2);
-    rp_store_close(&bed.store);
+    rp_backing_close(&bed.store);
 }
 
 int main(void)

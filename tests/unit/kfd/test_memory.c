@@ -381,23 +381,23 @@ static void store_never_overlaps(void **state)
     struct {
         uint64_t offset, bytes;
     } held[HELD] = {0};
-    struct rp_store store;
+    struct rp_backing store;
     uint32_t seed = 7;
     unsigned allocated = 0;
-    assert_int_equal(rp_store_open(&store, 1024 * MIB, 65536), 0);
+    assert_int_equal(rp_backing_open(&store, 1024 * MIB, 65536), 0);
     for (int round = 0; round < ROUNDS; round++) {
         seed = seed * 1664525u + 1013904223u;
         unsigned slot = seed >> 8 & (HELD - 1);
         if (held[slot].bytes) {
-            rp_store_free(&store, held[slot].offset, held[slot].bytes);
+            rp_backing_free(&store, held[slot].offset, held[slot].bytes);
             held[slot].bytes = 0;
             continue;
         }
         uint64_t bytes = 1 + (seed >> 12) % (seed & 0x80 ? 8 * MIB : 40000), offset;
-        if (rp_store_alloc(&store, bytes, &offset) < 0)
+        if (rp_backing_alloc(&store, bytes, &offset) < 0)
             continue;
         allocated++;
-        assert_int_equal(offset % RP_STORE_PAGE, 0);
+        assert_int_equal(offset % RP_BACKING_PAGE, 0);
         assert_true(offset >= 65536 && offset + bytes <= 1024 * MIB);
         for (unsigned i = 0; i < HELD; i++)
             assert_true(!held[i].bytes || offset + bytes <= held[i].offset ||
@@ -408,38 +408,38 @@ static void store_never_overlaps(void **state)
     assert_true(allocated > ROUNDS / 3);
     for (unsigned i = 0; i < HELD; i++)
         if (held[i].bytes)
-            rp_store_free(&store, held[i].offset, held[i].bytes);
+            rp_backing_free(&store, held[i].offset, held[i].bytes);
     assert_int_equal(store.free_count, 1);
     assert_int_equal(store.free[0].begin, 65536);
     assert_int_equal(store.free[0].end, 1024 * MIB);
-    rp_store_close(&store);
+    rp_backing_close(&store);
 }
 
 /* Where the host promises nothing it lacks, an allocation takes memory at once, or fails. */
 static void strict_hosts_refuse_early(void **state)
 {
     (void)state;
-    struct rp_store store;
+    struct rp_backing store;
     struct stat before, during, after;
     uint64_t offset = 0, other = 0;
-    assert_int_equal(rp_store_open(&store, 1024 * MIB, 65536), 0);
+    assert_int_equal(rp_backing_open(&store, 1024 * MIB, 65536), 0);
     store.strict = true;
     assert_int_equal(fstat(store.fd, &before), 0);
-    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &offset), 0);
+    assert_int_equal(rp_backing_alloc(&store, 8 * MIB, &offset), 0);
     assert_int_equal(fstat(store.fd, &during), 0);
     assert_int_equal((during.st_blocks - before.st_blocks) * 512, 8 * MIB);
-    rp_store_free(&store, offset, 8 * MIB);
+    rp_backing_free(&store, offset, 8 * MIB);
     assert_int_equal(fstat(store.fd, &after), 0);
     assert_int_equal(after.st_blocks, before.st_blocks);
     int usable = store.fd;
     store.fd = open("/dev/null", O_RDONLY); /* has no room for anything */
-    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &other), -ENOMEM);
+    assert_int_equal(rp_backing_alloc(&store, 8 * MIB, &other), -ENOMEM);
     close(store.fd);
     store.fd = usable;
     assert_int_equal(store.free_count, 1); /* as if nothing had happened */
-    assert_int_equal(rp_store_alloc(&store, 8 * MIB, &other), 0);
+    assert_int_equal(rp_backing_alloc(&store, 8 * MIB, &other), 0);
     assert_int_equal(other, offset);
-    rp_store_close(&store);
+    rp_backing_close(&store);
 }
 
 int main(void)

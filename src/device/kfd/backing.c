@@ -1,4 +1,4 @@
-#include "store.h"
+#include "backing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,14 +64,14 @@ static uint8_t *map_window(int fd, uint64_t bytes)
     return window;
 }
 
-int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_bytes)
+int rp_backing_open(struct rp_backing *store, uint64_t bytes, uint64_t reserved_bytes)
 {
-    *store = (struct rp_store){.fd = -1, .bytes = bytes, .strict = host_is_strict()};
+    *store = (struct rp_backing){.fd = -1, .bytes = bytes, .strict = host_is_strict()};
     store->free = malloc(16 * sizeof *store->free);
     if (!store->free)
         return -ENOMEM;
     store->free_capacity = 16;
-    store->free[store->free_count++] = (struct rp_store_extent){reserved_bytes, bytes};
+    store->free[store->free_count++] = (struct rp_backing_extent){reserved_bytes, bytes};
     if (!file_limit_allows(bytes)) {
         errno = EFBIG;
         goto fail;
@@ -89,16 +89,16 @@ int rp_store_open(struct rp_store *store, uint64_t bytes, uint64_t reserved_byte
     return 0;
 fail:;
     int rc = -errno;
-    rp_store_close(store);
+    rp_backing_close(store);
     return rc;
 }
 
-static int reserve_extent(struct rp_store *store)
+static int reserve_extent(struct rp_backing *store)
 {
     if (store->free_count < store->free_capacity)
         return 0;
     size_t capacity = store->free_capacity * 2;
-    struct rp_store_extent *grown = realloc(store->free, capacity * sizeof *grown);
+    struct rp_backing_extent *grown = realloc(store->free, capacity * sizeof *grown);
     if (!grown)
         return -ENOMEM;
     store->free = grown;
@@ -106,33 +106,33 @@ static int reserve_extent(struct rp_store *store)
     return 0;
 }
 
-static void insert(struct rp_store *store, size_t at, struct rp_store_extent extent)
+static void insert(struct rp_backing *store, size_t at, struct rp_backing_extent extent)
 {
     memmove(&store->free[at + 1], &store->free[at], (store->free_count - at) * sizeof extent);
     store->free[at] = extent;
     store->free_count++;
 }
 
-static void erase(struct rp_store *store, size_t at)
+static void erase(struct rp_backing *store, size_t at)
 {
     store->free_count--;
     memmove(&store->free[at], &store->free[at + 1], (store->free_count - at) * sizeof *store->free);
 }
 
-static int find_extent(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
+static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_offset)
 {
     if (bytes == 0 || bytes > store->bytes)
         return -EINVAL;
-    bytes = round_up(bytes, RP_STORE_PAGE);
-    uint64_t align = bytes >= BIG ? BIG : RP_STORE_PAGE;
+    bytes = round_up(bytes, RP_BACKING_PAGE);
+    uint64_t align = bytes >= BIG ? BIG : RP_BACKING_PAGE;
     if (reserve_extent(store) < 0) /* for this alloc's split, or for a later free */
         return -ENOMEM;
     for (size_t i = 0; i < store->free_count; i++) {
-        struct rp_store_extent *hole = &store->free[i];
+        struct rp_backing_extent *hole = &store->free[i];
         uint64_t begin = round_up(hole->begin, align);
         if (begin > hole->end || hole->end - begin < bytes)
             continue;
-        struct rp_store_extent tail = {begin + bytes, hole->end};
+        struct rp_backing_extent tail = {begin + bytes, hole->end};
         hole->end = begin;
         if (tail.begin < tail.end)
             insert(store, i + 1, tail);
@@ -144,16 +144,16 @@ static int find_extent(struct rp_store *store, uint64_t bytes, uint64_t *ret_off
     return -ENOMEM;
 }
 
-int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
+int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_offset)
 {
     uint64_t offset;
     int rc = find_extent(store, bytes, &offset);
     if (rc == 0)
-        rp_large_pages_expect(&store->large, round_up(bytes, RP_STORE_PAGE));
+        rp_large_pages_expect(&store->large, round_up(bytes, RP_BACKING_PAGE));
     if (rc == 0 && store->strict &&
         fallocate(store->fd, FALLOC_FL_KEEP_SIZE, (off_t)offset,
-                  (off_t)round_up(bytes, RP_STORE_PAGE)) < 0) {
-        rp_store_free(store, offset, bytes);
+                  (off_t)round_up(bytes, RP_BACKING_PAGE)) < 0) {
+        rp_backing_free(store, offset, bytes);
         rc = -ENOMEM;
     }
     if (rc == 0)
@@ -161,9 +161,9 @@ int rp_store_alloc(struct rp_store *store, uint64_t bytes, uint64_t *ret_offset)
     return rc;
 }
 
-void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes)
+void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes)
 {
-    bytes = round_up(bytes, RP_STORE_PAGE);
+    bytes = round_up(bytes, RP_BACKING_PAGE);
     madvise(store->window + offset, bytes, MADV_REMOVE); /* punches the hole, needs no fd */
     rp_large_pages_forget(&store->large, offset, bytes);
     size_t at = 0;
@@ -179,11 +179,11 @@ void rp_store_free(struct rp_store *store, uint64_t offset, uint64_t bytes)
     } else if (joins_right) {
         store->free[at].begin = offset;
     } else if (reserve_extent(store) == 0) {
-        insert(store, at, (struct rp_store_extent){offset, offset + bytes});
+        insert(store, at, (struct rp_backing_extent){offset, offset + bytes});
     } /* else: the extent is lost to later allocations, its pages are already given back */
 }
 
-void rp_store_close(struct rp_store *store)
+void rp_backing_close(struct rp_backing *store)
 {
     if (store->window)
         munmap(store->window, store->bytes);
@@ -191,5 +191,5 @@ void rp_store_close(struct rp_store *store)
         close(store->fd);
     free(store->free);
     rp_large_pages_close(&store->large);
-    *store = (struct rp_store){.fd = -1};
+    *store = (struct rp_backing){.fd = -1};
 }
