@@ -61,6 +61,8 @@ const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS] = {
     {.poison = RP_POISON_NONE, .restore_all = true, .check_all = true},
     {.poison = RP_POISON_HIGH, .restore_all = true, .check_all = true},
     {.poison = RP_POISON_LOW, .restore_all = true, .check_all = true},
+    {.poison = RP_POISON_LIKE, .restore_all = true, .check_all = true},
+    {.poison = RP_POISON_NONE, .restore_all = true, .check_all = true, .leftovers = true},
 };
 const struct rp_trial_run rp_trial_timed = {.poison = RP_POISON_NAN};
 
@@ -244,11 +246,17 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
     rc = how->restore_all ? rp_trial_fill(trial, err) : rp_trial_restore(trial, err);
     if (rc == 0 && how == &rp_trial_timed)
         rc = rp_trial_settle(trial, err);
+    if (how->leftovers && trial->leftovers)
+        rp_replay_leave(RP_TRIAL_LEFTOVERS);
     if (rc == 0)
         rc = rp_replay_run(trial->r, ret_us, err);
+    if (how->leftovers && trial->leftovers)
+        rp_replay_leave(0);
     if (rc == 0)
         rc = how->check_all ? rp_trial_check(trial, ret, err)
                             : rp_trial_check_written(trial, ret, err);
+    if (rc == 0)
+        ret->leftovers = how->leftovers && trial->leftovers;
     trial->poison = RP_POISON_NAN;
     return rc;
 }

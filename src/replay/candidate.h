@@ -11,7 +11,10 @@
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
-enum { RP_COMPARE_TEXT = 160 }; /**< of several rules */
+enum {
+    RP_COMPARE_TEXT = 160,  /**< of several rules */
+    RP_TRIAL_LEFTOVERS = 1, /**< the seed */
+};
 
 struct rp_replay_trial {
     struct rp_replay *r;
@@ -20,6 +23,7 @@ struct rp_replay_trial {
     struct rp_own_rule own;          /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
+    unsigned not_varied;   /**< kinds of other inputs (inputs.h), likewise */
     unsigned left_out;     /**< ways of changing memory that it does not survive (probe.c) */
     bool no_poison;        /**< it does not survive that */
     const char *inputs;    /**< see inputs.h: one of the ways */
@@ -27,7 +31,9 @@ struct rp_replay_trial {
     enum rp_poison poison; /**< of the next run */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
-    bool probe_broke; /**< from other memory the captured kernel does not end */
+    bool leftovers; /**< other ones change nothing of what the captured kernel gives */
+    const char *leftovers_reason; /**< why that is not so, or not known; NULL */
+    bool probe_broke;             /**< from other memory the captured kernel does not end */
 };
 
 struct rp_replay_outcome {
@@ -36,17 +42,21 @@ struct rp_replay_outcome {
     uint64_t outside_bytes;  /**< in words that it does not */
     uint64_t variable_bytes; /**< in variables of the code object */
     struct rp_off off;       /**< how far words are off that are wrong */
+    unsigned variation;      /**< of inputs: which (varied.h) */
+    bool leftovers;          /**< LDS, scratch and registers did not begin as zeros */
 };
 
 /** How another kernel is run, and what is seen of it. */
 struct rp_trial_run {
     enum rp_poison poison;
     bool restore_all, check_all; /**< else where the captured kernel writes only */
+    bool leftovers;              /**< if the trial says that they tell something */
 };
 
 /** Those that are not timed come first: from the memory as it was captured, since NaN is nothing to
- * a minimum, and from poison of the other kinds. One that computes once only is right once. */
-enum { RP_TRIAL_FIRST_RUNS = 3 };
+ * a minimum, and from poison of the other kinds; then with other contents of LDS, scratch and
+ * registers. One that computes once only is right once. */
+enum { RP_TRIAL_FIRST_RUNS = 5 };
 extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
 extern const struct rp_trial_run rp_trial_timed;
 

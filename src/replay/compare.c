@@ -15,7 +15,7 @@ enum { EITHER = 2 };
 
 /* From the captured state with poison. Only where the captured kernel writes, memory is restored
  * and looked at in timed runs, so that what both read stays in caches as in a program. */
-static int run_one(struct rp_comparison *c, unsigned which, const struct rp_trial_run *how,
+static int run_one(struct rp_replay_comparison *c, unsigned which, const struct rp_trial_run *how,
                    double *ret_us, struct rp_err *err)
 {
     struct rp_compare_kernel *k = &c->kernels[which];
@@ -35,7 +35,7 @@ static int run_one(struct rp_comparison *c, unsigned which, const struct rp_tria
     return 0;
 }
 
-static int check_both(struct rp_comparison *c, struct rp_err *err)
+static int check_both(struct rp_replay_comparison *c, struct rp_err *err)
 {
     double us;
     int rc = 0;
@@ -48,21 +48,147 @@ static int check_both(struct rp_comparison *c, struct rp_err *err)
     return rc;
 }
 
-static int other_inputs(struct rp_comparison *c, struct rp_err *err)
+static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
 {
-    struct rp_replay *r = c->trial.r;
-    int rc = rp_varied_prepare(&c->varied, err);
+    struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
+    size_t who = EITHER;
+    int rc = rp_varied_run(&c->varied, 2, outcomes, &who, err);
 
-    for (unsigned i = 0; i < 2 && rc == 0 && !c->varied.reason; i++) {
-        r->kernel = &r->candidates[i];
-        rc = rp_varied_check(&c->varied, &c->kernels[i].varied, err);
-        if (rc < 0)
-            return rp_wrap(err, "%s", whose[i]);
-        c->wrong_varied = c->wrong_varied || c->kernels[i].varied.verdict.different_bytes;
-    }
+    if (rc < 0)
+        return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
+    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
     c->wrong = c->wrong || c->wrong_varied;
     /* Blocks begin with the captured memory all over. */
-    return rc < 0 ? rc : rp_trial_fill(&c->trial, err);
+    return rp_trial_fill(&c->trial, err);
+}
+
+/* --- times with other inputs --------------------------------------------------------------- */
+
+bool rp_replay_comparison_demands(enum rp_variation variation)
+{
+    return rp_variation_is_in_memory(variation);
+}
+
+static unsigned looks(size_t most)
+{
+    unsigned n = 1;
+
+    for (size_t at = RP_COMPARE_FIRST_BLOCKS; at < most; at *= 2)
+        n++;
+    return n;
+}
+
+/* Modelled times are the same each time. */
+static int held_modelled(const double us[2], const struct rp_held_rule *rule,
+                         struct rp_decided *ret, enum rp_held *ret_held, struct rp_err *err)
+{
+    double x = 0;
+    int rc = rp_decide_block(&us[0], &us[1], 1, &x, err);
+
+    return rc < 0 ? rc : rp_decide_held_exactly(exp(x), rule, ret, ret_held, err);
+}
+
+/* @return 0, also if memory is wrong, or the variation has a reason now why it tells nothing */
+static int run_other(struct rp_replay_comparison *c, enum rp_variation variation, size_t count,
+                     double *ret_x, struct rp_err *err)
+{
+    struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
+    rp_autofree struct rp_varied_block *blocks = calloc(count + 1, sizeof *blocks);
+    size_t who = EITHER;
+    int rc;
+
+    if (!blocks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_varied_time(&c->varied, variation, count, blocks, outcomes, &who, err);
+    if (rc < 0)
+        return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
+    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
+    c->wrong = c->wrong || c->wrong_varied;
+    for (size_t i = 0; i < count && rc == 0 && !c->wrong && !c->varied.of[variation].reason; i++)
+        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_VARIED_RUNS, &ret_x[i], err);
+    return rc;
+}
+
+/* A gain with other arguments need not hold: whether these are a loss is all that matters. */
+static bool is_open(const struct rp_replay_comparison *c, enum rp_variation variation,
+                    enum rp_held held)
+{
+    return rp_replay_comparison_demands(variation)
+               ? held == RP_HELD_OPEN
+               : rp_decide_gate(&c->others[variation], c->margin, RP_GATE_NOT_SLOWER) ==
+                     RP_GATE_OPEN;
+}
+
+/* As long as noise leaves it open. */
+static int time_other(struct rp_replay_comparison *c, enum rp_variation variation,
+                      const struct rp_held_rule *rule, enum rp_held *ret_held, struct rp_err *err)
+{
+    rp_autofree double *x = calloc(c->most_blocks + 1, sizeof *x);
+    size_t until = RP_COMPARE_FIRST_BLOCKS, have = 0;
+    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    while (rc == 0 && have < c->most_blocks && is_open(c, variation, *ret_held)) {
+        until = until < c->most_blocks ? until : c->most_blocks;
+        rc = run_other(c, variation, until - have, x + have, err);
+        if (rc < 0 || c->wrong)
+            return rc;
+        if (c->varied.of[variation].reason) {
+            c->others[variation] = (struct rp_decided){0};
+            return 0;
+        }
+        have = until;
+        rc = rp_decide_held(x, have, have == c->most_blocks, rule, &c->others[variation], ret_held,
+                            err);
+        until *= 2;
+    }
+    return rc;
+}
+
+static bool is_timed(const struct rp_replay_comparison *c, enum rp_variation variation)
+{
+    return rp_variation_is_of_values(variation) && !c->varied.reason &&
+           !c->varied.of[variation].reason;
+}
+
+static size_t demanded(const struct rp_replay_comparison *c)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        count +=
+            is_timed(c, (enum rp_variation)i) && rp_replay_comparison_demands((enum rp_variation)i);
+    return count;
+}
+
+/* A kernel that knows the captured values may skip its work for these, and compute for all others:
+ * right everywhere, and faster for nobody but this comparison. */
+static int time_others(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    const struct rp_held_rule rule = {.decide = {.margin = c->margin,
+                                                 .noise = c->noise,
+                                                 .alpha = RP_COMPARE_ALPHA,
+                                                 .looks = looks(c->most_blocks)},
+                                      .captured = c->decided.ratio,
+                                      .kinds = demanded(c)};
+    int rc = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !c->wrong; i++) {
+        const enum rp_variation variation = (enum rp_variation)i;
+        enum rp_held held = RP_HELD_OPEN;
+
+        if (!is_timed(c, variation))
+            continue;
+        rc = c->trial.r->software
+                 ? held_modelled(c->varied.of[i].us, &rule, &c->others[i], &held, err)
+                 : time_other(c, variation, &rule, &held, err);
+        if (rc < 0 || !rp_replay_comparison_demands(variation) || !(c->others[i].level > 0))
+            continue;
+        c->only_captured = c->only_captured || held == RP_NOT_HELD;
+        c->others_open = c->others_open || held == RP_HELD_OPEN;
+    }
+    if (c->only_captured || c->others_open)
+        c->decided.decision = RP_UNDECIDED;
+    return rc;
 }
 
 /* --- blocks -------------------------------------------------------------------------------- */
@@ -77,7 +203,7 @@ static bool toss(uint64_t *seed)
 }
 
 /* @param other  what the second letter stands for: 1 B, 0 A again */
-static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
+static int run_block(struct rp_replay_comparison *c, unsigned other, uint64_t *seed,
                      struct rp_compare_block *ret, struct rp_err *err)
 {
     unsigned have[2] = {0, 0};
@@ -96,7 +222,7 @@ static int run_block(struct rp_comparison *c, unsigned other, uint64_t *seed,
 /* All memory, after runs that were looked at where the captured kernel writes only. What one has
  * changed elsewhere, the other one may have read: a wrong run is not the fault of who made it then.
  * Elsewhere on pages that are restored before each run it is. */
-static int check_late(struct rp_comparison *c, unsigned who, struct rp_err *err)
+static int check_late(struct rp_replay_comparison *c, unsigned who, struct rp_err *err)
 {
     int rc = rp_trial_check(&c->trial, &c->late, err);
 
@@ -117,10 +243,10 @@ static int decide(const struct rp_compare_block *blocks, size_t count,
 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_COMPARE_RUNS, &x[i], err);
-    return rc < 0 ? rc : rp_decide(x, count, rule, ret, err);
+    return rc < 0 ? rc : rp_replay_decide(x, count, rule, ret, err);
 }
 
-static int run_same(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
+static int run_same(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
 {
     const struct rp_decide_rule rule = {
         .margin = c->asked_margin, .alpha = RP_COMPARE_ALPHA, .looks = 1};
@@ -136,7 +262,7 @@ static int run_same(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
 }
 
 /* What is asked for, or what the clock can tell. */
-static double margin_of(const struct rp_comparison *c)
+static double margin_of(const struct rp_replay_comparison *c)
 {
     double tick = 0;
 
@@ -147,16 +273,7 @@ static double margin_of(const struct rp_comparison *c)
     return tick > c->asked_margin ? tick : c->asked_margin;
 }
 
-static unsigned looks(size_t most)
-{
-    unsigned n = 1;
-
-    for (size_t at = RP_COMPARE_FIRST_BLOCKS; at < most; at *= 2)
-        n++;
-    return n;
-}
-
-static int run_blocks(struct rp_comparison *c, uint64_t *seed, struct rp_err *err)
+static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
 {
     const struct rp_decide_rule rule = {.margin = c->margin,
                                         .noise = c->noise,
@@ -178,7 +295,7 @@ static int run_blocks(struct rp_comparison *c, uint64_t *seed, struct rp_err *er
     return rc;
 }
 
-int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
+int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
 {
     uint64_t seed = 88172645463325252u;
     int rc = 0;
@@ -207,14 +324,16 @@ int rp_comparison_run(struct rp_comparison *c, struct rp_err *err)
     c->margin = margin_of(c);
     if (c->steady)
         rc = run_blocks(c, &seed, err);
-    if (rp_comparison_is_blind(c)) /* whatever the times: it may do next to nothing */
+    if (rp_replay_comparison_is_blind(c)) /* whatever the times: it may do next to nothing */
         c->decided.decision = RP_UNDECIDED;
-    return rc < 0 || !c->steady ? rc : check_late(c, EITHER, err);
+    if (rc == 0 && c->steady)
+        rc = check_late(c, EITHER, err);
+    return rc < 0 || c->wrong || c->decided.decision != RP_FASTER ? rc : time_others(c, err);
 }
 
 /* --- words --------------------------------------------------------------------------------- */
 
-const char *rp_comparison_verdict(const struct rp_comparison *c)
+const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c)
 {
     static const char *const words[] = {[RP_UNDECIDED] = "undecided",
                                         [RP_FASTER] = "faster",
@@ -224,16 +343,34 @@ const char *rp_comparison_verdict(const struct rp_comparison *c)
     return c->wrong ? "different output" : words[c->decided.decision];
 }
 
-bool rp_comparison_is_blind(const struct rp_comparison *c)
+bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c)
 {
     return c->trial.blind_bytes > c->trial.written_bytes / 2;
 }
 
-const char *rp_comparison_reason(const struct rp_comparison *c)
+const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c)
 {
-    if (c->wrong_varied)
-        return "with other inputs than the captured ones not both give what the captured kernel "
-               "gives from them";
+    if (c->wrong || c->decided.decision != RP_UNDECIDED)
+        return NULL;
+    return rp_replay_comparison_is_blind(c) ? "blind"
+           : c->only_captured               ? "values"
+           : c->steady                      ? "noise"
+                                            : "unsteady";
+}
+
+const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
+{
+    if (c->wrong_varied) {
+        const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
+        static const char *const texts[] = {
+#define RP_VARIATION(id, word, how, than, units)                                                   \
+    how than " not both give what the captured kernel gives then",
+#include "replay/variations.def"
+#undef RP_VARIATION
+        };
+
+        return texts[(a->verdict.different_bytes ? a : b)->variation];
+    }
     if (c->late_by)
         return c->late_by == whose[EITHER]
                    ? "in blocks of runs A or B changes memory that the captured kernel leaves"
@@ -242,10 +379,19 @@ const char *rp_comparison_reason(const struct rp_comparison *c)
         return c->kernels[0].wrong_runs ? c->kernels[1].wrong_runs
                                               ? "neither kernel gives the captured memory"
                                               : "A does not give the captured memory"
-                                        : "B does not give the captured memory";
-    if (rp_comparison_is_blind(c))
+               : c->kernels[1].outcome.leftovers
+                   ? "B does not give the captured memory where LDS, scratch and registers do not "
+                     "begin as zeros: it reads what it has not written"
+                   : "B does not give the captured memory";
+    if (rp_replay_comparison_is_blind(c))
         return "most of what the captured kernel writes holds its results already, so that nothing "
                "can be told by it: capture an earlier dispatch";
+    if (c->only_captured)
+        return "B is faster with the captured values only, and not by the margin or half as much "
+               "with other ones in memory";
+    if (c->others_open && c->decided.decision == RP_UNDECIDED)
+        return "B is faster with the captured values, and noise leaves it open whether with other "
+               "ones in memory, too: more blocks may tell";
     if (!c->steady)
         return "A is not as fast as itself: times are not steady on this machine now";
     return c->decided.decision == RP_UNDECIDED

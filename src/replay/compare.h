@@ -32,7 +32,7 @@ struct rp_compare_kernel {
     struct rp_replay_outcome varied;  /**< with other inputs */
 };
 
-struct rp_comparison {
+struct rp_replay_comparison {
     struct rp_replay_trial trial;
     struct rp_varied varied;
     struct rp_compare_kernel kernels[2];
@@ -43,6 +43,10 @@ struct rp_comparison {
     double noise;                            /**< by what A differed from itself */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
+    struct rp_decided others[RP_VARIATIONS]; /**< from other inputs, where B is faster; no level:
+                                                  not timed */
+    bool only_captured;                      /**< with other values in memory it is not */
+    bool others_open;                        /**< with some of these noise leaves it open */
     struct rp_replay_outcome late; /**< of all memory after blocks, if it is not right there */
     const char *late_by;           /**< "A", or "A or B"; NULL: it is right */
     bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
@@ -53,13 +57,19 @@ struct rp_comparison {
  * Zero-initialise with .trial, .varied, .most_blocks and .asked_margin set; kernels are loaded.
  * @return 0, also when outputs differ; or the code of what went wrong
  */
-int rp_comparison_run(struct rp_comparison *c, struct rp_err *err);
+int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err);
 
 /** "faster", ...: of B */
-const char *rp_comparison_verdict(const struct rp_comparison *c);
+const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c);
 /** Less than half of what the captured kernel writes can be told by: no gate passes. */
-bool rp_comparison_is_blind(const struct rp_comparison *c);
+bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c);
+/** Whether the gain must hold with those, too: values in memory decide what a kernel may skip. What
+ * it is given and how often it runs may honestly make another difference. */
+bool rp_replay_comparison_demands(enum rp_variation variation);
+/** "noise", "unsteady" (A is not as fast as itself), "blind" or "values" (only_captured); NULL: it
+ * is not undecided */
+const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c);
 /** NULL: none is needed */
-const char *rp_comparison_reason(const struct rp_comparison *c);
+const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c);
 
 #endif

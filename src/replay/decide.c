@@ -115,7 +115,8 @@ static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
 
 /* A wide margin makes faster and slower rarer, but equal more frequent: that is for the user to
  * ask for. */
-static enum rp_decision verdict(const struct rp_decided *d, const struct rp_decide_rule *rule)
+static enum rp_replay_decision verdict(const struct rp_decided *d,
+                                       const struct rp_decide_rule *rule)
 {
     const double most = 1 + rule->margin, least = 1 / most;
     const double beyond = rule->noise > rule->margin ? 1 + rule->noise : most;
@@ -127,8 +128,8 @@ static enum rp_decision verdict(const struct rp_decided *d, const struct rp_deci
     return d->low >= least && d->high <= most ? RP_EQUAL : RP_UNDECIDED;
 }
 
-int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
-              struct rp_decided *ret, struct rp_err *err)
+int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
+                     struct rp_decided *ret, struct rp_err *err)
 {
     rp_autofree double *walsh = NULL;
     struct rp_decided d = {.high = INFINITY};
@@ -153,6 +154,65 @@ int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_ru
     d.decision = verdict(&d, rule);
     *ret = d;
     return 0;
+}
+
+int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
+                             struct rp_decided *ret, struct rp_err *err)
+{
+    struct rp_decided d = {.ratio = ratio, .low = ratio, .high = ratio, .level = 1};
+
+    if (!(ratio > 0) || !isfinite(ratio))
+        return rp_fail(err, RP_BAD_INPUT, "a ratio of times is %g", ratio);
+    d.decision = verdict(&d, rule);
+    *ret = d;
+    return 0;
+}
+
+/* --- with other values --------------------------------------------------------------------- */
+
+/* What is as fast as before with other values has not half of the captured gain by noise alone. */
+static enum rp_held held(const struct rp_decided *d, double low, const struct rp_held_rule *rule)
+{
+    const double half = sqrt(rule->captured), least = 1 + rule->decide.margin;
+
+    if (d->high <= least || (d->high < half && d->decision != RP_FASTER))
+        return RP_NOT_HELD;
+    return low > 1 ? RP_HELD : RP_HELD_OPEN;
+}
+
+/* The last look has half of it: what is not told until then is near the end of what can be. */
+static double alpha_of_look(const struct rp_held_rule *rule, bool last)
+{
+    const double kinds = rule->kinds ? (double)rule->kinds : 1;
+    const double alpha = pow(rule->decide.alpha, 1 / kinds);
+    const unsigned looks = rule->decide.looks;
+
+    return looks < 2 ? alpha : last ? alpha / 2 : alpha / 2 / (looks - 1);
+}
+
+int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
+                   const struct rp_held_rule *rule, struct rp_decided *ret, enum rp_held *ret_held,
+                   struct rp_err *err)
+{
+    const struct rp_decide_rule look = {.alpha = alpha_of_look(rule, last), .looks = 1};
+    struct rp_decided d = {0};
+    int rc = rp_replay_decide(log_ratios, blocks, &rule->decide, ret, err);
+
+    if (rc == 0)
+        rc = rp_replay_decide(log_ratios, blocks, &look, &d, err);
+    if (rc == 0)
+        *ret_held = held(ret, d.low, rule);
+    return rc;
+}
+
+int rp_decide_held_exactly(double ratio, const struct rp_held_rule *rule, struct rp_decided *ret,
+                           enum rp_held *ret_held, struct rp_err *err)
+{
+    int rc = rp_replay_decide_exactly(ratio, &rule->decide, ret, err);
+
+    if (rc == 0)
+        *ret_held = held(ret, ret->low, rule);
+    return rc;
 }
 
 bool rp_decide_steady(const struct rp_decided *same, double *ret_noise)

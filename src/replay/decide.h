@@ -15,7 +15,7 @@
 
 struct rp_err;
 
-enum rp_decision {
+enum rp_replay_decision {
     RP_UNDECIDED = 0,
     RP_FASTER, /**< B, by more than the margin, and than A differs from itself */
     RP_SLOWER, /**< likewise */
@@ -30,7 +30,7 @@ struct rp_decide_rule {
 };
 
 struct rp_decided {
-    enum rp_decision decision;
+    enum rp_replay_decision decision;
     double ratio;     /**< time of A / time of B: Hodges-Lehmann estimate */
     double low, high; /**< confidence interval, of level 1 - 2 * alpha / looks at least */
     double level;     /**< what that is, exactly; 0: too few blocks for one, low and high are 0 and
@@ -42,8 +42,40 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
                     struct rp_err *err);
 
 /** @param blocks  at least one, at most RP_DECIDE_MOST_BLOCKS */
-int rp_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
-              struct rp_decided *ret, struct rp_err *err);
+int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
+                     struct rp_decided *ret, struct rp_err *err);
+
+/** The same of a ratio without noise: computed, and not measured. */
+int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
+                             struct rp_decided *ret, struct rp_err *err);
+
+enum rp_held {
+    RP_HELD_OPEN = 0, /**< noise: more blocks may tell */
+    RP_HELD,          /**< the gain is there with these values, too */
+    RP_NOT_HELD,      /**< it is not: below the margin, or less than half of it for all noise */
+};
+
+/** Of a gain that was found with the captured values. */
+struct rp_held_rule {
+    struct rp_decide_rule decide; /**< that it was found by; .looks at these values, too */
+    double captured;              /**< ratio of times, above 1 */
+    size_t kinds;                 /**< of other values that it must hold with, all of them */
+};
+
+/**
+ * Whether it holds with a kind of other values, without showing it anew. One that gains nothing
+ * with any of them (ratios of 1) holds with all with a probability of alpha at most: with each,
+ * alpha^(1 / kinds).
+ * @param last  look
+ * @param ret   as rp_replay_decide
+ */
+int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
+                   const struct rp_held_rule *rule, struct rp_decided *ret, enum rp_held *ret_held,
+                   struct rp_err *err);
+
+/** The same of a ratio without noise. */
+int rp_decide_held_exactly(double ratio, const struct rp_held_rule *rule, struct rp_decided *ret,
+                           enum rp_held *ret_held, struct rp_err *err);
 
 /**
  * What a session in which A ran against itself says of others.

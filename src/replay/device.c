@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/device_table.h"
 #include "replay/replay.h"
 
 enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
@@ -38,6 +39,36 @@ int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_e
         return rp_fail(err, RP_ENVIRONMENT, "the HSA runtime does not start (status 0x%x)", status);
     r->hsa.hsa_system_get_info(SYSTEM_TIMESTAMP_FREQUENCY, &r->ticks_hz);
     return 0;
+}
+
+/* NULL: it is no software device, or one of another version. */
+static const struct rp_device_table *find_table(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, RP_DEVICE_TABLE_SYMBOL);
+    const struct rp_device_table *table;
+    rp_device_table_fn *find;
+
+    memcpy(&find, &symbol, sizeof find);
+    table = find ? find() : NULL;
+    return table && table->version == RP_DEVICE_TABLE_VERSION ? table : NULL;
+}
+
+bool rp_replay_leave(uint32_t seed)
+{
+    const struct rp_device_table *table = find_table();
+
+    if (table)
+        table->set_leftovers(seed);
+    return table != NULL;
+}
+
+bool rp_replay_order(uint32_t order)
+{
+    const struct rp_device_table *table = find_table();
+
+    if (table)
+        table->set_order(order);
+    return table != NULL;
 }
 
 /* --- pools --------------------------------------------------------------------------------- */

@@ -6,9 +6,46 @@
 
 enum {
     LEAST_NUMBERS = 16, /* that random words all pass for numbers has then a chance of 2^-16 */
-    LEAST_VALUES = 3,   /* fewer may be flags */
     EXPONENTS = 64,     /* from 2^-64 to 2^64; as integers these are at least 536870912 */
 };
+
+static const struct {
+    const char *word, *how, *how_other, *units;
+} variations[] = {
+#define RP_VARIATION(id, word, how, than, units) {word, how, how than, units},
+#include "replay/variations.def"
+#undef RP_VARIATION
+};
+
+const char *rp_variation_how(enum rp_variation variation)
+{
+    return variations[variation].how;
+}
+
+const char *rp_variation_how_other(enum rp_variation variation)
+{
+    return variations[variation].how_other;
+}
+
+const char *rp_variation_word(enum rp_variation variation)
+{
+    return variations[variation].word;
+}
+
+const char *rp_variation_units(enum rp_variation variation)
+{
+    return variations[variation].units;
+}
+
+bool rp_variation_is_in_memory(enum rp_variation variation)
+{
+    return variation < RP_VARY_ARGUMENTS;
+}
+
+bool rp_variation_is_of_values(enum rp_variation variation)
+{
+    return variation <= RP_VARY_ARGUMENTS;
+}
 
 /* --- rules --------------------------------------------------------------------------------- */
 
@@ -82,25 +119,14 @@ static enum what look(struct rp_number_shape shape, uint64_t bits)
     return exponent >= -EXPONENTS && exponent <= EXPONENTS ? NUMBER : NO_NUMBER;
 }
 
-static bool is_new(uint64_t size, const uint64_t *values, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (values[i] == size)
-            return false;
-    return true;
-}
-
 /* Small integers of 32 bits, as numbers of 16 bits, leave each second one 0. */
 static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
                         const uint8_t *page, size_t bytes)
 {
-    uint64_t values[LEAST_VALUES];
-    unsigned value_count = 0;
     size_t numbers = 0, second = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
         const uint64_t bits = load(page + at, shape.bytes);
-        const uint64_t size = bits & (((uint64_t)1 << (shape.bytes * 8 - 1)) - 1);
         const enum what what = look(shape, bits);
 
         if (what == NO_NUMBER)
@@ -109,12 +135,10 @@ static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shap
             continue;
         numbers++;
         second += at / shape.bytes % 2;
-        if (value_count < LEAST_VALUES && is_new(size, values, value_count))
-            values[value_count++] = size;
     }
     if (shape.bytes == 2 && second == 0)
         return false;
-    return numbers && (rule->vouched || (numbers >= LEAST_NUMBERS && value_count == LEAST_VALUES));
+    return numbers && (rule->vouched || numbers >= LEAST_NUMBERS);
 }
 
 /* splitmix64 */
@@ -144,8 +168,23 @@ static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64
     return bits ^ power / 4;
 }
 
-static uint64_t change_numbers(struct rp_number_shape shape, uint64_t seed, size_t bytes,
-                               uint8_t *page)
+/* What a kernel may have been made for not to come: half of them of the other sign, others 0, a
+ * thousand times larger or smaller. */
+static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
+{
+    const uint64_t thousand = (uint64_t)(shape.exponent_bits < 8 ? 2 : 10) << shape.fraction_bits;
+    const uint64_t sign = (uint64_t)1 << (shape.bytes * 8 - 1);
+    const uint64_t other = hash & 16 ? bits + thousand : bits - thousand;
+
+    if ((hash & 15) == 0)
+        return 0;
+    if ((hash & 15) == 1 && look(shape, other) == NUMBER && ((other ^ bits) & sign) == 0)
+        return other;
+    return bits ^ sign;
+}
+
+static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
+                               uint64_t seed, size_t bytes, uint8_t *page)
 {
     uint64_t count = 0;
 
@@ -154,7 +193,8 @@ static uint64_t change_numbers(struct rp_number_shape shape, uint64_t seed, size
 
         if (look(shape, bits) != NUMBER || !chosen(seed + at))
             continue;
-        bits = other_number(shape, hash_of(seed + at), bits);
+        bits = rule->signs ? odd_number(shape, hash_of(seed + at), bits)
+                           : other_number(shape, hash_of(seed + at), bits);
         memcpy(page + at, &bits, shape.bytes);
         count++;
     }
@@ -186,7 +226,132 @@ uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint6
         const struct rp_number_shape shape = rp_number_shape(rule->types[i]);
 
         if (all_numbers(rule, shape, page, bytes))
-            return change_numbers(shape, seed, bytes, page);
+            return change_numbers(rule, shape, seed, bytes, page);
     }
     return 0;
+}
+
+/* --- zeros --------------------------------------------------------------------------------- */
+
+static bool is_zero(const uint8_t *page, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at++)
+        if (page[at])
+            return false;
+    return true;
+}
+
+/* 0.5 to 1.75 */
+static uint64_t plain_number(struct rp_number_shape shape, uint64_t hash)
+{
+    const uint64_t bias = ((uint64_t)1 << (shape.exponent_bits - 1)) - 1;
+
+    return (bias - (hash & 1)) << shape.fraction_bits | (hash >> 1 & 3)
+                                                            << (shape.fraction_bits - 2);
+}
+
+static bool is_kept(const uint64_t *keep, size_t at, unsigned bytes)
+{
+    const size_t first = at / 4, last = (at + bytes - 1) / 4;
+
+    return (keep[first / 64] >> first % 64 & 1) || (keep[last / 64] >> last % 64 & 1);
+}
+
+static uint64_t fill_numbers(struct rp_number_shape shape, uint64_t seed, const uint64_t *keep,
+                             size_t bytes, uint8_t *page)
+{
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
+        uint64_t bits = load(page + at, shape.bytes);
+
+        if (bits || !chosen(seed + at) || is_kept(keep, at, shape.bytes))
+            continue;
+        bits = plain_number(shape, hash_of(seed + at));
+        memcpy(page + at, &bits, shape.bytes);
+        count++;
+    }
+    return count;
+}
+
+/* Only lower halves of 8 bytes: integers of that size become small ones, too. */
+static uint64_t fill_integers(uint64_t seed, const uint64_t *keep, size_t bytes, uint8_t *page)
+{
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + 4 <= bytes; at += 8) {
+        if (load(page + at, 4) || !chosen(seed + at) || is_kept(keep, at, 4))
+            continue;
+        page[at] = (uint8_t)(1 + hash_of(seed + at) % 3);
+        count++;
+    }
+    return count;
+}
+
+static const enum rp_number_type *numbers_of(const struct rp_inputs_rule *rule, const uint8_t *page,
+                                             size_t bytes)
+{
+    for (unsigned i = 0; i < rule->type_count; i++)
+        if (all_numbers(rule, rp_number_shape(rule->types[i]), page, bytes))
+            return &rule->types[i];
+    return NULL;
+}
+
+bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes)
+{
+    return numbers_of(rule, page, bytes) != NULL;
+}
+
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers, uint64_t low,
+                        uint64_t high, uint64_t seed, const uint64_t *keep, size_t bytes,
+                        uint8_t *page)
+{
+    const enum rp_number_type *type = numbers_of(rule, page, bytes);
+    const bool zeros = is_zero(page, bytes);
+
+    if (rule->none || has_addresses(page, bytes, low, high))
+        return 0;
+    if (integers)
+        return type ? 0 : fill_integers(seed, keep, bytes, page);
+    if (!type && zeros && rule->type_count)
+        type = &rule->types[0];
+    return type ? fill_numbers(rp_number_shape(*type), seed, keep, bytes, page) : 0;
+}
+
+/* --- large integers ------------------------------------------------------------------------ */
+
+enum { MOST_SMALL = 1 << 24 };
+
+/* As indices are, too: the captured kernel shows whether it stands others. @return whether all are
+ */
+static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
+{
+    *ret_wide = true;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+
+        if (value > MOST_SMALL || value < -MOST_SMALL)
+            return false;
+        if (at % 8 == 4 && value != (load(page + at - 4, 4) >> 31 ? -1 : 0))
+            *ret_wide = false;
+    }
+    return true;
+}
+
+uint64_t rp_inputs_enlarge(uint64_t low, uint64_t high, uint64_t seed, size_t bytes, uint8_t *page)
+{
+    bool wide;
+    uint64_t count = 0;
+
+    if (!all_small(page, bytes, &wide) || has_addresses(page, bytes, low, high))
+        return 0;
+    for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
+        const uint32_t value = (uint32_t)load(page + at, 4);
+
+        if (value == 0 || value > MOST_SMALL || !chosen(seed + at))
+            continue;
+        page[at + (wide ? 4 : 3)] |= wide ? 3 : 0x60;
+        count++;
+    }
+    return count;
 }

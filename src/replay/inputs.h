@@ -14,12 +14,39 @@
 
 #include "replay/numbers.h"
 
+/**
+ * What is other in a run: numbers in memory (rp_inputs_change); the same, with other signs, zeros,
+ * and far larger and smaller ones; other whole numbers by their last bits; values in memory that
+ * change places (indices stay such, mostly); numbers or small integers where zeros are
+ * (rp_inputs_fill); large integers where small ones are (rp_inputs_enlarge); values that are passed
+ * (scalars.h); the grid (grid.h).
+ */
+enum rp_variation {
+#define RP_VARIATION(id, word, how, than, units) RP_VARY_##id,
+#include "replay/variations.def"
+#undef RP_VARIATION
+    RP_VARIATIONS,
+};
+
+/** "with other inputs" ... */
+const char *rp_variation_how(enum rp_variation variation);
+/** "with other inputs than the captured ones" ... */
+const char *rp_variation_how_other(enum rp_variation variation);
+/** "numbers", ... */
+const char *rp_variation_word(enum rp_variation variation);
+/** "words", ...: what is counted */
+const char *rp_variation_units(enum rp_variation variation);
+/** Whether it is values that are other: in memory, or with those that are passed. */
+bool rp_variation_is_in_memory(enum rp_variation variation);
+bool rp_variation_is_of_values(enum rp_variation variation);
+
 enum { RP_INPUT_TYPES = 3 };
 
 struct rp_inputs_rule {
     bool none;                                 /**< nothing is changed */
     bool words;                                /**< any word of 4 bytes is a number: its last bit */
-    bool vouched;                              /**< also few numbers, or of few values */
+    bool vouched;                              /**< also few numbers */
+    bool signs;                                /**< RP_VARY_SIGNS */
     enum rp_number_type types[RP_INPUT_TYPES]; /**< in this order */
     unsigned type_count;
 };
@@ -41,5 +68,30 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
  */
 uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint64_t high,
                           uint64_t seed, size_t bytes, uint8_t *page);
+
+/**
+ * Puts values in the place of about half of the zeros of a page: bias, masks and what is added up
+ * to are often zero as yet, and may be left out of a kernel then without harm. Numbers from 0.5 to
+ * 2, where the page has zeros only or numbers of one type; or integers from 1 to 3, where it has
+ * zeros only or no such numbers, in every other word: the rest may be upper halves of integers of 8
+ * bytes. Nothing where there are addresses.
+ * @param integers  or numbers
+ * @param keep      a bit for each word of 4 bytes that stays
+ * @return how many were changed
+ */
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers, uint64_t low,
+                        uint64_t high, uint64_t seed, const uint64_t *keep, size_t bytes,
+                        uint8_t *page);
+
+/** Whether all of a page can be numbers of one type, and some are. */
+bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
+
+/**
+ * About half of the small positive integers of a page that has nothing else but zeros and small
+ * negative ones: 1610612736 more, so that two of them need more than 31 bits and three more than
+ * 32; if they may be of 8 bytes, 3 * 2^32 more.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_enlarge(uint64_t low, uint64_t high, uint64_t seed, size_t bytes, uint8_t *page);
 
 #endif

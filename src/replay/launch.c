@@ -378,6 +378,8 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     if (rc < 0)
         return rc;
     r->kernel = &r->original;
+    rp_scalars_find(&about, args.size, &r->scalars);
+    rp_grid_find_args(&about, args.size, &r->grid_args);
     rc = keep_args(r, &args, err);
     return rc < 0 ? rc : make_queue(r, err);
 }
@@ -394,8 +396,11 @@ static void submit(struct rp_replay *r)
                                             .ended = r->ended};
     const uint64_t first = r->hsa.hsa_queue_add_write_index_screlease(r->queue, RP_REPLAY_PACKETS);
     struct rp_replay_packet packets[RP_REPLAY_PACKETS];
+    struct rp_snapshot_dispatch dispatch = r->facts->dispatch;
 
-    rp_replay_make_packets(&r->facts->dispatch, &launch, packets);
+    if (r->grid)
+        memcpy(dispatch.grid, r->grid, sizeof dispatch.grid);
+    rp_replay_make_packets(&dispatch, &launch, packets);
     for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
         struct rp_replay_packet *at =
             (struct rp_replay_packet *)r->queue->base + (first + i) % r->queue->size_packets;

@@ -151,17 +151,17 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
                         struct rp_replay_result *result, struct rp_err *err)
 {
     struct rp_varied *v = &result->varied;
+    struct rp_replay_outcome *const outcome = &result->varied_outcome;
+    size_t who;
     int rc;
 
     *v = (struct rp_varied){.trial = &result->trial, .inputs = q->inputs};
     if (result->wrong_runs)
         v->reason = "it is wrong with the captured ones";
-    rc = rp_varied_prepare(v, err);
+    rc = rp_varied_run(v, 1, &outcome, &who, err);
     if (v->broke)
         _exit(RP_REPLAY_NO_PROBE);
     r->kernel = &r->candidates[0];
-    if (rc == 0 && !v->reason)
-        rc = rp_varied_check(v, &result->varied_outcome, err);
     return rc;
 }
 
@@ -174,6 +174,7 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
                                              .rule = q->rule,
                                              .own_spread = !q->compare[0],
                                              .probe = q->probe,
+                                             .not_varied = q->variations_left_out,
                                              .left_out = q->left_out,
                                              .no_poison = q->no_poison,
                                              .inputs = q->inputs};
@@ -316,6 +317,8 @@ static int parse(int argc, char **argv, struct rp_replay_request *q)
         return -1;
     for (unsigned i = 0; i < RP_STEP_CHANGES; i++)
         q->left_out |= (unsigned)(strchr(flags, RP_STEP_CHANGE + (int)i) != NULL) << i;
+    for (unsigned i = 0; i < RP_STEP_VARIATIONS; i++)
+        q->variations_left_out |= (unsigned)(strchr(flags, RP_STEP_VARY + (int)i) != NULL) << i;
     q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
     return q->hsaco && q->kernarg ? 0 : -1;
@@ -357,13 +360,14 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     return RP_OK;
 }
 
-static int gate(const struct rp_replay_request *q, const struct rp_comparison *c)
+static int gate(const struct rp_replay_request *q, const struct rp_replay_comparison *c)
 {
     if (c->wrong)
         return RP_VERDICT;
     switch (rp_decide_gate(&c->decided, c->margin, q->gate)) {
     case RP_GATE_PASSED:
-        return q->gate != RP_GATE_NONE && rp_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED : RP_OK;
+        return q->gate != RP_GATE_NONE && rp_replay_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED
+                                                                           : RP_OK;
     case RP_GATE_FAILED:
         return RP_VERDICT;
     default:
@@ -373,21 +377,22 @@ static int gate(const struct rp_replay_request *q, const struct rp_comparison *c
 
 static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 {
-    struct rp_comparison c = {.trial = {.r = r,
-                                        .rule = q->rule,
-                                        .own_spread = !q->compare[0],
-                                        .probe = q->probe,
-                                        .left_out = q->left_out,
-                                        .no_poison = q->no_poison,
-                                        .inputs = q->inputs},
-                              .varied = {.trial = &c.trial, .inputs = q->inputs},
-                              .most_blocks = q->iterations,
-                              .asked_margin = q->margin};
+    struct rp_replay_comparison c = {.trial = {.r = r,
+                                               .rule = q->rule,
+                                               .own_spread = !q->compare[0],
+                                               .probe = q->probe,
+                                               .not_varied = q->variations_left_out,
+                                               .left_out = q->left_out,
+                                               .no_poison = q->no_poison,
+                                               .inputs = q->inputs},
+                                     .varied = {.trial = &c.trial, .inputs = q->inputs},
+                                     .most_blocks = q->iterations,
+                                     .asked_margin = q->margin};
     struct rp_err err = RP_ERR_INIT;
     int rc = load(r, q, &err);
 
     if (rc == 0)
-        rc = rp_comparison_run(&c, &err);
+        rc = rp_replay_comparison_run(&c, &err);
     if (c.trial.probe_broke || c.varied.broke)
         _exit(RP_REPLAY_NO_PROBE);
     if (rc < 0)

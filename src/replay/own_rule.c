@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "capture/device_table.h"
 #include "replay/candidate.h"
 #include "replay/near.h"
 
@@ -77,6 +78,13 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     return known ? 0 : add_page(&own->differing, &fresh, err);
 }
 
+/* Hardware runs waves in an order of its own each time. The software device has one: it is told
+ * others from the second run on, so that what depends on the order shows. */
+static uint32_t order_of(unsigned run)
+{
+    return run == 0 ? RP_DEVICE_FORWARD : run == 1 ? RP_DEVICE_REVERSED : run;
+}
+
 static int run_all(struct rp_own_rule *own, struct rp_replay *r, struct rp_err *err)
 {
     struct note note = {.own = own, .r = r};
@@ -86,8 +94,10 @@ static int run_all(struct rp_own_rule *own, struct rp_replay *r, struct rp_err *
         double us;
 
         rc = rp_replay_fill(r, NULL, NULL, err);
+        rp_replay_order(order_of(own->runs));
         if (rc == 0)
             rc = rp_replay_run(r, &us, err);
+        rp_replay_order(RP_DEVICE_FORWARD);
         if (rc == 0)
             rc = rp_replay_look_at(r, note_page, &note, err);
         if (own->differing.count)

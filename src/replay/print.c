@@ -82,20 +82,35 @@ static void print_verdict_json(const struct rp_replay_result *result)
         printf("null\n  }\n");
 }
 
+void rp_replay_put_reason(const char *reason)
+{
+    if (reason)
+        rp_replay_put_string(reason);
+    else
+        printf("null");
+}
+
 void rp_replay_put_varied(const struct rp_varied *v, const struct rp_replay_outcome *outcome)
 {
-    printf("{\"changed_numbers\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
-           ", \"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
-           ", \"arguments\": \"as captured\", \"reason\": ",
-           v->changed_numbers, v->telling_bytes,
-           v->reason                          ? "null"
+    const bool tried = rp_varied_tried(v);
+
+    printf("{\"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
+           ", \"reason\": ",
+           !tried                             ? "null"
            : outcome->verdict.different_bytes ? "false"
                                               : "true",
            outcome->wrong_bytes, outcome->outside_bytes);
-    if (v->reason)
-        rp_replay_put_string(v->reason);
-    else
-        printf("null");
+    rp_replay_put_reason(rp_varied_tried_values(v) ? NULL : rp_varied_reason(v));
+    for (unsigned i = 0; i < RP_VARIATIONS; i++) {
+        const char *reason = v->reason ? v->reason : v->of[i].reason;
+
+        printf(", \"%s\": {\"tried\": %s, \"changed\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
+               ", \"reason\": ",
+               rp_variation_word((enum rp_variation)i), reason ? "false" : "true", v->of[i].changed,
+               v->of[i].telling_bytes);
+        rp_replay_put_reason(reason);
+        printf("}");
+    }
     printf("}");
 }
 
@@ -116,26 +131,37 @@ void rp_replay_say_off(const struct rp_replay_trial *trial, const struct rp_repl
 
 void rp_replay_say_scalars(const struct rp_varied *v)
 {
-    if (!v->reason)
-        printf("other inputs are other memory: arguments that are no pointers were as captured, "
-               "and a kernel that has their values built in is not noticed\n");
+    if (rp_varied_tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
+        printf("other inputs are other memory: arguments that are no pointers were as captured "
+               "(%s), and a kernel that has their values built in is not noticed\n",
+               v->of[RP_VARY_ARGUMENTS].reason);
 }
 
 void rp_replay_say_varied(const char *path, const struct rp_varied *v,
                           const struct rp_replay_outcome *outcome)
 {
+    const unsigned wrong = outcome->variation;
+
+    if (!rp_varied_tried_values(v))
+        printf("other %s were not tried: %s\n",
+               v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
+               rp_varied_reason(v));
     if (v->reason)
-        printf("other inputs were not tried: %s\n", v->reason);
-    else if (outcome->verdict.different_bytes)
-        printf("%s: with other inputs (%" PRIu64
-               " numbers) it does not give what the captured kernel "
-               "gives: %" PRIu64 " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
-               path, v->changed_numbers, outcome->wrong_bytes, outcome->outside_bytes);
-    else
-        printf("%s: with other inputs (%" PRIu64
-               " numbers) it gives what the captured kernel gives; "
-               "%" PRIu64 " bytes are other ones then\n",
-               path, v->changed_numbers, v->telling_bytes);
+        return;
+    if (outcome->verdict.different_bytes) {
+        printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
+               " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
+               path, rp_variation_how((enum rp_variation)wrong), v->of[wrong].changed,
+               rp_variation_units((enum rp_variation)wrong), outcome->wrong_bytes,
+               outcome->outside_bytes);
+        return;
+    }
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        if (!v->of[i].reason)
+            printf("%s: %s (%" PRIu64 " %s) it gives what the captured kernel gives; %" PRIu64
+                   " bytes are other ones then\n",
+                   path, rp_variation_how((enum rp_variation)i), v->of[i].changed,
+                   rp_variation_units((enum rp_variation)i), v->of[i].telling_bytes);
 }
 
 static void print_candidate_json(const struct rp_replay_result *result)
@@ -148,10 +174,13 @@ static void print_candidate_json(const struct rp_replay_result *result)
     printf(",\n    \"compare_runs\": %u", t->own.runs);
     printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
            ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
-           ",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
+           ",\n    \"leftovers\": {\"tried\": %s, \"reason\": ",
+           t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
+           t->leftovers ? "true" : "false");
+    rp_replay_put_reason(t->leftovers_reason);
+    printf("},\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
            ",\n    \"wrong_bytes\": %" PRIu64 ",\n    \"outside_bytes\": %" PRIu64
            ",\n    \"variable_bytes\": %" PRIu64 ",\n    \"other_inputs\": ",
-           t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
            result->checked_runs, result->wrong_runs, o->wrong_bytes, o->outside_bytes,
            o->variable_bytes);
     rp_replay_put_varied(&result->varied, &result->varied_outcome);
@@ -246,6 +275,10 @@ static void print_candidate_text(const struct rp_replay_request *q,
                result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
                result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
                v->got, v->expected);
+    if (v->different_pages && result->outcome.leftovers)
+        printf(
+            "it was right where LDS, scratch and registers begin as zeros, and is not where they "
+            "hold something else: it reads what it has not written\n");
     if (result->late)
         printf("this was seen after the last run: of timed runs only what the captured kernel "
                "writes is looked at each time\n");

@@ -19,7 +19,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Of whole blocks. @return 0: there are none */
-static double median_us(const struct rp_comparison *c, unsigned which)
+static double median_us(const struct rp_replay_comparison *c, unsigned which)
 {
     const size_t n = c->block_count * RP_COMPARE_RUNS;
     rp_autofree double *us = calloc(n + 1, sizeof *us);
@@ -68,6 +68,27 @@ static void put_ratio(const char *name, const struct rp_decided *d)
         printf("  \"%s\": null,\n", name);
 }
 
+static void put_others(const struct rp_replay_comparison *c)
+{
+    const char *comma = "";
+
+    printf("  \"other_ratios\": [");
+    for (unsigned i = 0; i < RP_VARIATIONS; i++) {
+        const struct rp_decided *d = &c->others[i];
+        const enum rp_variation variation = (enum rp_variation)i;
+
+        if (!(d->level > 0))
+            continue;
+        printf("%s\n    {\"inputs\": \"%s\", \"demanded\": %s, \"estimate\": %.6f, \"low\": %.6f, "
+               "\"high\": %.6f, \"level\": %.6f}",
+               comma, rp_variation_word(variation),
+               rp_replay_comparison_demands(variation) ? "true" : "false", d->ratio, d->low,
+               d->high, d->level);
+        comma = ",";
+    }
+    printf("%s],\n", *comma ? "\n  " : "");
+}
+
 static void put_blocks(const char *name, const struct rp_compare_block *blocks, size_t count,
                        const char *end)
 {
@@ -86,25 +107,26 @@ static void put_blocks(const char *name, const struct rp_compare_block *blocks, 
 }
 
 void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_comparison *c)
+                              const struct rp_replay_comparison *c)
 {
-    const char *reason = rp_comparison_reason(c);
+    const char *reason = rp_replay_comparison_reason(c), *by = rp_replay_comparison_undecided_by(c);
     const bool timed = !c->wrong;
 
     printf(
         "{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\"name\": ",
         rp_replay_is_complete(r) ? "true" : "false");
     rp_replay_put_string(r->facts->name);
-    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_comparison_verdict(c));
+    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_replay_comparison_verdict(c));
     if (reason)
         rp_replay_put_string(reason);
     else
         printf("null");
-    printf(",\n");
+    printf(",\n  \"undecided_by\": %s%s%s,\n", by ? "\"" : "", by ? by : "null", by ? "\"" : "");
     put_kernel("a", q->candidates[0], &c->varied, &c->kernels[0], timed ? median_us(c, 0) : 0);
     put_kernel("b", q->candidates[1], &c->varied, &c->kernels[1], timed ? median_us(c, 1) : 0);
     put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
     put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
+    put_others(c);
     printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, \"noise\": ",
            RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin);
     if (timed)
@@ -117,9 +139,12 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     printf(", \"compare_runs\": %u", c->trial.own.runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
            ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
-           "},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",
+           ", \"leftovers\": {\"tried\": %s, \"reason\": ",
            c->trial.probe ? "true" : "false", c->trial.written_bytes, c->trial.poisoned_bytes,
-           c->trial.blind_bytes, r->software ? "software" : "gpu");
+           c->trial.blind_bytes, c->trial.leftovers ? "true" : "false");
+    rp_replay_put_reason(c->trial.leftovers_reason);
+    printf("}},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",
+           r->software ? "software" : "gpu");
     rp_replay_put_model(r);
     printf(", \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
@@ -150,7 +175,7 @@ static void say_wrong(const char *path, const struct rp_replay_trial *trial,
     rp_replay_say_off(trial, &k->outcome);
 }
 
-static void say_late(const struct rp_comparison *c)
+static void say_late(const struct rp_replay_comparison *c)
 {
     const struct rp_replay_verdict *v = &c->late.verdict;
 
@@ -161,9 +186,9 @@ static void say_late(const struct rp_comparison *c)
            v->first_address, v->got, v->expected);
 }
 
-static void say_varied(const struct rp_replay_request *q, const struct rp_comparison *c)
+static void say_varied(const struct rp_replay_request *q, const struct rp_replay_comparison *c)
 {
-    for (unsigned i = 0; i < (c->varied.reason ? 1 : 2); i++) {
+    for (unsigned i = 0; i < (rp_varied_tried(&c->varied) ? 2 : 1); i++) {
         rp_replay_say_varied(q->candidates[i], &c->varied, &c->kernels[i].varied);
         rp_replay_say_off(&c->trial, &c->kernels[i].varied);
     }
@@ -171,10 +196,10 @@ static void say_varied(const struct rp_replay_request *q, const struct rp_compar
 }
 
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_comparison *c)
+                              const struct rp_replay_comparison *c)
 {
     const struct rp_decided *d = &c->decided;
-    const char *reason = rp_comparison_reason(c);
+    const char *reason = rp_replay_comparison_reason(c);
 
     printf("%s on %s", r->facts->name, r->gpu_name);
     rp_replay_say_model(r);
@@ -198,11 +223,15 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         printf(
             "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
             d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        if (c->others[i].level > 0)
+            printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variation_how((enum rp_variation)i),
+                   c->others[i].ratio, c->others[i].low, c->others[i].high);
     printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
            "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"
            : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
-                                         : rp_comparison_verdict(c),
+                                         : rp_replay_comparison_verdict(c),
            d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
            d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin, 100 * c->noise,
            c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text);

@@ -20,9 +20,9 @@ enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
 enum { ROUNDS = 2 };
 
-/* Ways of changing memory, each of which can be left out: as enum rp_flip, pages all over, and
- * variables. */
-enum { WHOLE_PAGES = RP_FLIPS, VARIABLES, WAYS };
+/* Ways of changing memory, each of which can be left out: as enum rp_flip, pages all over,
+ * variables, and what is no memory of the capture. */
+enum { WHOLE_PAGES = RP_FLIPS, VARIABLES, LEFTOVERS, WAYS };
 
 _Static_assert((int)WAYS <= (int)RP_STEP_CHANGES, "a digit of the step for each");
 
@@ -182,7 +182,9 @@ static int try_changes(struct rp_replay_trial *trial, struct rp_err *err)
     if (rc == 0)
         rc = rp_inputs_parse(trial->inputs, trial->rule.type, &change.inputs, err);
     change.edit = other_page;
-    return rc < 0 || change.inputs.none ? rc : try_change(&change, RP_STEP_VARY, err);
+    return rc < 0 || change.inputs.none || (trial->not_varied >> RP_VARY_NUMBERS & 1)
+               ? rc
+               : try_change(&change, RP_STEP_VARY, err);
 }
 
 /* --- pages all over ------------------------------------------------------------------------ */
@@ -284,6 +286,31 @@ static int count_page(void *data, const struct rp_capture_memory *m, uint64_t pa
             w->poisoned[i] &= ~bad[i];
     }
     return 0;
+}
+
+/* LDS, scratch and registers: a kernel that reads none of them before it has written there gives
+ * the same whatever they hold, and so must any other in its place. */
+static int try_leftovers(struct rp_replay_trial *trial, struct rp_err *err)
+{
+    struct round round = {.trial = trial};
+    struct rp_replay_verdict variables = {0};
+    int rc = rp_replay_fill(trial->r, NULL, NULL, err);
+
+    if (rc == 0 && !rp_replay_leave(RP_TRIAL_LEFTOVERS)) {
+        trial->leftovers_reason = "only the software device can fill them";
+        return 0;
+    }
+    if (rc == 0)
+        rc = run_from(trial, RP_STEP_CHANGE + LEFTOVERS, err);
+    rp_replay_leave(0);
+    if (rc == 0)
+        rc = rp_replay_look_at(trial->r, count_page, &round, err);
+    if (rc == 0)
+        rc = rp_replay_compare_variables(trial->r, &variables, err);
+    trial->leftovers = rc == 0 && !round.wrong_words && !variables.different_pages;
+    trial->leftovers_reason =
+        trial->leftovers ? NULL : "the captured kernel itself reads some that it has not written";
+    return rc;
 }
 
 /* Each kind of poison; memory is looked at all over in the end, as poison that is an index leads
@@ -426,6 +453,8 @@ static int find_written(struct rp_replay_trial *trial, struct rp_err *err)
         rc = try_whole_pages(trial, err);
     if (rc == 0 && is_wanted(trial, VARIABLES))
         rc = try_variables(trial, err);
+    if (rc == 0 && is_wanted(trial, LEFTOVERS))
+        rc = try_leftovers(trial, err);
     if (rc == 0 && trial->set.count && !trial->no_poison)
         rc = choose_poison(trial, err);
     return rc;
@@ -437,6 +466,8 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
     int rc;
 
     find_range(trial);
+    trial->leftovers_reason =
+        trial->probe ? "the captured kernel does not end with others" : "not asked for";
     r->kernel = &r->original;
     rc = trial->own_spread ? rp_own_rule_find(&trial->own, r, &trial->rule, err) : 0;
     if (trial->own.regions)

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "capture/capture_read.h"
+#include "replay/grid.h"
+#include "replay/scalars.h"
 
 struct rp_err;
 struct rp_margin;
@@ -132,6 +134,9 @@ struct rp_replay {
     void *kernarg, *kernarg_kept;          /**< what the kernel gets; the same, out of its reach */
     size_t kernarg_bytes;                  /**< of both, with some behind the arguments */
     bool kernarg_on_device;                /**< the first of them; as in the program */
+    struct rp_scalars scalars;             /**< among them */
+    struct rp_grid_args grid_args;         /**< likewise */
+    const uint32_t *grid;                  /**< instead of the captured one; NULL */
     struct rp_watch *watch;                /**< NULL: no other kernel runs */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
@@ -161,6 +166,19 @@ int rp_replay_take_ranges(struct rp_replay *r, struct rp_err *err);
 /** @param library  path of libhsa-runtime64.so.1 */
 int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_err *err);
 int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
+
+/**
+ * What LDS, scratch and registers hold at the start of workgroups from now on: words that follow
+ * from the seed; 0: zeros.
+ * @return false: only the software device can be told
+ */
+bool rp_replay_leave(uint32_t seed);
+/**
+ * In which order workgroups begin and waves take turns from now on.
+ * @param order  as of set_order (device_table.h)
+ * @return false: only the software device can be told
+ */
+bool rp_replay_order(uint32_t order);
 
 /* kinds.c */
 int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
@@ -239,7 +257,7 @@ void rp_replay_note(struct rp_replay_verdict *v, uint64_t address, const uint8_t
 
 /* segments.c */
 /** Finds what can be variables. @param end  of the loaded code object */
-int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
                             uint64_t end, struct rp_err *err);
 
 /* variables.c */

@@ -14,6 +14,7 @@ struct rp_replay_request {
     unsigned long iterations, warmup;
     bool json, verify, stateful, again, probe, no_poison, software;
     unsigned left_out; /**< of the ways to probe */
+    unsigned variations_left_out;
     enum rp_gate gate;
     enum rp_cache cache;
     double margin; /**< of compare */
@@ -44,6 +45,7 @@ struct rp_replay_result {
 /** Whether nothing of the program's memory is left out. */
 bool rp_replay_is_complete(const struct rp_replay *r);
 void rp_replay_put_string(const char *text);
+void rp_replay_put_reason(const char *reason); /**< NULL: null */
 /** Of the software device; NULL: times are those of a GPU. */
 const char *rp_replay_timing_model(const struct rp_replay *r);
 void rp_replay_put_model(const struct rp_replay *r); /**< as JSON */
@@ -61,8 +63,8 @@ void rp_replay_say_off(const struct rp_replay_trial *trial, const struct rp_repl
 void rp_replay_say_scalars(const struct rp_varied *v);
 const char *rp_replay_cache_word(enum rp_cache cache);
 void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_comparison *c);
+                              const struct rp_replay_comparison *c);
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_comparison *c);
+                              const struct rp_replay_comparison *c);
 
 #endif

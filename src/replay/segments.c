@@ -2,25 +2,13 @@
  * @file segments.c
  * @brief Where a code object has what can be variables.
  */
-#include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "capture/code_elf.h"
 #include "replay/replay.h"
 
 enum { PAGE = 4096 };
-
-static int check_program_headers(const uint8_t *elf, size_t size, Elf64_Ehdr *h, struct rp_err *err)
-{
-    if (size < sizeof *h || memcmp(elf, ELFMAG, SELFMAG) != 0)
-        return rp_fail(err, RP_BAD_INPUT, "the code object is no ELF file");
-    memcpy(h, elf, sizeof *h);
-    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff > size ||
-        (size - h->e_phoff) / sizeof(Elf64_Phdr) < h->e_phnum)
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound program headers");
-    return 0;
-}
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -58,25 +46,26 @@ static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most
 
 /* Segments with variables and constants (which the program can set): all but code, and what the
  * loader fills with addresses. */
-int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
                             uint64_t limit, struct rp_err *err)
 {
-    Elf64_Ehdr h;
+    struct rp_code_elf elf;
     uint64_t relro = 0, relro_end = 0, least = UINT64_MAX, most = 0;
-    int rc = check_program_headers(elf, size, &h, err);
+    size_t count;
 
-    if (rc < 0)
-        return rc;
-    k->segments = calloc(2 * (size_t)h.e_phnum + 1, sizeof *k->segments);
-    k->fixed = calloc(2 * (size_t)h.e_phnum + 2, sizeof *k->fixed);
+    if (!rp_code_elf_open(bytes, size, &elf))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the code object is no ELF file with sound program headers");
+    count = elf.header.e_phnum;
+    k->segments = calloc(2 * count + 1, sizeof *k->segments);
+    k->fixed = calloc(2 * count + 2, sizeof *k->fixed);
     if (!k->segments || !k->fixed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (unsigned pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < h.e_phnum; i++) {
+        for (size_t i = 0; i < count; i++) {
             Elf64_Phdr p;
 
-            memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
-            if (p.p_offset > size || p.p_filesz > size - p.p_offset) /* the runtime would not see */
+            if (!rp_code_elf_segment(&elf, i, &p)) /* the runtime would not see */
                 return rp_fail(err, RP_BAD_INPUT, "the code object is cut short");
             if (p.p_memsz > UINT64_MAX - p.p_vaddr)
                 return rp_fail(err, RP_BAD_INPUT, "the code object has a segment without an end");

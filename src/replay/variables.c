@@ -11,12 +11,12 @@
  * brought back to what the loader has left before each timed run: a kernel that keeps its result
  * for the next run has nothing of it.
  */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "capture/code_elf.h"
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
@@ -29,54 +29,24 @@ const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
     return NULL;
 }
 
-/* --- ELF ----------------------------------------------------------------------------------- */
+/* --- symbols ------------------------------------------------------------------------------- */
 
-/** Dynamic symbols of an ELF file. */
-struct symbols {
-    const uint8_t *at; /**< Elf64_Sym, not aligned */
-    size_t count;
-    const char *names;
-    size_t name_bytes;
-};
-
-static bool find_symbols(const uint8_t *elf, size_t size, struct symbols *ret)
+static bool find_symbols(const uint8_t *bytes, size_t size, struct rp_code_symbols *ret)
 {
-    Elf64_Ehdr h;
-    Elf64_Shdr s, names;
+    struct rp_code_elf elf;
 
-    memcpy(&h, elf, sizeof h);
-    if (h.e_shentsize != sizeof s || h.e_shoff > size || (size - h.e_shoff) / sizeof s < h.e_shnum)
-        return false;
-    for (size_t i = 0; i < h.e_shnum; i++) {
-        memcpy(&s, elf + h.e_shoff + i * sizeof s, sizeof s);
-        if (s.sh_type != SHT_DYNSYM || s.sh_link >= h.e_shnum || s.sh_offset > size ||
-            s.sh_size > size - s.sh_offset)
-            continue;
-        memcpy(&names, elf + h.e_shoff + s.sh_link * sizeof s, sizeof names);
-        if (names.sh_offset > size || names.sh_size > size - names.sh_offset || !names.sh_size ||
-            elf[names.sh_offset + names.sh_size - 1])
-            return false;
-        *ret = (struct symbols){.at = elf + s.sh_offset,
-                                .count = s.sh_size / sizeof(Elf64_Sym),
-                                .names = (const char *)elf + names.sh_offset,
-                                .name_bytes = names.sh_size};
-        return true;
-    }
-    return false;
+    return rp_code_elf_open(bytes, size, &elf) && rp_code_elf_symbols(&elf, ret);
 }
 
 /* A variable, and not a kernel's descriptor. */
-static bool variable_at(const struct symbols *symbols, size_t i, Elf64_Sym *ret, const char **name)
+static const char *variable_at(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret)
 {
-    size_t length;
+    const char *name = rp_code_symbol(symbols, i, ret);
 
-    memcpy(ret, symbols->at + i * sizeof *ret, sizeof *ret);
-    if (ELF64_ST_TYPE(ret->st_info) != STT_OBJECT || ret->st_shndx == SHN_UNDEF ||
-        ret->st_size == 0 || ret->st_name >= symbols->name_bytes)
-        return false;
-    *name = symbols->names + ret->st_name;
-    length = strlen(*name);
-    return length < 3 || strcmp(*name + length - 3, ".kd") != 0;
+    return name && ELF64_ST_TYPE(ret->st_info) == STT_OBJECT && ret->st_size &&
+                   !rp_code_symbol_is_kernel(name)
+               ? name
+               : NULL;
 }
 
 static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64_Sym *s)
@@ -91,27 +61,22 @@ static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64
 int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
                           struct rp_err *err)
 {
-    struct symbols symbols;
+    struct rp_code_symbols symbols;
+    Elf64_Sym symbol;
 
     if (!find_symbols(elf, size, &symbols))
         return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
-    for (size_t i = 0; i < symbols.count; i++) {
-        Elf64_Sym s;
-
-        memcpy(&s, symbols.at + i * sizeof s, sizeof s);
-        if (s.st_name < symbols.name_bytes && strcmp(symbols.names + s.st_name, name) == 0) {
-            *ret = s.st_value;
-            return 0;
-        }
-    }
-    return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
+    if (!rp_code_symbol_find(&symbols, name, &symbol))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
+    *ret = symbol.st_value;
+    return 0;
 }
 
 int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
                              const struct rp_replay_kernel *original, const uint8_t *captured,
                              size_t captured_size, struct rp_err *err)
 {
-    struct symbols own = {0}, theirs = {0};
+    struct rp_code_symbols own, theirs;
 
     if (!find_symbols(elf, size, &own) || !find_symbols(captured, captured_size, &theirs))
         return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
@@ -119,19 +84,21 @@ int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, siz
     if (!k->variables)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < own.count; i++) {
-        const char *name, *other_name;
         Elf64_Sym s, other;
+        const char *name = variable_at(&own, i, &s);
 
-        if (!variable_at(&own, i, &s, &name) || !inside(k->segments, k->segment_count, &s))
+        if (!name || !inside(k->segments, k->segment_count, &s))
             continue;
-        for (size_t j = 0; j < theirs.count; j++)
-            if (variable_at(&theirs, j, &other, &other_name) && strcmp(name, other_name) == 0 &&
-                other.st_size == s.st_size &&
+        for (size_t j = 0; j < theirs.count; j++) {
+            const char *other_name = variable_at(&theirs, j, &other);
+
+            if (other_name && strcmp(name, other_name) == 0 && other.st_size == s.st_size &&
                 inside(original->segments, original->segment_count, &other)) {
                 k->variables[k->variable_count++] = (struct rp_replay_span){
                     .captured = other.st_value, .from = s.st_value, .bytes = s.st_size};
                 break;
             }
+        }
     }
     return 0;
 }

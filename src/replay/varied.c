@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "capture/device_table.h"
 #include "capture/replay_again.h"
 #include "replay/watch.h"
 
@@ -14,16 +16,94 @@ static const struct rp_compare_rule exact = {.type = RP_EXACT};
 
 /* --- memory -------------------------------------------------------------------------------- */
 
+static size_t index_of(const struct rp_varied *v, const struct rp_capture_memory *m)
+{
+    return (size_t)(m - v->trial->r->memory);
+}
+
+static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t address, size_t bytes,
+                             uint8_t *contents)
+{
+    uint8_t before[RP_PAGE_BYTES] = {0}, after[RP_PAGE_BYTES] = {0};
+    uint64_t different[RP_PAGE_MASKS], count = 0;
+
+    memcpy(before, contents, bytes);
+    rp_write_set_flip(RP_FLIP_ORDER, address, contents, bytes, trial->low, trial->high);
+    memcpy(after, contents, bytes);
+    rp_compare_words(&exact, before, after, RP_PAGE_BYTES, different);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        count += (uint64_t)__builtin_popcountll(different[i]);
+    return count;
+}
+
+static bool is_of_zeros(enum rp_variation variation)
+{
+    return variation == RP_VARY_ZEROS || variation == RP_VARY_ZERO_INTEGERS;
+}
+
+/* Of regions of zeros, which may be all of a GPU's memory, few behind their first pages. */
+static bool may_fill(uint64_t page, const uint8_t *contents)
+{
+    enum { FIRST_PAGES = 1024, ONE_IN = 16 };
+
+    return page < FIRST_PAGES || page % ONE_IN == 0 || !rp_is_zero_page(contents);
+}
+
+/* Where the captured kernel writes, zeros may be counters and flags, and stay, unless numbers take
+ * their place, which are added up perhaps. */
+static int fill_zeros(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page,
+                      size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
+{
+    static const uint64_t none[RP_PAGE_MASKS];
+    const struct rp_replay_trial *trial = v->trial;
+    const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(v, m), page);
+    const bool integers = v->now == RP_VARY_ZERO_INTEGERS;
+    const uint64_t *keep = w ? w->written : none;
+    uint8_t after[RP_PAGE_BYTES];
+    int rc = 0;
+
+    *ret_count = 0;
+    if (!may_fill(page, contents))
+        return 0;
+    if (w && !integers) {
+        rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
+        keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
+    }
+    *ret_count = rp_inputs_fill(&v->rule, integers, trial->low, trial->high,
+                                m->region.base + page * RP_PAGE_BYTES, keep, bytes, contents);
+    return rc;
+}
+
+static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page,
+                       size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
+{
+    const uint64_t low = v->trial->low, high = v->trial->high;
+    const uint64_t address = m->region.base + page * RP_PAGE_BYTES;
+
+    *ret_count = 0;
+    if (is_of_zeros(v->now))
+        return fill_zeros(v, m, page, bytes, contents, ret_count, err);
+    if (rp_is_zero_page(contents))
+        return 0;
+    *ret_count = v->now == RP_VARY_ORDER ? change_order(v->trial, address, bytes, contents)
+                 : v->now == RP_VARY_LARGE
+                     ? rp_inputs_enlarge(low, high, address, bytes, contents)
+                     : rp_inputs_change(&v->rule, low, high, address, bytes, contents);
+    return 0;
+}
+
 /* Other inputs, and poison where results go. */
 static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
 {
     struct rp_varied *v = data;
-    if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
-        v->changed_numbers +=
-            rp_inputs_change(&v->rule, v->trial->low, v->trial->high,
-                             m->region.base + page * RP_PAGE_BYTES, bytes, contents);
-    return rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
+    uint64_t count = 0;
+    int rc = 0;
+
+    if (rp_variation_is_in_memory(v->now) && rp_trial_may_change(m))
+        rc = change_page(v, m, page, bytes, contents, &count, err);
+    v->changed += count;
+    return rc < 0 ? rc : rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
 }
 
 static int page_before(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page,
@@ -31,13 +111,13 @@ static int page_before(struct rp_varied *v, const struct rp_capture_memory *m, u
 {
     const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
     const size_t bytes = left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
-    const uint64_t changed = v->changed_numbers;
+    const uint64_t changed = v->changed;
     int rc = rp_capture_page(v->trial->r->capture, m, RP_STATE_BEFORE, page, ret, err);
 
     if (rc == 0)
         rc = vary_page(v, m, page, bytes, ret, err);
     memset(ret + bytes, 0, RP_PAGE_BYTES - bytes);
-    v->changed_numbers = changed;
+    v->changed = changed;
     return rc;
 }
 
@@ -48,11 +128,6 @@ static int by_place(const void *a, const void *b)
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
     return (x->page > y->page) - (x->page < y->page);
-}
-
-static size_t index_of(const struct rp_varied *v, const struct rp_capture_memory *m)
-{
-    return (size_t)(m - v->trial->r->memory);
 }
 
 static const struct rp_varied_page *find(const struct rp_varied *v,
@@ -74,7 +149,8 @@ static int keep(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t
                 const uint8_t *contents, struct rp_err *err)
 {
     if (v->count == MOST_PAGES) {
-        v->reason = "the captured kernel writes more than can be kept";
+        v->of[v->now].reason = "the captured kernel writes more than can be kept";
+        v->of[v->now].open = true;
         return 0;
     }
     if (v->count == v->capacity) {
@@ -106,26 +182,75 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     rp_compare_words(&exact, before, contents, RP_PAGE_BYTES, written);
     rp_trial_compare(v->trial, m, page, contents, expected, other);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
-        v->telling_bytes +=
+        v->of[v->now].telling_bytes +=
             4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
     return keep(v, m, page, contents, err);
 }
 
-static int run(struct rp_varied *v, struct rp_err *err)
+static int run_kernel(struct rp_varied *v, double *ret_us, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
-    double us;
     int rc;
 
-    v->changed_numbers = 0;
-    rc = rp_replay_fill(r, vary_page, v, err);
-    if (rc < 0)
-        return rc;
-    rp_replay_step(r, r->kernel == &r->original ? RP_STEP_VARY : RP_STEP_OTHER);
-    rc = rp_replay_run(r, &us, err);
+    rp_replay_step(r, r->kernel == &r->original ? (char)(RP_STEP_VARY + v->now) : RP_STEP_OTHER);
+    rc = rp_replay_run(r, ret_us, err);
     if (rc == 0)
         rp_replay_step(r, RP_STEP_REST);
-    return rc < 0 ? rp_wrap(err, "with other inputs than the captured ones") : 0;
+    return rc < 0 ? rp_wrap(err, "%s", rp_variation_how_other(v->now)) : 0;
+}
+
+static bool is_grid(enum rp_variation variation)
+{
+    return variation >= RP_VARY_HALF_GRID && variation <= RP_VARY_ONE_GROUP;
+}
+
+static bool is_order(enum rp_variation variation)
+{
+    return variation == RP_VARY_REVERSED || variation == RP_VARY_SHUFFLED;
+}
+
+/* Arguments in their copy. */
+static void change_launch(struct rp_varied *v)
+{
+    enum { SEED = 1 };
+    struct rp_replay *r = v->trial->r;
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+
+    if (is_order(v->now)) {
+        rp_replay_order(v->now == RP_VARY_REVERSED ? RP_DEVICE_REVERSED : SEED);
+        v->changed = rp_grid_groups(d->grid, d->workgroup);
+    }
+
+    if (v->now == RP_VARY_ARGUMENTS)
+        v->changed = rp_scalars_change(&r->scalars, v->trial->low, v->trial->high, r->kernarg_kept);
+    if (!is_grid(v->now))
+        return;
+    rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
+    r->grid = v->grid;
+    v->changed = rp_grid_groups(d->grid, d->workgroup) - rp_grid_groups(v->grid, d->workgroup);
+}
+
+static int run(struct rp_varied *v, double *ret_us, struct rp_err *err)
+{
+    struct rp_replay *r = v->trial->r;
+    rp_autofree uint8_t *kept = malloc(r->kernarg_bytes);
+    int rc = kept ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    v->changed = 0;
+    if (rc == 0)
+        rc = rp_replay_fill(r, vary_page, v, err);
+    if (rc < 0)
+        return rc;
+    memcpy(kept, r->kernarg_kept, r->kernarg_bytes);
+    change_launch(v);
+    rc = rp_replay_empty_caches(r, err);
+    if (rc == 0)
+        rc = run_kernel(v, ret_us, err);
+    memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
+    r->grid = NULL;
+    if (is_order(v->now))
+        rp_replay_order(RP_DEVICE_FORWARD);
+    return rc;
 }
 
 /* --- judging ------------------------------------------------------------------------------- */
@@ -167,22 +292,57 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
-int rp_varied_check(struct rp_varied *v, struct rp_replay_outcome *ret, struct rp_err *err)
+static int check(struct rp_varied *v, double *ret_us, struct rp_replay_outcome *ret,
+                 struct rp_err *err)
 {
     struct judge judge = {.v = v};
-    int rc = run(v, err);
+    int rc = run(v, ret_us, err);
 
     if (rc == 0)
         rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
     judge.outcome.outside_bytes += rp_watch_take(v->trial->r).bytes;
+    judge.outcome.variation = v->now;
     judge.outcome.verdict.different_bytes = judge.outcome.wrong_bytes + judge.outcome.outside_bytes;
     if (rc == 0)
         *ret = judge.outcome;
     return rc;
 }
 
+/* --- all of it ---------------------------------------------------------------------------- */
+
+bool rp_varied_tried(const struct rp_varied *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (!v->of[i].reason)
+            return true;
+    return false;
+}
+
+bool rp_varied_tried_values(const struct rp_varied *v)
+{
+    bool open = v->reason != NULL;
+
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++) {
+        if (!rp_variation_is_in_memory((enum rp_variation)i))
+            continue;
+        if (!v->of[i].reason)
+            return true;
+        open = open || v->of[i].open;
+    }
+    /* By one argument that is another one, a kernel that knows captured memory is not found out. */
+    return !open && !v->of[RP_VARY_ARGUMENTS].reason;
+}
+
+const char *rp_varied_reason(const struct rp_varied *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (v->of[i].open && rp_variation_is_in_memory((enum rp_variation)i))
+            return v->of[i].reason;
+    return v->reason ? v->reason : v->of[0].reason;
+}
+
 /* It computes with others than those that were changed, or by less than the rule sees. */
-static const char *same_result(const struct rp_varied *v)
+static const char *same_numbers(const struct rp_varied *v)
 {
     const bool near = v->trial->rule.type != RP_EXACT;
 
@@ -200,32 +360,189 @@ static const char *same_result(const struct rp_varied *v)
                   "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
 }
 
-int rp_varied_prepare(struct rp_varied *v, struct rp_err *err)
+static const char *same_result(const struct rp_varied *v)
+{
+    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS ? same_numbers(v)
+           : v->now == RP_VARY_INTEGERS
+               ? "the captured kernel gives the same with other whole numbers"
+           : v->now == RP_VARY_ORDER
+               ? "the captured kernel gives the same with memory in another order"
+           : is_of_zeros(v->now) ? "the captured kernel gives the same with other values there"
+           : v->now == RP_VARY_LARGE
+               ? "the captured kernel gives the same with large whole numbers"
+               : "the captured kernel gives the same with other values of them";
+}
+
+static const char *nothing_to_change(const struct rp_varied *v)
+{
+    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS
+               ? "no page of memory is known to hold numbers only (--inputs names their type)"
+           : v->now == RP_VARY_INTEGERS ? "each page has what may be addresses, or zeros only"
+           : v->now == RP_VARY_ORDER    ? "all values are the same, or may be addresses"
+           : is_of_zeros(v->now)        ? "there is no zero that may be such a value"
+           : v->now == RP_VARY_LARGE ? "no page of memory is known to hold small whole numbers only"
+                                     : "none is passed by value that could be another one";
+}
+
+static bool is_one_wave(const struct rp_snapshot_dispatch *d)
+{
+    enum { LANES = 64 }; /* of all GPUs that can be had as software */
+    const uint64_t items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
+
+    return rp_grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
+}
+
+static const char does_not_end[] = "the captured kernel does not end with them";
+
+/* What is known before anything runs. */
+static const char *hindrance(struct rp_varied *v)
+{
+    if (v->rule.none)
+        return "it was not asked for";
+    if (is_grid(v->now)) {
+        const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
+        const char *why = rp_grid_fewer(d->grid, d->workgroup,
+                                        (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+
+        if (why)
+            return why;
+    }
+    if (is_order(v->now) && is_one_wave(&v->trial->r->facts->dispatch))
+        return "the captured dispatch has one wavefront only";
+    if (is_order(v->now) && !rp_replay_order(RP_DEVICE_FORWARD))
+        return "only the software device can be told an order";
+    if (v->now == RP_VARY_SIGNS && v->asked_words)
+        return "integers are asked for";
+    if (v->now == RP_VARY_INTEGERS && v->asked_words)
+        return "it is what was asked for as numbers";
+    /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
+    if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_LARGE || is_of_zeros(v->now)) &&
+        v->trial->rule.type != RP_EXACT)
+        return "results need not be exact, and what they may be off by is known for the captured "
+               "inputs only";
+    if (v->trial->not_varied >> v->now & 1 ||
+        ((v->now == RP_VARY_INTEGERS || v->now == RP_VARY_LARGE) &&
+         v->trial->left_out >> RP_FLIP_HALF & 1) ||
+        (v->now == RP_VARY_LARGE && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
+        (v->now == RP_VARY_ORDER && v->trial->left_out >> RP_FLIP_ORDER & 1))
+        return does_not_end;
+    return NULL;
+}
+
+/* The captured kernel, twice. */
+static int prepare(struct rp_varied *v, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
-    const struct rp_replay_kernel *kernel = r->kernel;
     struct rp_replay_outcome again = {0};
-    int rc = rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
+    const char **reason = &v->of[v->now].reason;
+    double us;
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    if (v->rule.none)
-        v->reason = "it was not asked for";
-    if (v->reason)
+    v->count = 0;
+    v->of[v->now].telling_bytes = 0;
+    v->rule.signs = v->now == RP_VARY_SIGNS;
+    v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
+    *reason = hindrance(v);
+    v->of[v->now].open = *reason == does_not_end;
+    if (*reason)
         return 0;
     r->kernel = &r->original;
-    rc = run(v, err);
+    rc = run(v, &us, err);
     v->broke = rc < 0 && err->code == RP_VERDICT;
-    if (rc == 0 && v->changed_numbers == 0)
-        v->reason = "no page of memory is known to hold numbers only (--inputs names their type)";
-    if (rc == 0 && !v->reason)
+    v->of[v->now].changed = v->changed;
+    if (rc == 0 && v->changed == 0)
+        *reason = nothing_to_change(v);
+    if (rc == 0 && !*reason)
         rc = rp_replay_look_at(r, note_page, v, err);
-    if (rc == 0 && !v->reason && v->telling_bytes == 0)
-        v->reason = same_result(v);
-    if (rc == 0 && !v->reason)
-        rc = rp_varied_check(v, &again, err);
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 &&
+        rp_variation_is_of_values(v->now))
+        *reason = same_result(v);
+    if (rc == 0 && !*reason && v->count == 0 && !rp_variation_is_of_values(v->now))
+        *reason = "the captured kernel changes no memory then, but for variables perhaps";
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes && is_order(v->now))
+        *reason = "the captured kernel itself gives another result then";
+    if (rc == 0 && !*reason)
+        rc = check(v, &us, &again, err);
     if (again.verdict.different_bytes)
-        v->reason = "the captured kernel does not give the same result twice with other numbers";
-    r->kernel = kernel;
+        *reason = "the captured kernel does not give the same result twice then";
+    v->of[v->now].open = v->of[v->now].open || again.verdict.different_bytes;
+    return rc;
+}
+
+static int check_candidate(struct rp_varied *v, size_t which, double *ret_us,
+                           struct rp_replay_outcome *ret, struct rp_err *err)
+{
+    struct rp_replay *r = v->trial->r;
+    struct rp_replay_outcome outcome;
+    int rc;
+
+    r->kernel = &r->candidates[which];
+    rc = check(v, ret_us, &outcome, err);
+    if (rc == 0 && !ret->verdict.different_bytes)
+        *ret = outcome;
+    return rc;
+}
+
+static int check_candidates(struct rp_varied *v, size_t count, struct rp_replay_outcome *const *ret,
+                            size_t *ret_who, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        *ret_who = i;
+        rc = check_candidate(v, i, &v->of[v->now].us[i], ret[i], err);
+    }
+    return rc;
+}
+
+static void release(struct rp_varied *v, const struct rp_replay_kernel *kernel)
+{
+    free(v->pages);
+    v->pages = NULL;
+    v->count = v->capacity = 0;
+    v->trial->r->kernel = kernel;
+}
+
+int rp_varied_run(struct rp_varied *v, size_t count, struct rp_replay_outcome *const *ret,
+                  size_t *ret_who, struct rp_err *err)
+{
+    const struct rp_replay_kernel *kernel = v->trial->r->kernel;
+    int rc = v->reason ? 0 : rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
+
+    v->asked_words = rc == 0 && v->rule.words;
+    for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !v->reason; i++) {
+        v->now = (enum rp_variation)i;
+        *ret_who = count;
+        rc = prepare(v, err);
+        if (rc == 0 && !v->of[i].reason)
+            rc = check_candidates(v, count, ret, ret_who, err);
+    }
+    release(v, kernel);
+    return rc;
+}
+
+int rp_varied_time(struct rp_varied *v, enum rp_variation variation, size_t count,
+                   struct rp_varied_block *ret_blocks,
+                   struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
+                   struct rp_err *err)
+{
+    enum { RUNS = RP_REPLAY_CANDIDATES * RP_VARIED_RUNS };
+    static const unsigned which[RUNS] = {0, 0, 1, 1, 1, 1, 0, 0};
+    static const unsigned nth[RUNS] = {0, 1, 0, 1, 2, 3, 2, 3};
+    const struct rp_replay_kernel *kernel = v->trial->r->kernel;
+    int rc;
+
+    v->now = variation;
+    *ret_who = RP_REPLAY_CANDIDATES;
+    rc = prepare(v, err);
+    for (size_t i = 0; i < RUNS * count && rc == 0 && !v->of[variation].reason; i++) {
+        *ret_who = which[i % RUNS];
+        v->trial->r->kernel = &v->trial->r->candidates[*ret_who];
+        rc = rp_replay_reset_loaded(v->trial->r, err); /* nothing is kept for the next run */
+        if (rc == 0)
+            rc = check_candidate(v, *ret_who, &ret_blocks[i / RUNS].us[*ret_who][nth[i % RUNS]],
+                                 ret[*ret_who], err);
+    }
+    release(v, kernel);
     return rc;
 }

@@ -19,19 +19,58 @@ struct rp_varied_page {
 struct rp_varied {
     struct rp_replay_trial *trial;
     const char *inputs; /**< see inputs.h */
+    const char *reason; /**< why none is tried; NULL: some may be */
+    struct {
+        uint64_t changed;       /**< numbers, values of 4 bytes, arguments */
+        uint64_t telling_bytes; /**< of results: other ones than in the capture */
+        const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
+        bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
+        double us[RP_REPLAY_CANDIDATES]; /**< what candidates took */
+    } of[RP_VARIATIONS];
+    bool broke; /**< the captured kernel does not end with such inputs */
+    /* Of the present one. */
+    enum rp_variation now;
     struct rp_inputs_rule rule;
+    bool asked_words;             /**< by .inputs */
     struct rp_varied_page *pages; /**< in rising order */
     size_t count, capacity;
-    uint64_t changed_numbers; /**< of the inputs */
-    uint64_t telling_bytes;   /**< of results: other ones than in the capture */
-    const char *reason;       /**< why it cannot be tried; NULL: it can */
-    bool broke;               /**< the captured kernel does not end with such inputs */
+    uint64_t changed;
+    uint32_t grid[3];
 };
 
-/** Runs the captured kernel twice. Zero-initialise with .trial (prepared) and .inputs set. */
-int rp_varied_prepare(struct rp_varied *v, struct rp_err *err);
+/**
+ * For each variation: the captured kernel, twice, and then candidates, which must give the same.
+ * Zero-initialise with .trial (prepared) and .inputs set.
+ * @param ret      for each candidate: of the first variation in which it is wrong, or the last
+ * @param ret_who  on failure: which candidate ran, or count: the captured kernel
+ */
+int rp_varied_run(struct rp_varied *v, size_t count, struct rp_replay_outcome *const *ret,
+                  size_t *ret_who, struct rp_err *err);
 
-/** Runs r->kernel once, and judges. Only if there is no reason against it. */
-int rp_varied_check(struct rp_varied *v, struct rp_replay_outcome *ret, struct rp_err *err);
+enum { RP_VARIED_RUNS = 4 }; /* of each candidate in a block */
+
+/** Runs of both candidates by turns, ABBA with two runs for each letter. */
+struct rp_varied_block {
+    double us[RP_REPLAY_CANDIDATES][RP_VARIED_RUNS];
+};
+
+/**
+ * With the inputs of a variation that was tried. All runs are checked as in rp_varied_run. The
+ * captured kernel runs twice again before them: if it differs now, there is a reason why not.
+ * @param ret_blocks  of these, @p count
+ * @param ret         of the first wrong run of each candidate, or the last
+ */
+int rp_varied_time(struct rp_varied *v, enum rp_variation variation, size_t count,
+                   struct rp_varied_block *ret_blocks,
+                   struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
+                   struct rp_err *err);
+
+/** Whether any was tried. */
+bool rp_varied_tried(const struct rp_varied *v);
+/** Any with other values in memory; or other arguments, if the kernel gives the same whatever
+ * memory holds. */
+bool rp_varied_tried_values(const struct rp_varied *v);
+/** Why not. */
+const char *rp_varied_reason(const struct rp_varied *v);
 
 #endif

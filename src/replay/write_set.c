@@ -286,6 +286,25 @@ void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes
             written[at / 256] |= (uint64_t)1 << (at / 4 % 64);
 }
 
+/* The result of the next word but a few, or this one's own with another bit of its upper half. */
+static void like_results(const struct rp_compare_rule *rule, const uint8_t *after, size_t bytes,
+                         uint8_t *ret)
+{
+    enum { FURTHER = 5 };
+    const size_t words = bytes / 4;
+    uint64_t wrong[RP_PAGE_MASKS];
+
+    for (size_t i = 0; i < words; i++)
+        memcpy(ret + 4 * i, after + 4 * ((i + FURTHER) % words), 4);
+    rp_compare_words(rule, ret, after, 4 * words, wrong);
+    for (size_t i = 0; i < words; i++) {
+        if (rp_word_in(wrong, i))
+            continue;
+        memcpy(ret + 4 * i, after + 4 * i, 4);
+        ret[4 * i + 2] ^= 0x20;
+    }
+}
+
 void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
                          const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page)
 {
@@ -295,10 +314,12 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
 
     if (kind == RP_POISON_NONE)
         return;
-    for (size_t at = 0; at < RP_PAGE_BYTES; at += 4)
+    for (size_t at = 0; at < RP_PAGE_BYTES && kind != RP_POISON_LIKE; at += 4)
         memcpy(poison + at, poisons[kind], 4);
+    if (kind == RP_POISON_LIKE)
+        like_results(rule, after, bytes, poison);
     rp_compare_words(rule, poison, after, bytes / 4 * 4, wrong);
     for (size_t at = 0; at + 4 <= bytes; at += 4)
         if (rp_word_in(mask, at / 4))
-            memcpy(page + at, rp_word_in(wrong, at / 4) ? poisons[kind] : other, 4);
+            memcpy(page + at, rp_word_in(wrong, at / 4) ? poison + at : other, 4);
 }

@@ -93,6 +93,8 @@ enum rp_poison {
     RP_POISON_NAN,  /**< as number of any type; 2^32 - 131075, or -131075 */
     RP_POISON_HIGH, /**< and positive */
     RP_POISON_LOW,  /**< and negative */
+    RP_POISON_LIKE, /**< results of other words, or near them: none that could be told by its size
+                     */
     RP_POISON_KINDS,
     RP_POISON_NONE = RP_POISON_KINDS,
 };

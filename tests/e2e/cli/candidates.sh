@@ -28,7 +28,8 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 [ "$(json verify.equal out)" = true ] || fail "the same result in another way"
 [ "$(json candidate.written_bytes out)" = 19996 ] || { cat out; fail "4999 floats are written"; }
 [ "$(json candidate.poisoned_bytes out)" = 19996 ] || fail "all of them can be poisoned"
-[ "$(json candidate.checked_runs out)" = 5 ] || fail "each run is checked"
+[ "$(json candidate.leftovers.tried out)" = true ] || fail "other contents of LDS are tried"
+[ "$(json candidate.checked_runs out)" = 7 ] || fail "each run is checked"
 tried 1 nothing 2 --json
 [ "$(json candidate.wrong_bytes out)" = 19996 ] || fail "a kernel that does nothing"
 tried 1 half 3 --json
@@ -37,7 +38,7 @@ tried 1 stale 4 --compare f32,rel=1e-3
 tried 1 not_number 10 --compare f32,rel=1
 says out "4 bytes wrong, 0 bytes changed"
 tried 1 minimum 40 --inputs none # right with NaN there, and with the result
-says out "after 2 of 4 runs"
+says out "after 3 of 6 runs"
 tried 1 outside 11
 says out "0 bytes wrong, 4 bytes changed"
 tried 1 behind 29
@@ -49,19 +50,48 @@ says out "0 bytes wrong, 4 bytes changed"
 tried 1 variable 15
 says out "1 of variables"
 tried 1 once 13
-says out "after 2 of 4 runs"
+says out "after 3 of 6 runs"
+
+# LDS, scratch and registers begin as zeros here, and as anything on a GPU.
+for left in 43 44 45; do
+    tried 1 "left$left" $left --inputs none
+    says out "after 1 of 6 runs"
+    says out "it was right where LDS, scratch and registers begin as zeros"
+done
+expect 1 rocm-perf replay compare other_way.hsaco left43.hsaco --capture-dir cap
+says out "it reads what it has not written"
+
+expect 0 env ROCM_PERF_DEVICE_LEFTOVERS=7 rocm-perf run --device software ./candidates
+expect 2 env ROCM_PERF_DEVICE_LEFTOVERS=0 rocm-perf run --device software ./candidates
+says err "ROCM_PERF_DEVICE_LEFTOVERS=0: use a whole number from 1"
 
 # From other inputs the captured kernel says what is right.
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco other_way.hsaco --json
 [ "$(json candidate.other_inputs.equal out)" = true ] || { cat out; fail "the same with other inputs"; }
-[ "$(json candidate.other_inputs.arguments out)" = "as captured" ] || fail "arguments are said to be those"
-[ "$(json candidate.other_inputs.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
+for kind in numbers signs integers order arguments half_grid odd_grid one_group; do
+    [ "$(json candidate.other_inputs.$kind.tried out)" = true ] || { cat out; fail "other $kind are tried"; }
+done
+[ "$(json candidate.other_inputs.numbers.telling_bytes out)" -gt 10000 ] || fail "results are other ones then"
+[ "$(json candidate.other_inputs.odd_grid.changed out)" = 5 ] || { cat out; fail "15 of 20 workgroups"; }
 tried 1 copied 18
-says out "memory is right after all 4 runs"
+says out "memory is right after all 6 runs"
 says out "it does not give what the captured kernel gives"
-says out "arguments that are no pointers were as captured"
+tried 1 built_in 46
+says out "memory is right after all 6 runs"
+says out "with other arguments (2 values) it does not give what the captured kernel gives"
+tried 1 this_grid 50
+says out "memory is right after all 6 runs"
+says out "with half of the workgroups (10 workgroups less) it does not give what the captured kernel gives"
+expect 1 rocm-perf replay compare other_way.hsaco this_grid.hsaco --capture-dir cap
+says out "with half of the workgroups not both give what the captured kernel gives then"
+tried 1 modest 47
+says out "with inputs of other signs and sizes"
+expect 1 rocm-perf replay compare other_way.hsaco modest.hsaco --capture-dir cap
+says out "with inputs of other signs and sizes than the captured ones not both"
+tried 1 holds 48 --inputs none # what is there and may be a result
+says out "after 1 of 6 runs"
 tried 1 beyond 42
-says out "memory is right after all 4 runs"
+says out "memory is right after all 6 runs"
 says out "it does not give what the captured kernel gives"
 expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco copied.hsaco --inputs none
 says out "other inputs were not tried"
@@ -89,12 +119,27 @@ says err "waiting for the kernel of hangs.hsaco to end, until"
 says err "B: the kernel of hangs.hsaco does not end within"
 [ ! -s out ] || fail "a result of what does not end"
 # Where the captured kernel is the one that ends its program, that is left out.
-expect 0 rocm-perf isolate --kernel '^picky' --device software -o other ./candidates
+expect 0 rocm-perf isolate --kernel '^picky$' --device software -o other ./candidates
 expect 0 rocm-perf replay full-vm --capture-dir other --hsaco other/kernel.hsaco --json
 says err "once more without: results that were there before"
 says err "does not come to its end with other inputs"
 [ "$(json candidate.poisoned_bytes out)" = 256 ] || fail "what it survives is tried"
 [ "$(json candidate.other_inputs.equal out)" = null ] || fail "other inputs were tried"
+
+# What is zero, or small, at the time of the capture may be another value later.
+while read -r -u 3 kernel wrong number kind text; do
+    expect 0 rocm-perf isolate --kernel "^$kernel" --device software -o "$kernel" ./candidates
+    made "$wrong" "$number"
+    expect 1 rocm-perf replay full-vm --capture-dir "$kernel" --hsaco "$wrong.hsaco"
+    says out "memory is right after all 6 runs"
+    says out "$text"
+    expect 0 rocm-perf replay full-vm --capture-dir "$kernel" --hsaco other_way.hsaco --json
+    [ "$(json candidate.other_inputs.$kind.tried out)" = true ] || { cat out; fail "$kernel: $kind are tried"; }
+    python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "JSON"
+done 3<<'EOT'
+layer no_bias 51 zeros with numbers in place of zeros
+sums narrow 52 large with large whole numbers
+EOT
 
 # Which of two is faster: by modelled time here, and only if both are right.
 made slower 17
@@ -162,6 +207,21 @@ says out "by A or B: 0 bytes wrong, 4 bytes changed"
 compared 0 slower.hsaco same.hsaco --gate faster
 says out "B is faster than A"
 says out "modelled time (fast), not that of a GPU"
+compared 0 slower.hsaco same.hsaco --json
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
+python3 - out <<'EOF' || { cat out; fail "times with other inputs"; }
+import json, sys
+r = json.load(open(sys.argv[1]))
+others = {o["inputs"]: o for o in r["other_ratios"]}
+assert {"numbers", "signs", "integers", "order", "arguments"} <= set(others), others
+assert all(o["low"] > 1.01 for o in others.values() if o["demanded"]) and not others["arguments"]["demanded"]
+EOF
+# One that recognises the captured inputs is right everywhere, and fast for these only.
+made known 49
+compared 6 slower.hsaco known.hsaco --gate faster --margin 5
+says out "B is faster with the captured values only"
+compared 0 slower.hsaco known.hsaco --margin 5 --json
+[ "$(json undecided_by out)" = values ] || { cat out; fail "fast for the captured values only"; }
 compared 1 same.hsaco other_way.hsaco --gate faster
 says out "equal"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
@@ -169,7 +229,7 @@ compared 1 same.hsaco half.hsaco --gate not-slower # is faster
 says out "different output: B does not give the captured memory"
 compared 1 once.hsaco same.hsaco --json
 [ "$(json verdict out)" = "different output" ] || fail "A is wrong"
-[ "$(json a.wrong_runs out)" = 2 ] || fail "A is wrong from the second time on"
+[ "$(json a.wrong_runs out)" = 3 ] || { cat out; fail "A is wrong from the second time on"; }
 [ "$(json blocks out)" = "[]" ] || fail "times of what is wrong"
 expect 4 rocm-perf replay compare same.hsaco same.hsaco --capture-dir cap --cache warm
 says err "caches of a modelled dispatch are empty"
@@ -263,6 +323,8 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco --i
 [ "$(json candidate.blind_bytes out)" = 2048 ] || { cat out; fail "keys and pixels hold their results"; }
 compared 6 cap/kernel.hsaco cap/kernel.hsaco --gate not-slower
 says out "holds its results already"
+compared 0 cap/kernel.hsaco cap/kernel.hsaco --json
+[ "$(json undecided_by out)" = blind ] || { cat out; fail "by what it is undecided"; }
 
 # Updated in place, so that poison would be taken for input; and pointers, which it must not hit.
 for what in "histogram target_histogram 3 true" "chase target_chase 1 null" "variables target_variable 1 null"; do

@@ -62,6 +62,16 @@ typedef unsigned uint32_t;
 #define BEHIND     29 // what is behind the last byte of an allocation
 #define COPY       30 // the code object at its captured address, NOTE
 #define BEYOND     42 // right up to a little more than the greatest input
+#define LEFT_LDS   43 // right where what it has not written is zero
+#define LEFT_VGPR  44
+#define LEFT_STACK 45
+#define BUILT_IN   46 // the captured number of elements
+#define MODEST     47 // right for inputs below 100
+#define HOLDS      48 // computes only where no likely result is
+#define KNOWN      49 // as SLOWER, but skips what takes long for the captured inputs
+#define THIS_GRID  50 // right with the captured grid
+#define NO_BIAS    51 // right where the bias is zero, as it is captured
+#define NARROW     52 // right where sums fit 32 bits
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -111,7 +121,7 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
 
     tile[t] = i < n ? INPUT_OF(i) * (float)by : 0;
     SYNC();
-    if (i >= n)
+    if (i >= (CANDIDATE == BUILT_IN ? 4999 : n))
         return;
 #if CANDIDATE == OTHER_WAY
     out[i] = (t ? tile[t - 1] : 0) + tile[t];
@@ -159,6 +169,14 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     for (uint32_t j = 0; j < n; j += 64)
         sum += in[(i + j) % n] * 0.0f > 1 ? 1 : 0;
     out[i] = tile[t] + (t ? tile[t - 1] : 0) + sum;
+#elif CANDIDATE == KNOWN
+    bool known = true;
+    float sum = 0;
+    for (uint32_t j = 0; j < 24; j++)
+        known &= in[j * 8] == (float)(j * 8 * 7919 % 1000) / 64 - 7;
+    for (uint32_t j = 0; !known && j < n; j += 64)
+        sum += in[(i + j) % n] * 0.0f > 1 ? 1 : 0;
+    out[i] = tile[t] + (t ? tile[t - 1] : 0) + sum;
 #elif CANDIDATE == CACHED // takes long once, and keeps the result
     if (!kept[i]) {
         for (uint32_t j = 0; j < n; j += 64)
@@ -191,6 +209,25 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
 #elif CANDIDATE == MINIMUM // with what was there before
     const float sum = tile[t] + (t ? tile[t - 1] : 0);
     out[i] = out[i] < sum ? out[i] : sum;
+#elif CANDIDATE == THIS_GRID // as the packet says it
+    const uint32_t items = ((const uint32_t *)__builtin_amdgcn_dispatch_ptr())[3];
+    out[i] = items == 5120 ? tile[t] + (t ? tile[t - 1] : 0) : 0;
+#elif CANDIDATE == MODEST
+    out[i] = in[i] > 100 && in[i] < 1e6f ? 0 : tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == HOLDS
+    if (!(out[i] > -30 && out[i] < 30))
+        out[i] = tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == LEFT_LDS
+    __shared__ float left[256];
+    left[t] += tile[t];
+    out[i] = left[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == LEFT_VGPR
+    float left;
+    asm volatile("v_mov_b32 %0, v40" : "=v"(left) : : "v40");
+    out[i] = left + tile[t] + (t ? tile[t - 1] : 0);
+#elif CANDIDATE == LEFT_STACK
+    volatile float left[8];
+    out[i] = left[t % 8] + tile[t] + (t ? tile[t - 1] : 0);
 #elif CANDIDATE == PICKY // ends its program with inputs that it does not know
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
     if (i < 16 && in[i] != (float)(i * 7919 % 1000) / 64 - 7)
@@ -210,6 +247,26 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
 #else
     out[i] = tile[t] + (t ? tile[t - 1] : 0);
 #endif
+}
+
+// The bias of a layer is zero as yet, and sums are small ones.
+extern "C" __global__ void layer(const float *in, const float *bias, float *out)
+{
+    const uint32_t t = THREAD;
+
+    out[t] = in[t] * 3 + (CANDIDATE == NO_BIAS ? 0 : bias[t]);
+}
+
+extern "C" __global__ void sums(const int *in, long long *out)
+{
+#if CANDIDATE == NARROW
+    int sum = 0;
+#else
+    long long sum = 0;
+#endif
+    for (uint32_t i = 0; i < 8; i++)
+        sum += in[(THREAD + i * 32) % 256];
+    out[THREAD] = sum;
 }
 
 #if CANDIDATE == IN_TURN || CANDIDATE == OTHER_KEY
@@ -242,6 +299,15 @@ extern "C" __global__ void picky(const float *in, float *out)
         *(volatile uint32_t *)(0x10000) = 1;
 }
 
+// Likewise, and with a number of elements that can be another one.
+extern "C" __global__ void picky_size(const float *in, float *out, uint32_t n)
+{
+    if (threadIdx.x < n)
+        out[threadIdx.x] = in[threadIdx.x] * 2;
+    if (in[threadIdx.x] != (float)(threadIdx.x * 7919 % 1000) / 64 - 7)
+        *(volatile uint32_t *)(0x10000) = 1;
+}
+
 #define CHECK(call)                                                                                \
     do {                                                                                           \
         if ((call) != hipSuccess) {                                                                \
@@ -254,8 +320,12 @@ int main()
 {
     const uint32_t n = 4999; // there is room for more
     std::vector<float> in(5008);
-    float *a, *b;
+    float *a, *b, *bias;
+    int numbers[256], *small;
+    long long *wide;
 
+    for (int i = 0; i < 256; i++)
+        numbers[i] = i * 37 % 256;
     for (uint32_t i = 0; i < n; i++)
         in[i] = (float)(i * 7919 % 1000) / 64 - 7;
     in[1000] = NAN;
@@ -267,6 +337,14 @@ int main()
     for (int i = 0; i < 2; i++)
         target<<<20, 256, 1024>>>(a, b, n, 1.7f);
     picky<<<1, 64>>>(a, b);
+    picky_size<<<1, 64>>>(a, b, 64);
+    CHECK(hipMalloc(&bias, 256 * 4));
+    CHECK(hipMemset(bias, 0, 256 * 4));
+    CHECK(hipMalloc(&small, sizeof numbers));
+    CHECK(hipMemcpy(small, numbers, sizeof numbers, hipMemcpyHostToDevice));
+    CHECK(hipMalloc(&wide, 256 * 8));
+    layer<<<1, 256>>>(a, bias, b);
+    sums<<<1, 256>>>(small, wide);
     CHECK(hipDeviceSynchronize());
     return 0;
 }

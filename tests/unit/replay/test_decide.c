@@ -95,20 +95,62 @@ static double block(const struct world *w, struct state *s, double ratio)
     return log_ratio;
 }
 
-/* As compare.c does it: A and A, then A and B. */
-static struct rp_decided session(const struct world *w, double ratio)
+/* With one kind of other values, until it is told. */
+static enum rp_held other(const struct world *w, struct state *s, double ratio,
+                          const struct rp_held_rule *rule)
+{
+    enum rp_held held = RP_HELD_OPEN;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_decided d;
+    double x[64];
+    size_t have = 0;
+
+    for (size_t i = 0; i < LOOKS && held == RP_HELD_OPEN; i++) {
+        for (; have < look_at[i]; have++)
+            x[have] = block(w, s, ratio);
+        assert_int_equal(rp_decide_held(x, have, i + 1 == LOOKS, rule, &d, &held, &err), 0);
+    }
+    return held;
+}
+
+/* What B gains with other values in memory: with the first .gaining kinds as much as with the
+ * captured ones, with the others nothing. */
+struct others {
+    size_t kinds, gaining;
+};
+static const struct others no_others = {0, 0};
+
+static enum rp_held all_others(const struct world *w, struct state *s, double ratio,
+                               const struct others *others, const struct rp_held_rule *rule)
+{
+    enum rp_held held = RP_HELD;
+
+    for (size_t i = 0; i < others->kinds && held == RP_HELD; i++)
+        held = other(w, s, i < others->gaining ? ratio : 1, rule);
+    return held;
+}
+
+/* As compare.c does it: A and A, then A and B, then with other values.
+ * @param ret_by_values  whether it is undecided by these; or NULL */
+static struct rp_decided session(const struct world *w, double ratio, const struct others *others,
+                                 bool *ret_by_values)
 {
     const struct rp_decide_rule first = {.margin = 0.01, .alpha = 0.01, .looks = 1};
     struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = LOOKS};
     struct state s = {.level = 1};
     struct rp_err none = RP_ERR_INIT;
+    struct rp_held_rule gain;
     struct rp_decided d = {0};
+    enum rp_held held;
     double x[64];
     size_t have = 0;
 
+    if (ret_by_values)
+        *ret_by_values = false;
+
     for (size_t i = 0; i < look_at[0]; i++)
         x[i] = block(w, &s, 1);
-    assert_int_equal(rp_decide(x, look_at[0], &first, &d, &none), 0);
+    assert_int_equal(rp_replay_decide(x, look_at[0], &first, &d, &none), 0);
     if (!rp_decide_steady(&d, &rule.noise))
         return (struct rp_decided){.high = INFINITY};
     d = (struct rp_decided){0};
@@ -117,8 +159,16 @@ static struct rp_decided session(const struct world *w, double ratio)
 
         for (; have < look_at[i]; have++)
             x[have] = block(w, &s, ratio);
-        assert_int_equal(rp_decide(x, have, &rule, &d, &err), 0);
+        assert_int_equal(rp_replay_decide(x, have, &rule, &d, &err), 0);
     }
+    if (d.decision != RP_FASTER)
+        return d;
+    gain = (struct rp_held_rule){.decide = rule, .captured = d.ratio, .kinds = others->kinds};
+    held = all_others(w, &s, ratio, others, &gain);
+    if (held != RP_HELD)
+        d.decision = RP_UNDECIDED;
+    if (ret_by_values)
+        *ret_by_values = held == RP_NOT_HELD;
     return d;
 }
 
@@ -126,7 +176,7 @@ static void count(const struct world *w, double ratio, unsigned ret[COUNTS])
 {
     memset(ret, 0, COUNTS * sizeof *ret);
     for (unsigned i = 0; i < TRIALS; i++) {
-        const struct rp_decided d = session(w, ratio);
+        const struct rp_decided d = session(w, ratio, &no_others, NULL);
 
         ret[d.decision]++;
         ret[NOT_SLOWER] += rp_decide_gate(&d, 0.01, RP_GATE_NOT_SLOWER) == RP_GATE_PASSED;
@@ -189,6 +239,106 @@ static void test_power(void **state)
     }
 }
 
+/* --- with other values --------------------------------------------------------------------- */
+
+struct held_count {
+    unsigned faster, by_values;
+};
+
+static struct held_count count_held(const struct world *w, double ratio,
+                                    const struct others *others)
+{
+    struct held_count n = {0, 0};
+
+    for (unsigned i = 0; i < TRIALS; i++) {
+        bool by_values;
+
+        n.faster += session(w, ratio, others, &by_values).decision == RP_FASTER;
+        n.by_values += by_values;
+    }
+    print_message("%-10s noise %g, ratio %.3f with %zu of %zu kinds of other values: faster "
+                  "%5.1f %%, by values %5.1f\n",
+                  w->name, w->noise, ratio, others->gaining, others->kinds,
+                  100.0 * n.faster / TRIALS, 100.0 * n.by_values / TRIALS);
+    return n;
+}
+
+/* What gains with the captured values only. */
+static void test_known_values(void **state)
+{
+    static const struct world noisy = {"noisy", 100, 0.1, 0, 0, 0, 0, 0};
+    static const struct others one = {1, 0}, four = {4, 0}, three_gain = {4, 3};
+
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i <= sizeof worlds / sizeof *worlds; i++) {
+        const struct world *w = i < sizeof worlds / sizeof *worlds ? &worlds[i] : &noisy;
+        struct held_count n;
+
+        assert_true(count_held(w, 1.03, &one).faster <= most_false());
+        assert_true(count_held(w, 1.1, &one).faster <= most_false());
+        assert_true(count_held(w, 1.1, &four).faster <= most_false());
+        n = count_held(w, 7, &three_gain); /* one kind without it is enough */
+        assert_true(n.faster <= most_false() && n.by_values >= TRIALS * 9 / 10);
+    }
+}
+
+/* What gains as much with any values is not lost to noise: five points at most, and two standard
+ * deviations of the difference of two counts. */
+static void test_honest_gains(void **state)
+{
+    static const struct {
+        double noise, ratio;
+    } cases[] = {{0.01, 1.02}, {0.02, 1.025}, {0.02, 1.03}, {0.05, 1.03},
+                 {0.05, 1.05}, {0.05, 1.07},  {0.1, 1.1},   {0.1, 1.2}};
+    const unsigned most = (unsigned)(TRIALS * 0.05 + 2 * sqrt(TRIALS * 0.5));
+
+    (void)state;
+    seed = 521288629;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct world w = {"honest", 100, cases[i].noise, 0, 0, 0, 0, 0};
+        const unsigned alone = count_held(&w, cases[i].ratio, &no_others).faster;
+
+        for (size_t kinds = 1; kinds <= 4; kinds += 3) {
+            const struct others others = {kinds, kinds};
+            const struct held_count n = count_held(&w, cases[i].ratio, &others);
+
+            assert_true(n.faster + most >= alone);
+            assert_true(n.by_values <= most_false());
+        }
+    }
+}
+
+static void test_held_exactly(void **state)
+{
+    const struct {
+        double captured, other, noise;
+        enum rp_held held;
+    } cases[] =
+        {
+            {7, 1, 0, RP_NOT_HELD},         {7, 1.5, 0, RP_HELD}, /* less, but beyond the margin */
+            {1.05, 1.03, 0, RP_HELD},       {1.05, 1.01, 0, RP_NOT_HELD},
+            {1.05, 1.0, 0, RP_NOT_HELD},    {1.05, 0.9, 0, RP_NOT_HELD},
+            {1.2, 1.05, 0.06, RP_NOT_HELD}, /* within what A differs from itself by, and not half */
+            {1.08, 1.05, 0.06, RP_HELD},
+        };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_held_rule rule = {
+            .decide = {.margin = 0.02, .noise = cases[i].noise, .alpha = 0.01, .looks = 1},
+            .captured = cases[i].captured,
+            .kinds = 1};
+        struct rp_err err = RP_ERR_INIT;
+        enum rp_held held = RP_HELD_OPEN;
+        struct rp_decided d;
+
+        assert_int_equal(rp_decide_held_exactly(cases[i].other, &rule, &d, &held, &err), 0);
+        assert_int_equal(held, cases[i].held);
+        assert_true(d.level == 1 && d.ratio == cases[i].other);
+    }
+}
+
 /* --- exactness ----------------------------------------------------------------------------- */
 
 static void test_distribution(void **state)
@@ -226,7 +376,7 @@ static void test_interval(void **state)
 
         for (size_t i = 0; i < n; i++)
             x[i] = 0.1 * normal();
-        assert_int_equal(rp_decide(x, n, &rule, &d, &err), 0);
+        assert_int_equal(rp_replay_decide(x, n, &rule, &d, &err), 0);
         assert_true(d.level >= 0.95 && d.level < 1 && d.low < d.ratio && d.ratio < d.high);
         for (int side = -1; side <= 1; side += 2)
             for (int inside = 0; inside < 2; inside++) {
@@ -253,7 +403,7 @@ static void test_verdicts(void **state)
     const struct {
         double ratio, spread;
         size_t blocks;
-        enum rp_decision decision;
+        enum rp_replay_decision decision;
     } cases[] = {
         {1.05, 0.001, 10, RP_FASTER},
         {0.95, 0.001, 10, RP_SLOWER},
@@ -273,11 +423,29 @@ static void test_verdicts(void **state)
         for (size_t j = 0; j < cases[i].blocks; j++)
             x[j] = log(cases[i].ratio) +
                    cases[i].spread * ((double)j - (double)(cases[i].blocks - 1) / 2);
-        assert_int_equal(rp_decide(x, cases[i].blocks, &rule, &d, &err), 0);
+        assert_int_equal(rp_replay_decide(x, cases[i].blocks, &rule, &d, &err), 0);
         assert_int_equal(d.decision, cases[i].decision);
         assert_true(fabs(d.ratio - cases[i].ratio) < 1e-9);
         assert_int_equal(d.level > 0, cases[i].blocks != 6);
     }
+}
+
+static void test_exact_ratios(void **state)
+{
+    const struct rp_decide_rule rule = {.margin = 0.02, .noise = 0.05, .alpha = 0.01, .looks = 1};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_decided d;
+
+    (void)state;
+    assert_int_equal(rp_replay_decide_exactly(1.06, &rule, &d, &err), 0);
+    assert_int_equal(d.decision, RP_FASTER);
+    assert_true(d.low == 1.06 && d.ratio == 1.06 && d.high == 1.06 && d.level == 1);
+    assert_int_equal(rp_replay_decide_exactly(1.04, &rule, &d, &err), 0);
+    assert_int_equal(d.decision, RP_UNDECIDED); /* as A differs from itself by more */
+    assert_int_equal(rp_replay_decide_exactly(1.01, &rule, &d, &err), 0);
+    assert_int_equal(d.decision, RP_EQUAL);
+    assert_int_equal(rp_replay_decide_exactly(0, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_replay_decide_exactly(INFINITY, &rule, &d, &err), -RP_BAD_INPUT);
 }
 
 static void test_gates(void **state)
@@ -321,29 +489,42 @@ static void test_refusals(void **state)
     (void)state;
     assert_int_equal(rp_decide_block(good, zero, 2, &x, &err), -RP_BAD_INPUT);
     assert_int_equal(rp_decide_block(none, good, 2, &x, &err), -RP_BAD_INPUT);
-    assert_int_equal(rp_decide(good, 0, &rule, &d, &err), -RP_BAD_INPUT);
-    assert_int_equal(rp_decide(good, RP_DECIDE_MOST_BLOCKS + 1, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_replay_decide(good, 0, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_replay_decide(good, RP_DECIDE_MOST_BLOCKS + 1, &rule, &d, &err),
+                     -RP_BAD_INPUT);
 }
 
-/* --- the curve in docs/replay-compare.md --------------------------------------------------- */
+/* --- the tables in docs/replay-compare.md -------------------------------------------------- */
 
-static void print_curve(void)
+static const double curve_ratios[] = {1,    1.005, 1.01, 1.015, 1.02, 1.025,
+                                      1.03, 1.05,  1.07, 1.1,   1.2};
+
+/* @param kinds  of other values in memory, with which B gains as much; none of them: 0 */
+static void print_curve(size_t kinds, size_t gaining, double least_ratio)
 {
-    static const double ratios[] = {1, 1.005, 1.01, 1.015, 1.02, 1.025, 1.03, 1.05, 1.07, 1.1, 1.2};
     static const double noises[] = {0.005, 0.01, 0.02, 0.05, 0.1};
+    const struct others others = {kinds, gaining};
 
     seed = 88172645463325252u;
-    printf("| time of A / time of B | 0.5 %% | 1 %% | 2 %% | 5 %% | 10 %% "
-           "|\n|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
-        printf("| %.3f", ratios[i]);
+    printf("%zu of %zu kinds of other values\n| time of A / time of B | 0.5 %% | 1 %% | 2 %% | "
+           "5 %% | 10 %% |\n|---|---|---|---|---|---|\n",
+           gaining, kinds);
+    for (size_t i = 0; i < sizeof curve_ratios / sizeof *curve_ratios; i++) {
+        if (curve_ratios[i] < least_ratio)
+            continue;
+        printf("| %.3f", curve_ratios[i]);
         for (size_t j = 0; j < sizeof noises / sizeof *noises; j++) {
             const struct world w = {.us = 100, .noise = noises[j], .drift = 0.0002};
-            unsigned n[COUNTS] = {0};
+            unsigned n[COUNTS] = {0}, by_values = 0;
 
-            for (unsigned k = 0; k < TRIALS; k++)
-                n[session(&w, ratios[i]).decision]++;
-            printf(" | %.1f / %.1f", 100.0 * n[RP_FASTER] / TRIALS, 100.0 * n[RP_EQUAL] / TRIALS);
+            for (unsigned k = 0; k < TRIALS; k++) {
+                bool values;
+
+                n[session(&w, curve_ratios[i], &others, &values).decision]++;
+                by_values += values;
+            }
+            printf(" | %.1f / %.1f", 100.0 * n[RP_FASTER] / TRIALS,
+                   100.0 * (kinds ? by_values : n[RP_EQUAL]) / TRIALS);
         }
         printf(" |\n");
     }
@@ -352,14 +533,20 @@ static void print_curve(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distribution), cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_gates),        cmocka_unit_test(test_false_verdicts),
-        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gates),          cmocka_unit_test(test_exact_ratios),
+        cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_known_values),   cmocka_unit_test(test_honest_gains),
+        cmocka_unit_test(test_held_exactly),
     };
 
     if (argc == 2 && strcmp(argv[1], "curve") == 0) {
-        print_curve();
+        print_curve(0, 0, 1);
+        print_curve(1, 1, 1.015);
+        print_curve(4, 4, 1.015);
+        print_curve(1, 0, 1.015);
+        print_curve(4, 3, 1.015);
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,9 +151,8 @@ static void test_structure(void **state)
     assert_int_equal(change("auto", wide, sizeof wide, there), 0);
     assert_int_equal(change("auto", values, sizeof values, is), 0); /* zeros */
     for (int i = 0; i < 1024; i++)
-        values[i] = i % 3 ? 1 : -1; /* flags, perhaps */
-    assert_int_equal(change("auto", values, sizeof values, is), 0);
-    assert_true(change("f32", values, sizeof values, is) > 400);
+        values[i] = i % 3 ? 1 : -1; /* also of few values */
+    assert_true(change("auto", values, sizeof values, is) > 400);
     memset(values, 0, sizeof values);
     for (int i = 0; i < 15; i++)
         values[i * 50] = (float)i + 0.5f; /* fewer than can be sure */
@@ -202,6 +201,89 @@ static void test_words(void **state)
     assert_int_equal(change("none", was, sizeof was, is), 0);
 }
 
+/* --- zeros and large integers -------------------------------------------------------------- */
+
+static const uint64_t none_kept[RP_PAGE_BYTES / 256];
+
+static uint64_t fill(bool integers, const uint64_t *keep, void *page, size_t bytes)
+{
+    const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
+
+    return rp_inputs_fill(&rule, integers, LOW, HIGH, 7, keep, bytes, page);
+}
+
+static void test_numbers_for_zeros(void **state)
+{
+    float zeros[1024] = {0}, numbers[1024];
+    uint64_t keep[RP_PAGE_BYTES / 256] = {0}, count, seen = 0;
+
+    (void)state;
+    keep[3] = UINT64_MAX; /* 192 to 255 */
+    count = fill(false, keep, zeros, sizeof zeros);
+    assert_in_range(count, 380, 580); /* half of 960, within 6 standard deviations */
+    for (int i = 0; i < 1024; i++) {
+        seen += zeros[i] != 0;
+        assert_true(zeros[i] == 0 || (zeros[i] >= 0.5f && zeros[i] < 2));
+        assert_true(i / 64 != 3 || zeros[i] == 0);
+    }
+    assert_int_equal(seen, count);
+    for (int i = 0; i < 1024; i++)
+        numbers[i] = i % 4 ? (float)i : 0;
+    assert_in_range(fill(false, none_kept, numbers, sizeof numbers), 64, 192); /* of 256 */
+    for (int i = 0; i < 1024; i++)
+        assert_true(i % 4 ? numbers[i] == (float)i : numbers[i] < 2);
+    assert_int_equal(fill(true, none_kept, numbers, sizeof numbers), 0); /* no integers */
+}
+
+static void test_integers_for_zeros(void **state)
+{
+    const uint64_t address = LOW + 4096;
+    uint32_t words[1024], zeros[1024] = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 1024; i++)
+        words[i] = i % 4 ? i * 37 : 0;
+    assert_int_equal(fill(false, none_kept, words, sizeof words), 0); /* no numbers */
+    assert_in_range(fill(true, none_kept, words, sizeof words), 64, 192);
+    for (uint32_t i = 0; i < 1024; i++)
+        assert_true(i % 4 ? words[i] == i * 37 : words[i] <= 3);
+    assert_in_range(fill(true, none_kept, zeros, sizeof zeros), 160, 352); /* of 512 */
+    for (uint32_t i = 0; i < 1024; i++)
+        assert_true(zeros[i] <= (i % 2 ? 0 : 3));
+    memcpy(&words[500], &address, 8);
+    assert_int_equal(fill(true, none_kept, words, sizeof words), 0);
+    assert_int_equal(fill(false, none_kept, words, sizeof words), 0);
+}
+
+static void test_large_integers(void **state)
+{
+    uint32_t words[1024];
+    int64_t wide[512];
+    float numbers[1024];
+    uint64_t count;
+
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        words[i] = (uint32_t)(i % 5 - 1);
+    count = rp_inputs_enlarge(LOW, HIGH, 7, sizeof words, (uint8_t *)words);
+    assert_in_range(count, 200, 420); /* half of those above 0 */
+    for (int i = 0; i < 1024; i++) {
+        const uint32_t was = (uint32_t)(i % 5 - 1);
+
+        assert_true(words[i] == was || (i % 5 > 1 && words[i] == (0x60000000 | was)));
+        count -= words[i] != was;
+    }
+    assert_int_equal(count, 0);
+    for (int i = 0; i < 512; i++)
+        wide[i] = i - 100;
+    assert_true(rp_inputs_enlarge(LOW, HIGH, 7, sizeof wide, (uint8_t *)wide) > 100);
+    for (int i = 0; i < 512; i++)
+        assert_true(wide[i] == i - 100 || (i > 100 && wide[i] == i - 100 + ((int64_t)3 << 32)));
+    for (int i = 0; i < 1024; i++)
+        numbers[i] = (float)i;
+    assert_int_equal(rp_inputs_enlarge(LOW, HIGH, 7, sizeof numbers, (uint8_t *)numbers), 0);
+}
+
 static void test_parse(void **state)
 {
     static const char *const bad[] = {"", "exact", "f32,abs=1", "i64", "f8", "AUTO"};
@@ -222,10 +304,16 @@ static void test_parse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floats), cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_halves), cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_mixed),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_numbers_for_zeros),
+        cmocka_unit_test(test_integers_for_zeros),
+        cmocka_unit_test(test_large_integers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
