@@ -2,54 +2,58 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "optimize/child.h"
+#include "optimize/first_difference.h"
+#include "optimize/self.h"
 
-enum { MOST_MESSAGE = 4096, MOST_PAIRS = 16 };
-static const int64_t PATIENCE_NS = (int64_t)4 * 3600 * 1000000000;
+enum { MOST_PAIRS = 16 };
 
 void rp_output_free(struct rp_output *output)
 {
     free(output->why);
+    free(output->check_why);
+    free(output->said);
     *output = (struct rp_output){0};
 }
 
-/** rocm-perf COMMAND [options] -- PROGRAM ARGS */
-static const char **command_line(const struct rp_measure *m, const char *command,
-                                 const char *program, const char *const *options)
+/** How a run ended, with what it could have taken. */
+static char *end_text(const struct rp_measure *m, enum rp_runs what, const struct rp_proc_end *end)
 {
-    size_t count = 0, at = 0;
-    const char **argv;
+    rp_autofree char *limit = end->timed_out ? rp_patience_text(m->patience, what) : NULL;
 
-    while (m->program[count])
-        count++;
-    argv = calloc(count + 32, sizeof *argv);
-    if (!argv)
-        return NULL;
-    argv[at++] = m->self;
-    argv[at++] = command;
-    while (*options)
-        argv[at++] = *options++;
-    if (m->device) {
-        argv[at++] = "--device";
-        argv[at++] = m->device;
-    }
-    if (m->timing) {
-        argv[at++] = "--timing";
-        argv[at++] = m->timing;
-    }
-    argv[at++] = "--";
-    argv[at++] = program;
-    for (size_t i = 1; i < count; i++)
-        argv[at++] = m->program[i];
-    return argv;
+    return limit ? rp_format("it did not end %s", limit) : rp_child_end_text(end);
+}
+
+/** What came of --check, into output. */
+static int take_verdict(const struct rp_measure *m, enum rp_runs what,
+                        const struct rp_proc_end *end, const char *log, struct rp_output *output,
+                        struct rp_err *err)
+{
+    rp_autofree char *how = end_text(m, what, end);
+    const int status = end->signaled ? 0 : end->status;
+
+    output->checked = true;
+    output->right = !end->signaled && !end->timed_out && !end->over_memory && status == 0;
+    if (output->right)
+        return 0;
+    free(output->said);
+    output->said = rp_child_last_lines(log);
+    if (how && (status == 126 || status == 127)) /* as of sh */
+        output->check_why = rp_format("the command of --check, or a part of it, %s: %s",
+                                      status == 127 ? "was not found" : "cannot be executed", how);
+    else if (how)
+        output->check_why = rp_format("the command of --check says no: %s", how);
+    return output->said && output->check_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 static int run_check(const struct rp_measure *m, const char *check, const char *program,
-                     const char *printed, struct rp_output *output, struct rp_err *err)
+                     enum rp_runs what, const char *printed, struct rp_output *output,
+                     struct rp_err *err)
 {
     rp_autofree char *log = rp_path_join(m->folder, "check.log");
     rp_autofree char *status = rp_format("%d", output->status);
@@ -69,95 +73,133 @@ static int run_check(const struct rp_measure *m, const char *check, const char *
                                          .env = env,
                                          .stdout_path = log,
                                          .stderr_path = log,
-                                         .timeout_ns = PATIENCE_NS,
-                                         .limits = rp_program_limits()},
+                                         .timeout_ns = rp_patience_for(m->patience, what),
+                                         .limits = rp_program_limits(),
+                                         .waiting = m->patience->waiting,
+                                         .context = m->patience->context},
                       &end, err);
-    if (rc < 0)
-        return rp_wrap(err, "--check");
-    output->checked = true;
-    output->right = !end.signaled && !end.timed_out && end.status == 0;
-    return 0;
+    if (rc == 0)
+        rc = rp_patience_note(m->patience, what, &end, err);
+    return rc < 0 ? rp_wrap(err, "--check") : take_verdict(m, what, &end, log, output, err);
 }
 
-int rp_application_run(const struct rp_measure *measure, const char *program, const char *check,
-                       struct rp_output *ret, struct rp_err *err)
+/** Where a run's stdout goes; that of the original is kept. */
+static char *printed_path(const struct rp_measure *m, enum rp_runs what)
 {
-    rp_autofree char *printed = rp_path_join(measure->folder, "program.out");
+    return rp_path_join(m->folder, what == RP_RUNS_ORIGINAL ? "original.out" : "program.out");
+}
+
+static int read_output(const char *printed, const char *log, struct rp_output *ret,
+                       struct rp_err *err)
+{
+    struct stat st;
+    int rc = rp_sha256_file(printed, ret->sha256, err);
+
+    if (rc < 0)
+        return rc;
+    ret->bytes = stat(printed, &st) == 0 ? (uint64_t)st.st_size : 0;
+    ret->said = rp_child_last_lines(log);
+    return ret->said ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_application_run(const struct rp_measure *measure, const char *program, enum rp_runs what,
+                       const char *check, struct rp_output *ret, struct rp_err *err)
+{
+    rp_autofree char *printed = printed_path(measure, what);
     rp_autofree char *log = rp_path_join(measure->folder, "program.log");
-    rp_autofree const char **argv =
-        command_line(measure, "run", program, (const char *const[]){NULL});
-    struct rp_output output = {0};
+    rp_cleanup(rp_output_free) struct rp_output output = {0};
     struct rp_proc_end end;
     int rc;
 
-    if (!printed || !log || !argv)
+    if (!printed || !log)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_child_run(&(struct rp_child){.argv = argv,
-                                         .stdout_path = printed,
-                                         .stderr_path = log,
-                                         .timeout_ns = PATIENCE_NS,
-                                         .limits = rp_program_limits()},
-                      &end, err);
+    rc = rp_self_run(measure,
+                     &(struct rp_self){.words = (const char *const[]){"run", NULL},
+                                       .program = program,
+                                       .stdout_path = printed,
+                                       .stderr_path = log,
+                                       .what = what},
+                     &end, err);
     if (rc == 0)
-        rc = rp_sha256_file(printed, output.sha256, err);
+        rc = read_output(printed, log, &output, err);
     if (rc < 0)
         return rp_wrap(err, "run %s", program);
     output.status = end.signaled ? 128 + end.status : end.status;
     if (end.signaled || end.timed_out || end.over_memory)
-        output.why = rp_child_end_text(&end);
+        output.why = end_text(measure, what, &end);
     if (check && !output.why)
-        rc = run_check(measure, check, program, printed, &output, err);
-    if (rc < 0) {
-        rp_output_free(&output);
+        rc = run_check(measure, check, program, what, printed, &output, err);
+    if (rc < 0)
         return rc;
-    }
     *ret = output;
+    output = (struct rp_output){0};
     return 0;
 }
 
-char *rp_output_differs(const struct rp_output *before, const struct rp_output *after)
+char *rp_output_differs(const struct rp_measure *measure, const struct rp_output *before,
+                        const struct rp_output *after)
 {
+    rp_autofree char *original = printed_path(measure, RP_RUNS_ORIGINAL);
+    rp_autofree char *printed = printed_path(measure, RP_RUNS_CANDIDATE);
+    rp_autofree char *where = NULL;
+
     if (after->why)
         return strdup(after->why);
     if (after->checked)
-        return after->right ? NULL : strdup("the command of --check says no");
+        return after->right ? NULL : strdup(after->check_why);
     if (after->status != before->status)
         return rp_format("its exit status is %d instead of %d", after->status, before->status);
-    if (strcmp(before->sha256, after->sha256) != 0)
-        return strdup("it prints something else");
-    return NULL;
+    if (strcmp(before->sha256, after->sha256) == 0)
+        return NULL;
+    where = original && printed ? rp_first_difference(original, printed) : NULL;
+    return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
 }
 
-int rp_application_profile(const struct rp_measure *measure, const char *program, bool deep,
+/** A profile that has failed, by the program or by what is around it. */
+static int profile_failed(const char *program, const struct rp_proc_end *end, const char *how,
+                          const char *log, struct rp_err *err)
+{
+    rp_autofree char *said = rp_child_last_lines(log);
+    const bool by_status = !end->signaled && !end->timed_out && !end->over_memory;
+    const bool documented = by_status && end->status > 0 && end->status <= RP_PROGRAM;
+    const enum rp_code code = documented                           ? (enum rp_code)end->status
+                              : end->timed_out || end->over_memory ? RP_PROGRAM
+                                                                   : RP_ENVIRONMENT;
+
+    if (documented && said && *said)
+        return rp_fail(err, code, "profile %s: %s", program, said);
+    return rp_fail(err, code, "profile %s: %s%s%s", program, how ? how : "it failed",
+                   said && *said ? ": " : "", said ? said : "");
+}
+
+int rp_application_profile(const struct rp_measure *measure, const char *program, enum rp_runs what,
                            const char *output, struct rp_facts *ret, struct rp_err *err)
 {
-    const char *const options[] = {"--runs", "1", "-o", output, deep ? "--deep-analysis" : NULL,
-                                   NULL};
+    rp_autofree char *status = rp_format("%d", measure->status);
+    const char *const words[] = {
+        "profile", "--runs",          "1",    "-o",
+        output,    "--expect-status", status, what == RP_RUNS_LONGER ? "--deep-analysis" : NULL,
+        NULL};
     rp_autofree char *log = rp_path_join(measure->folder, "profile.log");
-    rp_autofree const char **argv = command_line(measure, "profile", program, options);
-    rp_autofree char *said = NULL;
+    rp_autofree char *how = NULL;
     struct rp_proc_end end;
     int rc;
 
-    if (!log || !argv)
+    if (!log || !status)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_child_run(&(struct rp_child){.argv = argv,
-                                         .stdout_path = log,
-                                         .stderr_path = log,
-                                         .timeout_ns = PATIENCE_NS,
-                                         .limits = rp_program_limits()},
-                      &end, err);
+    rc = rp_self_run(measure,
+                     &(struct rp_self){.words = words,
+                                       .program = program,
+                                       .stdout_path = log,
+                                       .stderr_path = log,
+                                       .what = what},
+                     &end, err);
     if (rc < 0)
         return rp_wrap(err, "profile %s", program);
-    if (end.signaled || end.timed_out || end.status != 0) {
-        said = rp_child_text(log, MOST_MESSAGE);
-        return rp_fail(err,
-                       !end.signaled && end.status > 0 && end.status <= RP_PROGRAM
-                           ? (enum rp_code)end.status
-                           : RP_ENVIRONMENT,
-                       "profile %s: %s", program, said ? said : "");
-    }
-    return rp_facts_read(output, ret, err);
+    if (!end.signaled && !end.timed_out && end.status == 0)
+        return rp_facts_read(output, ret, err);
+    how = end_text(measure, what, &end);
+    return profile_failed(program, &end, how, log, err);
 }
 
 void rp_application_times_free(struct rp_application_times *times)
@@ -232,11 +274,11 @@ static int run_pair(const struct rp_measure *m, const char *before, const char *
 
     if (!a || !b)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = swapped ? 0 : rp_application_profile(m, before, false, a, &ret->before, err);
+    rc = swapped ? 0 : rp_application_profile(m, before, RP_RUNS_ORIGINAL, a, &ret->before, err);
     if (rc == 0)
-        rc = rp_application_profile(m, after, false, b, &ret->after, err);
+        rc = rp_application_profile(m, after, RP_RUNS_CANDIDATE, b, &ret->after, err);
     if (rc == 0 && swapped)
-        rc = rp_application_profile(m, before, false, a, &ret->before, err);
+        rc = rp_application_profile(m, before, RP_RUNS_ORIGINAL, a, &ret->before, err);
     if (rc == 0 && (!ret->before.runtime_ms.known || !ret->after.runtime_ms.known))
         rc = rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
     return rc;

@@ -12,37 +12,46 @@
 #include "base/sha256.h"
 #include "optimize/facts.h"
 #include "optimize/measure.h"
+#include "optimize/patience.h"
 
-/** What a run has printed to stdout, and how it ended. */
+/** What a run has printed to stdout, and how it ended. Release with rp_output_free. */
 struct rp_output {
     int status; /**< exit status, or 128 + signal */
     char sha256[RP_SHA256_TEXT];
-    bool checked; /**< by the user's own command ... */
-    bool right;   /**< ... which said yes */
-    char *why;    /**< the program did not come to its end; NULL */
+    uint64_t bytes;
+    bool checked;    /**< by the user's own command ... */
+    bool right;      /**< ... which said yes */
+    char *why;       /**< the program did not come to its end; NULL */
+    char *check_why; /**< the command said no, or could not say anything; NULL */
+    char *said;      /**< last lines: of the command when it did not say yes, else the program's
+                          stderr. It may be another text each time. NULL: taken from the journal */
 };
 void rp_output_free(struct rp_output *output);
 
 /**
  * Runs the program on the device.
  * @param program  instead of the first word of measure->program
+ * @param what     RP_RUNS_ORIGINAL: what it prints is kept, for rp_output_differs to show
  * @param check    NULL, or a command for /bin/sh that ends with 0 when the program is right: its
  *                 standard input is what the program has printed, $ROCM_PERF_PROGRAM the program,
  *                 $ROCM_PERF_STATUS its exit status
- * @return 0, whatever becomes of the program; RP_ENVIRONMENT, RP_INTERRUPTED
+ * @return 0, whatever becomes of the program; RP_ENVIRONMENT, RP_INTERRUPTED; RP_VERDICT: the time
+ *         of --budget was over
  */
-int rp_application_run(const struct rp_measure *measure, const char *program, const char *check,
-                       struct rp_output *ret, struct rp_err *err);
+int rp_application_run(const struct rp_measure *measure, const char *program, enum rp_runs what,
+                       const char *check, struct rp_output *ret, struct rp_err *err);
 
-/** Why the output of another build is not right; NULL: it is. Free it. */
-char *rp_output_differs(const struct rp_output *before, const struct rp_output *after);
+/** Why the output of the last run, of another build, is not right; NULL: it is. Free it. */
+char *rp_output_differs(const struct rp_measure *measure, const struct rp_output *before,
+                        const struct rp_output *after);
 
 /**
  * Profiles the program.
- * @param deep  with all that the analysis can know; else times only
- * @return 0; RP_PROGRAM when it fails; RP_ENVIRONMENT ...
+ * @param what  RP_RUNS_LONGER: with all that the analysis can know; else times only
+ * @return 0; RP_PROGRAM when it fails; RP_ENVIRONMENT ...; RP_VERDICT: the time of --budget was
+ * over
  */
-int rp_application_profile(const struct rp_measure *measure, const char *program, bool deep,
+int rp_application_profile(const struct rp_measure *measure, const char *program, enum rp_runs what,
                            const char *output, struct rp_facts *ret, struct rp_err *err);
 
 /** Times of both builds by dispatch timestamps, from interleaved runs. */

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "optimize/compile_words.h"
 
 /* Declarations of one name; a kernel of a thousand lines has about 5 MB. */
 enum { MOST_BYTES = 128 << 20, MOST_ROOTS = 4096 };
@@ -20,9 +21,22 @@ RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
 
 /* A place names its file only when that differs from the one printed before. */
 struct files {
-    const char *path; /* that was asked for */
+    const struct rp_ast_file *asked;
     const char *last; /* printed last */
+    bool is_asked;    /* last is the one that was asked for */
 };
+
+static bool is_same(const struct rp_ast_file *asked, const char *name)
+{
+    rp_autofree char *file = NULL;
+
+    if (!asked->included || strcmp(name, asked->path) == 0)
+        return strcmp(name, asked->path) == 0;
+    if (strcmp(rp_base_name(name), rp_base_name(asked->path)) != 0)
+        return false;
+    file = rp_word_file(asked->directory, name);
+    return file && strcmp(file, asked->path) == 0;
+}
 
 static const char *text(const json_t *object, const char *key)
 {
@@ -50,14 +64,14 @@ static struct rp_ast_place read_bare(const json_t *place, struct files *files)
     const char *file = text(place, "file");
     json_int_t at = json_integer_value(offset), length = json_integer_value(bytes);
 
-    if (file)
+    if (file) {
         files->last = file;
+        files->is_asked = is_same(files->asked, file);
+    }
     if (!json_is_integer(offset) || at < 0 || length < 0 || at > INT32_MAX || length > INT32_MAX)
         return (struct rp_ast_place){0};
-    return (struct rp_ast_place){.known = true,
-                                 .in_file = files->last && strcmp(files->last, files->path) == 0,
-                                 .offset = (size_t)at,
-                                 .bytes = (size_t)length};
+    return (struct rp_ast_place){
+        .known = true, .in_file = files->is_asked, .offset = (size_t)at, .bytes = (size_t)length};
 }
 
 static struct rp_ast_place read_place(const json_t *place, struct files *files)
@@ -110,6 +124,7 @@ static void read_reference(const json_t *object, struct rp_ast_node *node)
 static int read_node(const json_t *object, struct rp_ast_node *node, struct files *files)
 {
     const json_t *inner = json_object_get(object, "inner"), *child;
+    const char *category;
     size_t i;
 
     node->kind = text(object, "kind");
@@ -129,6 +144,8 @@ static int read_node(const json_t *object, struct rp_ast_node *node, struct file
     node->has_var = flag(object, "hasVar");
     node->constant = flag(object, "constexpr");
     node->part_of_cast = flag(object, "isPartOfExplicitCast");
+    category = text(object, "valueCategory");
+    node->lvalue = category && (strcmp(category, "lvalue") == 0 || strcmp(category, "xvalue") == 0);
     read_reference(object, node);
     read_places(object, node, files);
     if (!json_is_array(inner) || json_array_size(inner) == 0)
@@ -185,10 +202,10 @@ static bool is_named(const char *json, size_t bytes, const char *name)
            found[sizeof key - 1 + strlen(name)] == '"';
 }
 
-static int add_document(struct rp_ast *ast, const char *json, size_t bytes, const char *path,
-                        struct rp_err *err)
+static int add_document(struct rp_ast *ast, const char *json, size_t bytes,
+                        const struct rp_ast_file *file, struct rp_err *err)
 {
-    struct files files = {.path = path};
+    struct files files = {.asked = file};
     json_error_t why;
     struct rp_ast_node *roots = realloc(ast->roots, (ast->count + 1) * sizeof *roots);
     json_t **documents;
@@ -210,7 +227,7 @@ static int add_document(struct rp_ast *ast, const char *json, size_t bytes, cons
     return 0;
 }
 
-int rp_ast_read(const char *json, size_t bytes, const char *path, const char *name,
+int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, const char *name,
                 struct rp_ast **ret, struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_ast_free) struct rp_ast *ast = calloc(1, sizeof *ast);
@@ -228,7 +245,7 @@ int rp_ast_read(const char *json, size_t bytes, const char *path, const char *na
         if (total > MOST_BYTES || ast->count >= MOST_ROOTS)
             return rp_fail(err, RP_BAD_INPUT, "the declarations of %s are too large to be read",
                            name);
-        rc = add_document(ast, json + at, length, path, err);
+        rc = add_document(ast, json + at, length, file, err);
         if (rc < 0)
             return rc;
     }

@@ -29,10 +29,20 @@ struct rp_ast_node {
     const char *ref_kind, *ref_name, *ref_type; /**< the declaration that is meant */
     uint64_t id, ref_id;                        /**< 0 = none */
     bool implicit, has_else, has_init, has_var, constant, part_of_cast;
+    bool lvalue;      /**< an expression that stands for a place in memory, and not for its value */
     const char *file; /**< of begin, when it is known and not the one that was asked for */
     struct rp_ast_place begin, end;
     struct rp_ast_node *children;
     size_t count;
+};
+
+/** A file that was compiled. */
+struct rp_ast_file {
+    const char *path; /**< as it stood in the command */
+    /** Not so for a header: it may be spelled in several ways. Then the path is absolute and
+     * without links, and the names of files are looked up */
+    bool included;
+    const char *directory; /**< of relative names; NULL: here */
 };
 
 /** Release with rp_ast_free. */
@@ -40,12 +50,12 @@ struct rp_ast;
 
 /**
  * Reads what clang printed: one document for each declaration, one behind the other.
- * @param path  the file whose places count, as it stood in the command
+ * @param file  whose places count
  * @param name  only declarations of that name are read; others are many (the filter means any name
  *              that contains it)
  * @return 0; RP_BAD_INPUT when it is no such text, or larger than what a kernel can be
  */
-int rp_ast_read(const char *json, size_t bytes, const char *path, const char *name,
+int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, const char *name,
                 struct rp_ast **ret, struct rp_err *err);
 void rp_ast_free(struct rp_ast *ast);
 

@@ -1,6 +1,7 @@
 #include "optimize/ast_dump.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,14 @@
 #include "base/err.h"
 #include "base/proc.h"
 #include "optimize/ast.h"
+#include "optimize/child.h"
 #include "optimize/compile_command.h"
+#include "optimize/ir.h"
 
-/* A kernel named `f` matches thousands of declarations of the headers: 90 MB. */
-static const off_t MOST_DUMP_BYTES = (off_t)1 << 30;
+/* The filter means every name that contains the kernel's. One named `f`: 90 MB with HIP's headers
+ * alone. 20 000 functions whose names contain it: 1.5 GB in 25 s; the compiler's memory stays at
+ * 0.3 GB. */
+static const uint64_t MOST_DUMP_BYTES = (uint64_t)1 << 30;
 static const size_t MOST_OUTPUT_BYTES = (size_t)64 << 10;
 static const int64_t TIMEOUT_NS = (int64_t)120 * 1000000000;
 
@@ -35,62 +40,118 @@ static char *read_output(FILE *file)
     return text;
 }
 
-static int read_dump(FILE *file, const char *path, const char *name, struct rp_ast **ret,
-                     struct rp_err *err)
+/** Whoever stands between us and the compiler may say in his own way that it was ended. */
+static int check_limits(const struct rp_proc_end *end, uint64_t dump_bytes, const char *name,
+                        const char *compiler, struct rp_err *err)
 {
-    struct stat status;
-    void *map;
-    int rc;
-
-    if (fstat(fileno(file), &status) != 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
-    if (status.st_size > MOST_DUMP_BYTES)
-        return rp_fail(
-            err, RP_BAD_INPUT,
-            "the compiler's dump of %s is larger than 1 GB: give the kernel a longer name", name);
-    if (status.st_size == 0)
-        return rp_ast_read("", 0, path, name, ret, err);
-    map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
-    if (map == MAP_FAILED)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
-    rc = rp_ast_read(map, (size_t)status.st_size, path, name, ret, err);
-    munmap(map, (size_t)status.st_size);
-    return rc;
+    if (dump_bytes >= MOST_DUMP_BYTES)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "what the compiler says of %s and of other names that contain this one is "
+                       "larger than 1 GB: the kernel is too large, or its name is too short",
+                       name);
+    if (end->timed_out)
+        return rp_fail(err, RP_BAD_INPUT, "%s has not ended after 120 s: it was ended", compiler);
+    if (end->over_memory)
+        return rp_fail(err, RP_BAD_INPUT, "%s took more than 6 GB of memory: it was ended",
+                       compiler);
+    return 0;
 }
 
-int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,
-                const char *name, const char *arch, struct rp_ast **ret, char **ret_output,
-                struct rp_err *err)
+/**
+ * Asks the compiler for something that it prints.
+ * @param name  for messages
+ * @return 0 with the bytes of it; RP_VERDICT with *ret_output, as rp_ast_dump
+ */
+static int ask(const struct rp_compile_command *command, enum rp_compile_what what,
+               const char *path, const char *output, const char *name, const char *arch, FILE *dump,
+               size_t *ret_bytes, char **ret_output, struct rp_err *err)
 {
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
-    rp_cleanup(close_file) FILE *dump = tmpfile();
     rp_cleanup(close_file) FILE *said = tmpfile();
+    struct rp_proc_limits limits = rp_compiler_limits();
     struct rp_proc_end end;
+    struct stat status;
     int rc;
 
+    limits.file_bytes = MOST_DUMP_BYTES;
     if (!dump || !said)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "a temporary file");
-    rc = rp_compile_argv(command, RP_COMPILE_AST, path, filter, arch, &argv, err);
+    rc = rp_compile_argv(command, what, path, output, arch, &argv, err);
     if (rc < 0)
         return rc;
     rc = rp_proc_run(&(struct rp_proc){.path = argv[0],
                                        .argv = argv,
                                        .stdout_fd = fileno(dump),
                                        .stderr_fd = fileno(said),
-                                       .timeout_ns = TIMEOUT_NS},
+                                       .timeout_ns = TIMEOUT_NS,
+                                       .limits = &limits},
                      &end, err);
     if (rc < 0)
         return rp_wrap(err, "%s", argv[0]);
-    if (end.timed_out)
-        return rp_fail(err, RP_BAD_INPUT, "%s has not ended after 120 s: it was ended", argv[0]);
-    if (end.signaled || end.status != 0) {
-        char *text = read_output(said);
+    if (fstat(fileno(dump), &status) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
+    rc = check_limits(&end, (uint64_t)status.st_size, name, argv[0], err);
+    if (rc < 0)
+        return rc;
+    *ret_bytes = (size_t)status.st_size;
+    if (!end.signaled && end.status == 0)
+        return 0;
+    free(*ret_output);
+    *ret_output = read_output(said);
+    return *ret_output ? rp_fail(err, RP_VERDICT, "the compiler does not accept it")
+                       : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
 
-        if (!text)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        free(*ret_output);
-        *ret_output = text;
-        return rp_fail(err, RP_VERDICT, "the compiler does not accept it");
-    }
-    return read_dump(dump, path, name, ret, err);
+/** What was written, readable as memory. @return NULL: it cannot be; bytes == 0: "" */
+static const char *map_dump(FILE *dump, size_t bytes)
+{
+    void *map = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fileno(dump), 0) : (void *)"";
+
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static void unmap_dump(const char *map, size_t bytes)
+{
+    if (bytes)
+        munmap((void *)(uintptr_t)map, bytes);
+}
+
+int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,
+                const char *name, const char *arch, struct rp_ast **ret, char **ret_output,
+                struct rp_err *err)
+{
+    rp_cleanup(close_file) FILE *dump = tmpfile();
+    struct rp_ast_file file = {.path = path};
+    const char *map;
+    size_t bytes;
+    int rc = ask(command, RP_COMPILE_AST, path, filter, name, arch, dump, &bytes, ret_output, err);
+
+    if (rc < 0)
+        return rc;
+    map = map_dump(dump, bytes);
+    if (!map)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
+    file.included = rp_compile_command_included(command, &file.path, &file.directory);
+    rc = rp_ast_read(map, bytes, &file, name, ret, err);
+    unmap_dump(map, bytes);
+    return rc;
+}
+
+int rp_ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
+               struct rp_ir **ret, struct rp_err *err)
+{
+    rp_cleanup(close_file) FILE *dump = tmpfile();
+    rp_autofree char *said = NULL;
+    const char *map;
+    size_t bytes;
+    int rc = ask(command, RP_COMPILE_IR, path, "-", path, arch, dump, &bytes, &said, err);
+
+    if (rc < 0)
+        return rc;
+    map = map_dump(dump, bytes);
+    if (!map)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's text");
+    rc = rp_ir_read(map, bytes, ret, err);
+    unmap_dump(map, bytes);
+    return rc;
 }

@@ -1,6 +1,6 @@
 /**
  * @file ast_dump.h
- * @brief Runs the user's compiler for the declarations of one name.
+ * @brief Runs the user's compiler for the declarations of one name, or for what it makes of a file.
  */
 #ifndef RP_OPTIMIZE_AST_DUMP_H
 #define RP_OPTIMIZE_AST_DUMP_H
@@ -8,6 +8,7 @@
 struct rp_ast;
 struct rp_compile_command;
 struct rp_err;
+struct rp_ir;
 
 /**
  * @param path        of the file to read; absolute
@@ -19,5 +20,13 @@ struct rp_err;
 int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,
                 const char *name, const char *arch, struct rp_ast **ret, char **ret_output,
                 struct rp_err *err);
+
+/**
+ * The device code of a file, with places, before anything is optimised.
+ * @return 0; RP_VERDICT when the compiler does not accept the file; others when it could not be
+ * asked
+ */
+int rp_ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
+               struct rp_ir **ret, struct rp_err *err);
 
 #endif

@@ -167,6 +167,20 @@ size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char 
     return 0;
 }
 
+bool rp_ast_is_plain_type(const char *type)
+{
+    if (strpbrk(type, "*&(<") && !is_vector(type))
+        return false;
+    while (*type) {
+        size_t length = name_length(type);
+
+        if (length && !(type[0] >= '0' && type[0] <= '9') && !is_plain_name(type, length))
+            return false;
+        type += length ? length : 1;
+    }
+    return true;
+}
+
 bool rp_ast_calls_pointer(const struct rp_ast_node *call)
 {
     const struct rp_ast_node *callee = call->count ? &call->children[0] : NULL;

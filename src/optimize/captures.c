@@ -12,10 +12,11 @@
 #include "capture/capture_read.h"
 #include "optimize/child.h"
 #include "optimize/measure.h"
+#include "optimize/one_code.h"
+#include "optimize/self.h"
 #include "rocm-perf/store.h"
 
 enum { MOST_MESSAGE = 4096 };
-static const int64_t PATIENCE_NS = (int64_t)4 * 3600 * 1000000000;
 
 void rp_captures_free(struct rp_captures *captures)
 {
@@ -40,6 +41,16 @@ char *rp_regex_quoted(const char *text)
     return rp_buf_steal(&out);
 }
 
+/** A program that crashes or hangs while this kernel is captured says nothing about others. */
+static enum rp_code failure_code(const struct rp_proc_end *end)
+{
+    if (end->signaled || end->timed_out || end->over_memory)
+        return RP_PROGRAM;
+    return end->status == RP_VERDICT || end->status == RP_BAD_INPUT || end->status == RP_PROGRAM
+               ? (enum rp_code)end->status
+               : RP_ENVIRONMENT;
+}
+
 static int isolate(const struct rp_measure *m, const char *program, const char *name,
                    const char *output, struct rp_err *err)
 {
@@ -48,49 +59,29 @@ static int isolate(const struct rp_measure *m, const char *program, const char *
     rp_autofree char *most = rp_format("%u", m->most_geometries);
     rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
     rp_autofree char *said = NULL;
-    rp_autofree const char **argv = NULL;
+    rp_autofree char *status = rp_format("%d", m->status);
+    const char *const words[] = {"isolate",         "--kernel", regex, "--representative",
+                                 "--most",          most,       "-o",  output,
+                                 "--expect-status", status,     NULL};
     struct rp_proc_end end;
-    size_t count = 0, at = 0;
     int rc;
 
-    while (m->program[count])
-        count++;
-    argv = calloc(count + 16, sizeof *argv);
-    if (!argv || !regex || !most || !log)
+    if (!regex || !most || !log || !status)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    argv[at++] = m->self;
-    argv[at++] = "isolate";
-    argv[at++] = "--kernel";
-    argv[at++] = regex;
-    argv[at++] = "--representative";
-    argv[at++] = "--most";
-    argv[at++] = most;
-    argv[at++] = "-o";
-    argv[at++] = output;
-    if (m->device) {
-        argv[at++] = "--device";
-        argv[at++] = m->device;
-    }
-    if (m->timing) {
-        argv[at++] = "--timing";
-        argv[at++] = m->timing;
-    }
-    argv[at++] = "--";
-    memcpy(argv + at, m->program, count * sizeof *argv);
-    argv[at] = program;
-    rc = rp_child_run(&(struct rp_child){.argv = argv,
-                                         .stdout_path = log,
-                                         .stderr_path = log,
-                                         .timeout_ns = PATIENCE_NS,
-                                         .limits = rp_program_limits()},
-                      &end, err);
+    rc = rp_self_run(m,
+                     &(struct rp_self){.words = words,
+                                       .program = program,
+                                       .stdout_path = log,
+                                       .stderr_path = log,
+                                       .what = RP_RUNS_LONGER},
+                     &end, err);
     if (rc < 0)
         return rc;
     if (!end.signaled && end.status == 0)
         return 0;
     said = rp_child_text(log, MOST_MESSAGE);
-    return rp_fail(err, end.status == RP_VERDICT && !end.signaled ? RP_VERDICT : RP_ENVIRONMENT,
-                   "its dispatches cannot be captured: %s", said ? said : "");
+    return rp_fail(err, failure_code(&end), "its dispatches cannot be captured: %s",
+                   said ? said : "");
 }
 
 static void close_capture(struct rp_capture **capture)
@@ -121,14 +112,12 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
     const struct rp_snapshot_dispatch *d;
     const struct rp_capture_facts *facts;
     int rc = rp_capture_open(folder, &capture, err);
-    size_t length = strlen(symbol);
 
     if (rc < 0)
         return rc;
     facts = rp_capture_get_facts(capture);
     d = &facts->dispatch;
-    if (strncmp(facts->symbol, symbol, length) != 0 ||
-        (facts->symbol[length] && strcmp(facts->symbol + length, ".kd") != 0))
+    if (!rp_symbol_is(facts->symbol, symbol))
         return rp_fail(err, RP_BAD_INPUT, "%s is of %s instead of %s", folder, facts->symbol,
                        symbol);
     for (size_t i = 0; i < 3; i++) {
@@ -186,14 +175,11 @@ struct weighing {
 
 static bool is_kernel(const struct weighing *w, const struct rp_row_dispatch *row)
 {
-    const size_t length = strlen(w->symbol);
-
     for (size_t i = 0; i < w->kernel_count; i++) {
         const struct rp_row_kernel *k = &w->kernels[i];
 
         if (k->id == row->kernel_id && k->guid_index == row->guid_index)
-            return k->kernel_name && strncmp(k->kernel_name, w->symbol, length) == 0 &&
-                   (!k->kernel_name[length] || strcmp(k->kernel_name + length, ".kd") == 0);
+            return rp_symbol_is(k->kernel_name, w->symbol);
     }
     return false;
 }
@@ -242,7 +228,7 @@ static int weigh(const char *profile, const char *symbol, struct rp_captures *ca
                  struct rp_err *err)
 {
     struct weighing w = {.captures = captures, .symbol = symbol};
-    rp_autofree char *pattern = rp_path_join(profile, "*.db");
+    rp_autofree char *pattern = rp_path_pattern(profile, "*.db");
     glob_t found;
     int rc = 0;
 
@@ -264,8 +250,10 @@ int rp_captures_make(const struct rp_measure *measure, const char *program, cons
                      struct rp_captures *ret, struct rp_err *err)
 {
     struct rp_captures captures = {0};
-    int rc = rp_path_exists(output) ? 0 : isolate(measure, program, name, output, err);
+    int rc = rp_one_code_check(profile, symbol, err);
 
+    if (rc == 0 && !rp_path_exists(output))
+        rc = isolate(measure, program, name, output, err);
     if (rc == 0)
         rc = read_all(output, symbol, &captures, err);
     if (rc == 0)

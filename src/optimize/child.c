@@ -42,12 +42,17 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     const bool one_file = child->stdout_path && child->stderr_path &&
                           strcmp(child->stdout_path, child->stderr_path) == 0;
     rp_autofree char *path = NULL;
+    rp_autoclose int in = -1;
     rp_autoclose int out = -1;
     rp_autoclose int other = -1;
     int rc = rp_find_program(child->argv[0], &path, err);
 
     if (rc < 0)
         return rc;
+    /* In a group of its own a read from the terminal would stop it for ever. */
+    in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot open /dev/null");
     out = open_output(child->stdout_path, err);
     if (out < 0)
         return out;
@@ -57,10 +62,14 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     return rp_proc_run(&(struct rp_proc){.path = path,
                                          .argv = (char *const *)(uintptr_t)child->argv,
                                          .env = child->env,
+                                         .directory = child->directory,
+                                         .stdin_fd = in,
                                          .stdout_fd = out,
                                          .stderr_fd = one_file ? out : other,
                                          .timeout_ns = child->timeout_ns,
-                                         .limits = &child->limits},
+                                         .limits = &child->limits,
+                                         .waiting = child->waiting,
+                                         .context = child->context},
                        ret, err);
 }
 
@@ -102,6 +111,24 @@ char *rp_child_text(const char *path, size_t most_bytes)
     memcpy(text + half, between, sizeof between - 1);
     text[2 * half + sizeof between - 1] = 0;
     return rp_steal(text);
+}
+
+char *rp_child_last_lines(const char *path)
+{
+    enum { MOST_LINES = 6, MOST_BYTES = 600 };
+    rp_autofree char *text = rp_child_text(path, (size_t)2 * MOST_BYTES);
+    size_t length = text ? strlen(text) : 0, begin;
+
+    while (length && text[length - 1] == '\n')
+        length--;
+    begin = length;
+    for (unsigned lines = 0; begin && length - begin < MOST_BYTES; begin--)
+        if (text[begin - 1] == '\n' && ++lines == MOST_LINES)
+            break;
+    for (size_t i = begin; i < length; i++)
+        if ((unsigned char)text[i] < ' ' && text[i] != '\n')
+            text[i] = ' ';
+    return text ? strndup(text + begin, length - begin) : strdup("");
 }
 
 char *rp_child_end_text(const struct rp_proc_end *end)

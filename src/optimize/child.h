@@ -1,7 +1,8 @@
 /**
  * @file child.h
  * @brief Everything that runs for a candidate runs in a child with limits; what it says goes to
- *        files.
+ *        files, and what it reads is empty: each run has the same input, and none waits for a
+ *        terminal that is not its own.
  */
 #ifndef RP_OPTIMIZE_CHILD_H
 #define RP_OPTIMIZE_CHILD_H
@@ -16,21 +17,28 @@ struct rp_err;
 struct rp_child {
     const char *const *argv; /**< NULL-terminated; the first is a path, or stands in $PATH */
     const struct rp_env_change *env; /**< may be NULL */
+    const char *directory;           /**< to run in; NULL: here */
     const char *stdout_path;         /**< written anew; NULL: nowhere */
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
     struct rp_proc_limits limits;
+    void (*waiting)(void *context, int64_t elapsed_ns); /**< as of rp_proc */
+    void *context;
 };
 
 /** Of compilers, and of programs on a device, whose reservations of addresses are huge. */
 struct rp_proc_limits rp_compiler_limits(void);
 struct rp_proc_limits rp_program_limits(void);
 
-/** @return as rp_proc_run; nobody is asked through standard input */
+/** @return as rp_proc_run */
 int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct rp_err *err);
 
 /** The beginning of a file and, when it is longer than most_bytes, its end. NULL: unreadable. */
 char *rp_child_text(const char *path, size_t most_bytes);
+
+/** The last lines of a file, six at most, without the last newline; "" when it cannot be read.
+ * Characters that control a terminal are blanks. NULL: out of memory. Free it. */
+char *rp_child_last_lines(const char *path);
 
 /** How it ended, half a sentence: "it ended with exit status 3". Free it. */
 char *rp_child_end_text(const struct rp_proc_end *end);

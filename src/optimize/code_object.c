@@ -1,6 +1,5 @@
 #include "optimize/code_object.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/code_elf.h"
 #include "rocm-perf/analysis.h"
 
 enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
@@ -43,74 +43,6 @@ static int read_file(const char *path, uint8_t **ret, size_t *ret_bytes, struct 
     return 0;
 }
 
-/** Are there that many bytes from there on? */
-static bool holds(size_t size, uint64_t offset, uint64_t bytes)
-{
-    return offset <= size && bytes <= size - offset;
-}
-
-/** Where an address of the loaded object lies in the file. */
-static bool find_address(const uint8_t *elf, size_t size, uint64_t address, uint64_t bytes,
-                         uint64_t *ret_offset)
-{
-    Elf64_Ehdr h;
-    Elf64_Phdr p;
-
-    memcpy(&h, elf, sizeof h);
-    for (size_t i = 0; i < h.e_phnum; i++) {
-        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
-        if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr <= p.p_filesz &&
-            bytes <= p.p_filesz - (address - p.p_vaddr)) {
-            *ret_offset = p.p_offset + (address - p.p_vaddr);
-            return holds(size, *ret_offset, bytes);
-        }
-    }
-    return false;
-}
-
-/** Address of a symbol in one table of symbols. */
-static bool find_in_table(const uint8_t *elf, size_t size, const Elf64_Shdr *table,
-                          const Elf64_Shdr *names, const char *name, uint64_t *ret)
-{
-    const size_t length = strlen(name) + 1;
-
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
-        Elf64_Sym sym;
-
-        memcpy(&sym, elf + table->sh_offset + at, sizeof sym);
-        if (sym.st_name < names->sh_size && length <= names->sh_size - sym.st_name &&
-            sym.st_shndx != SHN_UNDEF &&
-            memcmp(elf + names->sh_offset + sym.st_name, name, length) == 0) {
-            *ret = sym.st_value;
-            return true;
-        }
-    }
-    (void)size;
-    return false;
-}
-
-static bool find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret)
-{
-    Elf64_Ehdr h;
-    Elf64_Shdr table, names;
-
-    memcpy(&h, elf, sizeof h);
-    if (h.e_shentsize != sizeof table ||
-        !holds(size, h.e_shoff, (uint64_t)h.e_shnum * sizeof table))
-        return false;
-    for (size_t i = 0; i < h.e_shnum; i++) {
-        memcpy(&table, elf + h.e_shoff + i * sizeof table, sizeof table);
-        if ((table.sh_type != SHT_DYNSYM && table.sh_type != SHT_SYMTAB) ||
-            table.sh_link >= h.e_shnum || !holds(size, table.sh_offset, table.sh_size))
-            continue;
-        memcpy(&names, elf + h.e_shoff + table.sh_link * sizeof names, sizeof names);
-        if (holds(size, names.sh_offset, names.sh_size) &&
-            find_in_table(elf, size, &table, &names, name, ret))
-            return true;
-    }
-    return false;
-}
-
 /** The descriptor says where the code is relative to itself (bytes 16 to 23): the layout, which
  *  names of other lengths change, is no part of what the kernel does. */
 static void add_descriptor(const uint8_t *at, struct rp_buf *text)
@@ -121,30 +53,32 @@ static void add_descriptor(const uint8_t *at, struct rp_buf *text)
     rp_buf_add(text, at + ENTRY_END, DESCRIPTOR_BYTES - ENTRY_END);
 }
 
-static bool hash_code(const uint8_t *elf, size_t size, const char *kd, char ret[RP_SHA256_TEXT])
+static bool hash_code(const uint8_t *bytes, size_t size, const char *kd, char ret[RP_SHA256_TEXT])
 {
-    Elf64_Ehdr h;
-    Elf64_Phdr p;
-    uint64_t address, offset;
+    struct rp_code_symbols symbols;
+    struct rp_code_elf elf;
+    const uint8_t *descriptor;
+    Elf64_Sym symbol;
     rp_autobuf text = {0};
 
-    if (size < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+    if (!rp_code_elf_open(bytes, size, &elf))
         return false;
-    memcpy(&h, elf, sizeof h);
-    if (h.e_phentsize != sizeof p || !holds(size, h.e_phoff, (uint64_t)h.e_phnum * sizeof p))
-        return false;
-    for (size_t i = 0; i < h.e_phnum; i++) {
-        memcpy(&p, elf + h.e_phoff + i * sizeof p, sizeof p);
+    for (size_t i = 0; i < elf.header.e_phnum; i++) {
+        Elf64_Phdr p;
+        const bool whole = rp_code_elf_segment(&elf, i, &p);
+
         if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
             continue;
-        if (!holds(size, p.p_offset, p.p_filesz))
+        if (!whole)
             return false;
-        rp_buf_add(&text, elf + p.p_offset, p.p_filesz);
+        rp_buf_add(&text, bytes + p.p_offset, p.p_filesz);
     }
-    if (!find_symbol(elf, size, kd, &address) ||
-        !find_address(elf, size, address, DESCRIPTOR_BYTES, &offset))
+    if (!rp_code_elf_symbols(&elf, &symbols) || !rp_code_symbol_find(&symbols, kd, &symbol))
         return false;
-    add_descriptor(elf + offset, &text);
+    descriptor = rp_code_elf_at(&elf, symbol.st_value, DESCRIPTOR_BYTES);
+    if (!descriptor)
+        return false;
+    add_descriptor(descriptor, &text);
     if (text.failed)
         return false;
     rp_sha256(text.data, text.len, ret);

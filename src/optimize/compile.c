@@ -22,15 +22,35 @@ void rp_built_free(struct rp_built *built)
     *built = (struct rp_built){0};
 }
 
-static int run(char **argv, const char *log, const char *output, struct rp_built *ret,
+char *rp_built_reason(const struct rp_built *built)
+{
+    enum { MOST_BYTES = 200 };
+    const char *error = strcasestr(built->output, "error:");
+    const char *line = error;
+    size_t bytes;
+
+    if (!error)
+        return strdup(built->why);
+    while (line > built->output && line[-1] != '\n')
+        line--;
+    if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */
+        line = error;
+    bytes = strcspn(line, "\n");
+    return rp_format("%s: %.*s", built->why, (int)(bytes < MOST_BYTES ? bytes : MOST_BYTES), line);
+}
+
+static int run(const struct rp_compile_step *step, const char *log, struct rp_built *ret,
                struct rp_err *err)
 {
+    const char *output = step->output;
     struct rp_proc_end end;
     struct rp_built built = {0};
     int rc;
 
-    unlink(output); /* what is there then is of this build */
-    rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)argv,
+    if (step->begins)
+        unlink(output); /* what is there then is of this build */
+    rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)step->argv,
+                                         .directory = step->directory,
                                          .stdout_path = log,
                                          .stderr_path = log,
                                          .timeout_ns = PATIENCE_NS,
@@ -55,20 +75,59 @@ static int run(char **argv, const char *log, const char *output, struct rp_built
     return 0;
 }
 
+static int compile_device(const struct rp_compile_command *command, const char *source,
+                          const char *arch, const char *output, const char *log,
+                          struct rp_built *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_compile_step_free) struct rp_compile_step step = {.output = strdup(output),
+                                                                    .begins = true};
+
+    if (!step.output)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_compile_argv(command, RP_COMPILE_DEVICE, source, output, arch, &step.argv, err) < 0)
+        return -(int)err->code;
+    return run(&step, log, ret, err);
+}
+
+/** All steps; what was made on the way is removed. */
+static int compile_program(const struct rp_compile_command *command, const char *source,
+                           const char *output, const char *log, struct rp_built *ret,
+                           struct rp_err *err)
+{
+    const size_t count = rp_compile_command_steps(command);
+    struct rp_compile_step *steps = calloc(count, sizeof *steps);
+    struct rp_built built = {.ok = true};
+    int rc = steps ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    for (size_t i = 0; i < count && rc == 0 && built.ok; i++) {
+        rp_built_free(&built);
+        rc = rp_compile_step(command, i, source, output, &steps[i], err);
+        if (rc == 0)
+            rc = run(&steps[i], log, &built, err);
+    }
+    for (size_t i = 0; steps && i < count; i++) {
+        if (i + 1 < count && steps[i].output)
+            unlink(steps[i].output);
+        rp_compile_step_free(&steps[i]);
+    }
+    free(steps);
+    if (rc == 0)
+        *ret = built;
+    return rc;
+}
+
 int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
                const char *output, struct rp_built *ret, struct rp_err *err)
 {
     rp_autofree char *log = rp_format("%s.log", output);
-    char **argv = NULL;
+    struct rp_err own = RP_ERR_INIT;
     int rc;
 
+    err = err ? err : &own;
     if (!log)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_compile_argv(command, arch ? RP_COMPILE_DEVICE : RP_COMPILE_PROGRAM, source, output,
-                         arch, &argv, err);
-    if (rc == 0)
-        rc = run(argv, log, output, ret, err);
-    rp_compile_argv_free(&argv);
+    rc = arch ? compile_device(command, source, arch, output, log, ret, err)
+              : compile_program(command, source, output, log, ret, err);
     return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;
 }
 

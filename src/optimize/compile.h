@@ -19,6 +19,9 @@ struct rp_built {
 };
 void rp_built_free(struct rp_built *built);
 
+/** Why it is not ok, with the first error that the compiler names. NULL: out of memory. Free it. */
+char *rp_built_reason(const struct rp_built *built);
+
 /**
  * @param arch  "gfx942": a code object of its device code; NULL: the whole program
  * @return 0, also when the compiler refuses (ret->ok says so); RP_ENVIRONMENT, RP_USAGE,

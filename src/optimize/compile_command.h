@@ -7,14 +7,21 @@
 #define RP_OPTIMIZE_COMPILE_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct rp_err;
 struct rp_compile_command;
 
-/** What the user said. Both NULL: compile_commands.json where there is one, else hipcc -O3. */
+/** What the user said. All NULL: compile_commands.json where there is one, else hipcc -O3. */
 struct rp_build_choice {
-    const char *build;            /**< --build */
-    const char *compile_commands; /**< --compile-commands FILE */
+    const char *build; /**< --build */
+    /** --compile-commands FILE; with a --build that is no compiler's, for reading the source and
+     * for its device code */
+    const char *compile_commands;
+    const char *flags;   /**< --flags: options of the compiler, instead of -O3; likewise */
+    const char *unit;    /**< --unit: the file that is compiled and includes the source; NULL: the
+                            source    itself, or the one that --build names */
+    const char *program; /**< that is built; for a build tool that makes several. NULL: not known */
 };
 
 /** What a command shall make. */
@@ -22,6 +29,8 @@ enum rp_compile_what {
     RP_COMPILE_PROGRAM, /**< the program, as the user makes it */
     RP_COMPILE_DEVICE,  /**< a code object of one GPU */
     RP_COMPILE_AST,     /**< nothing; the declarations named `output` go to stdout as JSON */
+    RP_COMPILE_IR,      /**< LLVM's text of the device code, not optimised, with places */
+    RP_COMPILE_OBJECT,  /**< an object file, as the user makes it */
 };
 
 /**
@@ -37,17 +46,26 @@ void rp_compile_command_free(struct rp_compile_command *command);
 const char *rp_compile_command_origin(const struct rp_compile_command *command);
 
 /**
- * Whether RP_COMPILE_PROGRAM can be made. Not so when what is known makes an object file only, or
- * nothing was given and the source alone is no program.
+ * What may be wrong where the source does not compile, or its code is not that of the program: the
+ * flags are guessed. Behind such a message: "; ..." with the remedy, or "".
  */
-bool rp_compile_command_makes_program(const struct rp_compile_command *command);
+const char *rp_compile_command_doubt(const struct rp_compile_command *command);
+
+/**
+ * Whether RP_COMPILE_PROGRAM can be made, of which the source's device code is a part as it is.
+ * @return 0; RP_USAGE with the reason and the remedy: only an object file or a shared library is
+ *         made, or device code of several files is linked (-fgpu-rdc)
+ */
+int rp_compile_command_check_program(const struct rp_compile_command *command, struct rp_err *err);
 
 /**
  * Program and arguments, NULL-terminated; the program's path is absolute or stands in $PATH. Free
  * with rp_compile_argv_free. Relative paths in it are of the current folder, or -working-directory
  * says otherwise.
- * @param source  instead of the user's file; what that includes with "..." is still found
- * @param output  file to write; for RP_COMPILE_AST the filter: what the names shall contain
+ * @param source  instead of the user's file; what that includes with "..." is still found. Instead
+ * of a header, by a further file beside it
+ * @param output  file to write; for RP_COMPILE_AST the filter: what the names shall contain; for
+ *                RP_COMPILE_IR "-": stdout
  * @param arch    "gfx942"; NULL for RP_COMPILE_PROGRAM: as the user says
  * @return 0; RP_USAGE when this command cannot make it
  */
@@ -55,5 +73,30 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
                     const char *source, const char *output, const char *arch, char ***ret_argv,
                     struct rp_err *err);
 void rp_compile_argv_free(char ***argv);
+
+/** Under which name the compiler knows a text of the source, and a folder for relative ones (NULL:
+ *  here); the name is a header's, which commands do not spell as it is. @return false: as given */
+bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
+                                 const char **ret_directory);
+
+/** How many commands make the program, one after the other: those of a build tool may be several.
+ */
+size_t rp_compile_command_steps(const struct rp_compile_command *command);
+
+/** One of them. Release with rp_compile_step_free. */
+struct rp_compile_step {
+    char **argv;
+    const char *directory; /**< to run it in; NULL: here. Borrowed */
+    char *output;          /**< file that it writes, or changes: the last one's is the program */
+    bool begins;           /**< it is the first to write this file, which must not be there */
+};
+
+/**
+ * @param source, output  as of rp_compile_argv for the program; what is made on the way gets names
+ *                        beside output
+ */
+int rp_compile_step(const struct rp_compile_command *command, size_t index, const char *source,
+                    const char *output, struct rp_compile_step *ret, struct rp_err *err);
+void rp_compile_step_free(struct rp_compile_step *step);
 
 #endif

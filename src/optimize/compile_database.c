@@ -1,6 +1,8 @@
 #include "optimize/compile_database.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,12 +59,18 @@ static int find_in(const char *path, const char *source, struct rp_database_entr
                    struct rp_words *ret_words, struct rp_err *err)
 {
     json_error_t why;
-    rp_cleanup(rp_cleanup_json_decref) json_t *list = json_load_file(path, 0, &why);
+    FILE *stream = fopen(path, "rb");
+    rp_cleanup(rp_cleanup_json_decref) json_t *list = stream ? json_loadf(stream, 0, &why) : NULL;
     const json_t *entry;
     size_t i;
 
+    if (!stream)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
+    fclose(stream);
     if (!list)
-        return rp_fail(err, RP_BAD_INPUT, "%s: %s (line %d)", path, why.text, why.line);
+        return rp_fail(err, RP_BAD_INPUT, "%s: no JSON: line %d: %s", path, why.line, why.text);
+    if (!json_is_array(list))
+        return rp_fail(err, RP_BAD_INPUT, "%s is no compile_commands.json: it has no list", path);
     json_array_foreach(list, i, entry)
     {
         const char *directory = text_of(entry, "directory"), *file = text_of(entry, "file");

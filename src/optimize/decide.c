@@ -55,6 +55,40 @@ static void weigh(const struct rp_weighed *list, size_t count, struct rp_decisio
     }
 }
 
+/** One that may be slower, or about which nothing can be known. */
+static bool is_open(const struct rp_comparison *c)
+{
+    return (c->verdict == RP_COMPARED_UNDECIDED && c->undecided_by != RP_BY_NOISE) ||
+           !c->ratio_known || !(c->low > 1 / (1 + c->margin));
+}
+
+/** The first word is the cause: what can be done is another thing for each. */
+static void end_open(const struct rp_weighed *one, struct rp_decision *ret)
+{
+    const struct rp_comparison *c = &one->comparison;
+    char text[300];
+
+    if (c->undecided_by == RP_BY_VALUES)
+        snprintf(text, sizeof text, "captured values only: %s",
+                 c->reason ? c->reason : "it is not faster with other ones");
+    else if (c->undecided_by == RP_BY_BLIND)
+        snprintf(text, sizeof text, "blind capture: %s",
+                 c->reason ? c->reason : "what it writes tells nothing");
+    else if (c->undecided_by == RP_BY_LIMITS)
+        snprintf(text, sizeof text, "not compared to the end: %s",
+                 c->reason ? c->reason : "it took too long");
+    else if (c->undecided_by == RP_BY_UNSTEADY)
+        snprintf(text, sizeof text,
+                 "unsteady: the kernel as it was is not as fast as itself, in two sessions: other "
+                 "work on this GPU, or a clock that changes");
+    else if (c->ratio_known)
+        snprintf(text, sizeof text, "noise: it may be slower: %.4g times as fast (%.4g to %.4g)",
+                 c->estimate, c->low, c->high);
+    else
+        snprintf(text, sizeof text, "noise: %s", c->reason ? c->reason : "nothing was measured");
+    end_with(ret, RP_OUTCOME_UNDECIDED, one->name, text);
+}
+
 /** What one geometry alone decides. */
 static bool ends_by_one(const struct rp_weighed *list, size_t count, struct rp_decision *ret)
 {
@@ -62,7 +96,8 @@ static bool ends_by_one(const struct rp_weighed *list, size_t count, struct rp_d
 
     for (size_t i = 0; i < count; i++)
         if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
-            snprintf(text, sizeof text, "its output is another one: %s",
+            snprintf(text, sizeof text, "%s%s",
+                     list[i].comparison.no_output ? "" : "its output is another one: ",
                      list[i].comparison.reason ? list[i].comparison.reason : "no reason given");
             end_with(ret, RP_OUTCOME_WRONG, list[i].name, text);
             return true;
@@ -74,57 +109,119 @@ static bool ends_by_one(const struct rp_weighed *list, size_t count, struct rp_d
             end_with(ret, RP_OUTCOME_SLOWER, list[i].name, text);
             return true;
         }
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_comparison *c = &list[i].comparison;
-
-        if (!c->ratio_known || !(c->low > 1 / (1 + c->margin))) {
-            snprintf(text, sizeof text, "it may be slower: %s",
-                     c->reason ? c->reason : "the interval of the ratio is too wide");
-            end_with(ret, RP_OUTCOME_UNDECIDED, list[i].name, text);
+    for (size_t i = 0; i < count; i++)
+        if (is_open(&list[i].comparison)) {
+            end_open(&list[i], ret);
             return true;
         }
-    }
     return false;
+}
+
+/** By the lower bound of the whole, beyond what was asked for and what A and A differ by. */
+static void end_by_all(double margin, double noise, struct rp_decision *ret)
+{
+    char text[300], beyond[60] = "";
+    const double faster = fmax(margin, noise);
+    const bool open = ret->low <= 1 + faster && ret->high >= 1 + margin;
+
+    if (noise > margin)
+        snprintf(beyond, sizeof beyond, ", the kernel as it was differs from itself by %.2g %%",
+                 100 * noise);
+    snprintf(text, sizeof text, "%s%.4g times as fast (%.4g to %.4g), %.4g is asked for%s",
+             open ? "noise: " : "", ret->ratio, ret->low, ret->high, 1 + margin, beyond);
+    end_with(ret,
+             open                    ? RP_OUTCOME_UNDECIDED
+             : ret->low > 1 + faster ? RP_OUTCOME_FASTER
+                                     : RP_OUTCOME_EQUAL,
+             NULL, text);
 }
 
 void rp_decide(const struct rp_weighed *list, size_t count, double least_improvement,
                struct rp_decision *ret)
 {
-    double margin = least_improvement;
-    char text[300];
+    double margin = least_improvement, noise = 0;
 
     *ret = (struct rp_decision){0};
     for (size_t i = 0; i < count; i++) {
         margin = fmax(margin, list[i].comparison.margin);
+        noise = fmax(noise, list[i].comparison.noise);
         ret->error += list[i].comparison.alpha;
     }
     weigh(list, count, ret);
     if (ends_by_one(list, count, ret))
         return;
-    if (!ret->ratio_known) {
+    if (!ret->ratio_known)
         end_with(ret, RP_OUTCOME_UNDECIDED, NULL, "nothing was measured");
-        return;
-    }
-    snprintf(text, sizeof text, "%.4g times as fast (%.4g to %.4g), %.4g is asked for", ret->ratio,
-             ret->low, ret->high, 1 + margin);
-    if (ret->low > 1 + margin)
-        end_with(ret, RP_OUTCOME_FASTER, NULL, text);
-    else if (ret->high < 1 + margin)
-        end_with(ret, RP_OUTCOME_EQUAL, NULL, text);
     else
-        end_with(ret, RP_OUTCOME_UNDECIDED, NULL, text);
+        end_by_all(margin, noise, ret);
 }
 
-unsigned rp_confirmations_needed(size_t candidate, double error, double alpha, bool modelled)
+bool rp_comparison_is_unsteady(const struct rp_comparison *c)
 {
-    enum { MOST = 20 };
-    const double n = (double)(candidate ? candidate : 1);
-    const double may = alpha / (n * (n + 1));
-    unsigned sessions = 1;
+    return c->verdict == RP_COMPARED_UNDECIDED && c->undecided_by == RP_BY_UNSTEADY;
+}
 
-    while (!modelled && sessions < MOST && pow(error, sessions + 1) > may)
-        sessions++;
-    return sessions;
+void rp_comparison_repeats(struct rp_comparison *again, const struct rp_comparison *first)
+{
+    again->alpha += first->alpha;
+}
+
+bool rp_is_confirmed(size_t candidate, unsigned confirmations, double error, double alpha,
+                     bool modelled)
+{
+    const double n = (double)(candidate ? candidate : 1);
+
+    return confirmations > 0 && (modelled || error <= alpha / (n * (n + 1)));
+}
+
+double rp_most_harm(double least_improvement)
+{
+    static const double MOST = 0.02;
+
+    return fmin(least_improvement, MOST);
+}
+
+void rp_decide_by_inputs(const struct rp_weighed *list, size_t count, struct rp_decision *ret)
+{
+    char text[300];
+    size_t untried = 0;
+
+    if (count == 0 || ret->outcome != RP_OUTCOME_FASTER)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_comparison *c = &list[i].comparison;
+
+        untried += c->inputs_untried != NULL;
+        if (!(c->slowest_other > 0) || c->slowest_other > 1 / (1 + c->margin))
+            continue;
+        snprintf(text, sizeof text,
+                 "captured inputs only: it is slower with other %s (%.4g times as fast, at least)",
+                 c->slowest_inputs ? c->slowest_inputs : "inputs", c->slowest_other);
+        end_with(ret, RP_OUTCOME_UNDECIDED, list[i].name, text);
+        return;
+    }
+    if (untried < count)
+        return;
+    snprintf(text, sizeof text,
+             "captured inputs only: it is right for them, and no others could be tried: %s",
+             list[0].comparison.inputs_untried);
+    end_with(ret, RP_OUTCOME_UNDECIDED, list[0].name, text);
+}
+
+void rp_decide_by_another(const struct rp_weighed *list, size_t count, const char *kernel,
+                          struct rp_decision *ret)
+{
+    struct rp_decision other = {.outcome = RP_OUTCOME_FASTER};
+
+    if (ret->outcome != RP_OUTCOME_FASTER)
+        return;
+    if (!ends_by_one(list, count, &other))
+        rp_decide_by_inputs(list, count, &other);
+    if (other.outcome == RP_OUTCOME_FASTER)
+        return;
+    ret->outcome = other.outcome;
+    snprintf(ret->reason, sizeof ret->reason, "it also changes %.100s: %.270s", kernel,
+             other.reason);
 }
 
 bool rp_below_floor(const struct rp_floor *floor, const struct rp_weighed *list, size_t count,

@@ -28,17 +28,34 @@ enum rp_comparison_verdict {
     RP_COMPARED_DIFFERENT, /**< its output is another one */
 };
 
+/** Why a comparison is undecided. */
+enum rp_undecided_by {
+    RP_BY_NOISE,    /**< the interval is too wide, or A and A differ by as much */
+    RP_BY_UNSTEADY, /**< A is not as fast as itself: B was not measured at all */
+    RP_BY_BLIND,    /**< what the captured dispatch writes tells nothing */
+    RP_BY_VALUES,   /**< faster with the captured values only */
+    RP_BY_LIMITS,   /**< the comparison itself took more time or memory than it may */
+};
+
 /** `rocm-perf replay compare` of one captured dispatch. Ratios are time before / time after. */
 struct rp_comparison {
     enum rp_comparison_verdict verdict;
-    const char *reason; /**< of different and undecided; NULL */
+    enum rp_undecided_by undecided_by; /**< of undecided */
+    const char *reason;                /**< of different and undecided; NULL */
+    bool no_output; /**< different: it does not fit, crashes, or does not end, as the reason says */
     bool ratio_known;
-    double estimate, low, high;
-    double margin;        /**< of the verdict, at least the improvement that was asked for */
-    double alpha;         /**< probability of a false verdict at most */
-    double before_us;     /**< median; 0 = unknown */
-    double after_us;      /**< median; 0 = unknown */
-    double written_bytes; /**< by the kernel, found by probing; 0 = unknown */
+    double estimate, low,
+        high;         /**< with the captured values, or with others where it is shown to be less */
+    double margin;    /**< of the verdict, at least the improvement that was asked for */
+    double noise;     /**< what A differed from itself by: faster is beyond it, too */
+    double alpha;     /**< probability of a false verdict at most */
+    double before_us; /**< median; 0 = unknown */
+    double after_us;  /**< median; 0 = unknown */
+    const char *inputs_untried; /**< why it was compared from the captured inputs only; NULL: also
+                                     from others, or not known. Of the JSON that it is read from */
+    double slowest_other; /**< of ratios with other arguments, the lowest lower bound; 0 = none */
+    const char *slowest_inputs; /**< their kind; of the JSON, likewise */
+    double written_bytes;       /**< by the kernel, found by probing; 0 = unknown */
 };
 
 /** A comparison and how much of the kernel's time dispatches of that geometry take. */
@@ -63,14 +80,24 @@ struct rp_decision {
 void rp_decide(const struct rp_weighed *list, size_t count, double least_improvement,
                struct rp_decision *ret);
 
+/** The machine was not steady: the comparison is worth making once more. */
+bool rp_comparison_is_unsteady(const struct rp_comparison *c);
+
+/** @p again was made because @p first was unsteady: either could have been false. */
+void rp_comparison_repeats(struct rp_comparison *again, const struct rp_comparison *first);
+
+enum { RP_MOST_CONFIRMATIONS = 20 };
+
 /**
- * How many more sessions must say "faster" before the n-th candidate that was measured (1 = the
- * first) is accepted, so that among however many candidates one is accepted falsely with a
- * probability of at most @p alpha: each session is false with @p error at most, k + 1 of them with
- * its power; candidate n may use alpha / (n (n + 1)), which sums up to alpha.
- * @param modelled  times are computed and the same each time: one is enough
+ * Whether enough sessions have said "faster" for the n-th candidate that was measured (1 = the
+ * first), so that among however many candidates one is accepted falsely with a probability of at
+ * most @p alpha: candidate n may use alpha / (n (n + 1)), which sums up to alpha.
+ * @param confirmations  after the first session
+ * @param error          product of what each of all sessions is false with, at most
+ * @param modelled       times are computed and the same each time: one confirmation is enough
  */
-unsigned rp_confirmations_needed(size_t candidate, double error, double alpha, bool modelled);
+bool rp_is_confirmed(size_t candidate, unsigned confirmations, double error, double alpha,
+                     bool modelled);
 
 /** What no implementation of the kernel can be faster than. */
 struct rp_floor {
@@ -78,6 +105,27 @@ struct rp_floor {
     struct rp_quantity compute_share; /**< part of the time that the FLOPs need at their ceiling */
     bool same_work;                   /**< the change cannot have saved FLOPs */
 };
+
+/**
+ * By how much something may get slower where the whole gets faster: what is asked for, 2 % at most.
+ * Who asks for more gain does not allow for more harm.
+ */
+double rp_most_harm(double least_improvement);
+
+/**
+ * For changes of a whole body: what was right from the captured inputs only, on each geometry, may
+ * be right for them only, and what is slower than before with other ones was made for these.
+ * `faster` becomes `undecided` then.
+ */
+void rp_decide_by_inputs(const struct rp_weighed *list, size_t count, struct rp_decision *ret);
+
+/**
+ * Of another kernel that a change of a body changes as well: it must be right, from other inputs
+ * too, and no slower. Else `faster` becomes what is wrong with it.
+ * @param list  all of that kernel's geometries
+ */
+void rp_decide_by_another(const struct rp_weighed *list, size_t count, const char *kernel,
+                          struct rp_decision *ret);
 
 /**
  * @return true: below the floor, and ret_reason (400 bytes) says why

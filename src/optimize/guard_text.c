@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "optimize/guard_macros.h"
 #include "optimize/kernel_source.h"
 #include "optimize/tokens.h"
 
@@ -26,11 +27,15 @@ static void free_pair(struct pair *pair)
     rp_tokens_free(&pair->is);
 }
 
-static int shown(const struct rp_token *token)
+/** Bytes of a word that a reason shows: whole characters. */
+static int shown(const char *text, const struct rp_token *token)
 {
-    size_t bytes = token->end - token->begin;
+    const size_t all = token->end - token->begin, most = 60;
+    size_t bytes = all < most ? all : most;
 
-    return bytes < 60 ? (int)bytes : 60;
+    while (bytes < all && bytes > 0 && ((unsigned char)text[token->begin + bytes] & 0xC0) == 0x80)
+        bytes--;
+    return (int)bytes;
 }
 
 static bool is_word(const char *text, const struct rp_token *token, const char *word)
@@ -50,8 +55,8 @@ static int check_head(struct pair *pair, struct rp_err *err)
         return rp_fail(err, RP_VERDICT,
                        "line %u: the head of the kernel has %.*s in the place of %.*s: give the "
                        "complete kernel and copy everything in front of its { unchanged",
-                       is ? is->line : 1, is ? shown(is) : 7,
-                       is ? pair->is_text + is->begin : "nothing", shown(was),
+                       is ? is->line : 1, is ? shown(pair->is_text, is) : 7,
+                       is ? pair->is_text + is->begin : "nothing", shown(pair->was_text, was),
                        pair->was_text + was->begin);
     }
     pair->is_body = pair->was_body;
@@ -103,6 +108,28 @@ static size_t count_unroll_pragma_words(const char *text, const struct rp_tokens
     return count;
 }
 
+/** @param holds  a word that a macro of that name holds; NULL: it is the word itself */
+static int check_word(const struct pair *pair, const char *word, const char *holds,
+                      struct rp_err *err)
+{
+    size_t was = count_word(pair->was_text, &pair->was, pair->was_body, word) -
+                 count_unroll_pragma_words(pair->was_text, &pair->was, word);
+    size_t is = count_word(pair->is_text, &pair->is, pair->is_body, word) -
+                count_unroll_pragma_words(pair->is_text, &pair->is, word);
+    uint32_t line = 1;
+
+    if (was == is)
+        return 0;
+    for (size_t i = pair->is_body; i < pair->is.count; i++)
+        if (is_word(pair->is_text, &pair->is.list[i], word))
+            line = pair->is.list[i].line;
+    return rp_fail(err, RP_VERDICT,
+                   "line %u: %s%s%s%s stands %zu times in the body and %zu times in the original: "
+                   "neither add nor remove it",
+                   line, holds ? "the macro " : "", word, holds ? ", which holds " : "",
+                   holds ? holds : "", is, was);
+}
+
 static int check_words(const struct pair *pair, struct rp_err *err)
 {
     static const char *const words[] = {
@@ -110,26 +137,17 @@ static int check_words(const struct pair *pair, struct rp_err *err)
 #include "optimize/guard_words.def"
 #undef RP_GUARD_WORD
     };
+    rp_cleanup(rp_guard_macros_free) struct rp_guard_macros macros = {0};
+    int rc = 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *word = words[i];
-        size_t was = count_word(pair->was_text, &pair->was, pair->was_body, word) -
-                     count_unroll_pragma_words(pair->was_text, &pair->was, word);
-        size_t is = count_word(pair->is_text, &pair->is, pair->is_body, word) -
-                    count_unroll_pragma_words(pair->is_text, &pair->is, word);
-        uint32_t line = 1;
-
-        if (was == is)
-            continue;
-        for (size_t j = pair->is_body; j < pair->is.count; j++)
-            if (is_word(pair->is_text, &pair->is.list[j], word))
-                line = pair->is.list[j].line;
-        return rp_fail(err, RP_VERDICT,
-                       "line %u: %s stands %zu times in the body and %zu times in the original: "
-                       "neither add nor remove it",
-                       line, word, is, was);
-    }
-    return 0;
+    for (size_t i = 0; rc == 0 && i < sizeof words / sizeof *words; i++)
+        rc = check_word(pair, words[i], NULL, err);
+    if (rc == 0 && rp_guard_macros_find(pair->source->text, pair->source->bytes, &macros) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; rc == 0 && i < macros.count; i++)
+        if (macros.list[i].word)
+            rc = check_word(pair, macros.list[i].name, macros.list[i].word, err);
+    return rc;
 }
 
 /** [[: attributes have no word. Array indices of lambdas begin so, too, and are as rare. */
@@ -165,7 +183,7 @@ static int check_letters(const struct pair *pair, struct rp_err *err)
         if (!known)
             return rp_fail(err, RP_VERDICT,
                            "line %u: the name %.*s has letters that look like others: use ASCII",
-                           token->line, shown(token), pair->is_text + token->begin);
+                           token->line, shown(pair->is_text, token), pair->is_text + token->begin);
     }
     if (count_attributes(pair->was_text, &pair->was, pair->was_body) !=
         count_attributes(pair->is_text, &pair->is, pair->is_body))
@@ -188,7 +206,16 @@ static size_t next_directive(const char *text, const struct rp_tokens *tokens, s
     return at;
 }
 
-/** Lines of the preprocessor, and all between #if and #endif, are the original's. */
+/** The next token that is not of an unroll pragma. */
+static size_t next_other(const char *text, const struct rp_tokens *tokens, size_t at)
+{
+    for (size_t own = pragma_at(text, tokens, at); own; own = pragma_at(text, tokens, at))
+        at += own;
+    return at;
+}
+
+/** Lines of the preprocessor, and all between #if and #endif, are the original's, but for unroll
+ *  pragmas: what the compiler does not see there can be nothing else. */
 static int check_directives(const struct pair *pair, struct rp_err *err)
 {
     size_t was = next_directive(pair->was_text, &pair->was, 0);
@@ -209,8 +236,10 @@ static int check_directives(const struct pair *pair, struct rp_err *err)
             depth += strncmp(word, "if", 2) == 0;
             depth -= strncmp(word, "endif", 5) == 0 && depth > 0;
         }
-        was = depth ? was + 1 : next_directive(pair->was_text, &pair->was, was + 1);
-        is = depth ? is + 1 : next_directive(pair->is_text, &pair->is, is + 1);
+        was = depth ? next_other(pair->was_text, &pair->was, was + 1)
+                    : next_directive(pair->was_text, &pair->was, was + 1);
+        is = depth ? next_other(pair->is_text, &pair->is, is + 1)
+                   : next_directive(pair->is_text, &pair->is, is + 1);
     }
     return 0;
 }
@@ -308,7 +337,7 @@ static int check_only_pragmas(const struct pair *pair, struct rp_err *err)
         return rp_fail(err, RP_VERDICT,
                        "line %u: %.*s is not what stands here in the original: only unroll pragmas "
                        "in front of loops may be added, changed or removed",
-                       pair->is.list[is].line, shown(&pair->is.list[is]),
+                       pair->is.list[is].line, shown(pair->is_text, &pair->is.list[is]),
                        pair->is_text + pair->is.list[is].begin);
     }
 }

@@ -149,8 +149,9 @@ static int check_places(const struct rp_ast_node *function, const struct rp_ast_
                        symbol);
     if (!function->end.in_file || !body->begin.in_file || !outer->begin.in_file)
         return rp_fail(err, RP_BAD_INPUT,
-                       "the kernel %s is in another file (%s): give that with --source", symbol,
-                       outer->file ? outer->file : "one that is included");
+                       "the kernel %s is in another file (%s): give that with --source, and with "
+                       "--unit the file that includes it",
+                       symbol, outer->file ? outer->file : "one that is included");
     if (function->end.macro || body->begin.macro || body->end.macro || outer->begin.argument)
         return rp_fail(err, RP_BAD_INPUT,
                        "the kernel %s comes out of a macro: it can only be changed where it is "

@@ -2,283 +2,234 @@
  */
 #include "optimize/kernel_shape.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "optimize/accesses.h"
 #include "optimize/ast.h"
-#include "optimize/tokens.h"
+#include "optimize/places.h"
+#include "optimize/shape_brackets.h"
+#include "optimize/shape_items.h"
+#include "optimize/shape_steps.h"
 
 RP_DEFINE_CLEANUP(struct rp_kernel_shape, rp_kernel_shape_free)
+RP_DEFINE_CLEANUP(struct rp_places, rp_places_free)
 
-struct walk {
-    const char *text; /* of the file */
-    size_t bytes;
-    struct rp_shape_function *function;
-    size_t capacity;
-    uint64_t *locals; /* ids of what the function declares */
-    size_t local_count, local_capacity;
-    bool failed; /* out of memory */
-};
+static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads);
 
-static void visit(struct walk *walk, const struct rp_ast_node *node, bool reads);
-
-/** Lambdas and unnamed classes have the place in their names, which moves. */
-static void add_without_places(struct rp_buf *out, const char *text)
+static void visit_in(struct rp_shape_walk *walk, const char *bracket,
+                     const struct rp_ast_node *node, bool reads)
 {
-    static const char *const marks[] = {"(lambda at ", "(unnamed at ", "(anonymous at "};
+    size_t opened = rp_shape_open(walk, bracket, node);
 
-    while (*text) {
-        const char *mark = NULL, *end;
-
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (strncmp(text, marks[i], strlen(marks[i])) == 0)
-                mark = marks[i];
-        end = mark ? strchr(text, ')') : NULL;
-        if (end) {
-            rp_buf_add(out, mark, strlen(mark) - strlen(" at "));
-            text = end;
-        } else {
-            rp_buf_add(out, text++, 1);
-        }
-    }
-}
-
-static void add_item(struct walk *walk, enum rp_shape_class class, const struct rp_ast_node *node,
-                     const char *text)
-{
-    struct rp_shape_function *function = walk->function;
-    rp_autobuf clean = {0};
-
-    if (function->count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 32;
-        struct rp_shape_item *more = realloc(function->items, capacity * sizeof *more);
-
-        if (!more) {
-            walk->failed = true;
-            return;
-        }
-        function->items = more;
-        walk->capacity = capacity;
-    }
-    rp_buf_puts(&clean, "");
-    add_without_places(&clean, text);
-    function->items[function->count].class = class;
-    function->items[function->count].offset =
-        node && node->begin.in_file && node->begin.offset < walk->bytes ? node->begin.offset : 0;
-    function->items[function->count].text = rp_buf_steal(&clean);
-    walk->failed |= !function->items[function->count++].text;
-}
-
-static void add_two(struct walk *walk, enum rp_shape_class class, const struct rp_ast_node *node,
-                    const char *first, const char *second)
-{
-    rp_autobuf text = {0};
-
-    rp_buf_printf(&text, "%s\t%s", first ? first : "?", second ? second : "");
-    walk->failed |= text.failed;
-    add_item(walk, class, node, rp_buf_text(&text));
-}
-
-/** The tokens of a node, one blank between two; a name when it comes out of a macro. */
-static void source_of(const struct walk *walk, const struct rp_ast_node *node, struct rp_buf *out)
-{
-    struct rp_tokens tokens = {0};
-    size_t begin = node->begin.offset, end = node->end.offset + node->end.bytes;
-
-    rp_buf_puts(out, "");
-    if (!node->begin.in_file || !node->end.in_file || node->begin.macro || node->end.macro ||
-        begin > end || end > walk->bytes ||
-        rp_tokens_read(walk->text + begin, end - begin, &tokens, NULL) < 0) {
-        rp_buf_puts(out, node->ref_name ? node->ref_name : node->name ? node->name : "");
-        return;
-    }
-    for (size_t i = 0; i < tokens.count; i++)
-        rp_buf_printf(out, "%s%.*s", i ? " " : "", (int)(tokens.list[i].end - tokens.list[i].begin),
-                      walk->text + begin + tokens.list[i].begin);
-    rp_tokens_free(&tokens);
-}
-
-/* A bracket that nothing came into is taken back. */
-static void visit_in(struct walk *walk, const char *bracket, const struct rp_ast_node *node,
-                     bool reads)
-{
-    struct rp_shape_function *function = walk->function;
-    size_t opened = function->count;
-    bool any = false;
-
-    add_item(walk, RP_SHAPE_ORDERED, node, bracket);
     visit(walk, node, reads);
-    for (size_t i = opened + 1; i < function->count; i++)
-        any |= function->items[i].class == RP_SHAPE_ORDERED;
-    if (any) {
-        add_item(walk, RP_SHAPE_ORDERED, node, "}");
-    } else if (function->count > opened) {
-        free(function->items[opened].text);
-        memmove(&function->items[opened], &function->items[opened + 1],
-                (--function->count - opened) * sizeof *function->items);
-    }
+    rp_shape_close(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
-static void visit_all(struct walk *walk, const struct rp_ast_node *node, bool reads)
+static void visit_all(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     for (size_t i = 0; i < node->count; i++)
         visit(walk, &node->children[i], reads);
 }
 
 /** What runs each time round stands in the bracket: all but the beginning of a for. */
-static void visit_loop(struct walk *walk, const struct rp_ast_node *node)
+static void visit_loop(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    struct rp_ast_node rest = *node;
-    bool is_for = rp_ast_is(node, "ForStmt") && node->count > 0;
+    struct rp_ast_node head = *node;
+    size_t from = rp_ast_is(node, "ForStmt") && node->count > 0, opened;
 
-    if (is_for)
+    if (from)
         visit(walk, &node->children[0], false);
-    rest.kind = "loop";
-    rest.children += is_for;
-    rest.count -= is_for;
-    visit_in(walk, "loop {", &rest, false);
+    opened = rp_shape_open(walk, "loop {", node);
+    for (size_t i = from; i < node->count; i++)
+        visit(walk, &node->children[i], false);
+    head.count -= head.count > 0; /* the body is last */
+    if (rp_ast_is(node, "DoStmt") && head.count)
+        head.children++;
+    rp_shape_add_head(walk, "the head of a loop that barriers depend on", &head, opened);
+    rp_shape_close(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
 }
 
 /** if (a) b else c, a ? b : c, a && b, a || b: behind the condition. */
-static void visit_branches(struct walk *walk, const struct rp_ast_node *node, size_t branches)
+static void visit_branches(struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                           size_t branches)
 {
-    size_t first = node->count > branches ? node->count - branches : 0;
+    size_t first = node->count > branches ? node->count - branches : 0, behind;
+    struct rp_ast_node head = *node;
 
     for (size_t i = 0; i < first; i++)
         visit(walk, &node->children[i], false);
+    behind = walk->function->count;
     for (size_t i = first; i < node->count; i++)
         visit_in(walk, i == first ? "if {" : "else {", &node->children[i], false);
+    head.count = first;
+    rp_shape_add_head(walk, "a condition that barriers depend on", &head, behind);
 }
 
-static void add_local(struct walk *walk, const struct rp_ast_node *node)
+/** What is in it is done where it is called, and as often. */
+static void visit_lambda(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    rp_autobuf text = {0};
-    bool special = node->storage || node->tls || (node->type && strstr(node->type, "volatile"));
+    size_t opened = rp_shape_open(walk, "lambda {", node);
 
-    rp_buf_printf(&text, "the variable %s\t%s %s %s", node->name ? node->name : "?",
-                  node->storage ? node->storage : "", node->tls ? node->tls : "",
-                  node->type ? node->type : "");
-    for (size_t i = 0; i < node->count; i++) {
-        const char *kind = node->children[i].kind;
-        size_t length = kind ? strlen(kind) : 0;
-
-        if (length < 4 || strcmp(kind + length - 4, "Attr") != 0)
-            continue;
-        rp_buf_printf(&text, " %s ", kind);
-        source_of(walk, &node->children[i], &text);
-        special = true;
-    }
-    walk->failed |= text.failed;
-    if (special)
-        add_item(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
+    visit_all(walk, node, false);
+    rp_shape_close(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
-static bool is_local(const struct walk *walk, uint64_t id)
+/** Its breaks lead no further than to its end. */
+static void visit_switch(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    for (size_t i = 0; i < walk->local_count; i++)
-        if (walk->locals[i] == id)
-            return true;
-    return false;
+    size_t opened = rp_shape_open(walk, "switch {", node);
+
+    visit_branches(walk, node, 1);
+    rp_shape_close(walk, opened, RP_SHAPE_BREAK);
 }
 
-static void add_global(struct walk *walk, const struct rp_ast_node *node, bool reads)
+/** The memory that a pointer or an lvalue means; nothing of the template itself. */
+static void add_memory(struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                       struct rp_buf *out)
 {
-    rp_autobuf text = {0};
+    struct rp_place_set set = {0};
+    const char *between = " on";
 
-    if (is_local(walk, node->ref_id) ||
-        strcmp(node->ref_name ? node->ref_name : "", "warpSize") == 0)
+    if (!walk->places)
         return;
-    source_of(walk, node, &text);
-    rp_buf_printf(&text, "\t%s %s", node->ref_type ? node->ref_type : "",
-                  reads ? "is read" : "is read or written");
-    walk->failed |= text.failed;
-    add_item(walk, RP_SHAPE_GLOBAL, node, rp_buf_text(&text));
-}
-
-/** Constants among the arguments say which order and scope. */
-static void add_constants(const struct rp_ast_node *node, struct rp_buf *out)
-{
-    if ((rp_ast_is(node, "IntegerLiteral") || rp_ast_is(node, "StringLiteral")) && node->value)
-        rp_buf_printf(out, " %s", node->value);
-    if (rp_ast_is(node, "IntegerLiteral") || rp_ast_is(node, "StringLiteral") ||
-        rp_ast_is(node, "ImplicitCastExpr") || rp_ast_is(node, "ParenExpr"))
-        for (size_t i = 0; i < node->count; i++)
-            add_constants(&node->children[i], out);
-}
-
-static void add_call(struct walk *walk, const struct rp_ast_node *node)
-{
-    rp_autobuf text = {0};
-    enum rp_callee_effect effect = rp_callee_effect(rp_ast_callee(node));
-    const char *name = rp_ast_callee(node);
-    bool member = rp_ast_is(node, "MemberExpr");
-    bool construct = name && strcmp(name, "constructor") == 0;
-
-    /* The ranges of members and operators hold the object and the arguments, too. */
-    if (name && (member || construct || strncmp(name, "operator", strlen("operator")) == 0))
-        rp_buf_puts(&text, name);
+    if (node->lvalue)
+        rp_places_of_lvalue(walk->places, node, &set);
     else
-        source_of(walk, node, &text);
-    rp_buf_printf(&text, "()\t%s", node->ref_type ? node->ref_type : node->type ? node->type : "");
-    if (member && node->count && node->children[0].type)
-        rp_buf_printf(&text, " of %s", node->children[0].type);
-    walk->failed |= text.failed;
-    add_item(walk, RP_SHAPE_CALL, node, rp_buf_text(&text));
-    if (effect != RP_CALLEE_PURE && !construct)
-        add_item(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
+        rp_places_of_value(walk->places, node, &set);
+    for (size_t i = 0; i < rp_places_count(walk->places); i++)
+        if (rp_place_in(&set, i) && rp_place_name(walk->places, i)) {
+            rp_buf_printf(out, "%s %s", between, rp_place_name(walk->places, i));
+            between = " or";
+        }
 }
 
-/** A call's constants, behind the call itself. */
-static void visit_call(struct walk *walk, const struct rp_ast_node *node)
+/** Of an atomic operation: its first pointer. */
+static void add_target(struct rp_shape_walk *walk, const struct rp_ast_node *node, size_t from,
+                       struct rp_buf *out)
+{
+    while (from < node->count && !rp_ast_is_pointer(&node->children[from]))
+        from++;
+    if (from < node->count)
+        add_memory(walk, &node->children[from], out);
+}
+
+/** An order that is no constant may depend on all of the kernel: that stays as it is. */
+static void add_order(struct rp_shape_walk *walk, const struct rp_ast_node *order,
+                      struct rp_buf *out)
+{
+    rp_autobuf body = {0};
+
+    if (rp_shape_constant(walk, order, out) || !walk->places)
+        return;
+    rp_shape_source(walk, walk->body, &body);
+    rp_buf_printf(out, " an order that is no constant in %s", rp_buf_text(&body));
+    walk->failed |= body.failed;
+}
+
+/** What a barrier, fence or atomic operation is done to, and its constants, behind its name. */
+static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     struct rp_shape_function *function = walk->function;
-    size_t before = function->count;
-    rp_autobuf constants = {0};
+    size_t before = function->count, name;
+    struct rp_shape_item *item;
+    rp_autobuf text = {0};
 
     if (node->count && rp_ast_is(&node->children[0], "CXXDependentScopeMemberExpr"))
-        add_call(walk, &node->children[0]);
+        rp_shape_add_call(walk, &node->children[0]);
     visit_all(walk, node, false);
-    if (function->count == before || function->items[before].class != RP_SHAPE_CALL ||
-        node->count == 0)
+    if (function->count < before + 2 || function->items[before].class != RP_SHAPE_CALL ||
+        function->items[before + 1].class != RP_SHAPE_ORDERED)
         return;
-    if (function->count > before + 1 && function->items[before + 1].class == RP_SHAPE_ORDERED) {
-        struct rp_shape_item *item = &function->items[before + 1];
+    item = &function->items[before + 1];
+    if (rp_callee_effect(item->text) == RP_CALLEE_UNKNOWN)
+        return;
+    name = strcspn(item->text, "\t");
+    rp_buf_add(&text, item->text, name);
+    add_target(walk, node, 1, &text);
+    rp_buf_printf(&text, "%s with", item->text + name);
+    for (size_t i = 1; i < node->count; i++)
+        if (strncmp(item->text, "__builtin_amdgcn_fence(", strlen("__builtin_amdgcn_fence(")) == 0)
+            add_order(walk, &node->children[i], &text);
+        else
+            rp_shape_constant(walk, &node->children[i], &text);
+    free(item->text);
+    item->text = rp_buf_steal(&text);
+    walk->failed |= !item->text;
+}
 
-        for (size_t i = 1; i < node->count; i++)
-            add_constants(&node->children[i], &constants);
-        if (constants.len && rp_callee_effect(item->text) == RP_CALLEE_SYNC) {
-            rp_autobuf longer = {0};
+/** Atomic operations have a pointer, an order, a value, those that compare a second order behind
+ * it, and those with a scope have it at their end. */
+static bool is_order(const char *name, size_t at, size_t count)
+{
+    static const char *const scoped[] = {"__hip_atomic_", "__scoped_atomic_", "__opencl_atomic_"};
 
-            rp_buf_printf(&longer, "%s with%s", item->text, rp_buf_text(&constants));
-            free(item->text);
-            item->text = rp_buf_steal(&longer);
-            walk->failed |= !item->text || constants.failed;
-        }
-    }
+    for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++)
+        if (at == count - 1 && strncmp(name, scoped[i], strlen(scoped[i])) == 0)
+            return true;
+    return at == 1 || (at == 3 && strstr(name, "compare_exchange"));
 }
 
 /** __hip_atomic_fetch_add and its like are no calls for the compiler. */
-static void visit_atomic(struct walk *walk, const struct rp_ast_node *node)
+static void visit_atomic(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
+    rp_autobuf name = {0};
     rp_autobuf text = {0};
-    struct rp_ast_node name = *node;
+    struct rp_ast_node place = *node;
 
-    name.end = name.begin;
+    place.end = place.begin;
     if (node->name)
-        rp_buf_puts(&text, node->name);
+        rp_buf_puts(&name, node->name);
     else
-        source_of(walk, &name, &text);
-    rp_buf_puts(&text, "()\twith");
-    for (size_t i = 0; i < node->count; i++)
-        add_constants(&node->children[i], &text);
-    walk->failed |= text.failed;
-    add_item(walk, RP_SHAPE_CALL, node, rp_buf_text(&text));
-    add_item(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
+        rp_shape_source(walk, &place, &name);
+    rp_buf_puts(&name, "()");
+    rp_shape_add(walk, RP_SHAPE_CALL, node, rp_buf_text(&name));
+    rp_buf_puts(&text, rp_buf_text(&name));
+    add_target(walk, node, 0, &text);
+    rp_buf_puts(&text, "\twith");
+    for (size_t i = 1; i < node->count; i++)
+        if (is_order(rp_buf_text(&name), i, node->count))
+            add_order(walk, &node->children[i], &text);
+        else
+            rp_shape_constant(walk, &node->children[i], &text);
+    walk->failed |= name.failed || text.failed;
+    rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
     visit_all(walk, node, false);
+}
+
+/** How far it is from one place to another, which may be reached so without being named. */
+static void add_distance(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    static const char *const other[] = {
+        "=", ",", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "<=>", NULL};
+    bool pointers;
+
+    if (!walk->places || node->count != 2 || !node->opcode ||
+        !(rp_ast_is(node, "BinaryOperator") || rp_ast_is(node, "CompoundAssignOperator")))
+        return;
+    for (const char *const *opcode = other; *opcode; opcode++)
+        if (strcmp(node->opcode, *opcode) == 0)
+            return;
+    pointers = rp_ast_is_pointer(&node->children[0]) && rp_ast_is_pointer(&node->children[1]);
+    if (!rp_places_apart(walk->places, &node->children[0], &node->children[1], pointers))
+        return;
+    rp_shape_add(walk, RP_SHAPE_POINTER, node,
+                 "a number of pointers that may point into different memory");
+}
+
+/** Which kind of access, and to what. */
+static void add_volatile(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    bool changes = rp_ast_is(node, "CompoundAssignOperator") || rp_ast_is(node, "UnaryOperator");
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "a volatile %s", node->cast ? "read" : changes ? "change" : "write");
+    add_memory(walk, &node->children[0], &text);
+    walk->failed |= text.failed;
+    rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
 }
 
 static bool is_one_of(const struct rp_ast_node *node, const char *const *kinds)
@@ -314,10 +265,11 @@ static bool sees_otherwise(const struct rp_ast_node *node)
     return strcmp(node->cast, "Dependent") == 0 && node->type && strpbrk(node->type, "*&");
 }
 
-static void visit_cast(struct walk *walk, const struct rp_ast_node *node, bool reads)
+static void visit_cast(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     if (sees_otherwise(node))
-        add_two(walk, RP_SHAPE_CAST, node, node->type, node->cast ? node->cast : node->kind);
+        rp_shape_add_two(walk, RP_SHAPE_CAST, node, node->type,
+                         node->cast ? node->cast : node->kind);
     if (node->cast && strcmp(node->cast, "LValueToRValue") == 0)
         reads = true;
     else if (!node->cast ||
@@ -326,7 +278,7 @@ static void visit_cast(struct walk *walk, const struct rp_ast_node *node, bool r
     visit_all(walk, node, reads);
 }
 
-static void visit_attributed(struct walk *walk, const struct rp_ast_node *node)
+static void visit_attributed(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct rp_ast_node *child = &node->children[i];
@@ -336,51 +288,22 @@ static void visit_attributed(struct walk *walk, const struct rp_ast_node *node)
         if (rp_ast_is(child, "LoopHintAttr"))
             continue;
         if (length > 4 && strcmp(child->kind + length - 4, "Attr") == 0) {
-            source_of(walk, child, &text);
-            add_two(walk, RP_SHAPE_OTHER, child, "an attribute of a statement", rp_buf_text(&text));
+            rp_shape_source(walk, child, &text);
+            rp_shape_add_two(walk, RP_SHAPE_OTHER, child, "an attribute of a statement",
+                             rp_buf_text(&text));
         } else {
             visit(walk, child, false);
         }
     }
 }
 
-/** What may be neither added nor taken away. @return whether the node is one */
-static bool add_other(struct walk *walk, const struct rp_ast_node *node)
-{
-    static const struct {
-        const char *kind, *word;
-    } others[] = {{"LambdaExpr", "a lambda"},
-                  {"CXXRecordDecl", "a class in the kernel"},
-                  {"RecordDecl", "a class in the kernel"},
-                  {"EnumDecl", "an enumeration in the kernel"},
-                  {"FunctionDecl", "a declaration of a function in the kernel"},
-                  {"UsingDecl", "using"},
-                  {"UsingDirectiveDecl", "using"},
-                  {"UsingEnumDecl", "using"},
-                  {"NamespaceAliasDecl", "namespace"},
-                  {"TypedefDecl", "typedef"},
-                  {"TypeAliasDecl", "using"},
-                  {"CXXNewExpr", "new"},
-                  {"CXXDeleteExpr", "delete"},
-                  {"CXXThrowExpr", "throw"},
-                  {"CXXTryStmt", "try"},
-                  {"StmtExpr", "a statement in an expression"},
-                  {"BlockExpr", "a block"},
-                  {"AddrLabelExpr", "an address of a label"},
-                  {"CoroutineBodyStmt", "a coroutine"}};
-
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (rp_ast_is(node, others[i].kind) && !node->implicit) {
-            add_two(walk, RP_SHAPE_OTHER, node, others[i].word, node->name);
-            return true;
-        }
-    return false;
-}
-
 /** @return whether the node and what is below it are done with */
-static bool visit_control(struct walk *walk, const struct rp_ast_node *node)
+static bool visit_control(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const char *const loops[] = {"ForStmt", "WhileStmt", "DoStmt", "CXXForRangeStmt", NULL};
+    static const char *const unevaluated[] = {
+        "UnaryExprOrTypeTraitExpr", "CXXNoexceptExpr",  "CXXTypeidExpr",
+        "GenericSelectionExpr",     "StaticAssertDecl", NULL};
     bool shortcut = rp_ast_is(node, "BinaryOperator") && node->opcode &&
                     (strcmp(node->opcode, "&&") == 0 || strcmp(node->opcode, "||") == 0);
 
@@ -390,10 +313,15 @@ static bool visit_control(struct walk *walk, const struct rp_ast_node *node)
         visit_branches(walk, node, node->has_else ? 2 : 1);
     else if (rp_ast_is(node, "ConditionalOperator"))
         visit_branches(walk, node, 2);
-    else if (rp_ast_is(node, "SwitchStmt") || shortcut)
+    else if (rp_ast_is(node, "SwitchStmt"))
+        visit_switch(walk, node);
+    else if (shortcut || rp_ast_is(node, "BinaryConditionalOperator") ||
+             is_one_of(node, unevaluated))
         visit_branches(walk, node, 1);
     else if (rp_ast_is(node, "CaseStmt") || rp_ast_is(node, "DefaultStmt"))
         visit_branches(walk, node, 1);
+    else if (rp_ast_is(node, "LambdaExpr"))
+        visit_lambda(walk, node);
     else if (rp_ast_is(node, "AttributedStmt"))
         visit_attributed(walk, node);
     else
@@ -401,53 +329,43 @@ static bool visit_control(struct walk *walk, const struct rp_ast_node *node)
     return true;
 }
 
-/** A class may have a destructor, which is called without being named. */
-static void add_classes(struct walk *walk, const struct rp_ast_node *node)
-{
-    const char *name = NULL;
-    size_t at = 0, bytes;
-
-    while ((bytes = rp_ast_class_name(node, &at, &name))) {
-        rp_autobuf text = {0};
-
-        rp_buf_add(&text, name, bytes);
-        walk->failed |= text.failed;
-        add_item(walk, RP_SHAPE_TYPE, node, rp_buf_text(&text));
-    }
-}
-
-static void visit_reference(struct walk *walk, const struct rp_ast_node *node, bool reads)
+static void visit_reference(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     if (rp_ast_callee(node)) {
         if (!rp_ast_is_vector_call(node))
-            add_call(walk, node);
+            rp_shape_add_call(walk, node);
     } else if (node->ref_kind && strcmp(node->ref_kind, "VarDecl") == 0) {
-        add_global(walk, node, reads);
+        rp_shape_add_global(walk, node, reads);
     }
 }
 
-static void visit_plain(struct walk *walk, const struct rp_ast_node *node, bool reads)
+static void visit_plain(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     static const char *const passing[] = {"ParenExpr", "ArraySubscriptExpr", "MemberExpr", NULL};
     rp_autobuf text = {0};
 
     if (rp_ast_is(node, "GotoStmt") || rp_ast_is(node, "IndirectGotoStmt"))
-        add_item(walk, RP_SHAPE_ORDERED, node, "goto");
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, "goto");
     if (rp_ast_is(node, "LabelStmt"))
-        add_item(walk, RP_SHAPE_ORDERED, node, "a label");
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, "a label");
+    if (rp_ast_is(node, "BreakStmt"))
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, "break");
+    if (rp_ast_is(node, "ContinueStmt"))
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, "continue");
     if (rp_ast_accesses_volatile(node))
-        add_item(walk, RP_SHAPE_ORDERED, node, "an access to something volatile");
+        add_volatile(walk, node);
+    add_distance(walk, node);
     if (rp_ast_is(node, "ReturnStmt")) {
         visit_all(walk, node, false);
-        add_item(walk, RP_SHAPE_ORDERED, node, node->count ? "return with a value" : "return");
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, node->count ? "return with a value" : "return");
     } else if (rp_ast_is(node, "GCCAsmStmt") || rp_ast_is(node, "MSAsmStmt")) {
-        source_of(walk, node, &text);
-        add_two(walk, RP_SHAPE_ORDERED, node, "asm", rp_buf_text(&text));
+        rp_shape_source(walk, node, &text);
+        rp_shape_add_two(walk, RP_SHAPE_ORDERED, node, "asm", rp_buf_text(&text));
     } else if (rp_ast_is(node, "AtomicExpr")) {
         visit_atomic(walk, node);
     } else if (rp_ast_is(node, "CallExpr") || rp_ast_is(node, "CXXMemberCallExpr")) {
         if (rp_ast_calls_pointer(node))
-            add_item(walk, RP_SHAPE_ORDERED, node, "a call through a pointer");
+            rp_shape_add(walk, RP_SHAPE_ORDERED, node, "a call through a pointer");
         visit_call(walk, node);
     } else if (node->cast) {
         visit_cast(walk, node, reads);
@@ -456,26 +374,26 @@ static void visit_plain(struct walk *walk, const struct rp_ast_node *node, bool 
     }
 }
 
-static void visit(struct walk *walk, const struct rp_ast_node *node, bool reads)
+static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     bool record = rp_ast_is(node, "CXXRecordDecl"); /* the same body stands beside it */
 
     if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node) ||
         walk->failed)
         return;
-    if (add_other(walk, node) && record)
+    if (rp_shape_add_other(walk, node) && record)
         return;
     if (record && node->implicit)
         return;
     if (rp_ast_is(node, "VarDecl"))
-        add_local(walk, node);
-    add_classes(walk, node);
+        rp_shape_add_local(walk, node);
+    rp_shape_add_classes(walk, node);
     visit_reference(walk, node, reads);
     if (!visit_control(walk, node))
         visit_plain(walk, node, reads);
 }
 
-static void find_locals(struct walk *walk, const struct rp_ast_node *node)
+static void find_locals(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const char *const kinds[] = {"VarDecl", "ParmVarDecl", "BindingDecl",
                                         "DecompositionDecl", NULL};
@@ -483,7 +401,8 @@ static void find_locals(struct walk *walk, const struct rp_ast_node *node)
     if (is_one_of(node, kinds) && node->id) {
         if (walk->local_count == walk->local_capacity) {
             size_t capacity = walk->local_capacity ? 2 * walk->local_capacity : 64;
-            uint64_t *more = realloc(walk->locals, capacity * sizeof *more);
+            const struct rp_ast_node **more =
+                realloc(walk->locals, capacity * sizeof(struct rp_ast_node *));
 
             if (!more) {
                 walk->failed = true;
@@ -492,10 +411,36 @@ static void find_locals(struct walk *walk, const struct rp_ast_node *node)
             walk->locals = more;
             walk->local_capacity = capacity;
         }
-        walk->locals[walk->local_count++] = node->id;
+        walk->locals[walk->local_count++] = node;
     }
     for (size_t i = 0; i < node->count; i++)
         find_locals(walk, &node->children[i]);
+}
+
+static int fill(const struct rp_ast_node *function, const char *text, size_t bytes,
+                struct rp_shape_function *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_rp_places_free) struct rp_places *places = NULL;
+    struct rp_shape_walk walk = {.text = text, .bytes = bytes, .function = ret};
+    int rc = 0;
+
+    ret->symbol = strdup(function->mangled ? function->mangled : "");
+    walk.failed = !ret->symbol;
+    if (function->mangled &&
+        ((rc = rp_places_make(function, &places, err)) < 0 ||
+         (rc = rp_accesses_find(function, places, bytes, &ret->accesses, err)) < 0))
+        return rc;
+    if (places)
+        rp_arithmetic_find(function, places, bytes, &ret->arithmetic);
+    walk.places = places;
+    find_locals(&walk, function);
+    for (size_t i = 0; i < function->count; i++)
+        if (rp_ast_is(&function->children[i], "CompoundStmt"))
+            visit(&walk, walk.body = &function->children[i], false);
+    rp_shape_end_heads(&walk);
+    rp_shape_add_steps(&walk);
+    free(walk.locals);
+    return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
 int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t count, const char *text,
@@ -509,18 +454,10 @@ int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t coun
     if (!shape || !shape->functions)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        struct walk walk = {.text = text, .bytes = bytes, .function = &shape->functions[i]};
+        int rc = fill(functions[i], text, bytes, &shape->functions[shape->count++], err);
 
-        shape->count++;
-        walk.function->symbol = strdup(functions[i]->mangled ? functions[i]->mangled : "");
-        walk.failed = !walk.function->symbol;
-        find_locals(&walk, functions[i]);
-        for (size_t j = 0; j < functions[i]->count; j++)
-            if (rp_ast_is(&functions[i]->children[j], "CompoundStmt"))
-                visit(&walk, &functions[i]->children[j], false);
-        free(walk.locals);
-        if (walk.failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (rc < 0)
+            return rc;
     }
     *ret = rp_steal(shape);
     return 0;
@@ -534,6 +471,7 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape)
         for (size_t j = 0; j < shape->functions[i].count; j++)
             free(shape->functions[i].items[j].text);
         free(shape->functions[i].items);
+        rp_accesses_free(&shape->functions[i].accesses);
         free(shape->functions[i].symbol);
     }
     free(shape->functions);

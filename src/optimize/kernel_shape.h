@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "optimize/accesses.h"
+#include "optimize/arithmetic.h"
+
 struct rp_ast_node;
 struct rp_err;
 
@@ -17,10 +20,13 @@ enum rp_shape_class {
     RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
     RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
     RP_SHAPE_OTHER,   /**< ... lambdas, classes, attributes */
+    RP_SHAPE_HEAD,    /**< ... what decides whether and how often barriers are met */
+    RP_SHAPE_STEP,    /**< the same ones as often: values of variables in these */
     RP_SHAPE_CALL,    /**< none that is not in the original */
     RP_SHAPE_GLOBAL,  /**< ... variables of outside */
     RP_SHAPE_CAST,    /**< ... casts that see a value as another type */
     RP_SHAPE_TYPE,    /**< ... classes of which it makes objects */
+    RP_SHAPE_POINTER, /**< ... numbers made of pointers into different memory */
     RP_SHAPE_CLASSES
 };
 
@@ -28,12 +34,18 @@ struct rp_shape_item {
     enum rp_shape_class class;
     char *text;    /**< what is compared; a tab ends what is of use to a reader */
     size_t offset; /**< in the file; 0: not known */
+    /** Of RP_SHAPE_HEAD, as long as there is a tree: its expressions. */
+    const struct rp_ast_node *head;
+    size_t head_count;
 };
 
 struct rp_shape_function {
     char *symbol; /**< mangled; "" is the template itself */
     struct rp_shape_item *items;
     size_t count;
+    /* Nothing of the template itself, which has no types. */
+    struct rp_accesses accesses;
+    struct rp_arithmetic arithmetic;
 };
 
 struct rp_kernel_shape {
@@ -42,7 +54,13 @@ struct rp_kernel_shape {
 };
 
 /** What is known of a function by its name (callees.def). */
-enum rp_callee_effect { RP_CALLEE_UNKNOWN, RP_CALLEE_SYNC, RP_CALLEE_PURE };
+enum rp_callee_effect {
+    RP_CALLEE_UNKNOWN,
+    RP_CALLEE_SYNC,
+    RP_CALLEE_LANES,
+    RP_CALLEE_MATRIX,
+    RP_CALLEE_PURE
+};
 enum rp_callee_effect rp_callee_effect(const char *name);
 
 /** Whether an expression reads or writes something volatile. */
@@ -60,6 +78,8 @@ bool rp_ast_is_vector_call(const struct rp_ast_node *node);
  * @return its bytes; 0: there is none
  */
 size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char **ret);
+/** Whether a type is of numbers, or of HIP's vectors or arrays of them: it holds no pointers. */
+bool rp_ast_is_plain_type(const char *type);
 /** Whether a call goes to something that is not named in it. */
 bool rp_ast_calls_pointer(const struct rp_ast_node *call);
 
@@ -78,6 +98,9 @@ struct rp_shape_text {
     size_t begin;     /**< of the kernel */
     unsigned line;    /**< as which it counts */
 };
+
+/** The kernel's first line when the place is not known. */
+unsigned rp_shape_line(const struct rp_shape_text *in, size_t offset);
 
 /** @return 0, or RP_VERDICT with the first difference and what to do */
 int rp_kernel_shape_compare(const struct rp_shape_text *original,

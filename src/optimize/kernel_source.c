@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "optimize/ast.h"
 #include "optimize/ast_dump.h"
+#include "optimize/compile_command.h"
 #include "optimize/kernel_find.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/source_file.h"
@@ -17,7 +18,8 @@ RP_DEFINE_CLEANUP(struct rp_kernel_source, rp_kernel_source_free)
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
 
 static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
-                const struct rp_symbol_parts *parts, struct rp_err *err)
+                const struct rp_symbol_parts *parts, const struct rp_compile_command *command,
+                const char *arch, struct rp_err *err)
 {
     rp_cleanup(rp_kernel_found_free) struct rp_kernel_found found = {0};
     int rc = rp_kernel_find(ast, parts->symbol, source->text, source->bytes, &found, err);
@@ -31,7 +33,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     source->line = 1;
     for (size_t i = 0; i < source->begin; i++)
         source->line += source->text[i] == '\n';
-    rc = rp_source_loops_find(found.function, source, err);
+    rc = rp_source_loops_find(found.function, source, command, arch, err);
     return rc < 0 ? rc
                   : rp_kernel_shape_make(found.functions, found.count, source->text, source->bytes,
                                          &source->shape, err);
@@ -55,14 +57,15 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
         return rc;
     rc = rp_ast_dump(command, source->path, parts.filter, parts.name, arch, &ast, &said, err);
     if (rc == -RP_VERDICT)
-        return rp_fail(err, RP_BAD_INPUT, "the compiler does not accept %s: %.700s", path, said);
+        return rp_fail(err, RP_BAD_INPUT, "the compiler does not accept %s%s: %.700s", path,
+                       rp_compile_command_doubt(command), said);
     if (rc < 0)
         return rp_wrap(err, "%s", path);
     source->symbol = strdup(parts.symbol);
     source->name = strdup(parts.name);
     if (!source->symbol || !source->name)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = fill(source, ast, &parts, err);
+    rc = fill(source, ast, &parts, command, arch, err);
     if (rc < 0)
         return rp_wrap(err, "%s", path);
     *ret = rp_steal(source);

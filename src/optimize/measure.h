@@ -15,14 +15,17 @@
 #include "optimize/decide.h"
 
 struct rp_err;
+struct rp_patience;
 
 /** How children are started. */
 struct rp_measure {
-    const char *self;     /**< path of rocm-perf */
-    const char *device;   /**< --device; NULL: not said */
-    const char *timing;   /**< --timing; NULL: not said */
-    const char *folder;   /**< for what children say; exists */
-    char *const *program; /**< the user's command line, NULL-terminated */
+    const char *self;             /**< path of rocm-perf */
+    const char *device;           /**< --device; NULL: not said */
+    const char *timing;           /**< --timing; NULL: not said */
+    const char *folder;           /**< for what children say; exists */
+    char *const *program;         /**< the user's command line, NULL-terminated */
+    int status;                   /**< the exit status that it ends with */
+    struct rp_patience *patience; /**< changed by each run */
     unsigned most_geometries;
     double least_improvement; /**< 0.02 */
 };
@@ -48,7 +51,8 @@ struct rp_captures {
  * @param name     demangled, as the profile has it
  * @param profile  folder of a profile of the same program, for the weights
  * @param output   folder to make; one that is there is read instead: it is whole
- * @return 0; RP_VERDICT when the kernel cannot be captured or does not replay, with the reason;
+ * @return 0; RP_VERDICT when the kernel cannot be captured or does not replay, or two have that
+ *         name, with the reason;
  *         RP_ENVIRONMENT ...
  */
 int rp_captures_make(const struct rp_measure *measure, const char *program, const char *name,

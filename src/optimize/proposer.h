@@ -50,7 +50,9 @@ struct rp_proposer {
     const char *name;
     const char *summary;
     int (*open)(const struct rp_proposer_config *config, void **ret_state, struct rp_err *err);
-    /** @return 1 with a proposal, 0 when it has nothing more, negative */
+    /** @return 1 with a proposal; 0 when it has nothing more for this kernel, or with a text in err
+     *          for any; RP_VERDICT: what it says is no proposal; RP_BAD_INPUT: it cannot be asked
+     *          about this kernel; RP_ENVIRONMENT: about any; other ones end the session */
     int (*propose)(void *state, const struct rp_proposer_input *input, struct rp_proposal *ret,
                    struct rp_err *err);
     void (*close)(void *state);

@@ -66,7 +66,7 @@ static bool set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_
     else if (!kernel->symbol || !*kernel->symbol)
         why = "the trace does not name its symbol";
     else if (others_named && !is_named)
-        why = "it is not among those that were named";
+        why = "--kernel does not name it";
     else if (is_named)
         return true;
     else if (!entry->weight.known)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "optimize/compile_command.h"
 #include "optimize/guard.h"
@@ -17,9 +18,10 @@
 struct rp_err;
 
 struct rp_session_options {
-    const char *self;     /**< path of rocm-perf */
-    char *const *program; /**< the user's command line, NULL-terminated */
-    const char *source;   /**< the file with the kernels */
+    const char *self;         /**< path of rocm-perf */
+    char *const *program;     /**< the user's command line, NULL-terminated */
+    const char *program_path; /**< where its first word was found */
+    const char *source;       /**< the file with the kernels */
     struct rp_build_choice build;
     const char *folder; /**< of the session: journal, captures, candidates, optimize.json */
     const struct rp_proposer *proposer;
@@ -31,26 +33,32 @@ struct rp_session_options {
     unsigned most_rounds;   /**< in each of which one change is accepted */
     unsigned most_geometries;
     double least_improvement; /**< 0.02 */
-    double budget_s;          /**< nothing new is begun after it; 0: no end */
+    double budget_s;          /**< the search ends then; 0: no end */
+    double timeout_s;         /**< of each run of the program; 0: docs/optimize.md */
     const char *device, *timing;
     bool resume;  /**< goes on with the journal that is in the folder */
     bool dry_run; /**< candidates are built, not measured */
     bool apply;   /**< the source is replaced at the end, its backup kept */
     void (*progress)(void *context, const char *line); /**< may be NULL */
+    /** While what the last line says goes on, some times a second; may be NULL. */
+    void (*waiting)(void *context, int64_t elapsed_ns);
     void *context;
 };
 
 /** Release with rp_session_result_free. */
 struct rp_session_result {
-    json_t *json; /**< optimize.json */
-    size_t accepted;
-    char *json_path;
-    char *source_path; /**< NAME_opt.ext; NULL: nothing was accepted */
+    json_t *json;           /**< optimize.json ... */
+    char *text;             /**< ... as it was written, without the newline at its end */
+    size_t accepted, tried; /**< changes */
+    bool resumable;         /**< after a failure: --resume could go on */
+    bool proposer_failed;   /**< it could not be asked to the end */
+    char *source_path;      /**< NAME_opt.ext; NULL: it was not written */
     char *patch_path;
     char *backup_path; /**< of the source that was replaced; NULL: it was not */
 };
 
 /**
+ * @param ret  what there is, also after a failure; its json is NULL when no round has begun
  * @return 0, whether or not anything was accepted; RP_USAGE, RP_BAD_INPUT (the program is not of
  *         this source), RP_ENVIRONMENT, RP_PROGRAM, RP_INTERRUPTED: the session can be resumed
  */

@@ -1,5 +1,6 @@
 /* The way of a faster candidate into the program: confirmed by fresh sessions, then in the whole
  * program. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +20,16 @@ static void end_with(struct rp_tried *tried, enum rp_outcome outcome, const char
     tried->reason = strdup(reason);
     tried->outcome = outcome;
     json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(outcome)));
-    json_object_set_new(tried->json, "reason", rp_journal_text(reason, strlen(reason)));
+    json_object_set_new(tried->json, "reason", rp_session_text(reason));
 }
 
-/** One fresh session. @return 1 faster again, 0 not, negative */
+/**
+ * One fresh session.
+ * @param error  times what this one is false with, at most
+ * @return 1 faster again, 0 not, negative
+ */
 static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsigned number,
-                        struct rp_err *err)
+                        double *error, struct rp_err *err)
 {
     rp_autofree char *key = rp_format("%s/%u", tried->key, number);
     const json_t *known = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
@@ -39,16 +44,24 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsig
         rc = rp_session_compare(run, tried->hsaco, &d, &comparisons, err);
         if (rc < 0)
             return rc;
-        json = json_pack("{s:s, s:s, s:f, s:f, s:f}", "outcome", rp_outcome_word(d.outcome),
-                         "reason", d.reason, "ratio", d.ratio, "low", d.low, "high", d.high);
-        rc = rp_journal_add(
-            run->s->journal, "confirmation", key,
-            json_pack("{s:o, s:o}", "confirmation", json, "comparisons", comparisons), err);
+        if (d.outcome == RP_OUTCOME_WRONG && rp_session_check_disk(run->s, err) < 0) {
+            json_decref(comparisons);
+            return rp_wrap(err, "%s: %s", tried->title, d.reason);
+        }
+        json =
+            json_pack("{s:s, s:o, s:f, s:f, s:f}", "outcome", rp_outcome_word(d.outcome), "reason",
+                      rp_session_text(d.reason), "ratio", d.ratio, "low", d.low, "high", d.high);
+        rc = rp_journal_add(run->s->journal, "confirmation", key,
+                            json_pack("{s:o, s:o, s:f}", "confirmation", json, "comparisons",
+                                      comparisons, "error", d.error),
+                            err);
         if (rc < 0)
             return rc;
         known = rp_journal_find(run->s->journal, "confirmation", key);
         shown = json_object_get(known, "confirmation");
     }
+    if (json_is_real(json_object_get(known, "error")))
+        *error *= json_number_value(json_object_get(known, "error"));
     json_array_append_new(json_object_get(tried->json, "confirmations"), json_deep_copy(shown));
     if (rp_outcome_of(json_string_value(json_object_get(shown, "outcome"))) == RP_OUTCOME_FASTER)
         return 1;
@@ -59,13 +72,20 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsig
 
 static int confirm(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
 {
-    const unsigned needed =
-        rp_confirmations_needed(tried->measured, tried->error, ALPHA, run->s->modelled);
+    double error = tried->error;
+    unsigned made = 0;
     int rc = 1;
 
     json_object_set_new(tried->json, "confirmations", json_array());
-    for (unsigned i = 1; i <= needed && rc == 1; i++)
-        rc = confirm_once(run, tried, i, err);
+    while (rc == 1 && !rp_is_confirmed(tried->measured, made, error, ALPHA, run->s->modelled)) {
+        if (made == RP_MOST_CONFIRMATIONS) {
+            end_with(tried, RP_OUTCOME_NOT_CONFIRMED,
+                     "each session said that it is faster, but with so many geometries all of them "
+                     "are not enough: use fewer (--geometries)");
+            return 0;
+        }
+        rc = confirm_once(run, tried, ++made, &error, err);
+    }
     return rc;
 }
 
@@ -93,11 +113,12 @@ static int check_output(struct rp_kernel_run *run, const char *program, char **r
 
     for (unsigned i = 0; i < 2 && !*ret_why; i++) {
         struct rp_output output = {0};
-        int rc = rp_application_run(&s->measure, program, s->o->check, &output, err);
+        int rc =
+            rp_application_run(&s->measure, program, RP_RUNS_CANDIDATE, s->o->check, &output, err);
 
         if (rc < 0)
             return rc;
-        *ret_why = rp_output_differs(&s->expected, &output);
+        *ret_why = rp_output_differs(&s->measure, &s->expected, &output);
         rp_output_free(&output);
     }
     return 0;
@@ -108,8 +129,11 @@ static enum rp_outcome judge(const struct rp_application_times *t, double margin
     const double program = t->before_ms / t->after_ms;
     const double kernel = t->kernel_before_ns / t->kernel_after_ns;
 
-    snprintf(why, 200, "in the program the kernel is %.4g times as fast, all of it %.4g times",
-             kernel, program);
+    snprintf(why, 200,
+             "in the program the kernel is %.4g times as fast, all kernels together %.4g times%s",
+             kernel, program,
+             fabs(kernel - 1) < 0.001 ? ": does --build compile {source}, or a file by its name?"
+                                      : "");
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;
@@ -122,8 +146,8 @@ static int time_program(struct rp_kernel_run *run, const char *program,
     struct rp_session *s = run->s;
     struct rp_err failed = RP_ERR_INIT;
     int rc = rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
-                                  s->modelled ? 1 : PAIRS_ON_A_GPU, s->o->least_improvement, ret,
-                                  &failed);
+                                  s->modelled ? 1 : PAIRS_ON_A_GPU,
+                                  rp_most_harm(s->o->least_improvement), ret, &failed);
 
     if (rc == 0)
         return 0;
@@ -164,18 +188,20 @@ static int try_program(struct rp_kernel_run *run, struct rp_tried *tried, const 
         rc = rp_sha256_file(program, hash, err);
     if (rc == 0)
         *ret = why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
-                               "reason", rp_journal_text(why, strlen(why)))
-                   : times_json(&times, run->s->o->least_improvement, hash);
+                               "reason", rp_session_text(why))
+                   : times_json(&times, rp_most_harm(run->s->o->least_improvement), hash);
     rp_application_times_free(&times);
     return rc < 0 ? rc : *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
-static bool program_is_there(const char *program, const json_t *application)
+/** Of the last confirmation: that of the session which chose it among others is too good. */
+static json_t *fresh_ratio(const struct rp_tried *tried)
 {
-    const char *expected = json_string_value(json_object_get(application, "program_sha256"));
-    char hash[RP_SHA256_TEXT];
+    const json_t *list = json_object_get(tried->json, "confirmations");
+    const json_t *last = json_array_get(list, json_array_size(list) - 1);
 
-    return !expected || (rp_sha256_file(program, hash, NULL) == 0 && strcmp(hash, expected) == 0);
+    return json_pack("{s:O, s:O, s:O}", "estimate", json_object_get(last, "ratio"), "low",
+                     json_object_get(last, "low"), "high", json_object_get(last, "high"));
 }
 
 /** Its source is the one to go on with. */
@@ -196,12 +222,12 @@ static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **progra
     s->source = source;
     s->rebuilt = rebuilt;
     s->program = rp_steal(*program);
-    json_array_append_new(
-        s->accepted,
-        json_pack("{s:I, s:s, s:s, s:I, s:s, s:O, s:O}", "round", (json_int_t)run->round, "kernel",
-                  run->facts->name, "symbol", run->facts->symbol, "attempt",
-                  (json_int_t)(tried - run->tried) + 1, "title", tried->title, "ratio",
-                  json_object_get(tried->json, "ratio"), "program", application));
+    json_array_append_new(s->accepted, json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:O}", "round",
+                                                 (json_int_t)run->round, "kernel", run->facts->name,
+                                                 "symbol", run->facts->symbol, "attempt",
+                                                 (json_int_t)(tried - run->tried) + 1, "title",
+                                                 rp_session_text(tried->title), "ratio",
+                                                 fresh_ratio(tried), "program", application));
     return 1;
 }
 
@@ -216,11 +242,17 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_tried *tried, str
 
     if (!program)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!data || !program_is_there(program, json_object_get(data, "application"))) {
+    if (!data ||
+        !rp_session_is_file(program, json_object_get(data, "application"), "program_sha256")) {
+        rp_session_say(run->s, "  %s: building and running the program with it", tried->title);
         rc = try_program(run, tried, program, &made, err);
+        if (rc == 0 && !json_object_get(made, "program_sha256"))
+            rc = rp_session_check_disk(run->s, err);
         if (rc == 0)
             rc = rp_journal_add(journal, "application", tried->key,
                                 json_pack("{s:o}", "application", made), err);
+        else
+            json_decref(made);
         data = rp_journal_find(journal, "application", tried->key);
     }
     if (rc < 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -44,30 +45,51 @@ static struct rp_floor floor_of(const struct rp_kernel_facts *facts, enum rp_edi
     return floor;
 }
 
-/** The best source so far as a code object. */
-static int build_base(struct rp_kernel_run *run, struct rp_err *err)
+static int build_twice(struct rp_kernel_run *run, struct rp_err *err)
 {
     struct rp_session *s = run->s;
     struct rp_built built;
     bool same;
-    int rc;
+    int rc =
+        rp_compile_twice(s->command, s->source, run->facts->arch, run->hsaco, &built, &same, err);
 
-    run->hsaco = rp_path_join(run->folder, "before.hsaco");
-    if (!run->hsaco)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_compile_twice(s->command, s->source, run->facts->arch, run->hsaco, &built, &same, err);
     if (rc < 0)
         return rc;
     if (!built.ok)
-        rc = rp_fail(err, RP_BAD_INPUT, "%s does not compile for %s: %s: %.500s", s->source,
-                     run->facts->arch, built.why, built.output);
+        rc = rp_fail(err, RP_BAD_INPUT, "%s does not compile for %s%s: %s: %.500s", s->source,
+                     run->facts->arch, rp_compile_command_doubt(s->command), built.why,
+                     built.output);
     else if (!same)
         rc = rp_fail(err, RP_BAD_INPUT,
                      "two builds of %s are not the same to the byte: nothing can be told of a "
                      "change (does it use __DATE__ or __TIME__?)",
                      s->source);
     rp_built_free(&built);
-    return rc < 0 ? rc : rp_code_object_read(run->hsaco, run->facts->symbol, &run->object, err);
+    return rc;
+}
+
+/** The best source so far as a code object, built once. */
+static int build_base(struct rp_kernel_run *run, struct rp_err *err)
+{
+    struct rp_journal *journal = run->s->journal;
+    rp_autofree char *key = rp_format("%u/%s", run->round, run->facts->symbol);
+    const json_t *data = key ? rp_journal_find(journal, "base", key) : NULL;
+    int rc = 0;
+
+    run->hsaco = rp_path_join(run->folder, "before.hsaco");
+    if (!run->hsaco || !key)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!data || !rp_session_is_file(run->hsaco, data, "code_object_sha256")) {
+        rc = build_twice(run, err);
+        data = NULL;
+    }
+    if (rc == 0)
+        rc = rp_code_object_read(run->hsaco, run->facts->symbol, &run->object, err);
+    return rc < 0 || data
+               ? rc
+               : rp_journal_add(journal, "base", key,
+                                json_pack("{s:s}", "code_object_sha256", run->object.file_sha256),
+                                err);
 }
 
 /** What ran is what the source and the build command make. */
@@ -88,9 +110,9 @@ static int check_origin(struct rp_kernel_run *run, struct rp_err *err)
     return rp_fail(
         err, RP_BAD_INPUT,
         "%s: the code of %s is not what %s makes of %s: give the source as it was built, "
-        "and with --build the command that built it, or build the program anew",
+        "and with --build the command that built it, or build the program anew%s",
         run->s->program, run->facts->name, rp_compile_command_origin(run->s->command),
-        run->s->source);
+        run->s->source, rp_compile_command_doubt(run->s->command));
 }
 
 static json_t *geometries_json(const struct rp_captures *captures)
@@ -126,9 +148,10 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
     if (rc == 0)
         rc = build_base(run, err);
     else
-        json_object_set_new(run->json, "stop", rp_journal_text(why.text, strlen(why.text)));
+        json_object_set_new(run->json, "stop", rp_session_text(why.text));
     if (!run->source || rc < 0)
-        return run->source ? rc : 0;
+        return run->source ? rc : rp_session_check_disk(s, err);
+    rp_session_say(s, "  capturing its dispatches");
     rc = rp_captures_make(&s->measure, s->program, run->facts->name, run->facts->symbol, profile,
                           captures, &run->captures, &why);
     if (rc < 0 && why.code != RP_VERDICT) {
@@ -136,8 +159,9 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         return rc;
     }
     if (rc < 0) {
-        json_object_set_new(run->json, "stop", rp_journal_text(why.text, strlen(why.text)));
-        return 0;
+        rc = rp_session_check_disk(s, err);
+        json_object_set_new(run->json, "stop", rp_session_text(why.text));
+        return rc < 0 ? rp_wrap(err, "%s", why.text) : 0;
     }
     rc = check_origin(run, err);
     json_object_set_new(run->json, "geometries", geometries_json(&run->captures));
@@ -160,6 +184,7 @@ static int best_first(const void *a, const void *b)
 static int accept_best(struct rp_kernel_run *run, struct rp_err *err)
 {
     rp_autofree struct rp_tried **winners = calloc(run->count + 1, sizeof *winners);
+    const int64_t end_ns = run->s->patience.end_ns;
     size_t count = 0;
     int rc = 0;
 
@@ -169,8 +194,68 @@ static int accept_best(struct rp_kernel_run *run, struct rp_err *err)
         if (run->tried[i].outcome == RP_OUTCOME_FASTER)
             winners[count++] = &run->tried[i];
     qsort(winners, count, sizeof *winners, best_first);
+    run->s->patience.end_ns = 0; /* the budget is for the search, not for what it has found */
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = rp_session_accept(run, winners[i], err);
+    run->s->patience.end_ns = end_ns;
+    return rc;
+}
+
+/** Nothing was proposed: of each loop why it may not be unrolled. NULL: out of memory. */
+static char *why_nothing(const struct rp_kernel_run *run)
+{
+    rp_autobuf text = {0};
+
+    if (run->s->o->proposer != rp_proposer_named("unroll"))
+        return strdup("the proposer has nothing for it");
+    rp_buf_puts(&text, run->source->loop_count ? "none of its loops can be unrolled"
+                                               : "no loop stands in its text");
+    for (size_t i = 0; i < run->source->loop_count; i++) {
+        const struct rp_source_loop *loop = &run->source->loops[i];
+
+        rp_buf_printf(&text, "%s line %u: %s", i ? ";" : ":", loop->line,
+                      loop->why_not ? loop->why_not : "each factor is there already");
+    }
+    return rp_buf_steal(&text);
+}
+
+static int say_why_nothing(struct rp_kernel_run *run, struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+    rp_autofree char *why = NULL;
+
+    if (run->count || s->budget_over || s->proposer_ended ||
+        json_is_string(json_object_get(run->json, "stop")))
+        return 0;
+    why = why_nothing(run);
+    if (!why)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_session_say(s, "  not tried: %s", why);
+    json_object_set_new(run->json, "stop", rp_session_text(why));
+    return 0;
+}
+
+/** What was tried before a failure is decided as always, unless the session ends with it. */
+static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
+{
+    struct rp_err failed = RP_ERR_INIT;
+    int rc = rp_session_is_over(run->s, rp_session_try_all(run, &failed), &failed);
+
+    if (rc < 0 && rp_session_ends_by(&failed)) {
+        *err = failed;
+        return rc;
+    }
+    if (rc == 0 && say_why_nothing(run, err) < 0)
+        return -RP_ENVIRONMENT;
+    rc = accept_best(run, err);
+    if (rc < 0 || failed.code == RP_OK)
+        return rc;
+    if (rc == 0) {
+        *err = failed;
+        return -(int)failed.code;
+    }
+    json_object_set_new(run->json, "failed", json_true());
+    json_object_set_new(run->json, "stop", rp_session_text(failed.text));
     return rc;
 }
 
@@ -179,8 +264,7 @@ int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
                       struct rp_err *err)
 {
     rp_cleanup(free_run) struct rp_kernel_run run = {
-        .s = s, .round = round, .facts = facts, .json = json};
-    json_t *attempts;
+        .s = s, .round = round, .facts = facts, .profile = profile, .json = json};
     int rc;
 
     rp_session_say(s, "%s", facts->name);
@@ -191,15 +275,9 @@ int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
     if (rc == 0)
         rp_session_say(s, "  not tried: %s", json_string_value(json_object_get(json, "stop")));
     if (rc <= 0)
-        return rc < 0 ? rp_wrap(err, "%s", facts->name) : 0;
-    rc = rp_session_try_all(&run, err);
-    if (rc == 0)
-        rc = accept_best(&run, err);
-    if (rc < 0)
-        return rp_wrap(err, "%s", facts->name);
-    attempts = json_array();
+        return rc;
+    rc = try_and_accept(&run, err);
     for (size_t i = 0; i < run.count; i++)
-        json_array_append(attempts, run.tried[i].json);
-    json_object_set_new(json, "attempts", attempts);
+        json_array_append(json_object_get(json, "attempts"), run.tried[i].json);
     return rc;
 }

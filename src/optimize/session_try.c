@@ -39,56 +39,6 @@ static int end_with(struct rp_tried *tried, enum rp_outcome outcome, const char 
     return tried->reason ? 0 : out_of_memory(err);
 }
 
-/* --- compare ------------------------------------------------------------------------------- */
-
-static void free_compared(struct rp_compared **list)
-{
-    for (struct rp_compared *c = *list; c && c->comparison.margin >= 0; c++)
-        rp_compared_free(c);
-    free(*list);
-}
-
-int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
-                       json_t **ret_json, struct rp_err *err)
-{
-    const struct rp_captures *captures = &run->captures;
-    const size_t count = captures->count;
-    rp_cleanup(free_compared) struct rp_compared *list = calloc(count + 1, sizeof *list);
-    rp_autofree struct rp_weighed *weighed = calloc(count, sizeof *weighed);
-    json_t *json = json_array();
-
-    if (!list || !weighed || !json) {
-        json_decref(json);
-        return out_of_memory(err);
-    }
-    list[count].comparison.margin = -1; /* the end of the list */
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_captured *c = &captures->list[i];
-        int rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, &list[i], err);
-
-        if (rc < 0) {
-            json_decref(json);
-            return rc;
-        }
-        weighed[i] =
-            (struct rp_weighed){list[i].comparison, captures->covered > 0 ? c->weight : 1, c->name};
-        json_array_append_new(json, json_pack("{s:s, s:f, s:O?, s:s?}", "geometry", c->name,
-                                              "weight_ns", c->weight, "comparison", list[i].json,
-                                              "reason", list[i].reason));
-        if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
-            rp_decide(weighed, i + 1, run->s->o->least_improvement, ret);
-            *ret_json = json;
-            return 0;
-        }
-    }
-    rp_decide(weighed, count, run->s->o->least_improvement, ret);
-    if (ret->outcome == RP_OUTCOME_FASTER &&
-        rp_below_floor(&run->floor, weighed, count, ret->reason))
-        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
-    *ret_json = json;
-    return 0;
-}
-
 /* --- one candidate ------------------------------------------------------------------------- */
 
 static json_t *use_json(const struct rp_code_use *use)
@@ -168,6 +118,7 @@ static int build(struct rp_kernel_run *run, struct rp_tried *tried, json_t *reco
                  struct rp_err *err)
 {
     struct rp_built built;
+    rp_autofree char *reason = NULL;
     bool same;
     int rc = rp_compile_twice(run->s->command, tried->source, run->facts->arch, tried->hsaco,
                               &built, &same, err);
@@ -175,7 +126,9 @@ static int build(struct rp_kernel_run *run, struct rp_tried *tried, json_t *reco
     if (rc < 0)
         return rc;
     if (!built.ok) {
-        rc = end_with(tried, RP_OUTCOME_NOT_COMPILED, built.why, err);
+        reason = rp_built_reason(&built);
+        rc = reason ? end_with(tried, RP_OUTCOME_NOT_COMPILED, reason, err)
+                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
         tried->compiler_output = rp_steal(built.output);
     } else if (!same) {
         rc = end_with(tried, RP_OUTCOME_UNSTEADY, "two builds of it are not the same to the byte",
@@ -230,14 +183,6 @@ static int evaluate(struct rp_kernel_run *run, struct rp_tried *tried, json_t *r
 
 /* --- the journal --------------------------------------------------------------------------- */
 
-static bool is_hash(const char *path, const json_t *data, const char *key)
-{
-    const char *expected = json_string_value(json_object_get(data, key));
-    char hash[RP_SHA256_TEXT];
-
-    return !expected || (rp_sha256_file(path, hash, NULL) == 0 && strcmp(hash, expected) == 0);
-}
-
 /** Takes the end of an attempt from the journal, if its files are as they were. */
 static bool restore(struct rp_kernel_run *run, struct rp_tried *tried)
 {
@@ -249,8 +194,8 @@ static bool restore(struct rp_kernel_run *run, struct rp_tried *tried)
 
     tried->outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
     if (!data || !reason || tried->outcome == RP_OUTCOME_COUNT ||
-        !is_hash(tried->source, shown, "source_sha256") ||
-        !is_hash(tried->hsaco, data, "code_object_sha256"))
+        !rp_session_is_file(tried->source, shown, "source_sha256") ||
+        !rp_session_is_file(tried->hsaco, data, "code_object_sha256"))
         return false;
     tried->reason = strdup(reason);
     tried->compiler_output = output ? strdup(output) : NULL;
@@ -270,15 +215,12 @@ static int keep(struct rp_kernel_run *run, struct rp_tried *tried, json_t *recor
                 struct rp_err *err)
 {
     json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(tried->outcome)));
-    json_object_set_new(tried->json, "reason",
-                        rp_journal_text(tried->reason, strlen(tried->reason)));
+    json_object_set_new(tried->json, "reason", rp_session_text(tried->reason));
     json_object_set_new(record, "attempt", json_deep_copy(tried->json));
     json_object_set_new(record, "measured", json_integer((json_int_t)tried->measured));
     json_object_set_new(record, "error", json_real(tried->error));
     if (tried->compiler_output)
-        json_object_set_new(
-            record, "compiler_output",
-            rp_journal_text(tried->compiler_output, strlen(tried->compiler_output)));
+        json_object_set_new(record, "compiler_output", rp_session_text(tried->compiler_output));
     return rp_journal_add(run->s->journal, "attempt", tried->key, record, err);
 }
 
@@ -324,8 +266,19 @@ static int ask(struct rp_kernel_run *run, const struct rp_tried *failed, struct 
                                   .scope = o->scope,
                               },
                               &proposal, &why);
-    if (rc == 0)
+    if (rc == 0 && !*why.text)
         return 0;
+    if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) { /* what was tried is not lost for it */
+        run->s->proposer_ended = strdup(why.text);
+        run->s->proposer_failed = rc < 0;
+        return run->s->proposer_ended ? 0 : out_of_memory(err);
+    }
+    if (rc < 0 && why.code == RP_BAD_INPUT) { /* a kernel that is too long to ask about */
+        rp_session_say(run->s, "  no more proposals: %s", why.text);
+        if (!run->count)
+            json_object_set_new(run->json, "stop", rp_session_text(why.text));
+        return 0;
+    }
     if (rc < 0 && why.code != RP_VERDICT) {
         *err = why;
         return rc;
@@ -363,11 +316,10 @@ static int propose(struct rp_kernel_run *run, const struct rp_tried *failed, str
     if (rc <= 0)
         return rc;
     rc = rp_journal_add(run->s->journal, "proposal", tried->key,
-                        json_pack("{s:s, s:o, s:o, s:s?, s:b}", "proposer",
-                                  run->s->o->proposer->name, "title",
-                                  rp_journal_text(tried->title, strlen(tried->title)),
-                                  "kernel_text", rp_journal_text(tried->text, strlen(tried->text)),
-                                  "refused", tried->reason, "repair", failed != NULL),
+                        json_pack("{s:s, s:o, s:o, s:o, s:b}", "proposer",
+                                  run->s->o->proposer->name, "title", rp_session_text(tried->title),
+                                  "kernel_text", rp_session_text(tried->text), "refused",
+                                  rp_session_text(tried->reason), "repair", failed != NULL),
                         err);
     return rc < 0 ? rc : 1;
 }
@@ -384,6 +336,14 @@ static int name_files(struct rp_kernel_run *run, struct rp_tried *tried, struct 
     return tried->key && tried->source && tried->hsaco ? 0 : out_of_memory(err);
 }
 
+/** Of compilers, or of what ran it: not a verdict on what was measured. */
+static bool is_failure(enum rp_outcome outcome)
+{
+    return outcome == RP_OUTCOME_REFUSED || outcome == RP_OUTCOME_NOT_COMPILED ||
+           outcome == RP_OUTCOME_UNSTEADY || outcome == RP_OUTCOME_UNFIT ||
+           outcome == RP_OUTCOME_WRONG;
+}
+
 /** @return 1 it was tried, 0 there is none, negative */
 static int try_one(struct rp_kernel_run *run, const struct rp_tried *failed, struct rp_tried *tried,
                    struct rp_err *err)
@@ -397,10 +357,9 @@ static int try_one(struct rp_kernel_run *run, const struct rp_tried *failed, str
         return rc;
     if (tried->reason) /* refused before there was a text */
         tried->outcome = RP_OUTCOME_REFUSED;
-    tried->json =
-        json_pack("{s:I, s:s, s:o, s:b}", "number", (json_int_t)run->count + 1, "proposer",
-                  run->s->o->proposer->name, "title",
-                  rp_journal_text(tried->title, strlen(tried->title)), "repair", failed != NULL);
+    tried->json = json_pack("{s:I, s:s, s:o, s:b}", "number", (json_int_t)run->count + 1,
+                            "proposer", run->s->o->proposer->name, "title",
+                            rp_session_text(tried->title), "repair", failed != NULL);
     if (!tried->reason && restore(run, tried))
         return 1;
     record = json_object();
@@ -410,6 +369,10 @@ static int try_one(struct rp_kernel_run *run, const struct rp_tried *failed, str
     if (rc < 0) {
         json_decref(record);
         return rc;
+    }
+    if (is_failure(tried->outcome) && rp_session_check_disk(run->s, err) < 0) {
+        json_decref(record);
+        return rp_wrap(err, "%s: %s", tried->title, tried->reason);
     }
     rc = keep(run, tried, record, err);
     return rc < 0 ? rc : 1;
@@ -431,6 +394,13 @@ static const struct rp_tried *to_repair(const struct rp_kernel_run *run, unsigne
     return last;
 }
 
+static bool may_begin(struct rp_kernel_run *run)
+{
+    rp_autofree char *key = rp_format("%u/%s/%zu", run->round, run->facts->symbol, run->count + 1);
+
+    return key && rp_session_goes_on(run->s, "attempt", key);
+}
+
 int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err)
 {
     const unsigned most = run->s->o->most_attempts;
@@ -439,7 +409,7 @@ int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err)
     run->tried = calloc(most + 1, sizeof *run->tried);
     if (!run->tried)
         return out_of_memory(err);
-    while (run->count < most && rp_session_has_time(run->s)) {
+    while (run->count < most && may_begin(run)) {
         struct rp_tried *tried = &run->tried[run->count];
         int rc = try_one(run, to_repair(run, &repairs), tried, err);
 
@@ -448,8 +418,10 @@ int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err)
             return rc;
         }
         run->count++;
+        run->s->tried++;
         rp_session_say(run->s, "  %zu. %s: %s: %s", run->count, tried->title,
                        rp_outcome_word(tried->outcome), tried->reason);
     }
+    run->s->attempts_over = run->s->attempts_over || run->count == most;
     return 0;
 }

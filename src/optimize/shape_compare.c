@@ -3,13 +3,7 @@
 
 #include "base/err.h"
 #include "optimize/kernel_shape.h"
-
-static bool is_bracket(const struct rp_shape_item *item)
-{
-    size_t length = strlen(item->text);
-
-    return length && (item->text[length - 1] == '{' || strcmp(item->text, "}") == 0);
-}
+#include "optimize/shape_brackets.h"
 
 /** The item of a class behind `at`; NULL: there is none. */
 static const struct rp_shape_item *next_of(const struct rp_shape_function *function,
@@ -34,14 +28,18 @@ static size_t count_of(const struct rp_shape_function *function, const struct rp
     return count;
 }
 
-/** The kernel's first line when the place is not known. */
-static unsigned line_of(const struct rp_shape_text *in, const struct rp_shape_item *item)
+unsigned rp_shape_line(const struct rp_shape_text *in, size_t offset)
 {
     unsigned line = in->line;
 
-    for (size_t i = in->begin; i < item->offset; i++)
+    for (size_t i = in->begin; i < offset; i++)
         line += in->text[i] == '\n';
     return line;
+}
+
+static unsigned line_of(const struct rp_shape_text *in, const struct rp_shape_item *item)
+{
+    return rp_shape_line(in, item->offset);
 }
 
 /** What a reader needs of an item's text. */
@@ -56,10 +54,11 @@ static int refuse_ordered(const struct rp_shape_text *original, const struct rp_
                           const struct rp_shape_text *candidate, const struct rp_shape_item *is,
                           bool is_new, struct rp_err *err)
 {
-    static const char rule[] =
-        "barriers, atomics, operations between lanes, volatile accesses, returns, gotos, inline "
-        "assembly and calls of functions whose effects are not known keep kind, order, loop and "
-        "branch";
+    static const char rule[] = "barriers, atomics, operations between lanes, volatile accesses, "
+                               "returns, gotos, breaks and "
+                               "continues of loops with any of these, inline assembly and calls of "
+                               "functions whose effects are not known keep kind, order, loop and "
+                               "branch";
 
     if (is && is_new)
         return rp_fail(err, RP_VERDICT, "line %u: %.*s is added: %s", line_of(candidate, is),
@@ -80,7 +79,7 @@ static const struct rp_shape_item *named(const struct rp_shape_function *functio
     size_t at = from ? (size_t)(from - function->items) : function->count;
     const struct rp_shape_item *item = from;
 
-    while (item && is_bracket(item))
+    while (item && rp_shape_is_bracket(item))
         item = next_of(function, from->class, &at);
     return item;
 }
@@ -140,10 +139,31 @@ static int refuse_new(const struct rp_shape_text *candidate, const struct rp_sha
         return rp_fail(err, RP_VERDICT,
                        "line %u: the original makes no object of %.*s: use only types of its own",
                        line, name_bytes(item), item->text);
+    if (item->class == RP_SHAPE_POINTER)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %.*s is computed here, and not in the original: how memory lies "
+                       "to other memory is not known",
+                       line, name_bytes(item), item->text);
     return rp_fail(err, RP_VERDICT,
                    "line %u: a cast to %.*s that is not in the original sees a value as another "
                    "type: leave types as they are",
                    line, name_bytes(item), item->text);
+}
+
+/** Their order is free. */
+static int compare_steps(const struct rp_shape_text *original, const struct rp_shape_function *was,
+                         const struct rp_shape_text *candidate, const struct rp_shape_function *is,
+                         struct rp_err *err)
+{
+    for (size_t i = 0; i < is->count; i++)
+        if (is->items[i].class == RP_SHAPE_STEP &&
+            count_of(is, &is->items[i]) > count_of(was, &is->items[i]))
+            return refuse_same(original, NULL, candidate, &is->items[i], err);
+    for (size_t i = 0; i < was->count; i++)
+        if (was->items[i].class == RP_SHAPE_STEP &&
+            count_of(is, &was->items[i]) < count_of(was, &was->items[i]))
+            return refuse_same(original, &was->items[i], candidate, NULL, err);
+    return 0;
 }
 
 static int compare_function(const struct rp_shape_text *original,
@@ -154,13 +174,19 @@ static int compare_function(const struct rp_shape_text *original,
     for (size_t i = 0; i < is->count; i++)
         if (is->items[i].class >= RP_SHAPE_CALL && count_of(was, &is->items[i]) == 0)
             return refuse_new(candidate, &is->items[i], err);
-    for (int class = RP_SHAPE_LOCAL; class < RP_SHAPE_CALL; class ++) {
+    for (int class = RP_SHAPE_LOCAL; class < RP_SHAPE_HEAD; class ++) {
         int rc = compare_ordered(original, was, candidate, is, (enum rp_shape_class) class, err);
 
         if (rc < 0)
             return rc;
     }
-    return compare_ordered(original, was, candidate, is, RP_SHAPE_ORDERED, err);
+    if (compare_ordered(original, was, candidate, is, RP_SHAPE_ORDERED, err) < 0 ||
+        compare_ordered(original, was, candidate, is, RP_SHAPE_HEAD, err) < 0 ||
+        compare_steps(original, was, candidate, is, err) < 0)
+        return -RP_VERDICT;
+    if (rp_accesses_compare(original, &was->accesses, candidate, &is->accesses, err) < 0)
+        return -RP_VERDICT;
+    return rp_arithmetic_compare(&was->arithmetic, candidate, &is->arithmetic, err);
 }
 
 int rp_kernel_shape_compare(const struct rp_shape_text *original,

@@ -29,7 +29,10 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
     if (!file || fstat(fileno(file), &status) != 0)
         return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
     if (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)
-        return rp_fail(err, RP_BAD_INPUT, "%s is no file of at most 16 MB", path);
+        return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
+                       S_ISDIR(status.st_mode)   ? "is a folder"
+                       : S_ISREG(status.st_mode) ? "is larger than 16 MiB: kernels are in less"
+                                                 : "is no regular file");
     text = malloc((size_t)status.st_size + 1);
     if (!text)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

@@ -1,9 +1,7 @@
 #include "optimize/source_kernels.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +11,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/code_elf.h"
 #include "optimize/compile.h"
+#include "optimize/compile_command.h"
 
 void rp_source_kernels_free(struct rp_source_kernels *kernels)
 {
@@ -21,11 +21,6 @@ void rp_source_kernels_free(struct rp_source_kernels *kernels)
         free(kernels->symbols[i]);
     free(kernels->symbols);
     *kernels = (struct rp_source_kernels){0};
-}
-
-static bool holds(size_t size, uint64_t offset, uint64_t bytes)
-{
-    return offset <= size && bytes <= size - offset;
 }
 
 static int add(struct rp_source_kernels *kernels, const char *name, size_t bytes,
@@ -43,53 +38,28 @@ static int add(struct rp_source_kernels *kernels, const char *name, size_t bytes
     return 0;
 }
 
-/* LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
-static int add_table(const uint8_t *elf, const Elf64_Shdr *table, const Elf64_Shdr *names,
-                     struct rp_source_kernels *kernels, struct rp_err *err)
-{
-    for (uint64_t at = 0; table->sh_size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-        const char *name;
-        size_t length;
-        Elf64_Sym sym;
-
-        memcpy(&sym, elf + table->sh_offset + at, sizeof sym);
-        if (sym.st_shndx == SHN_UNDEF || sym.st_name >= names->sh_size)
-            continue;
-        name = (const char *)elf + names->sh_offset + sym.st_name;
-        length = strnlen(name, names->sh_size - sym.st_name);
-        if (length > 3 && memcmp(name + length - 3, ".kd", 3) == 0 &&
-            add(kernels, name, length - 3, err) < 0)
-            return -(int)err->code;
-    }
-    return 0;
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int rp_source_kernels_of(const uint8_t *elf, size_t bytes, struct rp_source_kernels *ret,
+int rp_source_kernels_of(const uint8_t *bytes, size_t size, struct rp_source_kernels *ret,
                          struct rp_err *err)
 {
     rp_cleanup(rp_source_kernels_free) struct rp_source_kernels kernels = {0};
-    Elf64_Shdr table, names;
-    Elf64_Ehdr h;
+    struct rp_code_symbols symbols;
+    struct rp_code_elf elf;
 
-    if (bytes < sizeof h || memcmp(elf, ELFMAG, SELFMAG) != 0)
+    if (!rp_code_elf_open(bytes, size, &elf))
         return rp_fail(err, RP_BAD_INPUT, "not a code object");
-    memcpy(&h, elf, sizeof h);
-    if (h.e_shentsize != sizeof table || !holds(bytes, h.e_shoff, h.e_shnum * sizeof table))
-        return rp_fail(err, RP_BAD_INPUT, "not a code object");
-    for (size_t i = 0; i < h.e_shnum; i++) {
-        memcpy(&table, elf + h.e_shoff + i * sizeof table, sizeof table);
-        if (table.sh_type != SHT_DYNSYM || table.sh_link >= h.e_shnum)
-            continue;
-        memcpy(&names, elf + h.e_shoff + table.sh_link * sizeof names, sizeof names);
-        if (!holds(bytes, table.sh_offset, table.sh_size) ||
-            !holds(bytes, names.sh_offset, names.sh_size))
-            return rp_fail(err, RP_BAD_INPUT, "a damaged code object");
-        if (add_table(elf, &table, &names, &kernels, err) < 0)
+    if (!rp_code_elf_symbols(&elf, &symbols))
+        return rp_fail(err, RP_BAD_INPUT, "a damaged code object");
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym symbol;
+        const char *name = rp_code_symbol(&symbols, i, &symbol);
+
+        if (name && rp_code_symbol_is_kernel(name) &&
+            add(&kernels, name, strlen(name) - strlen(".kd"), err) < 0)
             return -(int)err->code;
     }
     if (kernels.count > 0)
@@ -144,7 +114,7 @@ int rp_source_kernels(const struct rp_compile_command *command, const char *sour
     if (rp_compile(command, source, arch, object, &built, err) < 0)
         return -(int)err->code;
     if (!built.ok)
-        return rp_fail(err, RP_BAD_INPUT, "%s does not compile: %s\n%s", source, built.why,
-                       built.output);
+        return rp_fail(err, RP_BAD_INPUT, "%s does not compile%s: %s\n%s", source,
+                       rp_compile_command_doubt(command), built.why, built.output);
     return read_object(object, ret, err);
 }

@@ -28,7 +28,7 @@ int rp_source_kernels(const struct rp_compile_command *command, const char *sour
                       const char *arch, struct rp_source_kernels *ret, struct rp_err *err);
 
 /** Those of a code object. @return 0 or RP_BAD_INPUT */
-int rp_source_kernels_of(const uint8_t *elf, size_t bytes, struct rp_source_kernels *ret,
+int rp_source_kernels_of(const uint8_t *bytes, size_t size, struct rp_source_kernels *ret,
                          struct rp_err *err);
 
 void rp_source_kernels_free(struct rp_source_kernels *kernels);

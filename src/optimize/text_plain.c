@@ -30,8 +30,7 @@ static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret
     return bytes;
 }
 
-/** Characters that change the direction of writing, or cannot be seen. */
-static bool is_hidden(uint32_t c)
+bool rp_character_is_hidden(uint32_t c)
 {
     return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
            (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff || c == 0x00ad ||
@@ -68,7 +67,7 @@ static int check_bytes(const char *text, size_t bytes, struct rp_err *err)
         if (length == 0)
             return rp_fail(err, RP_VERDICT, "line %u: a byte that is not UTF-8: write plain text",
                            line);
-        if (is_control(character) || is_hidden(character))
+        if (is_control(character) || rp_character_is_hidden(character))
             return rp_fail(err, RP_VERDICT,
                            "line %u: the character U+%04X cannot be seen: leave it out", line,
                            character);

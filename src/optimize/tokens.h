@@ -67,4 +67,8 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
  */
 int rp_text_plain(const char *text, size_t bytes, struct rp_err *err);
 
+/** Characters that change the direction of writing, or cannot be seen, or that terminals obey:
+ *  beyond ASCII. */
+bool rp_character_is_hidden(uint32_t character);
+
 #endif

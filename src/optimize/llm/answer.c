@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "optimize/llm/completion.h"
-#include "optimize/llm/utf8.h"
 
 struct blocks {
     size_t count;      /* closed and open ones */

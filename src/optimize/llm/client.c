@@ -18,9 +18,12 @@ enum {
     /* Too little for a kernel: better no question than an answer that is cut. */
     LEAST_ANSWER_TOKENS = 256,
     /* Servers on one's own machine get keys such as "none", which answers may well hold. */
-    LEAST_SECRET_BYTES = 12,
+    LEAST_SECRET_BYTES = 8,
     WAIT_STEP_NS = 50000000,
 };
+
+/* More than any budget (settings_file.c). */
+static const uint64_t MOST_TOKENS = UINT64_MAX / 4;
 
 struct rp_llm_client {
     struct rp_llm_settings settings;
@@ -35,8 +38,14 @@ uint64_t rp_llm_estimate_tokens(size_t bytes)
     return (bytes + 2) / 3;
 }
 
-int rp_llm_client_open(struct rp_llm_settings *settings, rp_llm_log log, void *log_context,
-                       struct rp_llm_client **ret, struct rp_err *err)
+/* A server that counts absurdly is not asked on. */
+uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more)
+{
+    return spent > MOST_TOKENS || more > MOST_TOKENS - spent ? MOST_TOKENS : spent + more;
+}
+
+int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_tokens, rp_llm_log log,
+                       void *log_context, struct rp_llm_client **ret, struct rp_err *err)
 {
     struct rp_llm_client *client = calloc(1, sizeof *client);
 
@@ -47,6 +56,7 @@ int rp_llm_client_open(struct rp_llm_settings *settings, rp_llm_log log, void *l
     *client = (struct rp_llm_client){.settings = *settings,
                                      .log = log,
                                      .log_context = log_context,
+                                     .spent_tokens = spent_tokens,
                                      .limit_member = "max_tokens"};
     *settings = (struct rp_llm_settings){0};
     *ret = client;
@@ -107,10 +117,8 @@ static void account(struct rp_llm_client *client, const struct rp_exchange *x,
             rp_llm_estimate_tokens(strlen(record->system) + strlen(record->user));
         record->answer_tokens = rp_llm_estimate_tokens(c->text.len);
     }
-    if (record->prompt_tokens > UINT64_MAX / 4 || record->answer_tokens > UINT64_MAX / 4)
-        client->spent_tokens = UINT64_MAX / 2; /* a server that counts like this is not asked on */
-    else if (client->spent_tokens < UINT64_MAX / 4)
-        client->spent_tokens += record->prompt_tokens + record->answer_tokens;
+    client->spent_tokens = rp_llm_add_tokens(client->spent_tokens, record->prompt_tokens);
+    client->spent_tokens = rp_llm_add_tokens(client->spent_tokens, record->answer_tokens);
 }
 
 static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsigned attempt,

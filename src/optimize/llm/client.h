@@ -33,9 +33,16 @@ typedef void (*rp_llm_log)(void *context, const struct rp_llm_record *record);
 /** Tokens of a text, estimated: source code has about three bytes in each. */
 uint64_t rp_llm_estimate_tokens(size_t bytes);
 
-/** The client takes the settings over; *settings is empty afterwards. @param log may be NULL */
-int rp_llm_client_open(struct rp_llm_settings *settings, rp_llm_log log, void *log_context,
-                       struct rp_llm_client **ret, struct rp_err *err);
+/** Their sum, which does not overflow: above any budget it stays where it is. */
+uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more);
+
+/**
+ * The client takes the settings over; *settings is empty afterwards.
+ * @param spent_tokens of the budget, by others before
+ * @param log          may be NULL
+ */
+int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_tokens, rp_llm_log log,
+                       void *log_context, struct rp_llm_client **ret, struct rp_err *err);
 void rp_llm_client_close(struct rp_llm_client *client);
 
 const struct rp_llm_settings *rp_llm_client_settings(const struct rp_llm_client *client);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "optimize/llm/utf8.h"
 
 static void cleanup_json(json_t **slot)

@@ -282,7 +282,7 @@ static int conclude(const struct rp_llm_settings *s, struct receiving *r, struct
         curl_easy_getinfo(r->easy, CURLINFO_REDIRECT_URL, &where);
         curl_easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &wait_s);
         x->retry_after_known = wait_s > 0;
-        x->retry_after_ns = wait_s > 86400 ? 86400 * NS_PER_S : wait_s * NS_PER_S;
+        x->retry_after_ns = wait_s > INT64_MAX / NS_PER_S ? INT64_MAX : (int64_t)wait_s * NS_PER_S;
         x->temporary = rp_http_status_is_temporary(x->http_status);
         return rp_http_status_fail(s, x, rp_buf_text(&r->body), r->body.len, where, err);
     }

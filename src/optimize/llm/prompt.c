@@ -8,6 +8,7 @@
 #include "optimize/kernel_source.h"
 #include "optimize/llm/client.h"
 #include "optimize/llm/declarations.h"
+#include "optimize/llm/diagnostics.h"
 #include "optimize/llm/prompt_facts.h"
 #include "optimize/llm/prompt_parts.h"
 #include "optimize/llm/utf8.h"
@@ -16,6 +17,7 @@
 enum {
     MAX_COMPILER_BYTES = 6000, /* the first errors matter; the rest follows from them */
     MAX_REASON_BYTES = 400,
+    MAX_TEXT_PART = 3, /* an earlier proposal that takes up more than a third is not shown */
 };
 
 static const char general_rules[] =
@@ -23,9 +25,9 @@ static const char general_rules[] =
     "rules, run against recorded inputs, and kept only when its results are the same and it is "
     "measurably faster.\n"
     "\n"
-    "Answer: one line that says what you changed, then exactly one fenced block of code that "
-    "holds the complete definition of the kernel as it shall stand in the file, and nothing "
-    "else. No second block.\n"
+    "Answer: one line that says what you changed, then exactly one fenced block of code, with a "
+    "fence as long as those of the question, that holds the complete definition of the kernel as "
+    "it shall stand in the file, and nothing else. No second block.\n"
     "\n"
     "Rules:\n"
     "- Keep the kernel's name, parameters, attributes, launch bounds and template head.\n"
@@ -47,7 +49,11 @@ static const char body_rules[] =
     "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "
     "as many `return`, `volatile` and `__shared__` as there are now.\n"
     "- Barriers, fences, atomics and operations between lanes stay the same ones, in the same "
-    "order, in the same loops and branches.\n"
+    "order, in the same loops and branches; what decides how often a barrier is met (conditions, "
+    "heads of loops, `break`, `continue`) stays as it is. Memory that the kernel changes is read "
+    "and written "
+    "between the same ones as now; what it only reads may be read anywhere. Sums and products "
+    "keep their width.\n"
     "- Call no function and use no variable of outside the kernel that it does not use "
     "already.\n";
 
@@ -152,7 +158,8 @@ static void add_loops(struct rp_prompt_parts *parts, const struct rp_kernel_sour
     }
 }
 
-static void add_attempts(struct rp_prompt_parts *parts, const struct rp_proposer_input *in)
+static void add_attempts(struct rp_prompt_parts *parts, const struct rp_proposer_input *in,
+                         size_t most)
 {
     rp_buf_puts(&parts->heads[RP_SECTION_ATTEMPTS], "## Tried so far, oldest first\n");
     rp_buf_puts(&parts->tails[RP_SECTION_ATTEMPTS], "\n");
@@ -172,26 +179,44 @@ static void add_attempts(struct rp_prompt_parts *parts, const struct rp_proposer
             add_line(out, a->reason, MAX_REASON_BYTES);
         }
         rp_buf_puts(out, "\n");
-        if (!a->kernel_text || !*a->kernel_text)
+        if (!a->kernel_text || !*a->kernel_text || strlen(a->kernel_text) > most)
             continue;
         out = rp_prompt_part(parts, RP_SECTION_ATTEMPTS, RP_RANK_ATTEMPT_TEXT, age);
         rp_prompt_add_fenced(parts, out, "cpp", a->kernel_text, strlen(a->kernel_text));
     }
 }
 
-static void add_repair(struct rp_prompt_parts *parts, const struct rp_proposer_input *in)
+static uint32_t count_lines(const char *text)
 {
+    uint32_t lines = 1;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+static void add_repair(struct rp_prompt_parts *parts, const struct rp_proposer_input *in,
+                       size_t most)
+{
+    rp_autobuf said = {0};
     struct rp_buf *out;
     size_t bytes;
 
     if (!in->failed_text || !in->compiler_output)
         return;
-    out = rp_prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_NEEDED, 0);
-    bytes = strlen(in->compiler_output);
+    rp_llm_own_diagnostics(in->compiler_output, in->source->path, in->source->line,
+                           count_lines(in->failed_text), &said);
+    out = rp_prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 1);
+    bytes = strlen(in->failed_text);
     rp_buf_puts(out, "## Your last proposal\n");
-    rp_prompt_add_fenced(parts, out, "cpp", in->failed_text, strlen(in->failed_text));
+    if (bytes > most)
+        rp_buf_printf(out, "It has %zu bytes, and is too long to be shown.\n", bytes);
+    else
+        rp_prompt_add_fenced(parts, out, "cpp", in->failed_text, bytes);
+    out = rp_prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 0);
+    bytes = said.len;
     rp_buf_puts(out, "\n## What the compiler said of it\n");
-    rp_prompt_add_fenced(parts, out, "", in->compiler_output,
+    rp_prompt_add_fenced(parts, out, "", rp_buf_text(&said),
                          bytes > MAX_COMPILER_BYTES ? MAX_COMPILER_BYTES : bytes);
     rp_buf_puts(out, "\n");
 }
@@ -213,13 +238,12 @@ int rp_llm_prompt_make(const struct rp_proposer_input *in, uint64_t max_tokens,
         return -(int)err->code;
     add_kernel(&parts, in->source);
     add_loops(&parts, in->source, in->scope);
-    add_attempts(&parts, in);
-    add_repair(&parts, in);
+    add_attempts(&parts, in, most / MAX_TEXT_PART);
+    add_repair(&parts, in, most / MAX_TEXT_PART);
     rp_buf_puts(rp_prompt_part(&parts, RP_SECTION_ANSWER, RP_RANK_NEEDED, 0),
                 "Answer with one line and one fenced block with the complete kernel.\n");
     rules = strlen(prompt.system);
-    if (rp_prompt_parts_join(&parts, most > rules ? most - rules : 0, &prompt.user,
-                             &prompt.left_out, err) < 0)
+    if (rp_prompt_parts_join(&parts, rules, most, &prompt.user, &prompt.left_out, err) < 0)
         return -(int)err->code;
     prompt.tokens = rp_llm_estimate_tokens(rules + strlen(prompt.user));
     *ret = prompt;

@@ -6,8 +6,9 @@
  * earlier answers stands between fences that do not occur in it, and the rules say that it is
  * data. What does not fit is left out in this order: texts of earlier attempts, oldest first;
  * declarations of the file, last first; earlier attempts, oldest first; lines with stalls and rules
- * of the bottleneck, least first. The kernel, the rules, and what the compiler said (its
- * beginning) always stand there.
+ * of the bottleneck, least first; in a repair the text that failed; what the compiler said of it.
+ * A proposal that would take up more than a third is never shown. The kernel and the rules always
+ * stand there.
  */
 #ifndef RP_OPTIMIZE_LLM_PROMPT_H
 #define RP_OPTIMIZE_LLM_PROMPT_H

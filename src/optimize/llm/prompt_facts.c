@@ -87,9 +87,9 @@ static void add_limits(struct rp_buf *out, const struct rp_kernel_facts *f)
 
 static void add_resources(struct rp_buf *out, const struct rp_kernel_facts *f)
 {
-    add_quantity(out, "vector registers per work-item", &f->vgprs, 1, "");
-    add_quantity(out, "accumulation registers per work-item", &f->agprs, 1, "");
-    add_quantity(out, "scalar registers per wave", &f->sgprs, 1, "");
+    add_quantity(out, "vector registers allocated per work-item", &f->vgprs, 1, "");
+    add_quantity(out, "accumulation registers allocated per work-item", &f->agprs, 1, "");
+    add_quantity(out, "scalar registers allocated per wave", &f->sgprs, 1, "");
     add_quantity(out, "LDS per workgroup", &f->lds_bytes, 1, "bytes");
     add_quantity(out, "scratch per work-item", &f->scratch_bytes, 1, "bytes");
     if (f->grid[0] && f->block[0])

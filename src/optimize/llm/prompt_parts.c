@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "optimize/llm/client.h"
 #include "optimize/llm/utf8.h"
 
 enum { LEAST_FENCE = 3 };
@@ -115,8 +116,8 @@ static void render(struct rp_prompt_parts *parts, struct rp_buf *out)
         out->data[out->len] = '\0';
 }
 
-int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t most_bytes, char **ret,
-                         size_t *ret_left_out, struct rp_err *err)
+int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_bytes, size_t most_bytes,
+                         char **ret, size_t *ret_left_out, struct rp_err *err)
 {
     rp_autobuf out = {0};
     size_t left_out = 0;
@@ -127,14 +128,15 @@ int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t most_bytes, char 
         render(parts, &out);
         if (out.failed || parts->failed)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        if (out.len <= most_bytes)
+        if (out.len + rules_bytes <= most_bytes)
             break;
         part = next_to_leave_out(parts);
         if (!part)
             return rp_fail(err, RP_BAD_INPUT,
-                           "the question is %zu bytes long with the kernel alone, and may have "
-                           "%zu; prompt_tokens in the settings' file allows more",
-                           out.len, most_bytes);
+                           "the question has about %llu tokens with the kernel alone, and may have "
+                           "%llu",
+                           (unsigned long long)rp_llm_estimate_tokens(out.len + rules_bytes),
+                           (unsigned long long)rp_llm_estimate_tokens(most_bytes));
         part->left_out = true;
         left_out++;
     }

@@ -30,6 +30,7 @@ enum rp_prompt_section {
 /** How a part gives way: within one of these, the largest index first; the last of these first. */
 enum rp_prompt_rank {
     RP_RANK_NEEDED, /**< never */
+    RP_RANK_REPAIR,
     RP_RANK_MEASURED,
     RP_RANK_ATTEMPT,
     RP_RANK_DECLARATION,
@@ -68,11 +69,12 @@ void rp_prompt_add_fenced(const struct rp_prompt_parts *parts, struct rp_buf *ou
                           const char *language, const char *text, size_t bytes);
 
 /**
- * @param most_bytes of all
+ * @param rules_bytes of what is sent with it
+ * @param most_bytes  of both
  * @return 0 with the text and how many parts it lacks; RP_BAD_INPUT when what is needed is longer
  */
-int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t most_bytes, char **ret,
-                         size_t *ret_left_out, struct rp_err *err);
+int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_bytes, size_t most_bytes,
+                         char **ret, size_t *ret_left_out, struct rp_err *err);
 
 void rp_prompt_parts_free(struct rp_prompt_parts *parts);
 

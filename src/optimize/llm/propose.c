@@ -23,7 +23,8 @@ static int open_llm(const struct rp_proposer_config *config, void **ret_state, s
     struct rp_llm_client *client;
 
     if (rp_llm_settings_read(llm->settings_file, &settings, err) < 0 ||
-        rp_llm_client_open(&settings, llm->log, llm->log_context, &client, err) < 0)
+        rp_llm_client_open(&settings, llm->spent_tokens, llm->log, llm->log_context, &client, err) <
+            0)
         return -(int)err->code;
     *ret_state = client;
     return 0;
@@ -49,6 +50,9 @@ static char *title_of(const char *answer, const char *model)
         bytes--;
     while (bytes > 0 && isspace((unsigned char)title.data[bytes - 1]))
         bytes--;
+    for (size_t i = 0; i < bytes; i++) /* behind a colon messages have the outcome */
+        if (title.data[i] == ':')
+            title.data[i] = ';';
     return title.failed ? NULL : rp_format("%.*s", (int)bytes, title.data);
 }
 
@@ -65,9 +69,14 @@ static int propose_llm(void *state, const struct rp_proposer_input *input, struc
     int rc;
 
     if (rp_llm_prompt_make(input, settings->prompt_tokens, &prompt, err) < 0)
-        return -(int)err->code;
+        return err->code == RP_BAD_INPUT
+                   ? rp_wrap(err, "prompt_tokens of the settings is too small")
+                   : -(int)err->code;
     rc = rp_llm_client_ask(client, prompt.system, prompt.user, &completion, err);
-    if (rc <= 0)
+    if (rc == 0)
+        return rp_fail(err, RP_OK, "the budget of %llu tokens is used up (budget_tokens)",
+                       (unsigned long long)settings->budget_tokens);
+    if (rc < 0)
         return rc;
     if (rp_llm_answer_kernel(&completion, &kernel, &bytes, err) < 0)
         return -(int)err->code;

@@ -16,6 +16,7 @@ struct rp_llm_config {
     const char *settings_file; /**< --llm-config, or NULL: see settings.h */
     rp_llm_log log;            /**< each attempt at a question, for the journal; may be NULL */
     void *log_context;
+    uint64_t spent_tokens; /**< of the budget: before the session was resumed */
 };
 
 #endif

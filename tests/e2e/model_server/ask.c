@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         return 99;
     rp_proc_catch_signals();
     if (rp_llm_settings_read(*argv[1] ? argv[1] : NULL, &settings, &err) < 0 ||
-        rp_llm_client_open(&settings, log_record, journal, &client, &err) < 0)
+        rp_llm_client_open(&settings, 0, log_record, journal, &client, &err) < 0)
         code = (int)err.code;
     for (int i = 0; code == 0 && i < (argc > 4 ? atoi(argv[4]) : 1); i++)
         code = ask(client, prompt, &err);

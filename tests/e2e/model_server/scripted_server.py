@@ -30,8 +30,13 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)  # ends accept(), which would keep it open
-        self.listener.close()
+        self.stop()
+
+    def stop(self):
+        """From now on nobody is there."""
+        if self.listener.fileno() >= 0:
+            self.listener.shutdown(socket.SHUT_RDWR)  # ends accept(), which would keep it open
+            self.listener.close()
 
     def accept(self):
         while True:

@@ -157,6 +157,8 @@ def faults():
     case("429 then good", [body("{}", 429, extra="Retry-After: 1\r\n"), whole(GOOD)], OK, out=good, requests=2)
     case("429, wait too long", body("{}", 429, extra="Retry-After: 3600\r\n"), ENVIRONMENT,
          "asks to wait for 3600 s", requests=1)
+    case("429, wait much too long", body("{}", 429, extra="Retry-After: 100000\r\n"), ENVIRONMENT,
+         "asks to wait for 100000 s", requests=1)
     case("500 503 then good", [body("oops", 500), body("", 503), whole(GOOD)], OK, out=good, requests=3)
     case("500 for ever", body('{"error":{"message":"it\\nburns\\u001b[31m"}}', 500), ENVIRONMENT,
          "4 attempts, the last", "HTTP status 500: it burns\ufffd[31m", requests=4)
@@ -180,6 +182,9 @@ def faults():
          "wrong key ****", requests=1)
     case("key cut in a message", body(json.dumps({"error": "x" * 285 + KEY}), 401), ENVIRONMENT, "x****")
     case("answer that tells the key", whole(GOOD.replace("faster", KEY)), VERDICT, "holds the key")
+    case("answer that tells a short key", whole(GOOD.replace("faster", "hunter2a")), VERDICT, "holds the key",
+         api_key="hunter2a")
+    case("answer with the word that is the key", whole(GOOD.replace("faster", "none")), OK, out=good, api_key="none")
     _, requests = case("max_completion_tokens", [body('{"error":{"message":"Unsupported parameter: use '
                        '\'max_completion_tokens\'"}}', 400), whole(GOOD)], OK, out=good, requests=2)
     if "max_tokens" in json.loads(requests[1].body):

@@ -138,11 +138,11 @@ static void options_that_write_other_files_are_left_out(void **state)
     assert_non_null(strstr(program, "-L/x -lfoo -Wl,-z,now"));
     assert_non_null(strstr(program, "--offload-arch=gfx942 --offload-arch=gfx90a"));
     assert_non_null(strstr(program, "-o /o/out"));
-    assert_null(strstr(program, "app"));
+    assert_null(strstr(program, " app"));
     assert_null(strstr(program, source));
-    assert_null(strstr(program, "-M"));
-    assert_null(strstr(program, "k.d"));
-    assert_null(strstr(program, "save-temps"));
+    assert_null(strstr(program, " -M")); /* with the blank: the folder's own name may have "-M" */
+    assert_null(strstr(program, " k.d"));
+    assert_null(strstr(program, " -save-temps"));
     assert_non_null(strstr(device, "-O2 -g -I inc -DA=1"));
     assert_non_null(strstr(device, "--offload-arch=gfx90a"));
     assert_null(strstr(device, "gfx942"));
@@ -155,9 +155,8 @@ static void options_that_write_other_files_are_left_out(void **state)
     assert_null(strstr(ast, "-o "));
 }
 
-static void refused(const char *build, const char *part)
+static void choice_refused(struct rp_build_choice choice, const char *part)
 {
-    struct rp_build_choice choice = {.build = build};
     struct rp_compile_command *command;
     struct rp_err err = RP_ERR_INIT;
 
@@ -166,15 +165,124 @@ static void refused(const char *build, const char *part)
         fail_msg("'%s' is not in: %s", part, err.text);
 }
 
+static void refused(const char *build, const char *part)
+{
+    choice_refused((struct rp_build_choice){.build = build}, part);
+}
+
+/** It is read, but no program of use is made. */
+static void makes_no_program(struct rp_build_choice choice, const char *part)
+{
+    struct rp_compile_command *command;
+    rp_cleanup(rp_compile_argv_free) char **argv = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_compile_command_read(&choice, source, &command, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(rp_compile_command_check_program(command, &err), -RP_USAGE);
+    if (!strstr(err.text, part))
+        fail_msg("'%s' is not in: %s", part, err.text);
+    assert_int_equal(rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &argv, NULL),
+                     -RP_USAGE);
+    assert_int_equal(
+        rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
+    rp_compile_command_free(command);
+}
+
 static void builds_that_cannot_be_used_are_refused(void **state)
 {
     (void)state;
     refused("hipcc -O3 k.hip -o app; ./app", ";");
     refused("hipcc -O3 another.hip", "does not name");
-    refused("make -j4", "{source}");
+    refused("./mk -j4", "{source}");
+    refused("make -f /dev/null nothing", "'nothing'");
+    refused("cmake --build /nonexistent", "configure it");
     refused("make SRC={source}", "{output}");
     refused("'' x", "{source}");
     refused("  ", "empty");
+}
+
+static void programs_of_linked_device_code_and_libraries_are_refused(void **state)
+{
+    (void)state;
+    makes_no_program((struct rp_build_choice){.build = "hipcc -fgpu-rdc {source} -o app"},
+                     "-fgpu-rdc");
+    makes_no_program(
+        (struct rp_build_choice){.build = "./b {source} {output}", .flags = "-fgpu-rdc"},
+        "-fgpu-rdc");
+    makes_no_program((struct rp_build_choice){.build = "hipcc -shared -fPIC {source} -o libk.so"},
+                     "shared library");
+    makes_no_program((struct rp_build_choice){.build = "hipcc -c {source} -o k.o"}, "object file");
+}
+
+/** Flags go to the device code of a script, and to the whole without one; both sources of them, or
+ *  one beside a compiler's call, are an error rather than left aside. */
+static void flags_are_used_or_refused(void **state)
+{
+    struct rp_build_choice both = {.build = "./b.sh {source} {output}",
+                                   .flags = "-I inc -DX='a b'"};
+    struct rp_compile_command *command;
+    rp_cleanup(rp_compile_argv_free) char **argv = NULL;
+    rp_cleanup(rp_compile_argv_free) char **program = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
+    assert_non_null(strstr(rp_compile_command_doubt(command), "other options than those"));
+    assert_int_equal(
+        rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
+    assert_true(has(argv, "inc"));
+    assert_true(has(argv, "-DX=a b"));
+    assert_int_equal(
+        rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &program, &err), 0);
+    assert_string_equal(program[0], "./b.sh");
+    rp_compile_command_free(command);
+    both.flags = NULL;
+    assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
+    assert_non_null(strstr(rp_compile_command_doubt(command), "--flags"));
+    rp_compile_command_free(command);
+    choice_refused((struct rp_build_choice){.flags = "-O1", .compile_commands = "x.json"},
+                   "give one of them");
+    choice_refused((struct rp_build_choice){.build = "hipcc {source}", .flags = "-O1"}, "--flags");
+    choice_refused((struct rp_build_choice){.build = "hipcc {source}", .compile_commands = "x"},
+                   "--compile-commands");
+    choice_refused((struct rp_build_choice){.flags = "-O1 other.hip"}, "other.hip");
+    choice_refused((struct rp_build_choice){.flags = "-O1 -I"}, "-I");
+}
+
+/** The file that is compiled stays, the header is another one for the compiler; as it is, it is
+ * not. */
+static void a_header_is_changed_for_those_that_include_it(void **state)
+{
+    rp_autofree char *header = rp_path_join(dir, "local.h");
+    rp_autofree char *copy = rp_path_join(dir, "changed/local.h");
+    rp_autofree char *overlay = rp_format("-ivfsoverlay%s/changed/local.h.overlay", dir);
+    rp_autofree char *build = rp_format("hipcc -O1 %s other.cpp -o app", source);
+    struct rp_build_choice choice = {.build = build};
+    struct rp_compile_command *command;
+    const char *path, *directory;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    put("changed/local.h", "");
+    if (rp_compile_command_read(&choice, header, &command, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(rp_compile_command_included(command, &path, &directory));
+    assert_string_equal(path, header);
+    for (int what = RP_COMPILE_PROGRAM; what <= RP_COMPILE_AST; what++) {
+        rp_cleanup(rp_compile_argv_free) char **argv = NULL;
+        rp_cleanup(rp_compile_argv_free) char **same = NULL;
+
+        assert_int_equal(
+            rp_compile_argv(command, (enum rp_compile_what)what, copy, "o", "gfx942", &argv, &err),
+            0);
+        assert_true(has(argv, overlay) && has(argv, source) && !has(argv, copy));
+        assert_int_equal(rp_compile_argv(command, (enum rp_compile_what)what, header, "o", "gfx942",
+                                         &same, &err),
+                         0);
+        assert_true(has(same, source) && !has(same, overlay));
+    }
+    rp_compile_command_free(command);
 }
 
 static void other_programs_get_both_paths(void **state)
@@ -208,10 +316,10 @@ static void the_nearest_database_with_the_source_is_used(void **state)
     put("build/compile_commands.json", entry);
     assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), 0);
     assert_string_equal(rp_compile_command_origin(command), path);
-    assert_false(rp_compile_command_makes_program(command));
+    assert_int_equal(rp_compile_command_check_program(command, &err), -RP_USAGE);
     assert_int_equal(rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &argv, &err),
                      -RP_USAGE);
-    assert_non_null(strstr(err.text, "{source}"));
+    assert_non_null(strstr(err.text, "--build 'cmake --build "));
     assert_int_equal(
         rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
     assert_true(has(argv, "-DSPACE=\"a b\""));
@@ -224,8 +332,12 @@ static void the_nearest_database_with_the_source_is_used(void **state)
     assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, path));
     assert_int_equal(unlink(path), 0);
+    choice.compile_commands = path;
+    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), -RP_BAD_INPUT);
+    assert_string_equal(strstr(err.text, path) + strlen(path), ": No such file or directory");
+    choice.compile_commands = NULL;
     assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), 0);
-    assert_true(rp_compile_command_makes_program(command));
+    assert_int_equal(rp_compile_command_check_program(command, &err), 0);
     rp_compile_command_free(command);
 }
 
@@ -274,6 +386,9 @@ int main(void)
         cmocka_unit_test(splits_as_a_shell_does),
         cmocka_unit_test(options_that_write_other_files_are_left_out),
         cmocka_unit_test(builds_that_cannot_be_used_are_refused),
+        cmocka_unit_test(programs_of_linked_device_code_and_libraries_are_refused),
+        cmocka_unit_test(flags_are_used_or_refused),
+        cmocka_unit_test(a_header_is_changed_for_those_that_include_it),
         cmocka_unit_test(other_programs_get_both_paths),
         cmocka_unit_test(the_nearest_database_with_the_source_is_used),
         cmocka_unit_test(the_compiler_takes_them),

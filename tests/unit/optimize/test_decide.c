@@ -95,23 +95,113 @@ static void a_wider_margin_of_the_machine_holds(void **state)
 
     (void)state;
     assert_int_equal(decided(&one, 1).outcome, RP_OUTCOME_FASTER);
-    one.comparison.margin = 0.1; /* A differs from itself by that much */
+    one.comparison.margin = 0.1; /* a tick of the clock */
     assert_int_equal(decided(&one, 1).outcome, RP_OUTCOME_EQUAL);
+}
+
+static void why_it_is_undecided(void **state)
+{
+    static const struct {
+        struct rp_comparison comparison;
+        const char *first;
+    } rows[] = {
+        {SIDE(UNDECIDED, 1.0, 0.9, 1.2), "g: noise: it may be slower"},
+        {SIDE(UNDECIDED, 1.03, 1.01, 1.05), "noise: 1.03 times"},
+    };
+    struct rp_weighed one = {SIDE(UNDECIDED, 1.2, 1.1, 1.3), 1, "g"};
+    struct rp_decision d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        one.comparison = rows[i].comparison;
+        d = decided(&one, 1);
+        assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+        assert_int_equal(strncmp(d.reason, rows[i].first, strlen(rows[i].first)), 0);
+    }
+    /* However fast it seems: a kernel that does nothing leaves what is there right, too. */
+    one.comparison = (struct rp_comparison)SIDE(UNDECIDED, 1.2, 1.1, 1.3);
+    one.comparison.undecided_by = RP_BY_BLIND;
+    d = decided(&one, 1);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "g: blind capture: ", 18), 0);
+    one.comparison.undecided_by = RP_BY_VALUES;
+    d = decided(&one, 1);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "g: captured values only: ", 25), 0);
+    one.comparison.undecided_by = RP_BY_LIMITS;
+    d = decided(&one, 1);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "g: not compared to the end: ", 28), 0);
+    one.comparison =
+        (struct rp_comparison){.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_UNSTEADY};
+    assert_true(rp_comparison_is_unsteady(&one.comparison));
+    d = decided(&one, 1);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "g: unsteady: ", 13), 0);
+    one.comparison.undecided_by = RP_BY_NOISE;
+    assert_false(rp_comparison_is_unsteady(&one.comparison));
+}
+
+static void what_the_kernel_differs_from_itself_by_is_no_gain(void **state)
+{
+    struct rp_weighed one = {SIDE(UNDECIDED, 1.05, 1.04, 1.06), 1, "g"};
+    struct rp_decision d;
+
+    (void)state;
+    one.comparison.noise = 0.05;
+    d = decided(&one, 1);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "noise: ", 7), 0);
+    assert_non_null(strstr(d.reason, "differs from itself by 5 %"));
+    one.comparison.noise = 0.03;
+    assert_int_equal(decided(&one, 1).outcome, RP_OUTCOME_FASTER);
+    /* It makes nothing equal that would not be. */
+    one.comparison = (struct rp_comparison)SIDE(EQUAL, 1.0, 0.99, 1.01);
+    one.comparison.noise = 0.05;
+    assert_int_equal(decided(&one, 1).outcome, RP_OUTCOME_EQUAL);
+}
+
+/** Whether k + 1 sessions that are false with @p error each are enough, and k are not. */
+static void needs(unsigned k, size_t candidate, double error)
+{
+    assert_true(rp_is_confirmed(candidate, k, pow(error, k + 1), 0.01, false));
+    assert_false(rp_is_confirmed(candidate, k - 1, pow(error, k), 0.01, false));
 }
 
 static void confirmations_by_hand(void **state)
 {
     (void)state;
     /* 0.01^2 = 1e-4 <= 0.01 / (n (n + 1)) up to n = 9: 0.01 / 90 = 1.11e-4, 0.01 / 110 = 0.91e-4 */
-    assert_int_equal(rp_confirmations_needed(1, 0.01, 0.01, false), 1);
-    assert_int_equal(rp_confirmations_needed(9, 0.01, 0.01, false), 1);
-    assert_int_equal(rp_confirmations_needed(10, 0.01, 0.01, false), 2);
-    assert_int_equal(rp_confirmations_needed(99, 0.01, 0.01, false), 2);
-    assert_int_equal(rp_confirmations_needed(100, 0.01, 0.01, false), 3);
-    assert_int_equal(rp_confirmations_needed(100, 0.01, 0.01, true), 1);
+    needs(1, 1, 0.01);
+    needs(1, 9, 0.01);
+    needs(2, 10, 0.01);
+    needs(2, 99, 0.01);
+    needs(3, 100, 0.01);
     /* Four geometries: 0.04^2 = 1.6e-3 <= 5e-3 = 0.01 / 2; not <= 0.01 / 12. */
-    assert_int_equal(rp_confirmations_needed(1, 0.04, 0.01, false), 1);
-    assert_int_equal(rp_confirmations_needed(3, 0.04, 0.01, false), 2);
+    needs(1, 1, 0.04);
+    needs(2, 3, 0.04);
+    /* A single repeated session costs the sixth to ninth candidate a confirmation more: 0.02 *
+     * 0.01 = 2e-4 <= 0.01 / 42 = 2.4e-4 up to n = 6. */
+    assert_true(rp_is_confirmed(6, 1, 0.02 * 0.01, 0.01, false));
+    assert_false(rp_is_confirmed(7, 1, 0.02 * 0.01, 0.01, false));
+    assert_true(rp_is_confirmed(7, 2, 0.02 * 0.01 * 0.01, 0.01, false));
+    /* Modelled times. */
+    assert_false(rp_is_confirmed(100, 0, 0.01, 0.01, true));
+    assert_true(rp_is_confirmed(100, 1, 1, 0.01, true));
+    /* What each session may be wrong with: never, with however many. */
+    assert_false(rp_is_confirmed(1, 20, 1, 0.01, false));
+}
+
+static void a_repeated_session_counts_twice(void **state)
+{
+    const struct rp_comparison first = {
+        .verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_UNSTEADY, .alpha = 0.01};
+    struct rp_weighed list[] = {{SIDE(FASTER, 1.2, 1.1, 1.3), 1, "a"},
+                                {SIDE(FASTER, 1.2, 1.1, 1.3), 1, "b"}};
+
+    (void)state;
+    rp_comparison_repeats(&list[1].comparison, &first);
+    assert_true(fabs(decided(list, 2).error - 0.03) < 1e-12);
 }
 
 static double uniform(uint64_t *seed)
@@ -132,11 +222,16 @@ static void hardly_ever_accepts_one_of_many_that_gain_nothing(void **state)
         bool any = false;
 
         for (size_t n = 1; n <= CANDIDATES; n++) {
-            unsigned left = 1 + rp_confirmations_needed(n, 0.01, 0.01, false);
+            double error = 0.01;
+            unsigned made = 0;
+            bool faster = uniform(&seed) < 0.01;
 
-            while (left && uniform(&seed) < 0.01)
-                left--;
-            any |= left == 0;
+            while (faster && !rp_is_confirmed(n, made, error, 0.01, false)) {
+                faster = uniform(&seed) < 0.01;
+                error *= 0.01;
+                made++;
+            }
+            any |= faster;
         }
         with_false += any;
     }
@@ -175,6 +270,81 @@ static void words_are_unique(void **state)
     assert_int_equal(rp_outcome_of(NULL), RP_OUTCOME_COUNT);
 }
 
+static void what_is_right_for_the_captured_inputs_only(void **state)
+{
+    struct rp_weighed two[] = {{SIDE(FASTER, 2, 1.9, 2.1), 1, "a"},
+                               {SIDE(FASTER, 2, 1.9, 2.1), 1, "b"}};
+    struct rp_decision d;
+
+    (void)state;
+    two[0].comparison.inputs_untried = "no page holds numbers";
+    d = decided(two, 2);
+    rp_decide_by_inputs(two, 2, &d); /* others were tried on the second geometry */
+    assert_int_equal(d.outcome, RP_OUTCOME_FASTER);
+    two[1].comparison.inputs_untried = "no page holds numbers";
+    rp_decide_by_inputs(two, 2, &d);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_non_null(strstr(d.reason, "no page holds numbers"));
+    two[1].comparison.inputs_untried = NULL;
+    two[1].comparison.slowest_other = 0.99;
+    d = decided(two, 2);
+    rp_decide_by_inputs(two, 2, &d); /* within the margin */
+    assert_int_equal(d.outcome, RP_OUTCOME_FASTER);
+    two[1].comparison.slowest_other = 0.97;
+    two[1].comparison.slowest_inputs = "arguments";
+    rp_decide_by_inputs(two, 2, &d);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_non_null(strstr(d.reason, "it is slower with other arguments"));
+    two[1].comparison = (struct rp_comparison)SIDE(SLOWER, 0.5, 0.4, 0.6);
+    two[1].comparison.inputs_untried = "none";
+    d = decided(two, 2);
+    rp_decide_by_inputs(two, 2, &d);
+    assert_int_equal(d.outcome, RP_OUTCOME_SLOWER);
+}
+
+static void another_kernel_pays_for_nothing(void **state)
+{
+    static const struct {
+        struct rp_comparison comparison;
+        enum rp_outcome outcome;
+    } rows[] = {
+        {SIDE(FASTER, 1.2, 1.1, 1.3), RP_OUTCOME_FASTER},
+        {SIDE(EQUAL, 1.0, 0.99, 1.01), RP_OUTCOME_FASTER},
+        {SIDE(UNDECIDED, 1.0, 0.9, 1.2), RP_OUTCOME_UNDECIDED},
+        {SIDE(SLOWER, 0.8, 0.7, 0.9), RP_OUTCOME_SLOWER},
+        {SIDE(DIFFERENT, 2, 1.9, 2.1), RP_OUTCOME_WRONG},
+    };
+    struct rp_weighed one = {SIDE(EQUAL, 1.0, 0.99, 1.01), 1, "g"};
+    struct rp_decision d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rp_weighed other = {rows[i].comparison, 1, "g"};
+
+        d = (struct rp_decision){.outcome = RP_OUTCOME_FASTER, .reason = "fast"};
+        rp_decide_by_another(&other, 1, "k<1>", &d);
+        assert_int_equal(d.outcome, rows[i].outcome);
+        assert_true(strncmp(d.reason, "it also changes k<1>: g: ", 25) == 0 ||
+                    d.outcome == RP_OUTCOME_FASTER);
+    }
+    one.comparison.inputs_untried = "none";
+    d = (struct rp_decision){.outcome = RP_OUTCOME_FASTER};
+    rp_decide_by_another(&one, 1, "k<1>", &d);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    d = (struct rp_decision){.outcome = RP_OUTCOME_EQUAL};
+    rp_decide_by_another(&one, 1, "k<1>", &d);
+    assert_int_equal(d.outcome, RP_OUTCOME_EQUAL);
+}
+
+static void more_gain_is_no_more_harm(void **state)
+{
+    (void)state;
+    assert_true(rp_most_harm(0.5) == 0.02);
+    assert_true(rp_most_harm(0.02) == 0.02);
+    assert_true(rp_most_harm(0.005) == 0.005);
+    assert_true(rp_most_harm(0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,9 +352,15 @@ int main(void)
         cmocka_unit_test(all_geometries_count),
         cmocka_unit_test(nothing_is_not_faster),
         cmocka_unit_test(a_wider_margin_of_the_machine_holds),
+        cmocka_unit_test(why_it_is_undecided),
+        cmocka_unit_test(what_the_kernel_differs_from_itself_by_is_no_gain),
         cmocka_unit_test(confirmations_by_hand),
+        cmocka_unit_test(a_repeated_session_counts_twice),
         cmocka_unit_test(hardly_ever_accepts_one_of_many_that_gain_nothing),
         cmocka_unit_test(below_the_floor),
+        cmocka_unit_test(what_is_right_for_the_captured_inputs_only),
+        cmocka_unit_test(another_kernel_pays_for_nothing),
+        cmocka_unit_test(more_gain_is_no_more_harm),
         cmocka_unit_test(words_are_unique),
     };
 

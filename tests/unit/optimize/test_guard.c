@@ -17,6 +17,9 @@ static const char before[] = "#include \"hip_small.h\"\n"
                              "#define CLOSE }\n"
                              "#define MEET __syncthreads()\n"
                              "#define LDS __shared__\n"
+                             "#  define HERE(x) \\\n    (__LINE__ + (x))\n"
+                             "#define THERE HERE(1)\n"
+                             "#define TWICE(x) ((x) + (x))\n"
                              "struct guard { float x; __device__ ~guard() { x = 0; } };\n"
                              "__device__ float table[4], answers[256];\n"
                              "__device__ float helper(float x) { return x; }\n";
@@ -155,6 +158,18 @@ static const struct row honest[] = {
      NULL},
 };
 
+/* Beside the words that count. */
+static const struct row neighbours[] = {
+    {"out[i] = sum;", "T returned = sum, line = 0, typeid_ = 0; out[i] = returned + line;", ONLY,
+     NULL},
+    {"out[i] = sum;", "out[i] = sum * (T)(sizeof(sum) / sizeof(T));", ONLY, NULL},
+    {"out[i] = sum;", "out[i] = n > 0 ? sum : sum;", ONLY, NULL},
+    {"out[i] = sum;", "out[i] = sum ?: sum;", ONLY, NULL},
+    {"out[i] = sum;", "out[i] = TWICE(sum) - sum;", ONLY, NULL},
+    {"out[i] = sum;", "/* static return __LINE__ */ out[i] = sum; // asm", NULL, NULL},
+    {"T sum = 0;", "constexpr bool wide = sizeof(T) > 2; T sum = wide ? 0 : 0;", ONLY, NULL},
+};
+
 static const struct row refused[] = {
     /* The head. */
     {"int n)", "long n)", "head", "head"},
@@ -209,7 +224,8 @@ static const struct row refused[] = {
     {"__HIP_MEMORY_SCOPE_AGENT", "__HIP_MEMORY_SCOPE_WORKGROUP", ONLY, "__hip_atomic_fetch_add"},
     /* Something of its own that lasts. */
     {"T sum = 0;", "static T sum = 0;", ONLY, "static"},
-    {"T sum = 0;", "LDS T cache[4]; T sum = 0;", ONLY, "cache"},
+    {"T sum = 0;", "LDS T cache[4]; T sum = 0;", ONLY,
+     "the macro LDS, which holds __shared__ stands 1 times"},
     {"T sum = 0;", "__shared__ T cache[4]; T sum = 0;", ONLY, "__shared__"},
     {"out[i] = sum;", "out[i] = answers[i];", ONLY, "answers"},
     {"out[i] = sum;", "out[i] = table[1] = sum;", ONLY, "table"},
@@ -218,7 +234,14 @@ static const struct row refused[] = {
     {"T sum = 0;", "thread_local T sum = 0;", ONLY, "thread_local"},
     /* Assembly, calls. */
     {"out[i] = sum;", "asm volatile(\"s_nop 0\"); out[i] = sum;", ONLY, "asm"},
-    {"out[i] = sum;", "NOP; out[i] = sum;", ONLY, "asm"},
+    {"out[i] = sum;", "NOP; out[i] = sum;", ONLY, "the macro NOP, which holds asm stands 1 times"},
+    {"out[i] = sum;", "out[i] = sum + (sizeof(__FILE__) < 20);", ONLY, "__FILE__"},
+    {"out[i] = sum;", "out[i] = sum + (__LINE__ < 20);", ONLY, "__LINE__"},
+    {"out[i] = sum;", "const T *__restrict__ p = in; out[i] = sum + p[0];", ONLY, "__restrict__"},
+    {"__syncthreads();", "(void)sizeof((__syncthreads(), 0));", ONLY,
+     "__syncthreads() is missing, or stands elsewhere"},
+    {"__syncthreads();", "(void)(n ?: (__syncthreads(), 1));", ONLY,
+     "__syncthreads() is missing, or stands elsewhere"},
     {"out[i] = sum;", "printf(\"x\"); out[i] = sum;", ONLY, "printf()"},
     {"out[i] = sum;", "out[i] = expf(sum);", ONLY, "expf()"},
     {"sqrtf(sum)", "evil::sqrtf(sum)", ONLY, "evil :: sqrtf()"},
@@ -236,6 +259,21 @@ static const struct row refused[] = {
     {"out[i] = sum;", "auto x = guard{1}; out[i] = sum;", ONLY, "no object of guard"},
     {"out[i] = sum;", "guard x[2] = {}; out[i] = sum;", ONLY, "no object of guard"},
     {"sum = helper(sum);", "{ auto f = helper; sum = f(f(sum)); }", ONLY, "helper()"},
+    /* Words that ask the compiler, and would change what it sees elsewhere. */
+    {"out[i] = sum;", "out[i] = sum + noexcept(sum = 1);", ONLY,
+     "line 27: noexcept stands 1 times"},
+    {"out[i] = sum;", "out[i] = sum + (typeid(T) == typeid(int));", ONLY, "typeid stands 2 times"},
+    {"out[i] = sum;", "decltype(sum) more = 0; out[i] = sum + more;", ONLY, "decltype stands"},
+    {"out[i] = sum;", "out[i] = sum + _Generic(n, int: 0, default: 1);", ONLY, "_Generic stands"},
+    {"out[i] = sum;", "static_assert(N > 0); out[i] = sum;", ONLY, "static_assert stands"},
+    {"out[i] = sum;", "out[i] = sum + alignof(T);", ONLY, "alignof stands"},
+    {"out[i] = sum;", "out[i] = sum + __builtin_LINE();", ONLY, "__builtin_LINE stands"},
+    {"out[i] = sum;", "out[i] = sum + __func__[0];", ONLY, "__func__ stands"},
+    {"out[i] = sum;", "out[i] = sum + __COUNTER__;", ONLY, "__COUNTER__ stands"},
+    {"out[i] = sum;", "out[i] = sum + __DATE__[0];", ONLY, "__DATE__ stands"},
+    {"out[i] = sum;", "out[i] = sum + HERE(2);", ONLY,
+     "the macro HERE, which holds __LINE__ stands 1 times in the body and 0 times"},
+    {"out[i] = sum;", "out[i] = sum + THERE;", ONLY, "the macro THERE, which holds __LINE__"},
     /* The way through it. */
     {"    __syncthreads();\n    for", "    if (n == 7) return;\n    __syncthreads();\n    for",
      ONLY, "return"},
@@ -297,6 +335,7 @@ static void honest_candidates_are_accepted(void **state)
     (void)state;
     check(kernel, sizeof kernel - 1, RP_EDIT_UNROLL, NULL, "unchanged");
     run(honest, sizeof honest / sizeof *honest);
+    run(neighbours, sizeof neighbours / sizeof *neighbours);
 }
 
 static void others_are_refused_with_the_reason(void **state)
@@ -364,6 +403,18 @@ static void reasons_name_the_line(void **state)
     (void)state;
     check(text, strlen(text), RP_EDIT_BODY, "line 29: expf()", "line"); /* 27 of the kernel */
     check(text, strlen(text), RP_EDIT_UNROLL, "line 29: expf", "line");
+}
+
+/** A word is shown up to 60 bytes, and no half character. */
+static void reasons_show_whole_characters(void **state)
+{
+    static const char most[] = "12345678901234567890123456789012345678901234567890123456789";
+    rp_autofree char *to = rp_format("\"%.58s\xc3\xa4\";", most);
+    rp_autofree char *shown = rp_format("\"%.58s is not what stands here", most);
+    rp_autofree char *text = changed("out[i] = sum;", to);
+
+    (void)state;
+    check(text, strlen(text), RP_EDIT_UNROLL, shown, "a character over the end");
 }
 
 /** Named as often as before, and called twice. */
@@ -449,6 +500,7 @@ int main(void)
         cmocka_unit_test(texts_that_are_no_kernel_are_refused),
         cmocka_unit_test(a_candidate_that_does_not_compile_says_why),
         cmocka_unit_test(reasons_name_the_line),
+        cmocka_unit_test(reasons_show_whole_characters),
         cmocka_unit_test(calls_through_pointers_are_counted),
         cmocka_unit_test(with_the_real_header),
     };

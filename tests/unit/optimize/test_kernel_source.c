@@ -1,6 +1,8 @@
 /* Kernels as the real compiler sees them. Places are looked up in the text, all else is by hand. */
 #include "optimize/kernel_source.h"
 
+#include <sys/stat.h>
+
 #include "unit/optimize/sources.h"
 
 /* A byte order mark, CRLF here and there, and letters of more than one byte in front. */
@@ -159,7 +161,7 @@ static const struct {
     {"/*L10*/", 0, true, false, -1, "its body changes"},
     {"/*L11*/", 0, true, true, -1, "assembly"},
     {"/*L12*/", 0, true, true, 4, "macro"},
-    {"/*L13*/", 0, true, true, -1, "helper()"},
+    {"/*L13*/", 0, true, true, -1, NULL}, /* its callee adds one */
     {"/*L14*/", 0, true, true, -1, NULL},
     {"/*L15*/", 0, true, true, -1, NULL},
     {"/*L16*/", 0, true, true, 4, NULL},
@@ -221,6 +223,52 @@ static void a_file_that_does_not_compile_says_why(void **state)
     rp_compile_command_free(own);
 }
 
+/** A ROCm whose compiler is that script. @return the command for the file */
+static struct rp_compile_command *scripted_command(const char *script, const char *file)
+{
+    static const char *const folders[] = {"rocm", "rocm/bin", "rocm/lib", "rocm/.info"};
+    rp_autofree char *rocm = rp_path_join(sources_dir, folders[0]);
+    rp_autofree char *hipcc = rp_path_join(rocm, "bin/hipcc");
+    rp_autofree char *build = rp_format("%s {source}", hipcc);
+    struct rp_compile_command *made;
+
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        rp_autofree char *folder = rp_path_join(sources_dir, folders[i]);
+
+        assert_int_equal(mkdir(folder, 0700), 0);
+    }
+    free(sources_put("rocm/lib/libhsa-runtime64.so.1", ""));
+    free(sources_put("rocm/.info/version", "7.2.4\n"));
+    free(sources_put("rocm/bin/hipcc", script));
+    assert_int_equal(chmod(hipcc, 0700), 0);
+    setenv("ROCM_PATH", rocm, 1);
+    made = sources_command(build, file);
+    unsetenv("ROCM_PATH");
+    return made;
+}
+
+/* Writes on from 1023 MB, which cost nothing; is ended in the middle, and does not say so. */
+static void a_dump_without_end_is_ended(void **state)
+{
+    struct rp_compile_command *endless = scripted_command(
+        "#!/bin/sh\n"
+        "dd if=/dev/zero of=/dev/stdout bs=1M seek=1023 count=3 conv=notrunc 2>/dev/null ||\n"
+        "    : >\"$0.ended\"\n"
+        "exit 0\n",
+        path);
+    rp_autofree char *ended = rp_path_join(sources_dir, "rocm/bin/hipcc.ended");
+    struct rp_kernel_source *source;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_kernel_source_read(endless, path, "_Z5plainPf", "gfx942", &source, &err),
+                     -RP_BAD_INPUT);
+    assert_non_null(
+        strstr(err.text, "of plain and of other names that contain this one is larger than 1 GB"));
+    assert_true(rp_path_exists(ended));
+    rp_compile_command_free(endless);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_changed_is_refused_by_name),
         cmocka_unit_test(loops_say_what_may_be_done_with_them),
         cmocka_unit_test(a_file_that_does_not_compile_says_why),
+        cmocka_unit_test(a_dump_without_end_is_ended),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "optimize/llm/answer.h"
 #include "optimize/llm/completion.h"
 #include "optimize/llm/redact.h"
@@ -305,6 +306,15 @@ static void characters(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(rp_utf8_length(rows[i].text, strlen(rows[i].text)), rows[i].length);
+    /* CSI of one byte, and the direction of writing. */
+    rp_utf8_add(&out,
+                "\xC2\x9B"
+                "1m\xC2\xA0\xE2\x80\xAEz",
+                10);
+    assert_string_equal(rp_buf_text(&out), "\xEF\xBF\xBD"
+                                           "1m\xC2\xA0\xEF\xBF\xBD"
+                                           "z");
+    out.len = 0;
     rp_utf8_add(&out, "a\r\nb\tc\x1B[1m\xFF\xC3\xA9\r\x7F", 15);
     assert_string_equal(rp_buf_text(&out), "a\nb\tc\xEF\xBF\xBD[1m\xEF\xBF\xBD\xC3\xA9"
                                            "\xEF\xBF\xBD\xEF\xBF\xBD");

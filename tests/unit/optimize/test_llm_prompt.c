@@ -5,6 +5,7 @@
 #include "optimize/facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/llm/declarations.h"
+#include "optimize/llm/diagnostics.h"
 #include "optimize/llm/prompt.h"
 #include "optimize/proposer.h"
 #include "unit/cmocka_all.h"
@@ -121,7 +122,7 @@ static void whole(void **state)
         "- weight: 50.0 % of the critical path of the program\n"
         "- bottleneck: memory latency\n"
         "- of the ceiling of hbm: 25.0 %\n"
-        "- vector registers per work-item: 12\n"
+        "- vector registers allocated per work-item: 12\n"
         "- launched with 256 x 1 x 1 work-items in workgroups of 64 x 1 x 1\n"
         "- stalls on memory 50 % > 30 %\n\n"
         "## Where its waves wait\n"
@@ -152,6 +153,36 @@ static void whole(void **state)
     free(m.source.text);
 }
 
+/* Lines of other places in a compiler's output are of the user's file, not of the kernel. */
+static void diagnostics(void **state)
+{
+    static const char output[] =
+        "In file included from /home/u/k.hip:1:\n"
+        "/home/u/k.h:12:3: error: header\n"
+        "   12 | SECRET_HEADER\n"
+        "/tmp/candidate-1.hip:12:9: error: use of 'KEZ'; did you mean 'KEY'?\n"
+        "   12 |   char c = KEZ[0];\n"
+        "      |            ^~~\n"
+        "/tmp/candidate-1.hip:3:12: note: 'KEY' declared here\n"
+        "    3 | static const char KEY[] = \"SECRET_KEY\";\n"
+        "      |                   ^\n"
+        "/tmp/candidate-1.hip:14:1: warning: last line\n"
+        "/tmp/candidate-1.hip:15:1: error: behind it, SECRET_BEHIND\n"
+        "2 errors generated when compiling for SECRET_gfx942.\n";
+    rp_autobuf text = {0}, none = {0};
+
+    (void)state;
+    rp_llm_own_diagnostics(output, "/home/u/k.hip", 10, 5, &text);
+    assert_string_equal(rp_buf_text(&text),
+                        "line 3, column 9: error: use of 'KEZ'; did you mean 'KEY'?\n"
+                        "   12 |   char c = KEZ[0];\n"
+                        "      |            ^~~\n"
+                        "line 5, column 1: warning: last line\n");
+    rp_llm_own_diagnostics("1:2: error: \nk.hip:x:1: error: no\n:1", "k.hip", 10, 5, &none);
+    assert_string_equal(rp_buf_text(&none),
+                        "It is refused for what stands outside of the kernel's own lines.\n");
+}
+
 /* Fences of the source, of an attempt, of the compiler: none of them ends ours. */
 static void fences(void **state)
 {
@@ -162,7 +193,7 @@ static void fences(void **state)
                                    .attempts = &attempt,
                                    .attempt_count = 1,
                                    .failed_text = "f",
-                                   .compiler_output = "error: \033[31m``` \xff"};
+                                   .compiler_output = "x.hip:1:1: error: \033[31m``` \xff"};
     struct rp_llm_prompt prompt;
     char many[200];
 
@@ -187,6 +218,46 @@ static void fences(void **state)
         c += strspn(c, "`");
     }
     rp_llm_prompt_free(&prompt);
+    free(m.source.text);
+}
+
+/* What failed is too long for the question: said, and not a reason to ask nothing. */
+static void long_proposals(void **state)
+{
+    enum { LONG = 60000, MOST_TOKENS = 4000 };
+    char *text = malloc(LONG + 1);
+    struct rp_attempt attempts[] = {
+        {.title = "short", .kernel_text = "int short_text;", .outcome = "slower"},
+        {.title = "long", .kernel_text = text, .outcome = "failed to compile"}};
+    struct made m;
+    struct rp_proposer_input in = {.source = &m.source,
+                                   .attempts = attempts,
+                                   .attempt_count = 2,
+                                   .failed_text = text,
+                                   .compiler_output = "x.hip:1:1: error: no"};
+    struct rp_llm_prompt prompt;
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '-', LONG);
+    text[LONG] = '\0';
+    make(&m, "@__global__ void k() {}@@\n");
+    prompt = ask(&in, MOST_TOKENS);
+    assert_non_null(strstr(prompt.user, "It has 60000 bytes, and is too long to be shown."));
+    assert_non_null(strstr(prompt.user, "error: no"));
+    assert_non_null(strstr(prompt.user, "int short_text;"));
+    assert_null(strstr(prompt.user, "-----"));
+    assert_int_equal(prompt.left_out, 0);
+    rp_llm_prompt_free(&prompt);
+    text[MOST_TOKENS - 10] = '\0'; /* two thirds are taken up by two of it: the attempt gives way */
+    prompt = ask(&in, MOST_TOKENS);
+    assert_non_null(strstr(prompt.user, "-----"));
+    rp_llm_prompt_free(&prompt);
+    prompt = ask(&in, (MOST_TOKENS + 2000) / 2);
+    assert_null(strstr(prompt.user, "-----"));
+    assert_non_null(strstr(prompt.user, "error: no"));
+    rp_llm_prompt_free(&prompt);
+    free(text);
     free(m.source.text);
 }
 
@@ -231,7 +302,7 @@ static void room(void **state)
     }
     assert_int_equal(gone, COUNT);
     assert_int_equal(err.code, RP_BAD_INPUT);
-    assert_non_null(strstr(err.text, "prompt_tokens"));
+    assert_non_null(strstr(err.text, "tokens with the kernel alone"));
     free(m.source.text);
 }
 
@@ -293,10 +364,9 @@ static void declarations(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),
-        cmocka_unit_test(fences),
-        cmocka_unit_test(room),
-        cmocka_unit_test(declarations),
+        cmocka_unit_test(whole),  cmocka_unit_test(diagnostics),
+        cmocka_unit_test(fences), cmocka_unit_test(long_proposals),
+        cmocka_unit_test(room),   cmocka_unit_test(declarations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "optimize/self.h"
 
 #include "unit/cmocka_all.h"
 
@@ -34,6 +35,32 @@ static void reads_what_is_there(void **state)
     assert_true(c.comparison.written_bytes == 4096 && c.comparison.before_us == 20.5);
     assert_true(c.comparison.after_us == 0);
     assert_null(c.comparison.reason);
+    assert_null(c.comparison.inputs_untried);
+    rp_compared_free(&c);
+    assert_int_equal(
+        rp_compared_read("{\"verdict\": \"faster\", \"b\": {\"other_inputs\": {\"equal\": null,"
+                         " \"reason\": \"none\"}}, \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
+                         &c, &err),
+        0);
+    assert_string_equal(c.comparison.inputs_untried, "none");
+    assert_true(c.comparison.slowest_other == 0);
+    rp_compared_free(&c);
+    assert_int_equal(
+        rp_compared_read(
+            "{\"verdict\": \"undecided\", \"undecided_by\": \"values\", \"ratio\": " RATIO
+            ", \"other_ratios\":"
+            " [{\"inputs\": \"numbers\", \"demanded\": true,"
+            " \"estimate\": 1.25, \"low\": 1.125, \"high\": 1.5}, {\"inputs\": \"arguments\","
+            " \"low\": 0.5}, {\"inputs\": \"order\", \"low\": 0.75}],"
+            " \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
+            &c, &err),
+        0);
+    assert_int_equal(c.comparison.undecided_by, RP_BY_VALUES);
+    assert_true(c.comparison.slowest_other == 0.5);
+    /* What holds with other values is the ratio. */
+    assert_true(c.comparison.estimate == 1.25 && c.comparison.low == 1.125);
+    assert_true(c.comparison.high == 1.5);
+    assert_string_equal(c.comparison.slowest_inputs, "arguments");
     rp_compared_free(&c);
     assert_int_equal(
         rp_compared_read(RESULT("different output", "\"b: 3 bytes\"", "null"), &c, &err), 0);
@@ -41,6 +68,37 @@ static void reads_what_is_there(void **state)
     assert_false(c.comparison.ratio_known);
     assert_string_equal(c.comparison.reason, "b: 3 bytes");
     rp_compared_free(&c);
+}
+
+/* What overlaps with the captured values' interval differs by noise, if the verdict is "faster". */
+static void a_gain_that_holds_is_less_only_where_that_is_shown(void **state)
+{
+    const struct {
+        const char *verdict, *other;
+        double low, estimate, high;
+    } cases[] = {
+        {"faster", "\"estimate\": 1.25, \"low\": 0.875, \"high\": 1.75", 1.25, 1.5, 2},
+        {"faster", "\"estimate\": 1.125, \"low\": 1.0625, \"high\": 1.1875", 1.0625, 1.125, 1.1875},
+        {"undecided", "\"estimate\": 1.25, \"low\": 0.875, \"high\": 1.75", 0.875, 1.25, 1.75},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_compared c;
+        char text[600];
+
+        snprintf(text, sizeof text,
+                 "{\"verdict\": \"%s\", \"undecided_by\": null, \"ratio\": " RATIO
+                 ", \"other_ratios\": [{\"inputs\": \"signs\", \"demanded\": true, %s}],"
+                 " \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
+                 cases[i].verdict, cases[i].other);
+        assert_int_equal(rp_compared_read(text, &c, &err), 0);
+        assert_true(c.comparison.low == cases[i].low && c.comparison.high == cases[i].high);
+        assert_true(c.comparison.estimate == cases[i].estimate);
+        assert_true(c.comparison.slowest_other == 0);
+        rp_compared_free(&c);
+    }
 }
 
 static void refuses_what_it_does_not_know(void **state)
@@ -69,8 +127,12 @@ static int compared_by(const char *script, struct rp_compared *ret, struct rp_er
     rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
     char folder[] = "cap", program[] = "app";
     char *argv[] = {program, NULL};
-    const struct rp_measure measure = {
-        .self = self, .folder = dir, .program = argv, .least_improvement = 0.02};
+    struct rp_patience patience = {0};
+    const struct rp_measure measure = {.self = self,
+                                       .folder = dir,
+                                       .program = argv,
+                                       .patience = &patience,
+                                       .least_improvement = 0.02};
     const struct rp_captured captured = {.folder = folder};
 
     assert_int_equal(rp_write_file(self, text, strlen(text), err), 0);
@@ -88,23 +150,87 @@ static void failures_are_whose_they_are(void **state)
     assert_int_equal(
         compared_by("echo noise >&2; echo 'rocm-perf: b.hsaco: B: LDS' >&2; exit 1", &c, &err), 0);
     assert_int_equal(c.comparison.verdict, RP_COMPARED_DIFFERENT);
-    assert_string_equal(c.reason, "b.hsaco: B: LDS");
+    assert_string_equal(c.reason, "LDS");
+    assert_true(c.comparison.no_output);
+    rp_compared_free(&c);
+    assert_int_equal(
+        compared_by("echo 'rocm-perf: B: the kernel of b.hsaco does not end within 5 s'"
+                    " >&2; exit 1",
+                    &c, &err),
+        0);
+    assert_int_equal(c.comparison.verdict, RP_COMPARED_DIFFERENT);
+    assert_string_equal(c.reason, "the kernel of b.hsaco does not end within 5 s");
+    rp_compared_free(&c);
+    assert_int_equal(
+        compared_by("echo 'rocm-perf: b.hsaco cannot take the place' >&2; exit 1", &c, &err), 0);
+    assert_int_equal(c.comparison.verdict, RP_COMPARED_DIFFERENT);
+    assert_string_equal(c.reason, "b.hsaco cannot take the place");
+    rp_compared_free(&c);
+    /* The capture tells nothing. */
+    assert_int_equal(
+        compared_by("echo 'rocm-perf: the captured dispatch leaves nothing' >&2; exit 1", &c, &err),
+        0);
+    assert_int_equal(c.comparison.verdict, RP_COMPARED_UNDECIDED);
+    assert_int_equal(c.comparison.undecided_by, RP_BY_BLIND);
+    assert_string_equal(c.reason, "the captured dispatch leaves nothing");
     rp_compared_free(&c);
     /* What it is compared with does not. */
     assert_int_equal(compared_by("echo 'rocm-perf: a.hsaco: A: LDS' >&2; exit 1", &c, &err),
                      -RP_BAD_INPUT);
+    assert_int_equal(
+        compared_by("echo 'rocm-perf: A: the kernel of a.hsaco crashed' >&2; exit 1", &c, &err),
+        -RP_BAD_INPUT);
     /* No device. */
     assert_int_equal(compared_by("echo 'rocm-perf: no ROCm' >&2; exit 4", &c, &err),
                      -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "no ROCm"));
-    assert_int_equal(compared_by("kill -SEGV $$", &c, &err), -RP_ENVIRONMENT);
-    assert_int_equal(compared_by("exit 0", &c, &err), -RP_ENVIRONMENT);
+    /* Of this kernel only. */
+    assert_int_equal(compared_by("kill -SEGV $$", &c, &err), -RP_BAD_INPUT);
+    assert_int_equal(compared_by("echo 'rocm-perf: cap: damaged' >&2; exit 3", &c, &err),
+                     -RP_BAD_INPUT);
+    assert_int_equal(compared_by("exit 0", &c, &err), -RP_BAD_INPUT);
     /* The options are those that were meant. */
     assert_int_equal(compared_by("echo \"rocm-perf: $*\" >&2; exit 1", &c, &err), 0);
     assert_string_equal(c.reason,
                         "replay compare a.hsaco b.hsaco --capture-dir cap --margin 2.0000 "
                         "--json");
     rp_compared_free(&c);
+}
+
+static void check_argv(const struct rp_measure *m, const char *const *words, const char *program,
+                       const char *const *expected)
+{
+    rp_autofree const char **argv = rp_self_argv(m, words, program);
+    size_t i = 0;
+
+    assert_non_null(argv);
+    for (; expected[i]; i++)
+        assert_string_equal(argv[i], expected[i]);
+    assert_null(argv[i]);
+}
+
+/* What is said of the device goes before the program, whose own options are behind it. */
+static void commands_get_the_device_of_the_session(void **state)
+{
+    static const char *const replay[] = {"replay", "compare", "--json", NULL};
+    static const char *const run[] = {"run", NULL};
+    char app[] = "app", device[] = "--device", other[] = "x";
+    char *program[] = {app, device, other, NULL};
+    struct rp_measure m = {.self = "rocm-perf", .program = program};
+
+    (void)state;
+    check_argv(&m, replay, NULL,
+               (const char *const[]){"rocm-perf", "replay", "compare", "--json", NULL});
+    check_argv(&m, run, "b",
+               (const char *const[]){"rocm-perf", "run", "--", "b", "--device", "x", NULL});
+    m.device = "software";
+    m.timing = "full";
+    check_argv(&m, replay, NULL,
+               (const char *const[]){"rocm-perf", "replay", "compare", "--json", "--device",
+                                     "software", "--timing", "full", NULL});
+    check_argv(&m, run, "b",
+               (const char *const[]){"rocm-perf", "run", "--device", "software", "--timing", "full",
+                                     "--", "b", "--device", "x", NULL});
 }
 
 static void names_of_kernels_are_found_literally(void **state)
@@ -143,8 +269,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_there),
+        cmocka_unit_test(a_gain_that_holds_is_less_only_where_that_is_shown),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(failures_are_whose_they_are),
+        cmocka_unit_test(commands_get_the_device_of_the_session),
         cmocka_unit_test(names_of_kernels_are_found_literally),
     };
 

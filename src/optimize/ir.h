@@ -1,0 +1,44 @@
+/**
+ * @file ir.h
+ * @brief Functions as LLVM's text has them before it changes anything: what they call, what they
+ *        access in other ways than by plain loads and stores, and from where in the source. The
+ * text is the compiler's, but it is not trusted.
+ */
+#ifndef RP_OPTIMIZE_IR_H
+#define RP_OPTIMIZE_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+
+/** Places in the source file, lines and columns from 1; both ends belong to it. */
+struct rp_ir_range {
+    uint32_t first_line, first_column, last_line, last_column;
+};
+
+/** Release with rp_ir_free. */
+struct rp_ir;
+
+/**
+ * Reads what clang printed with -S -emit-llvm -gline-tables-only.
+ * @return 0; RP_BAD_INPUT when it is too large
+ */
+int rp_ir_read(const char *text, size_t bytes, struct rp_ir **ret, struct rp_err *err);
+void rp_ir_free(struct rp_ir *ir);
+
+/**
+ * Why a part of a function must not be repeated in another order than it is written: what is called
+ * there, and what that calls, is followed. Instructions whose place is not known count for each
+ * part.
+ * @param symbol     of the function, mangled
+ * @param body_line  of its {; where the text says otherwise, its places are not those of the file,
+ *                   and all of the function counts
+ * @param ret        half a sentence to free; NULL: there is nothing
+ * @return 0; RP_BAD_INPUT when there is no such function
+ */
+int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_line,
+                   const struct rp_ir_range *part, char **ret, struct rp_err *err);
+
+#endif

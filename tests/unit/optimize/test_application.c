@@ -1,0 +1,257 @@
+/* Runs of the user's program, by a script in place of rocm-perf: time, verdicts, what is said. */
+#include "optimize/application.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/child.h"
+#include "optimize/first_difference.h"
+
+#include "unit/cmocka_all.h"
+
+static char dir[] = "/tmp/rp-application-XXXXXX";
+static const int64_t SECOND = 1000000000;
+
+static struct rp_patience patience;
+
+/** `rocm-perf run` is this script. @return of rp_application_run */
+static int run_by(const char *script, enum rp_runs what, const char *check, struct rp_output *ret,
+                  struct rp_err *err)
+{
+    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
+    rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
+    char app[] = "app";
+    char *program[] = {app, NULL};
+    const struct rp_measure measure = {
+        .self = self, .folder = dir, .program = program, .patience = &patience};
+
+    assert_int_equal(rp_write_file(self, text, strlen(text), err), 0);
+    assert_int_equal(chmod(self, 0700), 0);
+    return rp_application_run(&measure, "app", what, check, ret, err);
+}
+
+static char *difference(const struct rp_output *before, const struct rp_output *after)
+{
+    const struct rp_measure measure = {.folder = dir, .patience = &patience};
+
+    return rp_output_differs(&measure, before, after);
+}
+
+static void time_is_by_the_original(void **state)
+{
+    struct rp_patience p = {0};
+    struct rp_proc_end end = {.wall_ns = 20 * SECOND};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *unknown = rp_patience_text(&p, RP_RUNS_CANDIDATE);
+    rp_autofree char *known = NULL;
+    rp_autofree char *said = NULL;
+
+    (void)state;
+    assert_string_equal(unknown, "within 4 h (--timeout gives it another time)");
+    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 4 * 3600 * SECOND);
+    /* Only what ran as the candidate will is what it is judged by. */
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_LONGER, &end, &err), 0);
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_CANDIDATE, &end, &err), 0);
+    assert_true(p.longest_ns == 0);
+    end.wall_ns = SECOND;
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
+    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 60 * SECOND);
+    end.wall_ns = 20 * SECOND;
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
+    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 200 * SECOND);
+    known = rp_patience_text(&p, RP_RUNS_CANDIDATE);
+    assert_non_null(strstr(known, "10 times the time of the program as it is"));
+    assert_true(rp_patience_for(&p, RP_RUNS_ORIGINAL) == 4 * 3600 * SECOND);
+    p.timeout_ns = 7 * SECOND;
+    for (enum rp_runs what = RP_RUNS_ORIGINAL; what <= RP_RUNS_CANDIDATE; what++)
+        assert_true(rp_patience_for(&p, what) == 7 * SECOND);
+    said = rp_patience_text(&p, RP_RUNS_ORIGINAL);
+    assert_string_equal(said, "within the 7 s of --timeout");
+}
+
+static void the_budget_ends_what_runs(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_output output;
+
+    (void)state;
+    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + SECOND / 100};
+    assert_int_equal(run_by("exec sleep 100000", RP_RUNS_CANDIDATE, NULL, &output, &err),
+                     -RP_VERDICT);
+    assert_true(patience.over);
+    assert_non_null(strstr(err.text, "--budget"));
+    /* --check as well. */
+    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + SECOND};
+    assert_int_equal(run_by("echo", RP_RUNS_ORIGINAL, "sleep 100000", &output, &err), -RP_VERDICT);
+    assert_true(patience.over);
+    /* One that ends by its own time is no matter of the budget. */
+    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + 10000 * SECOND,
+                                    .timeout_ns = SECOND / 100};
+    assert_int_equal(run_by("exec sleep 100000", RP_RUNS_CANDIDATE, NULL, &output, &err), 0);
+    assert_false(patience.over);
+    assert_string_equal(output.why, "it did not end within the 0.01 s of --timeout");
+    rp_output_free(&output);
+    patience = (struct rp_patience){0};
+}
+
+static void nothing_is_read(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_output output;
+
+    (void)state;
+    assert_int_equal(run_by("readlink /proc/self/fd/0 >&2; cat >&2; exit 3", RP_RUNS_ORIGINAL, NULL,
+                            &output, &err),
+                     0);
+    assert_string_equal(output.said, "/dev/null");
+    assert_int_equal(output.status, 3);
+    assert_true(output.bytes == 0);
+    assert_null(output.why);
+    rp_output_free(&output);
+}
+
+static void what_differs_is_said(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_output before, after;
+    rp_autofree char *same = NULL;
+    rp_autofree char *other = NULL;
+    rp_autofree char *status = NULL;
+
+    (void)state;
+    assert_int_equal(run_by("seq 3", RP_RUNS_ORIGINAL, NULL, &before, &err), 0);
+    assert_true(before.bytes == 6);
+    assert_int_equal(run_by("seq 3", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    same = difference(&before, &after);
+    assert_null(same);
+    rp_output_free(&after);
+    assert_int_equal(run_by("seq 2", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    other = difference(&before, &after);
+    assert_string_equal(other, "it prints something else: line 3 is missing instead of \"3\"");
+    rp_output_free(&after);
+    assert_int_equal(run_by("seq 3; exit 2", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    status = difference(&before, &after);
+    assert_string_equal(status, "its exit status is 2 instead of 0");
+    rp_output_free(&after);
+    rp_output_free(&before);
+}
+
+static void a_check_says_why(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_output output;
+
+    (void)state;
+    assert_int_equal(run_by("echo 7 apples; exit 7", RP_RUNS_ORIGINAL,
+                            "read line; [ \"$line\" = '7 apples' ] && [ $ROCM_PERF_STATUS = 7 ]",
+                            &output, &err),
+                     0);
+    assert_true(output.checked && output.right && !output.check_why);
+    rp_output_free(&output);
+    assert_int_equal(run_by("echo x", RP_RUNS_ORIGINAL, "/nowhere/judge", &output, &err), 0);
+    assert_true(output.checked && !output.right);
+    assert_non_null(strstr(output.check_why, "was not found: it ended with exit status 127"));
+    assert_non_null(strstr(output.said, "/nowhere/judge"));
+    rp_output_free(&output);
+    assert_int_equal(run_by("echo x", RP_RUNS_ORIGINAL, "echo bad >&2; false", &output, &err), 0);
+    assert_string_equal(output.check_why,
+                        "the command of --check says no: it ended with exit status 1");
+    assert_string_equal(output.said, "bad");
+    rp_output_free(&output);
+}
+
+static void check_lines(const char *text, size_t bytes, const char *expected)
+{
+    rp_autofree char *path = rp_path_join(dir, "lines");
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *said = NULL;
+
+    assert_int_equal(rp_write_file(path, text, bytes, &err), 0);
+    said = rp_child_last_lines(path);
+    assert_string_equal(said, expected);
+}
+
+static void last_lines_are_few(void **state)
+{
+    enum { LONG = 5000 };
+    rp_autofree char *none = rp_child_last_lines("/nowhere/at/all");
+    char text[LONG];
+
+    (void)state;
+    assert_string_equal(none, "");
+    check_lines("", 0, "");
+    check_lines("\n\n", 2, "");
+    check_lines("a\nb\n", 4, "a\nb");
+    check_lines("1\n2\n3\n4\n5\n6\n7\n8\n\n", 17, "3\n4\n5\n6\n7\n8");
+    check_lines("\033[31mred\a\n", 10, " [31mred ");
+    memset(text, 'x', LONG - 1);
+    text[LONG - 1] = 0;
+    check_lines(text, LONG - 1, text + LONG - 1 - 600);
+}
+
+static void check_difference(const char *a, const char *b, const char *expected)
+{
+    rp_autofree char *one = rp_path_join(dir, "one");
+    rp_autofree char *two = rp_path_join(dir, "two");
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *said = NULL;
+
+    assert_int_equal(rp_write_file(one, a, strlen(a), &err), 0);
+    assert_int_equal(rp_write_file(two, b, strlen(b), &err), 0);
+    said = rp_first_difference(one, two);
+    if (expected)
+        assert_string_equal(said, expected);
+    else
+        assert_null(said);
+}
+
+static void first_lines_that_differ(void **state)
+{
+    char a[300], b[300];
+
+    (void)state;
+    check_difference("", "", NULL);
+    check_difference("x\n", "x\n", NULL);
+    check_difference("", "x\n", "line 1 is \"x\" instead of missing");
+    check_difference("a\nb 1\nc\n", "a\nb 2\nd\n", "line 2 is \"b 2\" instead of \"b 1\"");
+    check_difference("a\n\n", "a\nb\n", "line 2 is \"b\" instead of \"\"");
+    check_difference("a\x1b[2J\xc3\xa4", "b", "line 1 is \"b\" instead of \"a?[2J??\"");
+    memset(a, '-', sizeof a);
+    a[sizeof a - 1] = 0;
+    memcpy(b, a, sizeof b);
+    b[150] = '+';
+    check_difference(
+        a, b,
+        "line 1 is \"...----------------------------------------+------------------------------"
+        "-----------------------------...\" instead of \"...------------------------------------"
+        "----------------------------------------------------------------...\"");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rp_remove_tree(dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_by_the_original), cmocka_unit_test(the_budget_ends_what_runs),
+        cmocka_unit_test(nothing_is_read),         cmocka_unit_test(what_differs_is_said),
+        cmocka_unit_test(a_check_says_why),        cmocka_unit_test(last_lines_are_few),
+        cmocka_unit_test(first_lines_that_differ),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

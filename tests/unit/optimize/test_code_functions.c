@@ -1,0 +1,143 @@
+/* Which kernels of a file change when it does: builds by the real compiler. */
+#include "optimize/code_functions.h"
+
+#include "optimize/compile.h"
+
+#include "unit/optimize/sources.h"
+
+/* Each build says by macros what is other in it. */
+static const char text[] =
+    "#include \"hip_small.h\"\n"
+    "#define NOINLINE __attribute__((noinline))\n"
+    "__device__ float scale = 1.5f;\n"
+    "__device__ int one, two;\n"
+    "__attribute__((constant)) float table[4] = {1, 2, 3, 4};\n"
+    "typedef float (*fn)(float);\n"
+    "__device__ NOINLINE float deep(float x, int n)\n"
+    "{ float s = x; for (int i = 0; i < n; i++) s += x * table[i & 3]; return s DEEP; }\n"
+    "__device__ NOINLINE float helper(float x, int n) { return deep(x, n) * deep(x + 1, n); }\n"
+    "template <int MODE> __global__ void work(const float *in, float *out, int n)\n"
+    "{\n"
+    "    const float k[5] = {1.5f, 2.5f, MODE + 1.f, 7.f, MODE == 1 ? K1 : 9.25f};\n"
+    "    float s = 0;\n"
+    "    LOOP\n"
+    "    for (int i = 0; i < n; i++) s += in[i] * k[(i * threadIdx.x) % 5];\n"
+    "    if (MODE == 0) { WORK0 }\n"
+    "    if (MODE == 1 && threadIdx.x == 3) VARIABLE = n;\n"
+    "    if (MODE == 1 ONE) s = helper(s, n) * scale;\n"
+    "    out[threadIdx.x] = s;\n"
+    "}\n"
+    "__global__ void a_first(const float *in, float *out, int n)\n"
+    "{ float s = 0; for (int i = 0; i < n; i++) s += helper(in[i], i) * table[i & 3]; out[0] = s; "
+    "}\n"
+    "__global__ void zlast(float *out) { out[threadIdx.x] = deep(out[0], 3) * scale; }\n"
+    "template __global__ void work<0>(const float *, float *, int);\n"
+    "template __global__ void work<1>(const float *, float *, int);\n";
+
+#define WORK0 "_Z4workILi0EEvPKfPfi"
+#define WORK1 "_Z4workILi1EEvPKfPfi"
+
+static int set_up(void **state)
+{
+    if (sources_begin(state) < 0)
+        return -1;
+    free(sources_put("hip_small.h", sources_hip));
+    return 0;
+}
+
+static void build(const char *defines, const char *name, struct rp_code_object *ret)
+{
+    rp_autofree char *source = sources_put("k.hip", text);
+    rp_autofree char *hsaco = rp_path_join(sources_dir, name);
+    rp_autofree char *line = rp_format("hipcc -nogpuinc -O3 %s {source}", defines);
+    struct rp_compile_command *command = sources_command(line, source);
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_built result;
+
+    if (rp_compile(command, source, "gfx942", hsaco, &result, &err) < 0)
+        fail_msg("%s", err.text);
+    if (!result.ok)
+        fail_msg("%s: %s", defines, result.output);
+    rp_built_free(&result);
+    if (rp_code_object_read(hsaco, WORK0, ret, &err) < 0)
+        fail_msg("%s", err.text);
+    rp_compile_command_free(command);
+}
+
+#define USUAL(loop, deep, work0, one, k1, variable)                                                \
+    "-DLOOP=" loop " -DDEEP=" deep " -DWORK0=" work0 " -DONE=" one " -DK1=" k1                     \
+    " -DVARIABLE=" variable
+
+static void finds_what_changes(void **state)
+{
+    static const struct {
+        const char *what, *defines, *changed; /* names, with a blank behind each */
+    } rows[] = {
+        {"nothing", USUAL("", "", "", "", "3.25f", "one"), ""},
+        {"only itself, all others lie elsewhere",
+         USUAL("", "", "'for(int i=0;i<n;i++)for(int j=0;j<i;j++)s=s*in[j]+in[i+1];'", "", "3.25f",
+               "one"),
+         ""},
+        {"only itself, with a table", USUAL("", "", "'s*=deep(s,k[n%5]);'", "", "3.25f", "one"),
+         ""},
+        {"all instances", USUAL("'_Pragma(\"unroll 3\")'", "", "", "", "3.25f", "one"), WORK1 " "},
+        {"a condition", USUAL("", "", "", "'&&n!=77'", "3.25f", "one"), WORK1 " "},
+        {"a number in a table", USUAL("", "", "", "", "3.5f", "one"), WORK1 " "},
+        {"another variable", USUAL("", "", "", "", "3.25f", "two"), WORK1 " "},
+        {"what is called by what is called", USUAL("", "+1", "", "", "3.25f", "one"),
+         WORK1 " _Z7a_firstPKfPfi _Z5zlastPf "},
+    };
+    struct rp_code_object before;
+
+    (void)state;
+    build(rows[0].defines, "before.hsaco", &before);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_code_object after;
+        struct rp_err err = RP_ERR_INIT;
+        size_t length = 0;
+        char **names;
+
+        build(rows[i].defines, "after.hsaco", &after);
+        assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err), 0);
+        for (char **name = names; *name; name++) {
+            rp_autofree char *word = rp_format("%s ", *name);
+
+            length += strlen(word);
+            if (!strstr(rows[i].changed, word))
+                fail_msg("%s: %s is said to have changed", rows[i].what, *name);
+        }
+        if (length != strlen(rows[i].changed))
+            fail_msg("%s: not all of %s were found", rows[i].what, rows[i].changed);
+        rp_code_names_free(names);
+        rp_code_object_free(&after);
+    }
+    rp_code_object_free(&before);
+}
+
+static void what_is_damaged_is_refused(void **state)
+{
+    struct rp_code_object before, after;
+    struct rp_err err = RP_ERR_INIT;
+    char **names;
+
+    (void)state;
+    build(USUAL("", "", "", "", "3.25f", "one"), "before.hsaco", &before);
+    build(USUAL("", "", "", "", "3.25f", "one"), "after.hsaco", &after);
+    for (size_t size = after.size; size > 0; size -= size / 8 + 1) {
+        after.size = size - 1;
+        assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err),
+                         -RP_BAD_INPUT);
+    }
+    rp_code_object_free(&after);
+    rp_code_object_free(&before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_changes),
+        cmocka_unit_test(what_is_damaged_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, sources_end);
+}

@@ -1,0 +1,136 @@
+/* A session that was not steady is repeated once, and counts; scripts stand for replay compare. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "optimize/session_parts.h"
+
+#include "unit/cmocka_all.h"
+
+static char dir[] = "/tmp/rp-compare-XXXXXX";
+
+#define RESULT(verdict, by, ratio)                                                                 \
+    "{\"verdict\": \"" verdict "\", \"reason\": null, \"undecided_by\": " by                       \
+    ", \"a\": {\"median_us\": 20}, \"b\": {\"median_us\": 10}, \"ratio\": " ratio                  \
+    ", \"rule\": {\"margin\": 0.02, \"noise\": 0.001, \"alpha\": 0.01}}"
+#define UNSTEADY RESULT("undecided", "\"unsteady\"", "null")
+#define FASTER   RESULT("faster", "null", "{\"estimate\": 2, \"low\": 1.9, \"high\": 2.1}")
+#define BLIND    RESULT("undecided", "\"blind\"", "{\"estimate\": 2, \"low\": 1.9, \"high\": 2.1}")
+
+/**
+ * The comparisons of two geometries, when the n-th call of `replay compare` prints the n-th text.
+ * @return how often it was called
+ */
+static unsigned compared(const char *const *texts, struct rp_decision *ret, json_t **ret_json)
+{
+    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
+    rp_autofree char *count = rp_path_join(dir, "count");
+    rp_autofree char *script =
+        rp_format("#!/bin/sh\necho >>%s\ncat %s/$(wc -l <%s).json\n", count, dir, count);
+    rp_autofree char *calls = NULL;
+    char a[] = "a", b[] = "b", program[] = "app", hsaco[] = "a.hsaco";
+    char *argv[] = {program, NULL};
+    struct rp_captured geometries[] = {{.folder = a, .name = a, .weight = 1},
+                                       {.folder = b, .name = b, .weight = 1}};
+    const struct rp_session_options options = {.least_improvement = 0.02};
+    struct rp_patience patience = {0};
+    struct rp_session s = {.o = &options,
+                           .measure = {.self = self,
+                                       .folder = dir,
+                                       .program = argv,
+                                       .patience = &patience,
+                                       .least_improvement = 0.02}};
+    struct rp_kernel_run run = {
+        .s = &s, .hsaco = hsaco, .captures = {.list = geometries, .count = 2, .covered = 1}};
+    struct rp_err err = RP_ERR_INIT;
+
+    rp_write_file(count, "", 0, &err);
+    for (unsigned i = 0; texts[i]; i++) {
+        rp_autofree char *path = rp_format("%s/%u.json", dir, i + 1);
+
+        assert_int_equal(rp_write_file(path, texts[i], strlen(texts[i]), &err), 0);
+    }
+    assert_int_equal(rp_write_file(self, script, strlen(script), &err), 0);
+    assert_int_equal(chmod(self, 0700), 0);
+    assert_int_equal(rp_session_compare(&run, "b.hsaco", ret, ret_json, &err), 0);
+    calls = rp_read_text(count, 100);
+    assert_non_null(calls);
+    return (unsigned)strlen(calls);
+}
+
+static const json_t *unsteady_of(const json_t *comparisons, size_t geometry)
+{
+    return json_object_get(json_array_get(comparisons, geometry), "unsteady_comparison");
+}
+
+static void is_repeated_once(void **state)
+{
+    struct rp_decision d;
+    json_t *json;
+
+    (void)state;
+    assert_int_equal(compared((const char *const[]){FASTER, UNSTEADY, FASTER, NULL}, &d, &json), 3);
+    assert_int_equal(d.outcome, RP_OUTCOME_FASTER);
+    assert_true(fabs(d.error - 0.03) < 1e-12);
+    assert_null(unsteady_of(json, 0));
+    assert_string_equal(json_string_value(json_object_get(unsteady_of(json, 1), "undecided_by")),
+                        "unsteady");
+    json_decref(json);
+}
+
+static void is_not_repeated_twice(void **state)
+{
+    struct rp_decision d;
+    json_t *json;
+
+    (void)state;
+    assert_int_equal(
+        compared((const char *const[]){UNSTEADY, UNSTEADY, FASTER, FASTER, NULL}, &d, &json), 3);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "a: unsteady: ", 13), 0);
+    json_decref(json);
+}
+
+static void what_is_known_is_not_repeated(void **state)
+{
+    struct rp_decision d;
+    json_t *json;
+
+    (void)state;
+    assert_int_equal(compared((const char *const[]){FASTER, FASTER, NULL}, &d, &json), 2);
+    assert_int_equal(d.outcome, RP_OUTCOME_FASTER);
+    assert_true(fabs(d.error - 0.02) < 1e-12);
+    json_decref(json);
+    assert_int_equal(compared((const char *const[]){FASTER, BLIND, NULL}, &d, &json), 2);
+    assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(d.reason, "b: blind capture: ", 18), 0);
+    json_decref(json);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rp_remove_tree(dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_repeated_once),
+        cmocka_unit_test(is_not_repeated_twice),
+        cmocka_unit_test(what_is_known_is_not_repeated),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
