@@ -1,0 +1,54 @@
+/**
+ * @file expression.h
+ * @brief What constraints and conditions of a search space say: BLOCK_M * BLOCK_N <= 1024.
+ *
+ * Meaning as in Python, which other tuners use: // rounds down, % has the sign of the divisor, **
+ * binds more tightly than a sign before it, a < b < c is a chain. Also && || and !. A number may be
+ * an integer (exact: what does not fit in 64 bits fails), a real or a boolean (0 or 1); a text is
+ * only equal to a text. The language is described in docs/format/search-space.md.
+ */
+#ifndef RP_TUNE_EXPRESSION_H
+#define RP_TUNE_EXPRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tune/space.h"
+
+/** Owned; release with rp_expression_free. */
+struct rp_expression;
+
+/**
+ * @param space  its parameters are the names that the text may use; they are known by their numbers
+ *               from then on, so that parameters may be added to it later
+ * @return 0; RP_BAD_INPUT with the column; RP_ENVIRONMENT
+ */
+int rp_expression_parse(const char *text, const struct rp_space *space, struct rp_expression **ret,
+                        struct rp_err *err);
+void rp_expression_free(struct rp_expression *expression);
+
+/** As it was given. */
+const char *rp_expression_text(const struct rp_expression *expression);
+/** The numbers of the parameters that stand in it, rising. @return how many */
+size_t rp_expression_parameters(const struct rp_expression *expression, const uint16_t **ret);
+
+enum rp_evaluated {
+    RP_EVALUATED,
+    RP_EVALUATED_ABSENT, /**< a parameter that was needed has no value */
+    RP_EVALUATED_FAILED, /**< division by zero, too large a number, a text where a number must be */
+};
+
+/**
+ * @param row      a value's number for each parameter of space that stands in the expression
+ * @param ret      a text lives as long as space and expression
+ * @param ret_why  of RP_EVALUATED_FAILED: "division by zero"; may be NULL
+ */
+enum rp_evaluated rp_expression_evaluate(const struct rp_expression *expression,
+                                         const struct rp_space *space, const uint16_t *row,
+                                         struct rp_value *ret, const char **ret_why);
+
+/** Not 0, not an empty text. */
+bool rp_value_truth(const struct rp_value *value);
+
+#endif

@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "tune/launcher.h"
+#include "tune/line_reader.h"
+#include "tune/pool.h"
+
+/** One allocation, with one step per worker. */
+struct slurm {
+    const struct rp_tune_pool_options *options;
+    char *srun, *job;              /**< job: the number of the allocation */
+    char *cpus;                    /**< per task of the allocation; "": it does not say */
+    struct rp_launched allocation; /**< salloc, which holds it while we live; pid 0: not ours */
+};
+
+/** Appends words to a list that has room. */
+static void add_words(const char **argv, size_t *at, const char *const *words)
+{
+    while (words && *words)
+        argv[(*at)++] = *words++;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t count = 0;
+
+    while (words && words[count])
+        count++;
+    return count;
+}
+
+static void close_slurm(void *state)
+{
+    struct slurm *slurm = state;
+
+    if (!slurm)
+        return;
+    if (slurm->allocation.pid > 0) {
+        close(slurm->allocation.fd); /* the program in it ends, and with it the allocation */
+        while (waitpid(slurm->allocation.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    free(slurm->srun);
+    free(slurm->job);
+    free(slurm->cpus);
+    free(slurm);
+}
+
+/** Waits as long as it takes until the allocation is there: it may be queued. */
+static int read_job(struct slurm *slurm, struct rp_err *err)
+{
+    rp_cleanup(rp_line_reader_free) struct rp_line_reader reader = {0};
+    const char *line = NULL;
+    size_t bytes = 0;
+    int rc = 0;
+
+    while (rc == 0 && !reader.ended && !(line = rp_line_reader_next(&reader, &bytes))) {
+        struct pollfd fd = {.fd = slurm->allocation.fd, .events = POLLIN};
+
+        rc = poll(&fd, 1, -1) > 0 ? rp_line_reader_fill(&reader, slurm->allocation.fd, err)
+                                  : rp_proc_interrupted(err);
+    }
+    if (rc == 0 && (!line || !bytes))
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "salloc gave no allocation; its message is above, options for it are given "
+                     "with --salloc");
+    if (rc == 0) {
+        const char *space = memchr(line, ' ', bytes);
+        const size_t job_bytes = space ? (size_t)(space - line) : bytes;
+
+        slurm->job = strndup(line, job_bytes);
+        slurm->cpus = space ? strndup(space + 1, bytes - job_bytes - 1) : strdup("");
+        if (!slurm->job || !slurm->cpus)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    if (rc < 0)
+        kill(slurm->allocation.pid, SIGTERM);
+    return rc;
+}
+
+/** The allocation lasts as long as a program in it reads from us: also when we are killed. */
+static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
+{
+    static const char *const holder[] = {
+        "/bin/sh", "-c", "echo \"$SLURM_JOB_ID $SLURM_CPUS_PER_TASK\"; exec cat >/dev/null", NULL};
+    const char *const *words = slurm->options->allocation_words;
+    rp_autofree const char **argv = calloc(count_words(words) + 9, sizeof *argv);
+    rp_autofree char *tasks = rp_format("--ntasks=%u", workers);
+    rp_autofree char *salloc = NULL;
+    size_t at = 0;
+    int rc;
+
+    if (!argv || !tasks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_find_program("salloc", &salloc, err);
+    if (rc < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "there is no salloc in $PATH: is Slurm installed?");
+    argv[at++] = "salloc";
+    argv[at++] = "--quiet"; /* errors are said all the same */
+    argv[at++] = tasks;
+    add_words(argv, &at, words);
+    add_words(argv, &at, holder);
+    rc = rp_launch_child(salloc, argv, NULL, &slurm->allocation, err);
+    return rc < 0 ? rc : read_job(slurm, err);
+}
+
+static int open_slurm(const struct rp_tune_pool_options *options, void **ret_state,
+                      unsigned *ret_workers, struct rp_err *err)
+{
+    const char *inside = getenv("SLURM_JOB_ID"), *tasks = getenv("SLURM_NTASKS");
+    const char *cpus = getenv("SLURM_CPUS_PER_TASK");
+    struct slurm *slurm = calloc(1, sizeof *slurm);
+    unsigned workers = options->workers;
+    int rc = 0;
+
+    if (!slurm)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    slurm->options = options;
+    if (options->gpus)
+        rc = rp_fail(err, RP_USAGE,
+                     "--gpus is for workers of this machine; Slurm chooses GPUs: --srun --gpus=1");
+    else if (rp_find_program("srun", &slurm->srun, err) < 0)
+        rc = rp_fail(err, RP_ENVIRONMENT, "there is no srun in $PATH: is Slurm installed?");
+    if (!workers && inside && tasks)
+        workers = (unsigned)strtoul(tasks, NULL, 10);
+    workers = workers ? workers : 1;
+    if (rc == 0 && inside) {
+        slurm->job = strdup(inside);
+        slurm->cpus = strdup(cpus ? cpus : "");
+        if (!slurm->job || !slurm->cpus)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    } else if (rc == 0)
+        rc = allocate(slurm, workers, err);
+    if (rc < 0) {
+        close_slurm(slurm);
+        return rc;
+    }
+    *ret_state = slurm;
+    *ret_workers = workers;
+    return 0;
+}
+
+/** Within an allocation, srun would take these for what one step asks for. */
+static const struct rp_env_change of_the_allocation[] = {
+    {.name = "SLURM_GPUS"},
+    {.name = "SLURM_MEM_PER_NODE"}, /* the first step would take all of it */
+    {.name = "SLURM_MEM_PER_GPU"},
+    {.name = "SLURM_GPUS_PER_NODE"},
+    {.name = "SLURM_GPUS_PER_SOCKET"},
+    {.name = "SLURM_GPUS_PER_TASK"},
+    {.name = "SLURM_NTASKS_PER_NODE"},
+    {.name = "SLURM_NTASKS_PER_SOCKET"},
+    {.name = "SLURM_NTASKS_PER_GPU"},
+    {.name = "SLURM_TRES_PER_TASK"},
+    {0},
+};
+
+static int start_slurm(void *state, unsigned number, struct rp_launched *ret, struct rp_err *err)
+{
+    const struct slurm *slurm = state;
+    const char *const *step = slurm->options->step_words, *const *worker = slurm->options->worker;
+    rp_autofree const char **argv =
+        calloc(count_words(step) + count_words(worker) + 9, sizeof *argv);
+    rp_autofree char *job = rp_format("--jobid=%s", slurm->job);
+    /* srun of Slurm 22.05 and later does not take it from the allocation by itself */
+    rp_autofree char *cpus_word =
+        rp_format("--cpus-per-task=%s", slurm->cpus[0] ? slurm->cpus : "1");
+    size_t at = 0;
+
+    (void)number;
+    if (!argv || !job || !cpus_word)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    argv[at++] = "srun";
+    argv[at++] = "--quiet";
+    argv[at++] = job;
+    argv[at++] = "--exact"; /* its own share of the allocation, beside other steps */
+    argv[at++] = "--nodes=1";
+    argv[at++] = "--ntasks=1";
+    argv[at++] = cpus_word;
+    add_words(argv, &at, step);
+    add_words(argv, &at, worker);
+    return rp_launch_child(slurm->srun, argv, of_the_allocation, ret, err);
+}
+
+const struct rp_launcher rp_launcher_slurm = {
+    .word = "slurm", .open = open_slurm, .start = start_slurm, .close = close_slurm};

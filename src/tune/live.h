@@ -1,0 +1,43 @@
+/**
+ * @file live.h
+ * @brief A runner that runs programs: commands of templates, on the workers of a pool.
+ */
+#ifndef RP_TUNE_LIVE_H
+#define RP_TUNE_LIVE_H
+
+#include "tune/evaluation.h"
+#include "tune/pool.h"
+#include "tune/runner.h"
+
+struct rp_space;
+
+struct rp_live_options {
+    const struct rp_space *space; /**< has to live as long, as all texts have */
+    const char *command;          /**< template of what is run */
+    const char *build;            /**< template of what makes {output} first; NULL: nothing does */
+    unsigned flags;               /**< of enum rp_template_flags: SHELL, ENVIRONMENT */
+    const char *build_folder;     /**< absolute; programs that were built; with build only */
+    const char *check;            /**< NULL: whatever the program prints is right */
+    enum rp_objective objective;
+    const char *pattern; /**< OUTPUT */
+    double unit_ns;      /**< OUTPUT */
+    uint64_t memory_bytes;
+    struct rp_tune_pool_options pool;
+};
+
+/**
+ * Whether templates fit the space: every placeholder is a parameter, every parameter with several
+ * values is in one of them.
+ * @return 0; RP_USAGE; RP_ENVIRONMENT
+ */
+int rp_live_check(const struct rp_live_options *options, struct rp_err *err);
+
+/** Starts the workers. @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
+int rp_live_open(const struct rp_live_options *options, struct rp_runner *ret, struct rp_err *err);
+/** Ends the workers. Accepts zeros. */
+void rp_live_close(struct rp_runner *runner);
+
+/** "dispatch", "wall", "output". */
+const char *rp_objective_word(enum rp_objective objective);
+
+#endif

@@ -1,0 +1,179 @@
+#include "tune/objective.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/traced_run.h"
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/store.h"
+
+enum { MOST_OUTPUT = 64 << 20, MOST_QUOTED = 60 };
+
+/* --- dispatches ----------------------------------------------------------------------------- */
+
+struct sum {
+    uint64_t ns, dispatches, bad, lost;
+};
+
+static uint64_t count_in(const struct rp_store *store, const char *tag)
+{
+    const char *value = rp_store_metadata(store, tag);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static int add_store(const char *path, enum rp_device device, struct sum *sum, struct rp_err *err)
+{
+    uint64_t ns = 0, dispatches = 0, bad = 0;
+    struct rp_store *store;
+    const char *label;
+    int rc = rp_store_open(path, &store, err);
+
+    if (rc < 0)
+        return rc;
+    label = rp_store_metadata(store, "rocm_perf_device");
+    if (label && strcmp(label, rp_device_label(device)) != 0)
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "the program ran on the %s device instead of the %s device; is "
+                     "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
+                     label, rp_device_label(device));
+    if (rc == 0)
+        rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
+    sum->ns += ns;
+    sum->dispatches += dispatches;
+    sum->bad += bad;
+    sum->lost +=
+        count_in(store, "rocm_perf_lost_dispatches") + count_in(store, "rocm_perf_lost_records");
+    rp_store_close(store);
+    return rc;
+}
+
+int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, double *ret_ns,
+                          char **ret_why, struct rp_err *err)
+{
+    struct sum sum = {0};
+    int rc = 0;
+
+    *ret_why = NULL;
+    for (size_t i = 0; rc == 0 && i < run->db_count; i++)
+        rc = add_store(run->db_paths[i], device, &sum, err);
+    if (rc < 0)
+        return rc;
+    if (sum.bad + sum.lost) /* a sum without them would make it look fast */
+        *ret_why = rp_format("%" PRIu64 " of its dispatches have no times", sum.bad + sum.lost);
+    else if (sum.dispatches == 0)
+        *ret_why = rp_format("it launched no kernel");
+    else if (sum.ns == 0)
+        *ret_why = rp_format("its dispatches took no time");
+    else {
+        *ret_ns = (double)sum.ns;
+        return 0;
+    }
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* --- output --------------------------------------------------------------------------------- */
+
+int rp_objective_check_pattern(const char *pattern, struct rp_err *err)
+{
+    char why[128];
+    regex_t regex;
+    int code = regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE);
+
+    if (code == 0) {
+        regfree(&regex);
+        return 0;
+    }
+    regerror(code, &regex, why, sizeof why);
+    return rp_fail(err, RP_USAGE, "%.200s: it is no extended regular expression: %s", pattern, why);
+}
+
+/** The last match in a line that is not empty; of group 1 if there are groups. @return it is there
+ */
+static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, const char **ret,
+                         size_t *ret_bytes)
+{
+    const size_t group = regex->re_nsub ? 1 : 0;
+    regmatch_t match[2] = {{.rm_so = 0, .rm_eo = (regoff_t)bytes}};
+    size_t at = 0;
+
+    *ret = NULL;
+    while (at <= bytes &&
+           regexec(regex, line, 2, match, REG_STARTEND | (at ? REG_NOTBOL : 0)) == 0) {
+        const size_t begin = (size_t)match[0].rm_so, end = (size_t)match[0].rm_eo;
+
+        if (match[group].rm_so >= 0 && match[group].rm_eo > match[group].rm_so) {
+            *ret = line + match[group].rm_so;
+            *ret_bytes = (size_t)(match[group].rm_eo - match[group].rm_so);
+        }
+        at = end > begin ? end : begin + 1;
+        match[0] = (regmatch_t){.rm_so = (regoff_t)at, .rm_eo = (regoff_t)bytes};
+    }
+    return *ret != NULL;
+}
+
+/**
+ * The same of a text: no match goes beyond a line (REG_NEWLINE), and each search takes time for all
+ * that it is given, so it is given one line, the last ones first. @return owned; NULL: none
+ */
+static char *last_match(const regex_t *regex, const char *text)
+{
+    const char *end = text + strlen(text), *found;
+    size_t bytes;
+
+    for (;;) {
+        const char *before = memrchr(text, '\n', (size_t)(end - text));
+        const char *line = before ? before + 1 : text;
+
+        if (last_in_line(regex, line, (size_t)(end - line), &found, &bytes))
+            return strndup(found, bytes);
+        if (!before)
+            return NULL;
+        end = before;
+    }
+}
+
+static char *take_number(const char *word, double unit_ns, double *ret_ns)
+{
+    char *end;
+    const double value = strtod(word, &end);
+    const double ns = value * unit_ns;
+
+    if (end == word || end[strspn(end, " \t")])
+        return rp_format("the output has %.*s, which is no number", MOST_QUOTED, word);
+    if (!(ns > 0) || !isfinite(ns))
+        return rp_format("the output has %.*s, which is no time", MOST_QUOTED, word);
+    *ret_ns = ns;
+    return NULL;
+}
+
+int rp_objective_output(const char *path, const char *pattern, double unit_ns, double *ret_ns,
+                        char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *text = rp_read_text(path, MOST_OUTPUT);
+    rp_autofree char *word = NULL;
+    double ns = 0;
+    regex_t regex;
+
+    *ret_why = NULL;
+    if (!text)
+        *ret_why = rp_format("what it printed cannot be read");
+    else if (regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) != 0)
+        *ret_why = rp_format("the expression cannot be searched for");
+    else {
+        word = last_match(&regex, text);
+        regfree(&regex);
+        *ret_why =
+            word ? take_number(word, unit_ns, &ns) : rp_format("nothing that it printed matches");
+    }
+    if (!*ret_why && !(ns > 0))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!*ret_why)
+        *ret_ns = ns;
+    return 0;
+}

@@ -1,0 +1,456 @@
+#include "tune/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "tune/features.h"
+#include "tune/numeric.h"
+#include "tune/search_parts.h"
+#include "tune/space.h"
+
+enum {
+    DRIFT_EVERY = 50, /**< evaluations between two looks at the best one */
+    DRIFT_SAMPLES = 3,
+};
+
+/** A run that takes that many times what the best one takes by the clock is stopped. */
+static const double slack = 5;
+/** But not before that: starting a program takes its time whatever it computes. */
+static const double least_cap_ms = 30000;
+
+const char *rp_search_end_name(enum rp_search_end end)
+{
+    static const char *const names[] = {
+        [RP_END_FRACTION] = "max_fraction", [RP_END_EVALS] = "budget_evals",
+        [RP_END_TIME] = "budget_time",      [RP_END_TARGET] = "target",
+        [RP_END_PATIENCE] = "patience",     [RP_END_STRATEGY] = "strategy",
+        [RP_END_INTERRUPT] = "interrupted", [RP_END_SMALL] = "small_space",
+    };
+
+    return names[end];
+}
+
+size_t rp_search_most(size_t count, double max_fraction)
+{
+    const double most = floor(max_fraction * (double)count);
+
+    if (count == 0 || most < 1)
+        return 0;
+    return most < (double)count ? (size_t)most : count - 1;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+struct rp_tune_task *rp_search_free_task(struct rp_search *s)
+{
+    for (unsigned i = 0; i < s->runner->workers; i++)
+        if (!s->tasks[i].job)
+            return &s->tasks[i];
+    return NULL;
+}
+
+static double cap_ms(const struct rp_search *s)
+{
+    double cap = s->best_run_ms > 0 ? fmax(slack * s->best_run_ms, least_cap_ms) : 0;
+
+    if (s->o->timeout_ms > 0 && (cap == 0 || s->o->timeout_ms < cap))
+        cap = s->o->timeout_ms;
+    return cap;
+}
+
+int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
+                     unsigned samples, struct rp_err *err)
+{
+    const struct rp_run_job job = {.number = s->jobs + 1,
+                                   .config = task->tuned.config,
+                                   .warmups = warmups,
+                                   .samples = samples,
+                                   .cap_ms = cap_ms(s),
+                                   .begun_ms = s->now_ms};
+    int rc = s->runner->submit(s->runner->state, &job, err);
+
+    if (rc < 0)
+        return rc;
+    s->out += !task->job;
+    task->job = job.number;
+    s->jobs++;
+    return 0;
+}
+
+int rp_search_next(struct rp_search *s, struct rp_run_answer *ret, struct rp_tune_task **ret_task,
+                   struct rp_err *err)
+{
+    int rc = s->runner->next(s->runner->state, ret, err);
+
+    if (rc < 0)
+        return rc;
+    s->now_ms = ret->at_ms;
+    for (unsigned i = 0; i < s->runner->workers; i++)
+        if (s->tasks[i].job == ret->number) {
+            *ret_task = &s->tasks[i];
+            return 0;
+        }
+    return rp_fail(err, RP_ENVIRONMENT, "an answer to job %llu, which is not out",
+                   (unsigned long long)ret->number);
+}
+
+int rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer,
+                           struct rp_err *err)
+{
+    double *grown;
+
+    if (answer->count == 0)
+        return 0;
+    grown = realloc(*to, (*count + answer->count) * sizeof **to);
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    memcpy(grown + *count, answer->samples_ms, answer->count * sizeof *grown);
+    *to = grown;
+    *count += answer->count;
+    return 0;
+}
+
+/* --- one configuration ------------------------------------------------------------------------ */
+
+static const struct rp_tuned *best(const struct rp_search *s)
+{
+    return s->best < 0 ? NULL : &s->result->tuned[s->best];
+}
+
+/** How many more samples tell something: 0 none. */
+static unsigned more_samples(const struct rp_search *s, const struct rp_tuned *tuned)
+{
+    const unsigned most = rp_search_noisy(s) ? s->o->most_samples : 1;
+    struct rp_samples_log mine, its;
+
+    if (tuned->outcome != RP_EVALUATION_OK || tuned->sample_count >= most)
+        return 0;
+    if (!best(s))
+        return most - (unsigned)tuned->sample_count;
+    mine = rp_samples_log(tuned->samples_ms, tuned->sample_count);
+    its = rp_samples_log(best(s)->samples_ms, best(s)->sample_count);
+    return rp_race_slower(&mine, &its, &s->noise) ? 0 : 1;
+}
+
+/** How many times as long as the best one's run it took at least. */
+static double timed_out_at(const struct rp_search *s)
+{
+    if (!(s->o->timeout_ms > 0) || !(s->best_run_ms > 0))
+        return slack;
+    return fmax(fmin(slack, s->o->timeout_ms / s->best_run_ms), 1);
+}
+
+static void tell(struct rp_search *s, struct rp_tuned *tuned)
+{
+    enum rp_told told = RP_TOLD_FAILED;
+
+    if (tuned->outcome == RP_EVALUATION_OK) {
+        tuned->runtime_ms = rp_samples_median(tuned->samples_ms, tuned->sample_count);
+        told = RP_TOLD_OK;
+    } else if (tuned->outcome == RP_EVALUATION_TIMEOUT && best(s)) {
+        /* by the clock it is that much slower, and most of what differs is what is measured */
+        tuned->runtime_ms = timed_out_at(s) * best(s)->runtime_ms;
+        told = RP_TOLD_CENSORED;
+    }
+    s->o->strategy->tell(s->strategy, tuned->config, told, tuned->runtime_ms);
+}
+
+static void report(const struct rp_search *s, const struct rp_tuned *last, const char *phase)
+{
+    const struct rp_search_progress progress = {.space = s->o->space,
+                                                .evaluated = s->result->tuned_count,
+                                                .most = s->result->most,
+                                                .last = last,
+                                                .best = best(s),
+                                                .phase = phase,
+                                                .at_ms = s->now_ms};
+
+    if (s->o->progress)
+        s->o->progress(s->o->context, &progress);
+}
+
+static void stop(struct rp_search *s, enum rp_search_end end)
+{
+    if (!s->stopped)
+        s->result->end = end;
+    s->stopped = true;
+}
+
+static void look_whether_to_stop(struct rp_search *s)
+{
+    if (s->o->target_ms > 0 && best(s) && best(s)->runtime_ms <= s->o->target_ms)
+        stop(s, RP_END_TARGET);
+    else if (s->o->patience && s->result->tuned_count - s->best_at >= s->o->patience)
+        stop(s, RP_END_PATIENCE);
+    else if (s->o->budget_ms > 0 && s->now_ms >= s->o->budget_ms)
+        stop(s, RP_END_TIME);
+}
+
+/** The configuration is done with: what it was goes to the result. */
+static void finish(struct rp_search *s, struct rp_tune_task *task, double one_run_ms)
+{
+    struct rp_search_result *result = s->result;
+    struct rp_tuned *tuned = &result->tuned[result->tuned_count];
+    struct rp_phase_sum *phase =
+        strcmp(task->tuned.phase, "seed") == 0 ? &result->seed : &result->predict;
+    struct rp_samples_log log;
+
+    *tuned = task->tuned;
+    *task = (struct rp_tune_task){0};
+    s->out--;
+    tuned->at_ms = s->now_ms;
+    tell(s, tuned);
+    if (tuned->outcome != RP_EVALUATION_OK) {
+        free(tuned->samples_ms);
+        tuned->samples_ms = NULL;
+        tuned->sample_count = 0;
+    }
+    log = rp_samples_log(tuned->samples_ms, tuned->sample_count);
+    rp_noise_add(&s->noise, &log);
+    phase->configs++;
+    if (phase == &result->seed)
+        phase->ms = s->now_ms;
+    result->tuned_count++;
+    if (tuned->outcome == RP_EVALUATION_OK &&
+        (!best(s) || tuned->runtime_ms < best(s)->runtime_ms)) {
+        s->best = (int64_t)result->tuned_count - 1;
+        s->best_at = result->tuned_count;
+        s->drift_at = result->tuned_count;
+        s->best_run_ms = one_run_ms;
+    }
+    report(s, tuned, tuned->phase);
+    look_whether_to_stop(s);
+}
+
+/** The best one has been run again: is the machine still the one it was? */
+static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
+                         const struct rp_run_answer *answer)
+{
+    const struct rp_tuned *was = NULL;
+    struct rp_samples_log before, now;
+    double change;
+
+    for (size_t i = 0; i < s->result->tuned_count; i++)
+        if (s->result->tuned[i].config == task->tuned.config)
+            was = &s->result->tuned[i];
+    *task = (struct rp_tune_task){0};
+    s->out--;
+    if (!was || answer->count < 2 || was->sample_count < 2)
+        return;
+    before = rp_samples_log(was->samples_ms, was->sample_count);
+    now = rp_samples_log(answer->samples_ms, answer->count);
+    change = rp_samples_median(answer->samples_ms, answer->count) / was->runtime_ms - 1;
+    s->result->drift_checks++;
+    if (fabs(change) > fabs(s->result->drift))
+        s->result->drift = change;
+    if (rp_race_differ(&now, &before) && fabs(change) > 0.02)
+        s->result->drifted = true;
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_answer *answer,
+                struct rp_err *err)
+{
+    struct rp_tuned *tuned = &task->tuned;
+    const unsigned runs = (unsigned)answer->count;
+    struct rp_phase_sum *phase =
+        tuned->phase && strcmp(tuned->phase, "seed") == 0 ? &s->result->seed : &s->result->predict;
+    unsigned more;
+
+    phase->runs += runs ? runs : 1;
+    if (task->drift) {
+        finish_drift(s, task, answer);
+        return 0;
+    }
+    tuned->outcome = answer->outcome;
+    if (answer->build_ms > 0)
+        tuned->build_ms += answer->build_ms;
+    if (answer->run_ms > 0)
+        tuned->run_ms += answer->run_ms;
+    free(tuned->reason);
+    tuned->reason = rp_steal(answer->reason);
+    if (rp_search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer, err) < 0)
+        return -RP_ENVIRONMENT;
+    if (tuned->outcome == RP_EVALUATION_OK && tuned->sample_count == 0)
+        tuned->outcome = RP_EVALUATION_NO_TIME;
+    if ((more = more_samples(s, tuned)) > 0)
+        return rp_search_submit(s, task, 0, more, err);
+    finish(s, task, answer->run_ms > 0 && runs ? answer->run_ms / runs : -1);
+    return 0;
+}
+
+/** What is to be run next, or what a strategy answers instead. Strategies are told of the first
+ *  ones before they are asked for more. */
+static int64_t choose(struct rp_search *s, const char **ret_phase)
+{
+    int64_t config;
+
+    *ret_phase = "seed";
+    if (s->begun < s->o->first_count)
+        return s->o->first[s->begun];
+    if (s->result->tuned_count < s->o->first_count)
+        return RP_ASK_WAIT;
+    config = s->o->strategy->ask(s->strategy);
+    *ret_phase = s->o->strategy->phase(s->strategy);
+    return config;
+}
+
+/** @return 1: a job went out; 0: none for now; negative */
+static int begin_one(struct rp_search *s, struct rp_err *err)
+{
+    struct rp_tune_task *task = rp_search_free_task(s);
+    const unsigned samples = !rp_search_noisy(s) ? 1
+                             : best(s)           ? s->o->least_samples
+                                                 : s->o->most_samples;
+    const char *phase;
+    int64_t config;
+    int rc;
+
+    if (!task)
+        return 0;
+    if (rp_search_noisy(s) && best(s) && s->result->tuned_count >= s->drift_at + DRIFT_EVERY) {
+        s->drift_at = s->result->tuned_count;
+        *task = (struct rp_tune_task){.drift = true, .tuned = {.config = best(s)->config}};
+        rc = rp_search_submit(s, task, s->o->warmups, DRIFT_SAMPLES, err);
+        return rc < 0 ? rc : 1;
+    }
+    if (s->begun >= s->result->most) {
+        stop(s, s->o->budget_evals == s->result->most ? RP_END_EVALS : RP_END_FRACTION);
+        return 0;
+    }
+    config = choose(s, &phase);
+    if (config == RP_ASK_NO_MEMORY)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
+    if (config == RP_ASK_NONE_LEFT)
+        stop(s, RP_END_STRATEGY);
+    if (config < 0)
+        return 0;
+    *task = (struct rp_tune_task){.tuned = {.config = (size_t)config, .phase = phase}};
+    s->begun++;
+    rc = rp_search_submit(s, task, s->runner->exact ? 0 : s->o->warmups, samples, err);
+    return rc < 0 ? rc : 1;
+}
+
+static int explore(struct rp_search *s, struct rp_err *err)
+{
+    for (;;) {
+        struct rp_run_answer answer = {0};
+        struct rp_tune_task *task;
+        int rc = 1;
+
+        while (!s->stopped && rc > 0)
+            rc = begin_one(s, err);
+        if (rc < 0)
+            return rc;
+        if (s->out == 0)
+            return 0;
+        rc = rp_search_next(s, &answer, &task, err);
+        if (rc == 0)
+            rc = take(s, task, &answer, err);
+        rp_run_answer_free(&answer);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+/** Of what ran: how good the model is that it makes, whoever has searched. */
+static int judge_model(struct rp_search *s, struct rp_err *err)
+{
+    const struct rp_search_result *result = s->result;
+    rp_cleanup(rp_features_free) struct rp_space_features features = {0};
+    rp_autofree struct rp_observation *observations =
+        calloc(result->tuned_count + 1, sizeof *observations);
+    int rc;
+
+    if (!observations)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < result->tuned_count; i++) {
+        const struct rp_tuned *tuned = &result->tuned[i];
+
+        observations[i] = (struct rp_observation){
+            .config = (uint32_t)tuned->config,
+            .told = tuned->outcome == RP_EVALUATION_OK ? RP_TOLD_OK
+                    : tuned->outcome == RP_EVALUATION_TIMEOUT && tuned->runtime_ms > 0
+                        ? RP_TOLD_CENSORED
+                        : RP_TOLD_FAILED,
+            .log_ms = tuned->runtime_ms > 0 ? rp_exact_log(tuned->runtime_ms) : 0};
+    }
+    rc = rp_features_new(s->o->space, &features, err);
+    return rc < 0 ? rc
+                  : rp_confidence_of(&features, observations, result->tuned_count, s->o->seed,
+                                     &s->result->model, err);
+}
+
+static void free_finalists(struct rp_search_result *result)
+{
+    for (size_t i = 0; i < result->finalist_count + result->lost_count; i++)
+        free(result->finalists[i].samples_ms);
+    free(result->finalists);
+    result->finalists = NULL;
+    result->finalist_count = result->lost_count = 0;
+}
+
+static int run(struct rp_search *s, struct rp_err *err)
+{
+    const struct rp_strategy_options how = {
+        .seed = s->o->seed, .most_evaluations = s->result->most, .workers = s->runner->workers};
+    int rc;
+
+    if (s->result->most == 0) {
+        stop(s, RP_END_SMALL);
+        return judge_model(s, err);
+    }
+    rc = s->o->strategy->open(s->o->space, &how, &s->strategy, err);
+    if (rc == 0)
+        rc = explore(s, err);
+    s->result->predict.ms = s->now_ms - s->result->seed.ms;
+    if (rc == 0)
+        rc = rp_search_confirm(s, err);
+    if (rc == -RP_INTERRUPTED) { /* what was found so far is the result */
+        s->stopped = false;
+        stop(s, RP_END_INTERRUPT);
+        free_finalists(s->result);
+        rc = rp_search_choose(s, err);
+    }
+    return rc == 0 ? judge_model(s, err) : rc;
+}
+
+int rp_search(const struct rp_search_options *options, const struct rp_runner *runner,
+              struct rp_search_result *ret, struct rp_err *err)
+{
+    struct rp_search search = {
+        .o = options, .runner = runner, .result = ret, .best = -1, .best_run_ms = -1};
+    int rc;
+
+    *ret = (struct rp_search_result){
+        .most = rp_search_most(options->space->count, options->max_fraction)};
+    if (options->budget_evals && options->budget_evals < ret->most)
+        ret->most = options->budget_evals;
+    ret->tuned = calloc(ret->most + 1, sizeof *ret->tuned);
+    search.tasks = calloc(runner->workers, sizeof *search.tasks);
+    rc = ret->tuned && search.tasks ? run(&search, err)
+                                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned i = 0; search.tasks && i < runner->workers; i++) {
+        free(search.tasks[i].tuned.samples_ms);
+        free(search.tasks[i].tuned.reason);
+    }
+    free(search.tasks);
+    if (search.strategy)
+        options->strategy->close(search.strategy);
+    return rc;
+}
+
+void rp_search_result_free(struct rp_search_result *result)
+{
+    for (size_t i = 0; i < result->tuned_count; i++) {
+        free(result->tuned[i].samples_ms);
+        free(result->tuned[i].reason);
+    }
+    free_finalists(result);
+    free(result->tuned);
+    *result = (struct rp_search_result){0};
+}

@@ -1,0 +1,121 @@
+/**
+ * @file search.h
+ * @brief A search: a strategy says what is run, a runner runs it, and the best ones are run again
+ *        in turn until it is known which one is the best, or that nobody can tell.
+ *
+ * Given the same answers in the same order it does the same: that is what makes it go on from a
+ * journal (tune/remembered.h).
+ */
+#ifndef RP_TUNE_SEARCH_H
+#define RP_TUNE_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tune/confidence.h"
+#include "tune/race.h"
+#include "tune/runner.h"
+
+struct rp_err;
+struct rp_space;
+struct rp_strategy;
+
+/** What came of one configuration. */
+struct rp_tuned {
+    size_t config;
+    enum rp_evaluation_outcome outcome;
+    const char *phase;  /**< "seed" or "predict" */
+    double *samples_ms; /**< owned by the result */
+    size_t sample_count;
+    double runtime_ms; /**< median of the samples; RP_EVALUATION_TIMEOUT: it takes at least that
+                          long */
+    char *reason;      /**< owned by the result; NULL: none */
+    double build_ms, run_ms, at_ms;
+};
+
+/** The best ones, run again in turn. */
+struct rp_finalist {
+    size_t config;
+    double *samples_ms; /**< owned by the result */
+    size_t sample_count;
+    double runtime_ms; /**< median */
+    struct rp_interval interval;
+    bool tied; /**< with the first one: no difference can be told */
+};
+
+struct rp_search_progress {
+    const struct rp_space *space;
+    size_t evaluated, most;
+    const struct rp_tuned *last;
+    const struct rp_tuned *best; /**< NULL: none ran yet */
+    const char *phase;           /**< "seed", "predict", "confirm" */
+    double at_ms;
+};
+
+struct rp_search_options {
+    const struct rp_space *space;
+    const struct rp_strategy *strategy;
+    uint64_t seed;
+    double max_fraction; /**< of the space, above 0, at most 1 */
+    size_t budget_evals; /**< 0: none, like the next three */
+    double budget_ms, target_ms;
+    size_t patience;   /**< evaluations without a faster one */
+    double timeout_ms; /**< the longest that one run may take by the clock; 0: for ever */
+    unsigned least_samples, most_samples, warmups;
+    unsigned finalists;    /**< how many are run again at the end */
+    const uint32_t *first; /**< configurations that are run before the strategy is asked */
+    size_t first_count;
+    void (*progress)(void *context, const struct rp_search_progress *progress); /**< or NULL */
+    void *context;
+};
+
+/** Why no further configuration was run. */
+enum rp_search_end {
+    RP_END_FRACTION,  /**< max_fraction of the space */
+    RP_END_EVALS,     /**< budget_evals */
+    RP_END_TIME,      /**< budget_ms */
+    RP_END_TARGET,    /**< target_ms is reached */
+    RP_END_PATIENCE,  /**< nothing faster for so long */
+    RP_END_STRATEGY,  /**< the strategy has nothing left to ask for */
+    RP_END_INTERRUPT, /**< SIGINT or SIGTERM: nothing was confirmed either */
+    RP_END_SMALL,     /**< the space is so small that none may be run */
+};
+
+const char *rp_search_end_name(enum rp_search_end end);
+
+struct rp_phase_sum {
+    size_t configs, runs;
+    double ms; /**< by the clock */
+};
+
+/** Zero-initialise; release with rp_search_result_free. */
+struct rp_search_result {
+    size_t most; /**< how many might be run */
+    struct rp_tuned *tuned;
+    size_t tuned_count; /**< in the order in which they ended; each configuration once */
+    struct rp_finalist *finalists;
+    size_t finalist_count; /**< fastest first; the first one is the result; 0: none ran */
+    size_t lost_count;     /**< behind them: those that failed when they were run again */
+    bool confirmed;        /**< they have been run again */
+    struct rp_phase_sum seed, predict, confirm;
+    struct rp_confidence model;
+    size_t drift_checks;
+    double drift; /**< largest change of the best one when it was run again, as a share */
+    bool drifted; /**< it is more than noise */
+    enum rp_search_end end;
+};
+
+/**
+ * How many configurations of a space may be run: floor(max_fraction * count), and never all of
+ * them; 0 where that is less than 1.
+ */
+size_t rp_search_most(size_t count, double max_fraction);
+
+/** @return 0, also when nothing ran; RP_ENVIRONMENT. ret is to be released in any case. */
+int rp_search(const struct rp_search_options *options, const struct rp_runner *runner,
+              struct rp_search_result *ret, struct rp_err *err);
+/** Accepts zeros. */
+void rp_search_result_free(struct rp_search_result *result);
+
+#endif

@@ -1,0 +1,316 @@
+#include "tune/space.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "tune/json_space.h"
+
+/** Open addressing: slots hold a configuration's number + 1, 0 is free. */
+struct rp_space_index {
+    uint32_t *slots;
+    size_t capacity; /**< a power of two, more than half of it free */
+    size_t rows;     /**< that there is memory for in choices */
+};
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search space");
+}
+
+struct rp_space *rp_space_new(void)
+{
+    struct rp_space *space = calloc(1, sizeof *space);
+    struct rp_space_index *index = calloc(1, sizeof *index);
+
+    if (!space || !index) {
+        free(space);
+        free(index);
+        return NULL;
+    }
+    space->index = index;
+    return space;
+}
+
+static void free_values(struct rp_value *values, size_t count)
+{
+    for (size_t i = 0; values && i < count; i++)
+        if (values[i].kind == RP_VALUE_TEXT)
+            free((char *)values[i].text);
+    free(values);
+}
+
+void rp_space_free(struct rp_space *space)
+{
+    if (!space)
+        return;
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        free((char *)space->parameters[i].name);
+        free_values(space->parameters[i].values, space->parameters[i].count);
+    }
+    free(space->parameters);
+    free(space->choices);
+    free(space->index->slots);
+    free(space->index);
+    free(space);
+}
+
+/* --- values -------------------------------------------------------------------------------- */
+
+bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case RP_VALUE_INTEGER:
+        return a->integer == b->integer;
+    case RP_VALUE_REAL:
+        return a->real == b->real;
+    case RP_VALUE_BOOLEAN:
+        return a->boolean == b->boolean;
+    case RP_VALUE_TEXT:
+        return strcmp(a->text, b->text) == 0;
+    }
+    return false;
+}
+
+bool rp_value_number(const struct rp_value *value, double *ret)
+{
+    switch (value->kind) {
+    case RP_VALUE_INTEGER:
+        *ret = (double)value->integer;
+        return true;
+    case RP_VALUE_REAL:
+        *ret = value->real;
+        return true;
+    case RP_VALUE_BOOLEAN:
+        *ret = value->boolean;
+        return true;
+    case RP_VALUE_TEXT:
+        break;
+    }
+    return false;
+}
+
+/** The shortest of the usual precisions that reads back as the same number; 1000.0, not 1e+03. */
+static void real_text(double real, struct rp_buf *to)
+{
+    const bool plain = fabs(real) >= 1 && fabs(real) < 1e15;
+    char text[40];
+
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, real);
+        if (strtod(text, NULL) == real && !(plain && strchr(text, 'e')))
+            break;
+    }
+    rp_buf_puts(to, text);
+    if (!strpbrk(text, ".e")) /* a whole one, which is to stay a real */
+        rp_buf_puts(to, ".0");
+}
+
+void rp_value_text(const struct rp_value *value, struct rp_buf *to)
+{
+    switch (value->kind) {
+    case RP_VALUE_INTEGER:
+        rp_buf_printf(to, "%lld", (long long)value->integer);
+        break;
+    case RP_VALUE_REAL:
+        real_text(value->real, to);
+        break;
+    case RP_VALUE_BOOLEAN:
+        rp_buf_puts(to, value->boolean ? "true" : "false");
+        break;
+    case RP_VALUE_TEXT:
+        rp_buf_puts(to, value->text);
+        break;
+    }
+}
+
+/* --- parameters ---------------------------------------------------------------------------- */
+
+int rp_space_parameter(const struct rp_space *space, const char *name)
+{
+    for (size_t i = 0; i < space->parameter_count; i++)
+        if (strcmp(space->parameters[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int rp_parameter_value(const struct rp_parameter *parameter, const struct rp_value *value)
+{
+    for (size_t i = 0; i < parameter->count; i++)
+        if (rp_value_same(&parameter->values[i], value))
+            return (int)i;
+    return -1;
+}
+
+static int check_parameter(const struct rp_space *space, const char *name, size_t count,
+                           struct rp_err *err)
+{
+    if (!*name)
+        return rp_fail(err, RP_BAD_INPUT, "a parameter without a name");
+    if (rp_space_parameter(space, name) >= 0)
+        return rp_fail(err, RP_BAD_INPUT, "parameter %.60s is there twice", name);
+    if (space->parameter_count == RP_MOST_PARAMETERS)
+        return rp_fail(err, RP_BAD_INPUT, "more than %d parameters", RP_MOST_PARAMETERS);
+    if (count == 0 || count > RP_MOST_VALUES)
+        return rp_fail(err, RP_BAD_INPUT, "parameter %.60s: %zu values; 1 to %d are possible", name,
+                       count, RP_MOST_VALUES);
+    return 0;
+}
+
+/** Into a parameter whose values grow one by one: each is compared with those before it. */
+static int copy_values(struct rp_parameter *to, const struct rp_value *values, size_t count,
+                       struct rp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct rp_value value = values[i];
+        rp_autobuf text = {0};
+
+        if (value.kind == RP_VALUE_REAL && !isfinite(value.real))
+            return rp_fail(err, RP_BAD_INPUT, "parameter %.60s: a value that is not finite",
+                           to->name);
+        if (rp_parameter_value(to, &value) >= 0) {
+            rp_value_text(&value, &text);
+            return rp_fail(err, RP_BAD_INPUT, "parameter %.60s: value %.60s is there twice",
+                           to->name, rp_buf_text(&text));
+        }
+        if (value.kind == RP_VALUE_TEXT && !(value.text = strdup(value.text)))
+            return out_of_memory(err);
+        to->values[to->count++] = value;
+    }
+    return 0;
+}
+
+int rp_space_add_parameter(struct rp_space *space, const char *name, const struct rp_value *values,
+                           size_t count, struct rp_err *err)
+{
+    struct rp_parameter parameter = {0}, *grown;
+    int rc = check_parameter(space, name, count, err);
+
+    if (rc < 0)
+        return rc;
+    parameter.name = strdup(name);
+    parameter.values = calloc(count, sizeof *parameter.values);
+    grown = realloc(space->parameters, (space->parameter_count + 1) * sizeof *grown);
+    if (grown)
+        space->parameters = grown;
+    rc = parameter.name && parameter.values && grown ? copy_values(&parameter, values, count, err)
+                                                     : out_of_memory(err);
+    if (rc < 0) {
+        free((char *)parameter.name);
+        free_values(parameter.values, parameter.count);
+        return rc;
+    }
+    space->parameters[space->parameter_count++] = parameter;
+    return 0;
+}
+
+/* --- configurations ------------------------------------------------------------------------ */
+
+static size_t row_bytes(const struct rp_space *space)
+{
+    return space->parameter_count * sizeof *space->choices;
+}
+
+const uint16_t *rp_space_row(const struct rp_space *space, size_t config)
+{
+    return space->choices + config * space->parameter_count;
+}
+
+/** FNV-1a. */
+static uint64_t hash_row(const struct rp_space *space, const uint16_t *row)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < space->parameter_count; i++)
+        hash = (hash ^ row[i]) * 0x100000001b3;
+    return hash ^ (hash >> 32);
+}
+
+/** The slot in which the row stands, or the free one where it would. */
+static uint32_t *slot_of(const struct rp_space *space, const uint16_t *row)
+{
+    const struct rp_space_index *index = space->index;
+    size_t at = (size_t)hash_row(space, row) & (index->capacity - 1);
+
+    while (index->slots[at] &&
+           memcmp(rp_space_row(space, index->slots[at] - 1), row, row_bytes(space)) != 0)
+        at = (at + 1) & (index->capacity - 1);
+    return &index->slots[at];
+}
+
+int64_t rp_space_find(const struct rp_space *space, const uint16_t *row)
+{
+    return space->index->capacity ? (int64_t)*slot_of(space, row) - 1 : -1;
+}
+
+static int grow(struct rp_space *space, struct rp_err *err)
+{
+    struct rp_space_index *index = space->index;
+    const size_t rows = index->rows ? 2 * index->rows : 64;
+    uint16_t *choices = realloc(space->choices, rows * row_bytes(space) + 1);
+    uint32_t *slots = calloc(4 * rows, sizeof *slots);
+
+    if (choices)
+        space->choices = choices;
+    if (!choices || !slots) {
+        free(slots);
+        return out_of_memory(err);
+    }
+    free(index->slots);
+    *index = (struct rp_space_index){.slots = slots, .capacity = 4 * rows, .rows = rows};
+    for (size_t i = 0; i < space->count; i++)
+        *slot_of(space, rp_space_row(space, i)) = (uint32_t)(i + 1);
+    return 0;
+}
+
+int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err)
+{
+    uint32_t *slot;
+
+    if (space->count == space->index->rows && grow(space, err) < 0)
+        return -RP_ENVIRONMENT;
+    slot = slot_of(space, row);
+    if (*slot)
+        return 1;
+    if (space->count == RP_MOST_CONFIGS)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "more than %d configurations; add constraints, or give fewer values",
+                       RP_MOST_CONFIGS);
+    memcpy(space->choices + space->count * space->parameter_count, row, row_bytes(space));
+    *slot = (uint32_t)++space->count;
+    for (size_t i = 0; i < space->parameter_count; i++)
+        space->conditional |= row[i] == RP_NO_VALUE;
+    return 0;
+}
+
+const struct rp_value *rp_space_value(const struct rp_space *space, size_t config, size_t parameter)
+{
+    const uint16_t choice = rp_space_row(space, config)[parameter];
+
+    return choice == RP_NO_VALUE ? NULL : &space->parameters[parameter].values[choice];
+}
+
+char *rp_space_key(const struct rp_space *space, size_t config)
+{
+    json_t *object = json_object();
+    char *text = NULL;
+    bool whole = object != NULL;
+
+    for (size_t i = 0; whole && i < space->parameter_count; i++) {
+        const struct rp_value *value = rp_space_value(space, config, i);
+
+        whole = !value || json_object_set_new(object, space->parameters[i].name,
+                                              rp_json_of_value(value)) == 0;
+    }
+    if (whole)
+        text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    return text;
+}

@@ -1,0 +1,100 @@
+/**
+ * @file space.h
+ * @brief A search space: parameters, and the configurations that are allowed, one row each.
+ *
+ * Who makes a space (a file of parameters and constraints, a list, a recorded space) adds
+ * parameters first and then configurations. From then on nothing changes it: configurations are
+ * known by their number, parameters and values by theirs.
+ */
+#ifndef RP_TUNE_SPACE_H
+#define RP_TUNE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+struct rp_err;
+
+enum rp_value_kind { RP_VALUE_INTEGER, RP_VALUE_REAL, RP_VALUE_BOOLEAN, RP_VALUE_TEXT };
+
+struct rp_value {
+    enum rp_value_kind kind;
+    union {
+        int64_t integer;
+        double real; /**< finite */
+        bool boolean;
+        const char *text; /**< the space's copy; UTF-8 without zero bytes */
+    };
+};
+
+struct rp_parameter {
+    const char *name;
+    struct rp_value *values; /**< all different, in the order in which they were given */
+    size_t count;
+};
+
+/** In a configuration: a conditional parameter whose condition does not hold. */
+enum { RP_NO_VALUE = UINT16_MAX };
+enum {
+    RP_MOST_PARAMETERS = 256,
+    RP_MOST_VALUES = 10000,     /**< of one parameter */
+    RP_MOST_CONFIGS = 10000000, /**< of a space: the model looks at each of them */
+};
+
+/** Owned; release with rp_space_free. */
+struct rp_space {
+    struct rp_parameter *parameters;
+    size_t parameter_count;
+    uint16_t *choices; /**< count rows of parameter_count value numbers, or RP_NO_VALUE */
+    size_t count;
+    bool conditional;             /**< some configuration has a parameter without a value */
+    struct rp_space_index *index; /**< finds a configuration by its row */
+};
+
+struct rp_space *rp_space_new(void);
+void rp_space_free(struct rp_space *space);
+
+/** The same kind and the same value: 1, 1.0 and true are three values. */
+bool rp_value_same(const struct rp_value *a, const struct rp_value *b);
+/** As a number: false 0, true 1. @return false: it is text */
+bool rp_value_number(const struct rp_value *value, double *ret);
+/** As users write it: 16, 0.5, true, text as it is. Reals read back as the same number. */
+void rp_value_text(const struct rp_value *value, struct rp_buf *to);
+
+/**
+ * Adds a parameter; only before the first configuration.
+ * @param values  copied, with their texts
+ * @return 0; RP_BAD_INPUT: no name or one that is there already, no value, the same one twice, too
+ *         many; RP_ENVIRONMENT
+ */
+int rp_space_add_parameter(struct rp_space *space, const char *name, const struct rp_value *values,
+                           size_t count, struct rp_err *err);
+
+/** @return its number, or -1 */
+int rp_space_parameter(const struct rp_space *space, const char *name);
+/** @return the value's number, or -1 */
+int rp_parameter_value(const struct rp_parameter *parameter, const struct rp_value *value);
+
+/**
+ * Adds a configuration.
+ * @param row  a value's number for each parameter, or RP_NO_VALUE
+ * @return 0; 1 it was there already, nothing was added; RP_BAD_INPUT: more than RP_MOST_CONFIGS;
+ *         RP_ENVIRONMENT
+ */
+int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err);
+
+/** @return the configuration's number, or -1 */
+int64_t rp_space_find(const struct rp_space *space, const uint16_t *row);
+const uint16_t *rp_space_row(const struct rp_space *space, size_t config);
+/** NULL: the parameter has no value there. */
+const struct rp_value *rp_space_value(const struct rp_space *space, size_t config,
+                                      size_t parameter);
+
+/**
+ * What names a configuration in journals, whatever the order of parameters and values in a file: a
+ * JSON object with sorted keys, without parameters that have no value. Owned; NULL: out of memory.
+ */
+char *rp_space_key(const struct rp_space *space, size_t config);
+
+#endif

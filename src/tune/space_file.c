@@ -1,0 +1,401 @@
+#include "tune/space_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "tune/enumerate.h"
+#include "tune/json_space.h"
+#include "tune/space.h"
+#include "tune/t1.h"
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search space");
+}
+
+/* --- lists of configurations ---------------------------------------------------------------- */
+
+static int check_config(const json_t *config, const json_t *first, struct rp_err *err)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(config))
+        return rp_fail(err, RP_BAD_INPUT, "not an object like {\"BLOCK\": 16}");
+    json_object_foreach(
+        (json_t *)first, name,
+        value) if (!json_object_get(config,
+                                    name)) return rp_fail(err, RP_BAD_INPUT,
+                                                          "parameter %.60s is missing (null says "
+                                                          "that it has no value)",
+                                                          name);
+    json_object_foreach((json_t *)config, name, value) if (
+        !json_object_get(first, name)) return rp_fail(err, RP_BAD_INPUT,
+                                                      "parameter %.60s is not in configuration 1",
+                                                      name);
+    return 0;
+}
+
+static int read_list(const json_t *configs, struct rp_space *space, struct rp_err *err)
+{
+    const json_t *first = json_array_get(configs, 0);
+    const char *name;
+    json_t *value;
+
+    if (!first)
+        return rp_fail(err, RP_BAD_INPUT, "the list of configurations is empty");
+    for (size_t i = 0; i < json_array_size(configs); i++)
+        if (check_config(json_array_get(configs, i), first, err) < 0)
+            return rp_wrap(err, "configuration %zu", i + 1);
+    if (json_object_size(first) == 0)
+        return rp_fail(err, RP_BAD_INPUT, "configuration 1 has no parameter");
+    json_object_foreach((json_t *)first, name,
+                        value) if (rp_space_check_name(name, err) < 0 ||
+                                   rp_json_add_parameter(space, name, configs, err) <
+                                       0) return -(int)err->code;
+    for (size_t i = 0; i < json_array_size(configs); i++) {
+        int rc = rp_json_add_config(space, json_array_get(configs, i), err);
+
+        if (rc > 0)
+            return rp_fail(err, RP_BAD_INPUT, "configuration %zu: the same as one before it",
+                           i + 1);
+        if (rc < 0)
+            return rp_wrap(err, "configuration %zu", i + 1);
+    }
+    return 0;
+}
+
+/* --- the values of a parameter --------------------------------------------------------------- */
+
+/** Owned texts are the JSON's. */
+struct values {
+    struct rp_value list[RP_MOST_VALUES + 1]; /**< and "else" */
+    size_t count;
+};
+
+static int too_many(double count, struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT, "%.15g values; at most %d are possible", count,
+                   RP_MOST_VALUES);
+}
+
+static int read_values(const json_t *list, struct values *to, struct rp_err *err)
+{
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return rp_fail(err, RP_BAD_INPUT, "not a list of values like [16, 32]");
+    if (json_array_size(list) > RP_MOST_VALUES)
+        return too_many((double)json_array_size(list), err);
+    for (; to->count < json_array_size(list); to->count++)
+        if (!rp_json_value(json_array_get(list, to->count), &to->list[to->count]))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "value %zu is neither a number, a text, true nor false", to->count + 1);
+    return 0;
+}
+
+static int range_of_integers(int64_t from, int64_t to, int64_t step, struct values *ret,
+                             struct rp_err *err)
+{
+    const double count = floor(((double)to - (double)from) / (double)step) + 1;
+
+    if (count > RP_MOST_VALUES)
+        return too_many(count, err);
+    for (int64_t at = from; step > 0 ? at <= to : at >= to;) {
+        ret->list[ret->count++] = (struct rp_value){.kind = RP_VALUE_INTEGER, .integer = at};
+        if (__builtin_add_overflow(at, step, &at) || ret->count > RP_MOST_VALUES)
+            break;
+    }
+    return 0;
+}
+
+/** 0.1 + 2 * 0.1 is to be 0.3: what is beyond 12 digits is the error of the addition. */
+static double rounded(double real)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.12g", real);
+    return strtod(text, NULL);
+}
+
+static int range_of_reals(double from, double to, double step, struct values *ret,
+                          struct rp_err *err)
+{
+    const double count = floor((to - from) / step + 1e-9) + 1;
+
+    if (!(count <= RP_MOST_VALUES))
+        return too_many(count, err);
+    for (; (double)ret->count < count; ret->count++)
+        ret->list[ret->count] = (struct rp_value){
+            .kind = RP_VALUE_REAL, .real = rounded(from + (double)ret->count * step)};
+    return 0;
+}
+
+/** [from, to] or [from, to, step]. */
+static int read_range(const json_t *list, struct values *to, struct rp_err *err)
+{
+    const size_t count = json_array_size(list);
+    json_int_t whole[3] = {0, 0, 1};
+    double real[3] = {0, 0, 1};
+    bool reals = false;
+    int rc;
+
+    for (size_t i = 0; i < count && i < 3; i++) {
+        const json_t *item = json_array_get(list, i);
+
+        if (!json_is_number(item))
+            return rp_fail(err, RP_BAD_INPUT, "range: item %zu is not a number", i + 1);
+        reals = reals || json_is_real(item);
+        whole[i] = json_integer_value(item);
+        real[i] = json_number_value(item);
+    }
+    if (count < 2 || count > 3)
+        return rp_fail(err, RP_BAD_INPUT, "range: not [from, to] or [from, to, step]");
+    if (real[2] == 0)
+        return rp_fail(err, RP_BAD_INPUT, "range: its step is 0");
+    rc = reals ? range_of_reals(real[0], real[1], real[2], to, err)
+               : range_of_integers(whole[0], whole[1], whole[2], to, err);
+    if (rc == 0 && to->count == 0)
+        return rp_fail(err, RP_BAD_INPUT, "range: no value from %g to %g by steps of %g", real[0],
+                       real[1], real[2]);
+    return rc < 0 ? rp_wrap(err, "range") : 0;
+}
+
+static int read_powers(const json_t *list, struct values *to, struct rp_err *err)
+{
+    const json_int_t from = json_integer_value(json_array_get(list, 0));
+    const json_int_t last = json_integer_value(json_array_get(list, 1));
+
+    if (json_array_size(list) != 2 || from < 1 || last < from || (from & (from - 1)) != 0)
+        return rp_fail(
+            err, RP_BAD_INPUT,
+            "powers_of_two: not [from, to] with a power of two and an integer from it on");
+    for (json_int_t power = from;; power *= 2) {
+        to->list[to->count++] = (struct rp_value){.kind = RP_VALUE_INTEGER, .integer = power};
+        if (power > last / 2)
+            return 0;
+    }
+}
+
+/* --- parameters and constraints -------------------------------------------------------------- */
+
+static int check_keys(const json_t *object, const char *const *known, struct rp_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        rp_autobuf names = {0};
+        size_t i = 0;
+
+        for (; known[i] && strcmp(known[i], key) != 0; i++)
+            rp_buf_printf(&names, "%s%s", i ? ", " : "", known[i]);
+        if (!known[i])
+            return rp_fail(err, RP_BAD_INPUT, "key %.60s is not known; there are %s", key,
+                           rp_buf_text(&names));
+    }
+    return 0;
+}
+
+/** The values that an object of a parameter names in one way or another. */
+static int read_object(const json_t *object, struct values *to, struct rp_err *err)
+{
+    static const char *const known[] = {"values", "range", "powers_of_two", "when", "else", NULL};
+    int (*const read[])(const json_t *, struct values *,
+                        struct rp_err *) = {read_values, read_range, read_powers};
+    int way = -1;
+
+    if (check_keys(object, known, err) < 0)
+        return -(int)err->code;
+    for (int i = 0; i < 3; i++)
+        if (json_object_get(object, known[i])) {
+            if (way >= 0)
+                return rp_fail(err, RP_BAD_INPUT, "both %s and %s", known[way], known[i]);
+            way = i;
+        }
+    if (way < 0)
+        return rp_fail(err, RP_BAD_INPUT, "neither values, range nor powers_of_two");
+    return read[way](json_object_get(object, known[way]), to, err);
+}
+
+/** "else" becomes one more value if it is none of the others. */
+static int read_otherwise(const json_t *object, struct values *values,
+                          struct rp_space_condition *condition, struct rp_err *err)
+{
+    const json_t *json = json_object_get(object, "else");
+    struct rp_parameter own = {.values = values->list, .count = values->count};
+    struct rp_value value;
+    int number;
+
+    condition->own = (uint16_t)values->count;
+    condition->otherwise = RP_NO_VALUE;
+    if (!json || json_is_null(json))
+        return 0;
+    if (!json_object_get(object, "when"))
+        return rp_fail(err, RP_BAD_INPUT, "else without when");
+    if (!rp_json_value(json, &value))
+        return rp_fail(err, RP_BAD_INPUT, "else is neither a number, a text, true nor false");
+    if ((number = rp_parameter_value(&own, &value)) < 0) {
+        number = (int)values->count;
+        values->list[values->count++] = value;
+    }
+    condition->otherwise = (uint16_t)number;
+    return 0;
+}
+
+static int add_parameter(struct rp_space *space, struct rp_rules *rules, const char *name,
+                         const json_t *json, struct rp_err *err)
+{
+    rp_autofree struct values *values = calloc(1, sizeof *values);
+    struct rp_space_condition condition = {0};
+    int rc;
+
+    if (!values)
+        return out_of_memory(err);
+    if ((rc = rp_space_check_name(name, err)) < 0)
+        return rc;
+    rc = json_is_object(json) ? read_object(json, values, err) : read_values(json, values, err);
+    if (rc == 0 && json_is_object(json))
+        rc = read_otherwise(json, values, &condition, err);
+    if (rc < 0)
+        return rp_wrap(err, "parameter %.60s", name);
+    if ((rc = rp_space_add_parameter(space, name, values->list, values->count, err)) == 0)
+        rules->conditions[space->parameter_count - 1] = condition;
+    return rc;
+}
+
+/** When all parameters are known. */
+static int read_conditions(const json_t *parameters, const struct rp_space *space,
+                           struct rp_rules *rules, struct rp_err *err)
+{
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        const char *name = space->parameters[i].name;
+        const json_t *when = json_object_get(json_object_get(parameters, name), "when");
+        int rc;
+
+        if (!when)
+            continue;
+        rc = json_is_string(when) ? rp_expression_parse(json_string_value(when), space,
+                                                        &rules->conditions[i].when, err)
+                                  : rp_fail(err, RP_BAD_INPUT, "not a text");
+        if (rc < 0)
+            return rp_wrap(err, "parameter %.60s: when", name);
+    }
+    return 0;
+}
+
+static int read_constraints(const json_t *list, const struct rp_space *space,
+                            struct rp_rules *rules, struct rp_err *err)
+{
+    if (list && !json_is_array(list))
+        return rp_fail(err, RP_BAD_INPUT, "\"constraints\" is not a list of texts");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+
+        if (!text)
+            return rp_fail(err, RP_BAD_INPUT, "constraint %zu is not a text", i + 1);
+        if (rp_rules_constrain(rules, space, text, err) < 0)
+            return rp_wrap(err, "constraint %zu \"%.80s\"", i + 1, text);
+    }
+    return 0;
+}
+
+static int read_parameters(const json_t *parameters, const json_t *constraints,
+                           struct rp_space *space, struct rp_rules *rules, struct rp_err *err)
+{
+    const char *name;
+    json_t *value;
+    int rc;
+
+    json_object_foreach((json_t *)parameters, name,
+                        value) if ((rc = add_parameter(space, rules, name, value, err)) <
+                                   0) return rc;
+    if ((rc = read_conditions(parameters, space, rules, err)) < 0)
+        return rc;
+    return read_constraints(constraints, space, rules, err);
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/** A list of objects; in the form without "parameters" it might be a parameter's values. */
+static bool is_list_of_configs(const json_t *json)
+{
+    return json_is_array(json) &&
+           (json_array_size(json) == 0 || json_is_object(json_array_get(json, 0)));
+}
+
+/** Parameters and rules. */
+static int read_rules(const json_t *root, struct rp_space *space, struct rp_rules *rules,
+                      struct rp_err *err)
+{
+    static const char *const known[] = {"parameters",  "constraints", "name",
+                                        "description", "$schema",     NULL};
+    const json_t *parameters = json_object_get(root, "parameters");
+
+    if (rp_is_t1(root))
+        return rp_t1_read(root, space, rules, err);
+    if (!json_is_object(parameters) && json_object_get(root, "constraints"))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "\"constraints\" needs \"parameters\": {\"NAME\": [values]}");
+    if (!json_is_object(parameters)) /* {"NAME": [values], ...} */
+        return read_parameters(root, NULL, space, rules, err);
+    if (check_keys(root, known, err) < 0)
+        return -(int)err->code;
+    return read_parameters(parameters, json_object_get(root, "constraints"), space, rules, err);
+}
+
+static int read_root(const json_t *root, struct rp_space *space, struct rp_rules *rules,
+                     struct rp_buf *notes, struct rp_err *err)
+{
+    static const char *const known[] = {"configurations", "name", "description", "$schema", NULL};
+    const json_t *configs = json_object_get(root, "configurations");
+    int rc;
+
+    if (json_is_array(root))
+        return read_list(root, space, err);
+    if (!json_is_object(root))
+        return rp_fail(err, RP_BAD_INPUT, "neither a list of configurations nor an object");
+    if (is_list_of_configs(configs))
+        return check_keys(root, known, err) < 0 ? -(int)err->code : read_list(configs, space, err);
+    rc = read_rules(root, space, rules, err);
+    return rc < 0 ? rc : rp_enumerate(rules, space, notes, err);
+}
+
+int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes, struct rp_space **ret,
+                   struct rp_rules *ret_rules, struct rp_err *err)
+{
+    rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
+    struct rp_space *space;
+    rp_autojson root = NULL;
+    int rc = rp_json_space_parse(text, bytes, &root, err);
+
+    if (rc < 0)
+        return rc;
+    if (!(space = rp_space_new()))
+        return out_of_memory(err);
+    if ((rc = read_root(root, space, &rules, notes, err)) < 0) {
+        rp_space_free(space);
+        return rc;
+    }
+    *ret = space;
+    if (ret_rules) {
+        *ret_rules = rules;
+        rules = (struct rp_rules){0};
+    }
+    return 0;
+}
+
+int rp_space_read(const char *path, struct rp_buf *notes, struct rp_space **ret,
+                  struct rp_rules *ret_rules, struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    if (rp_json_read_file(path, &text, err) < 0 ||
+        rp_space_parse(rp_buf_text(&text), text.len, notes, ret, ret_rules, err) < 0)
+        return rp_wrap(err, "search space %s", path);
+    return 0;
+}

@@ -1,0 +1,248 @@
+#include "tune/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/adopted.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/proc.h"
+#include "collect/gpus.h"
+#include "collect/tracer.h"
+#include "tune/evaluate.h"
+#include "tune/evaluation.h"
+#include "tune/json_text.h"
+#include "tune/line_reader.h"
+#include "tune/orphan_watch.h"
+#include "tune/worker_folder.h"
+
+struct worker {
+    const struct rp_worker_options *options;
+    struct rp_environment env;
+    enum rp_device device;
+    const struct rp_tracer *tracer;
+    struct rp_adopted adopted;
+    struct rp_worker_folder folder;
+    int in, out;
+};
+
+/* --- who it is ------------------------------------------------------------------------------- */
+
+static int describe_software(struct rp_worker_hello *h, struct rp_err *err)
+{
+    const char *spec = getenv("ROCM_PERF_DEVICE"), *timing = getenv("ROCM_PERF_DEVICE_TIMING");
+    struct rp_arch arch;
+
+    if (rp_arch_select(spec && *spec ? spec : "gfx942", &arch) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "ROCM_PERF_DEVICE=%s: no such target", spec);
+    h->gfx = strdup(arch.name);
+    h->gpu = strdup(arch.product);
+    h->compute_units = arch.compute_units;
+    h->node = -1;
+    h->timing = strdup(timing && *timing ? timing : "fast");
+    return 0;
+}
+
+static int describe_gpu(struct rp_worker_hello *h, struct rp_err *err)
+{
+    rp_autofree struct rp_gpu *gpus = NULL;
+    const struct rp_gpu *gpu;
+    size_t count;
+
+    rp_gpus_list(RP_GPU_NODES, RP_GPU_FILES, &gpus, &count);
+    gpu = rp_gpus_first_visible(gpus, count, h->visible);
+    if (!gpu)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCR_VISIBLE_DEVICES=%s names no GPU of this machine, which has %zu",
+                       h->visible, count);
+    h->gfx = strdup(gpu->gfx);
+    h->gpu = strdup(gpu->product);
+    h->compute_units = gpu->compute_units;
+    h->node = gpu->node;
+    h->timing = strdup("");
+    return 0;
+}
+
+static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp_err *err)
+{
+    const char *visible = getenv("ROCR_VISIBLE_DEVICES");
+    struct utsname host;
+    int rc;
+
+    uname(&host);
+    *h = (struct rp_worker_hello){.protocol = RP_WORKER_PROTOCOL,
+                                  .version = strdup(w->options->version),
+                                  .host = strdup(host.nodename),
+                                  .pid = getpid(),
+                                  .software = w->device == RP_DEVICE_SOFTWARE,
+                                  .visible = strdup(visible ? visible : ""),
+                                  .rocm = strdup(w->env.rocm_version ? w->env.rocm_version : "")};
+    if (!h->version || !h->host || !h->visible || !h->rocm)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = h->software ? describe_software(h, err) : describe_gpu(h, err);
+    if (rc == 0 && (!h->gfx || !h->gpu || !h->timing))
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rc;
+}
+
+/* --- talking --------------------------------------------------------------------------------- */
+
+static int say(const struct worker *w, const struct rp_buf *text, struct rp_err *err)
+{
+    for (size_t at = 0; at < text->len;) {
+        ssize_t put = write(w->out, text->data + at, text->len - at);
+        const int why = errno;
+
+        if (put < 0 && why == EAGAIN) { /* who gave us the socket does not wait for it */
+            poll(&(struct pollfd){.fd = w->out, .events = POLLOUT}, 1, -1);
+            continue;
+        }
+        if (put < 0 && why != EINTR)
+            return rp_fail_errno(err, RP_ENVIRONMENT, why, "nobody reads the answers");
+        at += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+static int say_hello(const struct worker *w, struct rp_err *err)
+{
+    rp_cleanup(rp_worker_hello_free) struct rp_worker_hello hello = {0};
+    rp_autobuf line = {0};
+    int rc = describe(w, &hello, err);
+
+    if (rc == 0)
+        rc = rp_worker_hello_write(&hello, &line, err);
+    return rc < 0 ? rc : say(w, &line, err);
+}
+
+/** The last words: it ends for a reason that no configuration has. */
+static void say_fatal(const struct worker *w, const struct rp_err *why)
+{
+    rp_autobuf line = {0};
+    struct rp_err ignored = RP_ERR_INIT;
+
+    if (rp_json_write_line(json_pack("{s:o}", "fatal", rp_json_of_text(why->text)), &line,
+                           &ignored) == 0)
+        say(w, &line, &ignored);
+}
+
+static int answer(const struct worker *w, const char *line, size_t bytes, struct rp_err *err)
+{
+    const struct rp_evaluator evaluator = {.env = &w->env,
+                                           .device = w->device,
+                                           .tracer = w->tracer,
+                                           .folder = w->folder.path,
+                                           .adopted = &w->adopted};
+    rp_cleanup(rp_evaluation_request_free) struct rp_evaluation_request request = {0};
+    rp_cleanup(rp_evaluation_free) struct rp_evaluation evaluation = {0};
+    rp_autobuf text = {0};
+    int rc = rp_evaluation_request_parse(line, bytes, &request, err);
+
+    if (rc == 0)
+        rc = rp_evaluate(&evaluator, &request, &evaluation, err);
+    if (rc == 0)
+        rc = rp_evaluation_write(&evaluation, &text, err);
+    return rc < 0 ? rc : say(w, &text, err);
+}
+
+static int answer_all(const struct worker *w, struct rp_err *err)
+{
+    rp_cleanup(rp_line_reader_free) struct rp_line_reader reader = {0};
+    int rc = 0;
+
+    while (rc == 0) {
+        size_t bytes;
+        const char *line = rp_line_reader_next(&reader, &bytes);
+
+        rc = rp_proc_interrupted(err);
+        if (rc < 0 || (!line && reader.ended))
+            break;
+        rc = line ? answer(w, line, bytes, err) : rp_line_reader_fill(&reader, w->in, err);
+    }
+    return rc;
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+static void hear_pipe(int signo)
+{
+    (void)signo; /* caught, not ignored: the programs that it runs do not inherit that */
+}
+
+/** Programs see neither the requests nor the way for answers. */
+static int take_standard_files(struct worker *w, struct rp_err *err)
+{
+    const struct sigaction pipe_action = {.sa_handler = hear_pipe};
+    rp_autoclose int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    w->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (null < 0 || w->in < 0 || w->out < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno,
+                             "a worker needs standard input, output and error");
+    sigaction(SIGPIPE, &pipe_action, NULL);
+    return 0;
+}
+
+/** Slurm may tell a step its GPU in a variable of its own only. */
+static void take_step_gpus(void)
+{
+    const char *of_step = getenv("SLURM_STEP_GPUS");
+
+    if (of_step && *of_step)
+        setenv("ROCR_VISIBLE_DEVICES", of_step, 0);
+}
+
+static int prepare(struct worker *w, struct rp_err *err)
+{
+    int rc = rp_environment_detect(&w->env, err);
+
+    if (rc == 0)
+        rc = rp_device_resolve(&w->env, w->options->device, &w->device, err);
+    if (rc == 0)
+        rc = rp_tracer_choose(&w->env, w->device, RP_TRACER_AUTO, &w->tracer, err);
+    return rc < 0 ? rc : rp_worker_folder_open(&w->folder, err);
+}
+
+static void close_worker(struct worker *w)
+{
+    rp_worker_folder_close(&w->folder);
+    rp_environment_free(&w->env);
+    rp_adopted_end(&w->adopted);
+    if (w->in >= 0)
+        close(w->in);
+    if (w->out >= 0)
+        close(w->out);
+}
+
+int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
+{
+    struct worker w = {.options = options, .in = -1, .out = -1};
+    int rc;
+
+    rp_proc_catch_signals();
+    rp_orphan_watch_begin();
+    rp_adopted_begin(&w.adopted); /* all that programs leave behind is ours from here on */
+    take_step_gpus();
+    rc = take_standard_files(&w, err);
+    if (rc == 0)
+        rc = prepare(&w, err);
+    if (rc == 0)
+        rc = say_hello(&w, err);
+    if (rc == 0)
+        rc = answer_all(&w, err);
+    if (rc < 0 && rc != -RP_INTERRUPTED && w.out >= 0)
+        say_fatal(&w, err);
+    close_worker(&w);
+    return rc;
+}

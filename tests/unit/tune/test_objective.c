@@ -1,0 +1,158 @@
+/* Numbers in what a program printed, what it said about its end, and where builds go. */
+#include "tune/objective.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "tune/build_cache.h"
+#include "tune/say.h"
+#include "tune/template.h"
+#include "unit/cmocka_all.h"
+
+static char folder[] = "/tmp/rp-objective-XXXXXX";
+static char *path;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && (path = rp_path_join(folder, "output")) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    free(path);
+    rp_remove_tree(folder);
+    return 0;
+}
+
+static void put(const char *text, size_t bytes)
+{
+    assert_int_equal(rp_write_file(path, text, bytes, NULL), 0);
+}
+
+static void numbers(void **state)
+{
+    static const struct {
+        const char *text, *pattern;
+        double ns;
+        const char *why;
+    } cases[] = {
+        {"12 ms\n", "[0-9]+", 12e6, NULL},
+        {"t=1\nt=2.5\nt=", "t=([0-9.]+)", 2.5e6, NULL},
+        {"a 1 b 2\n", "([0-9]) b|x([0-9])", 1e6, NULL},
+        {"first 7\nsecond 8\n", "^first ([0-9]+)$", 7e6, NULL},
+        {"1e-3", ".*", 1e3, NULL},
+        {"\n1e-3\n\n", ".*", 1e3, NULL},
+        {"", ".*", 0, "nothing that it printed matches"},
+        {"", "x", 0, "nothing that it printed matches"},
+        {"x0", "x(.)", 0, "0, which is no time"},
+        {"nan inf", "nan", 0, "nan, which is no time"},
+        {"inf", "inf", 0, "inf, which is no time"},
+        {"x5y", "x(.*)", 0, "5y, which is no number"},
+        {"1e308", ".*", 0, "which is no time"},
+    };
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autofree char *why = NULL;
+        double ns = 0;
+
+        put(cases[i].text, strlen(cases[i].text));
+        assert_int_equal(rp_objective_output(path, cases[i].pattern, 1e6, &ns, &why, &err), 0);
+        if (!cases[i].why && (why || ns != cases[i].ns))
+            fail_msg("%zu: %s %g", i, why, ns);
+        if (cases[i].why && (!why || !strstr(why, cases[i].why)))
+            fail_msg("%zu: %s", i, why);
+    }
+    assert_int_equal(rp_objective_check_pattern("(a|b)[0-9]+", &err), 0);
+    assert_int_equal(rp_objective_check_pattern("(a", &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "no extended regular expression"));
+}
+
+static void last_lines(void **state)
+{
+    static const char noise[] = "one\n\x1b[31mtwo\xff\n \n\n";
+    const struct rp_proc_end ends[] = {{.status = 3},
+                                       {.signaled = true, .status = 11},
+                                       {.timed_out = true},
+                                       {.over_memory = true}};
+    static const char *const wanted[] = {"ended with exit status 3: ", "was ended by SIGSEGV: ",
+                                         "did not end in time: ", "took more memory than it may: "};
+    char *much = malloc(200000);
+    char *said;
+
+    (void)state;
+    put(noise, sizeof noise); /* with its zero */
+    said = rp_say_log(path);
+    assert_string_equal(said, " [31mtwo\xef\xbf\xbd");
+    free(said);
+    for (size_t i = 0; i < 4; i++) {
+        said = rp_say_end(&ends[i], path);
+        assert_memory_equal(said, wanted[i], strlen(wanted[i]));
+        free(said);
+    }
+    put("a.c:1:2: error: that\n1 error\nlast\n", 34);
+    said = rp_say_log(path);
+    assert_string_equal(said, "a.c:1:2: error: that");
+    free(said);
+    memset(much, 'x', 200000);
+    put(much, 200000);
+    said = rp_say_log(path);
+    assert_int_equal(strlen(said), 203);
+    free(said);
+    free(much);
+    put("", 0);
+    assert_null(rp_say_log(path));
+    assert_null(rp_say_log("/nonexistent"));
+}
+
+static char *output_of(char **argv, struct rp_env_change *env)
+{
+    return rp_build_output("/cache", &(struct rp_command){.argv = argv, .env = env});
+}
+
+/* Words and variables that differ in any way are another program. */
+static void where_builds_go(void **state)
+{
+    char ab[] = "ab", a[] = "a", b[] = "b", c[] = "c", empty[] = "";
+    char *words[][4] = {{ab, c, NULL}, {a, b, c, NULL}, {ab, c, empty, NULL},
+                        {c, ab, NULL}, {ab, NULL},      {a, b, NULL}};
+    struct rp_env_change env[][3] = {
+        {{.name = "A", .value = "1"}, {0}},
+        {{.name = "A"}, {0}},
+        {{.name = "A", .value = ""}, {0}},
+        {{.name = "A", .value = "1"}, {.name = "B", .value = ""}, {0}}};
+    char *outputs[10];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        outputs[i] = output_of(words[i], NULL);
+    for (size_t i = 0; i < 4; i++)
+        outputs[6 + i] = output_of(words[0], env[i]);
+    for (size_t i = 0; i < 10; i++) {
+        assert_memory_equal(outputs[i], "/cache/", 7);
+        assert_int_equal(strlen(outputs[i]), 7 + 64 + strlen("/program"));
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(outputs[i], outputs[j]);
+    }
+    for (size_t i = 0; i < 10; i++)
+        free(outputs[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(last_lines),
+        cmocka_unit_test(where_builds_go),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

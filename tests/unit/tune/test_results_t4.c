@@ -1,0 +1,156 @@
+/* Results in the format T4: what is written is read back as a recorded space. */
+#include "tune/results_t4.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "tune/recorded.h"
+#include "tune/space.h"
+#include "unit/cmocka_all.h"
+
+static struct rp_space *space_of_six(void)
+{
+    const struct rp_value sizes[] = {{.kind = RP_VALUE_INTEGER, .integer = 16},
+                                     {.kind = RP_VALUE_INTEGER, .integer = 32},
+                                     {.kind = RP_VALUE_REAL, .real = 0.1}};
+    const struct rp_value kinds[] = {{.kind = RP_VALUE_TEXT, .text = "a \"b\"\n$(x)"},
+                                     {.kind = RP_VALUE_BOOLEAN, .boolean = true}};
+    struct rp_space *space = rp_space_new();
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_space_add_parameter(space, "size", sizes, 3, &err), 0);
+    assert_int_equal(rp_space_add_parameter(space, "kind", kinds, 2, &err), 0);
+    for (uint16_t i = 0; i < 6; i++)
+        assert_int_equal(
+            rp_space_add(space, (uint16_t[]){i / 2, i == 5 ? RP_NO_VALUE : i % 2}, &err), 0);
+    return space;
+}
+
+static const double samples[] = {3, 1, 2};
+static const struct rp_t4_result results[] = {
+    {.config = 4,
+     .validity = RP_T4_CORRECT,
+     .runtime_ms = 2.25,
+     .samples_ms = samples,
+     .sample_count = 3,
+     .compile_ms = 100,
+     .bench_ms = 7,
+     .search_ms = 0.5,
+     .framework_ms = 2,
+     .check_ms = 1,
+     .timestamp = "2026-01-02 03:04:05+00:00"},
+    {.config = 0, .validity = RP_T4_TIMEOUT, .runtime_ms = -1, .compile_ms = 5, .bench_ms = -1},
+    {.config = 1, .validity = RP_T4_COMPILE},
+    {.config = 2, .validity = RP_T4_RUNTIME},
+    {.config = 3, .validity = RP_T4_CORRECTNESS},
+    {.config = 5, .validity = RP_T4_CORRECT, .runtime_ms = 0.1},
+};
+enum { COUNT = sizeof results / sizeof *results };
+static const struct rp_t4_source source = {.name = "./gemm", .device = "MI300X"};
+
+static void read_back(void **state)
+{
+    struct rp_space *space = space_of_six();
+    struct rp_recorded recorded;
+    struct rp_err err = RP_ERR_INIT;
+    char *text;
+
+    (void)state;
+    assert_int_equal(rp_t4_text(space, results, COUNT, &source, &text, &err), 0);
+    assert_int_equal(rp_recorded_parse(text, strlen(text), &recorded, &err), 0);
+    assert_int_equal(recorded.space->count, COUNT);
+    assert_string_equal(recorded.name, "./gemm");
+    assert_string_equal(recorded.device, "MI300X");
+    for (size_t i = 0; i < COUNT; i++) {
+        char *before = rp_space_key(space, results[i].config);
+        char *after = rp_space_key(recorded.space, i);
+
+        assert_string_equal(before, after);
+        assert_int_equal(recorded.runs[i].ok, results[i].validity == RP_T4_CORRECT);
+        free(before);
+        free(after);
+    }
+    assert_true(recorded.runs[0].runtime_ms == 2.25 && recorded.runs[0].median_ms == 2);
+    assert_true(recorded.runs[0].compile_ms == 100 && recorded.runs[0].bench_ms == 7);
+    assert_true(recorded.runs[1].compile_ms == 5 && recorded.runs[1].bench_ms < 0);
+    assert_true(recorded.runs[5].runtime_ms == 0.1);
+    rp_recorded_free(&recorded);
+    free(text);
+    rp_space_free(space);
+}
+
+/* What the format's schema and its other readers ask of each result. */
+static void each_result_is_whole(void **state)
+{
+    static const char *const numbers[] = {"compilation_time", "compilation",      "benchmark",
+                                          "framework",        "search_algorithm", "validation"};
+    static const char *const values[] = {NULL,
+                                         "RuntimeFailedConfig",
+                                         "CompilationFailedConfig",
+                                         "RuntimeFailedConfig",
+                                         "RuntimeFailedConfig",
+                                         NULL};
+    struct rp_space *space = space_of_six();
+    struct rp_err err = RP_ERR_INIT;
+    json_t *root, *list;
+    char *text;
+
+    (void)state;
+    assert_int_equal(rp_t4_text(space, results, COUNT, &source, &text, &err), 0);
+    assert_non_null(root = json_loads(text, 0, NULL));
+    assert_string_equal(json_string_value(json_object_get(root, "schema_version")), "1.0.0");
+    list = json_object_get(root, "results");
+    for (size_t i = 0; i < COUNT; i++) {
+        const json_t *result = json_array_get(list, i), *times = json_object_get(result, "times");
+        const json_t *time = json_array_get(json_object_get(result, "measurements"), 0);
+        const json_t *value = json_object_get(time, "value");
+
+        for (size_t k = 0; k < 6; k++)
+            assert_true(json_number_value(json_object_get(times, numbers[k])) >= 0 &&
+                        json_is_number(json_object_get(times, numbers[k])));
+        assert_true(json_is_array(json_object_get(times, "runtimes")));
+        assert_true(json_is_integer(json_object_get(result, "correctness")));
+        assert_string_equal(json_string_value(json_object_get(time, "name")), "time");
+        if (values[i])
+            assert_string_equal(json_string_value(value), values[i]);
+        else
+            assert_true(json_is_real(value));
+    }
+    json_decref(root);
+    free(text);
+    rp_space_free(space);
+}
+
+static void to_a_file(void **state)
+{
+    char path[] = "/tmp/rp-t4-XXXXXX";
+    struct rp_space *space = space_of_six();
+    struct rp_recorded recorded;
+    struct rp_err err = RP_ERR_INIT;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(rp_t4_write(path, space, results, COUNT, &source, &err), 0);
+    assert_int_equal(rp_recorded_read(path, &recorded, &err), 0);
+    rp_recorded_free(&recorded);
+    unlink(path);
+    assert_int_equal(rp_t4_write("/nowhere/x.json", space, results, COUNT, &source, &err),
+                     -RP_ENVIRONMENT);
+    rp_space_free(space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_back),
+        cmocka_unit_test(each_result_is_whole),
+        cmocka_unit_test(to_a_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

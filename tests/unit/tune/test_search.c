@@ -1,0 +1,507 @@
+/* Searches over runners that are made up: noise, drift, failures, time-outs, several workers,
+ * limits, and journals that end anywhere. */
+#include "tune/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/path.h"
+#include "tune/random.h"
+#include "tune/remembered.h"
+#include "tune/strategy.h"
+
+#include "unit/tune/made_space.h"
+
+enum { MOST_OUT = 8 };
+
+/** Runs nothing: times come from a formula, with noise. */
+struct made_runner {
+    const struct rp_space *space;
+    double sd;           /**< of the logarithm */
+    double drift;        /**< factor from the 200th job on; 0: none */
+    bool fails, hangs;   /**< some configurations do */
+    unsigned ends_after; /**< jobs until it is interrupted; 0: never */
+    size_t spoilt_after; /**< answers until `spoilt` fails, or all; 0: never */
+    size_t spoilt;       /**< configuration; SIZE_MAX: all */
+    struct rp_run_job out[MOST_OUT];
+    size_t out_count, answers, samples;
+    unsigned most_runs; /**< of one configuration in the search */
+    double last_cap_ms;
+};
+
+static double true_ms(const struct rp_space *space, size_t config)
+{
+    const uint16_t *row = rp_space_row(space, config);
+    double log_ms = 0;
+
+    for (size_t i = 0; i < space->parameter_count; i++)
+        if (strcmp(space->parameters[i].name, "T") != 0) /* of twins */
+            log_ms += 0.1 * pow((double)row[i] - 2, 2);
+    return exp(log_ms);
+}
+
+static double sample(struct made_runner *r, const struct rp_run_job *job, unsigned number)
+{
+    struct rp_random random = rp_random_new(job->number * 1000 + number);
+    double sum = 0;
+
+    for (int i = 0; i < 12; i++)
+        sum += rp_random_unit(&random);
+    return true_ms(r->space, job->config) * exp(r->sd * (sum - 6)) *
+           (r->drift > 0 && r->answers >= 200 ? r->drift : 1);
+}
+
+static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
+{
+    struct made_runner *r = state;
+
+    (void)err;
+    assert_true(r->out_count < MOST_OUT);
+    r->out[r->out_count++] = *job;
+    r->last_cap_ms = job->cap_ms;
+    return 0;
+}
+
+static void run_job(struct made_runner *r, const struct rp_run_job *job, struct rp_run_answer *ret)
+{
+    const uint16_t *row = rp_space_row(r->space, job->config);
+
+    *ret = (struct rp_run_answer){
+        .number = job->number, .build_ms = -1, .run_ms = 20, .at_ms = job->begun_ms + 1};
+    if ((r->fails && row[0] == 0) || (r->spoilt_after && r->answers >= r->spoilt_after &&
+                                      (r->spoilt == SIZE_MAX || r->spoilt == job->config))) {
+        ret->outcome = RP_EVALUATION_FAILED;
+        ret->reason = strdup("made up");
+        return;
+    }
+    if (r->hangs && row[1] == 4) {
+        ret->outcome = RP_EVALUATION_TIMEOUT;
+        return;
+    }
+    ret->samples_ms = malloc(job->samples * sizeof *ret->samples_ms);
+    for (unsigned i = 0; i < job->samples; i++)
+        ret->samples_ms[ret->count++] = sample(r, job, i);
+    ret->run_ms = 20.0 * job->samples;
+    r->samples += job->samples;
+}
+
+/** The one that was submitted last is answered first: nothing may rely on an order. */
+static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
+{
+    struct made_runner *r = state;
+
+    assert_true(r->out_count > 0);
+    if (r->ends_after && r->answers >= r->ends_after)
+        return rp_fail(err, RP_INTERRUPTED, "interrupted");
+    run_job(r, &r->out[--r->out_count], ret);
+    r->answers++;
+    return 0;
+}
+
+static struct rp_runner runner_of(struct made_runner *made, unsigned workers)
+{
+    return (struct rp_runner){.workers = workers,
+                              .exact = made->sd == 0,
+                              .device = {"hardware", "made", "", ""},
+                              .submit = submit,
+                              .next = next,
+                              .state = made};
+}
+
+static struct rp_space *space_of(size_t parameters)
+{
+    static const int numbers[] = {1, 2, 4, 8, 16};
+    static const char *const names[] = {"A", "B", "C", "D", "E"};
+    struct rp_space *space = rp_space_new();
+
+    for (size_t i = 0; i < parameters; i++)
+        made_parameter(space, names[i], numbers, 5);
+    made_product(space);
+    return space;
+}
+
+static struct rp_search_options options_for(const struct rp_space *space)
+{
+    return (struct rp_search_options){.space = space,
+                                      .strategy = rp_strategy_number(0),
+                                      .seed = 1,
+                                      .max_fraction = 0.2,
+                                      .least_samples = 1,
+                                      .most_samples = 9,
+                                      .warmups = 1,
+                                      .finalists = 5};
+}
+
+static struct rp_search_result search(const struct rp_search_options *options,
+                                      struct made_runner *made, unsigned workers)
+{
+    const struct rp_runner runner = runner_of(made, workers);
+    struct rp_search_result result;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_search(options, &runner, &result, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < result.tuned_count; i++) /* nothing is run twice */
+        for (size_t j = 0; j < i; j++)
+            assert_int_not_equal(result.tuned[i].config, result.tuned[j].config);
+    assert_true(result.tuned_count <= result.most);
+    return result;
+}
+
+static void never_the_whole_space(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n <= 10; n++) {
+        assert_int_equal(rp_search_most(n, 0.2), n / 5);
+        assert_int_equal(rp_search_most(n, 1), n ? n - 1 : 0);
+        assert_int_equal(rp_search_most(n, 0.99), n ? n - 1 : 0);
+    }
+    assert_int_equal(rp_search_most(1660, 0.2), 332);
+}
+
+static void small_spaces(void **state)
+{
+    static const int numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+    (void)state;
+    for (size_t n = 1; n <= 10; n++)
+        for (int whole = 0; whole < 2; whole++) {
+            struct rp_space *space = rp_space_new();
+            struct rp_search_options options = options_for(space);
+            struct made_runner made = {.space = space, .sd = 0.01};
+            struct rp_search_result result;
+
+            made_parameter(space, "A", numbers, n);
+            made_product(space);
+            options.max_fraction = whole ? 1 : 0.2;
+            result = search(&options, &made, 1);
+            assert_int_equal(result.tuned_count, whole ? n - 1 : n / 5);
+            assert_int_equal(result.finalist_count > 0, result.tuned_count > 0);
+            assert_int_equal(result.end, result.most ? RP_END_FRACTION : RP_END_SMALL);
+            assert_true(result.model.low);
+            rp_search_result_free(&result);
+            rp_space_free(space);
+        }
+}
+
+/* Bad ones get few samples, and the best one is found although single samples lie. */
+static void noise(void **state)
+{
+    struct rp_space *space = space_of(4);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.05};
+    struct rp_search_result result = search(&options, &made, 1);
+    size_t samples = 0;
+
+    (void)state;
+    assert_int_equal(result.tuned_count, 125);
+    for (size_t i = 0; i < result.tuned_count; i++)
+        samples += result.tuned[i].sample_count;
+    assert_true(samples < 4 * result.tuned_count);
+    assert_int_equal(result.finalist_count, 5);
+    assert_true(result.confirmed);
+    assert_true(true_ms(space, result.finalists[0].config) < 1.11);
+    for (size_t i = 0; i < 5; i++) {
+        const struct rp_finalist *finalist = &result.finalists[i];
+
+        assert_int_equal(finalist->sample_count, 9);
+        assert_true(finalist->interval.low_ms <= finalist->runtime_ms &&
+                    finalist->runtime_ms <= finalist->interval.high_ms);
+        assert_true(finalist->interval.confidence >= 0.95);
+    }
+    assert_int_equal(result.seed.configs + result.predict.configs, 125);
+    assert_int_equal(result.confirm.runs, 45);
+    assert_int_equal(result.seed.runs + result.predict.runs + result.confirm.runs, made.samples);
+    assert_int_equal(result.drift_checks > 0, 1);
+    assert_false(result.drifted);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* What fails when it is run again is not the best, and not gone without a word either. */
+static void what_fails_again(void **state)
+{
+    struct rp_space *space = space_of(4);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.05}, spoilt = made;
+    struct rp_search_result result = search(&options, &made, 1);
+    const size_t best = result.finalists[0].config, confirm = made.answers - 45;
+
+    (void)state;
+    rp_search_result_free(&result);
+    spoilt.spoilt_after = confirm;
+    spoilt.spoilt = best;
+    result = search(&options, &spoilt, 1);
+    assert_int_equal(result.finalist_count, 4);
+    assert_int_equal(result.lost_count, 1);
+    assert_int_equal(result.finalists[4].config, best);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(result.finalists[i].sample_count, 9);
+    rp_search_result_free(&result);
+
+    spoilt = (struct made_runner){
+        .space = space, .sd = 0.05, .spoilt_after = confirm, .spoilt = SIZE_MAX};
+    result = search(&options, &spoilt, 1);
+    assert_int_equal(result.finalist_count, 0);
+    assert_int_equal(result.lost_count, 5);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* Configurations that are the same are named as such. */
+static void ties(void **state)
+{
+    static const int numbers[] = {1, 2, 4, 8, 16};
+    struct rp_space *space = rp_space_new();
+    struct rp_search_options options;
+    struct made_runner made = {.space = space, .sd = 0.02};
+    struct rp_search_result result;
+
+    (void)state;
+    made_parameter(space, "A", numbers, 5);
+    made_parameter(space, "B", numbers, 5);
+    made_parameter(space, "T", (const int[]){0, 1, 2, 3, 4}, 5);
+    made_product(space);
+    options = options_for(space);
+    options.max_fraction = 0.9;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.finalist_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        const bool twin = true_ms(space, result.finalists[i].config) == 1;
+
+        /* 10 % apart with a noise of 2 % and nine samples each: no doubt about either */
+        assert_int_equal(result.finalists[i].tied, i > 0 && twin);
+    }
+    assert_true(result.finalists[1].tied);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+static void drift(void **state)
+{
+    struct rp_space *space = space_of(4);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.01, .drift = 1.5};
+    struct rp_search_result result;
+
+    (void)state;
+    options.max_fraction = 0.5;
+    result = search(&options, &made, 1);
+    assert_true(result.drifted);
+    assert_true(result.drift > 0.3 && result.drift < 0.7);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+static void failures(void **state)
+{
+    struct rp_space *space = space_of(4);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .fails = true, .hangs = true};
+    struct rp_search_result result;
+    size_t failed = 0, timeouts = 0;
+
+    (void)state;
+    options.timeout_ms = 60000;
+    result = search(&options, &made, 3);
+    for (size_t i = 0; i < result.tuned_count; i++) {
+        const struct rp_tuned *tuned = &result.tuned[i];
+
+        failed += tuned->outcome == RP_EVALUATION_FAILED;
+        timeouts += tuned->outcome == RP_EVALUATION_TIMEOUT;
+        assert_int_equal(tuned->sample_count, tuned->outcome == RP_EVALUATION_OK);
+    }
+    assert_true(failed > 0 && timeouts > 0 && failed + timeouts < result.tuned_count / 2);
+    assert_true(true_ms(space, result.finalists[0].config) < 1.2);
+    /* five times the best one's 20 ms is less than what is always given */
+    assert_true(made.last_cap_ms == 30000);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+static void all_fail(void **state)
+{
+    static const int numbers[] = {1};
+    struct rp_space *space = rp_space_new();
+    struct rp_search_options options;
+    struct made_runner made = {.space = space, .fails = true};
+    struct rp_search_result result;
+
+    (void)state;
+    made_parameter(space, "A", numbers, 1);
+    made_parameter(space, "B", (const int[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 10);
+    made_product(space);
+    options = options_for(space);
+    options.max_fraction = 0.5;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.tuned_count, 5);
+    assert_int_equal(result.finalist_count, 0);
+    assert_true(result.model.low);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+static void ends(void **state)
+{
+    struct rp_space *space = space_of(4);
+    const struct rp_search_options plain = options_for(space);
+    struct made_runner made = {.space = space};
+    struct rp_search_options options = plain;
+    struct rp_search_result result;
+
+    (void)state;
+    options.budget_evals = 7;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.tuned_count, 7);
+    assert_int_equal(result.end, RP_END_EVALS);
+    rp_search_result_free(&result);
+    options = plain;
+    options.budget_ms = 20;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.tuned_count, 20);
+    assert_int_equal(result.end, RP_END_TIME);
+    rp_search_result_free(&result);
+    options = plain;
+    options.target_ms = 2;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.end, RP_END_TARGET);
+    assert_true(result.finalists[0].runtime_ms <= 2);
+    rp_search_result_free(&result);
+    options = plain;
+    options.patience = 10;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.end, RP_END_PATIENCE);
+    rp_search_result_free(&result);
+    made = (struct made_runner){.space = space, .sd = 0.01, .ends_after = 30};
+    result = search(&plain, &made, 2);
+    assert_int_equal(result.end, RP_END_INTERRUPT);
+    assert_true(result.finalist_count > 0 && !result.confirmed);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* What is known from elsewhere is run first, and no strategy asks for it again. */
+static void begins_with(void **state)
+{
+    static const uint32_t first[] = {17, 3, 99};
+    struct rp_space *space = space_of(3);
+    struct rp_search_options options = options_for(space);
+
+    (void)state;
+    options.first = first;
+    options.first_count = 3;
+    for (size_t i = 0; (options.strategy = rp_strategy_number(i)) != NULL; i++)
+        for (unsigned workers = 1; workers < 4; workers++) {
+            struct made_runner made = {.space = space};
+            struct rp_search_result result = search(&options, &made, workers);
+            bool found[3] = {0};
+
+            assert_int_equal(result.tuned_count, 25);
+            for (size_t j = 0; j < 3; j++)
+                for (size_t k = 0; k < 3; k++)
+                    found[k] |= result.tuned[j].config == first[k];
+            assert_true(found[0] && found[1] && found[2]);
+            rp_search_result_free(&result);
+        }
+    rp_space_free(space);
+}
+
+/* --- journals --------------------------------------------------------------------------------- */
+
+static void same(const struct rp_search_result *a, const struct rp_search_result *b)
+{
+    assert_int_equal(a->tuned_count, b->tuned_count);
+    for (size_t i = 0; i < a->tuned_count; i++) {
+        assert_int_equal(a->tuned[i].config, b->tuned[i].config);
+        assert_int_equal(a->tuned[i].outcome, b->tuned[i].outcome);
+        assert_true(a->tuned[i].runtime_ms == b->tuned[i].runtime_ms);
+        assert_int_equal(a->tuned[i].sample_count, b->tuned[i].sample_count);
+    }
+    assert_int_equal(a->finalist_count, b->finalist_count);
+    for (size_t i = 0; i < a->finalist_count; i++) {
+        assert_int_equal(a->finalists[i].config, b->finalists[i].config);
+        assert_true(a->finalists[i].runtime_ms == b->finalists[i].runtime_ms);
+        assert_int_equal(a->finalists[i].tied, b->finalists[i].tied);
+    }
+}
+
+static struct rp_search_result search_journaled(const struct rp_search_options *options,
+                                                struct made_runner *made, const char *path,
+                                                bool resume)
+{
+    const struct rp_runner inner = runner_of(made, 2);
+    struct rp_runner runner;
+    struct rp_journal *journal;
+    struct rp_search_result result;
+    struct rp_err err = RP_ERR_INIT;
+    uint64_t cut;
+    int rc = resume ? rp_journal_resume(path, &journal, &cut, &err)
+                    : rp_journal_create(path, &journal, &err);
+
+    assert_int_equal(rc, 0);
+    assert_int_equal(rp_remembered_open(journal, options->space, &inner, &runner, &err), 0);
+    if (rp_search(options, &runner, &result, &err) < 0)
+        fail_msg("%s", err.text);
+    rp_remembered_close(&runner);
+    rp_journal_close(journal);
+    return result;
+}
+
+static void goes_on(void **state)
+{
+    char dir[] = "/tmp/rp-search-XXXXXX";
+    struct rp_space *space = space_of(3);
+    const struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.03, .fails = true};
+    struct rp_search_result whole = search(&options, &made, 2), result;
+    const size_t answers = made.answers;
+    char *path;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    path = rp_path_join(dir, "journal.jsonl");
+    for (unsigned after = 1; after < answers; after += 1 + after / 4) {
+        made = (struct made_runner){.space = space, .sd = 0.03, .fails = true, .ends_after = after};
+        result = search_journaled(&options, &made, path, false);
+        rp_search_result_free(&result);
+        made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
+        result = search_journaled(&options, &made, path, true);
+        /* what was out is run again, and nothing else */
+        assert_int_equal(made.answers, answers - after);
+        assert_int_equal(result.tuned_count, whole.tuned_count);
+        rp_search_result_free(&result);
+        /* and then all is in the journal */
+        made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
+        result = search_journaled(&options, &made, path, true);
+        assert_int_equal(made.answers, 0);
+        same(&result, &whole);
+        rp_search_result_free(&result);
+        remove(path);
+    }
+    rp_search_result_free(&whole);
+    rp_remove_tree(dir);
+    free(path);
+    rp_space_free(space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(never_the_whole_space),
+        cmocka_unit_test(small_spaces),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(what_fails_again),
+        cmocka_unit_test(ties),
+        cmocka_unit_test(drift),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(all_fail),
+        cmocka_unit_test(ends),
+        cmocka_unit_test(begins_with),
+        cmocka_unit_test(goes_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

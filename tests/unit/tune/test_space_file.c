@@ -1,0 +1,330 @@
+/* Files of search spaces: what they allow, and what is said about those that cannot be used. */
+#include "tune/space_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "tune/space.h"
+#include "unit/cmocka_all.h"
+
+static struct rp_space *parse(const char *text, struct rp_buf *notes)
+{
+    struct rp_space *space = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_space_parse(text, strlen(text), notes, &space, NULL, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    return space;
+}
+
+/** All keys, sorted, one per line. */
+static void list(const struct rp_space *space, struct rp_buf *ret)
+{
+    char *keys[64];
+
+    assert_in_range(space->count, 1, 64);
+    for (size_t i = 0; i < space->count; i++)
+        assert_non_null(keys[i] = rp_space_key(space, i));
+    for (size_t i = 0; i < space->count; i++)
+        for (size_t j = i + 1; j < space->count; j++)
+            if (strcmp(keys[i], keys[j]) > 0) {
+                char *other = keys[i];
+
+                keys[i] = keys[j];
+                keys[j] = other;
+            }
+    for (size_t i = 0; i < space->count; i++) {
+        rp_buf_printf(ret, "%s\n", keys[i]);
+        free(keys[i]);
+    }
+}
+
+static void check(const char *text, const char *expected)
+{
+    struct rp_space *space = parse(text, NULL);
+    rp_autobuf found = {0};
+
+    list(space, &found);
+    assert_string_equal(rp_buf_text(&found), expected);
+    rp_space_free(space);
+}
+
+static void lists(void **state)
+{
+    static const char expected[] = "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"x\"}\n{\"a\":2}\n";
+
+    (void)state;
+    check("[{\"a\":1,\"b\":\"x\"},{\"b\":\"x\",\"a\":2},{\"a\":2,\"b\":null}]", expected);
+    check("{\"name\":\"n\",\"configurations\":"
+          "[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":\"x\"},{\"a\":2,\"b\":null}]}",
+          expected);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    check("{\"a\":[1,1.5,true,\"t\"]}", "{\"a\":\"t\"}\n{\"a\":1.5}\n{\"a\":1}\n{\"a\":true}\n");
+    check("{\"configurations\":[1,2]}", "{\"configurations\":1}\n{\"configurations\":2}\n");
+    check("{\"parameters\":{\"a\":{\"values\":[1]},\"b\":[2]}}", "{\"a\":1,\"b\":2}\n");
+    check("{\"parameters\":{\"a\":{\"range\":[1,7,3]}}}", "{\"a\":1}\n{\"a\":4}\n{\"a\":7}\n");
+    check("{\"parameters\":{\"a\":{\"range\":[2,3]}}}", "{\"a\":2}\n{\"a\":3}\n");
+    check("{\"parameters\":{\"a\":{\"range\":[3,1,-2]}}}", "{\"a\":1}\n{\"a\":3}\n");
+    check(
+        "{\"parameters\":{\"a\":{\"range\":[0.1,0.35,0.1]}}}",
+        "{\"a\":0.10000000000000001}\n{\"a\":0.20000000000000001}\n{\"a\":0.29999999999999999}\n");
+    check("{\"parameters\":{\"a\":{\"range\":[9223372036854775806,9223372036854775807]}}}",
+          "{\"a\":9223372036854775806}\n{\"a\":9223372036854775807}\n");
+    check("{\"parameters\":{\"a\":{\"powers_of_two\":[4,31]}}}",
+          "{\"a\":16}\n{\"a\":4}\n{\"a\":8}\n");
+    check("{\"parameters\":{\"a\":{\"powers_of_two\":[4611686018427387904,9223372036854775807]}}}",
+          "{\"a\":4611686018427387904}\n");
+}
+
+static void constraints(void **state)
+{
+    (void)state;
+    check(
+        "{\"parameters\":{\"a\":[1,2,3],\"b\":[1,2,3]},\"constraints\":[\"a * b <= 3\",\"b > 1\"]}",
+        "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":3}\n");
+    check("{\"parameters\":{\"free\":[\"x\",\"y\"],\"a\":[1,2],\"z\":[2,1]},"
+          "\"constraints\":[\"a < z\"]}",
+          "{\"a\":1,\"free\":\"x\",\"z\":2}\n{\"a\":1,\"free\":\"y\",\"z\":2}\n");
+}
+
+/* A condition may stand before the parameter it asks for, and ask for a conditional one. */
+static void conditions(void **state)
+{
+    (void)state;
+    check("{\"parameters\":{\"pad\":{\"values\":[1,2],\"when\":\"lds\"},\"lds\":[true,false]}}",
+          "{\"lds\":false}\n{\"lds\":true,\"pad\":1}\n{\"lds\":true,\"pad\":2}\n");
+    check("{\"parameters\":{\"pad\":{\"values\":[1,2],\"when\":\"lds\",\"else\":0},"
+          "\"lds\":[true,false]}}",
+          "{\"lds\":false,\"pad\":0}\n{\"lds\":true,\"pad\":1}\n{\"lds\":true,\"pad\":2}\n");
+    check("{\"parameters\":{\"pad\":{\"values\":[1,2],\"when\":\"lds\",\"else\":2},"
+          "\"lds\":[true,false]}}",
+          "{\"lds\":false,\"pad\":2}\n{\"lds\":true,\"pad\":1}\n{\"lds\":true,\"pad\":2}\n");
+    check("{\"parameters\":{\"a\":[0,1],\"b\":{\"values\":[0,1],\"when\":\"a\"},"
+          "\"c\":{\"values\":[5,6],\"when\":\"b == 1\"}}}",
+          "{\"a\":0}\n{\"a\":1,\"b\":0}\n{\"a\":1,\"b\":1,\"c\":5}\n{\"a\":1,\"b\":1,\"c\":6}\n");
+    /* a constraint that asks for what has no value does not count */
+    check("{\"parameters\":{\"a\":[0,1],\"b\":{\"values\":[3,4],\"when\":\"a\"}},"
+          "\"constraints\":[\"b > 3\"]}",
+          "{\"a\":0}\n{\"a\":1,\"b\":4}\n");
+}
+
+static void what_cannot_be_computed_is_left_out(void **state)
+{
+    static const char text[] = "{\"parameters\":{\"a\":[0,1,2],\"b\":{\"values\":[7],"
+                               "\"when\":\"4 / a > 2\"}},\"constraints\":[\"8 % a == 0 or a\"]}";
+    rp_autobuf notes = {0}, found = {0};
+    struct rp_space *space = parse(text, &notes);
+
+    (void)state;
+    list(space, &found);
+    assert_string_equal(rp_buf_text(&found), "{\"a\":1,\"b\":7}\n{\"a\":2}\n");
+    assert_string_equal(rp_buf_text(&notes),
+                        "constraint 8 % a == 0 or a could not be computed 1 times (division by "
+                        "zero): such configurations are left out\n");
+    rp_space_free(space);
+}
+
+/* Against every combination by itself. */
+static void pruning_loses_nothing(void **state)
+{
+    static const char text[] =
+        "{\"parameters\":{\"x\":{\"range\":[0,12]},\"y\":{\"range\":[0,12]},"
+        "\"z\":{\"range\":[0,12]},\"w\":{\"range\":[0,12]}},"
+        "\"constraints\":[\"w * x < 40\",\"y != z\",\"(x + y + z + w) % 3 == 1\",\"z >= x // 2\"]}";
+    struct rp_space *space = parse(text, NULL);
+    size_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 13 * 13 * 13 * 13; i++) {
+        const uint16_t x = (uint16_t)(i % 13), y = (uint16_t)(i / 13 % 13),
+                       z = (uint16_t)(i / 169 % 13), w = (uint16_t)(i / 2197);
+        const bool good = w * x < 40 && y != z && (x + y + z + w) % 3 == 1 && z >= x / 2;
+
+        assert_true((rp_space_find(space, (uint16_t[]){x, y, z, w}) >= 0) == good);
+        count += good;
+    }
+    assert_int_equal(space->count, count);
+    rp_space_free(space);
+}
+
+static void a_full_product_that_is_mostly_forbidden_is_quick(void **state)
+{
+    /* 10^12 combinations, of which each level leaves one in ten */
+    struct rp_space *space = parse("{\"parameters\":{\"a\":{\"range\":[0,99]},\"z\":{\"range\":[0,"
+                                   "999]},\"b\":{\"range\":[0,99]},"
+                                   "\"y\":{\"range\":[0,999]},\"c\":{\"range\":[0,99]}},"
+                                   "\"constraints\":[\"y == z\",\"a == b\",\"b == c\",\"z == a\"]}",
+                                   NULL);
+
+    (void)state;
+    assert_int_equal(space->count, 100);
+    rp_space_free(space);
+}
+
+static void refuse(const char *text, const char *why)
+{
+    struct rp_space *space;
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_space_parse(text, strlen(text), NULL, &space, NULL, &err), -RP_BAD_INPUT);
+    if (!strstr(err.text, why))
+        fail_msg("%s: %s; it does not say: %s", text, err.text, why);
+}
+
+static void what_is_no_space(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"", "line 1, column 0: "},
+        {"3", "'[' or '{' expected"},
+        {"{\"a\":[1,]}", "line 1, column 9: unexpected token"},
+        {"{\"a\":[1],\"a\":[2]}", "duplicate object key"},
+        {"{\"a\":[\"x\\u0000\"]}", "a text has a zero byte"},
+        {"{\"a\\u0000\":[1]}", "a text has a zero byte"},
+        {"{\"a\":[9223372036854775808]}", "a number that does not fit in 64 bits"},
+        {"{\"a\":[1e400]}", "a number that does not fit in 64 bits"},
+        {"{\"a\":[NaN]}", "column"},
+        {"[]", "the list of configurations is empty"},
+        {"{\"configurations\":[]}", "the list of configurations is empty"},
+        {"[{}]", "configuration 1 has no parameter"},
+        {"[{\"a\":1},2]", "configuration 2: not an object"},
+        {"[{\"a\":1},{\"A\":1}]", "configuration 2: parameter a is missing"},
+        {"[{\"a\":1},{\"a\":2,\"b\":1}]", "configuration 2: parameter b is not in configuration 1"},
+        {"[{\"a\":1},{\"a\":2},{\"a\":1}]", "configuration 3: the same as one before it"},
+        {"[{\"a\":[1]}]", "configuration 1, parameter a: neither a number"},
+        {"[{\"a\":null}]", "parameter a: no configuration has a value of it"},
+        {"{}", "there is no parameter"},
+        {"{\"parameters\":{}}", "there is no parameter"},
+        {"{\"\":[1]}", "a parameter without a name"},
+        {"{\"a\\n\":[1]}", "a brace or a control character"},
+        {"{\"a\":1}", "parameter a: not a list of values"},
+        {"{\"a\":[]}", "parameter a: not a list of values"},
+        {"{\"a\":[1,null]}", "parameter a: value 2 is neither"},
+        {"{\"a\":[1,2,1]}", "parameter a: value 1 is there twice"},
+        {"{\"a\":[1],\"constraints\":[\"a > 0\"]}", "\"constraints\" needs \"parameters\""},
+        {"{\"parameters\":{\"a\":[1]},\"constraint\":[]}", "key constraint is not known"},
+        {"{\"parameters\":{\"a\":{\"value\":[1]}}}", "parameter a: key value is not known"},
+        {"{\"parameters\":{\"a\":{\"when\":\"a\"}}}", "neither values, range nor powers_of_two"},
+        {"{\"parameters\":{\"a\":{\"values\":[1],\"range\":[1,2]}}}", "both values and range"},
+        {"{\"parameters\":{\"a\":{\"range\":[1,2,0]}}}", "range: its step is 0"},
+        {"{\"parameters\":{\"a\":{\"range\":[2,1]}}}", "range: no value from 2 to 1 by steps of 1"},
+        {"{\"parameters\":{\"a\":{\"range\":[1,1e9,1]}}}", "range: 1000000000 values; at most"},
+        {"{\"parameters\":{\"a\":{\"range\":[-9e18,9e18,1e-300]}}}", "values; at most"},
+        {"{\"parameters\":{\"a\":{\"range\":[-9223372036854775807,9223372036854775807]}}}",
+         "values; at most"},
+        {"{\"parameters\":{\"a\":{\"range\":[\"1\",2]}}}", "range: item 1 is not a number"},
+        {"{\"parameters\":{\"a\":{\"range\":[1]}}}", "range: not [from, to]"},
+        {"{\"parameters\":{\"a\":{\"powers_of_two\":[3,8]}}}", "powers_of_two: not [from, to]"},
+        {"{\"parameters\":{\"a\":{\"powers_of_two\":[8,4]}}}", "powers_of_two: not [from, to]"},
+        {"{\"parameters\":{\"a\":{\"values\":[1],\"else\":2}}}", "else without when"},
+        {"{\"parameters\":{\"a\":{\"values\":[1],\"when\":1}}}", "parameter a: when: not a text"},
+        {"{\"parameters\":{\"a\":{\"values\":[1],\"when\":\"b\"}}}",
+         "parameter a: when: column 1: there is no parameter b"},
+        {"{\"parameters\":{\"a\":{\"values\":[1],\"when\":\"b\"},"
+         "\"b\":{\"values\":[1],\"when\":\"a\"},\"c\":[1]}}",
+         "depend on each other in a circle: a, b"},
+        {"{\"parameters\":{\"a\":[1]},\"constraints\":\"a\"}", "is not a list of texts"},
+        {"{\"parameters\":{\"a\":[1]},\"constraints\":[\"a\",1]}", "constraint 2 is not a text"},
+        {"{\"parameters\":{\"a\":[1]},\"constraints\":[\"a <\"]}",
+         "constraint 1 \"a <\": column 4: a value is missing at the end"},
+        {"{\"parameters\":{\"a\":[1]},\"constraints\":[\"1 < 2\"]}", "no parameter stands in it"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        refuse(rows[i].text, rows[i].why);
+}
+
+static void contradictions_are_blamed_on_the_right_ones(void **state)
+{
+    (void)state;
+    refuse("{\"parameters\":{\"a\":[1,2],\"b\":[1,2]},"
+           "\"constraints\":[\"a > 0\",\"a + b > 9\",\"b > 0\"]}",
+           "no configuration is left: constraint 2 \"a + b > 9\" holds for none");
+    refuse("{\"parameters\":{\"a\":[1,2],\"b\":[1,2]},"
+           "\"constraints\":[\"a > b\",\"a > 0\",\"b > a\"]}",
+           "constraint 1 \"a > b\" and constraint 3 \"b > a\" contradict each other");
+    refuse("{\"parameters\":{\"a\":[1,2],\"b\":[1,2]},\"constraints\":[\"a / (b - b) > 1\"]}",
+           "constraint 1 \"a / (b - b) > 1\" can never be computed (division by zero)");
+    refuse("{\"parameters\":{\"a\":[\"x\"]},\"constraints\":[\"a < 3\"]}",
+           "can never be computed (a text where a number is needed)");
+    refuse("{\"parameters\":{\"a\":[1,2,3,4,5]},\"constraints\":[\"a != 1\",\"a != 2\",\"a != 3\","
+           "\"a != 4\",\"a != 5\"]}",
+           "\"a != 4\" and 1 more contradict each other");
+}
+
+static void too_large_ones_end_early(void **state)
+{
+    rp_autobuf text = {0};
+
+    (void)state;
+    refuse("{\"parameters\":{\"a\":{\"range\":[1,1000]},\"b\":{\"range\":[1,1000]},"
+           "\"c\":{\"range\":[1,1000]}}}",
+           "1000000000 configurations, more than 10000000; add constraints, or give fewer values");
+    rp_buf_puts(&text, "{\"parameters\":{");
+    for (int i = 0; i < 257; i++)
+        rp_buf_printf(&text, "%s\"p%d\":[0,1]", i ? "," : "", i);
+    rp_buf_puts(&text, "}}");
+    refuse(rp_buf_text(&text), "more than 256 parameters");
+}
+
+static void hostile_texts_are_values_like_others(void **state)
+{
+    static const char text[] =
+        "{\"parameters\":{\"a\":[\"'; rm -rf / #\",\"$(id)\\n`id`\",\"%s%n\",\"\"]},"
+        "\"constraints\":[\"a != '%d' and a != '$(x)'\"]}";
+    struct rp_space *space = parse(text, NULL);
+
+    (void)state;
+    assert_int_equal(space->count, 4);
+    assert_string_equal(rp_space_value(space, 1, 0)->text, "$(id)\n`id`");
+    rp_space_free(space);
+}
+
+static void files(void **state)
+{
+    char path[] = "/tmp/rp-space-XXXXXX";
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_space *space;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "{\"a\":[1,2]}", 11), 11);
+    close(fd);
+    assert_int_equal(rp_space_read(path, NULL, &space, NULL, &err), 0);
+    assert_int_equal(space->count, 2);
+    rp_space_free(space);
+    unlink(path);
+    assert_int_equal(rp_space_read(path, NULL, &space, NULL, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, path));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists),
+        cmocka_unit_test(values),
+        cmocka_unit_test(constraints),
+        cmocka_unit_test(conditions),
+        cmocka_unit_test(what_cannot_be_computed_is_left_out),
+        cmocka_unit_test(pruning_loses_nothing),
+        cmocka_unit_test(a_full_product_that_is_mostly_forbidden_is_quick),
+        cmocka_unit_test(what_is_no_space),
+        cmocka_unit_test(contradictions_are_blamed_on_the_right_ones),
+        cmocka_unit_test(too_large_ones_end_early),
+        cmocka_unit_test(hostile_texts_are_values_like_others),
+        cmocka_unit_test(files),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
