@@ -32,6 +32,9 @@ int rp_cli_threads(const char *word, struct rp_err *err);
 /** --gpus N: likewise. */
 int rp_cli_gpus(const char *word, struct rp_err *err);
 
+/** --expect-status N: 0 to 255. */
+int rp_cli_expected_status(const char *word, int *ret, struct rp_err *err);
+
 /** --timing off|fast|detailed: likewise. Whether the target has it is for rp_device_resolve. */
 int rp_cli_timing(const char *word, struct rp_err *err);
 

@@ -22,7 +22,8 @@
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
-    "                         [--gpus N] [--timing T] [--no-self-check] [--] PROGRAM [ARGS...]\n"
+    "                         [--gpus N] [--timing T] [--no-self-check] [--expect-status N]\n"
+    "                         [--] PROGRAM [ARGS...]\n"
     "       rocm-perf isolate inspect|verify [--json] DIR\n"
     "       rocm-perf isolate --list [DIR]\n"
     "\n"
@@ -56,6 +57,10 @@ static const char help[] =
     "  --gpus N        how many software MI300X there are, 1 to 8 (default 1)\n"
     "  --timing T      times of the software MI300X: fast (default), detailed, off\n"
     "  --no-self-check do not replay the capture when it is made\n"
+    "  --expect-status N\n"
+    "                  the program ends with exit status N, 0 to 255, when nothing is wrong "
+    "(default "
+    "0)\n"
     "\n"
     "Without a GPU or ROCm:\n"
     "  inspect DIR     what a capture holds, and what it could not\n"
@@ -72,6 +77,7 @@ struct options {
     const char *kernel, *folder;
     struct rp_isolate_choice choice;
     bool has_folder, list, json, unchecked;
+    int expected_status;
     enum rp_device wish;
 };
 
@@ -126,6 +132,8 @@ static int take_option(int c, struct options *o, struct rp_err *err)
     case 'u':
         o->unchecked = true;
         return 0;
+    case 'e':
+        return rp_cli_expected_status(optarg, &o->expected_status, err);
     case 'l':
         o->list = true;
         return 0;
@@ -146,6 +154,7 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
         {"gpus", required_argument, NULL, 'g'},
         {"timing", required_argument, NULL, 'm'},
         {"no-self-check", no_argument, NULL, 'u'},
+        {"expect-status", required_argument, NULL, 'e'},
         {"longest", no_argument, NULL, 'L'},
         {"representative", no_argument, NULL, 'R'},
         {"most", required_argument, NULL, 'M'},
@@ -516,7 +525,7 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
 
         code = code == RP_OK ? missing : code;
     }
-    if (!end->signaled && end->status == 0)
+    if (!end->signaled && end->status == o->expected_status)
         return code;
     rp_cli_note("the program %s %d", end->signaled ? "was ended by signal" : "ended with status",
                 end->status);

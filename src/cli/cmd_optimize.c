@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "cli/cli.h"
+#include "cli/optimize_summary.h"
 #include "collect/environment.h"
 #include "collect/kernel_filter.h"
 #include "optimize/session.h"
@@ -24,11 +27,17 @@ static const char help[] =
     "faster, twice. FILE stays as it is unless --apply is given.\n"
     "\n"
     "  --source FILE        the source with the kernels\n"
-    "  --build COMMAND      how PROGRAM is built; {source} and {output} stand for the two names\n"
-    "                       where it is not one call of the compiler. Default: "
-    "compile_commands.json\n"
-    "                       near FILE, else hipcc -O3 FILE -o PROGRAM\n"
-    "  --compile-commands F that compile_commands.json\n"
+    "  --build COMMAND      how PROGRAM is built: a call of the compiler, make, ninja, cmake "
+    "--build "
+    "DIR,\n"
+    "                       or any command with {source} and {output} for the two names. Default:\n"
+    "                       compile_commands.json near FILE, else hipcc -O3 FILE -o PROGRAM\n"
+    "  --compile-commands F that compile_commands.json: how FILE is compiled, where --build is a "
+    "script\n"
+    "  --flags 'OPTIONS'    the same as options of the compiler: '-O2 -I inc -DX'; without "
+    "--build,\n"
+    "                       hipcc OPTIONS FILE -o PROGRAM\n"
+    "  --unit F             where FILE is a header: the file that is compiled and includes it\n"
     "  --kernel REGEX       only kernels whose names it finds, whatever they weigh\n"
     "  --proposer P         who proposes: unroll (default: loop unrolling by 2 to 8, no network), "
     "or\n"
@@ -48,8 +57,13 @@ static const char help[] =
     "  --geometries N       dispatches of how many geometries of a kernel are captured, 1 to 64\n"
     "                       (default 4)\n"
     "  --min-improvement X  per cent by which a kernel must be faster, 0 to 100 (default 2)\n"
-    "  --budget S           begin nothing new after S seconds (default: no end)\n"
-    "  --device D, --threads N, --timing T   as of rocm-perf run\n"
+    "  --budget S           the search ends after S seconds, also within a run: what is faster by "
+    "then\n"
+    "                       is still confirmed (default: no end)\n"
+    "  --timeout S          end a run of PROGRAM that takes longer (default: 4 hours; with a "
+    "candidate\n"
+    "                       10 times as long as without, a minute at least)\n"
+    "  --device D, --threads N, --timing T   as of rocm-perf run; T: fast or detailed\n"
     "  -o DIR               of the session: journal, captures, candidates, optimize.json (default\n"
     "                       optimize_result); it must not hold a session yet\n"
     "  --resume             go on with the session in DIR\n"
@@ -64,15 +78,15 @@ static const char help[] =
 
 static const char help_tail[] =
     "\n"
-    "exit status: 0 something was accepted; 1 nothing was worth it; 2 usage; 3 PROGRAM is not of\n"
-    "  FILE and this build, or FILE cannot be read; 4 environment; 5 PROGRAM failed; 130 "
-    "interrupted:\n"
-    "  --resume goes on\n";
+    "exit status: 0 something was accepted; 1 nothing was accepted; 2 usage; 3 PROGRAM is not of\n"
+    "  FILE and this build, or FILE cannot be read; 4 environment, or the proposer failed and\n"
+    "  nothing was accepted; 5 PROGRAM failed; 130 interrupted: --resume goes on\n";
 
 struct command {
     struct rp_session_options o;
     const char *proposer;
     bool json;
+    int64_t counted_s; /**< the count of seconds that stands on the terminal; 0: none */
     enum rp_device wish;
 };
 
@@ -80,6 +94,8 @@ enum option_key {
     KEY_SOURCE = 256,
     KEY_BUILD,
     KEY_COMMANDS,
+    KEY_FLAGS,
+    KEY_UNIT,
     KEY_KERNEL,
     KEY_PROPOSER,
     KEY_LLM,
@@ -90,6 +106,7 @@ enum option_key {
     KEY_GEOMETRIES,
     KEY_IMPROVEMENT,
     KEY_BUDGET,
+    KEY_TIMEOUT,
     KEY_DEVICE,
     KEY_THREADS,
     KEY_TIMING,
@@ -150,7 +167,17 @@ static int take_limit(int key, struct command *c, struct rp_err *err)
     case KEY_GEOMETRIES:
         return take_count("--geometries", optarg, 64, &c->o.most_geometries, err);
     case KEY_BUDGET:
-        return take_number("--budget", optarg, 1e7, "seconds", &c->o.budget_s, err);
+        rc = take_number("--budget", optarg, 1e7, "seconds", &c->o.budget_s, err);
+        return rc < 0 || c->o.budget_s > 0
+                   ? rc
+                   : rp_fail(err, RP_USAGE,
+                             "--budget 0: nothing can be done in no time; leave the option out for "
+                             "a search without an end");
+    case KEY_TIMEOUT:
+        rc = take_number("--timeout", optarg, 1e7, "seconds", &c->o.timeout_s, err);
+        return rc < 0 || c->o.timeout_s > 0
+                   ? rc
+                   : rp_fail(err, RP_USAGE, "--timeout 0: no program ends in no time");
     default:
         rc = take_number("--min-improvement", optarg, 100, "per cent", &percent, err);
         c->o.least_improvement = percent / 100;
@@ -170,6 +197,12 @@ static int take_option(int key, struct command *c, struct rp_err *err)
     case KEY_COMMANDS:
         c->o.build.compile_commands = optarg;
         return 0;
+    case KEY_FLAGS:
+        c->o.build.flags = optarg;
+        return 0;
+    case KEY_UNIT:
+        c->o.build.unit = optarg;
+        return 0;
     case KEY_KERNEL:
         c->o.kernel = optarg;
         return rp_kernel_regex_check("--kernel", optarg, err);
@@ -186,7 +219,11 @@ static int take_option(int key, struct command *c, struct rp_err *err)
                    : rp_fail(err, RP_USAGE, "--allow %s: only body can be allowed", optarg);
     case KEY_CHECK:
         c->o.check = optarg;
-        return 0;
+        return optarg[strspn(optarg, " \t\n")] ? 0
+                                               : rp_fail(err, RP_USAGE,
+                                                         "--check: an empty command says yes to "
+                                                         "everything; leave the option out to "
+                                                         "compare what the program prints");
     case KEY_DEVICE:
         c->o.device = optarg;
         return rp_device_parse(optarg, &c->wish, err);
@@ -219,6 +256,8 @@ static const struct option long_options[] = {
     {"source", required_argument, NULL, KEY_SOURCE},
     {"build", required_argument, NULL, KEY_BUILD},
     {"compile-commands", required_argument, NULL, KEY_COMMANDS},
+    {"flags", required_argument, NULL, KEY_FLAGS},
+    {"unit", required_argument, NULL, KEY_UNIT},
     {"kernel", required_argument, NULL, KEY_KERNEL},
     {"proposer", required_argument, NULL, KEY_PROPOSER},
     {"llm-config", required_argument, NULL, KEY_LLM},
@@ -229,6 +268,7 @@ static const struct option long_options[] = {
     {"geometries", required_argument, NULL, KEY_GEOMETRIES},
     {"min-improvement", required_argument, NULL, KEY_IMPROVEMENT},
     {"budget", required_argument, NULL, KEY_BUDGET},
+    {"timeout", required_argument, NULL, KEY_TIMEOUT},
     {"device", required_argument, NULL, KEY_DEVICE},
     {"threads", required_argument, NULL, KEY_THREADS},
     {"timing", required_argument, NULL, KEY_TIMING},
@@ -260,6 +300,8 @@ static bool parse(int argc, char **argv, struct command *c, int *ret_code)
     }
     if (rc == 0 && c->o.apply && c->o.dry_run)
         rc = rp_fail(&err, RP_USAGE, "--apply and --dry-run exclude each other");
+    if (rc == 0 && c->o.llm_settings && strcmp(c->proposer, "llm") != 0)
+        rc = rp_fail(&err, RP_USAGE, "--llm-config goes with --proposer llm");
     c->o.program = argv + optind;
     c->o.proposer = rp_proposer_named(c->proposer);
     if (rc == 0 && !c->o.proposer)
@@ -277,63 +319,53 @@ static bool parse(int argc, char **argv, struct command *c, int *ret_code)
     return true;
 }
 
+/** On a terminal a second count stands behind the last line while that goes on. */
+static void clear_count(struct command *c)
+{
+    if (c->counted_s)
+        fputs("\r\033[K", stderr);
+    c->counted_s = 0;
+}
+
 static void progress(void *context, const char *line)
 {
-    (void)context;
+    clear_count(context);
     rp_cli_note("%s", line);
 }
 
-static void print_kernels(const json_t *round, struct rp_buf *text)
+static void waiting(void *context, int64_t elapsed_ns)
 {
-    const json_t *kernel, *attempt;
-    size_t i, j;
+    enum { PATIENCE_S = 2 };
+    struct command *c = context;
+    const int64_t elapsed_s = elapsed_ns / 1000000000;
 
-    json_array_foreach(json_object_get(round, "kernels"), i, kernel)
-    {
-        const char *stop = json_string_value(json_object_get(kernel, "stop"));
-
-        rp_buf_printf(text, "  %s\n", json_string_value(json_object_get(kernel, "name")));
-        if (stop)
-            rp_buf_printf(text, "    not tried: %s\n", stop);
-        json_array_foreach(json_object_get(kernel, "attempts"), j, attempt) rp_buf_printf(
-            text, "    %s: %s: %s\n", json_string_value(json_object_get(attempt, "title")),
-            json_string_value(json_object_get(attempt, "outcome")),
-            json_string_value(json_object_get(attempt, "reason")));
-    }
+    if (elapsed_s < PATIENCE_S || elapsed_s == c->counted_s || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r\033[K  %" PRId64 " s", elapsed_s);
+    fflush(stderr);
+    c->counted_s = elapsed_s;
 }
 
 static int print(const struct command *c, const struct rp_session_result *result)
 {
     rp_autobuf text = {0};
-    const json_t *round, *program = json_object_get(result->json, "program");
-    size_t i;
 
-    if (c->json) {
-        rp_autofree char *json = rp_read_text(result->json_path, (size_t)1 << 30);
-
-        return rp_cli_result(json ? json : "");
-    }
-    if (json_is_true(json_object_get(result->json, "times_modelled")))
-        rp_buf_puts(&text, "SOFTWARE DEVICE: modelled time, not hardware time\n");
-    json_array_foreach(json_object_get(result->json, "rounds"), i, round)
-    {
-        rp_buf_printf(&text, "Round %zu\n", i + 1);
-        print_kernels(round, &text);
-    }
-    if (!result->accepted)
-        rp_buf_puts(&text, "Nothing was worth accepting.\n");
+    if (c->json)
+        rp_buf_printf(&text, "%s\n", result->text);
     else
-        rp_buf_printf(&text,
-                      "%zu accepted: all kernels of the program %.6g ms before, %.6g ms now, "
-                      "%.4g times as fast\n%s\n%s\n",
-                      result->accepted, json_number_value(json_object_get(program, "before_ms")),
-                      json_number_value(json_object_get(program, "after_ms")),
-                      json_number_value(json_object_get(program, "speedup")), result->source_path,
-                      result->patch_path);
-    if (result->backup_path)
-        rp_buf_printf(&text, "%s is replaced; %s is what it was\n", c->o.source,
-                      result->backup_path);
+        rp_optimize_summary(result, c->o.source, &text);
     return text.failed ? RP_ENVIRONMENT : rp_cli_result(rp_buf_text(&text));
+}
+
+/** The last words say what was decided, and how to go on. */
+static int print_failure(const struct rp_session_result *result, const struct rp_err *err)
+{
+    const int code = rp_cli_error(err);
+
+    if (result->resumable && !strstr(err->text, "--resume"))
+        rp_cli_note("%zu changes tried, %zu accepted so far: --resume goes on", result->tried,
+                    result->accepted);
+    return code;
 }
 
 /** The device is there, before anything is built. */
@@ -347,6 +379,11 @@ static int check_device(const struct command *c, struct rp_err *err)
         rc = rp_device_resolve(&env, c->wish, &device, err);
         rp_environment_free(&env);
     }
+    if (rc == 0 && device == RP_DEVICE_SOFTWARE && rp_device_timing_off())
+        rc =
+            rp_fail(err, RP_USAGE,
+                    "--timing off (or ROCM_PERF_DEVICE_TIMING): without times nothing can be found "
+                    "to be faster; use fast or detailed");
     return rc;
 }
 
@@ -359,11 +396,14 @@ int rp_cmd_optimize(int argc, char **argv)
                               .most_rounds = 3,
                               .most_geometries = 4,
                               .least_improvement = 0.02,
-                              .progress = progress}};
-    struct rp_session_result result;
+                              .progress = progress,
+                              .waiting = waiting,
+                              .context = &c}};
+    struct rp_session_result result = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *self = realpath("/proc/self/exe", NULL);
     rp_autofree char *program = NULL;
+    const char *ended;
     int code = 0, rc;
 
     if (!parse(argc, argv, &c, &code))
@@ -374,13 +414,24 @@ int rp_cmd_optimize(int argc, char **argv)
     if (rc == 0)
         rc = check_device(&c, &err);
     c.o.self = self;
+    c.o.build.program = program;
+    c.o.program_path = program;
+    rp_proc_catch_signals(); /* until the end: what was accepted is written */
     if (rc == 0)
         rc = rp_session_run(&c.o, &result, &err);
-    if (rc < 0)
-        return rp_cli_error(&err);
-    code = print(&c, &result);
+    clear_count(&c);
+    if (result.json)
+        code = print(&c, &result);
+    if (rc < 0) {
+        code = print_failure(&result, &err);
+        rp_session_result_free(&result);
+        return code;
+    }
+    ended = json_string_value(json_object_get(result.json, "proposer_ended"));
+    if (ended)
+        rp_cli_note("no more proposals: %s; --resume goes on", ended);
     if (code == RP_OK && !result.accepted)
-        code = RP_VERDICT;
+        code = result.proposer_failed ? RP_ENVIRONMENT : RP_VERDICT;
     rp_session_result_free(&result);
     return code;
 }

@@ -44,6 +44,9 @@ static const char help[] =
     "                 rocprofv3; builtin: this program's own collector\n"
     "  --no-hip-calls record kernels and copies only, not the program's calls of HIP\n"
     "  --timeout S    stop a run that takes longer than S seconds (default: none)\n"
+    "  --expect-status N\n"
+    "                 PROGRAM ends with exit status N, 0 to 255, when nothing is wrong (default "
+    "0)\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
     "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
     "  --quiet        print the runtime in milliseconds and nothing else; likewise\n"
@@ -145,6 +148,7 @@ enum option_key {
     KEY_LIST,
     KEY_SERIALIZE,
     KEY_TIMEOUT,
+    KEY_STATUS,
     KEY_NO_CALLS,
     KEY_THREADS_FIRST /**< and on: thread_options */
 };
@@ -215,6 +219,8 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
         return rp_cli_timing(optarg, err);
     case KEY_TIMEOUT:
         return parse_timeout(optarg, &options->timeout_ns, err);
+    case KEY_STATUS:
+        return rp_cli_expected_status(optarg, &options->expected_status, err);
     case KEY_NO_CALLS:
         options->no_hip_calls = true;
         return setenv("ROCM_PERF_HIP_CALLS", "off", 1) == 0
@@ -277,6 +283,7 @@ static const struct option plain_options[] = {
     {"list-counters", no_argument, NULL, KEY_LIST},
     {"att-serialize-all", no_argument, NULL, KEY_SERIALIZE},
     {"timeout", required_argument, NULL, KEY_TIMEOUT},
+    {"expect-status", required_argument, NULL, KEY_STATUS},
     {"no-hip-calls", no_argument, NULL, KEY_NO_CALLS},
     {"help", no_argument, NULL, 'h'},
 };

@@ -1,4 +1,5 @@
 #include <getopt.h>
+#include <jansson.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,9 +8,11 @@
 #include "arch/arch.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "collect/demangle.h"
+#include "collect/kernel_filter.h"
 #include "collect/kernel_match.h"
 #include "optimize/compile_command.h"
 #include "optimize/facts.h"
@@ -32,10 +35,14 @@ static const char help[] =
     "  --build COMMAND   how the program is built (default: compile_commands.json, else\n"
     "                    hipcc -O3 FILE)\n"
     "  --compile-commands FILE   that compile_commands.json\n"
+    "  --flags 'OPTIONS' instead: options of the compiler, '-O2 -I inc -DX'\n"
+    "  --unit FILE       where the source is a header: the file that is compiled and includes it\n"
     "  --arch GPU        for which the file is read (default: that of the profile, else gfx942)\n"
     "  --allow body      the question of a session that may change the whole body; without it,\n"
     "                    unroll pragmas only\n"
     "  --max-tokens N    longest question, estimated at 3 bytes for a token (default 16000)\n"
+    "  --json            print JSON (schemas/prompt.schema.json): the messages as they would be "
+    "sent\n"
     "  --help            this text\n"
     "\n"
     "exit status: 0 ok, 2 usage, 3 the source or the profile cannot be used, 4 no compiler\n";
@@ -44,6 +51,7 @@ struct choice {
     const char *source, *kernel, *profile, *arch;
     struct rp_build_choice build;
     enum rp_edit_scope scope;
+    bool json;
     uint64_t max_tokens;
 };
 
@@ -73,6 +81,15 @@ static int take_option(int c, struct choice *choice, struct rp_err *err)
     case 'c':
         choice->build.compile_commands = optarg;
         return 0;
+    case 'f':
+        choice->build.flags = optarg;
+        return 0;
+    case 'u':
+        choice->build.unit = optarg;
+        return 0;
+    case 'j':
+        choice->json = true;
+        return 0;
     case 'w':
         if (strcmp(optarg, "body") != 0)
             return rp_fail(err, RP_USAGE, "--allow %s: use body", optarg);
@@ -96,9 +113,12 @@ static int read_options(int argc, char **argv, struct choice *ret, struct rp_err
                                             {"profile", required_argument, NULL, 'p'},
                                             {"build", required_argument, NULL, 'b'},
                                             {"compile-commands", required_argument, NULL, 'c'},
+                                            {"flags", required_argument, NULL, 'f'},
+                                            {"unit", required_argument, NULL, 'u'},
                                             {"arch", required_argument, NULL, 'a'},
                                             {"allow", required_argument, NULL, 'w'},
                                             {"max-tokens", required_argument, NULL, 't'},
+                                            {"json", no_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int c;
@@ -144,7 +164,8 @@ static int choose(const struct rp_source_kernels *kernels, const char *which, si
             *ret = i;
             return 0;
         }
-    if (which && rp_kernel_regex_compile("--kernel", which, &regex, err) < 0)
+    if (which && (rp_kernel_regex_check("--kernel", which, err) < 0 ||
+                  rp_kernel_regex_compile("--kernel", which, &regex, err) < 0))
         return -(int)err->code;
     for (size_t i = 0; i < kernels->count; i++) {
         rp_autofree char *name = rp_demangle_kernel(kernels->symbols[i]);
@@ -186,22 +207,41 @@ static const char *arch_of(const struct choice *choice, const struct rp_facts *f
     return "gfx942"; /* what rocm-perf hipcc compiles for where there is no GPU */
 }
 
+/* The messages are those of a request's body; which model gets them, settings say that are not
+ * read here. */
+static char *prompt_json(const struct choice *choice, const struct rp_kernel_source *source,
+                         const char *arch, const struct rp_llm_prompt *prompt)
+{
+    json_t *root = json_pack(
+        "{s:s, s:s, s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}], s:I, s:I}", "schema_version", "1.0",
+        "symbol", source->symbol, "architecture", arch, "scope",
+        choice->scope == RP_EDIT_UNROLL ? "unroll" : "body", "messages", "role", "system",
+        "content", prompt->system, "role", "user", "content", prompt->user, "estimated_tokens",
+        (json_int_t)prompt->tokens, "parts_left_out", (json_int_t)prompt->left_out);
+    rp_autofree char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+
+    json_decref(root);
+    return text ? rp_format("%s\n", text) : NULL;
+}
+
 static int print_prompt(const struct choice *choice, const struct rp_kernel_source *source,
-                        const struct rp_kernel_facts *facts, struct rp_err *err)
+                        const char *arch, const struct rp_kernel_facts *facts, struct rp_err *err)
 {
     const struct rp_proposer_input input = {
         .source = source, .facts = facts, .scope = choice->scope};
     rp_cleanup(rp_llm_prompt_free) struct rp_llm_prompt prompt = {0};
-    rp_autobuf out = {0};
+    rp_autofree char *out = NULL;
 
     if (rp_llm_prompt_make(&input, choice->max_tokens, &prompt, err) < 0)
-        return -(int)err->code;
-    rp_buf_printf(&out, "%s\n%s", prompt.system, prompt.user);
-    if (out.failed)
+        return err->code == RP_BAD_INPUT ? rp_wrap(err, "--max-tokens is too small")
+                                         : -(int)err->code;
+    out = choice->json ? prompt_json(choice, source, arch, &prompt)
+                       : rp_format("%s\n%s", prompt.system, prompt.user);
+    if (!out)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_cli_note("about %llu tokens%s", (unsigned long long)prompt.tokens,
                 prompt.left_out > 0 ? "; parts are left out for want of room (--max-tokens)" : "");
-    return -rp_cli_result(rp_buf_text(&out));
+    return -rp_cli_result(out);
 }
 
 RP_DEFINE_CLEANUP(struct rp_compile_command, rp_compile_command_free)
@@ -231,7 +271,7 @@ static int run(const struct choice *choice, struct rp_err *err)
     measured = facts_of(&facts, kernels.symbols[which]);
     if (choice->profile && !measured)
         rp_cli_note("%s says nothing of this kernel", choice->profile);
-    return print_prompt(choice, source, measured, err);
+    return print_prompt(choice, source, arch, measured, err);
 }
 
 int rp_cmd_prompt(int argc, char **argv)

@@ -76,8 +76,8 @@ static const char help[] =
     "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
 
 enum {
-    FLAGS = 32,
-    MOST_STARTS = 14,
+    FLAGS = 64,
+    MOST_STARTS = 4 + RP_STEP_CHANGES + RP_STEP_VARIATIONS,
     MOST_RUNS = 1000000,
     LEAST_BLOCKS = 10,
     MOST_BLOCKS = 200,
@@ -241,18 +241,20 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
 
 /* What is tried with memory that is not the captured one. */
 struct attempt {
-    bool probe, poison, vary;
-    char left_out[RP_STEP_CHANGES + 1]; /* of the ways to probe: digits */
-    bool last;                          /* a range that is taken is the end */
+    bool probe, poison;
+    char left_out[RP_STEP_CHANGES + 1];      /* of the ways to probe: digits */
+    char not_varied[RP_STEP_VARIATIONS + 1]; /* of the kinds of other inputs: their steps */
+    bool last;                               /* a range that is taken is the end */
     int step_fd;
 };
 
 static const char *flags_of(const struct options *o, bool software, const struct attempt *attempt,
                             char *ret)
 {
-    snprintf(ret, FLAGS, "%s%s%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
+    snprintf(ret, FLAGS, "%s%s%s%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
              o->stateful ? "s" : "", attempt->last ? "" : "a", attempt->probe ? "p" : "",
-             attempt->poison ? "" : "q", attempt->left_out, software ? "m" : "", o->cache, o->gate);
+             attempt->poison ? "" : "q", attempt->left_out, attempt->not_varied,
+             software ? "m" : "", o->cache, o->gate);
     return ret;
 }
 
@@ -269,9 +271,7 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
                                         flags_of(o, device == RP_DEVICE_SOFTWARE, attempt, flags),
                                     .other = o->other,
                                     .margin = margin,
-                                    .inputs = !attempt->vary ? "none"
-                                              : o->inputs    ? o->inputs
-                                                             : "auto",
+                                    .inputs = o->inputs ? o->inputs : "auto",
                                     .step_fd = step_fd,
                                     .hsaco = o->hsaco,
                                     .compare = o->compare ? o->compare : "",
@@ -320,10 +320,12 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
         attempt->poison = false;
         return true;
     }
-    if (step == RP_STEP_VARY && attempt->vary) {
-        rp_cli_note("the captured kernel does not come to its end with other inputs; once more "
-                    "without: a kernel that has the captured result in itself is not found out");
-        attempt->vary = false;
+    if (step >= RP_STEP_VARY && step < RP_STEP_VARY + RP_STEP_VARIATIONS &&
+        !strchr(attempt->not_varied, step)) {
+        rp_cli_note("the captured kernel does not come to its end %s; once more without: a kernel "
+                    "that is right with the captured ones only may not be found out",
+                    rp_variation_how((enum rp_variation)(step - RP_STEP_VARY)));
+        attempt->not_varied[strlen(attempt->not_varied)] = step;
         return true;
     }
     return false;
@@ -368,8 +370,7 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = memfd_create("step", 0);
-    struct attempt attempt = {
-        .probe = o->hsaco[0], .poison = true, .vary = o->hsaco[0], .step_fd = step_fd};
+    struct attempt attempt = {.probe = o->hsaco[0], .poison = true, .step_fd = step_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
 

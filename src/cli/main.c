@@ -82,6 +82,17 @@ int rp_cli_gpus(const char *word, struct rp_err *err)
     return 0;
 }
 
+int rp_cli_expected_status(const char *word, int *ret, struct rp_err *err)
+{
+    char *end;
+    long value = strtol(word, &end, 10);
+
+    if (end == word || *end || value < 0 || value > 255)
+        return rp_fail(err, RP_USAGE, "--expect-status %s: use a whole number from 0 to 255", word);
+    *ret = (int)value;
+    return 0;
+}
+
 int rp_cli_timing(const char *word, struct rp_err *err)
 {
     if (!rp_device_timing_known(word))

@@ -47,11 +47,6 @@ static void show_progress(const struct rp_profile_options *options, const char *
         fprintf(stderr, "profile: %s\n", what);
 }
 
-static bool ended_badly(const struct rp_run *run)
-{
-    return run->end.signaled || run->end.status != 0;
-}
-
 /* --- counters ------------------------------------------------------------------------------ */
 
 static const char *traced_gpu(const struct rp_profile_session *session)
@@ -117,7 +112,7 @@ static int run_pass(const struct rp_profile_options *options, struct rp_profile_
         close(request.stdout_fd);
     if (rc == 0)
         rc = rp_profile_session_warn(session, ret, err);
-    if (rc == 0 && !ret->too_much && ended_badly(ret))
+    if (rc == 0 && !ret->too_much && rp_profile_ended_badly(options, ret))
         rc = rp_profile_session_failed(options, session, ret, what, err);
     return rc;
 }
@@ -358,7 +353,7 @@ static int trace_threads(const struct rp_profile_options *options,
         close(request.stdout_fd);
     if (rc == 0)
         rc = rp_profile_session_warn(session, &run, err);
-    if (rc == 0 && ended_badly(&run))
+    if (rc == 0 && rp_profile_ended_badly(options, &run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)
         session->no_threads_reason = no_trace(options, session, &run);

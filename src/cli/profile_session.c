@@ -194,6 +194,11 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
     return 0;
 }
 
+bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run)
+{
+    return run->end.signaled || run->end.status != options->expected_status;
+}
+
 int rp_profile_session_failed(const struct rp_profile_options *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
@@ -205,7 +210,9 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
                         foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
         : run->end.signaled
             ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
-            : rp_format("exited with status %d", run->end.status);
+        : options->expected_status ? rp_format("exited with status %d instead of %d",
+                                               run->end.status, options->expected_status)
+                                   : rp_format("exited with status %d", run->end.status);
     bool kept = session->run_count > 1 || run->db_count > 0;
 
     if (!how)
@@ -261,7 +268,7 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
     int rc;
 
     session->wall_ms[at] = (double)run->end.wall_ns / 1e6;
-    if (run->end.signaled || run->end.status != 0)
+    if (rp_profile_ended_badly(options, run))
         return program_failed(options, session, err);
     if (options->wallclock)
         return 0;

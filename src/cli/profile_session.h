@@ -26,7 +26,8 @@ struct rp_profile_options {
     bool wallclock;        /**< --no-rocprof */
     bool json, quiet, debug;
     bool no_hip_calls;
-    int64_t timeout_ns; /**< of one run; 0 = none */
+    int64_t timeout_ns;  /**< of one run; 0 = none */
+    int expected_status; /**< exit status of a program with which nothing is wrong */
     enum rp_tracer_wish tracer;
     bool roofline, focus_critical, deep_analysis;
     const char *counters[RP_MAX_PMC]; /**< --pmc, besides those of the roofline */
@@ -69,6 +70,9 @@ struct rp_profile_session {
     const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
     struct rp_buf summary;         /**< for people, to print below the profile */
 };
+
+/** It was killed, or ended with another status than the one that is expected. */
+bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run);
 
 /**
  * Runs the program options->runs times and computes the profile.

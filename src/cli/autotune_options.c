@@ -1,0 +1,546 @@
+#include "cli/autotune_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/cli.h"
+#include "tune/strategy.h"
+#include "tune/template.h"
+
+static const char help[] =
+    "usage: rocm-perf autotune --space FILE --cmd-template COMMAND [options]\n"
+    "       rocm-perf autotune --simulate FILE [options]\n"
+    "\n"
+    "Finds a fast configuration of a search space by running a small part of it, never all of\n"
+    "it, and says how far its model of the space is to be trusted.\n"
+    "\n"
+    "  --space FILE         the configurations: JSON, see docs/format/search-space.md\n"
+    "  --cmd-template C     command of a configuration: words, in which {NAME} is a value of it;\n"
+    "                       no shell sees it\n"
+    "  --build C            command that makes the program {output} first; the same words build\n"
+    "                       once\n"
+    "  --shell              both are scripts for /bin/sh; values are variables there\n"
+    "  --env                the configuration is in the environment, too\n"
+    "  --check COMMAND      /bin/sh runs it with the program's output as its input: 0 means right\n"
+    "  --no-rocprof         minimise the time of the process instead of that of its dispatches\n"
+    "  --output-regex RE    minimise a number that the program prints: group 1 of the last match\n"
+    "  --output-unit U      unit of that number: ns, us, ms (default) or s\n"
+    "  --timeout S          the longest that one run may take (default 300); later, five times\n"
+    "                       what the best one takes, and 30 at least\n"
+    "  --memory MB          the most that one run may use\n"
+    "  --warmup N           runs that do not count, 0 to 100 (default 1)\n"
+    "  --repeats MIN:MAX    runs that count: MIN of one that is slow, MAX of one that may be the\n"
+    "                       best (default 1:9)\n"
+    "  --device D, --threads N, --timing T   as of rocm-perf run\n"
+    "  --gpus LIST          a worker for each of these GPUs: numbers with commas between\n"
+    "  --workers N          N workers on the software device, or under Slurm (default 1)\n"
+    "  --launcher L         local (default) or slurm: a job step for each worker\n"
+    "  --srun WORDS, --salloc WORDS   more options of each step, and of the allocation that is\n"
+    "                       asked for when there is none\n"
+    "  --simulate FILE      search a recorded space (ours, Kernel Tuner's cache, T4; plain or "
+    "gzip)\n"
+    "                       instead of running anything\n"
+    "  --max-fraction F     evaluate at most floor(F x configurations), and never all of them\n"
+    "                       (default 0.2)\n"
+    "  --budget-evals N     evaluate at most N configurations\n"
+    "  --budget-time S      begin no configuration after S seconds\n"
+    "  --target-ms MS       end when one is as fast as that\n"
+    "  --patience N         end when none of N configurations in a row was faster\n"
+    "  --strategy NAME      who says what is run next; see below (default portfolio)\n"
+    "  --seed S             same seed, same choices (default 1)\n"
+    "  --top K              the fastest K are run again at the end, in turn (default 5)\n"
+    "  --import FILE        run the ten fastest of earlier results first: a recorded space, or\n"
+    "                       what --export-t4 has written\n"
+    "  -o DIR               journal, builds and autotune.json (default autotune_result, with\n"
+    "                       --simulate nothing); it must not hold a search yet\n"
+    "  --resume             go on with the search in DIR\n"
+    "  --plot FILE          draw the search (SVG)\n"
+    "  --export-t4 FILE     results in the format T4\n"
+    "  --export-t1 FILE     the space in the format T1\n"
+    "  --json               print autotune.json\n"
+    "  --quiet              print the best runtime in ms only, and no progress\n"
+    "  --help               this text\n"
+    "\n"
+    "strategies:\n";
+
+static const char help_tail[] =
+    "\n"
+    "exit status: 0 a configuration was found; 1 none works, or the space is too small for\n"
+    "  --max-fraction; 2 usage; 3 the space or the journal cannot be used; 4 environment;\n"
+    "  130 interrupted: the best so far was printed, and with -o --resume goes on\n";
+
+enum option_key {
+    KEY_SPACE = 256,
+    KEY_COMMAND,
+    KEY_BUILD,
+    KEY_SHELL,
+    KEY_ENV,
+    KEY_CHECK,
+    KEY_WALL,
+    KEY_REGEX,
+    KEY_UNIT,
+    KEY_TIMEOUT,
+    KEY_MEMORY,
+    KEY_WARMUP,
+    KEY_REPEATS,
+    KEY_DEVICE,
+    KEY_THREADS,
+    KEY_TIMING,
+    KEY_GPUS,
+    KEY_WORKERS,
+    KEY_LAUNCHER,
+    KEY_SRUN,
+    KEY_SALLOC,
+    KEY_SIMULATE,
+    KEY_FRACTION,
+    KEY_EVALS,
+    KEY_TIME,
+    KEY_TARGET,
+    KEY_PATIENCE,
+    KEY_STRATEGY,
+    KEY_SEED,
+    KEY_TOP,
+    KEY_IMPORT,
+    KEY_RESUME,
+    KEY_PLOT,
+    KEY_T4,
+    KEY_T1,
+    KEY_JSON,
+    KEY_QUIET,
+    KEY_WORKER
+};
+
+static const struct option long_options[] = {
+    {"space", required_argument, NULL, KEY_SPACE},
+    {"cmd-template", required_argument, NULL, KEY_COMMAND},
+    {"build", required_argument, NULL, KEY_BUILD},
+    {"shell", no_argument, NULL, KEY_SHELL},
+    {"env", no_argument, NULL, KEY_ENV},
+    {"check", required_argument, NULL, KEY_CHECK},
+    {"no-rocprof", no_argument, NULL, KEY_WALL},
+    {"output-regex", required_argument, NULL, KEY_REGEX},
+    {"output-unit", required_argument, NULL, KEY_UNIT},
+    {"timeout", required_argument, NULL, KEY_TIMEOUT},
+    {"memory", required_argument, NULL, KEY_MEMORY},
+    {"warmup", required_argument, NULL, KEY_WARMUP},
+    {"repeats", required_argument, NULL, KEY_REPEATS},
+    {"device", required_argument, NULL, KEY_DEVICE},
+    {"threads", required_argument, NULL, KEY_THREADS},
+    {"timing", required_argument, NULL, KEY_TIMING},
+    {"gpus", required_argument, NULL, KEY_GPUS},
+    {"workers", required_argument, NULL, KEY_WORKERS},
+    {"launcher", required_argument, NULL, KEY_LAUNCHER},
+    {"srun", required_argument, NULL, KEY_SRUN},
+    {"salloc", required_argument, NULL, KEY_SALLOC},
+    {"simulate", required_argument, NULL, KEY_SIMULATE},
+    {"max-fraction", required_argument, NULL, KEY_FRACTION},
+    {"budget-evals", required_argument, NULL, KEY_EVALS},
+    {"budget-time", required_argument, NULL, KEY_TIME},
+    {"target-ms", required_argument, NULL, KEY_TARGET},
+    {"patience", required_argument, NULL, KEY_PATIENCE},
+    {"strategy", required_argument, NULL, KEY_STRATEGY},
+    {"seed", required_argument, NULL, KEY_SEED},
+    {"top", required_argument, NULL, KEY_TOP},
+    {"import", required_argument, NULL, KEY_IMPORT},
+    {"resume", no_argument, NULL, KEY_RESUME},
+    {"plot", required_argument, NULL, KEY_PLOT},
+    {"export-t4", required_argument, NULL, KEY_T4},
+    {"export-t1", required_argument, NULL, KEY_T1},
+    {"json", no_argument, NULL, KEY_JSON},
+    {"quiet", no_argument, NULL, KEY_QUIET},
+    {"worker", no_argument, NULL, KEY_WORKER}, /* what a pool starts; not for people */
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static int show_help(void)
+{
+    rp_autobuf text = {0};
+    const struct rp_strategy *strategy;
+
+    rp_buf_puts(&text, help);
+    for (size_t i = 0; (strategy = rp_strategy_number(i)) != NULL; i++)
+        rp_buf_printf(&text, "  %-11s %s\n", strategy->name, strategy->summary);
+    rp_buf_puts(&text, help_tail);
+    return rp_cli_help(rp_buf_text(&text));
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static int take_count(const char *option, const char *word, uint64_t least, uint64_t most,
+                      uint64_t *ret, struct rp_err *err)
+{
+    char *end;
+    unsigned long long value;
+
+    errno = 0;
+    value = strtoull(word, &end, 10);
+    if (errno || end == word || *end || word[0] < '0' || word[0] > '9' || value < least ||
+        value > most)
+        return rp_fail(err, RP_USAGE, "%s %s: use a whole number from %llu to %llu", option, word,
+                       (unsigned long long)least, (unsigned long long)most);
+    *ret = value;
+    return 0;
+}
+
+static int take_unsigned(const char *option, const char *word, unsigned least, unsigned most,
+                         unsigned *ret, struct rp_err *err)
+{
+    uint64_t value = *ret;
+    int rc = take_count(option, word, least, most, &value, err);
+
+    *ret = (unsigned)value;
+    return rc;
+}
+
+static int take_size(const char *option, const char *word, size_t *ret, struct rp_err *err)
+{
+    uint64_t value = *ret;
+    int rc = take_count(option, word, 1, 10000000, &value, err);
+
+    *ret = value;
+    return rc;
+}
+
+static int take_positive(const char *option, const char *word, double most, double factor,
+                         double *ret, struct rp_err *err)
+{
+    char *end;
+    double value = strtod(word, &end);
+
+    if (end == word || *end || !(value > 0 && value <= most))
+        return rp_fail(err, RP_USAGE, "%s %s: use a number above 0, at most %g", option, word,
+                       most);
+    *ret = value * factor;
+    return 0;
+}
+
+static int take_repeats(const char *word, struct rp_search_options *to, struct rp_err *err)
+{
+    char *end;
+    long least = strtol(word, &end, 10), most = least;
+
+    if (*end == ':') {
+        word = end + 1;
+        most = strtol(word, &end, 10);
+    }
+    if (end == word || *end || least < 1 || most < least || most > 1000)
+        return rp_fail(err, RP_USAGE,
+                       "--repeats: use MIN:MAX, two whole numbers from 1 to 1000, like 1:9");
+    to->least_samples = (unsigned)least;
+    to->most_samples = (unsigned)most;
+    return 0;
+}
+
+/* --- what is run ------------------------------------------------------------------------------ */
+
+static int take_regex(const char *pattern, struct rp_live_options *to, struct rp_err *err)
+{
+    regex_t regex;
+    char why[200];
+    int rc = regcomp(&regex, pattern, REG_EXTENDED);
+
+    if (rc != 0) {
+        regerror(rc, &regex, why, sizeof why);
+        return rp_fail(err, RP_USAGE, "--output-regex %.200s: %s", pattern, why);
+    }
+    regfree(&regex);
+    to->objective = RP_OBJECTIVE_OUTPUT;
+    to->pattern = pattern;
+    return 0;
+}
+
+static int take_unit(const char *word, double *ret, struct rp_err *err)
+{
+    static const struct {
+        const char *word;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].word, word) == 0) {
+            *ret = units[i].ns;
+            return 0;
+        }
+    return rp_fail(err, RP_USAGE, "--output-unit %s: use ns, us, ms or s", word);
+}
+
+/** Words of a list, split in a copy of it. */
+static int take_words(const char *option, const char *text, const char *separators, char **ret_copy,
+                      const char **ret, struct rp_err *err)
+{
+    size_t count = 0;
+    char *rest;
+
+    free(*ret_copy);
+    *ret_copy = strdup(text);
+    if (!*ret_copy)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (char *word = strtok_r(*ret_copy, separators, &rest); word;
+         word = strtok_r(NULL, separators, &rest)) {
+        if (count == RP_AUTOTUNE_WORDS - 1)
+            return rp_fail(err, RP_USAGE, "%s: more than %d words", option, RP_AUTOTUNE_WORDS - 1);
+        ret[count++] = word;
+    }
+    ret[count] = NULL;
+    return count ? 0 : rp_fail(err, RP_USAGE, "%s is empty", option);
+}
+
+static int take_program(int key, struct rp_autotune_command *c, struct rp_err *err)
+{
+    struct rp_live_options *live = &c->o.live;
+    uint64_t megabytes = 0;
+    int rc;
+
+    switch (key) {
+    case KEY_COMMAND:
+        live->command = optarg;
+        return 0;
+    case KEY_BUILD:
+        live->build = optarg;
+        return 0;
+    case KEY_SHELL:
+        live->flags |= RP_TEMPLATE_SHELL;
+        return 0;
+    case KEY_ENV:
+        live->flags |= RP_TEMPLATE_ENVIRONMENT;
+        return 0;
+    case KEY_CHECK:
+        live->check = optarg;
+        return optarg[strspn(optarg, " \t\n")]
+                   ? 0
+                   : rp_fail(err, RP_USAGE, "--check: an empty command says yes to everything");
+    case KEY_WALL:
+        live->objective = RP_OBJECTIVE_WALL;
+        return 0;
+    case KEY_REGEX:
+        return take_regex(optarg, live, err);
+    case KEY_UNIT:
+        return take_unit(optarg, &live->unit_ns, err);
+    case KEY_TIMEOUT:
+        return take_positive("--timeout", optarg, 1e6, 1000, &c->o.search.timeout_ms, err);
+    case KEY_MEMORY:
+        rc = take_count("--memory", optarg, 1, 1 << 24, &megabytes, err);
+        live->memory_bytes = megabytes << 20;
+        return rc;
+    case KEY_WARMUP:
+        return take_unsigned("--warmup", optarg, 0, 100, &c->o.search.warmups, err);
+    default:
+        return take_repeats(optarg, &c->o.search, err);
+    }
+}
+
+/** Who runs it. */
+static int take_workers(int key, struct rp_autotune_command *c, struct rp_err *err)
+{
+    struct rp_tune_pool_options *pool = &c->o.live.pool;
+
+    switch (key) {
+    case KEY_DEVICE:
+        c->device_text = optarg;
+        return rp_device_parse(optarg, &c->device, err);
+    case KEY_THREADS:
+        return rp_cli_threads(optarg, err);
+    case KEY_TIMING:
+        return rp_cli_timing(optarg, err);
+    case KEY_GPUS:
+        pool->gpus = c->gpus;
+        return take_words("--gpus", optarg, ",", &c->gpus_text, c->gpus, err);
+    case KEY_WORKERS:
+        return take_unsigned("--workers", optarg, 1, 1024, &c->o.workers, err);
+    case KEY_LAUNCHER:
+        pool->launcher = rp_launcher_named(optarg);
+        return pool->launcher ? 0
+                              : rp_fail(err, RP_USAGE, "--launcher %s: use local or slurm", optarg);
+    case KEY_SRUN:
+        pool->step_words = c->srun;
+        return take_words("--srun", optarg, " ", &c->srun_text, c->srun, err);
+    default:
+        pool->allocation_words = c->salloc;
+        return take_words("--salloc", optarg, " ", &c->salloc_text, c->salloc, err);
+    }
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+static int take_limit(int key, struct rp_autotune_options *o, struct rp_err *err)
+{
+    struct rp_search_options *search = &o->search;
+
+    switch (key) {
+    case KEY_FRACTION:
+        return take_positive("--max-fraction", optarg, 1, 1, &search->max_fraction, err);
+    case KEY_TIME:
+        return take_positive("--budget-time", optarg, 1e8, 1000, &search->budget_ms, err);
+    case KEY_TARGET:
+        return take_positive("--target-ms", optarg, 1e12, 1, &search->target_ms, err);
+    case KEY_EVALS:
+        return take_size("--budget-evals", optarg, &search->budget_evals, err);
+    case KEY_PATIENCE:
+        return take_size("--patience", optarg, &search->patience, err);
+    case KEY_SEED:
+        return take_count("--seed", optarg, 0, INT64_MAX, &search->seed, err);
+    case KEY_TOP:
+        return take_unsigned("--top", optarg, 1, 100, &search->finalists, err);
+    default:
+        o->strategy = optarg;
+        return 0;
+    }
+}
+
+static int take_file(int key, struct rp_autotune_command *c, struct rp_err *err)
+{
+    switch (key) {
+    case KEY_SPACE:
+        c->o.space = optarg;
+        return 0;
+    case KEY_SIMULATE:
+        c->o.simulate = optarg;
+        return 0;
+    case 'o':
+        c->o.folder = optarg;
+        return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
+    case KEY_IMPORT:
+        c->o.import = optarg;
+        return 0;
+    case KEY_RESUME:
+        c->o.resume = true;
+        return 0;
+    case KEY_PLOT:
+        c->o.plot = optarg;
+        return 0;
+    case KEY_T4:
+        c->o.export_t4 = optarg;
+        return 0;
+    case KEY_T1:
+        c->o.export_t1 = optarg;
+        return 0;
+    case KEY_JSON:
+        c->json = true;
+        return 0;
+    case KEY_QUIET:
+        c->quiet = true;
+        return 0;
+    default:
+        c->worker = true;
+        return 0;
+    }
+}
+
+static int take_option(int key, struct rp_autotune_command *c, struct rp_err *err)
+{
+    if (key >= KEY_COMMAND && key <= KEY_REPEATS)
+        return take_program(key, c, err);
+    if (key >= KEY_DEVICE && key <= KEY_SALLOC)
+        return take_workers(key, c, err);
+    if (key >= KEY_FRACTION && key <= KEY_TOP)
+        return take_limit(key, &c->o, err);
+    return take_file(key, c, err);
+}
+
+/** They are the same file; of those that are not there yet, the same name. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    if (stat(a, &first) != 0 || stat(b, &second) != 0)
+        return strcmp(a, b) == 0;
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/** No output takes the place of another one, or of what is read. */
+static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
+{
+    enum { OUTPUTS = 3 };
+    const struct {
+        const char *option, *path;
+    } files[] = {{"--plot", o->plot},           {"--export-t4", o->export_t4},
+                 {"--export-t1", o->export_t1}, {"--space", o->space},
+                 {"--simulate", o->simulate},   {"--import", o->import}};
+
+    for (size_t i = 0; i < OUTPUTS; i++)
+        for (size_t j = i + 1; files[i].path && j < sizeof files / sizeof *files; j++)
+            if (files[j].path && same_file(files[i].path, files[j].path))
+                return rp_fail(err, RP_USAGE, "%s and %s are the same file: %s", files[i].option,
+                               files[j].option, files[i].path);
+    return 0;
+}
+
+static int check(const struct rp_autotune_command *c, struct rp_err *err)
+{
+    const struct rp_autotune_options *o = &c->o;
+
+    if (!o->simulate && !o->space)
+        return rp_fail(err, RP_USAGE, "which space? --space or --simulate is missing");
+    if (o->simulate && (o->space || o->live.command || o->live.build))
+        return rp_fail(err, RP_USAGE,
+                       "--simulate has a space and runs nothing: --space, --cmd-template and "
+                       "--build do not go with it");
+    if (o->space && !o->live.command)
+        return rp_fail(err, RP_USAGE, "which command? --cmd-template is missing");
+    if (o->simulate && o->export_t1)
+        return rp_fail(err, RP_USAGE, "--export-t1: a recorded space has no rules to export");
+    if (o->live.pool.gpus && o->workers)
+        return rp_fail(err, RP_USAGE, "--gpus and --workers exclude each other");
+    if (o->resume && o->simulate && !o->folder)
+        return rp_fail(err, RP_USAGE, "--resume goes with -o: which folder?");
+    if (c->json && c->quiet)
+        return rp_fail(err, RP_USAGE, "--json and --quiet exclude each other");
+    return check_files(o, err);
+}
+
+static void set_defaults(struct rp_autotune_command *c)
+{
+    *c = (struct rp_autotune_command){.o = {.search = {.seed = 1,
+                                                       .max_fraction = 0.2,
+                                                       .timeout_ms = 300000,
+                                                       .least_samples = 1,
+                                                       .most_samples = 9,
+                                                       .warmups = 1,
+                                                       .finalists = 5},
+                                            .live = {.unit_ns = 1e6}}};
+}
+
+bool rp_autotune_parse(int argc, char **argv, struct rp_autotune_command *ret, int *ret_code)
+{
+    struct rp_err err = RP_ERR_INIT;
+    int key, rc = 0;
+
+    set_defaults(ret);
+    optind = 1;
+    opterr = 0;
+    while (rc == 0 && (key = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1) {
+        if (key == 'h') {
+            *ret_code = show_help();
+            return false;
+        }
+        if (key == ':' || key == '?') {
+            *ret_code = rp_cli_bad_option("autotune", argv[optind - 1], key);
+            return false;
+        }
+        rc = take_option(key, ret, &err);
+    }
+    if (rc == 0 && optind < argc)
+        rc = rp_fail(&err, RP_USAGE, "%s is no option", argv[optind]);
+    if (rc == 0 && !ret->worker)
+        rc = check(ret, &err);
+    if (rc == 0 && !ret->o.simulate && !ret->o.folder)
+        ret->o.folder = "autotune_result";
+    ret->o.live.pool.workers = ret->o.workers;
+    if (rc < 0)
+        *ret_code = rp_cli_usage_error("autotune", "%s", err.text);
+    return rc == 0;
+}
+
+void rp_autotune_command_free(struct rp_autotune_command *command)
+{
+    free(command->gpus_text);
+    free(command->srun_text);
+    free(command->salloc_text);
+}
