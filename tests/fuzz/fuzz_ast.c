@@ -68,7 +68,7 @@ static void use(const struct rp_kernel_found *found, const char *copy)
     source->bytes = BYTES;
     source->begin = found->begin;
     source->end = found->end;
-    if (rp_source_loops_find(found->function, source, &err) == 0)
+    if (rp_source_loops_find(found->function, source, NULL, NULL, &err) == 0)
         check_loops(source);
     if (rp_kernel_shape_make(found->functions, found->count, copy, BYTES, &source->shape, &err) < 0)
         __builtin_trap();
@@ -89,7 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!copy)
         return 0;
-    if (rp_ast_read((const char *)data, size, "seed.hip", "fuzzed", &ast, &err) == 0) {
+    if (rp_ast_read((const char *)data, size, &(struct rp_ast_file){.path = "seed.hip"}, "fuzzed",
+                    &ast, &err) == 0) {
         if (rp_kernel_find(ast, "_Z6fuzzedILi3EEvPfi", copy, BYTES, &found, &err) == 0) {
             use(&found, copy);
             rp_kernel_found_free(&found);

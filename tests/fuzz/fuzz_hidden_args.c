@@ -1,17 +1,20 @@
 /**
  * @file fuzz_hidden_args.c
- * @brief Any bytes as a code object, and as the metadata in one: a verdict or a reason.
+ * @brief Any bytes as a code object, and as the metadata in one: a verdict or a reason. And the
+ *        symbols of what can be read: each is found by its name, and lies in the file or nowhere.
  */
-#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/code_elf.h"
 #include "capture/code_metadata.h"
 #include "replay/abi_gate.h"
 #include "replay/hidden_args.h"
+
+#include "fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +22,23 @@ static bool is_captured(const void *data, uint64_t address)
 {
     (void)data;
     return address & 1;
+}
+
+static void check_symbols(const uint8_t *bytes, size_t size)
+{
+    struct rp_code_symbols symbols;
+    struct rp_code_elf elf;
+
+    if (!rp_code_elf_open(bytes, size, &elf) || !rp_code_elf_symbols(&elf, &symbols))
+        return;
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym symbol, found;
+        const char *name = rp_code_symbol(&symbols, i, &symbol);
+        const uint8_t *at = name ? rp_code_elf_at(&elf, symbol.st_value, symbol.st_size) : NULL;
+
+        must(!name || rp_code_symbol_find(&symbols, name, &found));
+        must(!at || (at >= bytes && symbol.st_size <= size - (size_t)(at - bytes)));
+    }
 }
 
 static void check(const uint8_t *elf, size_t size)
@@ -39,6 +59,7 @@ static void check(const uint8_t *elf, size_t size)
     if (rc < 0 && !err.text[0])
         __builtin_trap(); /* refused without saying why */
     rp_code_kernel_free(&kernel);
+    check_symbols(elf, size);
 }
 
 /* Around metadata a sound file; an exact copy, so that each byte beyond its end is found. */

@@ -5,10 +5,10 @@
  */
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "optimize/llm/answer.h"
 #include "optimize/llm/completion.h"
 #include "optimize/llm/sse.h"
-#include "optimize/llm/utf8.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  */
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "optimize/kernel_source.h"
 #include "optimize/llm/prompt.h"
-#include "optimize/llm/utf8.h"
 #include "optimize/proposer.h"
 
 #include <stdint.h>

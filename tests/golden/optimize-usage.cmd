@@ -12,5 +12,12 @@ try ./app --source k.hip --max-iters 0
 try ./app --source k.hip --min-improvement -1
 try ./app --source k.hip --kernel '('
 try ./app --source k.hip --apply --dry-run
+try ./app --source k.hip --llm-config llm.json
 try ./app --source missing.hip
+try ./app --source .
+try ./app --source k.hip --compile-commands none.json
+try ./app --source k.hip --build 'hipcc k.hip -o app' --compile-commands none.json
+try ./app --source k.hip --build 'hipcc -fgpu-rdc k.hip -o app'
+try ./app --source k.hip --budget 0
+try ./app --source k.hip --build 'hipcc -shared -fPIC k.hip -o libk.so'
 rocm-perf optimize ./app --source k.hip --build 'make | tee log'

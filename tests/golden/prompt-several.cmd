@@ -11,4 +11,7 @@ rocm-perf prompt --source bad.hip 2>&1 | head -n 2
 rocm-perf prompt --source absent.hip
 rocm-perf prompt --source k.hip --arch gfx000
 rocm-perf prompt --source k.hip --kernel first --profile .
+rocm-perf prompt --source k.hip --kernel '('
+{ echo '__attribute__((global)) void long_one(int *x) {'; for i in $(seq 99); do echo "    x[$i] += $i;"; done; echo '}'; } >long.hip
+rocm-perf prompt --source long.hip --max-tokens 600
 rocm-perf prompt

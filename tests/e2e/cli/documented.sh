@@ -1,7 +1,8 @@
 # Every command of the manual pages runs and succeeds, in the order they stand.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
-cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" .
+cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/data/tune/made.json" .
+echo '{"TENTHS": [1, 2, 3, 4]}' >space.json
 
 # Man pages: the lines marked as displayed commands (.Dl).
 for page in "$SOURCE"/docs/man/*.1; do

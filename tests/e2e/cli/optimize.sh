@@ -1,5 +1,5 @@
 # A session accepts what is faster, rejects what is slower, goes on after kills, and leaves the source
-# alone. KILLS=N kills it N times, at random moments (default: three, behind certain records).
+# alone.
 . "$(dirname "$0")/../lib.sh"
 example unrolled
 cp "$SOURCE/tests/e2e/programs/unrolled.hip" .
@@ -33,40 +33,45 @@ expect 2 optimize -o whole
 says err "--resume"
 
 # Killed behind records and resumed each time: the same to the byte as without.
-begun=
-for number in $(seq "${KILLS:-3}"); do
-    setsid rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 --max-rounds 1 \
-        -o killed $begun >killed.out 2>killed.err </dev/null &
-    session=$!
-    if [ -n "${KILLS:-}" ]; then
-        sleep "$((RANDOM % 20)).$((RANDOM % 10))"
-    else
-        wanted=$((number == 1 ? 1 : number + 2)) # session, attempt, confirmation
-        until [ "$(cat killed/journal.jsonl 2>/dev/null | wc -l)" -ge $wanted ]; do
-            kill -0 $session 2>/dev/null || { cat killed.err; fail "it ended before record $wanted"; }
-            sleep 0.05
-        done
+command=(rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 --max-rounds 1
+    -o killed)
+for kind in attempt confirmation application finished; do
+    if ! python3 "$SOURCE/tests/e2e/kill_behind.py" killed/journal.jsonl $kind "${command[@]}" >killed.out 2>killed.err; then
+        # Behind this one there is next to nothing.
+        [ $kind = finished ] || { cat killed.out killed.err >&2; fail "it was not killed behind $kind"; }
     fi
-    kill -9 $session 2>/dev/null || true
-    wait $session 2>/dev/null || true
-    untouched "kill $number"
-    [ ! -e killed/journal.jsonl ] || begun=--resume
+    [ "$kind" = "$(tail -n 1 killed/journal.jsonl | sed 's/.*"kind":"\([a-z]*\)","sequence".*/\1/')" ] || fail "not $kind"
+    [ $kind = finished ] || [ ! -e killed/optimize.json ] || fail "a result before the end"
+    untouched "killed behind $kind"
+    command+=(--resume)
 done
 printf '{"sha256":"torn' >>killed/journal.jsonl
 expect 2 optimize --max-rounds 2 -o killed --resume
-says err "most_rounds"
+says err "was begun with --max-rounds 1, and this is with --max-rounds 2"
 says err "bytes are cut off"
 
 # Only --apply changes the source, and keeps what it was.
+mv unrolled.hip real.hip
+ln -s real.hip unrolled.hip
+chmod 640 real.hip
+rm -f unrolled_opt.hip
 expect 0 optimize --max-rounds 1 -o killed --resume --apply
+[ "$(readlink unrolled.hip)" = real.hip ] || fail "the link is no link any more"
+for file in real.hip unrolled.hip.orig unrolled_opt.hip unrolled_opt.patch; do
+    [ "$(stat -c %a "$file")" = 640 ] || fail "$file: others may read it"
+done
+[ "$(stat -c %a killed)" = 750 ] || fail "killed: others may read it"
 cmp whole/optimize.json killed/optimize.json || fail "not the same after kills"
 cmp unrolled.hip unrolled_opt.hip || fail "not applied"
 cmp unrolled.hip.orig before.hip || fail "no backup"
+rm unrolled.hip real.hip
 cp before.hip unrolled.hip
 
 # What was not built so, and what was never right.
 expect 3 optimize -o other --build "hipcc -O1 unrolled.hip -o unrolled"
 says err "is not what"
+expect 2 optimize -o never --check ' '
+says err "an empty command says yes to everything"
 expect 5 optimize -o never --check 'exit 1'
 says err "the command of --check says no"
 untouched

@@ -32,3 +32,10 @@ sys.exit(a != b)
 EOF
 expect 0 rocm-perf profile --device software --quiet --runs 1 ./vector_add
 [ "$(cat out)" = "$sum" ] || fail "--quiet prints $(cat out) instead of $sum"
+
+# A folder's name is no pattern.
+mkdir 'h\i [j]*'
+cd 'h\i [j]*'
+expect 0 rocm-perf profile --device software --runs 1 ../vector_add
+says out 'vector_add: PASS'
+[ -f .rocpd_profile/profile.json ] || fail 'no profile.json in a folder with a backslash'

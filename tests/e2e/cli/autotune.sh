@@ -1,0 +1,173 @@
+# Programs are tuned: what they are given, what they may do wrong, and what a kill leaves.
+. "$(dirname "$0")/../lib.sh"
+valid() { python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/autotune.schema.json" "$@" >valid || { cat valid; fail schema; }; }
+tune() { rocm-perf autotune --device software "$@"; }
+
+# Values reach the program as they are, and no shell sees them.
+cat >hostile.json <<'END'
+{"N": [1, 2, 3], "TEXT": ["a b", "'; touch pwned; '", "$(touch pwned)", "`touch pwned`", "new\nline", "%s%n%n", "\"", "\\", "*", "é"]}
+END
+cat >say.py <<'END'
+import json, sys
+n, text = sys.argv[1:]
+with open("said", "a") as said:
+    said.write(json.dumps([int(n), text]) + "\n")
+print("time", 3 * int(n) + len(text) / 100)
+END
+expect 0 tune --space hostile.json --cmd-template 'python3 say.py {N} "{TEXT}"' --output-regex 'time ([0-9.]+)' \
+    --repeats 1:1 --warmup 0 --max-fraction 0.9 --workers 2 -o hostile
+[ ! -e pwned ] || fail 'a shell has seen a value'
+cp hostile/autotune.json .
+valid autotune.json
+python3 - <<'END' || fail 'values are not what they were'
+import json
+space, result = json.load(open("hostile.json")), json.load(open("autotune.json"))
+said = [tuple(json.loads(line)) for line in open("said")]
+history = [(h["parameters"]["N"], h["parameters"]["TEXT"]) for h in result["history"]]
+assert len(set(said)) == len(said) == 27 and sorted(said) == sorted(history), (said, history)
+assert result["search_space_size"] == 30 and result["evaluated_configs"] == 27 and result["device"] == "software"
+for h in result["history"]:
+    assert abs(h["runtime_ms"] - 3 * h["parameters"]["N"] - len(h["parameters"]["TEXT"]) / 100) < 1e-9, h
+best = min(result["history"], key=lambda h: h["runtime_ms"])
+assert result["best_config"]["runtime_ms"] == best["runtime_ms"]
+END
+# With a shell as well.
+rm said
+expect 0 tune --space hostile.json --shell --cmd-template 'python3 say.py {N} {TEXT}' --output-regex 'time ([0-9.]+)' \
+    --repeats 1:1 --warmup 0 --budget-evals 15 -o shell --quiet --max-fraction 0.5
+[ ! -e pwned ] || fail 'the shell has run a value'
+[ "$(wc -l <said)" = 15 ] || fail 'not 15 runs'
+
+# Long ones reach it whole, and are not printed whole; too long ones are found before anything runs.
+python3 -c 'import json
+json.dump({"N": [1, 2], "TEXT": ["é" * 50000, "b" * 100000]}, open("long.json", "w"))
+json.dump({"N": [1, 2], "TEXT": ["a" * 1000000]}, open("longer.json", "w"))'
+rm said
+expect 0 tune --space long.json --cmd-template 'python3 say.py {N} {TEXT}' --output-regex 'time ([0-9.]+)' --repeats 1:1 \
+    --warmup 0 --max-fraction 0.9 -o long
+[ "$(wc -l <said)" = 3 ] && python3 -c 'import json; [len(json.loads(l)[1].encode()) == 100000 or 1 / 0 for l in open("said")]' || fail 'a long value'
+[ "$(cat out err | wc -c)" -lt 3000 ] || fail 'a long value is printed'
+iconv -f UTF-8 -t UTF-8 out err >text || fail 'half a character is printed'
+expect 2 tune --space longer.json --cmd-template 'python3 say.py {N} {TEXT}' --output-regex 'time ([0-9.]+)' -o longer
+
+# Whatever programs do wrong, the search goes on, and says what it was.
+cat >work.sh <<'END'
+case $1 in
+1) kill -SEGV $$ ;;
+2) exit 3 ;;
+3) echo nothing ;;
+4) echo 'time 1 wrong' ;;
+5) sleep 1000 & sleep 1000 ;;
+*) echo "time $1" ;;
+esac
+END
+echo '{"KIND": [1, 2, 3, 4, 5, 6, 7, 8]}' >kinds.json
+expect 0 tune --space kinds.json --cmd-template 'sh work.sh {KIND}' --output-regex 'time ([0-9]+)' --output-unit us \
+    --check '! grep -q wrong' --timeout 20 --repeats 1:1 --max-fraction 0.99 --json -o kinds
+mv out result.json
+valid result.json
+python3 - <<'END' || fail 'outcomes'
+import json
+result = json.load(open("result.json"))
+outcomes = {h["parameters"]["KIND"]: h["outcome"] for h in result["history"]}
+expected = {1: "failed", 2: "failed", 3: "no time", 4: "wrong", 5: "timeout", 6: "ok", 7: "ok", 8: "ok"}
+assert len(outcomes) == 7 and all(expected[kind] == outcome for kind, outcome in outcomes.items()), outcomes
+assert all(h["reason"] for h in result["history"] if h["outcome"] != "ok")
+assert result["best_config"]["runtime_ms"] in (0.006, 0.007) and result["warning"] == "low_model_confidence"
+assert result["failures"]["failed"] >= 1
+END
+expect 1 tune --space kinds.json --cmd-template 'false {KIND}' --no-rocprof --max-fraction 0.5 -o none
+says out 'no configuration works'
+says out '4 failed'
+says out 'exit status 1'
+
+# A program for each configuration, built once for those that differ only in what it is told.
+echo '{"HOW": ["good", "better", "bad"], "N": [5, 6, 7]}' >built.json
+cat >build.sh <<'END'
+echo "$2" >>builds
+[ "$2" != bad ] || { echo 'it is bad' >&2; exit 1; }
+printf '#!/bin/sh\necho "%s $1"\n' "$2" >"$1" && chmod +x "$1"
+END
+expect 0 tune --space built.json --build 'sh build.sh {output} {HOW}' --cmd-template '{output} {N}' \
+    --output-regex '[a-z]+ ([0-9])' --repeats 1:1 --max-fraction 0.99 -o built --export-t1 t1.json --export-t4 t4.json --json
+grep -v bad builds | sort | uniq -d | grep -q . && fail 'one program was built twice'
+says out '"not built"'
+says out 'it is bad'
+# What was exported is a space, and results to begin with.
+expect 0 tune --space t1.json --build 'sh build.sh {output} {HOW}' --cmd-template '{output} {N}' --import t4.json \
+    --output-regex '[a-z]+ ([0-9])' --repeats 1:1 --max-fraction 0.5 -o again --json
+says err 'are run first'
+[ "$(json history.0.parameters.N out)" = 5 ] || fail 'it did not begin with the best one of before'
+[ "$(json evaluated_configs out)" = 4 ] || fail 'not 4 of 9'
+
+# Killed at any time, it goes on: only what was running is run again.
+echo '{"A": [1, 2, 3, 4, 5, 6], "B": [1, 2, 3, 4, 5, 6]}' >grid.json
+cat >run.sh <<'END'
+echo "$1 $2" >>ran
+if [ -e stop ] && [ "$(wc -l <ran)" -ge 9 ]; then
+    echo here >reached
+    sleep 1000
+fi
+echo "time $((10 + ($1 - 3) * ($1 - 3) + ($2 - 5) * ($2 - 5)))"
+END
+grid() { tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 --max-fraction 0.5 "$@"; }
+grid -o whole --quiet >whole.out
+[ "$(cat whole.out)" = 10 ] || fail "found $(cat whole.out), not 10"
+rm ran
+touch stop
+background rocm-perf autotune --device software --space grid.json --cmd-template 'sh run.sh {A} {B}' \
+    --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 --max-fraction 0.5 -o killed
+pid=$!
+while [ ! -e reached ]; do kill -0 $pid || { cat err; fail 'it has ended'; }; sleep 0.05; done
+kill -9 $pid
+wait $pid 2>/dev/null || true
+rm stop
+expect 2 grid -o killed
+says err 'resume'
+expect 0 grid -o killed --resume
+says err '8 answers are in the journal'
+[ "$(sort ran | uniq | wc -l)" = 18 ] && [ "$(wc -l <ran)" = 19 ] || { sort ran; fail 'not 18 configurations, one of them twice'; }
+python3 - <<'END' || fail 'the search that was killed has another result'
+import json
+a, b = (json.load(open(f + "/autotune.json")) for f in ("whole", "killed"))
+for r in (a, b):
+    for h in r["history"]:
+        del h["at_ms"]
+    for p in r["phases"]:
+        del p["duration_ms"]
+assert a == b
+END
+# A signal ends it with the best so far, and that goes on as well.
+rm ran reached
+touch stop
+background rocm-perf autotune --device software --space grid.json --cmd-template 'sh run.sh {A} {B}' \
+    --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 --max-fraction 0.5 -o ended
+pid=$!
+while [ ! -e reached ]; do kill -0 $pid || { cat err; fail 'it has ended'; }; sleep 0.05; done
+kill -TERM $pid
+got=0
+wait $pid || got=$?
+[ $got = 130 ] || { cat err; fail "exit status $got after SIGTERM"; }
+says out 'ended by interrupted'
+says out 'Search 8 of 36'
+rm stop
+expect 0 grid -o ended --resume --quiet
+[ "$(cat out)" = 10 ] || fail 'the search that was ended has another result'
+lines=$(wc -l <ran)
+expect 2 grid -o killed --resume --seed 2
+says err "was begun otherwise: seed was 1, is 2"
+expect 0 grid -o killed --resume --quiet
+[ "$(wc -l <ran)" = "$lines" ] || fail 'something was run although all was known'
+
+# Mistakes are found before anything runs.
+rm ran
+for template in 'sh run.sh {A}' 'sh run.sh {A} {B} {C}' 'sh run.sh {A} {B} | cat' 'sh "run.sh {A} {B}'; do
+    expect 2 tune --space grid.json --cmd-template "$template" --no-rocprof -o mistake
+done
+expect 2 tune --space grid.json --build 'make {A}' --cmd-template '{output} {B}' --no-rocprof -o mistake
+says err '{output}'
+expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --output-regex '(' -o mistake
+expect 3 tune --space ran --cmd-template 'sh run.sh {A} {B}' -o mistake
+expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --no-rocprof --gpus 0,1 -o mistake
+says err 'use --workers'
+[ ! -e ran ] || fail 'something ran'

@@ -1,0 +1,19 @@
+# The shortest session of the optimizer that measures something, under the sanitizers: one candidate,
+# which is slower. What sessions accept, and kills, is in optimize.sh, with the plain build.
+. "$(dirname "$0")/../lib.sh"
+example unrolled
+cp "$SOURCE/tests/e2e/programs/unrolled.hip" .
+optimize() {
+    rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 --max-rounds 1 \
+        -o session "$@" -- 3
+}
+
+expect 1 optimize
+says out "Nothing was worth accepting."
+says out "slower"
+cp session/optimize.json first.json
+
+# Nothing is left to do: all is read from the journal.
+expect 1 optimize --resume
+cmp first.json session/optimize.json || fail "not the same when nothing is left"
+echo passed
