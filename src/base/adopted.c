@@ -1,6 +1,7 @@
 #include "base/adopted.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -110,4 +111,12 @@ size_t rp_adopted_signal(const struct rp_adopted *adopted, pid_t except, int sig
 
     each_child(sweep_child, &sweep);
     return sweep.found;
+}
+
+void rp_adopted_kill(const struct rp_adopted *adopted, pid_t except)
+{
+    enum { ROUNDS = 1000, ROUND_MS = 2 };
+
+    for (int i = 0; i < ROUNDS && rp_adopted_signal(adopted, except, SIGKILL) > 0; i++)
+        poll(NULL, 0, ROUND_MS);
 }

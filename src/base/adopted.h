@@ -41,4 +41,8 @@ void rp_adopted_leave(const struct rp_adopted *adopted);
  */
 size_t rp_adopted_signal(const struct rp_adopted *adopted, pid_t except, int signo);
 
+/** Kills them until none is left: each round makes orphans of its victims' children, which come to
+ *  us. */
+void rp_adopted_kill(const struct rp_adopted *adopted, pid_t except);
+
 #endif

@@ -183,17 +183,6 @@ static void pause_ms(int ms)
     poll(NULL, 0, ms);
 }
 
-/* What the program has started ends, too: first what runs yet, then what that leaves behind. Each
- * round makes orphans of its victims' children, which come to us. */
-static void kill_adopted(const struct rp_adopted *adopted, pid_t child)
-{
-    for (int rounds = 0; rounds < 1000; rounds++) {
-        if (rp_adopted_signal(adopted, child, SIGKILL) == 0)
-            return;
-        pause_ms(2);
-    }
-}
-
 /* Has it ended by then, without all of its processes having more memory than they may? */
 static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
                              bool *ret_over)
@@ -249,7 +238,7 @@ static void wait_for(const struct rp_proc *proc, const struct rp_adopted *adopte
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (killed)
-        kill_adopted(adopted, child);
+        rp_adopted_kill(adopted, child);
     end->signaled = WIFSIGNALED(status);
     end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
 }

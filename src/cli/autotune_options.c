@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/cli.h"
+#include "tune/objective.h"
 #include "tune/strategy.h"
 #include "tune/template.h"
 
@@ -75,86 +74,10 @@ static const char help_tail[] =
     "  --max-fraction; 2 usage; 3 the space or the journal cannot be used; 4 environment;\n"
     "  130 interrupted: the best so far was printed, and with -o --resume goes on\n";
 
-enum option_key {
-    KEY_SPACE = 256,
-    KEY_COMMAND,
-    KEY_BUILD,
-    KEY_SHELL,
-    KEY_ENV,
-    KEY_CHECK,
-    KEY_WALL,
-    KEY_REGEX,
-    KEY_UNIT,
-    KEY_TIMEOUT,
-    KEY_MEMORY,
-    KEY_WARMUP,
-    KEY_REPEATS,
-    KEY_DEVICE,
-    KEY_THREADS,
-    KEY_TIMING,
-    KEY_GPUS,
-    KEY_WORKERS,
-    KEY_LAUNCHER,
-    KEY_SRUN,
-    KEY_SALLOC,
-    KEY_SIMULATE,
-    KEY_FRACTION,
-    KEY_EVALS,
-    KEY_TIME,
-    KEY_TARGET,
-    KEY_PATIENCE,
-    KEY_STRATEGY,
-    KEY_SEED,
-    KEY_TOP,
-    KEY_IMPORT,
-    KEY_RESUME,
-    KEY_PLOT,
-    KEY_T4,
-    KEY_T1,
-    KEY_JSON,
-    KEY_QUIET,
-    KEY_WORKER
-};
-
 static const struct option long_options[] = {
-    {"space", required_argument, NULL, KEY_SPACE},
-    {"cmd-template", required_argument, NULL, KEY_COMMAND},
-    {"build", required_argument, NULL, KEY_BUILD},
-    {"shell", no_argument, NULL, KEY_SHELL},
-    {"env", no_argument, NULL, KEY_ENV},
-    {"check", required_argument, NULL, KEY_CHECK},
-    {"no-rocprof", no_argument, NULL, KEY_WALL},
-    {"output-regex", required_argument, NULL, KEY_REGEX},
-    {"output-unit", required_argument, NULL, KEY_UNIT},
-    {"timeout", required_argument, NULL, KEY_TIMEOUT},
-    {"memory", required_argument, NULL, KEY_MEMORY},
-    {"warmup", required_argument, NULL, KEY_WARMUP},
-    {"repeats", required_argument, NULL, KEY_REPEATS},
-    {"device", required_argument, NULL, KEY_DEVICE},
-    {"threads", required_argument, NULL, KEY_THREADS},
-    {"timing", required_argument, NULL, KEY_TIMING},
-    {"gpus", required_argument, NULL, KEY_GPUS},
-    {"workers", required_argument, NULL, KEY_WORKERS},
-    {"launcher", required_argument, NULL, KEY_LAUNCHER},
-    {"srun", required_argument, NULL, KEY_SRUN},
-    {"salloc", required_argument, NULL, KEY_SALLOC},
-    {"simulate", required_argument, NULL, KEY_SIMULATE},
-    {"max-fraction", required_argument, NULL, KEY_FRACTION},
-    {"budget-evals", required_argument, NULL, KEY_EVALS},
-    {"budget-time", required_argument, NULL, KEY_TIME},
-    {"target-ms", required_argument, NULL, KEY_TARGET},
-    {"patience", required_argument, NULL, KEY_PATIENCE},
-    {"strategy", required_argument, NULL, KEY_STRATEGY},
-    {"seed", required_argument, NULL, KEY_SEED},
-    {"top", required_argument, NULL, KEY_TOP},
-    {"import", required_argument, NULL, KEY_IMPORT},
-    {"resume", no_argument, NULL, KEY_RESUME},
-    {"plot", required_argument, NULL, KEY_PLOT},
-    {"export-t4", required_argument, NULL, KEY_T4},
-    {"export-t1", required_argument, NULL, KEY_T1},
-    {"json", no_argument, NULL, KEY_JSON},
-    {"quiet", no_argument, NULL, KEY_QUIET},
-    {"worker", no_argument, NULL, KEY_WORKER}, /* what a pool starts; not for people */
+#define RP_AUTOTUNE_OPTION(key, name, argument) {name, argument, NULL, RP_AUTOTUNE_##key},
+#include "cli/autotune_options.def"
+#undef RP_AUTOTUNE_OPTION
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -242,15 +165,8 @@ static int take_repeats(const char *word, struct rp_search_options *to, struct r
 
 static int take_regex(const char *pattern, struct rp_live_options *to, struct rp_err *err)
 {
-    regex_t regex;
-    char why[200];
-    int rc = regcomp(&regex, pattern, REG_EXTENDED);
-
-    if (rc != 0) {
-        regerror(rc, &regex, why, sizeof why);
-        return rp_fail(err, RP_USAGE, "--output-regex %.200s: %s", pattern, why);
-    }
-    regfree(&regex);
+    if (rp_objective_check_pattern(pattern, err) < 0)
+        return rp_wrap(err, "--output-regex");
     to->objective = RP_OBJECTIVE_OUTPUT;
     to->pattern = pattern;
     return 0;
@@ -299,37 +215,37 @@ static int take_program(int key, struct rp_autotune_command *c, struct rp_err *e
     int rc;
 
     switch (key) {
-    case KEY_COMMAND:
+    case RP_AUTOTUNE_COMMAND:
         live->command = optarg;
         return 0;
-    case KEY_BUILD:
+    case RP_AUTOTUNE_BUILD:
         live->build = optarg;
         return 0;
-    case KEY_SHELL:
+    case RP_AUTOTUNE_SHELL:
         live->flags |= RP_TEMPLATE_SHELL;
         return 0;
-    case KEY_ENV:
+    case RP_AUTOTUNE_ENV:
         live->flags |= RP_TEMPLATE_ENVIRONMENT;
         return 0;
-    case KEY_CHECK:
+    case RP_AUTOTUNE_CHECK:
         live->check = optarg;
         return optarg[strspn(optarg, " \t\n")]
                    ? 0
                    : rp_fail(err, RP_USAGE, "--check: an empty command says yes to everything");
-    case KEY_WALL:
+    case RP_AUTOTUNE_WALL:
         live->objective = RP_OBJECTIVE_WALL;
         return 0;
-    case KEY_REGEX:
+    case RP_AUTOTUNE_REGEX:
         return take_regex(optarg, live, err);
-    case KEY_UNIT:
+    case RP_AUTOTUNE_UNIT:
         return take_unit(optarg, &live->unit_ns, err);
-    case KEY_TIMEOUT:
+    case RP_AUTOTUNE_TIMEOUT:
         return take_positive("--timeout", optarg, 1e6, 1000, &c->o.search.timeout_ms, err);
-    case KEY_MEMORY:
+    case RP_AUTOTUNE_MEMORY:
         rc = take_count("--memory", optarg, 1, 1 << 24, &megabytes, err);
         live->memory_bytes = megabytes << 20;
         return rc;
-    case KEY_WARMUP:
+    case RP_AUTOTUNE_WARMUP:
         return take_unsigned("--warmup", optarg, 0, 100, &c->o.search.warmups, err);
     default:
         return take_repeats(optarg, &c->o.search, err);
@@ -342,23 +258,23 @@ static int take_workers(int key, struct rp_autotune_command *c, struct rp_err *e
     struct rp_tune_pool_options *pool = &c->o.live.pool;
 
     switch (key) {
-    case KEY_DEVICE:
+    case RP_AUTOTUNE_DEVICE:
         c->device_text = optarg;
         return rp_device_parse(optarg, &c->device, err);
-    case KEY_THREADS:
+    case RP_AUTOTUNE_THREADS:
         return rp_cli_threads(optarg, err);
-    case KEY_TIMING:
+    case RP_AUTOTUNE_TIMING:
         return rp_cli_timing(optarg, err);
-    case KEY_GPUS:
+    case RP_AUTOTUNE_GPUS:
         pool->gpus = c->gpus;
         return take_words("--gpus", optarg, ",", &c->gpus_text, c->gpus, err);
-    case KEY_WORKERS:
+    case RP_AUTOTUNE_WORKERS:
         return take_unsigned("--workers", optarg, 1, 1024, &c->o.workers, err);
-    case KEY_LAUNCHER:
+    case RP_AUTOTUNE_LAUNCHER:
         pool->launcher = rp_launcher_named(optarg);
         return pool->launcher ? 0
                               : rp_fail(err, RP_USAGE, "--launcher %s: use local or slurm", optarg);
-    case KEY_SRUN:
+    case RP_AUTOTUNE_SRUN:
         pool->step_words = c->srun;
         return take_words("--srun", optarg, " ", &c->srun_text, c->srun, err);
     default:
@@ -374,19 +290,19 @@ static int take_limit(int key, struct rp_autotune_options *o, struct rp_err *err
     struct rp_search_options *search = &o->search;
 
     switch (key) {
-    case KEY_FRACTION:
+    case RP_AUTOTUNE_FRACTION:
         return take_positive("--max-fraction", optarg, 1, 1, &search->max_fraction, err);
-    case KEY_TIME:
+    case RP_AUTOTUNE_TIME:
         return take_positive("--budget-time", optarg, 1e8, 1000, &search->budget_ms, err);
-    case KEY_TARGET:
+    case RP_AUTOTUNE_TARGET:
         return take_positive("--target-ms", optarg, 1e12, 1, &search->target_ms, err);
-    case KEY_EVALS:
+    case RP_AUTOTUNE_EVALS:
         return take_size("--budget-evals", optarg, &search->budget_evals, err);
-    case KEY_PATIENCE:
+    case RP_AUTOTUNE_PATIENCE:
         return take_size("--patience", optarg, &search->patience, err);
-    case KEY_SEED:
+    case RP_AUTOTUNE_SEED:
         return take_count("--seed", optarg, 0, INT64_MAX, &search->seed, err);
-    case KEY_TOP:
+    case RP_AUTOTUNE_TOP:
         return take_unsigned("--top", optarg, 1, 100, &search->finalists, err);
     default:
         o->strategy = optarg;
@@ -397,34 +313,34 @@ static int take_limit(int key, struct rp_autotune_options *o, struct rp_err *err
 static int take_file(int key, struct rp_autotune_command *c, struct rp_err *err)
 {
     switch (key) {
-    case KEY_SPACE:
+    case RP_AUTOTUNE_SPACE:
         c->o.space = optarg;
         return 0;
-    case KEY_SIMULATE:
+    case RP_AUTOTUNE_SIMULATE:
         c->o.simulate = optarg;
         return 0;
     case 'o':
         c->o.folder = optarg;
         return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
-    case KEY_IMPORT:
+    case RP_AUTOTUNE_IMPORT:
         c->o.import = optarg;
         return 0;
-    case KEY_RESUME:
+    case RP_AUTOTUNE_RESUME:
         c->o.resume = true;
         return 0;
-    case KEY_PLOT:
+    case RP_AUTOTUNE_PLOT:
         c->o.plot = optarg;
         return 0;
-    case KEY_T4:
+    case RP_AUTOTUNE_T4:
         c->o.export_t4 = optarg;
         return 0;
-    case KEY_T1:
+    case RP_AUTOTUNE_T1:
         c->o.export_t1 = optarg;
         return 0;
-    case KEY_JSON:
+    case RP_AUTOTUNE_JSON:
         c->json = true;
         return 0;
-    case KEY_QUIET:
+    case RP_AUTOTUNE_QUIET:
         c->quiet = true;
         return 0;
     default:
@@ -435,64 +351,13 @@ static int take_file(int key, struct rp_autotune_command *c, struct rp_err *err)
 
 static int take_option(int key, struct rp_autotune_command *c, struct rp_err *err)
 {
-    if (key >= KEY_COMMAND && key <= KEY_REPEATS)
+    if (key >= RP_AUTOTUNE_COMMAND && key <= RP_AUTOTUNE_REPEATS)
         return take_program(key, c, err);
-    if (key >= KEY_DEVICE && key <= KEY_SALLOC)
+    if (key >= RP_AUTOTUNE_DEVICE && key <= RP_AUTOTUNE_SALLOC)
         return take_workers(key, c, err);
-    if (key >= KEY_FRACTION && key <= KEY_TOP)
+    if (key >= RP_AUTOTUNE_FRACTION && key <= RP_AUTOTUNE_TOP)
         return take_limit(key, &c->o, err);
     return take_file(key, c, err);
-}
-
-/** They are the same file; of those that are not there yet, the same name. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-
-    if (stat(a, &first) != 0 || stat(b, &second) != 0)
-        return strcmp(a, b) == 0;
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-/** No output takes the place of another one, or of what is read. */
-static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
-{
-    enum { OUTPUTS = 3 };
-    const struct {
-        const char *option, *path;
-    } files[] = {{"--plot", o->plot},           {"--export-t4", o->export_t4},
-                 {"--export-t1", o->export_t1}, {"--space", o->space},
-                 {"--simulate", o->simulate},   {"--import", o->import}};
-
-    for (size_t i = 0; i < OUTPUTS; i++)
-        for (size_t j = i + 1; files[i].path && j < sizeof files / sizeof *files; j++)
-            if (files[j].path && same_file(files[i].path, files[j].path))
-                return rp_fail(err, RP_USAGE, "%s and %s are the same file: %s", files[i].option,
-                               files[j].option, files[i].path);
-    return 0;
-}
-
-static int check(const struct rp_autotune_command *c, struct rp_err *err)
-{
-    const struct rp_autotune_options *o = &c->o;
-
-    if (!o->simulate && !o->space)
-        return rp_fail(err, RP_USAGE, "which space? --space or --simulate is missing");
-    if (o->simulate && (o->space || o->live.command || o->live.build))
-        return rp_fail(err, RP_USAGE,
-                       "--simulate has a space and runs nothing: --space, --cmd-template and "
-                       "--build do not go with it");
-    if (o->space && !o->live.command)
-        return rp_fail(err, RP_USAGE, "which command? --cmd-template is missing");
-    if (o->simulate && o->export_t1)
-        return rp_fail(err, RP_USAGE, "--export-t1: a recorded space has no rules to export");
-    if (o->live.pool.gpus && o->workers)
-        return rp_fail(err, RP_USAGE, "--gpus and --workers exclude each other");
-    if (o->resume && o->simulate && !o->folder)
-        return rp_fail(err, RP_USAGE, "--resume goes with -o: which folder?");
-    if (c->json && c->quiet)
-        return rp_fail(err, RP_USAGE, "--json and --quiet exclude each other");
-    return check_files(o, err);
 }
 
 static void set_defaults(struct rp_autotune_command *c)
@@ -524,12 +389,13 @@ bool rp_autotune_parse(int argc, char **argv, struct rp_autotune_command *ret, i
             *ret_code = rp_cli_bad_option("autotune", argv[optind - 1], key);
             return false;
         }
+        ret->given |= RP_AUTOTUNE_GIVEN(key);
         rc = take_option(key, ret, &err);
     }
     if (rc == 0 && optind < argc)
         rc = rp_fail(&err, RP_USAGE, "%s is no option", argv[optind]);
     if (rc == 0 && !ret->worker)
-        rc = check(ret, &err);
+        rc = rp_autotune_check(ret, &err);
     if (rc == 0 && !ret->o.simulate && !ret->o.folder)
         ret->o.folder = "autotune_result";
     ret->o.live.pool.workers = ret->o.workers;

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,16 +35,6 @@ static int out_of_memory(struct rp_err *err)
     return rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
-void rp_evaluate_end_leftovers(const struct rp_evaluator *ev)
-{
-    /* Each round makes orphans of its victims' children, which come to us. */
-    for (int rounds = 0; rounds < 1000; rounds++) {
-        if (rp_adopted_signal(ev->adopted, 0, SIGKILL) == 0)
-            return;
-        poll(NULL, 0, 2);
-    }
-}
-
 static int open_log(const char *path, struct rp_err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -72,7 +60,7 @@ int rp_evaluate_command(const struct rp_evaluator *ev, const struct rp_command *
                                        .timeout_ns = timeout_ns,
                                        .limits = limits},
                      ret, err);
-    rp_evaluate_end_leftovers(ev);
+    rp_adopted_kill(ev->adopted, 0);
     return rc;
 }
 
@@ -187,7 +175,7 @@ static int run_tapped(struct attempt *a, struct rp_err *err)
         rc = out_of_memory(err);
     }
     dup2(old, STDERR_FILENO);
-    rp_evaluate_end_leftovers(a->ev);
+    rp_adopted_kill(a->ev->adopted, 0);
     return rc;
 }
 

@@ -32,12 +32,8 @@ struct rp_evaluator {
 int rp_evaluate(const struct rp_evaluator *evaluator, const struct rp_evaluation_request *request,
                 struct rp_evaluation *ret, struct rp_err *err);
 
-/* Parts of it. */
-
-/** Ends what a program has left behind. */
-void rp_evaluate_end_leftovers(const struct rp_evaluator *evaluator);
-
-/** A command that is no program to be timed; what it says goes to log. @return as rp_proc_run */
+/** Part of it: a command that is no program to be timed; what it says goes to log. @return as
+ * rp_proc_run */
 int rp_evaluate_command(const struct rp_evaluator *evaluator, const struct rp_command *command,
                         int64_t timeout_ns, const struct rp_proc_limits *limits, const char *log,
                         struct rp_proc_end *ret, struct rp_err *err);

@@ -162,16 +162,6 @@ static int settle_job(struct rp_tune_pool *pool, unsigned number, struct rp_err 
     return rc < 0 ? out_of_memory(err) : 0;
 }
 
-/** A worker that was killed could not end what it ran. */
-static void end_orphans(struct rp_tune_pool *pool)
-{
-    for (int rounds = 0; rounds < 1000; rounds++) {
-        if (rp_adopted_signal(&pool->adopted, 0, SIGKILL) == 0)
-            return;
-        poll(NULL, 0, 2);
-    }
-}
-
 /** @param again  it may be started again */
 static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct rp_err *err)
 {
@@ -182,7 +172,7 @@ static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct r
     int rc;
 
     rp_slot_bury(slot);
-    end_orphans(pool);
+    rp_adopted_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
     again = again && slot->deaths < MOST_DEATHS;
     line = rp_format("%s %s%s", name ? name : "a worker", slot->why ? slot->why : "ended",
                      again ? "; it is started again" : "");
@@ -430,7 +420,7 @@ void rp_tune_pool_close(struct rp_tune_pool *pool)
         return;
     if (pool->slots) {
         end_workers(pool);
-        end_orphans(pool);
+        rp_adopted_kill(&pool->adopted, 0);
     }
     rp_adopted_end(&pool->adopted);
     if (pool->state)

@@ -17,5 +17,19 @@ try --simulate missing.json --plot a.svg --export-t4 a.svg
 try --simulate missing.json --export-t4 missing.json
 try --simulate missing.json --top
 try --magic
+# What would have no effect, or is said twice.
+for option in '--space x' '--cmd-template x' '--build x' --shell --env '--check x' --no-rocprof '--output-regex x' \
+    '--output-unit s' '--timeout 3' '--memory 3' '--warmup 3' '--repeats 3' '--device gpu' '--threads 3' \
+    '--timing fast' '--gpus 0' '--launcher local' '--srun x' '--salloc x' '--export-t1 x'; do
+    try --simulate missing.json $option
+done
+run() { try --space missing.json --cmd-template x "$@"; }
+run --output-regex x --no-rocprof
+run --no-rocprof --output-regex x
+run --output-unit s
+run --output-regex '('
+run --srun --gpus=1
+run --launcher local --salloc x
+run --gpus 0 --workers 2
 echo '{"name": "x"}' >no-space.json
 rocm-perf autotune --simulate no-space.json
