@@ -176,6 +176,24 @@ static void put_model(const json_t *result, struct rp_buf *to)
                   strcmp(ended, "max_fraction") == 0 ? "; a larger --max-fraction finds more" : "");
 }
 
+static void put_drift(const json_t *drift, struct rp_buf *to)
+{
+    const char *reason = json_string_value(json_object_get(drift, "reason"));
+
+    if (json_is_true(json_object_get(drift, "more_than_noise")))
+        rp_buf_printf(to,
+                      "Drift  the best one changed by %.1f %% during the search: clocks, heat or "
+                      "other programs\n",
+                      100 * number(drift, "largest_change"));
+    if (count(drift, "failed") == 0)
+        return;
+    rp_buf_printf(to, "Drift  run again during the search, the best one failed %lld times%s",
+                  count(drift, "failed"), reason ? "; first: " : "");
+    if (reason)
+        put_plain(reason, MOST_REASON, to);
+    rp_buf_puts(to, "\n");
+}
+
 void rp_autotune_put_text(const json_t *result, struct rp_buf *to)
 {
     const char *device = json_string_value(json_object_get(result, "device"));
@@ -189,11 +207,7 @@ void rp_autotune_put_text(const json_t *result, struct rp_buf *to)
     put_best(result, to);
     put_searched(result, to);
     put_model(result, to);
-    if (json_is_true(json_object_get(drift, "more_than_noise")))
-        rp_buf_printf(to,
-                      "Drift  the best one changed by %.1f %% during the search: clocks, heat or "
-                      "other programs\n",
-                      100 * number(drift, "largest_change"));
+    put_drift(drift, to);
 }
 
 void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to)

@@ -22,6 +22,7 @@
 struct attempt {
     const struct rp_evaluator *ev;
     const struct rp_evaluation_request *request;
+    int64_t timeout_ns;                  /**< of this one */
     char *folder, *printed, *complaints; /**< its folder; standard output and error in it */
     struct rp_output_tap tap;
     struct rp_run run;
@@ -149,7 +150,7 @@ static int start(struct attempt *a, struct rp_err *err)
                                            .out_dir = a->folder,
                                            .db_prefix = "trace",
                                            .stdout_fd = a->tap.fds[0],
-                                           .timeout_ns = r->timeout_ns,
+                                           .timeout_ns = a->timeout_ns,
                                            .no_hip_calls = true,
                                            .limits = &limits};
 
@@ -222,7 +223,7 @@ static int judge_end(const struct attempt *a, struct rp_evaluation *e, struct rp
     const struct rp_proc_end *end = &a->run.end;
 
     if (end->timed_out) {
-        e->cap_ns = a->request->timeout_ns;
+        e->cap_ns = a->timeout_ns;
         return end_as(e, RP_EVALUATION_TIMEOUT,
                       rp_format("it did not end within %g s", (double)e->cap_ns / 1e9), err);
     }
@@ -286,7 +287,11 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
 static int run_once(const struct rp_evaluator *ev, const struct rp_evaluation_request *r,
                     unsigned number, struct rp_evaluation *e, struct rp_err *err)
 {
-    rp_cleanup(free_attempt) struct attempt a = {.ev = ev, .request = r};
+    const bool warmup = number < r->warmups;
+    rp_cleanup(free_attempt) struct attempt a = {
+        .ev = ev,
+        .request = r,
+        .timeout_ns = warmup && r->warmup_timeout_ns ? r->warmup_timeout_ns : r->timeout_ns};
     int rc = run_program(&a, err);
 
     /* It cannot be executed, or what it recorded cannot be read. */
@@ -295,12 +300,13 @@ static int run_once(const struct rp_evaluator *ev, const struct rp_evaluation_re
     if (rc < 0)
         return rc;
     e->bench_ns += a.run.end.wall_ns;
+    e->warmup_ns += warmup ? a.run.end.wall_ns : 0;
     rc = judge_end(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK)
         rc = judge_printed(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK && number == 0 && r->check)
         rc = check(&a, e, err);
-    if (rc == 0 && e->outcome == RP_EVALUATION_OK && number >= r->warmups)
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && !warmup)
         rc = take_time(&a, e, err);
     return rc;
 }

@@ -84,6 +84,7 @@ int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp
                        set_build(object, r) | set_objective(object, r) |
                        set_text(object, "check", r->check) |
                        set(object, "timeout_ns", json_integer(r->timeout_ns)) |
+                       set(object, "warmup_timeout_ns", json_integer(r->warmup_timeout_ns)) |
                        set(object, "memory_bytes", json_integer((json_int_t)r->memory_bytes)) |
                        set(object, "warmups", json_integer(r->warmups)) |
                        set(object, "samples", json_integer(r->samples));
@@ -140,11 +141,21 @@ static int take_objective(const json_t *object, struct rp_evaluation_request *r,
     return rp_json_take_text(object, "pattern", true, &r->pattern, err);
 }
 
+/** 0 where it is not there. */
+static int take_optional_ns(const json_t *object, const char *key, int64_t *ret, struct rp_err *err)
+{
+    *ret = 0;
+    return json_object_get(object, key) ? rp_json_take_integer(object, key, 0, INT64_MAX, ret, err)
+                                        : 0;
+}
+
 static int take_limits(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
 {
     int64_t memory_bytes = 0, warmups = 0, samples = 0;
     int rc = rp_json_take_integer(object, "timeout_ns", 1, INT64_MAX, &r->timeout_ns, err);
 
+    if (rc == 0)
+        rc = take_optional_ns(object, "warmup_timeout_ns", &r->warmup_timeout_ns, err);
     if (rc == 0)
         rc = rp_json_take_integer(object, "memory_bytes", 0, INT64_MAX, &memory_bytes, err);
     if (rc == 0)
@@ -218,7 +229,8 @@ int rp_evaluation_write(const struct rp_evaluation *e, struct rp_buf *to, struct
                        set(object, "cap_ns", json_integer(e->cap_ns)) |
                        set(object, "built", json_boolean(e->built)) |
                        set(object, "build_ns", json_integer(e->build_ns)) |
-                       set(object, "bench_ns", json_integer(e->bench_ns));
+                       set(object, "bench_ns", json_integer(e->bench_ns)) |
+                       set(object, "warmup_ns", json_integer(e->warmup_ns));
 
     if (failed) {
         json_decref(object);
@@ -256,6 +268,8 @@ static int take_times(const json_t *object, struct rp_evaluation *e, struct rp_e
         rc = rp_json_take_integer(object, "build_ns", 0, INT64_MAX, &e->build_ns, err);
     if (rc == 0)
         rc = rp_json_take_integer(object, "bench_ns", 0, INT64_MAX, &e->bench_ns, err);
+    if (rc == 0)
+        rc = take_optional_ns(object, "warmup_ns", &e->warmup_ns, err);
     return rc < 0 ? rc : take_runtimes(object, e, err);
 }
 

@@ -43,10 +43,11 @@ struct rp_evaluation_request {
     char *check; /**< NULL, or a command for /bin/sh: 0 means right. Its standard input is what the
                       program printed; ROCM_PERF_PROGRAM, ROCM_PERF_STATUS are set. Asked once */
 
-    int64_t timeout_ns;    /**< of each run, and of the check; above 0 */
-    uint64_t memory_bytes; /**< resident, of all that a run starts together; 0: no limit */
-    unsigned warmups;      /**< runs before, whose times do not count */
-    unsigned samples;      /**< runs that count; with warmups at most RP_EVALUATION_MOST_RUNS */
+    int64_t timeout_ns;        /**< of each run, and of the check; above 0 */
+    int64_t warmup_timeout_ns; /**< of each warm-up; 0: as of others */
+    uint64_t memory_bytes;     /**< resident, of all that a run starts together; 0: no limit */
+    unsigned warmups;          /**< runs before, whose times do not count */
+    unsigned samples;          /**< runs that count; with warmups at most RP_EVALUATION_MOST_RUNS */
 };
 
 enum rp_evaluation_outcome {
@@ -71,9 +72,10 @@ struct rp_evaluation {
     int status;     /**< FAILED, NOT_BUILT: exit status, or the signal's number */
     int64_t cap_ns; /**< TIMEOUT: the wall time that the run had */
 
-    bool built;       /**< the build command ran; it does not for what has been built before */
-    int64_t build_ns; /**< what that took */
-    int64_t bench_ns; /**< wall time of all runs, warm-up included */
+    bool built;        /**< the build command ran; it does not for what has been built before */
+    int64_t build_ns;  /**< what that took */
+    int64_t bench_ns;  /**< wall time of all runs, warm-up included */
+    int64_t warmup_ns; /**< of that: warm-ups */
 
     unsigned worker; /**< whose answer: filled in by the pool, not in JSON */
 };

@@ -116,15 +116,17 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
 {
     int rc = 0;
 
-    *request = (struct rp_evaluation_request){.id = job->number,
-                                              .objective = l->o.objective,
-                                              .unit_ns = l->o.unit_ns,
-                                              .memory_bytes = l->o.memory_bytes,
-                                              .timeout_ns = (int64_t)(job->cap_ms * ms_ns),
-                                              .warmups = job->warmups,
-                                              .samples = job->samples,
-                                              .pattern = l->o.pattern ? strdup(l->o.pattern) : NULL,
-                                              .check = l->o.check ? strdup(l->o.check) : NULL};
+    *request =
+        (struct rp_evaluation_request){.id = job->number,
+                                       .objective = l->o.objective,
+                                       .unit_ns = l->o.unit_ns,
+                                       .memory_bytes = l->o.memory_bytes,
+                                       .timeout_ns = (int64_t)(job->cap_ms * ms_ns),
+                                       .warmup_timeout_ns = (int64_t)(job->warmup_cap_ms * ms_ns),
+                                       .warmups = job->warmups,
+                                       .samples = job->samples,
+                                       .pattern = l->o.pattern ? strdup(l->o.pattern) : NULL,
+                                       .check = l->o.check ? strdup(l->o.check) : NULL};
     if ((l->o.pattern && !request->pattern) || (l->o.check && !request->check))
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && l->build)
@@ -157,6 +159,7 @@ static int take(const struct live *l, struct rp_evaluation *from, struct rp_run_
                                    .outcome = from->outcome,
                                    .build_ms = from->built ? (double)from->build_ns / ms_ns : -1,
                                    .run_ms = (double)from->bench_ns / ms_ns,
+                                   .warmup_ms = (double)from->warmup_ns / ms_ns,
                                    .at_ms = now_ms() - l->clock_ms,
                                    .reason = rp_steal(from->reason)};
 

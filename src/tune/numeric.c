@@ -65,6 +65,39 @@ double rp_normal_below(double z)
     return 0.5 + rp_normal_density(z) * sum;
 }
 
+/** Of x >= 0: half the angle again and again, then its series. */
+static double arc_tangent(double x)
+{
+    double sum = 0, factor = 1, square;
+
+    for (; x > 0.1; factor *= 2)
+        x /= 1 + sqrt(1 + x * x);
+    square = x * x;
+    for (int i = 17; i >= 1; i -= 2)
+        sum = 1.0 / i - sum * square;
+    return factor * x * sum;
+}
+
+/* A finite sum over the powers of the angle's cosine for a whole number of degrees. */
+double rp_student_above(double t, size_t freedom)
+{
+    enum { AS_NORMAL = 2000 };
+    static const double half_pi = 1.57079632679489661923;
+    const double n = (double)freedom, cosine2 = n / (n + t * t), sine = sqrt(1 - cosine2);
+    double term = freedom % 2 ? sqrt(cosine2) : 1, sum = 0;
+
+    if (freedom > AS_NORMAL || !isfinite(t))
+        return isfinite(t) ? 1 - rp_normal_below(t) : 0;
+    for (size_t i = freedom % 2 ? 3 : 2; i <= freedom; i += 2) {
+        sum += term;
+        term *= cosine2 * (double)(i - 1) / (double)i;
+    }
+    sum *= sine;
+    if (freedom % 2)
+        sum = (arc_tangent(t / sqrt(n)) + sum) / half_pi;
+    return sum < 1 ? (1 - sum) / 2 : 0;
+}
+
 double rp_expected_improvement(double mean, double sd, double best)
 {
     const double z = (best - mean) / sd;

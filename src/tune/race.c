@@ -6,18 +6,12 @@
 
 #include "tune/numeric.h"
 
-enum { TABLE = 30, LEAST_FREEDOM = 3, MOST_ORDERED = 1000 };
+enum { LEAST_FREEDOM = 3, MOST_ORDERED = 1000 };
 
-/** Student's t by degrees of freedom from 1 on: what it exceeds by chance in 5 and in 0.5 of 100
- *  cases. Beyond the table the last row is a little too strict. */
-static const double above_5[TABLE] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860,
-                                      1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753, 1.746,
-                                      1.740, 1.734, 1.729, 1.725, 1.721, 1.717, 1.714, 1.711,
-                                      1.708, 1.706, 1.703, 1.701, 1.699, 1.697};
-static const double above_05[TABLE] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355,
-                                       3.250,  3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921,
-                                       2.898,  2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797,
-                                       2.787,  2.779, 2.771, 2.763, 2.756, 2.750};
+/** How often a configuration that is as fast as the best one may be dropped, over all looks. */
+static const double race_level = 0.05;
+/** Of each side: who differs. */
+static const double differ_level = 0.005;
 
 struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count)
 {
@@ -46,43 +40,48 @@ double rp_noise_sd(const struct rp_noise *noise)
     return noise->freedom < LEAST_FREEDOM ? -1 : sqrt(noise->squares / (double)noise->freedom);
 }
 
-/** How far a is above b in standard errors by Welch, and the row of the table for it. */
-static double welch(const struct rp_samples_log *a, const struct rp_samples_log *b, size_t *ret_row)
+/** How often b would be as far below a by chance, by Welch. */
+static double welch(const struct rp_samples_log *a, const struct rp_samples_log *b)
 {
     const double ea = a->variance / (double)a->count, eb = b->variance / (double)b->count;
     const double error = ea + eb, off = a->mean - b->mean;
-    double freedom;
+    double freedom, above;
 
-    *ret_row = TABLE - 1;
     if (error == 0)
-        return off == 0 ? 0 : copysign(HUGE_VAL, off);
+        return off == 0 ? 0.5 : off < 0;
     freedom = error * error / (ea * ea / (double)(a->count - 1) + eb * eb / (double)(b->count - 1));
-    if (freedom < TABLE)
-        *ret_row = freedom < 1 ? 0 : (size_t)freedom - 1;
-    return off / sqrt(error);
+    above = rp_student_above(fabs(off) / sqrt(error), freedom < 1 ? 1 : (size_t)freedom);
+    return off < 0 ? 1 - above : above;
+}
+
+/** The same of a single sample, which has no variance: that of all others counts. */
+static double by_noise(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                       const struct rp_noise *noise)
+{
+    const double error = rp_noise_sd(noise) * sqrt(1 / (double)a->count + 1 / (double)b->count);
+    const double off = a->mean - b->mean;
+
+    if (error < 0 || off <= 0)
+        return 1;
+    return error == 0 ? 0 : rp_student_above(off / error, noise->freedom);
+}
+
+double rp_race_level(unsigned least, unsigned most)
+{
+    return most > least ? race_level / (most - least) : race_level;
 }
 
 bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log *b,
-                    const struct rp_noise *noise)
+                    const struct rp_noise *noise, double level)
 {
-    const double sd = rp_noise_sd(noise);
-    size_t row;
-    double t;
-
-    if (a->count > 1 && b->count > 1) {
-        t = welch(a, b, &row);
-        return t > above_5[row];
-    }
-    return sd >= 0 &&
-           a->mean - b->mean > 3 * sd * sqrt(1 / (double)a->count + 1 / (double)b->count);
+    return (a->count > 1 && b->count > 1 ? welch(a, b) : by_noise(a, b, noise)) < level;
 }
 
 bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b)
 {
-    size_t row;
-    const double t = welch(a, b, &row);
+    const double above = welch(a, b);
 
-    return fabs(t) > above_05[row];
+    return above < differ_level || 1 - above < differ_level;
 }
 
 static int compare_doubles(const void *left, const void *right)

@@ -75,6 +75,7 @@ static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_
                                        (uint64_t)json_integer_value(json_object_get(data, "job")),
                                    .build_ms = number_or(data, "build_ms", -1),
                                    .run_ms = number_or(data, "run_ms", -1),
+                                   .warmup_ms = number_or(data, "warmup_ms", 0),
                                    .at_ms = number_or(data, "at_ms", 0),
                                    .reason = reason ? strdup(reason) : NULL};
     int rc = !reason || answer.reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -133,6 +134,8 @@ static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_ans
 
     for (size_t i = 0; whole && i < answer->count; i++)
         whole = json_array_append_new(samples, json_real(answer->samples_ms[i])) == 0;
+    if (whole && answer->warmup_ms > 0)
+        whole = set(data, "warmup_ms", json_real(answer->warmup_ms)) == 0;
     if (whole && answer->reason)
         whole = set(data, "reason", rp_journal_text(answer->reason, strlen(answer->reason))) == 0;
     if (whole) {

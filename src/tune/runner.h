@@ -21,7 +21,8 @@ struct rp_run_job {
     uint64_t number; /**< from 1 on, in the order of submission */
     size_t config;
     unsigned warmups, samples;
-    double cap_ms;   /**< how long one run may take by the clock; 0: for ever */
+    double cap_ms;        /**< how long one run that counts may take by the clock; 0: for ever */
+    double warmup_cap_ms; /**< the same of a warm-up: first runs may fill caches and compile */
     double begun_ms; /**< when it was submitted, since the search began: its clock goes on there */
 };
 
@@ -31,10 +32,11 @@ struct rp_run_answer {
     enum rp_evaluation_outcome outcome;
     double *samples_ms; /**< above 0; none unless the outcome is RP_EVALUATION_OK */
     size_t count;
-    char *reason;    /**< why it did not end well; NULL: nothing is known */
-    double build_ms; /**< below 0: not known */
-    double run_ms;   /**< all runs by the clock, warm-ups included; below 0: not known */
-    double at_ms;    /**< when it was there, since the search began */
+    char *reason;     /**< why it did not end well; NULL: nothing is known */
+    double build_ms;  /**< below 0: not known */
+    double run_ms;    /**< all runs by the clock, warm-ups included; below 0: not known */
+    double warmup_ms; /**< warm-ups alone; 0: there were none, or nobody knows */
+    double at_ms;     /**< when it was there, since the search began */
 };
 
 /** Accepts zeros. */

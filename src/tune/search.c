@@ -52,9 +52,10 @@ struct rp_tune_task *rp_search_free_task(struct rp_search *s)
     return NULL;
 }
 
-static double cap_ms(const struct rp_search *s)
+/** @param its_ms  what the best one takes; 0 or below: not known */
+static double cap_ms(const struct rp_search *s, double its_ms)
 {
-    double cap = s->best_run_ms > 0 ? fmax(slack * s->best_run_ms, least_cap_ms) : 0;
+    double cap = its_ms > 0 ? fmax(slack * its_ms, least_cap_ms) : 0;
 
     if (s->o->timeout_ms > 0 && (cap == 0 || s->o->timeout_ms < cap))
         cap = s->o->timeout_ms;
@@ -68,7 +69,9 @@ int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned wa
                                    .config = task->tuned.config,
                                    .warmups = warmups,
                                    .samples = samples,
-                                   .cap_ms = cap_ms(s),
+                                   .cap_ms = cap_ms(s, s->best_run_ms),
+                                   .warmup_cap_ms =
+                                       cap_ms(s, fmax(s->best_run_ms, s->best_warmup_ms)),
                                    .begun_ms = s->now_ms};
     int rc = s->runner->submit(s->runner->state, &job, err);
 
@@ -132,7 +135,7 @@ static unsigned more_samples(const struct rp_search *s, const struct rp_tuned *t
         return most - (unsigned)tuned->sample_count;
     mine = rp_samples_log(tuned->samples_ms, tuned->sample_count);
     its = rp_samples_log(best(s)->samples_ms, best(s)->sample_count);
-    return rp_race_slower(&mine, &its, &s->noise) ? 0 : 1;
+    return rp_race_slower(&mine, &its, &s->noise, rp_race_level(s->o->least_samples, most)) ? 0 : 1;
 }
 
 /** How many times as long as the best one's run it took at least. */
@@ -190,12 +193,13 @@ static void look_whether_to_stop(struct rp_search *s)
 }
 
 /** The configuration is done with: what it was goes to the result. */
-static void finish(struct rp_search *s, struct rp_tune_task *task, double one_run_ms)
+static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms)
 {
     struct rp_search_result *result = s->result;
     struct rp_tuned *tuned = &result->tuned[result->tuned_count];
     struct rp_phase_sum *phase =
         strcmp(task->tuned.phase, "seed") == 0 ? &result->seed : &result->predict;
+    const double warmup_ms = task->warmup_ms;
     struct rp_samples_log log;
 
     *tuned = task->tuned;
@@ -219,7 +223,8 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double one_ru
         s->best = (int64_t)result->tuned_count - 1;
         s->best_at = result->tuned_count;
         s->drift_at = result->tuned_count;
-        s->best_run_ms = one_run_ms;
+        s->best_run_ms = run_ms;
+        s->best_warmup_ms = warmup_ms;
     }
     report(s, tuned, tuned->phase);
     look_whether_to_stop(s);
@@ -227,7 +232,7 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double one_ru
 
 /** The best one has been run again: is the machine still the one it was? */
 static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
-                         const struct rp_run_answer *answer)
+                         struct rp_run_answer *answer)
 {
     const struct rp_tuned *was = NULL;
     struct rp_samples_log before, now;
@@ -238,6 +243,8 @@ static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
             was = &s->result->tuned[i];
     *task = (struct rp_tune_task){0};
     s->out--;
+    if (answer->outcome != RP_EVALUATION_OK && s->result->drift_failures++ == 0)
+        s->result->drift_reason = rp_steal(answer->reason);
     if (!was || answer->count < 2 || was->sample_count < 2)
         return;
     before = rp_samples_log(was->samples_ms, was->sample_count);
@@ -251,6 +258,14 @@ static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
+
+/** One run that counts, by the clock; below 0: not known. */
+static double one_run_ms(const struct rp_run_answer *answer)
+{
+    const double ms = answer->run_ms - answer->warmup_ms;
+
+    return ms > 0 && answer->count ? ms / (double)answer->count : -1;
+}
 
 static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_answer *answer,
                 struct rp_err *err)
@@ -266,6 +281,8 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
         finish_drift(s, task, answer);
         return 0;
     }
+    if (answer->warmup_ms > 0 && s->o->warmups)
+        task->warmup_ms = answer->warmup_ms / s->o->warmups;
     tuned->outcome = answer->outcome;
     if (answer->build_ms > 0)
         tuned->build_ms += answer->build_ms;
@@ -279,7 +296,7 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
         tuned->outcome = RP_EVALUATION_NO_TIME;
     if ((more = more_samples(s, tuned)) > 0)
         return rp_search_submit(s, task, 0, more, err);
-    finish(s, task, answer->run_ms > 0 && runs ? answer->run_ms / runs : -1);
+    finish(s, task, one_run_ms(answer));
     return 0;
 }
 
@@ -451,6 +468,7 @@ void rp_search_result_free(struct rp_search_result *result)
         free(result->tuned[i].reason);
     }
     free_finalists(result);
+    free(result->drift_reason);
     free(result->tuned);
     *result = (struct rp_search_result){0};
 }

@@ -31,6 +31,7 @@ struct rp_tuned {
     double runtime_ms; /**< median of the samples; RP_EVALUATION_TIMEOUT: it takes at least that
                           long */
     char *reason;      /**< owned by the result; NULL: none */
+    bool failed_again; /**< when it was run again to confirm it */
     double build_ms, run_ms, at_ms;
 };
 
@@ -41,7 +42,8 @@ struct rp_finalist {
     size_t sample_count;
     double runtime_ms; /**< median */
     struct rp_interval interval;
-    bool tied; /**< with the first one: no difference can be told */
+    bool failed; /**< when it was run again */
+    bool tied;   /**< with the first one: no difference can be told */
 };
 
 struct rp_search_progress {
@@ -101,8 +103,10 @@ struct rp_search_result {
     struct rp_phase_sum seed, predict, confirm;
     struct rp_confidence model;
     size_t drift_checks;
-    double drift; /**< largest change of the best one when it was run again, as a share */
-    bool drifted; /**< it is more than noise */
+    double drift;          /**< largest change of the best one when it was run again, as a share */
+    bool drifted;          /**< it is more than noise */
+    size_t drift_failures; /**< when it was run again, the best one failed */
+    char *drift_reason;    /**< of the first time; owned; NULL: none */
     enum rp_search_end end;
 };
 

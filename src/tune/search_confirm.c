@@ -25,7 +25,7 @@ int rp_search_choose(struct rp_search *s, struct rp_err *err)
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_tuned *tuned = &result->tuned[i];
 
-        if (tuned->outcome == RP_EVALUATION_OK)
+        if (tuned->outcome == RP_EVALUATION_OK && !tuned->failed_again)
             result->finalists[result->finalist_count++] = (struct rp_finalist){
                 .config = tuned->config,
                 .runtime_ms = tuned->runtime_ms,
@@ -34,9 +34,18 @@ int rp_search_choose(struct rp_search *s, struct rp_err *err)
                                 : rp_samples_interval(tuned->samples_ms, tuned->sample_count)};
     }
     qsort(result->finalists, result->finalist_count, sizeof *result->finalists, by_runtime);
+    s->ranked = result->finalist_count;
     if (result->finalist_count > s->o->finalists)
         result->finalist_count = s->o->finalists;
     return 0;
+}
+
+/** Whom not to run again, and not to name when the search is interrupted. */
+static void note_failure(struct rp_search *s, size_t config)
+{
+    for (size_t i = 0; i < s->result->tuned_count; i++)
+        if (s->result->tuned[i].config == config)
+            s->result->tuned[i].failed_again = true;
 }
 
 static int take_one(struct rp_search *s, struct rp_err *err)
@@ -51,26 +60,33 @@ static int take_one(struct rp_search *s, struct rp_err *err)
         *task = (struct rp_tune_task){0};
         s->out--;
         s->result->confirm.runs++;
+        if (answer.count == 0 && !finalist->failed) {
+            finalist->failed = true;
+            note_failure(s, finalist->config);
+        }
         rc = rp_search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer, err);
     }
     rp_run_answer_free(&answer);
     return rc;
 }
 
-static int run_rounds(struct rp_search *s, struct rp_err *err)
+/** Those from begin to the last one that counts as a finalist. */
+static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 {
-    const size_t count = s->result->finalist_count, all = count * s->o->most_samples;
+    const size_t count = s->result->finalist_count - begin, all = count * s->o->most_samples;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
         /* each round begins with another one */
-        const size_t at = (i % count + i / count) % count;
+        const size_t at = begin + (i % count + i / count) % count;
         struct rp_tune_task *task;
 
         while (rc == 0 && !(task = rp_search_free_task(s)))
             rc = take_one(s, err);
         if (rc < 0)
             break;
+        if (s->result->finalists[at].failed)
+            continue;
         *task =
             (struct rp_tune_task){.at = at, .tuned = {.config = s->result->finalists[at].config}};
         rc = rp_search_submit(s, task, i < count ? s->o->warmups : 0, 1, err);
@@ -93,7 +109,7 @@ static void judge(struct rp_search *s)
     for (size_t i = 0; i < count; i++) {
         struct rp_finalist finalist = result->finalists[i];
 
-        if (finalist.sample_count < s->o->most_samples)
+        if (finalist.failed)
             continue;
         finalist.runtime_ms = rp_samples_median(finalist.samples_ms, finalist.sample_count);
         finalist.interval = rp_samples_interval(finalist.samples_ms, finalist.sample_count);
@@ -103,6 +119,29 @@ static void judge(struct rp_search *s)
     result->finalist_count = kept;
     result->lost_count = count - kept;
     qsort(result->finalists, kept, sizeof *result->finalists, by_runtime);
+}
+
+/** Where all of them fail, the next best ones are run, and those behind them. */
+static int run_again(struct rp_search *s, struct rp_err *err)
+{
+    enum { GROUPS = 3 };
+    struct rp_search_result *result = s->result;
+    const size_t all = s->ranked, group = s->o->finalists;
+
+    for (size_t begin = 0; begin < all && begin < GROUPS * group; begin += group) {
+        int rc;
+
+        result->finalist_count = begin + group < all ? begin + group : all;
+        result->lost_count = 0; /* they stand before these now */
+        if ((rc = run_rounds(s, begin, err)) < 0)
+            return rc;
+        result->confirm.configs = result->finalist_count;
+        judge(s);
+        if (result->finalist_count)
+            break;
+    }
+    result->confirmed = result->finalist_count + result->lost_count > 0;
+    return 0;
 }
 
 /**
@@ -124,7 +163,7 @@ static void name_ties(struct rp_search *s)
         else if (log.count > 1 && best.count > 1)
             other->tied = !rp_race_differ(&log, &best);
         else
-            other->tied = !rp_race_slower(&log, &best, &s->noise);
+            other->tied = !rp_race_slower(&log, &best, &s->noise, rp_race_level(0, 1));
     }
 }
 
@@ -135,13 +174,8 @@ int rp_search_confirm(struct rp_search *s, struct rp_err *err)
 
     if (rc < 0)
         return rc;
-    if (rp_search_noisy(s) && s->result->finalist_count) {
-        if ((rc = run_rounds(s, err)) < 0)
-            return rc;
-        s->result->confirm.configs = s->result->finalist_count;
-        s->result->confirmed = true;
-        judge(s);
-    }
+    if (rp_search_noisy(s) && (rc = run_again(s, err)) < 0)
+        return rc;
     s->result->confirm.ms = s->now_ms - began_ms;
     if (s->result->finalist_count && (s->runner->exact || s->result->confirmed))
         name_ties(s);

@@ -201,6 +201,8 @@ static json_t *drift_json(const struct rp_search_result *result)
     rp_json_set(&object, "checks", json_integer((json_int_t)result->drift_checks));
     rp_json_set(&object, "largest_change", json_real(result->drift));
     rp_json_set(&object, "more_than_noise", json_boolean(result->drifted));
+    rp_json_set(&object, "failed", json_integer((json_int_t)result->drift_failures));
+    rp_json_set(&object, "reason", text_or_null(result->drift_reason));
     return object;
 }
 

@@ -6,9 +6,10 @@
 #include "tune/strategy.h"
 
 struct rp_tune_task {
-    uint64_t job; /**< 0: free */
-    bool drift;   /**< the best one once more, not a configuration to be judged */
-    size_t at;    /**< confirm: the finalist */
+    uint64_t job;     /**< 0: free */
+    bool drift;       /**< the best one once more, not a configuration to be judged */
+    size_t at;        /**< confirm: the finalist */
+    double warmup_ms; /**< one warm-up of it by the clock; 0: not known */
     struct rp_tuned tuned;
 };
 
@@ -23,8 +24,10 @@ struct rp_search {
     size_t begun;               /**< configurations that were submitted */
     int64_t best;               /**< number in result->tuned, or -1 */
     double best_run_ms;         /**< one run of it by the clock; below 0: not known */
+    double best_warmup_ms;      /**< one warm-up of it; 0: not known */
     size_t best_at;             /**< evaluations when it was found */
     size_t drift_at;            /**< evaluations when it was last run again */
+    size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
     struct rp_noise noise;
     double now_ms;
     bool stopped;

@@ -45,6 +45,7 @@ print("\n".join([
     request(24, *sh, "head -c 80000000 /dev/zero; echo 5", check="true"),
     request(25, *sh, "head -c 80000000 /dev/zero; echo 5", **output("[0-9]")),
     request(26, *sh, "yes & sleep 0.1; exec yes", timeout_ns=2 * 10**9),
+    request(27, s + "/sleep_here", "99999", warmups=1, warmup_timeout_ns=10**9),
 ]))
 END
 rocm-perf autotune --worker --device software <requests >out 2>err || { cat out err >&2; fail "the worker"; }
@@ -86,6 +87,8 @@ must(23, "ok")
 must(24, "failed", "printed more than 64 MiB")
 must(25, "failed", "printed more than 64 MiB")
 must(26, "timeout")
+must(27, "timeout", "within 1 s", cap_ns=10**9)
+assert all(answers[i]["bench_ns"] > answers[i]["warmup_ns"] >= (i == 2) for i in (1, 2))
 END
 python3 check.py || { cat out; fail "answers"; }
 [ "$(wc -l <builds)" = 1 ] || fail "one program was built twice"

@@ -79,6 +79,7 @@ static void requests_come_back(void **state)
                                             .unit_ns = 0.1,
                                             .check = hostile[0],
                                             .timeout_ns = INT64_MAX,
+                                            .warmup_timeout_ns = 7,
                                             .memory_bytes = 1,
                                             .warmups = 2,
                                             .samples = 3};
@@ -91,6 +92,7 @@ static void requests_come_back(void **state)
     assert_ptr_equal(strchr(line.data, '\n'), line.data + line.len - 1);
     got = parse_request(line.data);
     assert_true(got.id == r.id && got.timeout_ns == r.timeout_ns && got.memory_bytes == 1);
+    assert_true(got.warmup_timeout_ns == 7);
     assert_true(got.warmups == 2 && got.samples == 3 && got.build_timeout_ns == 5);
     assert_true(got.objective == RP_OBJECTIVE_OUTPUT && got.unit_ns == 0.1);
     check_words(got.command.argv, hostile);
@@ -143,6 +145,7 @@ static void what_is_no_request(void **state)
         "\"build\": [\"cc\"], \"build_output\": \"relative\", \"build_timeout_ns\": 1",
         "\"build\": [\"cc\"], \"build_output\": \"/x\", \"build_timeout_ns\": 0",
         "\"id\": 2",
+        "\"warmup_timeout_ns\": -1",
     };
     static const char *const whole[] = {
         "",

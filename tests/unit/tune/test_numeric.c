@@ -36,6 +36,26 @@ static void normal_distribution(void **state)
         near(rp_normal_below(z), erfc(-z / sqrt(2)) / 2, 1e-10);
 }
 
+/* Tables of Student's t; with one degree it is Cauchy's distribution. */
+static void student(void **state)
+{
+    static const struct {
+        double t, above;
+        size_t freedom;
+    } rows[] = {{6.313751515, 0.05, 1},  {2.919985580, 0.05, 2},  {2.353363435, 0.05, 3},
+                {63.65674116, 0.005, 1}, {9.924843201, 0.005, 2}, {3.249835542, 0.005, 9},
+                {1.697260887, 0.05, 30}, {4.143700494, 0.001, 10}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        near(rp_student_above(rows[i].t, rows[i].freedom), rows[i].above, 1e-8);
+    for (double t = 0; t < 100; t = 1.1 * t + 0.01)
+        near(rp_student_above(t, 1), 0.5 - atan(t) / acos(-1), 1e-12);
+    near(rp_student_above(2, 1999), rp_student_above(2, 2001), 5e-3);
+    for (size_t n = 1; n < 3000; n += 7)
+        assert_true(rp_student_above(0, n) == 0.5 && rp_student_above(HUGE_VAL, n) == 0);
+}
+
 static void expected_improvement(void **state)
 {
     (void)state;
@@ -71,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithms_and_exponentials),
         cmocka_unit_test(normal_distribution),
+        cmocka_unit_test(student),
         cmocka_unit_test(expected_improvement),
         cmocka_unit_test(random_numbers_are_the_published_ones),
     };

@@ -23,13 +23,17 @@ struct made_runner {
     double sd;           /**< of the logarithm */
     double drift;        /**< factor from the 200th job on; 0: none */
     bool fails, hangs;   /**< some configurations do */
+    bool drift_fails;    /**< what looks for drift: three samples at a time */
     unsigned ends_after; /**< jobs until it is interrupted; 0: never */
     size_t spoilt_after; /**< answers until `spoilt` fails, or all; 0: never */
+    size_t spoilt_until; /**< answers until it works again; 0: never */
     size_t spoilt;       /**< configuration; SIZE_MAX: all */
+    double run_ms;       /**< by the clock; 0: 20 */
+    double warmup_ms;    /**< each warm-up by the clock */
     struct rp_run_job out[MOST_OUT];
     size_t out_count, answers, samples;
     unsigned most_runs; /**< of one configuration in the search */
-    double last_cap_ms;
+    double last_cap_ms, last_warmup_cap_ms;
 };
 
 static double true_ms(const struct rp_space *space, size_t config)
@@ -62,6 +66,7 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
     assert_true(r->out_count < MOST_OUT);
     r->out[r->out_count++] = *job;
     r->last_cap_ms = job->cap_ms;
+    r->last_warmup_cap_ms = job->warmup_cap_ms;
     return 0;
 }
 
@@ -71,20 +76,24 @@ static void run_job(struct made_runner *r, const struct rp_run_job *job, struct 
 
     *ret = (struct rp_run_answer){
         .number = job->number, .build_ms = -1, .run_ms = 20, .at_ms = job->begun_ms + 1};
-    if ((r->fails && row[0] == 0) || (r->spoilt_after && r->answers >= r->spoilt_after &&
-                                      (r->spoilt == SIZE_MAX || r->spoilt == job->config))) {
+    if ((r->fails && row[0] == 0) || (r->drift_fails && job->samples == 3) ||
+        (r->spoilt_after && r->answers >= r->spoilt_after &&
+         (!r->spoilt_until || r->answers < r->spoilt_until) &&
+         (r->spoilt == SIZE_MAX || r->spoilt == job->config))) {
         ret->outcome = RP_EVALUATION_FAILED;
         ret->reason = strdup("made up");
         return;
     }
-    if (r->hangs && row[1] == 4) {
+    if ((r->hangs && row[1] == 4) ||
+        (job->warmups && job->warmup_cap_ms > 0 && r->warmup_ms > job->warmup_cap_ms)) {
         ret->outcome = RP_EVALUATION_TIMEOUT;
         return;
     }
     ret->samples_ms = malloc(job->samples * sizeof *ret->samples_ms);
     for (unsigned i = 0; i < job->samples; i++)
         ret->samples_ms[ret->count++] = sample(r, job, i);
-    ret->run_ms = 20.0 * job->samples;
+    ret->warmup_ms = r->warmup_ms * job->warmups;
+    ret->run_ms = (r->run_ms > 0 ? r->run_ms : 20) * job->samples + ret->warmup_ms;
     r->samples += job->samples;
 }
 
@@ -246,7 +255,58 @@ static void what_fails_again(void **state)
         .space = space, .sd = 0.05, .spoilt_after = confirm, .spoilt = SIZE_MAX};
     result = search(&options, &spoilt, 1);
     assert_int_equal(result.finalist_count, 0);
+    assert_int_equal(result.lost_count, 15); /* three times five, and none of them twice */
+    assert_int_equal(result.confirm.configs, 15);
+    assert_int_equal(result.confirm.runs, 15);
+    for (size_t i = 0; i < 15; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_int_not_equal(result.finalists[i].config, result.finalists[j].config);
+    rp_search_result_free(&result);
+
+    /* the five fail, and then it works again: the next five are the finalists */
+    spoilt.answers = spoilt.out_count = 0;
+    spoilt.spoilt_until = confirm + 5;
+    result = search(&options, &spoilt, 1);
+    assert_int_equal(result.finalist_count, 5);
     assert_int_equal(result.lost_count, 5);
+    assert_true(result.confirmed);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(result.finalists[i].sample_count, 9);
+        assert_false(result.finalists[i].failed);
+        assert_true(result.finalists[5 + i].failed);
+    }
+    assert_true(result.finalists[0].interval.low_ms <= result.finalists[0].runtime_ms);
+    assert_int_equal(result.confirm.runs, 5 + 45);
+    rp_search_result_free(&result);
+
+    /* interrupted then, those that failed are not named */
+    spoilt.answers = spoilt.out_count = 0;
+    spoilt.spoilt_until = 0;
+    spoilt.ends_after = (unsigned)confirm + 5;
+    result = search(&options, &spoilt, 1);
+    assert_int_equal(result.end, RP_END_INTERRUPT);
+    assert_int_equal(result.finalist_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < result.tuned_count; j++)
+            assert_false(result.tuned[j].failed_again &&
+                         result.tuned[j].config == result.finalists[i].config);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* Warm-ups that take much longer than what follows are no reason to stop those of others, nor to
+ * let others run for ever. */
+static void slow_warmups(void **state)
+{
+    struct rp_space *space = space_of(3);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.05, .run_ms = 10000, .warmup_ms = 100000};
+    struct rp_search_result result = search(&options, &made, 1);
+
+    (void)state;
+    for (size_t i = 0; i < result.tuned_count; i++)
+        assert_int_equal(result.tuned[i].outcome, RP_EVALUATION_OK);
+    assert_true(made.last_cap_ms == 50000 && made.last_warmup_cap_ms == 500000);
     rp_search_result_free(&result);
     rp_space_free(space);
 }
@@ -292,6 +352,15 @@ static void drift(void **state)
     result = search(&options, &made, 1);
     assert_true(result.drifted);
     assert_true(result.drift > 0.3 && result.drift < 0.7);
+    assert_int_equal(result.drift_failures, 0);
+    rp_search_result_free(&result);
+
+    /* the best one works no more: nobody would know that it was run again */
+    made = (struct made_runner){.space = space, .sd = 0.01, .drift_fails = true};
+    result = search(&options, &made, 1);
+    assert_true(result.drift_failures > 0);
+    assert_int_equal(result.drift_checks, 0);
+    assert_string_equal(result.drift_reason, "made up");
     rp_search_result_free(&result);
     rp_space_free(space);
 }
@@ -494,6 +563,7 @@ int main(void)
         cmocka_unit_test(small_spaces),
         cmocka_unit_test(noise),
         cmocka_unit_test(what_fails_again),
+        cmocka_unit_test(slow_warmups),
         cmocka_unit_test(ties),
         cmocka_unit_test(drift),
         cmocka_unit_test(failures),
