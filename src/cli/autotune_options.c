@@ -51,6 +51,7 @@ static const char help[] =
     "  --budget-time S      begin no configuration after S seconds\n"
     "  --target-ms MS       end when one is as fast as that\n"
     "  --patience N         end when none of N configurations in a row was faster\n"
+    "  --max-failures N     give up when the first N have all failed (default 30; 0: never)\n"
     "  --strategy NAME      who says what is run next; see below (default portfolio)\n"
     "  --seed S             same seed, same choices (default 1)\n"
     "  --top K              the fastest K are run again at the end, in turn (default 5)\n"
@@ -72,6 +73,7 @@ static const char help_tail[] =
     "\n"
     "exit status: 0 a configuration was found; 1 none works, or the space is too small for\n"
     "  --max-fraction; 2 usage; 3 the space or the journal cannot be used; 4 environment;\n"
+    "  5 given up: the first --max-failures have all failed;\n"
     "  130 interrupted: the best so far was printed, and with -o --resume goes on\n";
 
 static const struct option long_options[] = {
@@ -285,6 +287,15 @@ static int take_workers(int key, struct rp_autotune_command *c, struct rp_err *e
 
 /* --- the search ------------------------------------------------------------------------------- */
 
+static int take_failures(const char *word, size_t *ret, struct rp_err *err)
+{
+    uint64_t value = *ret;
+    int rc = take_count("--max-failures", word, 0, 10000000, &value, err);
+
+    *ret = value;
+    return rc;
+}
+
 static int take_limit(int key, struct rp_autotune_options *o, struct rp_err *err)
 {
     struct rp_search_options *search = &o->search;
@@ -300,6 +311,8 @@ static int take_limit(int key, struct rp_autotune_options *o, struct rp_err *err
         return take_size("--budget-evals", optarg, &search->budget_evals, err);
     case RP_AUTOTUNE_PATIENCE:
         return take_size("--patience", optarg, &search->patience, err);
+    case RP_AUTOTUNE_FAILURES:
+        return take_failures(optarg, &search->most_failures, err);
     case RP_AUTOTUNE_SEED:
         return take_count("--seed", optarg, 0, INT64_MAX, &search->seed, err);
     case RP_AUTOTUNE_TOP:
@@ -368,6 +381,7 @@ static void set_defaults(struct rp_autotune_command *c)
                                                        .least_samples = 1,
                                                        .most_samples = 9,
                                                        .warmups = 1,
+                                                       .most_failures = 30,
                                                        .finalists = 5},
                                             .live = {.unit_ns = 1e6}}};
 }
@@ -396,6 +410,8 @@ bool rp_autotune_parse(int argc, char **argv, struct rp_autotune_command *ret, i
         rc = rp_fail(&err, RP_USAGE, "%s is no option", argv[optind]);
     if (rc == 0 && !ret->worker)
         rc = rp_autotune_check(ret, &err);
+    if (ret->o.simulate && !(ret->given & RP_AUTOTUNE_GIVEN(RP_AUTOTUNE_FAILURES)))
+        ret->o.search.most_failures = 0; /* no command that could be wrong */
     if (rc == 0 && !ret->o.simulate && !ret->o.folder)
         ret->o.folder = "autotune_result";
     ret->o.live.pool.workers = ret->o.workers;

@@ -6,17 +6,6 @@
 #include "tune/search.h"
 #include "tune/search_json.h"
 
-void rp_autotune_put_progress(const struct rp_search_progress *p, struct rp_buf *to)
-{
-    rp_buf_printf(to, "%zu of at most %zu: ", p->evaluated, p->most);
-    if (!p->best) {
-        rp_buf_puts(to, "none has worked yet");
-        return;
-    }
-    rp_buf_printf(to, "%.6g ms, the best so far: ", p->best->runtime_ms);
-    rp_search_put_parameters(p->space, p->best->config, to);
-}
-
 static double number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
@@ -41,6 +30,34 @@ static void put_plain(const char *text, size_t most, struct rp_buf *to)
         rp_buf_printf(to, "%c", (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i]);
     if (shown < bytes)
         rp_buf_puts(to, "...");
+}
+
+static void put_left(double ms, struct rp_buf *to)
+{
+    const double s = ms / 1e3;
+
+    if (s < 100)
+        rp_buf_printf(to, ", %.0f s left", s);
+    else if (s < 100 * 60)
+        rp_buf_printf(to, ", %.0f min left", s / 60);
+    else
+        rp_buf_printf(to, ", %.1f h left", s / 3600);
+}
+
+void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, struct rp_buf *to)
+{
+    rp_buf_printf(to, "%zu of at most %zu", p->evaluated, p->most);
+    if (left && p->left_ms >= 0)
+        put_left(p->left_ms, to);
+    if (p->best) {
+        rp_buf_printf(to, ": %.6g ms, the best so far: ", p->best->runtime_ms);
+        rp_search_put_parameters(p->space, p->best->config, to);
+        return;
+    }
+    rp_buf_printf(to, ": none has worked yet; the last one %s%s",
+                  rp_evaluation_outcome_word(p->last->outcome), p->last->reason ? ": " : "");
+    if (p->last->reason)
+        put_plain(p->last->reason, MOST_REASON, to);
 }
 
 static void put_values(const json_t *parameters, struct rp_buf *to)

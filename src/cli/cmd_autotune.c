@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -9,24 +9,69 @@
 #include "cli/autotune_options.h"
 #include "cli/autotune_text.h"
 #include "cli/cli.h"
+#include "cli/progress_line.h"
 #include "tune/worker.h"
+
+/** What is shown meanwhile. */
+struct session {
+    struct rp_progress_line line;
+    double began_ms,
+        said_ms; /**< of the enumeration: when it began, and when it was last told of */
+};
+
+static double now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
 
 static void note(void *context, const char *line)
 {
-    (void)context;
+    struct session *session = context;
+
+    rp_progress_line_clear(&session->line);
     rp_cli_note("%s", line);
 }
 
-/** On a terminal one line that changes; elsewhere a line for each that is faster. */
+/** Elsewhere than on a terminal: each that is faster, and of failures the first, second, fourth...
+ */
+static bool deserves_line(const struct rp_search_progress *p)
+{
+    return p->best ? p->last == p->best : (p->evaluated & (p->evaluated - 1)) == 0;
+}
+
 static void progress(void *context, const struct rp_search_progress *p)
 {
-    const bool *terminal = context;
+    struct session *session = context;
     rp_autobuf line = {0};
 
-    rp_autotune_put_progress(p, &line);
-    if (*terminal)
-        fprintf(stderr, "\r\033[K%s%s", rp_buf_text(&line), p->last == p->best ? "\n" : "");
-    else if (p->last == p->best)
+    rp_autotune_put_progress(p, session->line.terminal, &line);
+    rp_progress_line_show(&session->line, rp_buf_text(&line));
+    if (!session->line.terminal && deserves_line(p))
+        rp_cli_note("%s", rp_buf_text(&line));
+}
+
+/** Most spaces are there at once. On a terminal each second after two, elsewhere after 2, 4, 8 s...
+ */
+static void counting(void *context, uint64_t tried, uint64_t most, size_t found)
+{
+    enum { PATIENCE_MS = 2000, EACH_MS = 1000 };
+    struct session *session = context;
+    const double ms = now_ms() - session->began_ms;
+    const double wait_ms = session->line.terminal ? EACH_MS : session->said_ms;
+    rp_autobuf line = {0};
+
+    if (ms < PATIENCE_MS || ms < session->said_ms + wait_ms)
+        return;
+    session->said_ms = ms;
+    rp_buf_printf(&line,
+                  "the space: %.0f million combinations tried (at most %.0f million), %zu "
+                  "configurations so far",
+                  (double)tried / 1e6, (double)most / 1e6, found);
+    rp_progress_line_show(&session->line, rp_buf_text(&line));
+    if (!session->line.terminal)
         rp_cli_note("%s", rp_buf_text(&line));
 }
 
@@ -63,11 +108,23 @@ static int serve(const struct rp_autotune_command *c)
     return err.code == RP_INTERRUPTED ? RP_INTERRUPTED : rp_cli_error(&err);
 }
 
-static int run(struct rp_autotune_command *c, bool *terminal)
+/** Zero, a negative verdict, or that the program does not work: which is an error. */
+static int verdict(const struct rp_autotune_result *result)
+{
+    if (result->interrupted)
+        return RP_INTERRUPTED;
+    if (!result->gave_up)
+        return result->found ? RP_OK : RP_VERDICT;
+    rp_cli_note("%s", result->gave_up);
+    return RP_PROGRAM;
+}
+
+static int run(struct rp_autotune_command *c)
 {
     rp_autofree char *self = realpath("/proc/self/exe", NULL);
     const char *worker[] = {
         self, "autotune", "--worker", c->device_text ? "--device" : NULL, c->device_text, NULL};
+    struct session session = {.line = rp_progress_line_begin(), .began_ms = now_ms()};
     struct rp_autotune_result result = {0};
     struct rp_err err = RP_ERR_INIT;
     int code, rc;
@@ -78,15 +135,15 @@ static int run(struct rp_autotune_command *c, bool *terminal)
     }
     c->o.live.pool.worker = worker;
     c->o.live.pool.note = c->o.note = note;
-    c->o.search.context = terminal;
+    c->o.context = c->o.search.context = c->o.live.pool.context = &session;
     c->o.search.progress = c->quiet ? NULL : progress;
+    c->o.counting = c->quiet ? NULL : counting;
     rp_proc_catch_signals();
     rc = rp_autotune(&c->o, &result, &err);
-    if (*terminal)
-        fputs("\r\033[K", stderr);
+    rp_progress_line_clear(&session.line);
     code = rc < 0 ? rp_cli_error(&err) : print(c, &result);
     if (code == RP_OK)
-        code = result.interrupted ? RP_INTERRUPTED : result.found ? RP_OK : RP_VERDICT;
+        code = verdict(&result);
     rp_autotune_result_free(&result);
     return code;
 }
@@ -94,13 +151,10 @@ static int run(struct rp_autotune_command *c, bool *terminal)
 int rp_cmd_autotune(int argc, char **argv)
 {
     struct rp_autotune_command c;
-    bool terminal;
     int code = 0;
 
-    if (rp_autotune_parse(argc, argv, &c, &code)) {
-        terminal = !c.quiet && isatty(STDERR_FILENO);
-        code = c.worker ? serve(&c) : run(&c, &terminal);
-    }
+    if (rp_autotune_parse(argc, argv, &c, &code))
+        code = c.worker ? serve(&c) : run(&c);
     rp_autotune_command_free(&c);
     return code;
 }

@@ -74,6 +74,7 @@ static void close_autotune(struct autotune *a)
 
 static int open_space(struct autotune *a, struct rp_err *err)
 {
+    const struct rp_enumerate_watch watch = {a->o->counting, a->o->context};
     rp_autobuf notes = {0};
     int rc;
 
@@ -83,7 +84,8 @@ static int open_space(struct autotune *a, struct rp_err *err)
         a->about.name = a->recorded.name && *a->recorded.name ? a->recorded.name : a->o->simulate;
         return rc;
     }
-    rc = rp_space_read(a->o->space, &notes, &a->own, &a->rules, err);
+    rc =
+        rp_space_read(a->o->space, &notes, a->o->counting ? &watch : NULL, &a->own, &a->rules, err);
     a->search.space = a->own;
     a->about.name = a->o->space;
     a->about.command = a->live.command;
@@ -417,6 +419,20 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
     return rc;
 }
 
+/** The first failure tells most: those behind it are often due to the same. */
+static char *why_given_up(const struct autotune *a)
+{
+    const struct rp_tuned *first = &a->result.tuned[0];
+    rp_autobuf values = {0};
+
+    rp_search_put_parameters(a->search.space, first->config, &values);
+    return rp_format(
+        "the first %zu configurations have all failed; the first one (%s): %s%s%s; "
+        "mend the command and take another -o, or go on with --resume --max-failures 0",
+        a->result.tuned_count, rp_buf_text(&values), rp_evaluation_outcome_word(first->outcome),
+        first->reason ? ": " : "", first->reason ? first->reason : "");
+}
+
 static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err *err)
 {
     const struct rp_runner *runner;
@@ -438,6 +454,8 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
         return out_of_memory(err);
     ret->found = !json_is_null(json_object_get(ret->json, "best_config"));
     ret->interrupted = a->result.end == RP_END_INTERRUPT;
+    if (a->result.end == RP_END_FAILURES && !ret->found && !(ret->gave_up = why_given_up(a)))
+        return out_of_memory(err);
     return leave(a, ret->json, err);
 }
 
@@ -462,5 +480,6 @@ int rp_autotune(const struct rp_autotune_options *options, struct rp_autotune_re
 void rp_autotune_result_free(struct rp_autotune_result *result)
 {
     json_decref(result->json);
+    free(result->gave_up);
     *result = (struct rp_autotune_result){0};
 }

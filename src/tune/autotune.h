@@ -26,6 +26,8 @@ struct rp_autotune_options {
     const char *plot, *export_t4, *export_t1; /**< files; NULL: none */
     const char *import; /**< recorded space: its fastest configurations are run first; NULL: none */
     void (*note)(void *context, const char *line);
+    /** As rp_enumerate_watch, with the same context; NULL: nobody waits. */
+    void (*counting)(void *context, uint64_t tried, uint64_t most, size_t found);
     void *context;
 };
 
@@ -34,6 +36,7 @@ struct rp_autotune_result {
     json_t *json; /**< schemas/autotune.schema.json */
     bool found;   /**< there is a best configuration */
     bool interrupted;
+    char *gave_up; /**< why it was ended: nothing works; NULL: it was not */
 };
 
 /**

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/proc.h"
 
 /* Some 30 s and a third of a second; fuzzing sets less. */
 #ifndef RP_ENUMERATE_MOST_TRIED
@@ -63,8 +64,9 @@ struct search {
     const struct rp_space *space;
     const bool *without; /**< constraints that do not count; NULL: all do */
     uint64_t most, tried;
-    size_t order[RP_MOST_PARAMETERS]; /**< parameter at each level */
-    size_t *due;                      /**< constraints, by the level that completes them */
+    const struct rp_enumerate_watch *watch; /**< NULL: nobody */
+    size_t order[RP_MOST_PARAMETERS];       /**< parameter at each level */
+    size_t *due;                            /**< constraints, by the level that completes them */
     size_t due_begin[RP_MOST_PARAMETERS + 1];
     struct failures *of_constraint;
     struct failures of_condition[RP_MOST_PARAMETERS];
@@ -222,6 +224,18 @@ static struct level open_level(struct search *s, size_t level, const uint16_t *r
     return (struct level){condition->otherwise, (uint32_t)condition->otherwise + 1};
 }
 
+/** Whether anybody waits: said now and then, and a signal is heard. */
+static int look_up(const struct search *s, const struct rp_space *to, struct rp_err *err)
+{
+    enum { EVERY = 1 << 20 }; /* about a tenth of a second */
+
+    if (s->tried % EVERY != 0)
+        return 0;
+    if (s->watch)
+        s->watch->tried(s->watch->context, s->tried, s->most, to ? to->count : 0);
+    return rp_proc_interrupted(err);
+}
+
 enum found { FOUND_ALL, FOUND_ONE, FOUND_TOO_MUCH /**< more than may be tried */ };
 
 /** @param to  gets what is found; NULL: the first one is enough. @return enum found, or < 0 */
@@ -243,6 +257,8 @@ static int try_all(struct search *s, struct rp_space *to, struct rp_err *err)
         row[s->order[at]] = (uint16_t)levels[at].next++;
         if (++s->tried > s->most)
             return FOUND_TOO_MUCH;
+        if ((rc = look_up(s, to, err)) < 0)
+            return rc;
         if (!allowed(s, at, row))
             continue;
         if (at < last) {
@@ -356,9 +372,10 @@ static bool is_bound(const struct rp_rules *rules, size_t parameter_count)
 }
 
 int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp_buf *notes,
-                 struct rp_err *err)
+                 const struct rp_enumerate_watch *watch, struct rp_err *err)
 {
-    rp_cleanup(free_search) struct search s = {.rules = rules, .space = space, .most = MOST_TRIED};
+    rp_cleanup(free_search) struct search s = {
+        .rules = rules, .space = space, .most = MOST_TRIED, .watch = watch};
     const double product = combinations(space);
     int rc;
 

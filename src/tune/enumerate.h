@@ -37,15 +37,23 @@ void rp_rules_free(struct rp_rules *rules);
 int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, const char *text,
                        struct rp_err *err);
 
+/** Hears of a long enumeration about ten times in a second. */
+struct rp_enumerate_watch {
+    /** @param tried  partial combinations of at most `most`; found: configurations so far */
+    void (*tried)(void *context, uint64_t tried, uint64_t most, size_t found);
+    void *context;
+};
+
 /**
  * Adds to space, which has parameters only, each configuration in which all constraints hold. A
  * constraint that needs a parameter which has no value there does not count. One that cannot be
  * computed (division by zero) does not hold; a condition that cannot be computed is not met.
  * @param notes  lines about what could not be computed; may be NULL
+ * @param watch  may be NULL
  * @return 0; RP_BAD_INPUT: none, and which constraints are to blame; too many; conditions that
- *         depend on each other; RP_ENVIRONMENT
+ *         depend on each other; RP_ENVIRONMENT; RP_INTERRUPTED
  */
 int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp_buf *notes,
-                 struct rp_err *err);
+                 const struct rp_enumerate_watch *watch, struct rp_err *err);
 
 #endif

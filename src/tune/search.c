@@ -28,6 +28,7 @@ const char *rp_search_end_name(enum rp_search_end end)
         [RP_END_TIME] = "budget_time",      [RP_END_TARGET] = "target",
         [RP_END_PATIENCE] = "patience",     [RP_END_STRATEGY] = "strategy",
         [RP_END_INTERRUPT] = "interrupted", [RP_END_SMALL] = "small_space",
+        [RP_END_FAILURES] = "failures",
     };
 
     return names[end];
@@ -161,6 +162,21 @@ static void tell(struct rp_search *s, struct rp_tuned *tuned)
     s->o->strategy->tell(s->strategy, tuned->config, told, tuned->runtime_ms);
 }
 
+/** Those that are left take as long as those before, or as long as there is time for. Nobody waits
+ *  for a recorded one. */
+static double left_ms(const struct rp_search *s)
+{
+    const size_t done = s->result->tuned_count;
+    double left;
+
+    if (done == 0 || strcmp(s->runner->device.kind, "recorded") == 0)
+        return -1;
+    left = s->now_ms / (double)done * (double)(s->result->most - done);
+    if (s->o->budget_ms > 0)
+        left = fmin(left, fmax(s->o->budget_ms - s->now_ms, 0));
+    return left;
+}
+
 static void report(const struct rp_search *s, const struct rp_tuned *last, const char *phase)
 {
     const struct rp_search_progress progress = {.space = s->o->space,
@@ -169,7 +185,8 @@ static void report(const struct rp_search *s, const struct rp_tuned *last, const
                                                 .last = last,
                                                 .best = best(s),
                                                 .phase = phase,
-                                                .at_ms = s->now_ms};
+                                                .at_ms = s->now_ms,
+                                                .left_ms = left_ms(s)};
 
     if (s->o->progress)
         s->o->progress(s->o->context, &progress);
@@ -186,6 +203,8 @@ static void look_whether_to_stop(struct rp_search *s)
 {
     if (s->o->target_ms > 0 && best(s) && best(s)->runtime_ms <= s->o->target_ms)
         stop(s, RP_END_TARGET);
+    else if (s->o->most_failures && !best(s) && s->result->tuned_count >= s->o->most_failures)
+        stop(s, RP_END_FAILURES);
     else if (s->o->patience && s->result->tuned_count - s->best_at >= s->o->patience)
         stop(s, RP_END_PATIENCE);
     else if (s->o->budget_ms > 0 && s->now_ms >= s->o->budget_ms)
@@ -226,6 +245,8 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms
         s->best_run_ms = run_ms;
         s->best_warmup_ms = warmup_ms;
     }
+    if (best(s) && s->stopped && result->end == RP_END_FAILURES)
+        s->stopped = false; /* it was out already, and works */
     report(s, tuned, tuned->phase);
     look_whether_to_stop(s);
 }

@@ -53,6 +53,7 @@ struct rp_search_progress {
     const struct rp_tuned *best; /**< NULL: none ran yet */
     const char *phase;           /**< "seed", "predict", "confirm" */
     double at_ms;
+    double left_ms; /**< until the budget is used up, as far as can be told; below 0: it cannot */
 };
 
 struct rp_search_options {
@@ -60,10 +61,11 @@ struct rp_search_options {
     const struct rp_strategy *strategy;
     uint64_t seed;
     double max_fraction; /**< of the space, above 0, at most 1 */
-    size_t budget_evals; /**< 0: none, like the next three */
+    size_t budget_evals; /**< 0: none, like the next four */
     double budget_ms, target_ms;
-    size_t patience;   /**< evaluations without a faster one */
-    double timeout_ms; /**< the longest that one run may take by the clock; 0: for ever */
+    size_t patience;      /**< evaluations without a faster one */
+    size_t most_failures; /**< evaluations at the beginning of which none works */
+    double timeout_ms;    /**< the longest that one run may take by the clock; 0: for ever */
     unsigned least_samples, most_samples, warmups;
     unsigned finalists;    /**< how many are run again at the end */
     const uint32_t *first; /**< configurations that are run before the strategy is asked */
@@ -81,6 +83,7 @@ enum rp_search_end {
     RP_END_PATIENCE,  /**< nothing faster for so long */
     RP_END_STRATEGY,  /**< the strategy has nothing left to ask for */
     RP_END_INTERRUPT, /**< SIGINT or SIGTERM: nothing was confirmed either */
+    RP_END_FAILURES,  /**< most_failures, and none has worked */
     RP_END_SMALL,     /**< the space is so small that none may be run */
 };
 

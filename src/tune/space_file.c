@@ -349,7 +349,8 @@ static int read_rules(const json_t *root, struct rp_space *space, struct rp_rule
 }
 
 static int read_root(const json_t *root, struct rp_space *space, struct rp_rules *rules,
-                     struct rp_buf *notes, struct rp_err *err)
+                     struct rp_buf *notes, const struct rp_enumerate_watch *watch,
+                     struct rp_err *err)
 {
     static const char *const known[] = {"configurations", "name", "description", "$schema", NULL};
     const json_t *configs = json_object_get(root, "configurations");
@@ -362,10 +363,11 @@ static int read_root(const json_t *root, struct rp_space *space, struct rp_rules
     if (is_list_of_configs(configs))
         return check_keys(root, known, err) < 0 ? -(int)err->code : read_list(configs, space, err);
     rc = read_rules(root, space, rules, err);
-    return rc < 0 ? rc : rp_enumerate(rules, space, notes, err);
+    return rc < 0 ? rc : rp_enumerate(rules, space, notes, watch, err);
 }
 
-int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes, struct rp_space **ret,
+int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
+                   const struct rp_enumerate_watch *watch, struct rp_space **ret,
                    struct rp_rules *ret_rules, struct rp_err *err)
 {
     rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
@@ -377,7 +379,7 @@ int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes, struct 
         return rc;
     if (!(space = rp_space_new()))
         return out_of_memory(err);
-    if ((rc = read_root(root, space, &rules, notes, err)) < 0) {
+    if ((rc = read_root(root, space, &rules, notes, watch, err)) < 0) {
         rp_space_free(space);
         return rc;
     }
@@ -389,13 +391,13 @@ int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes, struct 
     return 0;
 }
 
-int rp_space_read(const char *path, struct rp_buf *notes, struct rp_space **ret,
-                  struct rp_rules *ret_rules, struct rp_err *err)
+int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumerate_watch *watch,
+                  struct rp_space **ret, struct rp_rules *ret_rules, struct rp_err *err)
 {
     rp_autobuf text = {0};
 
     if (rp_json_read_file(path, &text, err) < 0 ||
-        rp_space_parse(rp_buf_text(&text), text.len, notes, ret, ret_rules, err) < 0)
+        rp_space_parse(rp_buf_text(&text), text.len, notes, watch, ret, ret_rules, err) < 0)
         return rp_wrap(err, "search space %s", path);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct rp_buf;
+struct rp_enumerate_watch;
 struct rp_err;
 struct rp_rules;
 struct rp_space;
@@ -18,13 +19,15 @@ struct rp_space;
  * @param notes  gets a line for each thing that deserves a warning; may be NULL
  * @param ret    owned by the caller; at least one configuration, all different
  * @param ret_rules  what it was made by, for an export; may be NULL; none in a list
- * @return 0; RP_BAD_INPUT: what is wrong and where; RP_ENVIRONMENT
+ * @param watch  hears of a long enumeration; may be NULL
+ * @return 0; RP_BAD_INPUT: what is wrong and where; RP_ENVIRONMENT; RP_INTERRUPTED
  */
-int rp_space_read(const char *path, struct rp_buf *notes, struct rp_space **ret,
-                  struct rp_rules *ret_rules, struct rp_err *err);
+int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumerate_watch *watch,
+                  struct rp_space **ret, struct rp_rules *ret_rules, struct rp_err *err);
 
 /** The same from text in memory. */
-int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes, struct rp_space **ret,
+int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
+                   const struct rp_enumerate_watch *watch, struct rp_space **ret,
                    struct rp_rules *ret_rules, struct rp_err *err);
 
 #endif

@@ -326,7 +326,7 @@ static int check(const json_t *root, const struct rp_space *space, struct rp_err
     if (!again)
         return out_of_memory(err);
     if ((rc = rp_t1_read(root, again, &rules, err)) < 0 ||
-        (rc = rp_enumerate(&rules, again, NULL, err)) < 0)
+        (rc = rp_enumerate(&rules, again, NULL, NULL, err)) < 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         if (rp_space_find(again, rp_space_row(space, i)) < 0)

@@ -80,6 +80,49 @@ expect 1 tune --space kinds.json --cmd-template 'false {KIND}' --no-rocprof --ma
 says out 'no configuration works'
 says out '4 failed'
 says out 'exit status 1'
+# That nothing works is said at once, and soon an error; who knows better goes on.
+echo '{"A": [1, 2, 3, 4, 5, 6, 7, 8], "B": [1, 2, 3, 4, 5, 6, 7, 8]}' >large.json
+all_fail() { tune --space large.json --cmd-template 'sh -c "echo boom >&2; exit 3" {A} {B}' --no-rocprof --max-fraction 0.5 -o all "$@"; }
+expect 5 all_fail --max-failures 9
+says err '1 of at most 32: none has worked yet; the last one failed: ended with exit status 3: boom'
+says err '8 of at most 32: none'
+says err 'the first 9 configurations have all failed; the first one (A='
+says out 'ended by failures'
+expect 5 all_fail --max-failures 10 --resume --json
+[ "$(json evaluated_configs out)" = 10 ] && valid out || fail 'it did not go on'
+expect 1 all_fail --max-failures 0 --resume --quiet
+[ ! -s out ] && ! grep -q 'none has worked' err || fail 'it is not quiet'
+
+# On a terminal one line that changes and fits, with the time that is left, no escape codes, nothing behind it.
+cat >terminal.py <<'END'
+import fcntl, os, pty, struct, subprocess, sys, termios
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+child = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=theirs)
+os.close(theirs)
+shown = b""
+while True:
+    try:
+        some = os.read(ours, 65536)
+    except OSError:
+        break
+    if not some:
+        break
+    shown += some
+assert child.wait() == 0, shown
+open("shown", "wb").write(shown)
+text = shown.decode().replace("\r\n", "\n")
+assert "\x1b" not in text and "\n" not in text, text
+parts = text.split("\r")
+assert len(parts) > 8 and max(map(len, parts)) <= 59, parts
+assert parts[-1] == "" and parts[-2].strip() == "", parts
+assert any("the best so far: A=" in p for p in parts), parts
+assert any(" s left: " in p for p in parts), parts
+END
+python3 terminal.py rocm-perf autotune --device software --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' \
+    --repeats 1:1 --warmup 0 --budget-evals 8 -o terminal || fail 'the line on a terminal'
+tune --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 8 -o plain >out 2>err
+LC_ALL=C grep -q "[^[:print:]]" err && fail 'control characters without a terminal'
 
 # A program for each configuration, built once for those that differ only in what it is told.
 echo '{"HOW": ["good", "better", "bad"], "N": [5, 6, 7]}' >built.json

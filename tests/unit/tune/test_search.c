@@ -23,6 +23,7 @@ struct made_runner {
     double sd;           /**< of the logarithm */
     double drift;        /**< factor from the 200th job on; 0: none */
     bool fails, hangs;   /**< some configurations do */
+    size_t fails_first;  /**< answers until any works */
     bool drift_fails;    /**< what looks for drift: three samples at a time */
     unsigned ends_after; /**< jobs until it is interrupted; 0: never */
     size_t spoilt_after; /**< answers until `spoilt` fails, or all; 0: never */
@@ -76,7 +77,8 @@ static void run_job(struct made_runner *r, const struct rp_run_job *job, struct 
 
     *ret = (struct rp_run_answer){
         .number = job->number, .build_ms = -1, .run_ms = 20, .at_ms = job->begun_ms + 1};
-    if ((r->fails && row[0] == 0) || (r->drift_fails && job->samples == 3) ||
+    if (r->answers < r->fails_first || (r->fails && row[0] == 0) ||
+        (r->drift_fails && job->samples == 3) ||
         (r->spoilt_after && r->answers >= r->spoilt_after &&
          (!r->spoilt_until || r->answers < r->spoilt_until) &&
          (r->spoilt == SIZE_MAX || r->spoilt == job->config))) {
@@ -410,6 +412,35 @@ static void all_fail(void **state)
     assert_int_equal(result.finalist_count, 0);
     assert_true(result.model.low);
     rp_search_result_free(&result);
+    options.most_failures = 3;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.tuned_count, 3);
+    assert_int_equal(result.end, RP_END_FAILURES);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* Failures behind one that works do not count, also when that was out as the limit was reached. */
+static void most_failures(void **state)
+{
+    struct rp_space *space = space_of(4);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {
+        .space = space, .spoilt_after = 1, .spoilt_until = 100, .spoilt = SIZE_MAX};
+    struct rp_search_result result;
+
+    (void)state;
+    options.most_failures = 5;
+    result = search(&options, &made, 1);
+    assert_int_equal(result.tuned[0].outcome, RP_EVALUATION_OK);
+    assert_int_equal(result.end, RP_END_FRACTION);
+    rp_search_result_free(&result);
+    made = (struct made_runner){.space = space, .fails_first = 5};
+    result = search(&options, &made, 4); /* three are out then, and work */
+    assert_int_equal(result.tuned[4].outcome, RP_EVALUATION_FAILED);
+    assert_int_equal(result.end, RP_END_FRACTION);
+    assert_int_equal(result.tuned_count, 125);
+    rp_search_result_free(&result);
     rp_space_free(space);
 }
 
@@ -568,6 +599,7 @@ int main(void)
         cmocka_unit_test(drift),
         cmocka_unit_test(failures),
         cmocka_unit_test(all_fail),
+        cmocka_unit_test(most_failures),
         cmocka_unit_test(ends),
         cmocka_unit_test(begins_with),
         cmocka_unit_test(goes_on),

@@ -15,7 +15,7 @@ static void check(const char *example, size_t bytes, const char *says)
 {
     struct rp_space *space = NULL;
     struct rp_err err = RP_ERR_INIT;
-    const int rc = rp_space_parse(example, bytes, NULL, &space, NULL, &err);
+    const int rc = rp_space_parse(example, bytes, NULL, NULL, &space, NULL, &err);
     const char *expected;
     char count[80];
 

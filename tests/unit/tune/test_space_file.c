@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "tune/enumerate.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 
@@ -16,7 +17,7 @@ static struct rp_space *parse(const char *text, struct rp_buf *notes)
     struct rp_space *space = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_space_parse(text, strlen(text), notes, &space, NULL, &err) < 0)
+    if (rp_space_parse(text, strlen(text), notes, NULL, &space, NULL, &err) < 0)
         fail_msg("%s: %s", text, err.text);
     return space;
 }
@@ -174,7 +175,8 @@ static void refuse(const char *text, const char *why)
     struct rp_space *space;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_space_parse(text, strlen(text), NULL, &space, NULL, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err),
+                     -RP_BAD_INPUT);
     if (!strstr(err.text, why))
         fail_msg("%s: %s; it does not say: %s", text, err.text, why);
 }
@@ -290,6 +292,37 @@ static void hostile_texts_are_values_like_others(void **state)
     rp_space_free(space);
 }
 
+static void hear(void *context, uint64_t tried, uint64_t most, size_t found)
+{
+    uint64_t *last = context;
+
+    assert_true(tried > *last && tried < most);
+    assert_true(found < 100);
+    *last = tried;
+}
+
+/* A constraint of all parameters prunes nothing: who waits hears how far it is. */
+static void long_enumerations_are_heard_of(void **state)
+{
+    static const char text[] = "{\"parameters\":{\"a\":[0,1,2,3,4,5,6,7,8,9,10,11],"
+                               "\"b\":[0,1,2,3,4,5,6,7,8,9,10,11],"
+                               "\"c\":[0,1,2,3,4,5,6,7,8,9,10,11],"
+                               "\"d\":[0,1,2,3,4,5,6,7,8,9,10,11],"
+                               "\"e\":[0,1,2,3,4,5,6,7,8,9,10,11],"
+                               "\"f\":[0,1,2,3,4,5,6,7,8,9,10,11]},"
+                               "\"constraints\":[\"a + b + c + d + e + f == 64\"]}";
+    uint64_t last = 0;
+    const struct rp_enumerate_watch watch = {hear, &last};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_space *space;
+
+    (void)state;
+    assert_int_equal(rp_space_parse(text, strlen(text), NULL, &watch, &space, NULL, &err), 0);
+    assert_int_equal(space->count, 21);
+    assert_true(last == 3 << 20);
+    rp_space_free(space);
+}
+
 static void files(void **state)
 {
     char path[] = "/tmp/rp-space-XXXXXX";
@@ -301,11 +334,11 @@ static void files(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "{\"a\":[1,2]}", 11), 11);
     close(fd);
-    assert_int_equal(rp_space_read(path, NULL, &space, NULL, &err), 0);
+    assert_int_equal(rp_space_read(path, NULL, NULL, &space, NULL, &err), 0);
     assert_int_equal(space->count, 2);
     rp_space_free(space);
     unlink(path);
-    assert_int_equal(rp_space_read(path, NULL, &space, NULL, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_space_read(path, NULL, NULL, &space, NULL, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, path));
 }
 
@@ -323,6 +356,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_blamed_on_the_right_ones),
         cmocka_unit_test(too_large_ones_end_early),
         cmocka_unit_test(hostile_texts_are_values_like_others),
+        cmocka_unit_test(long_enumerations_are_heard_of),
         cmocka_unit_test(files),
     };
 

@@ -116,7 +116,7 @@ static void spaces_are_read(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    if (rp_space_parse(text, strlen(text), NULL, &space, NULL, &err) < 0)
+    if (rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(space->count, (8 + 4) * 2);
     assert_string_equal(space->parameters[2].name, "kind");
@@ -148,7 +148,7 @@ static void what_is_wrong_is_said(void **state)
         struct rp_err err = RP_ERR_INIT;
 
         assert_int_equal(
-            rp_space_parse(rows[i].text, strlen(rows[i].text), NULL, &space, NULL, &err),
+            rp_space_parse(rows[i].text, strlen(rows[i].text), NULL, NULL, &space, NULL, &err),
             -RP_BAD_INPUT);
         if (!strstr(err.text, rows[i].why))
             fail_msg("%s: %s; it does not say: %s", rows[i].text, err.text, rows[i].why);
@@ -163,7 +163,7 @@ static int export(const char *text, char **ret, struct rp_err *err)
     struct rp_space *space;
     int rc;
 
-    if (rp_space_parse(text, strlen(text), NULL, &space, &rules, err) < 0)
+    if (rp_space_parse(text, strlen(text), NULL, NULL, &space, &rules, err) < 0)
         fail_msg("%s: %s", text, err->text);
     rc = rp_t1_text(space, &rules, "gemm", ret, err);
     rp_space_free(space);
@@ -197,7 +197,7 @@ static void written_ones_have_the_same_configurations(void **state)
 
         if (export(rows[i].text, &text, &err) < 0)
             fail_msg("%s: %s", rows[i].text, err.text);
-        assert_int_equal(rp_space_parse(text, strlen(text), NULL, &space, NULL, &err), 0);
+        assert_int_equal(rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err), 0);
         assert_int_equal(space->count, rows[i].count);
         rp_space_free(space);
     }
