@@ -392,9 +392,11 @@ static int write_t4(const struct autotune *a, struct rp_err *err)
 
 static int write_plot(const struct autotune *a, struct rp_err *err)
 {
+    struct rp_search_about about = a->about;
     rp_autobuf svg = {0};
 
-    rp_search_svg(&a->search, &a->result, &a->about, &svg);
+    about.device = a->inner.device.kind;
+    rp_search_svg(&a->search, &a->result, &about, &svg);
     return svg.failed ? out_of_memory(err)
                       : rp_write_output(a->o->plot, rp_buf_text(&svg), svg.len, err);
 }

@@ -16,6 +16,7 @@ struct rp_search_about {
     const char *name;    /**< of the space: its file, or what a recorded one says */
     const char *command; /**< template; NULL: simulated */
     const char *objective;
+    const char *device; /**< as of rp_run_device; NULL: not said */
 };
 
 /** Owned; NULL: out of memory. */
