@@ -81,6 +81,13 @@ static int check_pairs(const struct rp_autotune_command *c, struct rp_err *err)
     for (size_t i = 0; i < sizeof slurm / sizeof *slurm; i++)
         if (given(c, slurm[i]) && c->o.live.pool.launcher != rp_launcher_named("slurm"))
             return rp_fail(err, RP_USAGE, "%s goes with --launcher slurm only", name_of(slurm[i]));
+    if (given(c, RP_AUTOTUNE_GPUS) && c->o.live.pool.launcher == rp_launcher_named("slurm"))
+        return rp_fail(err, RP_USAGE,
+                       "--gpus and --launcher slurm exclude each other: Slurm chooses GPUs (--srun "
+                       "--gpus=1)");
+    for (size_t i = 0; c->o.live.pool.gpus && c->gpus[i]; i++)
+        if (strcmp(c->gpus[i], "all") == 0 && c->gpus[1])
+            return rp_fail(err, RP_USAGE, "--gpus all goes with no others");
     if (given(c, RP_AUTOTUNE_UNIT) && !given(c, RP_AUTOTUNE_REGEX))
         return rp_fail(err, RP_USAGE,
                        "--output-unit goes with --output-regex, which names the number");

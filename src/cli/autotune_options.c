@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/cli.h"
+#include "tune/gpu_choice.h"
 #include "tune/objective.h"
 #include "tune/strategy.h"
 #include "tune/template.h"
@@ -37,7 +39,7 @@ static const char help[] =
     "  --repeats MIN:MAX    runs that count: MIN of one that is slow, MAX of one that may be the\n"
     "                       best (default 1:9)\n"
     "  --device D, --threads N, --timing T   as of rocm-perf run\n"
-    "  --gpus LIST          a worker for each of these GPUs: numbers with commas between\n"
+    "  --gpus LIST          a worker for each of these GPUs: numbers with commas between, or all\n"
     "  --workers N          N workers on the software device, or under Slurm (default 1)\n"
     "  --launcher L         local (default) or slurm: a job step for each worker\n"
     "  --srun WORDS, --salloc WORDS   more options of each step, and of the allocation that is\n"
@@ -283,6 +285,17 @@ static int take_workers(int key, struct rp_autotune_command *c, struct rp_err *e
         pool->allocation_words = c->salloc;
         return take_words("--salloc", optarg, " ", &c->salloc_text, c->salloc, err);
     }
+}
+
+int rp_autotune_find_gpus(struct rp_autotune_command *c, struct rp_err *err)
+{
+    rp_autofree char *list = NULL;
+    int rc;
+
+    if (!c->o.live.pool.gpus || strcmp(c->gpus[0], "all") != 0)
+        return 0;
+    rc = rp_gpu_choice(c->device, &list, err);
+    return rc < 0 ? rc : take_words("--gpus all", list, ",", &c->gpus_text, c->gpus, err);
 }
 
 /* --- the search ------------------------------------------------------------------------------- */

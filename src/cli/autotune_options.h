@@ -42,6 +42,8 @@ struct rp_autotune_command {
 bool rp_autotune_parse(int argc, char **argv, struct rp_autotune_command *ret, int *ret_code);
 /** What does not go together, or has no effect. @return 0 or RP_USAGE with both names */
 int rp_autotune_check(const struct rp_autotune_command *command, struct rp_err *err);
+/** --gpus all: gpus become all that there are. @return 0; RP_ENVIRONMENT */
+int rp_autotune_find_gpus(struct rp_autotune_command *command, struct rp_err *err);
 void rp_autotune_command_free(struct rp_autotune_command *command);
 
 #endif

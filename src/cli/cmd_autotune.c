@@ -139,7 +139,9 @@ static int run(struct rp_autotune_command *c)
     c->o.search.progress = c->quiet ? NULL : progress;
     c->o.counting = c->quiet ? NULL : counting;
     rp_proc_catch_signals();
-    rc = rp_autotune(&c->o, &result, &err);
+    rc = rp_autotune_find_gpus(c, &err);
+    if (rc == 0)
+        rc = rp_autotune(&c->o, &result, &err);
     rp_progress_line_clear(&session.line);
     code = rc < 0 ? rp_cli_error(&err) : print(c, &result);
     if (code == RP_OK)

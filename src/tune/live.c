@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "tune/build_cache.h"
+#include "tune/gpu_choice.h"
 #include "tune/space.h"
 #include "tune/template.h"
 #include "tune/worker.h"
@@ -202,11 +203,11 @@ int rp_live_open(const struct rp_live_options *options, struct rp_runner *ret, s
         return rc;
     }
     hello = rp_tune_pool_device(l->pool);
-    if (hello->software && options->pool.gpus) { /* whoever sees none of its GPUs would fail */
+    /* whoever sees none of its GPUs would fail */
+    if (hello->software && options->pool.gpus &&
+        (rc = rp_gpu_choice_check_software(options->pool.gpus, err)) < 0) {
         rp_live_close(ret);
-        return rp_fail(err, RP_USAGE,
-                       "--gpus is for GPUs of this machine, and this is the software device: use "
-                       "--workers");
+        return rc;
     }
     ret->workers = rp_tune_pool_workers(l->pool);
     ret->exact = hello->software && options->objective == RP_OBJECTIVE_DISPATCH;

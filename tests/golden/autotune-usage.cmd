@@ -31,5 +31,7 @@ run --output-regex '('
 run --srun --gpus=1
 run --launcher local --salloc x
 run --gpus 0 --workers 2
+run --gpus 0 --launcher slurm
+run --gpus all,0
 echo '{"name": "x"}' >no-space.json
 rocm-perf autotune --simulate no-space.json

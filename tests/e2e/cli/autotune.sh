@@ -202,6 +202,15 @@ says err "was begun otherwise: seed was 1, is 2"
 expect 0 grid -o killed --resume --quiet
 [ "$(wc -l <ran)" = "$lines" ] || fail 'something was run although all was known'
 
+# A worker for each GPU: the first two configurations run on one each.
+export ROCM_PERF_DEVICE_GPUS=2
+expect 0 tune --space large.json --cmd-template 'sh -c "echo \$ROCR_VISIBLE_DEVICES >>visible; echo {A}{B}"' --shell \
+    --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 4 --gpus all -o gpus --json
+[ "$(json workers out)" = 2 ] && [ "$(sort -u visible | tr '\n' ' ')" = '0 1 ' ] || fail 'not a worker for each GPU'
+expect 2 tune --space large.json --cmd-template 'echo {A}{B}' --no-rocprof --gpus 1,2 -o gpus-2
+says err '--gpus 2: the software device has 2'
+unset ROCM_PERF_DEVICE_GPUS
+
 # Mistakes are found before anything runs.
 rm ran
 for template in 'sh run.sh {A}' 'sh run.sh {A} {B} {C}' 'sh run.sh {A} {B} | cat' 'sh "run.sh {A} {B}'; do
