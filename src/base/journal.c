@@ -122,39 +122,6 @@ static struct rp_journal *new_journal(const char *path, int fd)
     return NULL;
 }
 
-/** One without a record: its session was killed before the first. */
-static int open_empty(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_APPEND | O_NONBLOCK);
-    struct stat st;
-
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    errno = EEXIST;
-    return -1;
-}
-
-int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
-
-    if (fd < 0 && errno == EEXIST)
-        fd = open_empty(path);
-    if (fd < 0)
-        return errno == EEXIST ? rp_fail(err, RP_USAGE,
-                                         "%s is there already: --resume goes on with it; to begin "
-                                         "anew, choose another -o or remove that folder",
-                                         path)
-                               : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
-    *ret = new_journal(path, fd);
-    if (*ret)
-        return 0;
-    close(fd);
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, struct rp_err *err)
 {
     struct stat st;
@@ -176,6 +143,74 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
     *ret = rp_steal(text);
     *ret_bytes = have;
     return 0;
+}
+
+/**
+ * What a session leaves that has come to nothing: no whole line, or the one that says what it is.
+ * @param count  of its whole lines
+ */
+static bool is_empty(const char *path, const char *text, size_t bytes, size_t count)
+{
+    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+
+    return count <= 1 && head && !rp_path_exists(head) &&
+           memcmp(text, HEAD, bytes < HEAD_BYTES ? bytes : HEAD_BYTES) == 0;
+}
+
+/** Whether a session may begin anew in that file. */
+static bool may_begin(int fd, const char *path)
+{
+    struct rp_err why = RP_ERR_INIT;
+    rp_autofree char *text = NULL;
+    json_t *records = NULL;
+    size_t bytes = 0, good = 0;
+    char hash[RP_SHA256_TEXT];
+    bool may;
+
+    if (read_all(fd, path, &text, &bytes, &why) < 0 ||
+        rp_journal_parse(text, bytes, &records, &good, hash, &why) < 0)
+        return false;
+    may = is_empty(path, text, bytes, json_array_size(records));
+    json_decref(records);
+    return may;
+}
+
+bool rp_journal_is_begun(const char *path)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    return fd < 0 ? errno != ENOENT : !may_begin(fd, path);
+}
+
+static int open_again(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_APPEND | O_NONBLOCK);
+
+    if (fd >= 0 && may_begin(fd, path) && ftruncate(fd, 0) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
+
+    if (fd < 0 && errno == EEXIST)
+        fd = open_again(path);
+    if (fd < 0)
+        return errno == EEXIST ? rp_fail(err, RP_USAGE,
+                                         "%s is there already: --resume goes on with it; to begin "
+                                         "anew, choose another -o or remove that folder",
+                                         path)
+                               : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+    *ret = new_journal(path, fd);
+    if (*ret)
+        return 0;
+    close(fd);
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 /**

@@ -14,7 +14,17 @@
 struct rp_err;
 struct rp_journal;
 
-/** A new file, or an empty one. @return 0; RP_USAGE when it has something; RP_ENVIRONMENT */
+/**
+ * Whether a session has come further there than to its first record, which says what it is: there
+ * is something to go on with, or to lose. Damaged ones count as begun.
+ */
+bool rp_journal_is_begun(const char *path);
+
+/**
+ * A new file, or one in which no session has come further than to its first record: that one begins
+ * anew.
+ * @return 0; RP_USAGE when it is begun; RP_ENVIRONMENT
+ */
 int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err);
 
 /**

@@ -236,3 +236,27 @@ int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     return 0;
 }
+
+int rp_check_output(const char *path, struct rp_err *err)
+{
+    rp_autofree char *real = realpath(path, NULL);
+    rp_autofree char *partial =
+        rp_format("%s" RP_WRITE_PARTIAL "%d", real ? real : path, (int)getpid());
+    struct stat st;
+    int fd;
+
+    if (!partial)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (real && stat(real, &st) == 0 && !S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : 0;
+        if (errno || access(real, W_OK) != 0)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+        return 0;
+    }
+    fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    close(fd);
+    unlink(partial);
+    return 0;
+}

@@ -61,7 +61,11 @@ int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_er
  */
 int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err);
 
-/** The same, with the permissions of another file. @param like  NULL, or not there: as new files */
+/** Whether that would work, found before what is to be written is there. Leaves nothing behind. */
+int rp_check_output(const char *path, struct rp_err *err);
+
+/** As rp_write_file, with the permissions of another file. @param like  NULL, or not there: as new
+ * files */
 int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
                        struct rp_err *err);
 

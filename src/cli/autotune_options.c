@@ -61,7 +61,7 @@ static const char help[] =
     "                       what --export-t4 has written\n"
     "  -o DIR               journal, builds and autotune.json (default autotune_result, with\n"
     "                       --simulate nothing); it must not hold a search yet\n"
-    "  --resume             go on with the search in DIR\n"
+    "  --resume             go on with the search in DIR, also with other limits\n"
     "  --plot FILE          draw the search (SVG)\n"
     "  --export-t4 FILE     results in the format T4\n"
     "  --export-t1 FILE     the space in the format T1\n"

@@ -206,6 +206,7 @@ static int open_journal(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "journal.jsonl");
     uint64_t cut = 0;
+    bool begun;
     int rc;
 
     if (!path)
@@ -214,8 +215,12 @@ static int open_journal(struct rp_session *s, struct rp_err *err)
         return rp_fail(err, RP_USAGE,
                        "--resume: there is no session in %s: leave it out to begin one",
                        s->o->folder);
-    rc = s->o->resume ? rp_journal_resume(path, &s->journal, &cut, err)
-                      : rp_journal_create(path, &s->journal, err);
+    begun = rp_journal_is_begun(path);
+    if (!begun && access(path, F_OK) == 0)
+        rp_session_say(s, "%s: the session there ended before it had done anything; it begins anew",
+                       s->o->folder);
+    rc = s->o->resume && begun ? rp_journal_resume(path, &s->journal, &cut, err)
+                               : rp_journal_create(path, &s->journal, err);
     if (rc == 0 && cut)
         rp_session_say(s, "the last record was not complete: %llu bytes are cut off",
                        (unsigned long long)cut);

@@ -11,13 +11,13 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "tune/enumerate.h"
 #include "tune/import.h"
 #include "tune/json_space.h"
 #include "tune/recorded.h"
 #include "tune/remembered.h"
 #include "tune/results_t4.h"
+#include "tune/search_journal.h"
 #include "tune/search_json.h"
 #include "tune/simulated.h"
 #include "tune/space.h"
@@ -151,94 +151,12 @@ static int open_runner(struct autotune *a, struct rp_err *err)
 
 /* --- the journal ------------------------------------------------------------------------------ */
 
-/** The parameters as they were given, and which of their combinations there are. */
-static void hash_space(const struct rp_space *space, char ret[RP_SHA256_TEXT])
-{
-    rp_autobuf text = {0};
-    char choices[RP_SHA256_TEXT];
-
-    rp_sha256(space->choices, space->count * space->parameter_count * sizeof *space->choices,
-              choices);
-    rp_buf_puts(&text, choices);
-    for (size_t i = 0; i < space->parameter_count; i++) {
-        rp_buf_printf(&text, "\n%s", space->parameters[i].name);
-        for (size_t j = 0; j < space->parameters[i].count; j++) {
-            rp_buf_printf(&text, "%c%d", 0, (int)space->parameters[i].values[j].kind);
-            rp_value_text(&space->parameters[i].values[j], &text);
-        }
-    }
-    rp_sha256(rp_buf_text(&text), text.len, ret);
-}
-
-/** What is run, as far as texts say it; they need not be UTF-8. */
-static bool add_texts(const struct rp_live_options *live, json_t *to)
-{
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"command", live->command},
-                 {"build", live->build},
-                 {"check", live->check},
-                 {"pattern", live->pattern}};
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].text &&
-            json_object_set_new(to, texts[i].key,
-                                rp_journal_text(texts[i].text, strlen(texts[i].text))) < 0)
-            return false;
-    return true;
-}
-
-static bool add_first(const struct rp_search_options *search, json_t *to)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < search->first_count; i++)
-        if (!list || json_array_append_new(list, json_integer(search->first[i])) < 0)
-            break;
-    return json_object_set_new(to, "first", list) == 0 &&
-           json_array_size(list) == search->first_count;
-}
-
-/** All that decides what is asked and what comes of it. */
-static json_t *identity(const struct autotune *a)
-{
-    const struct rp_search_options *s = &a->search;
-    const struct rp_run_device *device = &a->inner.device;
-    char space[RP_SHA256_TEXT];
-    json_t *json;
-
-    hash_space(s->space, space);
-    json = json_pack("{s:s,s:s,s:f,s:i,s:I, s:s,s:s,s:s,s:s,s:i, s:s,s:I,s:f,s:I,s:f,s:f,s:I,s:f,"
-                     "s:i,s:i,s:i,s:i}",
-                     "space_sha256", space, "objective", a->about.objective, "unit_ns",
-                     a->live.unit_ns, "flags", (int)a->live.flags, "memory_bytes",
-                     (json_int_t)a->live.memory_bytes, "device", device->kind, "device_name",
-                     device->name, "timing", device->timing, "rocm", device->rocm, "workers",
-                     (int)a->inner.workers, "strategy", s->strategy->name, "seed",
-                     (json_int_t)s->seed, "max_fraction", s->max_fraction, "budget_evals",
-                     (json_int_t)s->budget_evals, "budget_ms", s->budget_ms, "target_ms",
-                     s->target_ms, "patience", (json_int_t)s->patience, "timeout_ms", s->timeout_ms,
-                     "least_samples", (int)s->least_samples, "most_samples", (int)s->most_samples,
-                     "warmups", (int)s->warmups, "finalists", (int)s->finalists);
-    if (json && (!add_texts(&a->live, json) || !add_first(s, json))) {
-        json_decref(json);
-        json = NULL;
-    }
-    return json;
-}
-
 /** Before workers are started. */
-static int check_new(const struct autotune *a, struct rp_err *err)
+static int check_journal(const struct autotune *a, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(a->o->folder, "journal.jsonl");
 
-    if (!path)
-        return out_of_memory(err);
-    if (!a->o->resume && rp_path_exists(path))
-        return rp_fail(err, RP_USAGE, "%s is there already: --resume goes on with it", path);
-    if (a->o->resume && !rp_path_exists(path))
-        return rp_fail(err, RP_BAD_INPUT, "%s is not there: there is nothing to go on with", path);
-    return 0;
+    return path ? rp_search_journal_check(path, a->o->resume, err) : out_of_memory(err);
 }
 
 static int lock_folder(struct autotune *a, struct rp_err *err)
@@ -259,84 +177,30 @@ static int lock_folder(struct autotune *a, struct rp_err *err)
     if (flock(a->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return rp_fail(err, RP_USAGE, "%s is in use by another search: choose another -o",
                        a->o->folder);
-    return check_new(a, err);
-}
-
-static void note_resumed(const struct autotune *a, uint64_t cut_bytes)
-{
-    rp_autofree char *line =
-        rp_format("%zu answers are in the journal%s", rp_remembered_count(&a->remembered),
-                  cut_bytes ? "; what a kill left of the last line is cut off" : "");
-
-    if (line)
-        note(a, line);
-}
-
-/** What was another in the search that began the journal; of long values only the name. */
-static int compare_identity(const json_t *its, json_t *mine, const char *path, struct rp_err *err)
-{
-    enum { MOST_VALUE = 60 };
-    rp_autobuf differ = {0};
-    const char *key;
-    json_t *now;
-
-    json_object_foreach(mine, key, now)
-    {
-        const json_t *then = json_object_get(its, key);
-        rp_autofree char *now_text = json_dumps(now, JSON_COMPACT | JSON_ENCODE_ANY);
-        rp_autofree char *then_text =
-            then ? json_dumps(then, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-
-        /* as texts: numbers in the journal went through one */
-        if (!now_text || (then_text && strcmp(now_text, then_text) == 0))
-            continue;
-        rp_buf_printf(&differ, "%s%s", differ.len ? "; " : "", key);
-        if (then_text && strlen(then_text) <= MOST_VALUE && strlen(now_text) <= MOST_VALUE)
-            rp_buf_printf(&differ, " was %s, is %s", then_text, now_text);
-    }
-    if (differ.failed)
-        return out_of_memory(err);
-    return differ.len
-               ? rp_fail(err, RP_USAGE, "%s was begun otherwise: %s", path, rp_buf_text(&differ))
-               : 0;
-}
-
-static int begin_journal(struct autotune *a, const char *path, uint64_t *ret_cut,
-                         struct rp_err *err)
-{
-    json_t *mine = identity(a);
-    int rc;
-
-    if (!mine)
-        return out_of_memory(err);
-    if (!a->o->resume) {
-        rc = rp_journal_create(path, &a->journal, err);
-        return rc < 0 ? (json_decref(mine), rc)
-                      : rp_journal_add(a->journal, "autotune", NULL, mine, err);
-    }
-    rc = rp_journal_resume(path, &a->journal, ret_cut, err);
-    if (rc == 0)
-        rc = compare_identity(rp_journal_find(a->journal, "autotune", NULL), mine, path, err);
-    json_decref(mine);
-    return rc;
+    return check_journal(a, err);
 }
 
 /** With a folder, answers go through the journal there. */
 static int open_journal(struct autotune *a, struct rp_err *err)
 {
+    const struct rp_search_identity identity = {.search = &a->search,
+                                                .live = &a->live,
+                                                .runner = &a->inner,
+                                                .objective = a->about.objective,
+                                                .recording =
+                                                    a->o->simulate ? a->recorded.sha256 : NULL};
     rp_autofree char *path = NULL;
-    uint64_t cut = 0;
     int rc;
 
     if (!a->o->folder)
         return 0;
     path = rp_path_join(a->o->folder, "journal.jsonl");
-    rc = path ? begin_journal(a, path, &cut, err) : out_of_memory(err);
-    if (rc == 0)
-        rc = rp_remembered_open(a->journal, a->search.space, &a->inner, &a->remembered, err);
-    if (rc == 0 && a->o->resume)
-        note_resumed(a, cut);
-    return rc;
+    if (!path)
+        return out_of_memory(err);
+    rc = rp_search_journal_open(path, a->o->resume, &identity, a->o->note, a->o->context,
+                                &a->journal, err);
+    return rc < 0 ? rc
+                  : rp_remembered_open(a->journal, a->search.space, &a->inner, &a->remembered, err);
 }
 
 /* --- what it leaves --------------------------------------------------------------------------- */
@@ -435,6 +299,20 @@ static char *why_given_up(const struct autotune *a)
         first->reason ? ": " : "", first->reason ? first->reason : "");
 }
 
+/** Not after an hour of runs. */
+static int check_outputs(const struct rp_autotune_options *o, struct rp_err *err)
+{
+    const struct {
+        const char *option, *path;
+    } outputs[] = {
+        {"--plot", o->plot}, {"--export-t4", o->export_t4}, {"--export-t1", o->export_t1}};
+
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if (outputs[i].path && rp_check_output(outputs[i].path, err) < 0)
+            return rp_wrap(err, "%s", outputs[i].option);
+    return 0;
+}
+
 static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err *err)
 {
     const struct rp_runner *runner;
@@ -443,7 +321,7 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
     if ((rc = find_strategy(a, err)) < 0 || (rc = open_space(a, err)) < 0 ||
         (rc = read_import(a, err)) < 0)
         return rc;
-    if (a->o->export_t1 && (rc = write_t1(a, err)) < 0)
+    if ((rc = check_outputs(a->o, err)) < 0 || (a->o->export_t1 && (rc = write_t1(a, err)) < 0))
         return rc;
     if ((rc = lock_folder(a, err)) < 0 || (rc = open_runner(a, err)) < 0 ||
         (rc = open_journal(a, err)) < 0)

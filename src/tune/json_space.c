@@ -64,6 +64,8 @@ int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_
         *ret = root;
         return 0;
     }
+    if (bytes == 0)
+        return rp_fail(err, RP_BAD_INPUT, "it is empty");
     switch (json_error_code(&error)) {
     case json_error_null_character:
     case json_error_null_byte_in_key:

@@ -143,7 +143,8 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
     struct live *l = state;
     rp_cleanup(rp_evaluation_request_free) struct rp_evaluation_request request = {0};
 
-    if (!l->started)
+    /* the search's clock is ahead when it has had answers without waiting for them */
+    if (!l->started || now_ms() - l->clock_ms < job->begun_ms)
         l->clock_ms = now_ms() - job->begun_ms;
     l->started = true;
     if (fill_request(l, job, &request, err) < 0)

@@ -158,6 +158,7 @@ int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret, s
     if (rc < 0 || (rc = to_native(root, &native, err)) < 0 ||
         (rc = read_native(native, &recorded, err)) < 0)
         return rc;
+    rp_sha256(text, bytes, recorded.sha256);
     *ret = recorded;
     recorded = (struct rp_recorded){0};
     return 0;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/sha256.h"
+
 struct rp_err;
 struct rp_space;
 
@@ -26,6 +28,7 @@ struct rp_recorded {
     struct rp_space *space;
     struct rp_recorded_run *runs; /**< one per configuration of space, same number */
     char *name, *device;          /**< "" when the file does not say */
+    char sha256[RP_SHA256_TEXT];  /**< of the file's text, decompressed */
 };
 
 /**

@@ -130,7 +130,9 @@ static int list_names(const json_t *results, json_t *names, struct rp_err *err)
                 return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
         }
     }
-    return 0;
+    return json_array_size(names)
+               ? 0
+               : rp_fail(err, RP_BAD_INPUT, "no \"configuration\" has a parameter");
 }
 
 static int copy_metadata(json_t *native, const json_t *metadata, struct rp_err *err)
@@ -162,6 +164,8 @@ int rp_recorded_of_t4(const json_t *root, json_t **ret, struct rp_err *err)
         return rp_fail(err, RP_BAD_INPUT, "T4: timeunit %.60s is not known", unit_name);
     if (!json_is_array(results))
         return rp_fail(err, RP_BAD_INPUT, "T4: \"results\" is not a list");
+    if (json_array_size(results) == 0)
+        return rp_fail(err, RP_BAD_INPUT, "T4: \"results\" is empty: no configuration is in it");
     if (copy_metadata(native, metadata, err) < 0 || list_names(results, names, err) < 0)
         return rp_wrap(err, "T4");
     for (size_t i = 0; i < json_array_size(results); i++)

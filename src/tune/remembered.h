@@ -1,7 +1,11 @@
 /**
  * @file remembered.h
- * @brief A runner that keeps every answer in a journal, and first gives those that are there: a
- *        search that was killed goes on where it was. What is written: docs/format/autotune.md.
+ * @brief A runner that keeps every answer in a journal, and gives those that are there instead of
+ *        running anything: a search that was killed goes on where it was, and one with other
+ *        limits has what was run before. What is written: docs/format/autotune.md.
+ *
+ * Answers are found by configuration and purpose, not by their order, so the search may ask for
+ * other configurations in between. Of the same search they come in the order of then.
  */
 #ifndef RP_TUNE_REMEMBERED_H
 #define RP_TUNE_REMEMBERED_H
@@ -14,7 +18,7 @@ struct rp_space;
 /**
  * @param journal  that of this search; answers are added to it
  * @param inner    who runs what the journal does not know; all of them have to live as long
- * @return 0; RP_BAD_INPUT: the journal's answers are none of this space; RP_ENVIRONMENT
+ * @return 0; RP_ENVIRONMENT. Its next: RP_BAD_INPUT, too: an answer of the journal is none
  */
 int rp_remembered_open(struct rp_journal *journal, const struct rp_space *space,
                        const struct rp_runner *inner, struct rp_runner *ret, struct rp_err *err);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "base/path.h"
 #include "tune/json_build.h"
 #include "tune/search_json.h"
@@ -75,8 +76,10 @@ int rp_t4_text(const struct rp_space *space, const struct rp_t4_result *results,
         rp_json_append(&list, result_json(space, &results[i]));
     rp_json_set(&root, "schema_version", json_string("1.0.0"));
     rp_json_set(&root, "metadata",
-                json_pack("{s:s,s:s,s:s,s:s}", "timeunit", "milliseconds", "name", source->name,
-                          "device", source->device, "tool", "rocm-perf autotune"));
+                json_pack("{s:s,s:o,s:o,s:s}", "timeunit", "milliseconds", "name",
+                          rp_journal_text(source->name, strlen(source->name)), "device",
+                          rp_journal_text(source->device, strlen(source->device)), "tool",
+                          "rocm-perf autotune"));
     rp_json_set(&root, "results", list);
     *ret = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);

@@ -17,9 +17,18 @@ struct rp_err;
 /** By the word that journals have. @return false: no outcome has it */
 bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret);
 
+/** An answer to one is none to another. */
+enum rp_run_purpose {
+    RP_RUN_EXPLORE, /**< how fast is this one? */
+    RP_RUN_DRIFT,   /**< is it as fast as it was? */
+    RP_RUN_CONFIRM, /**< which of the finalists is the fastest? */
+};
+
 struct rp_run_job {
     uint64_t number; /**< from 1 on, in the order of submission */
     size_t config;
+    enum rp_run_purpose purpose;
+    const char *contest; /**< CONFIRM: who the finalists are, for as long as it is out; NULL */
     unsigned warmups, samples;
     double cap_ms;        /**< how long one run that counts may take by the clock; 0: for ever */
     double warmup_cap_ms; /**< the same of a warm-up: first runs may fill caches and compile */
@@ -58,6 +67,9 @@ struct rp_runner {
     int (*submit)(void *state, const struct rp_run_job *job, struct rp_err *err);
     /** Waits for one of those that are out. @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
     int (*next)(void *state, struct rp_run_answer *ret, struct rp_err *err);
+    /** When the next one of those that are out is there, where that is known before: runners whose
+     *  time is made up. NULL elsewhere. @return whether one is out */
+    bool (*due_ms)(void *state, double *ret_ms, uint64_t *ret_number);
     void *state;
 };
 

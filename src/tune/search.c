@@ -68,6 +68,10 @@ int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned wa
 {
     const struct rp_run_job job = {.number = s->jobs + 1,
                                    .config = task->tuned.config,
+                                   .purpose = task->drift     ? RP_RUN_DRIFT
+                                              : s->contest[0] ? RP_RUN_CONFIRM
+                                                              : RP_RUN_EXPLORE,
+                                   .contest = s->contest[0] ? s->contest : NULL,
                                    .warmups = warmups,
                                    .samples = samples,
                                    .cap_ms = cap_ms(s, s->best_run_ms),

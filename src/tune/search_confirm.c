@@ -1,7 +1,10 @@
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "tune/search_parts.h"
+#include "tune/space.h"
 
 /* The best of many noisy numbers is too good to be true: the first ones are run again, one sample
  * of each in turn, so that whatever changes meanwhile changes all of them. */
@@ -70,11 +73,28 @@ static int take_one(struct rp_search *s, struct rp_err *err)
     return rc;
 }
 
+/** Answers of another search count only if it had the same ones in turn. */
+static int name_contest(struct rp_search *s, size_t begin, struct rp_err *err)
+{
+    rp_autobuf names = {0};
+
+    for (size_t i = begin; i < s->result->finalist_count; i++) {
+        rp_autofree char *config = rp_space_key(s->o->space, s->result->finalists[i].config);
+
+        names.failed |= !config;
+        rp_buf_printf(&names, "%s\n", config ? config : "");
+    }
+    if (names.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_sha256(rp_buf_text(&names), names.len, s->contest);
+    return 0;
+}
+
 /** Those from begin to the last one that counts as a finalist. */
 static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 {
     const size_t count = s->result->finalist_count - begin, all = count * s->o->most_samples;
-    int rc = 0;
+    int rc = name_contest(s, begin, err);
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
         /* each round begins with another one */

@@ -2,6 +2,7 @@
 #ifndef RP_TUNE_SEARCH_PARTS_H
 #define RP_TUNE_SEARCH_PARTS_H
 
+#include "base/sha256.h"
 #include "tune/search.h"
 #include "tune/strategy.h"
 
@@ -29,6 +30,7 @@ struct rp_search {
     size_t drift_at;            /**< evaluations when it was last run again */
     size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
     struct rp_noise noise;
+    char contest[RP_SHA256_TEXT]; /**< confirm: who runs in it; "" before */
     double now_ms;
     bool stopped;
 };

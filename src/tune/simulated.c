@@ -54,18 +54,36 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
     return rp_fail(err, RP_ENVIRONMENT, "more jobs than workers");
 }
 
-static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
+static struct out *first_out(const struct simulated *s)
 {
-    struct simulated *s = state;
-    const struct rp_recorded_run *run;
     struct out *first = NULL;
-    struct rp_run_answer answer = {0};
 
     for (unsigned i = 0; i < s->workers; i++)
         if (s->out[i].number &&
             (!first || s->out[i].ends_ms < first->ends_ms ||
              (s->out[i].ends_ms == first->ends_ms && s->out[i].number < first->number)))
             first = &s->out[i];
+    return first;
+}
+
+static bool due_ms(void *state, double *ret_ms, uint64_t *ret_number)
+{
+    const struct out *first = first_out(state);
+
+    if (first) {
+        *ret_ms = first->ends_ms;
+        *ret_number = first->number;
+    }
+    return first != NULL;
+}
+
+static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
+{
+    struct simulated *s = state;
+    const struct rp_recorded_run *run;
+    struct out *first = first_out(s);
+    struct rp_run_answer answer = {0};
+
     if (!first)
         return rp_fail(err, RP_ENVIRONMENT, "no job is out");
     run = &s->recorded->runs[first->config];
@@ -103,6 +121,7 @@ int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, stru
         .device = {.kind = "recorded", .name = recorded->device, .rocm = "", .timing = ""},
         .submit = submit,
         .next = next,
+        .due_ms = due_ms,
         .state = s,
     };
     return 0;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "tune/enumerate.h"
 #include "tune/json_space.h"
 #include "tune/space.h"
@@ -278,8 +279,9 @@ static int add_conditions(json_t *conditions, const struct rp_space *space,
 /** What the schema asks for beside the space. It has no HIP. */
 static json_t *kernel_json(const char *name)
 {
-    return json_pack("{s:s,s:s,s:s,s:{s:s},s:{s:s}}", "Language", "CUDA", "KernelName", name,
-                     "KernelFile", "", "GlobalSize", "X", "1", "LocalSize", "X", "1");
+    return json_pack("{s:s,s:o,s:s,s:{s:s},s:{s:s}}", "Language", "CUDA", "KernelName",
+                     rp_journal_text(name, strlen(name)), "KernelFile", "", "GlobalSize", "X", "1",
+                     "LocalSize", "X", "1");
 }
 
 static int build(const struct rp_space *space, const struct rp_rules *rules, const char *name,

@@ -156,6 +156,7 @@ END
 grid() { tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 --max-fraction 0.5 "$@"; }
 grid -o whole --quiet >whole.out
 [ "$(cat whole.out)" = 10 ] || fail "found $(cat whole.out), not 10"
+grid -o more --max-fraction 0.75 >more.out
 rm ran
 touch stop
 background rocm-perf autotune --device software --space grid.json --cmd-template 'sh run.sh {A} {B}' \
@@ -165,20 +166,29 @@ while [ ! -e reached ]; do kill -0 $pid || { cat err; fail 'it has ended'; }; sl
 kill -9 $pid
 wait $pid 2>/dev/null || true
 rm stop
+cp -r killed further
+cp ran ran.killed
 expect 2 grid -o killed
 says err 'resume'
 expect 0 grid -o killed --resume
 says err '8 answers are in the journal'
 [ "$(sort ran | uniq | wc -l)" = 18 ] && [ "$(wc -l <ran)" = 19 ] || { sort ran; fail 'not 18 configurations, one of them twice'; }
+# With a larger limit as well: it ends as if it had had that from the beginning.
+cp ran.killed ran
+expect 0 grid -o further --resume --max-fraction 0.75
+says err 'other than before: --max-fraction'
+[ "$(sort ran | uniq -d | wc -l)" = 1 ] || { sort ran; fail 'more than what was running is run again'; }
 python3 - <<'END' || fail 'the search that was killed has another result'
 import json
-a, b = (json.load(open(f + "/autotune.json")) for f in ("whole", "killed"))
-for r in (a, b):
-    for h in r["history"]:
-        del h["at_ms"]
-    for p in r["phases"]:
-        del p["duration_ms"]
-assert a == b
+for pair in ("whole", "killed"), ("more", "further"):
+    a, b = (json.load(open(f + "/autotune.json")) for f in pair)
+    for r in (a, b):
+        for h in r["history"]:
+            del h["at_ms"]
+        for p in r["phases"]:
+            del p["duration_ms"]
+    assert a == b
+assert len(a["history"]) == 27
 END
 # A signal ends it with the best so far, and that goes on as well.
 rm ran reached
@@ -197,8 +207,8 @@ rm stop
 expect 0 grid -o ended --resume --quiet
 [ "$(cat out)" = 10 ] || fail 'the search that was ended has another result'
 lines=$(wc -l <ran)
-expect 2 grid -o killed --resume --seed 2
-says err "was begun otherwise: seed was 1, is 2"
+expect 2 grid -o killed --resume --check true
+says err "was begun otherwise: --check was not given"
 expect 0 grid -o killed --resume --quiet
 [ "$(wc -l <ran)" = "$lines" ] || fail 'something was run although all was known'
 
@@ -222,4 +232,13 @@ expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --output-rege
 expect 3 tune --space ran --cmd-template 'sh run.sh {A} {B}' -o mistake
 expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --no-rocprof --gpus 0,1 -o mistake
 says err 'use --workers'
+for output in --plot --export-t4; do
+    expect 4 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --no-rocprof -o mistake $output nowhere/file
+    says err "$output: cannot write nowhere/file"
+done
 [ ! -e ran ] || fail 'something ran'
+# What is written has to be UTF-8; names of files need not.
+mv grid.json $'grid\xff.json'
+expect 0 tune --space $'grid\xff.json' --cmd-template 'sh run.sh {A} {B}' --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 \
+    --budget-evals 2 -o names --export-t1 t1.json --export-t4 t4.json
+python3 -c 'import json; [json.load(open(f, encoding="utf-8")) for f in ("t1.json", "t4.json")]' || fail 'no UTF-8'

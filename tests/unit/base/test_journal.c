@@ -187,12 +187,53 @@ static void is_not_begun_twice_and_is_private(void **state)
     assert_int_equal(rp_journal_count(journal), 0);
     rp_journal_close(journal);
     unlink(path);
+    assert_false(rp_journal_is_begun(path));
     add_three();
+    assert_true(rp_journal_is_begun(path));
     assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--resume"));
     assert_non_null(strstr(err.text, "another -o"));
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/** Nothing is lost when a file begins anew that has no more than a first record, or a part. */
+static void begins_anew_where_nothing_was_done(void **state)
+{
+    static const char foreign[] = "not ours";
+    rp_autofree char *whole = NULL, *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    size_t first, second;
+
+    (void)state;
+    add_three();
+    whole = rp_read_text(path, 1 << 20);
+    first = strcspn(whole, "\n") + 1;
+    second = first + strcspn(whole + first, "\n") + 1;
+    for (unsigned i = 0; i < 8; i++) {
+        const size_t bytes =
+            (const size_t[]){0, 1, 50, first - 1, first, first + 1, second - 1, second}[i];
+        const bool begun = bytes == second;
+
+        assert_int_equal(rp_write_file(path, whole, bytes, &err), 0);
+        assert_int_equal(rp_journal_is_begun(path), begun);
+        if (begun) {
+            assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+            continue;
+        }
+        assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+        assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
+        assert_int_equal(rp_journal_count(journal), 1);
+        rp_journal_close(journal);
+    }
+    /* a session that has ended, and something else, are left alone */
+    assert_int_equal(rp_write_file(path, whole, first, &err), 0);
+    assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
+    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+    unlink(head);
+    assert_int_equal(rp_write_file(path, foreign, strlen(foreign), &err), 0);
+    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
 }
 
 static void text_is(const char *bytes, size_t count, const char *expected)
@@ -273,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_changed_byte_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_cannot_be_left_out_or_swapped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_not_begun_twice_and_is_private, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(begins_anew_where_nothing_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_end_is_found_by_the_head, set_up, tear_down),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_readable),
     };

@@ -529,10 +529,10 @@ static void same(const struct rp_search_result *a, const struct rp_search_result
 }
 
 static struct rp_search_result search_journaled(const struct rp_search_options *options,
-                                                struct made_runner *made, const char *path,
-                                                bool resume)
+                                                struct made_runner *made, unsigned workers,
+                                                const char *path, bool resume)
 {
-    const struct rp_runner inner = runner_of(made, 2);
+    const struct rp_runner inner = runner_of(made, workers);
     struct rp_runner runner;
     struct rp_journal *journal;
     struct rp_search_result result;
@@ -565,22 +565,74 @@ static void goes_on(void **state)
     path = rp_path_join(dir, "journal.jsonl");
     for (unsigned after = 1; after < answers; after += 1 + after / 4) {
         made = (struct made_runner){.space = space, .sd = 0.03, .fails = true, .ends_after = after};
-        result = search_journaled(&options, &made, path, false);
+        result = search_journaled(&options, &made, 2, path, false);
         rp_search_result_free(&result);
         made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
-        result = search_journaled(&options, &made, path, true);
+        result = search_journaled(&options, &made, 2, path, true);
         /* what was out is run again, and nothing else */
         assert_int_equal(made.answers, answers - after);
         assert_int_equal(result.tuned_count, whole.tuned_count);
         rp_search_result_free(&result);
         /* and then all is in the journal */
         made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
-        result = search_journaled(&options, &made, path, true);
+        result = search_journaled(&options, &made, 2, path, true);
         assert_int_equal(made.answers, 0);
         same(&result, &whole);
         rp_search_result_free(&result);
         remove(path);
     }
+    rp_search_result_free(&whole);
+    rp_remove_tree(dir);
+    free(path);
+    rp_space_free(space);
+}
+
+/** A search with a smaller limit ends; with a larger one it is what it would have been at once. */
+static void goes_on_further(void **state)
+{
+    char dir[] = "/tmp/rp-search-XXXXXX";
+    struct rp_space *space = space_of(3);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .fails = true};
+    struct rp_search_result whole = search(&options, &made, 1), first, result;
+    size_t both = 0;
+    char *path;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    path = rp_path_join(dir, "journal.jsonl");
+    options.budget_evals = 12;
+    first = search_journaled(&options, &made, 1, path, false);
+    assert_int_equal(first.tuned_count, 12);
+    options.budget_evals = 0;
+    made = (struct made_runner){.space = space, .fails = true};
+    result = search_journaled(&options, &made, 1, path, true);
+    same(&result, &whole);
+    for (size_t i = 0; i < first.tuned_count; i++)
+        for (size_t j = 0; j < result.tuned_count; j++)
+            both += first.tuned[i].config == result.tuned[j].config;
+    assert_true(both >= 6);
+    assert_int_equal(made.answers, result.tuned_count - both);
+    rp_search_result_free(&first);
+    rp_search_result_free(&result);
+    /* with noise, the finalists may be others, and run in turn anew; all is kept */
+    made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
+    remove(path);
+    options.budget_evals = 12;
+    first = search_journaled(&options, &made, 2, path, false);
+    options.budget_evals = 24;
+    made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
+    result = search_journaled(&options, &made, 2, path, true);
+    assert_int_equal(result.tuned_count, 24);
+    for (size_t i = 0; i < result.finalist_count; i++)
+        assert_int_equal(result.finalists[i].sample_count, 9);
+    rp_search_result_free(&first);
+    made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
+    first = search_journaled(&options, &made, 2, path, true);
+    assert_int_equal(made.answers, 0);
+    same(&first, &result);
+    rp_search_result_free(&first);
+    rp_search_result_free(&result);
     rp_search_result_free(&whole);
     rp_remove_tree(dir);
     free(path);
@@ -603,6 +655,7 @@ int main(void)
         cmocka_unit_test(ends),
         cmocka_unit_test(begins_with),
         cmocka_unit_test(goes_on),
+        cmocka_unit_test(goes_on_further),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

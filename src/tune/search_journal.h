@@ -1,0 +1,43 @@
+/**
+ * @file search_journal.h
+ * @brief The journal of a search: what its answers are answers to, and which search may go on with
+ *        it. Format: docs/format/autotune.md.
+ */
+#ifndef RP_TUNE_SEARCH_JOURNAL_H
+#define RP_TUNE_SEARCH_JOURNAL_H
+
+#include <stdbool.h>
+
+#include "tune/live.h"
+#include "tune/search.h"
+
+struct rp_err;
+struct rp_journal;
+
+/** All of a search that the journal says. */
+struct rp_search_identity {
+    const struct rp_search_options *search;
+    const struct rp_live_options *live;
+    const struct rp_runner *runner;
+    const char *objective;
+    const char *recording; /**< of a simulation: SHA-256 of what was recorded; NULL */
+};
+
+/**
+ * Before workers are started: whether a search may begin, or go on, with that journal.
+ * @return 0; RP_USAGE: it is begun, and resume is not set; RP_BAD_INPUT: there is none to resume
+ */
+int rp_search_journal_check(const char *path, bool resume, struct rp_err *err);
+
+/**
+ * A new one, or, to resume, that which is there. One without an answer begins anew in any case.
+ * What a number of another search would mean something else for is refused; all other options may
+ * differ, and are kept as a record of their own when they do.
+ * @param note  what a user should know; NULL: nobody listens
+ * @return 0; RP_USAGE naming what differs; RP_BAD_INPUT: it is damaged; RP_ENVIRONMENT
+ */
+int rp_search_journal_open(const char *path, bool resume, const struct rp_search_identity *identity,
+                           void (*note)(void *context, const char *line), void *context,
+                           struct rp_journal **ret, struct rp_err *err);
+
+#endif
