@@ -19,10 +19,15 @@ ends() {
 # A name that no kernel has decides nothing: the folder can be used again.
 expect 2 optimize --kernel nobody -o first
 says err "--kernel nobody finds none of the program's kernels: most(float const*, float*, int), next("
+# So does a session that ends before it has done anything: the next one, another, begins anew there.
+ROCM_PERF_LLM_BASE_URL= ROCM_PERF_LLM_MODEL= XDG_CONFIG_HOME=$PWD/none expect 2 optimize --proposer llm -o first
+says err "no model server is configured"
+[ "$(wc -l <first/journal.jsonl)" = 1 ] || fail "not one record"
 
 # The first kernel cannot be captured: the second is tried and accepted.
 export FAIL_IF=first/round-1/kernel-1 FAIL_UNLESS=first/round-1/kernel-2
 expect 0 optimize --max-rounds 1 -o first
+says err "begins anew"
 says out "not tried: its dispatches cannot be captured"
 says out "no luck"
 says out "1 accepted: all kernels together take"

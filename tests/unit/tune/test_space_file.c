@@ -186,7 +186,7 @@ static void what_is_no_space(void **state)
     static const struct {
         const char *text, *why;
     } rows[] = {
-        {"", "line 1, column 0: "},
+        {"", "it is empty"},
         {"3", "'[' or '{' expected"},
         {"{\"a\":[1,]}", "line 1, column 9: unexpected token"},
         {"{\"a\":[1],\"a\":[2]}", "duplicate object key"},
