@@ -203,7 +203,7 @@ static void visit(struct walk *walk, const struct rp_ast_node *node)
         for (size_t i = 0; i < node->count; i++)
             value(walk, &node->children[i]);
     if ((assigns || steps) && node->count && lvalue_reaches(walk, &node->children[0])) {
-        if (compound || steps)
+        if (node->opcode) /* nothing is certain to be in a dump */
             note_operator(walk, node, node->opcode);
         if (assigns && node->count == 2)
             value(walk, &node->children[1]);

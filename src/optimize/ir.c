@@ -128,7 +128,8 @@ int64_t rp_ir_number(struct rp_ir_span span, const char *behind)
 
 static int compare_spans(struct rp_ir_span a, struct rp_ir_span b)
 {
-    int order = memcmp(a.at, b.at, a.bytes < b.bytes ? a.bytes : b.bytes);
+    size_t common = a.bytes < b.bytes ? a.bytes : b.bytes;
+    int order = common ? memcmp(a.at, b.at, common) : 0; /* an empty one may be nowhere */
 
     return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
 }

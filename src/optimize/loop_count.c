@@ -7,6 +7,8 @@
 
 /* The places of a ForStmt's children. */
 enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
+/* Of a loop's numbers: constants of two constants of two constants ... have no end otherwise. */
+enum { MOST_NODES = 1024 };
 
 static bool is_text(const char *text, const char *is)
 {
@@ -45,15 +47,15 @@ static const struct rp_ast_node *declaration(const struct rp_ast_node *node, uin
 }
 
 static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                     unsigned depth, int64_t *ret);
+                     unsigned *left, int64_t *ret);
 
 static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                            unsigned depth, int64_t *ret)
+                            unsigned *left, int64_t *ret)
 {
     int64_t a, b;
 
-    if (node->count != 2 || !node->opcode || !evaluate(&node->children[0], function, depth, &a) ||
-        !evaluate(&node->children[1], function, depth, &b))
+    if (node->count != 2 || !node->opcode || !evaluate(&node->children[0], function, left, &a) ||
+        !evaluate(&node->children[1], function, left, &b))
         return false;
     if (is_text(node->opcode, "+"))
         return !__builtin_add_overflow(a, b, ret);
@@ -74,7 +76,7 @@ static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_
 
 /** The initial value of a variable that keeps it. */
 static bool evaluate_constant(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                              unsigned depth, int64_t *ret)
+                              unsigned *left, int64_t *ret)
 {
     const struct rp_ast_node *variable = declaration(function, variable_of(node));
 
@@ -82,33 +84,32 @@ static bool evaluate_constant(const struct rp_ast_node *node, const struct rp_as
            (variable->constant ||
             (variable->type && strncmp(variable->type, "const ", strlen("const ")) == 0 &&
              !strchr(variable->type, '*'))) &&
-           evaluate(&variable->children[0], function, depth, ret);
+           evaluate(&variable->children[0], function, left, ret);
 }
 
 static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                     unsigned depth, int64_t *ret)
+                     unsigned *left, int64_t *ret)
 {
     char *end;
 
     node = bare(node);
-    if (depth++ > 64)
+    if (*left == 0)
         return false;
+    --*left;
     if (rp_ast_is(node, "IntegerLiteral") && node->value) {
         *ret = strtoll(node->value, &end, 10);
         return *end == '\0' && *ret != INT64_MAX;
     }
     if ((rp_ast_is(node, "SubstNonTypeTemplateParmExpr") || rp_ast_is(node, "ConstantExpr")) &&
         node->count)
-        return evaluate(&node->children[node->count - 1], function, depth, ret);
+        return evaluate(&node->children[node->count - 1], function, left, ret);
     if (rp_ast_is(node, "BinaryOperator"))
-        return evaluate_binary(node, function, depth, ret);
+        return evaluate_binary(node, function, left, ret);
     if (rp_ast_is(node, "UnaryOperator") && is_text(node->opcode, "-") && node->count == 1) {
-        if (!evaluate(&node->children[0], function, depth, ret))
-            return false;
-        *ret = -*ret;
-        return true;
+        return evaluate(&node->children[0], function, left, ret) &&
+               !__builtin_sub_overflow(0, *ret, ret);
     }
-    return variable_of(node) && evaluate_constant(node, function, depth, ret);
+    return variable_of(node) && evaluate_constant(node, function, left, ret);
 }
 
 /** Whether something below a node changes a variable, or lets others do it. */
@@ -245,7 +246,8 @@ struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
     const struct rp_ast_node *condition, *bound, *init;
     struct step step = {0};
     int64_t from, to, by = 1;
-    bool left;
+    unsigned left = MOST_NODES;
+    bool first;
 
     if (!rp_ast_is(loop, "ForStmt") || loop->count != FOR_CHILDREN)
         return count;
@@ -255,8 +257,8 @@ struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
     count.why_not = "its counter does not change by steps of one size";
     if (!read_step(&loop->children[FOR_STEP], condition, &step))
         return count;
-    left = variable_of(&condition->children[0]) == step.variable;
-    bound = &condition->children[left ? 1 : 0];
+    first = variable_of(&condition->children[0]) == step.variable;
+    bound = &condition->children[first ? 1 : 0];
     count.why_not = "its body changes its counter or its bound";
     if (changes(&loop->children[FOR_BODY], step.variable) || varies(bound, loop) ||
         (step.by && varies(step.by, loop)))
@@ -264,9 +266,9 @@ struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
     count.counted = true;
     count.why_not = NULL;
     init = initial_value(&loop->children[FOR_INIT], step.variable);
-    if (init && evaluate(init, function, 0, &from) && evaluate(bound, function, 0, &to) &&
-        (!step.by || evaluate(step.by, function, 0, &by)))
-        count_trips(from, to, by, step.down, left ? condition->opcode : turned(condition->opcode),
+    if (init && evaluate(init, function, &left, &from) && evaluate(bound, function, &left, &to) &&
+        (!step.by || evaluate(step.by, function, &left, &by)))
+        count_trips(from, to, by, step.down, first ? condition->opcode : turned(condition->opcode),
                     &count);
     return count;
 }

@@ -9,8 +9,8 @@
 #include "optimize/places.h"
 #include "optimize/shape_items.h"
 
-/* Constants of constants of constants ... */
-enum { MOST_DEPTH = 32 };
+/* Constants of constants of constants ...; of two of them each, that are many. */
+enum { MOST_DEPTH = 32, MOST_NODES = 1024 };
 
 struct integer {
     unsigned bits;
@@ -144,18 +144,21 @@ static bool apply(const char *opcode, int64_t a, int64_t b, int64_t *ret)
 
 /** Each node in its own type, as the language does. */
 static bool evaluate(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
-                     unsigned depth, int64_t *ret)
+                     unsigned *left, int64_t *ret)
 {
     int64_t a, b, value;
 
+    if (*left == 0)
+        return false;
+    --*left;
     node = bare(walk, node);
     if (rp_ast_is(node, "IntegerLiteral") && node->value) {
         errno = 0;
         value = strtoll(node->value, NULL, 10);
         return errno == 0 && fit(node, value, ret);
     }
-    if (depth > MOST_DEPTH || node->count == 0 ||
-        !evaluate(walk, &node->children[node->cast ? node->count - 1 : 0], depth + 1, &a))
+    if (node->count == 0 ||
+        !evaluate(walk, &node->children[node->cast ? node->count - 1 : 0], left, &a))
         return false;
     if (node->cast && strcmp(node->cast, "IntegralToBoolean") == 0)
         return fit(node, a != 0, ret);
@@ -168,7 +171,7 @@ static bool evaluate(const struct rp_shape_walk *walk, const struct rp_ast_node 
     if (rp_ast_is(node, "UnaryOperator") && strcmp(node->opcode, "~") == 0)
         return fit(node, ~a, ret);
     return rp_ast_is(node, "BinaryOperator") && node->count == 2 &&
-           evaluate(walk, &node->children[1], depth + 1, &b) && apply(node->opcode, a, b, &value) &&
+           evaluate(walk, &node->children[1], left, &b) && apply(node->opcode, a, b, &value) &&
            fit(node, value, ret);
 }
 
@@ -205,9 +208,10 @@ bool rp_shape_constant(const struct rp_shape_walk *walk, const struct rp_ast_nod
                        struct rp_buf *out)
 {
     const struct rp_ast_node *below = bare(walk, node);
+    unsigned left = MOST_NODES;
     int64_t value;
 
-    if (evaluate(walk, node, 0, &value)) {
+    if (evaluate(walk, node, &left, &value)) {
         rp_buf_printf(out, " %lld", (long long)value);
         return true;
     }
