@@ -1,6 +1,6 @@
 /*
  * Bytes are a database file: opening it and reading everything ends with rows or with a message.
- * Seeds: tests/fuzz/seeds/store.
+ * Seeds: tests/fuzz/seeds/store_open.
  */
 #include "base/err.h"
 #include "rocm-perf/store.h"
