@@ -11,6 +11,15 @@ for program in munged slurmctld slurmd srun salloc; do
 done
 ln -s "$(command -v sleep)" sleep_here
 left() { grep -qzs "^$SCRATCH/sleep_here" /proc/[0-9]*/cmdline; } # -q: also when a process ends meanwhile
+# Processes of this test that are not Slurm's daemons: salloc, srun and all that they start inherit $SCRATCH.
+ours() {
+    local path name
+    for path in $(grep -lzsxF "SCRATCH=$SCRATCH" /proc/[0-9]*/environ); do
+        name=$(cat "${path%environ}comm" 2>/dev/null) || continue
+        path=${path#/proc/}
+        case $name in slurm* | munged) ;; *) echo "${path%/environ}" ;; esac
+    done
+}
 
 # --- a cluster ---------------------------------------------------------------------------------------------
 
@@ -25,7 +34,14 @@ stop_daemons() {
     for pid in ${daemons[@]+"${daemons[@]}"}; do wait "$pid" 2>/dev/null || true; done
     daemons=()
 }
-trap 'scancel --quiet -u "$(id -un)" 2>/dev/null; stop_daemons; chmod -R u+w "$SCRATCH" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
+# A client that still talks to slurmctld when that goes asks for it again and again, for minutes.
+end_all() {
+    local pid
+    timeout 60 scancel --quiet -u "$(id -un)" 2>/dev/null || true
+    for pid in $(ours); do kill -KILL "$pid" 2>/dev/null || true; done
+    stop_daemons
+}
+trap 'end_all; chmod -R u+w "$SCRATCH" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
 running() { local pid; for pid in "${daemons[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done; }
 
 free_ports() {
@@ -222,3 +238,5 @@ while ! left; do sleep 0.05; done
 kill -KILL $!
 wait $! 2>/dev/null || true
 while squeue -h | grep -q . || left; do sleep 0.1; done
+# salloc, too: it has been told to end, and waits for slurmctld's word.
+while [ -n "$(ours)" ]; do sleep 0.1; done
