@@ -182,6 +182,30 @@ static void by_configuration(void **state)
     end(&s);
 }
 
+/** Values that were added, or stand elsewhere, change nothing for those that were there. */
+static void in_another_space(void **state)
+{
+    static const int numbers[] = {16, 3, 1};
+    struct session s;
+
+    (void)state;
+    begin(&s, false);
+    ask(&s, (struct rp_run_job){.number = 1, .config = 2, .samples = 4}); /* A = 3 */
+    answered(&s, 1, RP_EVALUATION_OK, 4);
+    end(&s);
+    rp_space_free(space);
+    space = rp_space_new();
+    made_parameter(space, "A", numbers, 3);
+    made_product(space);
+    begin(&s, true);
+    for (size_t i = 0; i < 3; i++) {
+        ask(&s, (struct rp_run_job){.number = i + 1, .config = i, .samples = 1});
+        answered(&s, i + 1, RP_EVALUATION_OK, numbers[i] == 3 ? 4 : 1);
+    }
+    assert_int_equal(s.inner.submitted, 2);
+    end(&s);
+}
+
 static void by_purpose(void **state)
 {
     const struct rp_run_job confirm = {.number = 2,
@@ -343,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_configuration, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(in_another_space, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_purpose, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopped_ones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(when, set_up, tear_down),
