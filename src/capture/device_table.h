@@ -17,7 +17,7 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 8 };
+enum { RP_DEVICE_TABLE_VERSION = 9 };
 
 struct rp_rec_replay;
 
@@ -70,6 +70,16 @@ struct rp_device_table {
      * @param order  enum rp_device_order, or a seed: a shuffled one with short turns
      */
     void (*set_order)(uint32_t order);
+    /**
+     * How much work dispatches from now on may be: wavefront instructions, and about a thousand for
+     * each time that a workgroup has its turn, be it to wait. What is more is ended, its memory
+     * half done, and its signal completed as if it had come to its end. It follows from the program
+     * alone, and not from how fast the machine is.
+     * @param work  0: any
+     */
+    void (*set_bound)(uint64_t work);
+    /** What the last dispatch was that has ended. @return whether it was ended by its bound */
+    bool (*last_work)(uint64_t *ret_work);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

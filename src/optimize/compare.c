@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -105,12 +106,33 @@ static bool read_numbers(const json_t *json, struct rp_comparison *c)
     return number(rule, "margin", &c->margin) && number(rule, "alpha", &c->alpha);
 }
 
+/** A and B are names of replay compare; a user of a session knows neither. Owned; NULL: out of
+ * memory. */
+static char *in_words(const char *reason)
+{
+    rp_autobuf text = {0};
+
+    for (const char *at = reason; *at;) {
+        const char *end = at + strcspn(at, " ");
+        const bool is_name = end - at == 1 && (*at == 'A' || *at == 'B');
+
+        if (is_name)
+            rp_buf_puts(&text, *at == 'A' ? "the original" : "the candidate");
+        else
+            rp_buf_add(&text, at, (size_t)(end - at));
+        if (*end)
+            rp_buf_puts(&text, " ");
+        at = *end ? end + 1 : end;
+    }
+    return rp_buf_steal(&text);
+}
+
 int rp_compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
 {
     struct rp_compared compared = {.json = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
     const char *reason = json_string_value(json_object_get(compared.json, "reason"));
 
-    compared.reason = reason ? strdup(reason) : NULL;
+    compared.reason = reason ? in_words(reason) : NULL;
     if (!read_verdict(compared.json, &compared.comparison.verdict) ||
         !read_numbers(compared.json, &compared.comparison)) {
         rp_compared_free(&compared);

@@ -11,8 +11,15 @@
 static const int64_t SECOND = 1000000000;
 
 /* A candidate that is kept is faster: what takes ten times as long hangs, or the machine does. The
- * minute is for machines that are busy with something else now, and were not before. */
-enum { TIMES_AS_LONG = 10, LEAST_S = 60, MOST_S = 4 * 3600, REPLAY_S = 3600 };
+ * minute is for machines that are busy with something else now, and were not before. Where times
+ * are modelled nothing else may depend on that, either: only what hangs is to be ended. */
+enum {
+    TIMES_AS_LONG = 10,
+    LEAST_S = 60,
+    LEAST_MODELLED_S = 600,
+    MOST_S = 4 * 3600,
+    REPLAY_S = 3600
+};
 
 int64_t rp_patience_now_ns(void)
 {
@@ -28,6 +35,11 @@ static bool by_original(const struct rp_patience *p, enum rp_runs what)
            p->longest_ns < MOST_S * SECOND / TIMES_AS_LONG;
 }
 
+static int least_s(const struct rp_patience *p)
+{
+    return p->modelled ? LEAST_MODELLED_S : LEAST_S;
+}
+
 static int64_t usual_limit(const struct rp_patience *p, enum rp_runs what)
 {
     if (what == RP_RUNS_REPLAY)
@@ -36,8 +48,8 @@ static int64_t usual_limit(const struct rp_patience *p, enum rp_runs what)
         return p->timeout_ns;
     if (!by_original(p, what))
         return MOST_S * SECOND;
-    return p->longest_ns * TIMES_AS_LONG > LEAST_S * SECOND ? p->longest_ns * TIMES_AS_LONG
-                                                            : LEAST_S * SECOND;
+    return p->longest_ns * TIMES_AS_LONG > least_s(p) * SECOND ? p->longest_ns * TIMES_AS_LONG
+                                                               : least_s(p) * SECOND;
 }
 
 int64_t rp_patience_for(struct rp_patience *patience, enum rp_runs what)
@@ -71,6 +83,6 @@ char *rp_patience_text(const struct rp_patience *patience, enum rp_runs what)
     if (by_original(patience, what))
         return rp_format("within %d times the time of the program as it is, and %d s at least "
                          "(--timeout gives it another time)",
-                         TIMES_AS_LONG, LEAST_S);
+                         TIMES_AS_LONG, least_s(patience));
     return rp_format("within %d h (--timeout gives it another time)", MOST_S / 3600);
 }

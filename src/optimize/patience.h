@@ -23,6 +23,7 @@ struct rp_patience {
     int64_t timeout_ns; /**< --timeout: of each run of the program; 0: not said */
     int64_t end_ns;     /**< of --budget, on CLOCK_MONOTONIC; 0: none */
     int64_t longest_ns; /**< that RP_RUNS_ORIGINAL took; 0: not known */
+    bool modelled;      /**< times are: how long a run takes is a matter of this machine only */
     bool by_budget;     /**< what the last rp_patience_for said is what the budget has left */
     bool over;          /**< a child was ended by the budget */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< while a child runs; may be NULL */

@@ -358,31 +358,47 @@ const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison 
                                             : "unsteady";
 }
 
-const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
+/* Who is wrong with other inputs; both only if they are with the same ones. */
+enum culprit { BY_A, BY_B, BY_BOTH, CULPRITS };
+
+static const char *wrong_varied(const struct rp_replay_comparison *c)
 {
-    if (c->wrong_varied) {
-        const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
-        static const char *const texts[] = {
+    const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
+    static const char *const texts[][CULPRITS] = {
 #define RP_VARIATION(id, word, how, than, units)                                                   \
-    how than " not both give what the captured kernel gives then",
+    {how than ", the output of A differs from the captured kernel's",                              \
+     how than ", the output of B differs from the captured kernel's",                              \
+     how than ", the outputs of A and B differ from the captured kernel's"},
 #include "replay/variations.def"
 #undef RP_VARIATION
-        };
+    };
+    const bool by_a = a->verdict.different_bytes, by_b = b->verdict.different_bytes;
 
-        return texts[(a->verdict.different_bytes ? a : b)->variation];
-    }
+    return texts[by_a ? a->variation : b->variation][by_a && by_b ? BY_BOTH : by_a ? BY_A : BY_B];
+}
+
+static const char *wrong_captured(const struct rp_replay_comparison *c)
+{
+    if (c->kernels[0].wrong_runs)
+        return c->kernels[1].wrong_runs
+                   ? "with the captured inputs, the outputs of A and B differ from the captured one"
+                   : "with the captured inputs, the output of A differs from the captured one";
+    return c->kernels[1].outcome.leftovers
+               ? "where LDS, scratch and registers do not begin as zeros, the output of B differs "
+                 "from the captured one: it reads what it has not written"
+               : "with the captured inputs, the output of B differs from the captured one";
+}
+
+const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
+{
+    if (c->wrong_varied)
+        return wrong_varied(c);
     if (c->late_by)
         return c->late_by == whose[EITHER]
-                   ? "in blocks of runs A or B changes memory that the captured kernel leaves"
-                   : "in blocks of runs A changes memory that the captured kernel leaves";
+                   ? "after many runs A or B has changed memory that the captured kernel does not"
+                   : "after many runs A has changed memory that the captured kernel does not";
     if (c->wrong)
-        return c->kernels[0].wrong_runs ? c->kernels[1].wrong_runs
-                                              ? "neither kernel gives the captured memory"
-                                              : "A does not give the captured memory"
-               : c->kernels[1].outcome.leftovers
-                   ? "B does not give the captured memory where LDS, scratch and registers do not "
-                     "begin as zeros: it reads what it has not written"
-                   : "B does not give the captured memory";
+        return wrong_captured(c);
     if (rp_replay_comparison_is_blind(c))
         return "most of what the captured kernel writes holds its results already, so that nothing "
                "can be told by it: capture an earlier dispatch";

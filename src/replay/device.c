@@ -71,6 +71,23 @@ bool rp_replay_order(uint32_t order)
     return table != NULL;
 }
 
+bool rp_replay_bound(uint64_t work)
+{
+    const struct rp_device_table *table = find_table();
+
+    if (table)
+        table->set_bound(work);
+    return table != NULL;
+}
+
+bool rp_replay_was_stopped(uint64_t *ret_work)
+{
+    const struct rp_device_table *table = find_table();
+
+    *ret_work = 0;
+    return table && table->last_work(ret_work);
+}
+
 /* --- pools --------------------------------------------------------------------------------- */
 
 struct pool_search {

@@ -21,6 +21,7 @@
 #include "replay/code_pointers.h"
 #include "replay/hidden_args.h"
 #include "replay/packets.h"
+#include "replay/places.h"
 #include "replay/replay.h"
 #include "replay/watch.h"
 
@@ -339,6 +340,26 @@ static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *er
     return 0;
 }
 
+static int find_places(struct rp_replay *r, const struct file *args, struct rp_err *err)
+{
+    rp_autofree const struct rp_snapshot_region **regions =
+        calloc(r->memory_count + 1, sizeof *regions);
+
+    r->places = calloc(r->memory_count + 1, sizeof *r->places);
+    if (!regions || !r->places)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < r->memory_count; i++)
+        regions[i] = &r->memory[i].region;
+    rp_places_find(regions, r->memory_count, args->bytes, args->size, r->places);
+    return 0;
+}
+
+uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
+                         uint64_t page)
+{
+    return r->places[m - r->memory] + page * RP_PAGE_BYTES;
+}
+
 /* By themselves: before and behind their pages there is no memory, in which a kernel could keep
  * something for its next run. */
 static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
@@ -380,7 +401,9 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     r->kernel = &r->original;
     rp_scalars_find(&about, args.size, &r->scalars);
     rp_grid_find_args(&about, args.size, &r->grid_args);
-    rc = keep_args(r, &args, err);
+    rc = find_places(r, &args, err);
+    if (rc == 0)
+        rc = keep_args(r, &args, err);
     return rc < 0 ? rc : make_queue(r, err);
 }
 
@@ -459,12 +482,33 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
     r->waits |= 1u << index_of_kernel(r);
     if (wait_for(r, most_s - SILENT_S))
         return 0;
+    if (r->bound_work)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the machine is too slow to tell whether the %s%s ends: in %u s it has not "
+                       "executed %" PRIu64 " instructions",
+                       path ? "kernel of " : "captured kernel", path ? path : "", most_s,
+                       r->bound_work);
     if (path)
         return rp_fail(err, RP_VERDICT,
                        "the kernel of %s does not end within %u s; the captured one took %.3g s",
                        path, most_s, r->captured_s);
     return rp_fail(err, RP_VERDICT, "the kernel does not end within %u s: it may wait for the host",
                    most_s);
+}
+
+/* By its work, which is the same each time. */
+static int check_work(const struct rp_replay *r, struct rp_err *err)
+{
+    const char *path = r->kernel->path;
+    uint64_t work;
+
+    if (!r->bound_work || !rp_replay_was_stopped(&work))
+        return 0;
+    return rp_fail(err, RP_VERDICT,
+                   "the %s%s does not end within %" PRIu64 " instructions; the captured one takes "
+                   "%" PRIu64,
+                   path ? "kernel of " : "captured kernel", path ? path : "", r->bound_work,
+                   r->captured_work);
 }
 
 static uint64_t stage_bytes(const struct rp_replay *r, uint64_t at)
@@ -537,8 +581,12 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     if (rc < 0)
         return rc;
     note_kernel(r, true);
+    rp_replay_bound(r->bound_work);
     submit(r);
     rc = wait_for_kernel(r, err);
+    rp_replay_bound(0); /* kernels of the runtime are none of these */
+    if (rc == 0)
+        rc = check_work(r, err);
     if (rc < 0)
         return rc;
     note_kernel(r, false);

@@ -18,6 +18,10 @@
  * manual page. */
 enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
+/* On the software device its work decides, likewise. Time is the last resort there, and no verdict
+ * then. */
+enum { WORK_TIMES = 32, LEAST_WORK = 1 << 24, TIMES_TOO_SLOW = 1000, LEAST_TOO_SLOW_S = 600 };
+
 enum { ROUNDS = 2 };
 
 /* Ways of changing memory, each of which can be left out: as enum rp_flip, pages all over,
@@ -93,7 +97,7 @@ static int run_from(struct rp_replay_trial *trial, char step, struct rp_err *err
 
     rp_replay_step(trial->r, step);
     rc = rp_replay_run(trial->r, &us, err);
-    trial->probe_broke = rc < 0;
+    trial->probe_broke = rc < 0 && err->code == RP_VERDICT;
     if (rc == 0)
         rp_replay_step(trial->r, RP_STEP_REST);
     return rc;
@@ -117,7 +121,7 @@ static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     (void)err;
     /* Those of zeros, of which there may be many, the first time only. */
     if (rp_trial_may_change(m) && (change->way == RP_FLIP_EACH || !rp_is_zero_page(contents)))
-        rp_write_set_flip(change->way, m->region.base + page * RP_PAGE_BYTES, contents, bytes,
+        rp_write_set_flip(change->way, rp_replay_place(change->trial->r, m, page), contents, bytes,
                           change->trial->low, change->trial->high);
     return 0;
 }
@@ -131,7 +135,7 @@ static int other_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
         change->changed_numbers +=
             rp_inputs_change(&change->inputs, change->trial->low, change->trial->high,
-                             m->region.base + page * RP_PAGE_BYTES, bytes, contents);
+                             rp_replay_place(change->trial->r, m, page), bytes, contents);
     return 0;
 }
 
@@ -386,13 +390,18 @@ static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
 
 static void set_bound(struct rp_replay *r, const struct timespec *from, const struct timespec *to)
 {
+    const bool by_work = r->captured_work > 0;
+    const unsigned least_s = by_work ? LEAST_TOO_SLOW_S : LEAST_BOUND_S;
     double bound_s;
 
+    if (by_work)
+        r->bound_work =
+            r->captured_work > LEAST_WORK / WORK_TIMES ? WORK_TIMES * r->captured_work : LEAST_WORK;
     r->captured_s =
         (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / 1e9;
-    bound_s = BOUND_TIMES * r->captured_s;
-    if (bound_s < LEAST_BOUND_S)
-        bound_s = LEAST_BOUND_S;
+    bound_s = (by_work ? TIMES_TOO_SLOW : BOUND_TIMES) * r->captured_s;
+    if (bound_s < least_s)
+        bound_s = least_s;
     r->bound_s = bound_s > MOST_BOUND_S ? MOST_BOUND_S : (unsigned)bound_s;
 }
 
@@ -409,6 +418,7 @@ static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
     clock_gettime(CLOCK_MONOTONIC, &from);
     if (rc == 0)
         rc = rp_replay_run(r, &us, err);
+    rp_replay_was_stopped(&r->captured_work);
     clock_gettime(CLOCK_MONOTONIC, &to);
     if (rc == 0)
         rc = rp_replay_look_at(r, count_page, &round, err);

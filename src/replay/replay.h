@@ -112,6 +112,7 @@ struct rp_replay {
     const struct rp_capture_facts *facts;
     const struct rp_capture_memory *memory;
     size_t memory_count;
+    uint64_t *places; /**< of each region of it, see places.h */
     struct rp_replay_range *ranges;
     size_t range_count;
 
@@ -149,7 +150,10 @@ struct rp_replay {
     unsigned patience_s; /**< until a copy or a kernel is taken not to end */
     unsigned bound_s;    /**< likewise a kernel, once the captured one has been timed; 0: not yet */
     double captured_s;   /**< what it took then, with launch and wait */
-    unsigned waits;      /**< of which kernels it was said: 1 captured, 2 and 4 candidates */
+    /** The same as work (device_table.h), which decides on the software device, where time depends
+     * on what else the machine does; 0: not yet, or it is no software device. */
+    uint64_t bound_work, captured_work;
+    unsigned waits; /**< of which kernels it was said: 1 captured, 2 and 4 candidates */
 };
 
 enum {
@@ -179,6 +183,14 @@ bool rp_replay_leave(uint32_t seed);
  * @return false: only the software device can be told
  */
 bool rp_replay_order(uint32_t order);
+/**
+ * How much work kernels may be from now on.
+ * @param work  as of set_bound (device_table.h)
+ * @return false: only the software device can be told
+ */
+bool rp_replay_bound(uint64_t work);
+/** What the last one was. @return whether it was stopped for it; false: also where nobody knows */
+bool rp_replay_was_stopped(uint64_t *ret_work);
 
 /* kinds.c */
 int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
@@ -305,6 +317,9 @@ int rp_replay_prepare_cache(struct rp_replay *r, struct rp_err *err);
 int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
 
 /* launch.c */
+/** A number for a page of a region in @p r->memory, in bytes, the same in each session. */
+uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
+                         uint64_t page);
 /** @param candidates  paths of code objects that are to run in place of the captured one; or NULL
  */
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
@@ -312,7 +327,8 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            struct rp_err *err);
 /** Says what is done from here on (replay_again.h). */
 void rp_replay_step(const struct rp_replay *r, char step);
-/** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end */
+/** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
+ * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
 
 #endif

@@ -162,8 +162,8 @@ static int flipped_piece(struct rp_replay *r, const struct rp_capture_memory *m,
     int rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, number, page, err);
 
     if (rc == 0)
-        rp_write_set_flip(RP_FLIP_EACH, m->region.base + number * RP_PAGE_BYTES, page,
-                          RP_PAGE_BYTES, r->ranges[0].base, last->base + last->bytes);
+        rp_write_set_flip(RP_FLIP_EACH, rp_replay_place(r, m, number), page, RP_PAGE_BYTES,
+                          r->ranges[0].base, last->base + last->bytes);
     return rc;
 }
 

@@ -21,14 +21,14 @@ static size_t index_of(const struct rp_varied *v, const struct rp_capture_memory
     return (size_t)(m - v->trial->r->memory);
 }
 
-static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t address, size_t bytes,
+static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place, size_t bytes,
                              uint8_t *contents)
 {
     uint8_t before[RP_PAGE_BYTES] = {0}, after[RP_PAGE_BYTES] = {0};
     uint64_t different[RP_PAGE_MASKS], count = 0;
 
     memcpy(before, contents, bytes);
-    rp_write_set_flip(RP_FLIP_ORDER, address, contents, bytes, trial->low, trial->high);
+    rp_write_set_flip(RP_FLIP_ORDER, place, contents, bytes, trial->low, trial->high);
     memcpy(after, contents, bytes);
     rp_compare_words(&exact, before, after, RP_PAGE_BYTES, different);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
@@ -70,7 +70,7 @@ static int fill_zeros(struct rp_varied *v, const struct rp_capture_memory *m, ui
         keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
     }
     *ret_count = rp_inputs_fill(&v->rule, integers, trial->low, trial->high,
-                                m->region.base + page * RP_PAGE_BYTES, keep, bytes, contents);
+                                rp_replay_place(trial->r, m, page), keep, bytes, contents);
     return rc;
 }
 
@@ -78,17 +78,17 @@ static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, u
                        size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
 {
     const uint64_t low = v->trial->low, high = v->trial->high;
-    const uint64_t address = m->region.base + page * RP_PAGE_BYTES;
+    const uint64_t place = rp_replay_place(v->trial->r, m, page);
 
     *ret_count = 0;
     if (is_of_zeros(v->now))
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
-    *ret_count = v->now == RP_VARY_ORDER ? change_order(v->trial, address, bytes, contents)
+    *ret_count = v->now == RP_VARY_ORDER ? change_order(v->trial, place, bytes, contents)
                  : v->now == RP_VARY_LARGE
-                     ? rp_inputs_enlarge(low, high, address, bytes, contents)
-                     : rp_inputs_change(&v->rule, low, high, address, bytes, contents);
+                     ? rp_inputs_enlarge(low, high, place, bytes, contents)
+                     : rp_inputs_change(&v->rule, low, high, place, bytes, contents);
     return 0;
 }
 

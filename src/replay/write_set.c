@@ -201,7 +201,7 @@ static void rotate(uint64_t lot, uint8_t *page, size_t bytes)
 /* Numbers of 8 bytes stay whole, and structures of 16 to 64 bytes where no halves change places.
  * What was sorted, and a copy of other memory, is so no longer. Among addresses (or what is one by
  * chance) fewer move. */
-static void change_order(const struct addresses *addresses, uint64_t address, uint8_t *page,
+static void change_order(const struct addresses *addresses, uint64_t place, uint8_t *page,
                          size_t bytes)
 {
     const uint32_t seed = ways[RP_FLIP_ORDER].seed;
@@ -211,13 +211,13 @@ static void change_order(const struct addresses *addresses, uint64_t address, ui
         const bool stays = addresses->any && (may_be_address(addresses, pair[0]) ||
                                               may_be_address(addresses, pair[1]));
 
-        if (stays || !(lots_of((address + at) / 4, seed) >> 63))
+        if (stays || !(lots_of((place + at) / 4, seed) >> 63))
             continue;
         memcpy(page + at, &pair[1], 8);
         memcpy(page + at + 8, &pair[0], 8);
     }
     if (!addresses->any)
-        rotate(lots_of(address / 4 + 1, seed), page, bytes);
+        rotate(lots_of(place / 4 + 1, seed), page, bytes);
 }
 
 static bool has_small_integers_only(const uint8_t *page, size_t bytes)
@@ -232,23 +232,23 @@ static bool has_small_integers_only(const uint8_t *page, size_t bytes)
     return true;
 }
 
-static void flip_bytes(uint64_t address, uint8_t *page, size_t bytes)
+static void flip_bytes(uint64_t place, uint8_t *page, size_t bytes)
 {
     if (has_small_integers_only(page, bytes)) /* indices would lead anywhere */
         return;
     for (size_t at = 0; at < bytes; at++) {
-        const uint64_t lots = lots_of((address + at) / 4, ways[RP_FLIP_BYTES].seed);
+        const uint64_t lots = lots_of((place + at) / 4, ways[RP_FLIP_BYTES].seed);
 
         page[at] ^= (uint8_t)(1u << (lots >> 3 * (at % 4) & 7));
     }
 }
 
-static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint64_t address,
+static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint64_t place,
                       uint8_t *page, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += 32) {
         const size_t here = bytes - at < 32 ? bytes - at : 32;
-        const uint64_t lots = lots_of((address + at) / 4, ways[way].seed);
+        const uint64_t lots = lots_of((place + at) / 4, ways[way].seed);
 
         if (!addresses->any) {
             flip_words(way, lots, page + at, here);
@@ -263,18 +263,18 @@ static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint6
     }
 }
 
-void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
-                       uint64_t low, uint64_t high)
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes, uint64_t low,
+                       uint64_t high)
 {
     const struct addresses addresses = {
         .low = low, .high = high, .any = has_addresses(page, bytes, low, high)};
 
     if (way == RP_FLIP_ORDER)
-        change_order(&addresses, address, page, bytes);
+        change_order(&addresses, place, page, bytes);
     else if (way != RP_FLIP_BYTES)
-        flip_bits(way, &addresses, address, page, bytes);
+        flip_bits(way, &addresses, place, page, bytes);
     else if (!addresses.any)
-        flip_bytes(address, page, bytes);
+        flip_bytes(place, page, bytes);
 }
 
 void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes, uint64_t *written)

@@ -6,12 +6,12 @@
  * What differs between the two states of a capture was written. What was written with the value
  * that it had already (a result that an earlier launch has left) is found by running the captured
  * kernel from memory in which words have bits flipped: what does not come back as it was put there
- * was written. Which bits, the address decides: a kernel that copies, or doubles, would hand on a
- * bit that is flipped everywhere, and its result would be what was put there. A sort of what is
- * sorted gives such back as it is, so words are exchanged as well. Words that the
- * captured kernel gets right from any start are then poisoned before each run of the other kernel;
- * those that it reads as well (updated in place) keep their state before the dispatch. A word that
- * is written, not poisoned, and right before the dispatch already is blind: it tells nothing.
+ * was written. Which bits, the place in memory decides: a kernel that copies, or doubles, would
+ * hand on a bit that is flipped everywhere, and its result would be what was put there. A sort of
+ * what is sorted gives such back as it is, so words are exchanged as well. Words that the captured
+ * kernel gets right from any start are then poisoned before each run of the other kernel; those
+ * that it reads as well (updated in place) keep their state before the dispatch. A word that is
+ * written, not poisoned, and right before the dispatch already is blind: it tells nothing.
  */
 #ifndef RP_REPLAY_WRITE_SET_H
 #define RP_REPLAY_WRITE_SET_H
@@ -78,11 +78,11 @@ enum rp_flip {
 /**
  * Changes words of a page, but not what may be an address in [low, high), or the null pointer
  * among such.
- * @param address  of the page
+ * @param place  of the page: decides about the bits
  * @param bytes    of it that are in the region
  */
-void rp_write_set_flip(enum rp_flip way, uint64_t address, uint8_t *page, size_t bytes,
-                       uint64_t low, uint64_t high);
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes, uint64_t low,
+                       uint64_t high);
 
 /** Words that were written, of two runs with their states before and after. */
 void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes,

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include "device/exec/bound.h"
+
 static void assert_contains(const char *text, const char *part)
 {
     if (!strstr(text, part))
@@ -297,6 +299,54 @@ static void impossible_dispatches(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What a launch was, also one that is stopped: so much work whatever cuts it into pieces. */
+static uint64_t work_of(struct fixture *f, const char *kernel, const void *args, size_t bytes,
+                        bool stopped)
+{
+    static const uint64_t budgets[] = {0, 1 << 17, 4999};
+    uint64_t first = 0, work;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        f->sim.budget = budgets[threads - 1];
+        rp_exec_set_threads(threads);
+        rp_exec_set_help_after(1);
+        assert_int_equal(launch(f, kernel, 4, 128, args, bytes),
+                         stopped ? RP_RUN_FAULT : RP_RUN_DONE);
+        assert_int_equal(rp_bound_last(&work), stopped);
+        if (stopped)
+            assert_int_equal(f->sim.fault.kind, RP_FAULT_BOUND);
+        if (threads == 1)
+            first = work;
+        assert_int_equal(work, first);
+    }
+    f->sim.budget = 0;
+    return first;
+}
+
+/* A loop that data make endless, and waves that wait for what nobody does. */
+static void bounded_work(void **state)
+{
+    struct fixture *f = *state;
+    int32_t *in = sim_alloc(&f->sim, 4), *out = sim_alloc(&f->sim, 128 * 4);
+    struct {
+        void *in, *out;
+        int n;
+    } args = {in, out, 1000};
+    *in = 1;
+    const uint64_t some = work_of(f, "volatile_sum", &args, sizeof args, false);
+    assert_true(some > f->sim.counts.wave_insts);
+    rp_bound_set(some);
+    assert_int_equal(work_of(f, "volatile_sum", &args, sizeof args, false), some);
+    rp_bound_set(some - 1);
+    work_of(f, "volatile_sum", &args, sizeof args, true);
+    args.n = 2000000000;
+    rp_bound_set(1 << 20);
+    assert_in_range(work_of(f, "volatile_sum", &args, sizeof args, true), 1 << 20, 1 << 22);
+    *in = 0;
+    assert_in_range(work_of(f, "wait_flag", &args, sizeof args, true), 1 << 20, 1 << 22);
+    assert_in_range(work_of(f, "sleep_flag", &args, sizeof args, true), 1 << 20, 1 << 22);
+    rp_bound_set(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +366,7 @@ int main(void)
         TEST(listing),
         TEST(preloaded_arguments),
         TEST(impossible_dispatches),
+        TEST(bounded_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "../jit/jit.h"
 #include "../timing/memory_counters.h"
 #include "../timing/mode.h"
+#include "bound.h"
 #include "hand.h"
 #include "leftovers.h"
 #include "pool.h"
@@ -37,6 +38,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->tallies = rp_jit_counts();
     d->leftovers = rp_leftovers();
     d->wave_order = rp_wave_order();
+    d->bound = rp_bound();
     d->hands[0] = rp_hand_new(d);
     if (!d->hands[0]) {
         free(d);
@@ -80,6 +82,8 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
     }
     d->timed = true;
     rp_wave_host_flush(d);
+    if (d->state != RP_RUN_MORE)
+        rp_bound_note(d->work, d->fault.kind == RP_FAULT_BOUND);
     return d->state;
 }
 

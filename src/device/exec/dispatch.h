@@ -148,6 +148,7 @@ struct rp_dispatch {
     struct rp_thread_watch *threads;      /**< who traces the replay (threads.h), or NULL */
     uint32_t leftovers;                   /**< see leftovers.h */
     uint32_t wave_order;                  /**< see wave_order.h */
+    uint64_t bound;                       /**< see bound.h */
     bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */
@@ -186,6 +187,7 @@ struct rp_dispatch {
     size_t returned_first, returned_count, returned_capacity;
     uint64_t lane_target; /**< how many the scheduler presently wants */
     struct rp_totals totals;
+    uint64_t work; /**< see bound.h */
     uint64_t round, round_left;
     struct rp_round rounds[RP_ROUNDS_KEPT];
     unsigned stuck_rounds; /**< in a row in which no workgroup ended */

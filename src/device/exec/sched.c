@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
+#include "bound.h"
 #include "hand.h"
 #include "order.h"
 #include "pool.h"
@@ -276,6 +277,15 @@ static void add_counts(struct rp_counts *to, const struct rp_counts *c)
         to->max_wave_cycles = c->max_wave_cycles;
 }
 
+static void exceed(struct rp_dispatch *d)
+{
+    d->fault = (struct rp_fault){.kind = RP_FAULT_BOUND,
+                                 .pc = d->kernel.entry_va,
+                                 .lane = -1,
+                                 .text = "it is more work than it may be"};
+    d->state = RP_RUN_FAULT;
+}
+
 /* The oldest slice becomes history. */
 static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
 {
@@ -283,6 +293,7 @@ static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
     d->totals.groups += lane->done.groups;
     d->totals.cycles += lane->done.cycles;
     d->totals.wave_insts += lane->counts.wave_insts;
+    d->work += lane->counts.wave_insts + RP_BOUND_SLICE_WORK;
     lane->known = d->totals;
     struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
     round->slices++;
@@ -292,6 +303,10 @@ static void retire_one(struct rp_dispatch *d, struct rp_lane *lane)
     if (lane->faulted) {
         d->fault = lane->fault;
         d->state = RP_RUN_FAULT;
+        return;
+    }
+    if (d->bound && d->work > d->bound) {
+        exceed(d);
         return;
     }
     lane->state = RP_LANE_READY;

@@ -41,6 +41,7 @@ enum rp_fault_kind {
     RP_FAULT_TRAP,         /**< s_trap: assert, abort */
     RP_FAULT_BAD_DISPATCH, /**< workgroup too large, no code object, bad kernel descriptor */
     RP_FAULT_NO_MEMORY,    /**< the host could not allocate wave state */
+    RP_FAULT_BOUND,        /**< more work than it may be (bound.h) */
 };
 
 struct rp_fault {

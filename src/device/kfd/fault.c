@@ -141,6 +141,7 @@ static const struct {
     [RP_FAULT_TRAP] = {RP_QUEUE_ERR_TRAP, "trap"},
     [RP_FAULT_BAD_DISPATCH] = {RP_QUEUE_ERR_CODE, "dispatch refused"},
     [RP_FAULT_NO_MEMORY] = {RP_QUEUE_ERR_GROUP_MEMORY, "out of host memory"},
+    [RP_FAULT_BOUND] = {RP_QUEUE_ERR_CODE, "stopped"},
 };
 
 void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)

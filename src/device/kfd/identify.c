@@ -7,6 +7,7 @@
 
 #include "capture/device_table.h"
 #include "capture/records.h"
+#include "device/exec/bound.h"
 #include "device/exec/leftovers.h"
 #include "device/exec/wave_order.h"
 #include "device/kfd/callbacks.h"
@@ -104,6 +105,8 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .hold_nothing = hold_nothing,
         .set_leftovers = rp_leftovers_set,
         .set_order = rp_wave_order_set,
+        .set_bound = rp_bound_set,
+        .last_work = rp_bound_last,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -157,6 +157,11 @@ static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, ui
         arch = &part;
     }
     uint64_t ticks;
+    if (state == RP_RUN_FAULT && rp_dispatch_fault(queue->dispatch)->kind == RP_FAULT_BOUND) {
+        /* Who has set the bound asks whether it was exceeded: the queue can go on. */
+        rp_cp_queue_release(queue);
+        return retire(cp, queue, queue->start_ticks, queue->start_ticks + 1);
+    }
     if (queue->traced && state != RP_RUN_FAULT)
         rp_traced_begin(arch, queue->dispatch, &queue->wish);
     if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {

@@ -51,7 +51,7 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 # A wave comes between the load and the store of another.
 replayed 1 counts --hsaco plain.hsaco
 says out "memory is right after all"
-says out "with wavefronts by turns of few instructions"
+says out "with wavefronts that take short turns"
 replayed 0 counts --hsaco other.hsaco
 # What a sum differs from itself by in other orders is what another may be off by.
 replayed 0 sums --hsaco other.hsaco --json

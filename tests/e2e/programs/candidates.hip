@@ -269,6 +269,16 @@ extern "C" __global__ void sums(const int *in, long long *out)
     out[THREAD] = sum;
 }
 
+// How long it takes, its input says.
+extern "C" __global__ void counted(const int *in, int *out)
+{
+    int sum = 1;
+
+    for (int i = 0; i < in[THREAD]; i++)
+        sum = sum * 3 ^ i;
+    out[THREAD] = sum;
+}
+
 #if CANDIDATE == IN_TURN || CANDIDATE == OTHER_KEY
 __global__ void target_turns(const float *in, float *sums, uint32_t n)
 {
@@ -345,6 +355,7 @@ int main()
     CHECK(hipMalloc(&wide, 256 * 8));
     layer<<<1, 256>>>(a, bias, b);
     sums<<<1, 256>>>(small, wide);
+    counted<<<1, 256>>>(small, (int *)wide);
     CHECK(hipDeviceSynchronize());
     return 0;
 }

@@ -60,6 +60,9 @@ static void time_is_by_the_original(void **state)
     end.wall_ns = SECOND;
     assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
     assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 60 * SECOND);
+    p.modelled = true;
+    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 600 * SECOND);
+    p.modelled = false;
     end.wall_ns = 20 * SECOND;
     assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
     assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 200 * SECOND);

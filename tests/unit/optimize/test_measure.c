@@ -68,6 +68,13 @@ static void reads_what_is_there(void **state)
     assert_false(c.comparison.ratio_known);
     assert_string_equal(c.comparison.reason, "b: 3 bytes");
     rp_compared_free(&c);
+    /* Who compares by a session has given nothing the names A and B. */
+    assert_int_equal(
+        rp_compared_read(RESULT("different output", "\"the output of B differs from A\"", "null"),
+                         &c, &err),
+        0);
+    assert_string_equal(c.reason, "the output of the candidate differs from the original");
+    rp_compared_free(&c);
 }
 
 /* What overlaps with the captured values' interval differs by noise, if the verdict is "faster". */

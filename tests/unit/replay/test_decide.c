@@ -544,9 +544,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "curve") == 0) {
         print_curve(0, 0, 1);
         print_curve(1, 1, 1.015);
-        print_curve(4, 4, 1.015);
+        print_curve(7, 7, 1.015);
         print_curve(1, 0, 1.015);
-        print_curve(4, 3, 1.015);
+        print_curve(7, 6, 1.015);
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
