@@ -99,6 +99,27 @@ void rp_remove_tree(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+int rp_temporary_folder(char **ret_path, struct rp_err *err)
+{
+    const char *wish = getenv("TMPDIR"), *parent = wish && *wish ? wish : "/tmp";
+    rp_autofree char *path = rp_path_join(parent, "rocm-perf-XXXXXX");
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!mkdtemp(path))
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", parent);
+    *ret_path = rp_steal(path);
+    return 0;
+}
+
+void rp_temporary_folder_remove(char **path)
+{
+    if (*path)
+        rp_remove_tree(*path);
+    free(*path);
+    *path = NULL;
+}
+
 static int usable_program(const char *path, const char *name, char **ret_path, struct rp_err *err)
 {
     struct stat st;
@@ -173,90 +194,4 @@ char *rp_read_line(const char *path)
     if (text)
         text[strcspn(text, "\n")] = '\0';
     return text;
-}
-
-static int write_bytes(int fd, const char *data, size_t bytes)
-{
-    while (bytes) {
-        ssize_t put = write(fd, data, bytes);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        data += put;
-        bytes -= (size_t)put;
-    }
-    return 0;
-}
-
-int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
-{
-    return rp_write_file_like(path, NULL, data, bytes, err);
-}
-
-int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
-                       struct rp_err *err)
-{
-    struct stat st;
-    const bool known = like && stat(like, &st) == 0;
-    rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
-    int fd, saved;
-
-    if (!partial)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-    /* Before there is anything in it that others are not to read. */
-    if ((known && fchmod(fd, st.st_mode & 07777) != 0) || write_bytes(fd, data, bytes) != 0 ||
-        fsync(fd) != 0 || rename(partial, path) != 0) {
-        saved = errno;
-        close(fd);
-        unlink(partial);
-        return rp_fail_errno(err, RP_ENVIRONMENT, saved, "cannot write %s", path);
-    }
-    close(fd);
-    return 0;
-}
-
-int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err)
-{
-    rp_autofree char *real = NULL;
-    rp_autoclose int fd = -1;
-    struct stat st;
-
-    if (stat(path, &st) != 0)
-        return rp_write_file(path, data, bytes, err);
-    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
-        real = realpath(path, NULL);
-        return rp_write_file(real ? real : path, data, bytes, err);
-    }
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write_bytes(fd, data, bytes) != 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-    return 0;
-}
-
-int rp_check_output(const char *path, struct rp_err *err)
-{
-    rp_autofree char *real = realpath(path, NULL);
-    rp_autofree char *partial =
-        rp_format("%s" RP_WRITE_PARTIAL "%d", real ? real : path, (int)getpid());
-    struct stat st;
-    int fd;
-
-    if (!partial)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (real && stat(real, &st) == 0 && !S_ISREG(st.st_mode)) {
-        errno = S_ISDIR(st.st_mode) ? EISDIR : 0;
-        if (errno || access(real, W_OK) != 0)
-            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-        return 0;
-    }
-    fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-    close(fd);
-    unlink(partial);
-    return 0;
 }

@@ -27,6 +27,11 @@ bool rp_path_is_dir(const char *path);
 /** mkdir -p. @return 0 or RP_ENVIRONMENT naming the folder that failed. */
 int rp_mkdirs(const char *path, struct rp_err *err);
 
+/** A new folder of our own in $TMPDIR, else /tmp. @return 0, or RP_ENVIRONMENT */
+int rp_temporary_folder(char **ret_path, struct rp_err *err);
+/** Removes it with all in it, and frees the path: for rp_cleanup. */
+void rp_temporary_folder_remove(char **path);
+
 /** Removes a file or a whole tree without following links; a missing path is fine. Best effort. */
 void rp_remove_tree(const char *path);
 
@@ -46,12 +51,13 @@ char *rp_read_line(const char *path);
 /** Whole file as terminated text; NULL if unreadable or larger than max_bytes. */
 char *rp_read_text(const char *path, size_t max_bytes);
 
-/** Behind the name of a file while it is written, and then the process's number. */
+/** Behind the name of a file just before it gets its own, and then the process's number. */
 #define RP_WRITE_PARTIAL ".partial."
 
 /**
  * Writes a file so that readers see the old or the new contents, never a part: temporary name in
- * the same folder, fsync, rename.
+ * the same folder, fsync, rename. Killed meanwhile it leaves nothing behind, where the file system
+ * has files without names (O_TMPFILE).
  */
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
 

@@ -88,26 +88,15 @@ static int read_object(const char *path, struct rp_source_kernels *ret, struct r
     return rc;
 }
 
-static void cleanup_folder(char **slot)
-{
-    if (*slot)
-        rp_remove_tree(*slot);
-    free(*slot);
-}
-
 int rp_source_kernels(const struct rp_compile_command *command, const char *source,
                       const char *arch, struct rp_source_kernels *ret, struct rp_err *err)
 {
-    const char *temporary = getenv("TMPDIR");
-    rp_autofree char *template = rp_format("%s/rocm-perf-XXXXXX", temporary ? temporary : "/tmp");
-    rp_cleanup(cleanup_folder) char *folder = NULL;
+    rp_cleanup(rp_temporary_folder_remove) char *folder = NULL;
     rp_autofree char *object = NULL;
     rp_cleanup(rp_built_free) struct rp_built built = {0};
 
-    if (!template || !mkdtemp(template))
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s",
-                             temporary ? temporary : "/tmp");
-    folder = rp_steal(template);
+    if (rp_temporary_folder(&folder, err) < 0)
+        return -(int)err->code;
     object = rp_path_join(folder, "device.co");
     if (!object)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

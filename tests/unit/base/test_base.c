@@ -1,12 +1,15 @@
 #include "unit/cmocka_all.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -187,6 +190,47 @@ static void files_are_replaced_whole(void **state)
     assert_non_null(strstr(err.text, "/no/such/dir/f"));
 }
 
+static size_t count_files(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    size_t count = 0;
+
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* The first byte beyond the limit ends the process in the middle of it. */
+static void a_write_that_is_killed_leaves_nothing(void **state)
+{
+    static char much[1 << 20];
+    struct scratch *scratch = *state;
+    rp_autofree char *path = rp_path_join(scratch->dir, "source.hip");
+    int fd = open(scratch->dir, O_WRONLY | O_TMPFILE, 0600), status;
+    rp_autofree char *text = NULL;
+    pid_t child;
+
+    if (fd < 0)
+        skip(); /* a file system without such files */
+    close(fd);
+    assert_int_equal(rp_write_file(path, "the user's", 10, NULL), 0);
+    child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});
+        signal(SIGXFSZ, SIG_DFL);
+        rp_write_file(path, much, sizeof much, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    text = rp_read_text(path, 100);
+    assert_string_equal(text, "the user's");
+    assert_int_equal(count_files(scratch->dir), 1);
+}
+
 static void programs_are_found_or_explained(void **state)
 {
     struct scratch *scratch = *state;
@@ -316,6 +360,8 @@ int main(void)
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(removing_does_not_follow_links, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(files_are_replaced_whole, make_scratch, drop_scratch),
+        cmocka_unit_test_setup_teardown(a_write_that_is_killed_leaves_nothing, make_scratch,
+                                        drop_scratch),
         cmocka_unit_test_setup_teardown(programs_are_found_or_explained, make_scratch,
                                         drop_scratch),
         cmocka_unit_test(processes_end_as_they_ended),

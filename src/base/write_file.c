@@ -1,0 +1,141 @@
+/* Files that are there whole or not at all. What is written has no name until it is all there:
+ * there is nothing to be swept up after a process that was killed meanwhile. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+static int write_bytes(int fd, const char *data, size_t bytes)
+{
+    while (bytes) {
+        ssize_t put = write(fd, data, bytes);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        data += put;
+        bytes -= (size_t)put;
+    }
+    return 0;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/** The name in /proc of a file that has none. */
+static void fd_path(int fd, char ret[32])
+{
+    snprintf(ret, 32, "/proc/self/fd/%d", fd);
+}
+
+/** A file without a name is gone when we are killed; not every file system has them, and naming one
+ * takes /proc. */
+static int open_new(const char *folder, const char *partial, bool *ret_named)
+{
+    int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    char at[32];
+
+    if (fd >= 0) {
+        fd_path(fd, at);
+        if (access(at, F_OK) == 0)
+            return fd;
+        close(fd);
+    }
+    *ret_named = true;
+    return open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+/** What has that name is of a process that had our number. */
+static int give_name(int fd, const char *partial)
+{
+    char at[32];
+
+    fd_path(fd, at);
+    unlink(partial);
+    return linkat(AT_FDCWD, at, AT_FDCWD, partial, AT_SYMLINK_FOLLOW);
+}
+
+int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    return rp_write_file_like(path, NULL, data, bytes, err);
+}
+
+int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
+                       struct rp_err *err)
+{
+    struct stat st;
+    const bool known = like && stat(like, &st) == 0;
+    rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
+    rp_autofree char *folder = folder_of(path);
+    bool named = false;
+    int fd, saved;
+
+    if (!partial || !folder)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    fd = open_new(folder, partial, &named);
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    /* Before there is anything in it that others are not to read. */
+    if ((known && fchmod(fd, st.st_mode & 07777) != 0) || write_bytes(fd, data, bytes) != 0 ||
+        fsync(fd) != 0 || (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0) {
+        saved = errno;
+        close(fd);
+        unlink(partial);
+        return rp_fail_errno(err, RP_ENVIRONMENT, saved, "cannot write %s", path);
+    }
+    close(fd);
+    return 0;
+}
+
+int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    rp_autofree char *real = NULL;
+    rp_autoclose int fd = -1;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return rp_write_file(path, data, bytes, err);
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+        real = realpath(path, NULL);
+        return rp_write_file(real ? real : path, data, bytes, err);
+    }
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write_bytes(fd, data, bytes) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    return 0;
+}
+
+int rp_check_output(const char *path, struct rp_err *err)
+{
+    rp_autofree char *real = realpath(path, NULL);
+    rp_autofree char *partial =
+        rp_format("%s" RP_WRITE_PARTIAL "%d", real ? real : path, (int)getpid());
+    struct stat st;
+    int fd;
+
+    if (!partial)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (real && stat(real, &st) == 0 && !S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : 0;
+        if (errno || access(real, W_OK) != 0)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+        return 0;
+    }
+    fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    close(fd);
+    unlink(partial);
+    return 0;
+}
