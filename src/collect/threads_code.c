@@ -190,6 +190,18 @@ static int read_places(const char *text, size_t count, char **ret)
     return 0;
 }
 
+/* LLVM takes words of such a file as GNU programs do: a backslash quotes. */
+static void add_quoted(struct rp_buf *text, const char *word)
+{
+    rp_buf_puts(text, "\"");
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            rp_buf_puts(text, "\\");
+        rp_buf_add(text, word, 1);
+    }
+    rp_buf_puts(text, "\"\n");
+}
+
 /* Arguments in a file: there may be more than a command line holds. */
 static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
 {
@@ -212,7 +224,8 @@ static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_
     rp_autobuf text = {0};
     int rc, out;
 
-    rp_buf_printf(&text, "--inlines\n--functions=none\n--obj=\"%s\"\n", elf);
+    rp_buf_puts(&text, "--inlines\n--functions=none\n--obj=");
+    add_quoted(&text, elf);
     for (size_t i = 0; i < count; i++)
         rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
     if (!out_name || text.failed)

@@ -7,10 +7,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "collect/kernel_match.h"
+#include "collect/threads_code.h"
 #include "collect/threads_listing.h"
 #include "collect/threads_states.h"
 
@@ -253,6 +257,30 @@ static void what_cannot_be_said_is_refused(void **state)
     }
 }
 
+/* The symbolizer is a script that keeps the file of its arguments. */
+static void names_with_quotes_come_to_the_symbolizer(void **state)
+{
+    static const char script[] = "#!/bin/sh\ncp \"${1#@}\" \"$0.args\"\n";
+    char dir[] = "/tmp/rp-symbolizer-XXXXXX";
+    rp_autofree char *symbolizer = mkdtemp(dir) ? rp_path_join(dir, "symbolizer") : NULL;
+    rp_autofree char *kept = rp_path_join(dir, "symbolizer.args");
+    rp_autofree char *scratch = rp_path_join(dir, "scratch");
+    rp_autofree char *line = NULL;
+    rp_autofree char *args = NULL;
+    const uint64_t address = 0x1234;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
+    assert_int_equal(chmod(symbolizer, 0700), 0);
+    assert_int_equal(
+        rp_source_lines(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err), 0);
+    args = rp_read_text(kept, 1000);
+    rp_remove_tree(dir);
+    assert_string_equal(args, "--inlines\n--functions=none\n"
+                              "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n0x1234\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +290,7 @@ int main(void)
         cmocka_unit_test(sums_are_those_of_the_rows),
         cmocka_unit_test(states_fill_the_life),
         cmocka_unit_test(expressions_find_what_they_find_elsewhere),
+        cmocka_unit_test(names_with_quotes_come_to_the_symbolizer),
         cmocka_unit_test(what_cannot_be_said_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
