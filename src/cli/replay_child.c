@@ -34,7 +34,7 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     return 0;
 }
 
-enum { MOST_ARGS = 24 };
+enum { MOST_ARGS = 24, NOT_LOADED = 127 /* as of ld.so; it has no such status of its own */ };
 
 struct child {
     char *strings[4]; /* owned */
@@ -103,5 +103,11 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
     proc.path = plan.path;
     proc.argv = plan.argv;
     proc.env = plan.env;
-    return rp_proc_run(&proc, ret, err);
+    rc = rp_proc_run(&proc, ret, err);
+    if (rc == 0 && !ret->signaled && ret->status == NOT_LOADED)
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "%s cannot be loaded (the loader's message is above): build or install "
+                     "rocm-perf-lab anew, with the ROCm of %s",
+                     child.strings[0], env->rocm_root);
+    return rc;
 }

@@ -152,6 +152,14 @@ cp -r cap damaged
 : >damaged/checksums.json
 expect 3 rocm-perf replay full-vm --capture-dir damaged
 says err 'checksums.json'
+# A replay that the loader does not take: a reason, and no status of the loader.
+mkdir broken
+cp "$BUILD/rocm-perf" broken/
+ln -s "$BUILD/lib" broken/lib
+echo 'no program' >broken/rocm-perf-replay
+chmod +x broken/rocm-perf-replay
+expect 4 broken/rocm-perf replay full-vm --capture-dir cap
+says err 'broken/rocm-perf-replay cannot be loaded'
 rm cap/kernel.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap
 says err "kernel.hsaco"
