@@ -247,12 +247,12 @@ static int no_kernel(const struct rp_profile_options *options,
                        options->argv[0], lost);
     if (session->losses.untraced_queues)
         return rp_fail(err, RP_ENVIRONMENT,
-                       "%s launched its kernels on queues that the collector cannot watch; "
-                       "--no-rocprof times the whole process instead",
+                       "%s launched its kernels on queues that the collector cannot "
+                       "watch" RP_WALLCLOCK_INSTEAD,
                        options->argv[0]);
     return rp_fail(err, RP_BAD_INPUT,
-                   "%s launched no kernel on %s, so there is nothing to profile; --no-rocprof "
-                   "times the whole process instead",
+                   "%s launched no kernel on %s, so there is nothing to "
+                   "profile" RP_WALLCLOCK_INSTEAD,
                    options->argv[0],
                    session->device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }

@@ -14,6 +14,10 @@
 
 struct rp_thread_trace_options;
 
+/** Advice of profile where it has nothing to profile; who runs profile by itself says something
+ * else. */
+#define RP_WALLCLOCK_INSTEAD "; --no-rocprof times the whole process instead"
+
 struct rp_run_request {
     const struct rp_environment *env;
     enum rp_device device; /**< resolved */

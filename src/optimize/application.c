@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/traced_run.h"
 #include "optimize/child.h"
 #include "optimize/first_difference.h"
 #include "optimize/self.h"
@@ -155,11 +156,23 @@ char *rp_output_differs(const struct rp_measure *measure, const struct rp_output
     return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
 }
 
+/** profile's advice is none for optimize, which has nothing to go by without kernels. */
+static char *for_optimize(const char *said)
+{
+    const char *advice = strstr(said, RP_WALLCLOCK_INSTEAD);
+
+    return advice ? rp_format("%.*s%s; its standard input is empty (/dev/null) when optimize runs "
+                              "it: what it needs must come from its arguments or from a file",
+                              (int)(advice - said), said, advice + strlen(RP_WALLCLOCK_INSTEAD))
+                  : strdup(said);
+}
+
 /** A profile that has failed, by the program or by what is around it. */
 static int profile_failed(const char *program, const struct rp_proc_end *end, const char *how,
                           const char *log, struct rp_err *err)
 {
-    rp_autofree char *said = rp_child_last_lines(log);
+    rp_autofree char *lines = rp_child_last_lines(log);
+    rp_autofree char *said = lines ? for_optimize(lines) : NULL;
     const bool by_status = !end->signaled && !end->timed_out && !end->over_memory;
     const bool documented = by_status && end->status > 0 && end->status <= RP_PROGRAM;
     const enum rp_code code = documented                           ? (enum rp_code)end->status
@@ -265,39 +278,75 @@ static void free_pair(struct pair *pair)
     rp_facts_free(&pair->after);
 }
 
-static int run_pair(const struct rp_measure *m, const char *before, const char *after, bool swapped,
-                    struct pair *ret, struct rp_err *err)
+static int has_times(const struct rp_facts *facts, struct rp_err *err)
 {
-    rp_autofree char *a = rp_path_join(m->folder, "profile-before");
-    rp_autofree char *b = rp_path_join(m->folder, "profile-after");
+    return facts->runtime_ms.known
+               ? 0
+               : rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
+}
+
+/** Of the program as it was: that it fails is no fault of the change. */
+static int profile_before(const struct rp_measure *m, const char *program, struct pair *pair,
+                          struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(m->folder, "profile-before");
+    int rc = folder
+                 ? rp_application_profile(m, program, RP_RUNS_ORIGINAL, folder, &pair->before, err)
+                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0)
+        rc = has_times(&pair->before, err);
+    return rc < 0 ? rp_wrap(err, "the program without the change, run once more") : 0;
+}
+
+/** @return 0 with *ret_why when it is the program that fails */
+static int profile_after(const struct rp_measure *m, const char *program, struct pair *pair,
+                         char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(m->folder, "profile-after");
+    struct rp_err failed = RP_ERR_INIT;
     int rc;
 
-    if (!a || !b)
+    if (!folder)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = swapped ? 0 : rp_application_profile(m, before, RP_RUNS_ORIGINAL, a, &ret->before, err);
+    rc = rp_application_profile(m, program, RP_RUNS_CANDIDATE, folder, &pair->after, &failed);
     if (rc == 0)
-        rc = rp_application_profile(m, after, RP_RUNS_CANDIDATE, b, &ret->after, err);
-    if (rc == 0 && swapped)
-        rc = rp_application_profile(m, before, RP_RUNS_ORIGINAL, a, &ret->before, err);
-    if (rc == 0 && (!ret->before.runtime_ms.known || !ret->after.runtime_ms.known))
-        rc = rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
-    return rc;
+        rc = has_times(&pair->after, &failed);
+    if (rc == 0)
+        return 0;
+    if (failed.code != RP_PROGRAM && failed.code != RP_BAD_INPUT) {
+        *err = failed;
+        return rc;
+    }
+    *ret_why = strdup(failed.text);
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static int run_pair(const struct rp_measure *m, const char *before, const char *after, bool swapped,
+                    struct pair *ret, char **ret_why, struct rp_err *err)
+{
+    int rc = swapped ? 0 : profile_before(m, before, ret, err);
+
+    if (rc == 0)
+        rc = profile_after(m, after, ret, ret_why, err);
+    return rc == 0 && swapped && !*ret_why ? profile_before(m, before, ret, err) : rc;
 }
 
 int rp_application_times(const struct rp_measure *measure, const char *before, const char *after,
                          const char *symbol, unsigned pairs, double margin,
-                         struct rp_application_times *ret, struct rp_err *err)
+                         struct rp_application_times *ret, char **ret_why, struct rp_err *err)
 {
     double values[4][MOST_PAIRS];
     struct rp_application_times times = {.runs = json_array()};
     int rc = 0;
 
     pairs = pairs < MOST_PAIRS ? pairs : MOST_PAIRS;
+    *ret_why = NULL;
     for (unsigned i = 0; i < pairs && rc == 0; i++) {
         rp_cleanup(free_pair) struct pair pair = {{0}, {0}};
 
-        rc = run_pair(measure, before, after, i % 2, &pair, err); /* A B B A A B ... */
-        if (rc < 0)
+        rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err); /* A B B A A B ... */
+        if (rc < 0 || *ret_why)
             break;
         values[0][i] = pair.before.runtime_ms.value;
         values[1][i] = pair.after.runtime_ms.value;
@@ -308,7 +357,7 @@ int rp_application_times(const struct rp_measure *measure, const char *before, c
         json_decref(times.slower);
         times.slower = slower_ones(&pair.before, &pair.after, symbol, margin);
     }
-    if (rc < 0) {
+    if (rc < 0 || *ret_why) {
         rp_application_times_free(&times);
         return rc;
     }

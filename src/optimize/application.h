@@ -66,9 +66,11 @@ void rp_application_times_free(struct rp_application_times *times);
 /**
  * @param pairs   runs of each; 1 where times are modelled
  * @param margin  0.02
+ * @param ret_why NULL: there are times. Else why not: the program `after` fails; to be freed
+ * @return 0; negative also when the program `before` fails
  */
 int rp_application_times(const struct rp_measure *measure, const char *before, const char *after,
                          const char *symbol, unsigned pairs, double margin,
-                         struct rp_application_times *ret, struct rp_err *err);
+                         struct rp_application_times *ret, char **ret_why, struct rp_err *err);
 
 #endif

@@ -33,7 +33,8 @@ struct rp_proc_limits rp_program_limits(void);
 /** @return as rp_proc_run */
 int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct rp_err *err);
 
-/** The beginning of a file and, when it is longer than most_bytes, its end. NULL: unreadable. */
+/** The beginning of a file and, when it is longer than most_bytes, its end, without ROCr's lines
+ * about leaks of its own. NULL: unreadable. */
 char *rp_child_text(const char *path, size_t most_bytes);
 
 /** The last lines of a file, six at most, without the last newline; "" when it cannot be read.

@@ -575,6 +575,11 @@ static int add_overlay(const struct rp_compile_command *command, const char *sou
     return rc;
 }
 
+const char *rp_compile_command_unit(const struct rp_compile_command *command)
+{
+    return command->unit;
+}
+
 bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
                                  const char **ret_directory)
 {

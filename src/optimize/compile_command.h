@@ -74,6 +74,9 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
                     struct rp_err *err);
 void rp_compile_argv_free(char ***argv);
 
+/** The file that is compiled and includes the source; NULL: the source itself is compiled. */
+const char *rp_compile_command_unit(const struct rp_compile_command *command);
+
 /** Under which name the compiler knows a text of the source, and a folder for relative ones (NULL:
  *  here); the name is a header's, which commands do not spell as it is. @return false: as given */
 bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,

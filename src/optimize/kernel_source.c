@@ -13,6 +13,7 @@
 #include "optimize/kernel_shape.h"
 #include "optimize/source_file.h"
 #include "optimize/source_loops.h"
+#include "optimize/unit_includes.h"
 
 RP_DEFINE_CLEANUP(struct rp_kernel_source, rp_kernel_source_free)
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
@@ -22,8 +23,13 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
                 const char *arch, struct rp_err *err)
 {
     rp_cleanup(rp_kernel_found_free) struct rp_kernel_found found = {0};
+    struct rp_err other = RP_ERR_INIT;
     int rc = rp_kernel_find(ast, parts->symbol, source->text, source->bytes, &found, err);
 
+    if (rc < 0 && rp_unit_check_includes(command, source->path, arch, &other) < 0) {
+        *err = other; /* that is why */
+        return -(int)other.code;
+    }
     if (rc < 0)
         return rc;
     source->begin = found.begin;

@@ -144,19 +144,10 @@ static int time_program(struct rp_kernel_run *run, const char *program,
                         struct rp_application_times *ret, char **ret_why, struct rp_err *err)
 {
     struct rp_session *s = run->s;
-    struct rp_err failed = RP_ERR_INIT;
-    int rc = rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
-                                  s->modelled ? 1 : PAIRS_ON_A_GPU,
-                                  rp_most_harm(s->o->least_improvement), ret, &failed);
 
-    if (rc == 0)
-        return 0;
-    if (failed.code != RP_PROGRAM && failed.code != RP_BAD_INPUT) {
-        *err = failed;
-        return rc;
-    }
-    *ret_why = strdup(failed.text);
-    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
+                                s->modelled ? 1 : PAIRS_ON_A_GPU,
+                                rp_most_harm(s->o->least_improvement), ret, ret_why, err);
 }
 
 static json_t *times_json(const struct rp_application_times *t, double margin, const char *hash)

@@ -46,13 +46,16 @@ static json_t *whole_json(const struct rp_application_times *times)
 static int measure(struct rp_session *s, const char *before, const char *key, struct rp_err *err)
 {
     struct rp_application_times times = {0};
+    rp_autofree char *why = NULL;
     char hash[RP_SHA256_TEXT];
     json_t *json;
     int rc;
 
     rp_session_say(s, "measuring the program as it was against the result");
     rc = rp_application_times(&s->measure, before, s->rebuilt, "", s->modelled ? 1 : PAIRS_ON_A_GPU,
-                              rp_most_harm(s->o->least_improvement), &times, err);
+                              rp_most_harm(s->o->least_improvement), &times, &why, err);
+    if (rc == 0 && why)
+        rc = rp_fail(err, RP_PROGRAM, "with the changes: %s", why);
     if (rc < 0)
         return rc;
     json = whole_json(&times);

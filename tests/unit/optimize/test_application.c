@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/traced_run.h"
 #include "optimize/child.h"
 #include "optimize/first_difference.h"
 
@@ -18,19 +19,27 @@ static const int64_t SECOND = 1000000000;
 
 static struct rp_patience patience;
 
+/** A script in place of rocm-perf. @return its path */
+static char *write_self(const char *script)
+{
+    char *self = rp_path_join(dir, "rocm-perf");
+    rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
+
+    assert_int_equal(rp_write_file(self, text, strlen(text), NULL), 0);
+    assert_int_equal(chmod(self, 0700), 0);
+    return self;
+}
+
 /** `rocm-perf run` is this script. @return of rp_application_run */
 static int run_by(const char *script, enum rp_runs what, const char *check, struct rp_output *ret,
                   struct rp_err *err)
 {
-    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
-    rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
+    rp_autofree char *self = write_self(script);
     char app[] = "app";
     char *program[] = {app, NULL};
     const struct rp_measure measure = {
         .self = self, .folder = dir, .program = program, .patience = &patience};
 
-    assert_int_equal(rp_write_file(self, text, strlen(text), err), 0);
-    assert_int_equal(chmod(self, 0700), 0);
     return rp_application_run(&measure, "app", what, check, ret, err);
 }
 
@@ -167,6 +176,62 @@ static void a_check_says_why(void **state)
     rp_output_free(&output);
 }
 
+/** `rocm-perf profile --runs 1 -o DIR --expect-status 0 -- before` (or after) is this script, with
+ * the program in $program. @return of rp_application_times */
+static int times_by(const char *script, char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *whole =
+        rp_format("mkdir -p $5; program=$9; end() { echo '{\"kernels\": [], \"runtime_ms\": 1}' "
+                  ">$5/profile.json; exit 0; }\n%s\nend \"$@\"",
+                  script);
+    rp_autofree char *self = write_self(whole);
+    char app[] = "app";
+    char *program[] = {app, NULL};
+    const struct rp_measure measure = {
+        .self = self, .folder = dir, .program = program, .patience = &patience};
+    struct rp_application_times times = {0};
+    int rc = rp_application_times(&measure, "before", "after", "", 2, 0.02, &times, ret_why, err);
+
+    rp_application_times_free(&times);
+    return rc;
+}
+
+static void who_fails_is_blamed(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    char *why;
+
+    (void)state;
+    assert_int_equal(times_by("", &why, &err), 0);
+    assert_null(why);
+    assert_int_equal(times_by("[ $program = after ] && echo boom && exit 5", &why, &err), 0);
+    assert_string_equal(why, "profile after: boom");
+    free(why);
+    assert_int_equal(times_by("[ $program = before ] && echo boom && exit 5", &why, &err),
+                     -RP_PROGRAM);
+    assert_null(why);
+    assert_string_equal(err.text,
+                        "the program without the change, run once more: profile before: boom");
+    /* An environment that fails is nobody's fault. */
+    assert_int_equal(times_by("[ $program = after ] && exit 4", &why, &err), -RP_ENVIRONMENT);
+    assert_null(why);
+}
+
+static void advice_is_for_optimize(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    char *why;
+
+    (void)state;
+    assert_int_equal(times_by("[ $program = after ] && echo 'no kernel" RP_WALLCLOCK_INSTEAD
+                              "' && exit 3",
+                              &why, &err),
+                     0);
+    assert_null(strstr(why, "--no-rocprof"));
+    assert_non_null(strstr(why, "no kernel; its standard input is empty (/dev/null)"));
+    free(why);
+}
+
 static void check_lines(const char *text, size_t bytes, const char *expected)
 {
     rp_autofree char *path = rp_path_join(dir, "lines");
@@ -190,6 +255,10 @@ static void last_lines_are_few(void **state)
     check_lines("\n\n", 2, "");
     check_lines("a\nb\n", 4, "a\nb");
     check_lines("1\n2\n3\n4\n5\n6\n7\n8\n\n", 17, "3\n4\n5\n6\n7\n8");
+    check_lines("bad\nWarning: Resource leak detected by SharedSignalPool, 3 Signals leaked.\n", 72,
+                "bad");
+    check_lines("Warning: Resource leak detected by AsyncEventsPool, 1 items leaked.\nx\n", 70,
+                "x");
     check_lines("\033[31mred\a\n", 10, " [31mred ");
     memset(text, 'x', LONG - 1);
     text[LONG - 1] = 0;
@@ -253,7 +322,8 @@ int main(void)
         cmocka_unit_test(time_is_by_the_original), cmocka_unit_test(the_budget_ends_what_runs),
         cmocka_unit_test(nothing_is_read),         cmocka_unit_test(what_differs_is_said),
         cmocka_unit_test(a_check_says_why),        cmocka_unit_test(last_lines_are_few),
-        cmocka_unit_test(first_lines_that_differ),
+        cmocka_unit_test(first_lines_that_differ), cmocka_unit_test(who_fails_is_blamed),
+        cmocka_unit_test(advice_is_for_optimize),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -269,6 +269,34 @@ static void a_dump_without_end_is_ended(void **state)
     rp_compile_command_free(endless);
 }
 
+static void a_unit_without_the_header_is_named(void **state)
+{
+    rp_autofree char *header =
+        sources_put("alone.h", "template <int N> __global__ void alone(int *a) { a[0] = N; }\n");
+    rp_autofree char *with =
+        sources_put("with.hip", "#include \"hip_small.h\"\n#include \"alone.h\"\n"
+                                "template __global__ void alone<1>(int *);\n");
+    rp_autofree char *without =
+        sources_put("without.hip", "#include \"hip_small.h\"\n__global__ void other(int *a) {}\n");
+    const char *const units[] = {without, with};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        rp_autofree char *build = rp_format("hipcc -nogpuinc -nogpulib %s -o x", units[i]);
+        struct rp_compile_command *c = sources_command(build, header);
+        struct rp_kernel_source *source;
+
+        assert_int_equal(rp_kernel_source_read(c, header, "_Z6absentPi", "gfx942", &source, &err),
+                         -RP_BAD_INPUT);
+        assert_non_null(strstr(err.text, i ? "there is no definition of the kernel"
+                                           : "without.hip is compiled, but does not include"));
+        if (!i)
+            assert_non_null(strstr(err.text, "alone.h: name with --unit the file that includes"));
+        rp_compile_command_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +305,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_changed_is_refused_by_name),
         cmocka_unit_test(loops_say_what_may_be_done_with_them),
         cmocka_unit_test(a_file_that_does_not_compile_says_why),
+        cmocka_unit_test(a_unit_without_the_header_is_named),
         cmocka_unit_test(a_dump_without_end_is_ended),
     };
 
