@@ -6,6 +6,12 @@
 
 enum match { EXACT, PREFIX };
 
+/** Items of a shape go on with "()". */
+static bool is_end(char c)
+{
+    return c == '\0' || c == '(';
+}
+
 enum rp_callee_effect rp_callee_effect(const char *name)
 {
     static const struct {
@@ -19,8 +25,8 @@ enum rp_callee_effect rp_callee_effect(const char *name)
     };
 
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
-        if (known[i].match == EXACT ? strcmp(name, known[i].name) == 0
-                                    : strncmp(name, known[i].name, strlen(known[i].name)) == 0)
+        if (strncmp(name, known[i].name, strlen(known[i].name)) == 0 &&
+            (known[i].match == PREFIX || is_end(name[strlen(known[i].name)])))
             return known[i].effect;
     return RP_CALLEE_UNKNOWN;
 }

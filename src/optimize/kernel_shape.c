@@ -14,6 +14,7 @@
 #include "optimize/shape_brackets.h"
 #include "optimize/shape_items.h"
 #include "optimize/shape_steps.h"
+#include "optimize/shape_uses.h"
 
 RP_DEFINE_CLEANUP(struct rp_kernel_shape, rp_kernel_shape_free)
 RP_DEFINE_CLEANUP(struct rp_places, rp_places_free)
@@ -439,6 +440,7 @@ static int fill(const struct rp_ast_node *function, const char *text, size_t byt
             visit(&walk, walk.body = &function->children[i], false);
     rp_shape_end_heads(&walk);
     rp_shape_add_steps(&walk);
+    rp_shape_add_uses(&walk, function);
     free(walk.locals);
     return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

@@ -22,6 +22,7 @@ enum rp_shape_class {
     RP_SHAPE_OTHER,   /**< ... lambdas, classes, attributes */
     RP_SHAPE_HEAD,    /**< ... what decides whether and how often barriers are met */
     RP_SHAPE_STEP,    /**< the same ones as often: values of variables in these */
+    RP_SHAPE_USE,     /**< each one at least once: arguments, sizes and the like */
     RP_SHAPE_CALL,    /**< none that is not in the original */
     RP_SHAPE_GLOBAL,  /**< ... variables of outside */
     RP_SHAPE_CAST,    /**< ... casts that see a value as another type */

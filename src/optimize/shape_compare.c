@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/shape_brackets.h"
+#include "optimize/shape_uses.h"
 
 /** The item of a class behind `at`; NULL: there is none. */
 static const struct rp_shape_item *next_of(const struct rp_shape_function *function,
@@ -166,6 +167,27 @@ static int compare_steps(const struct rp_shape_text *original, const struct rp_s
     return 0;
 }
 
+/** None is left out: what it was in the capture is no matter. */
+static int compare_uses(const struct rp_shape_text *original, const struct rp_shape_function *was,
+                        const struct rp_shape_function *is, struct rp_err *err)
+{
+    for (size_t i = 0; i < was->count; i++) {
+        const struct rp_shape_item *use = &was->items[i];
+        bool found = use->class != RP_SHAPE_USE;
+
+        for (size_t j = 0; j < is->count && !found; j++)
+            found = is->items[j].class == RP_SHAPE_USE &&
+                    rp_shape_use_covers(is->items[j].text, use->text);
+        if (!found)
+            return rp_fail(
+                err, RP_VERDICT,
+                "line %u of the original uses %s, and nothing here does: a kernel must be "
+                "right for all arguments and sizes, not only for those of this program",
+                line_of(original, use), use->text);
+    }
+    return 0;
+}
+
 static int compare_function(const struct rp_shape_text *original,
                             const struct rp_shape_function *was,
                             const struct rp_shape_text *candidate,
@@ -186,7 +208,9 @@ static int compare_function(const struct rp_shape_text *original,
         return -RP_VERDICT;
     if (rp_accesses_compare(original, &was->accesses, candidate, &is->accesses, err) < 0)
         return -RP_VERDICT;
-    return rp_arithmetic_compare(&was->arithmetic, candidate, &is->arithmetic, err);
+    if (rp_arithmetic_compare(&was->arithmetic, candidate, &is->arithmetic, err) < 0)
+        return -RP_VERDICT;
+    return compare_uses(original, was, is, err);
 }
 
 int rp_kernel_shape_compare(const struct rp_shape_text *original,

@@ -468,6 +468,13 @@ static void with_the_real_header(void **state)
         "        v[i] = v[i] - first;\n"
         "    a[0] = __shfl_down(a[1], 1) + warpSize;\n"
         "}\n";
+    static const char fixed[] =
+        "extern \"C\" __global__ void wide_kernel(float4 *v, float *a, int n)\n"
+        "{\n"
+        "    for (int i = threadIdx.x; i < n; i += 256)\n"
+        "        v[i] = v[i] + v[0];\n"
+        "    a[0] = __shfl_down(a[1], 1) + warpSize;\n"
+        "}\n";
     rp_autofree char *real = sources_put("wide.hip", text);
     struct rp_compile_command *own = sources_command(NULL, real);
     struct rp_kernel_source *wide = sources_kernel(own, real, "wide_kernel");
@@ -486,6 +493,11 @@ static void with_the_real_header(void **state)
     if (rp_guard_check(wide, body, sizeof body - 1, RP_EDIT_BODY, own, "gfx942", scratch, &result,
                        &err) < 0)
         fail_msg("%s", err.text);
+    rp_guard_result_free(&result);
+    assert_int_equal(rp_guard_check(wide, fixed, sizeof fixed - 1, RP_EDIT_BODY, own, "gfx942",
+                                    scratch, &result, &err),
+                     -RP_VERDICT);
+    assert_non_null(strstr(err.text, "line 3 of the original uses blockDim.x, and nothing here"));
     rp_guard_result_free(&result);
     rp_kernel_source_free(wide);
     rp_compile_command_free(own);

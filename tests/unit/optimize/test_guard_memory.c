@@ -16,7 +16,11 @@ static const char more_hip[] =
     "__device__ float fmaxf(float, float);\n"
     "__device__ unsigned totals[256];\n"
     "constexpr int outside = __ATOMIC_ACQUIRE;\n"
-    "struct views { const float *in; float *out; };\n";
+    "struct views { const float *in; float *out; };\n"
+    "struct sizes { int stride; float factor; };\n"
+    "__device__ float gain;\n"
+    "__device__ float __hip_ds_swizzlef(float, int);\n"
+    "__device__ void make_progress(float *);\n";
 
 static const char reduction[] = "__global__ void reduction(const float *in, float *out, int n)\n"
                                 "{\n"
@@ -225,6 +229,27 @@ static const char copy[] = "__global__ void copy(const float *in, float *out, si
                            "    }\n"
                            "}";
 
+static const char uses[] = "__global__ void uses(const float *in, float *out, const float *bias, "
+                           "sizes p, int n, bool more)\n"
+                           "{\n"
+                           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                           "    if (i >= n)\n"
+                           "        return;\n"
+                           "    float v = in[i * p.stride] * p.factor * gain;\n"
+                           "    if (bias)\n"
+                           "        v += bias[i];\n"
+                           "    if (more)\n"
+                           "        v += out[i];\n"
+                           "    v += __hip_ds_swizzlef(v, 31);\n"
+                           "    out[i] = v;\n"
+                           "}";
+
+static const char helped[] = "__global__ void helped(float *out)\n"
+                             "{\n"
+                             "    out[threadIdx.x] = 1;\n"
+                             "    make_progress(out);\n"
+                             "}";
+
 /* One change of a kernel. */
 struct row {
     const char *kernel, *symbol;
@@ -245,6 +270,8 @@ struct row {
 #define CLASSES   classes, "_Z7classesPKfPfi"
 #define SUMS      sums, "_Z4sumsPKiPKdPxPdi"
 #define COPY      copy, "_Z4copyPKfPfm"
+#define USES      uses, "_Z4usesPKfPfS0_5sizesib"
+#define HELPED    helped, "_Z6helpedPf"
 #define STENCIL   stencil, "_Z7stencilPKfPfi"
 
 static const struct row honest[] = {
@@ -560,7 +587,7 @@ static const struct row ways[] = {
 /* What is in them counts apart from what is around them. */
 static const struct row lambdas[] = {
     {CALLED, "{ line[t] = v; }", "{ float *to = line + t; *to = v; }", NULL},
-    {CALLED, "for (; i > n; i--) if (i & 1) break;", ";", NULL},
+    {CALLED, "for (; i > n; i--) if (i & 1) break;", "if (i > n) i = n;", NULL},
     {CALLED, "    __syncthreads();\n    put(in[t]);\n",
      "    line[t ^ 1] = in[t ^ 1]; __syncthreads();\n    put(in[t]);\n",
      "line 7: line is written here"},
@@ -579,6 +606,28 @@ static const struct row lambdas[] = {
 
 static char *scratch;
 static struct rp_compile_command *command;
+
+/* What a kernel uses of its surroundings is there for other values than those of the capture, and
+ * what only looks like a function of HIP is none. */
+static const struct row surroundings[] = {
+    {USES, "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x + blockDim.x * blockIdx.x", NULL},
+    {USES, "    if (bias)\n        v += bias[i];", "    v += bias != nullptr ? bias[i] : 0;", NULL},
+    {USES, "float v = in[i * p.stride]", "int stride = p.stride; float v = in[i * stride]", NULL},
+    {USES, "blockDim.x", "256", "line 3 of the original uses blockDim.x"},
+    {USES, "blockIdx.x", "(i >> 8)", "uses blockIdx.x"},
+    {USES, "i >= n", "i >= 4096", "uses n"},
+    {USES, "i >= n", "(void)n, (void)sizeof(n), i >= 4096", "uses n"},
+    {USES, "i * p.stride", "i", "uses p.stride"},
+    {USES, "* p.factor", "", "uses p.factor"},
+    {USES, "* gain", "* 2.0f", "uses gain"},
+    {USES, "    if (bias)\n        v += bias[i];\n", "", "uses whether bias is null"},
+    {USES, "    if (bias)\n        v += bias[i];\n", "v += bias[i];\n",
+     "uses whether bias is null"},
+    {USES, "    if (more)\n", "", "uses more"},
+    {USES, "    v += __hip", "    if (v > 0) v += __hip",
+     "__hip_ds_swizzlef() is missing, or stands elsewhere"},
+    {HELPED, "    make_progress(out);\n", "", "make_progress() is missing"},
+};
 
 static int set_up(void **state)
 {
@@ -686,6 +735,12 @@ static void lambdas_and_classes_count_apart(void **state)
     run(lambdas, sizeof lambdas / sizeof *lambdas);
 }
 
+static void what_it_depends_on_is_still_used(void **state)
+{
+    (void)state;
+    run(surroundings, sizeof surroundings / sizeof *surroundings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -695,6 +750,7 @@ int main(void)
         cmocka_unit_test(memory_is_reached_through_its_own_pointers),
         cmocka_unit_test(atomics_stay_what_they_are),
         cmocka_unit_test(lambdas_and_classes_count_apart),
+        cmocka_unit_test(what_it_depends_on_is_still_used),
         cmocka_unit_test(barriers_are_met_under_the_same_conditions),
     };
 
