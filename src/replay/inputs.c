@@ -183,18 +183,28 @@ static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t
     return bits ^ sign;
 }
 
+/* A maximum that begins at 0 is right unless all that it is taken of is negative: in each fourth
+ * page it is. */
+static bool is_negative_page(uint64_t seed)
+{
+    return hash_of(~seed) % 4 == 0;
+}
+
 static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
                                uint64_t seed, size_t bytes, uint8_t *page)
 {
+    const bool negative = rule->signs && is_negative_page(seed);
+    const uint64_t sign = (uint64_t)1 << (shape.bytes * 8 - 1);
     uint64_t count = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
         uint64_t bits = load(page + at, shape.bytes);
 
-        if (look(shape, bits) != NUMBER || !chosen(seed + at))
+        if (look(shape, bits) != NUMBER || (negative ? bits & sign : !chosen(seed + at)))
             continue;
-        bits = rule->signs ? odd_number(shape, hash_of(seed + at), bits)
-                           : other_number(shape, hash_of(seed + at), bits);
+        bits = negative      ? bits | sign
+               : rule->signs ? odd_number(shape, hash_of(seed + at), bits)
+                             : other_number(shape, hash_of(seed + at), bits);
         memcpy(page + at, &bits, shape.bytes);
         count++;
     }

@@ -284,6 +284,31 @@ static void test_large_integers(void **state)
     assert_int_equal(rp_inputs_enlarge(LOW, HIGH, 7, sizeof numbers, (uint8_t *)numbers), 0);
 }
 
+/* Signs: mostly both, and pages that are negative all over, in the same places each time. */
+static void test_negative_pages(void **state)
+{
+    enum { PAGES = 400, NUMBERS = 1024 };
+    struct rp_inputs_rule rule;
+    unsigned negative = 0;
+
+    (void)state;
+    assert_int_equal(rp_inputs_parse("f32", RP_EXACT, &rule, NULL), 0);
+    rule.signs = true;
+    for (unsigned page = 0; page < PAGES; page++) {
+        float numbers[NUMBERS];
+        unsigned below = 0;
+
+        for (unsigned i = 0; i < NUMBERS; i++)
+            numbers[i] = (float)(i + 1);
+        assert_true(rp_inputs_change(&rule, 0, 0, page * 4096, sizeof numbers, (uint8_t *)numbers));
+        for (unsigned i = 0; i < NUMBERS; i++)
+            below += numbers[i] < 0;
+        negative += below == NUMBERS;
+        assert_true(below == NUMBERS || (below > NUMBERS / 4 && below < NUMBERS * 3 / 4));
+    }
+    assert_in_range(negative, PAGES / 8, PAGES / 2);
+}
+
 static void test_parse(void **state)
 {
     static const char *const bad[] = {"", "exact", "f32,abs=1", "i64", "f8", "AUTO"};
@@ -310,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_mixed),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_negative_pages),
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_numbers_for_zeros),
         cmocka_unit_test(test_integers_for_zeros),
