@@ -46,3 +46,8 @@ int rp_wrap(struct rp_err *err, const char *fmt, ...)
     snprintf(err->text + used, sizeof err->text - used, ": %s", inner);
     return -(int)err->code;
 }
+
+int rp_out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}

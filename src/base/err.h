@@ -47,6 +47,9 @@ int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/** The same sentence everywhere. */
+int rp_out_of_memory(struct rp_err *err);
+
 /** Puts "context: " in front of the message; returns -err->code. */
 int rp_wrap(struct rp_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

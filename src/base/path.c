@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -23,6 +24,13 @@ char *rp_format(const char *fmt, ...)
     rp_buf_vprintf(&buf, fmt, ap);
     va_end(ap);
     return rp_buf_steal(&buf);
+}
+
+char *rp_path_absolute(const char *path)
+{
+    rp_autofree char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+
+    return path[0] == '/' ? strdup(path) : here ? rp_path_join(here, path) : NULL;
 }
 
 char *rp_path_join(const char *dir, const char *name)
@@ -168,30 +176,4 @@ int rp_executable_dir(char **ret_dir, struct rp_err *err)
     *slash = '\0';
     *ret_dir = strdup(path);
     return *ret_dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
-char *rp_read_text(const char *path, size_t max_bytes)
-{
-    rp_autobuf buf = {0};
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char block[4096];
-    ssize_t got;
-
-    if (fd < 0)
-        return NULL;
-    while ((got = read(fd, block, sizeof block)) > 0) {
-        rp_buf_add(&buf, block, (size_t)got);
-        if (buf.len > max_bytes)
-            return NULL;
-    }
-    return got < 0 ? NULL : rp_buf_steal(&buf);
-}
-
-char *rp_read_line(const char *path)
-{
-    char *text = rp_read_text(path, 1 << 20);
-
-    if (text)
-        text[strcspn(text, "\n")] = '\0';
-    return text;
 }

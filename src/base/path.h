@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct rp_err;
+#include "base/err.h"
 
 /** "dir/name"; NULL when out of memory. */
 char *rp_path_join(const char *dir, const char *name);
@@ -21,6 +21,8 @@ char *rp_path_literal(const char *text);
 char *rp_path_pattern(const char *dir, const char *names);
 /** printf into fresh memory; NULL when out of memory. */
 char *rp_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/** Without links followed; NULL when out of memory, or the current folder is gone. */
+char *rp_path_absolute(const char *path);
 bool rp_path_exists(const char *path);
 bool rp_path_is_dir(const char *path);
 
@@ -50,6 +52,13 @@ char *rp_read_line(const char *path);
 
 /** Whole file as terminated text; NULL if unreadable or larger than max_bytes. */
 char *rp_read_text(const char *path, size_t max_bytes);
+
+/**
+ * Whole file as bytes, which are the caller's.
+ * @param code  of what it is where it cannot be read: RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **ret,
+                 size_t *ret_bytes, struct rp_err *err);
 
 /** Behind the name of a file just before it gets its own, and then the process's number. */
 #define RP_WRITE_PARTIAL ".partial."

@@ -1,15 +1,13 @@
 #include "collect/threads_file.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 
 /* --- places of the arrays ------------------------------------------------------------------ */
 
@@ -125,35 +123,11 @@ int rp_threads_file_parse(const void *bytes, size_t size, struct rp_threads_file
 
 /* --- files --------------------------------------------------------------------------------- */
 
-static int read_all(const char *path, void **ret, size_t *ret_size, struct rp_err *err)
-{
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    rp_autofree char *bytes = NULL;
-    struct stat info;
-    size_t done = 0;
-
-    if (fd < 0 || fstat(fd, &info) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "cannot read %s: %m", path);
-    bytes = malloc((size_t)info.st_size + 1);
-    if (!bytes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    while (done < (size_t)info.st_size) {
-        ssize_t more = read(fd, bytes + done, (size_t)info.st_size - done);
-
-        if (more <= 0)
-            return rp_fail(err, RP_ENVIRONMENT, "cannot read %s: %m", path);
-        done += (size_t)more;
-    }
-    *ret = rp_steal(bytes);
-    *ret_size = done;
-    return 0;
-}
-
 int rp_threads_file_open(const char *path, struct rp_threads_file *ret, struct rp_err *err)
 {
     void *bytes = NULL;
     size_t size = 0;
-    int rc = read_all(path, &bytes, &size, err);
+    int rc = rp_read_file(path, SIZE_MAX, RP_ENVIRONMENT, &bytes, &size, err);
 
     if (rc < 0)
         return rc;

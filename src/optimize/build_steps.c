@@ -20,11 +20,6 @@
 enum { MOST_TEXT_BYTES = 64 << 20, MOST_SCRIPT_BYTES = 1 << 20 };
 static const int64_t TIMEOUT_NS = (int64_t)120 * 1000000000;
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 static void free_step(struct rp_build_step *step)
 {
     free(step->directory);
@@ -112,14 +107,14 @@ static int add_step(struct rp_build_steps *steps, const char *directory, struct 
         return 0;
     more = reallocarray(steps->list, steps->count + 1, sizeof *more);
     if (!more)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     steps->list = more;
     step = &more[steps->count];
     *step = (struct rp_build_step){
         .directory = strdup(directory), .output = rp_word_file(directory, output), .words = *words};
     *words = (struct rp_words){0};
     steps->count++;
-    return step->directory && step->output && !step->words.failed ? 0 : out_of_memory(err);
+    return step->directory && step->output && !step->words.failed ? 0 : rp_out_of_memory(err);
 }
 
 static int read_lines(const char *text, const char *directory, bool scripts,
@@ -144,7 +139,7 @@ static int take_command(struct rp_words *words, char **directory, bool scripts,
 
         free(*directory);
         *directory = there;
-        return there ? 0 : out_of_memory(err);
+        return there ? 0 : rp_out_of_memory(err);
     }
     if (scripts && words->count > 3 && strcmp(words->list[2], "cmake_link_script") == 0)
         return read_script(words->list[3], *directory, steps, err);
@@ -167,7 +162,7 @@ static int read_line(const char *line, const char *directory, bool scripts,
     int rc = 0;
 
     if (!here)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (rp_words_split(line, RP_WORDS_QUOTES, &words, NULL) < 0)
         return 0;
     for (size_t i = 0; i <= words.count && rc == 0; i++) {
@@ -230,7 +225,7 @@ static int read_lines(const char *text, const char *directory, bool scripts,
             rp_buf_puts(&line, " ");
         }
         if (line.failed || folders.failed)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         if (!follow_make(rp_buf_text(&line), &folders))
             rc =
                 read_line(rp_buf_text(&line), folders.list[folders.count - 1], scripts, steps, err);
@@ -276,7 +271,7 @@ static int cmake_tool(const struct rp_words *build, struct rp_words *ret, struct
     bool targets = false;
 
     if (!ninja || !makefile)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (!rp_path_exists(ninja) && !rp_path_exists(makefile))
         return rp_fail(err, RP_USAGE,
                        "--build: %s has neither build.ninja nor a Makefile: configure it first",
@@ -435,13 +430,13 @@ int rp_build_steps_list(const struct rp_words *build, const char *source, bool a
         return rc;
     folder = folder_of(&tool);
     if (!folder || tool.failed)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (is_make(rp_base_name(tool.list[0])))
         add_make(&tool, source, folder, all, &command);
     else
         add_ninja(&tool, &command);
     if (command.failed)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     rc = run_tool(&command, &text, err);
     return rc < 0 ? rc : rp_build_steps_read(text, folder, ret, err);
 }

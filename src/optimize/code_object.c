@@ -1,11 +1,7 @@
 #include "optimize/code_object.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/buf.h"
@@ -16,32 +12,6 @@
 #include "rocm-perf/analysis.h"
 
 enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
-
-static int read_file(const char *path, uint8_t **ret, size_t *ret_bytes, struct rp_err *err)
-{
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    rp_autofree uint8_t *bytes = NULL;
-    struct stat st;
-    size_t have = 0;
-
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
-    if (!S_ISREG(st.st_mode) || st.st_size > MOST_BYTES)
-        return rp_fail(err, RP_BAD_INPUT, "%s is not a code object", path);
-    bytes = malloc((size_t)st.st_size + 1);
-    if (!bytes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    while (have < (size_t)st.st_size) {
-        ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
-
-        if (got <= 0)
-            return rp_fail(err, RP_BAD_INPUT, "cannot read all of %s", path);
-        have += (size_t)got;
-    }
-    *ret = rp_steal(bytes);
-    *ret_bytes = have;
-    return 0;
-}
 
 /** The descriptor says where the code is relative to itself (bytes 16 to 23): the layout, which
  *  names of other lengths change, is no part of what the kernel does. */
@@ -90,9 +60,11 @@ int rp_code_object_read(const char *path, const char *symbol, struct rp_code_obj
 {
     struct rp_code_object object = {0};
     rp_autofree char *kd = rp_format("%s.kd", symbol);
-    int rc = kd ? read_file(path, &object.bytes, &object.size, err)
-                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    void *bytes = NULL;
+    int rc = kd ? rp_read_file(path, MOST_BYTES, RP_BAD_INPUT, &bytes, &object.size, err)
+                : rp_out_of_memory(err);
 
+    object.bytes = bytes;
     if (rc == 0)
         rc = rp_code_kernel_read(object.bytes, object.size, kd, &object.kernel, NULL, err);
     if (rc == 0 && !hash_code(object.bytes, object.size, kd, object.code_sha256))

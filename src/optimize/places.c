@@ -1,40 +1,14 @@
-/* Points-to sets that do not look at the order of statements (Andersen): the assignments of a
- * kernel are gone through until nothing is added. */
+/* What expressions mean, once it is known what variables may point to (places_make.c). */
 #include "optimize/places.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/path.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
+#include "optimize/places_parts.h"
 
 const char rp_places_unknown[] = "memory of which it cannot be told";
-
-struct variable {
-    uint64_t id;
-    size_t place;
-    bool reference; /* stands for what its place points to */
-};
-
-struct place {
-    char *name;  /* of memory; NULL: a local variable */
-    bool number; /* holds no pointers, if it has a plain type */
-    struct rp_place_set points;
-};
-
-struct rp_places {
-    struct variable *variables; /* by id, once they are all there */
-    size_t variable_count, variable_capacity;
-    struct place *places;
-    size_t count;
-    bool failed, grown;
-};
-
-RP_DEFINE_CLEANUP(struct rp_places, rp_places_free)
 
 void rp_places_free(struct rp_places *places)
 {
@@ -81,7 +55,7 @@ bool rp_ast_is_pointer(const struct rp_ast_node *node)
 }
 
 /** "float &", "float (&)[4]" and, for auto &, "float &[4]", but not "void (*)(float &)". */
-static bool is_reference(const struct rp_ast_node *node)
+bool rp_ast_is_reference(const struct rp_ast_node *node)
 {
     const char *type = rp_ast_type(node);
 
@@ -89,62 +63,9 @@ static bool is_reference(const struct rp_ast_node *node)
            (outside(type, '&') && (!strstr(type, "(*") || strstr(type, "(*&")));
 }
 
-static void add_place(struct rp_place_set *set, size_t place)
-{
-    set->words[place / 64] |= (uint64_t)1 << (place % 64);
-}
-
-static bool add_set(struct rp_place_set *set, const struct rp_place_set *more)
-{
-    bool grown = false;
-
-    for (size_t i = 0; i < RP_PLACE_WORDS; i++) {
-        grown |= (more->words[i] & ~set->words[i]) != 0;
-        set->words[i] |= more->words[i];
-    }
-    return grown;
-}
-
-static bool is_empty(const struct rp_place_set *set)
-{
-    for (size_t i = 0; i < RP_PLACE_WORDS; i++)
-        if (set->words[i])
-            return false;
-    return true;
-}
-
-/** The first place of a set from one on; RP_PLACES_MOST: there is none. */
-static size_t next_in(const struct rp_place_set *set, size_t from)
-{
-    for (; from < RP_PLACES_MOST; from = (from / 64 + 1) * 64) {
-        uint64_t left = set->words[from / 64] >> (from % 64);
-
-        if (left)
-            return from + (size_t)__builtin_ctzll(left);
-    }
-    return RP_PLACES_MOST;
-}
-
-static const struct rp_ast_node *child(const struct rp_ast_node *node, size_t at)
-{
-    static const struct rp_ast_node none = {0};
-
-    return at < node->count ? &node->children[at] : &none;
-}
-
-static bool has_opcode(const struct rp_ast_node *node, const char *opcode)
-{
-    return node->opcode && strcmp(node->opcode, opcode) == 0;
-}
-
-static bool has_cast(const struct rp_ast_node *node, const char *cast)
-{
-    return node->cast && strcmp(node->cast, cast) == 0;
-}
-
 const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node)
 {
-    const struct rp_ast_node *target = child(node, 0);
+    const struct rp_ast_node *target = rp_ast_child(node, 0);
 
     if (!rp_ast_is(node, "CallExpr") && !rp_ast_is(node, "CXXMemberCallExpr") &&
         !rp_ast_is(node, "CXXOperatorCallExpr") && !rp_ast_is(node, "UserDefinedLiteral"))
@@ -155,7 +76,7 @@ const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node)
     return target;
 }
 
-static const struct variable *find(const struct rp_places *places, uint64_t id)
+const struct rp_place_variable *rp_places_find(const struct rp_places *places, uint64_t id)
 {
     size_t low = 0, high = places->variable_count;
 
@@ -174,7 +95,7 @@ static const struct variable *find(const struct rp_places *places, uint64_t id)
 bool rp_places_declared(const struct rp_places *places, const struct rp_ast_node *node,
                         const struct rp_place_set *in)
 {
-    const struct variable *variable = find(places, node->id);
+    const struct rp_place_variable *variable = rp_places_find(places, node->id);
 
     return variable && rp_place_in(in, variable->place);
 }
@@ -185,22 +106,22 @@ static void point_into(const struct rp_places *places, const struct rp_ast_node 
     struct rp_place_set to = {0};
 
     rp_places_of_value(places, pointer, &to);
-    if (is_empty(&to))
-        add_place(&to, RP_PLACE_UNKNOWN);
-    add_set(set, &to);
+    if (rp_place_set_is_empty(&to))
+        rp_place_set_add(&to, RP_PLACE_UNKNOWN);
+    rp_place_set_join(set, &to);
 }
 
 /** What the variables of a set hold. A number in memory is no pointer, one in a variable may be. */
 static void add_held(const struct rp_places *places, const struct rp_place_set *in, bool number,
                      struct rp_place_set *set)
 {
-    for (size_t i = next_in(in, 0); i < places->count; i = next_in(in, i + 1))
+    for (size_t i = rp_place_set_next(in, 0); i < places->count; i = rp_place_set_next(in, i + 1))
         if (!(number && places->places[i].name))
-            add_set(set, &places->places[i].points);
+            rp_place_set_join(set, &places->places[i].points);
 }
 
-static void add_loaded(const struct rp_places *places, const struct rp_ast_node *lvalue,
-                       bool number, struct rp_place_set *set)
+void rp_places_add_loaded(const struct rp_places *places, const struct rp_ast_node *lvalue,
+                          bool number, struct rp_place_set *set)
 {
     struct rp_place_set in = {0};
 
@@ -219,7 +140,7 @@ static void add_operand(const struct rp_places *places, const struct rp_ast_node
         return;
     }
     rp_places_of_lvalue(places, node, &in);
-    add_set(set, &in);
+    rp_place_set_join(set, &in);
     add_held(places, &in, rp_ast_is_plain_type(rp_ast_type(node)), set);
 }
 
@@ -231,32 +152,32 @@ bool rp_places_apart(const struct rp_places *places, const struct rp_ast_node *a
     size_t first;
 
     if (a->lvalue)
-        add_loaded(places, a, number, &in_a);
+        rp_places_add_loaded(places, a, number, &in_a);
     else
         rp_places_of_value(places, a, &in_a);
     if (b->lvalue)
-        add_loaded(places, b, number, &in_b);
+        rp_places_add_loaded(places, b, number, &in_b);
     else
         rp_places_of_value(places, b, &in_b);
-    if (is_empty(&in_a) || is_empty(&in_b))
+    if (rp_place_set_is_empty(&in_a) || rp_place_set_is_empty(&in_b))
         return pointers;
-    first = next_in(&in_a, 0);
+    first = rp_place_set_next(&in_a, 0);
     return memcmp(&in_a, &in_b, sizeof in_a) != 0 || first == RP_PLACE_UNKNOWN ||
-           next_in(&in_a, first + 1) < RP_PLACES_MOST;
+           rp_place_set_next(&in_a, first + 1) < RP_PLACES_MOST;
 }
 
 /** What comes out of a call may be any of its arguments, and of unknown functions anything. */
-static void add_call(const struct rp_places *places, const struct rp_ast_node *call,
-                     struct rp_place_set *set)
+void rp_places_add_call(const struct rp_places *places, const struct rp_ast_node *call,
+                        struct rp_place_set *set)
 {
     const struct rp_ast_node *target = rp_ast_call_target(call);
 
     if (rp_ast_is(target, "MemberExpr"))
-        add_operand(places, child(target, 0), set);
+        add_operand(places, rp_ast_child(target, 0), set);
     for (size_t i = 1; i < call->count; i++)
         add_operand(places, &call->children[i], set);
     if (!rp_ast_is_vector_call(target) && rp_callee_effect(rp_ast_callee(target)) != RP_CALLEE_PURE)
-        add_place(set, RP_PLACE_UNKNOWN);
+        rp_place_set_add(set, RP_PLACE_UNKNOWN);
 }
 
 static void lvalue_of_children(const struct rp_places *places, const struct rp_ast_node *node,
@@ -270,15 +191,15 @@ static void lvalue_of_children(const struct rp_places *places, const struct rp_a
 void rp_places_of_lvalue(const struct rp_places *places, const struct rp_ast_node *node,
                          struct rp_place_set *set)
 {
-    const struct rp_ast_node *first = child(node, 0), *second = child(node, 1);
+    const struct rp_ast_node *first = rp_ast_child(node, 0), *second = rp_ast_child(node, 1);
 
     if (rp_ast_is(node, "DeclRefExpr")) {
-        const struct variable *variable = find(places, node->ref_id);
+        const struct rp_place_variable *variable = rp_places_find(places, node->ref_id);
 
         if (variable && variable->reference)
-            add_set(set, &places->places[variable->place].points);
+            rp_place_set_join(set, &places->places[variable->place].points);
         else if (variable)
-            add_place(set, variable->place);
+            rp_place_set_add(set, variable->place);
     } else if (rp_ast_is(node, "ArraySubscriptExpr")) {
         const struct rp_ast_node *base =
             !rp_ast_is_pointer(first) && rp_ast_is_pointer(second) ? second : first;
@@ -289,15 +210,15 @@ void rp_places_of_lvalue(const struct rp_places *places, const struct rp_ast_nod
             rp_places_of_lvalue(places, base, set);
     } else if (rp_ast_is(node, "MemberExpr") && rp_ast_is_pointer(first)) {
         point_into(places, first, set);
-    } else if (rp_ast_is(node, "UnaryOperator") && has_opcode(node, "*")) {
+    } else if (rp_ast_is(node, "UnaryOperator") && rp_ast_has_opcode(node, "*")) {
         point_into(places, first, set);
     } else if (rp_ast_is(node, "CompoundAssignOperator") ||
-               (rp_ast_is(node, "BinaryOperator") && has_opcode(node, "="))) {
+               (rp_ast_is(node, "BinaryOperator") && rp_ast_has_opcode(node, "="))) {
         rp_places_of_lvalue(places, first, set);
     } else if (rp_ast_is(node, "BinaryOperator")) { /* a comma */
         rp_places_of_lvalue(places, second, set);
     } else if (rp_ast_call_target(node)) {
-        add_call(places, node, set);
+        rp_places_add_call(places, node, set);
     } else {
         lvalue_of_children(places, node, rp_ast_is(node, "ConditionalOperator"), set);
     }
@@ -306,13 +227,13 @@ void rp_places_of_lvalue(const struct rp_places *places, const struct rp_ast_nod
 static void value_of_cast(const struct rp_places *places, const struct rp_ast_node *node,
                           struct rp_place_set *set)
 {
-    const struct rp_ast_node *first = child(node, 0);
+    const struct rp_ast_node *first = rp_ast_child(node, 0);
 
-    if (has_cast(node, "LValueToRValue") || has_cast(node, "LValueToRValueBitCast"))
-        add_loaded(places, first, rp_ast_is_plain_type(rp_ast_type(node)), set);
-    else if (has_cast(node, "ArrayToPointerDecay"))
+    if (rp_ast_has_cast(node, "LValueToRValue") || rp_ast_has_cast(node, "LValueToRValueBitCast"))
+        rp_places_add_loaded(places, first, rp_ast_is_plain_type(rp_ast_type(node)), set);
+    else if (rp_ast_has_cast(node, "ArrayToPointerDecay"))
         rp_places_of_lvalue(places, first, set);
-    else if (has_cast(node, "IntegralToPointer"))
+    else if (rp_ast_has_cast(node, "IntegralToPointer"))
         point_into(places, first, set);
     else
         add_operand(places, first, set);
@@ -322,15 +243,15 @@ static void value_of_binary(const struct rp_places *places, const struct rp_ast_
                             struct rp_place_set *set)
 {
     static const char *const truths[] = {"<", ">", "<=", ">=", "==", "!=", "&&", "||", "<=>"};
-    const struct rp_ast_node *first = child(node, 0), *second = child(node, 1);
+    const struct rp_ast_node *first = rp_ast_child(node, 0), *second = rp_ast_child(node, 1);
     bool pointer = rp_ast_is_pointer(node);
 
     for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
-        if (has_opcode(node, truths[i]))
+        if (rp_ast_has_opcode(node, truths[i]))
             return;
-    if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !has_opcode(node, ","))
+    if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !rp_ast_has_opcode(node, ","))
         return; /* their difference */
-    if (!has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
+    if (!rp_ast_has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
         add_operand(places, first, set);
     if (!pointer || rp_ast_is_pointer(second))
         add_operand(places, second, set);
@@ -350,223 +271,16 @@ void rp_places_of_value(const struct rp_places *places, const struct rp_ast_node
             return;
     if (node->cast) {
         value_of_cast(places, node, set);
-    } else if (rp_ast_is(node, "UnaryOperator") && has_opcode(node, "&")) {
-        rp_places_of_lvalue(places, child(node, 0), set);
+    } else if (rp_ast_is(node, "UnaryOperator") && rp_ast_has_opcode(node, "&")) {
+        rp_places_of_lvalue(places, rp_ast_child(node, 0), set);
     } else if (rp_ast_is(node, "BinaryOperator")) {
         value_of_binary(places, node, set);
     } else if (rp_ast_call_target(node) || rp_ast_is(node, "AtomicExpr")) {
         if (!rp_ast_is_plain_type(rp_ast_type(node)))
-            rp_ast_call_target(node) ? add_call(places, node, set)
-                                     : add_place(set, RP_PLACE_UNKNOWN);
+            rp_ast_call_target(node) ? rp_places_add_call(places, node, set)
+                                     : rp_place_set_add(set, RP_PLACE_UNKNOWN);
     } else {
         for (size_t i = from; i < node->count; i++)
             add_operand(places, &node->children[i], set);
     }
-}
-
-/* What there is. */
-
-static size_t new_place(struct rp_places *places, char *name, bool number)
-{
-    if (places->count == RP_PLACES_MOST) {
-        free(name);
-        return RP_PLACE_UNKNOWN;
-    }
-    places->places[places->count] = (struct place){.name = name, .number = number};
-    return places->count++;
-}
-
-static size_t new_memory(struct rp_places *places, char *name)
-{
-    size_t place = new_place(places, name, false);
-
-    places->failed |= !name;
-    add_place(&places->places[place].points,
-              place); /* what it points to is told by its name, too */
-    return place;
-}
-
-/** Two variables of LDS may have one name: they are told apart by their order. */
-static size_t shared_place(struct rp_places *places, const struct rp_ast_node *node)
-{
-    bool dynamic = node->storage && strcmp(node->storage, "extern") == 0;
-    const char *name = dynamic ? "the dynamic LDS" : node->name ? node->name : "?";
-    char *own = strdup(name);
-
-    for (size_t i = 0, same = 1; own && i < places->count; i++) {
-        if (!places->places[i].name || strcmp(places->places[i].name, own) != 0)
-            continue;
-        free(own);
-        if (dynamic)
-            return i; /* all of it begins at one place */
-        own = rp_format("%s (%zu)", name, ++same);
-    }
-    return new_memory(places, own);
-}
-
-static bool is_shared(const struct rp_ast_node *node)
-{
-    for (size_t i = 0; i < node->count; i++)
-        if (rp_ast_is(&node->children[i], "CUDASharedAttr"))
-            return true;
-    return false;
-}
-
-static void add_variable(struct rp_places *places, uint64_t id, size_t place, bool reference)
-{
-    if (places->variable_count == places->variable_capacity) {
-        size_t capacity = places->variable_capacity ? 2 * places->variable_capacity : 64;
-        struct variable *more = realloc(places->variables, capacity * sizeof *more);
-
-        if (!more) {
-            places->failed = true;
-            return;
-        }
-        places->variables = more;
-        places->variable_capacity = capacity;
-    }
-    places->variables[places->variable_count++] = (struct variable){id, place, reference};
-}
-
-/** A parameter, and what it points to: of a lambda's, nothing is known. */
-static void add_parameter(struct rp_places *places, const struct rp_ast_node *node, bool of_kernel)
-{
-    bool number = rp_ast_is_plain_type(rp_ast_type(node)) && !is_reference(node);
-    size_t place = new_place(places, NULL, number), to = RP_PLACE_UNKNOWN;
-
-    if (of_kernel && !number)
-        to = new_memory(places, rp_format("what %s points to", node->name ? node->name : "?"));
-    if (!number)
-        add_place(&places->places[place].points, to);
-    add_variable(places, node->id, place, is_reference(node));
-}
-
-static void collect_local(struct rp_places *places, const struct rp_ast_node *node, unsigned depth)
-{
-    if (node->id && rp_ast_is(node, "ParmVarDecl"))
-        add_parameter(places, node, depth == 1);
-    else if (node->id && rp_ast_is(node, "VarDecl") && is_shared(node))
-        add_variable(places, node->id, shared_place(places, node), false);
-    else if (node->id && (rp_ast_is(node, "VarDecl") || rp_ast_is(node, "DecompositionDecl") ||
-                          rp_ast_is(node, "BindingDecl")))
-        add_variable(places, node->id,
-                     new_place(places, NULL, rp_ast_is_plain_type(rp_ast_type(node))),
-                     is_reference(node));
-    for (size_t i = 0; i < node->count; i++)
-        collect_local(places, &node->children[i], depth + 1);
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct variable *x = a, *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/** Variables of outside are known when they are named. */
-static void collect_outside(struct rp_places *places, const struct rp_ast_node *node)
-{
-    if (rp_ast_is(node, "DeclRefExpr") && node->ref_id && node->ref_kind &&
-        strcmp(node->ref_kind, "VarDecl") == 0 && !rp_ast_is_index(node) &&
-        !find(places, node->ref_id)) {
-        add_variable(places, node->ref_id,
-                     new_memory(places, strdup(node->ref_name ? node->ref_name : "?")), false);
-        qsort(places->variables, places->variable_count, sizeof *places->variables, by_id);
-    }
-    for (size_t i = 0; i < node->count; i++)
-        collect_outside(places, &node->children[i]);
-}
-
-/* What is put where. */
-
-static void put(struct rp_places *places, size_t place, const struct rp_place_set *what)
-{
-    places->grown |= add_set(&places->places[place].points, what);
-}
-
-static void put_lvalue(struct rp_places *places, const struct rp_ast_node *lvalue,
-                       const struct rp_place_set *what)
-{
-    struct rp_place_set to = {0};
-
-    rp_places_of_lvalue(places, lvalue, &to);
-    for (size_t i = next_in(&to, 0); i < places->count; i = next_in(&to, i + 1))
-        put(places, i, what);
-}
-
-static void follow_variable(struct rp_places *places, const struct rp_ast_node *node)
-{
-    const struct variable *variable = find(places, node->id);
-    struct rp_place_set what = {0};
-
-    for (size_t i = 0; variable && i < node->count; i++) {
-        const struct rp_ast_node *init = &node->children[i];
-
-        if (variable->reference)
-            rp_places_of_lvalue(places, init, &what);
-        else if (init->lvalue)
-            add_loaded(places, init, places->places[variable->place].number, &what);
-        else
-            rp_places_of_value(places, init, &what);
-    }
-    if (variable)
-        put(places, variable->place, &what);
-}
-
-/** A function may put what it is given into local variables that it can reach. */
-static void follow_call(struct rp_places *places, const struct rp_ast_node *call)
-{
-    struct rp_place_set given = {0};
-
-    add_call(places, call, &given);
-    if (rp_ast_is_vector_call(rp_ast_call_target(call)))
-        return;
-    for (size_t i = next_in(&given, 0); i < places->count; i = next_in(&given, i + 1))
-        if (!places->places[i].name && !places->places[i].number)
-            put(places, i, &given);
-}
-
-static void follow(struct rp_places *places, const struct rp_ast_node *node)
-{
-    if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node))
-        return;
-    if (rp_ast_is(node, "VarDecl") || rp_ast_is(node, "DecompositionDecl") ||
-        rp_ast_is(node, "BindingDecl")) {
-        follow_variable(places, node);
-    } else if (rp_ast_is(node, "BinaryOperator") && has_opcode(node, "=")) {
-        struct rp_place_set what = {0};
-
-        if (child(node, 1)->lvalue)
-            add_loaded(places, child(node, 1), rp_ast_is_plain_type(rp_ast_type(node)), &what);
-        else
-            rp_places_of_value(places, child(node, 1), &what);
-        put_lvalue(places, child(node, 0), &what);
-    } else if (rp_ast_call_target(node)) {
-        follow_call(places, node);
-    }
-    for (size_t i = 0; i < node->count; i++)
-        follow(places, &node->children[i]);
-}
-
-int rp_places_make(const struct rp_ast_node *function, struct rp_places **ret, struct rp_err *err)
-{
-    rp_cleanup(rp_cleanup_rp_places_free) struct rp_places *places = calloc(1, sizeof *places);
-
-    if (places)
-        places->places = calloc(RP_PLACES_MOST, sizeof *places->places);
-    if (!places || !places->places)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    new_memory(places, strdup(rp_places_unknown));
-    collect_local(places, function, 0);
-    if (places->variable_count)
-        qsort(places->variables, places->variable_count, sizeof *places->variables, by_id);
-    collect_outside(places, function);
-    if (places->failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    do {
-        places->grown = false;
-        follow(places, function);
-    } while (places->grown);
-    *ret = rp_steal(places);
-    return 0;
 }

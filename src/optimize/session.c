@@ -19,11 +19,6 @@
 #include "optimize/session_parts.h"
 #include "optimize/source_file.h"
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 void rp_session_say(const struct rp_session *s, const char *fmt, ...)
 {
     rp_autobuf text = {0};
@@ -85,7 +80,7 @@ static int lock(struct rp_session *s, struct rp_err *err)
     rp_autofree char *path = rp_path_join(s->o->folder, "lock");
 
     if (!path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
@@ -105,7 +100,7 @@ static int read_source(struct rp_session *s, struct rp_err *err)
     }
     s->source = strdup(s->o->source);
     s->program = strdup(s->o->program[0]);
-    return s->source && s->program ? 0 : out_of_memory(err);
+    return s->source && s->program ? 0 : rp_out_of_memory(err);
 }
 
 /** What a model server was asked and said. A failure to keep it fails the next record. */
@@ -188,7 +183,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     s->rounds = json_array();
     s->accepted = json_array();
     if (rc == 0 && (!s->scratch || !s->rounds || !s->accepted))
-        rc = out_of_memory(err);
+        rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_mkdirs(s->scratch, err);
     if (rc == 0)
@@ -261,7 +256,7 @@ static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, s
 
     result.json = rp_session_json(s, ended_by(s, rc), rc < 0 ? err->text : NULL);
     written = result.json ? rp_session_write(s, result.json, rc == 0, &result, &unwritten)
-                          : out_of_memory(&unwritten);
+                          : rp_out_of_memory(&unwritten);
     if (rc == 0 && written == 0)
         written = rp_journal_add(s->journal, "finished", NULL,
                                  json_pack("{s:I, s:s, s:b}", "accepted",

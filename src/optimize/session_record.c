@@ -14,11 +14,6 @@ enum { MOST_VERSION = 4096 };
 static const int64_t VERSION_PATIENCE_NS = (int64_t)60 * 1000000000;
 static const char any_arch[] = "gfx942"; /* in a command that is only compared */
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /** What is run to build; null where that cannot be made. */
 static json_t *words_of(const struct rp_session *s, enum rp_compile_what what)
 {
@@ -180,7 +175,7 @@ static int restore_original(struct rp_session *s, struct rp_err *err)
     char hash[RP_SHA256_TEXT];
 
     if (!path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     rp_sha256(s->original, s->original_bytes, hash);
     if (!expected)
         return rp_write_file_like(path, s->o->source, s->original, s->original_bytes, err);
@@ -210,7 +205,7 @@ static int open_journal(struct rp_session *s, struct rp_err *err)
     int rc;
 
     if (!path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (s->o->resume && access(path, F_OK) != 0)
         return rp_fail(err, RP_USAGE,
                        "--resume: there is no session in %s: leave it out to begin one",
@@ -252,7 +247,7 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
         return rc;
     now = record_of(s);
     if (!now)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     before = rp_journal_find(s->journal, "session", NULL);
     if (!before)
         return rp_journal_add(s->journal, "session", NULL, now, err);

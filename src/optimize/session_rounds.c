@@ -15,11 +15,6 @@
 #include "optimize/rank.h"
 #include "optimize/session_parts.h"
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 static int profile(struct rp_session *s, unsigned round, const char *folder, struct rp_facts *ret,
                    struct rp_err *err)
 {
@@ -27,7 +22,7 @@ static int profile(struct rp_session *s, unsigned round, const char *folder, str
     int rc;
 
     if (!key)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (rp_journal_find(s->journal, "profile", key) && rp_path_is_dir(folder))
         return rp_facts_read(folder, ret, err);
     rp_remove_tree(folder);
@@ -61,7 +56,7 @@ static int named_kernels(const struct rp_session *s, const struct rp_facts *fact
         list[i] = regexec(&regex, facts->kernels[i].name, 0, NULL, 0) == 0;
     regfree(&regex);
     *ret = list;
-    return list ? 0 : out_of_memory(err);
+    return list ? 0 : rp_out_of_memory(err);
 }
 
 /**
@@ -194,7 +189,7 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
     struct rp_facts facts = {0};
     struct rp_rank rank = {0};
     json_t *kernels = json_array();
-    int rc = folder && kernels ? profile(s, round, folder, &facts, err) : out_of_memory(err);
+    int rc = folder && kernels ? profile(s, round, folder, &facts, err) : rp_out_of_memory(err);
 
     if (rc == 0)
         rc = named_kernels(s, &facts, &named, err);

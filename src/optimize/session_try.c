@@ -24,11 +24,6 @@ void rp_tried_free(struct rp_tried *tried)
     *tried = (struct rp_tried){0};
 }
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /** @return 0, or negative when out of memory */
 static int end_with(struct rp_tried *tried, enum rp_outcome outcome, const char *reason,
                     struct rp_err *err)
@@ -36,7 +31,7 @@ static int end_with(struct rp_tried *tried, enum rp_outcome outcome, const char 
     free(tried->reason);
     tried->outcome = outcome;
     tried->reason = strdup(reason);
-    return tried->reason ? 0 : out_of_memory(err);
+    return tried->reason ? 0 : rp_out_of_memory(err);
 }
 
 /* --- one candidate ------------------------------------------------------------------------- */
@@ -254,7 +249,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_tried *failed, struct 
     int rc;
 
     if (!attempts)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     rc = o->proposer->propose(run->s->proposer_state,
                               &(struct rp_proposer_input){
                                   .source = run->source,
@@ -271,7 +266,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_tried *failed, struct 
     if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) { /* what was tried is not lost for it */
         run->s->proposer_ended = strdup(why.text);
         run->s->proposer_failed = rc < 0;
-        return run->s->proposer_ended ? 0 : out_of_memory(err);
+        return run->s->proposer_ended ? 0 : rp_out_of_memory(err);
     }
     if (rc < 0 && why.code == RP_BAD_INPUT) { /* a kernel that is too long to ask about */
         rp_session_say(run->s, "  no more proposals: %s", why.text);
@@ -293,7 +288,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_tried *failed, struct 
         tried->text = strndup(proposal.kernel_text, proposal.bytes);
         rp_proposal_free(&proposal);
     }
-    return tried->title && tried->text ? 1 : out_of_memory(err);
+    return tried->title && tried->text ? 1 : rp_out_of_memory(err);
 }
 
 /** A proposal is in the journal before anything is done with it: a model server gives it once. */
@@ -310,7 +305,7 @@ static int propose(struct rp_kernel_run *run, const struct rp_tried *failed, str
         tried->title = strdup(title);
         tried->text = strdup(text);
         tried->reason = reason ? strdup(reason) : NULL;
-        return tried->title && tried->text ? 1 : out_of_memory(err);
+        return tried->title && tried->text ? 1 : rp_out_of_memory(err);
     }
     rc = ask(run, failed, tried, err);
     if (rc <= 0)
@@ -333,7 +328,7 @@ static int name_files(struct rp_kernel_run *run, struct rp_tried *tried, struct 
     tried->source = rp_format("%s/candidate-%zu%s", run->folder, number,
                               dot && !strchr(dot, '/') ? dot : ".hip");
     tried->hsaco = rp_format("%s/candidate-%zu.hsaco", run->folder, number);
-    return tried->key && tried->source && tried->hsaco ? 0 : out_of_memory(err);
+    return tried->key && tried->source && tried->hsaco ? 0 : rp_out_of_memory(err);
 }
 
 /** Of compilers, or of what ran it: not a verdict on what was measured. */
@@ -363,7 +358,7 @@ static int try_one(struct rp_kernel_run *run, const struct rp_tried *failed, str
     if (!tried->reason && restore(run, tried))
         return 1;
     record = json_object();
-    rc = !tried->json || !record ? out_of_memory(err)
+    rc = !tried->json || !record ? rp_out_of_memory(err)
          : tried->reason         ? 0
                                  : evaluate(run, tried, record, err);
     if (rc < 0) {
@@ -408,7 +403,7 @@ int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err)
 
     run->tried = calloc(most + 1, sizeof *run->tried);
     if (!run->tried)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     while (run->count < most && may_begin(run)) {
         struct rp_tried *tried = &run->tried[run->count];
         int rc = try_one(run, to_repair(run, &repairs), tried, err);

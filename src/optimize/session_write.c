@@ -15,11 +15,6 @@
 #include "optimize/patch.h"
 #include "optimize/session_parts.h"
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /* --- whose the files there are ------------------------------------------------------------- */
 
 /** A patch begins with this, the SHA-256 of the source that it leads to, and its own behind it. */
@@ -40,7 +35,7 @@ static int name_files(const struct rp_session *s, char **ret_source, char **ret_
 {
     *ret_source = beside(s->o->source, "_opt", NULL);
     *ret_patch = beside(s->o->source, "_opt", ".patch");
-    return *ret_source && *ret_patch ? 0 : out_of_memory(err);
+    return *ret_source && *ret_patch ? 0 : rp_out_of_memory(err);
 }
 
 bool rp_session_has_left(const struct rp_session *s, const char *key, const char *hash)
@@ -110,7 +105,7 @@ int rp_session_check_place(const struct rp_session *s, struct rp_err *err)
     if (s->o->dry_run)
         return 0;
     folder = slash ? strndup(s->o->source, (size_t)(slash - s->o->source) + 1) : strdup(".");
-    rc = folder ? name_files(s, &source, &patch, err) : out_of_memory(err);
+    rc = folder ? name_files(s, &source, &patch, err) : rp_out_of_memory(err);
     if (rc == 0 && access(folder, W_OK) != 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno,
                              "%s could not be written: give a copy of %s in a folder that can",
@@ -137,7 +132,7 @@ static int write_backup(const struct rp_session *s, char **ret, struct rp_err *e
         int rc;
 
         if (!temporary)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         if (holds(path, s->original, s->original_bytes)) {
             *ret = rp_steal(path);
             return 0;
@@ -193,7 +188,7 @@ static int make_patch(const struct rp_session *s, const char *text, const char *
     rp_sha256(rp_buf_text(&lines), lines.len, own);
     rp_buf_printf(ret, "%s%s%s%s\n", mark, hash, mark_own, own);
     rp_buf_add(ret, rp_buf_text(&lines), lines.len);
-    return ret->failed || lines.failed ? out_of_memory(err) : 0;
+    return ret->failed || lines.failed ? rp_out_of_memory(err) : 0;
 }
 
 /** The journal knows what will be there, so that it is recognised behind a kill. */
@@ -244,14 +239,14 @@ int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
 
     ret->text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
     if (!ret->text || !path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (accepted) {
         text = rp_read_text(s->source, RP_MOST_SOURCE_BYTES);
         if (!text)
             return rp_fail(err, RP_ENVIRONMENT, "cannot read %s", s->source);
         rp_sha256(text, strlen(text), hash);
         if (make_patch(s, text, hash, &patch, err) < 0)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         announce(s, hash, &patch, &failed[0]);
     }
     rp_buf_printf(&lines, "%s\n", ret->text);
