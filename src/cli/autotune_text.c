@@ -46,6 +46,13 @@ static void put_left(double ms, struct rp_buf *to)
 
 void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, struct rp_buf *to)
 {
+    if (strcmp(p->phase, "confirm") == 0) {
+        rp_buf_printf(to, "the fastest are run again: %zu of at most %zu runs", p->runs,
+                      p->most_runs);
+        if (left)
+            put_left(p->left_ms, to);
+        return;
+    }
     rp_buf_printf(to, "%zu of at most %zu", p->evaluated, p->most);
     if (left && p->left_ms >= 0)
         put_left(p->left_ms, to);

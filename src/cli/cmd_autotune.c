@@ -39,6 +39,8 @@ static void note(void *context, const char *line)
  */
 static bool deserves_line(const struct rp_search_progress *p)
 {
+    if (strcmp(p->phase, "confirm") == 0)
+        return false;
     return p->best ? p->last == p->best : (p->evaluated & (p->evaluated - 1)) == 0;
 }
 

@@ -52,8 +52,10 @@ struct rp_search_progress {
     const struct rp_tuned *last;
     const struct rp_tuned *best; /**< NULL: none ran yet */
     const char *phase;           /**< "seed", "predict", "confirm" */
+    size_t runs, most_runs;      /**< of "confirm": how many of the finalists' are done */
     double at_ms;
-    double left_ms; /**< until the budget is used up, as far as can be told; below 0: it cannot */
+    double left_ms; /**< until the phase is done, that is the budget is used up, as far as can be
+                       told; below 0: it cannot */
 };
 
 struct rp_search_options {

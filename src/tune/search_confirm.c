@@ -51,7 +51,27 @@ static void note_failure(struct rp_search *s, size_t config)
             s->result->tuned[i].failed_again = true;
 }
 
-static int take_one(struct rp_search *s, struct rp_err *err)
+static void report(const struct rp_search *s, size_t most_runs)
+{
+    const size_t runs = s->result->confirm.runs, left = most_runs > runs ? most_runs - runs : 0;
+    const struct rp_search_progress progress = {
+        .space = s->o->space,
+        .evaluated = s->result->tuned_count,
+        .most = s->result->most,
+        .last = &s->result->tuned[s->result->tuned_count - 1],
+        .best = &s->result->tuned[s->best],
+        .phase = "confirm",
+        .runs = runs,
+        .most_runs = most_runs,
+        .at_ms = s->now_ms,
+        .left_ms = (s->now_ms - s->confirm_began_ms) / (double)runs * (double)left};
+
+    if (s->o->progress)
+        s->o->progress(s->o->context, &progress);
+}
+
+/** @param most_runs  until all is confirmed */
+static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
 {
     struct rp_run_answer answer = {0};
     struct rp_tune_task *task;
@@ -67,6 +87,7 @@ static int take_one(struct rp_search *s, struct rp_err *err)
             finalist->failed = true;
             note_failure(s, finalist->config);
         }
+        report(s, most_runs);
         rc = rp_search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer, err);
     }
     rp_run_answer_free(&answer);
@@ -94,6 +115,7 @@ static int name_contest(struct rp_search *s, size_t begin, struct rp_err *err)
 static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 {
     const size_t count = s->result->finalist_count - begin, all = count * s->o->most_samples;
+    const size_t most_runs = s->result->confirm.runs + all;
     int rc = name_contest(s, begin, err);
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
@@ -102,7 +124,7 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
         struct rp_tune_task *task;
 
         while (rc == 0 && !(task = rp_search_free_task(s)))
-            rc = take_one(s, err);
+            rc = take_one(s, most_runs, err);
         if (rc < 0)
             break;
         if (s->result->finalists[at].failed)
@@ -112,7 +134,7 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
         rc = rp_search_submit(s, task, i < count ? s->o->warmups : 0, 1, err);
     }
     while (rc == 0 && s->out > 0)
-        rc = take_one(s, err);
+        rc = take_one(s, most_runs, err);
     return rc;
 }
 
@@ -189,14 +211,14 @@ static void name_ties(struct rp_search *s)
 
 int rp_search_confirm(struct rp_search *s, struct rp_err *err)
 {
-    const double began_ms = s->now_ms;
     int rc = rp_search_choose(s, err);
 
+    s->confirm_began_ms = s->now_ms;
     if (rc < 0)
         return rc;
     if (rp_search_noisy(s) && (rc = run_again(s, err)) < 0)
         return rc;
-    s->result->confirm.ms = s->now_ms - began_ms;
+    s->result->confirm.ms = s->now_ms - s->confirm_began_ms;
     if (s->result->finalist_count && (s->runner->exact || s->result->confirmed))
         name_ties(s);
     return 0;

@@ -31,7 +31,7 @@ struct rp_search {
     size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
     struct rp_noise noise;
     char contest[RP_SHA256_TEXT]; /**< confirm: who runs in it; "" before */
-    double now_ms;
+    double now_ms, confirm_began_ms;
     bool stopped;
 };
 

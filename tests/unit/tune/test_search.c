@@ -198,6 +198,42 @@ static void small_spaces(void **state)
         }
 }
 
+struct heard {
+    size_t evaluations, runs;
+};
+
+static void hear(void *context, const struct rp_search_progress *p)
+{
+    struct heard *heard = context;
+
+    assert_true(p->left_ms >= 0);
+    if (strcmp(p->phase, "confirm") == 0) {
+        assert_int_equal(p->runs, ++heard->runs);
+        assert_int_equal(p->most_runs, 45);
+    } else {
+        assert_int_equal(p->evaluated, ++heard->evaluations);
+    }
+}
+
+/* Whoever looks at it hears of each configuration, and of each run that confirms. */
+static void progress(void **state)
+{
+    struct rp_space *space = space_of(3);
+    struct rp_search_options options = options_for(space);
+    struct made_runner made = {.space = space, .sd = 0.05};
+    struct heard heard = {0};
+    struct rp_search_result result;
+
+    (void)state;
+    options.progress = hear;
+    options.context = &heard;
+    result = search(&options, &made, 2);
+    assert_int_equal(heard.evaluations, 25);
+    assert_int_equal(heard.runs, 45);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
 /* Bad ones get few samples, and the best one is found although single samples lie. */
 static void noise(void **state)
 {
@@ -644,6 +680,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_the_whole_space),
         cmocka_unit_test(small_spaces),
+        cmocka_unit_test(progress),
         cmocka_unit_test(noise),
         cmocka_unit_test(what_fails_again),
         cmocka_unit_test(slow_warmups),
