@@ -74,7 +74,7 @@ says err "not captured: other queues or copies do not come to rest"
 unset ROCM_PERF_CAPTURE_PATIENCE_MS
 
 # A kernel that faults: at once, not when the patience for it (10 minutes) is out.
-expect 5 timeout 120 rocm-perf isolate --kernel target_fault --device software -o cap ./memories fault .
+expect 5 timeout 400 rocm-perf isolate --kernel target_fault --device software -o cap ./memories fault .
 says out "error: hipErrorIllegalAddress"
 says err "not captured: the kernel faulted: the runtime reports an error of its queue"
 [ ! -e cap ] || fail "a capture that was declined"

@@ -131,7 +131,7 @@ says err "changes pages here that the captured dispatch left"
 
 # A kernel that prints would wait for ever.
 captured print target_print
-expect 1 timeout 60 rocm-perf replay full-vm --capture-dir cap
+expect 1 timeout 400 rocm-perf replay full-vm --capture-dir cap
 says err "hidden_hostcall_buffer"
 
 # What is no capture, or damaged: also where the text that is there could be read.
@@ -164,7 +164,7 @@ rm cap/kernel.hsaco
 expect 3 rocm-perf replay full-vm --capture-dir cap
 says err "kernel.hsaco"
 mkfifo cap/kernel.hsaco
-expect 3 timeout 60 rocm-perf replay full-vm --capture-dir cap
+expect 3 timeout 400 rocm-perf replay full-vm --capture-dir cap
 says err "kernel.hsaco is damaged: it is no regular file"
 expect 3 rocm-perf replay full-vm --capture-dir nowhere
 echo passed
