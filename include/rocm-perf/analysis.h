@@ -168,6 +168,13 @@ int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const 
                        size_t runs, struct rp_profile **ret, struct rp_err *err);
 void rp_profile_free(struct rp_profile *profile);
 
+/**
+ * Sum of the times that each kernel of @p base took in a run of the same program, itself included.
+ * @param ret_ms  one for each kernel of base; NAN: the run has no usable time of it
+ */
+void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile *run,
+                          double *ret_ms);
+
 /** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err);

@@ -59,6 +59,8 @@ struct rp_profile_report {
     enum rp_measurement measurement;
     const double *runtime_ms; /**< what stability was computed from, base run first */
     size_t runs;
+    const double *kernel_ms; /**< runs x kernels of the profile, run by run; NAN = no usable time;
+                                  NULL: not known */
     const struct rp_counters *counters; /**< of all runs; NULL: none were collected */
     const struct rp_roofline *roofline; /**< NULL: none */
     const char *roofline_reason;        /**< why there is none; NULL: nobody asked for it */

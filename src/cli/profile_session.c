@@ -282,6 +282,8 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
     session->runtime_ms[at] = (double)ns / 1e6;
     if (rc == 0 && dispatches == 0)
         rc = no_kernel(options, session, err);
+    if (rc == 0 && at > 0) /* the base run's is made of all of it, in the end */
+        rc = rp_profile_compute(stores, run->db_count, NULL, 0, &session->repeats[at], err);
     if (at == 0 && rc == 0) {
         session->stores = stores;
         session->store_count = run->db_count;
@@ -297,7 +299,8 @@ static int run_all(const struct rp_profile_options *options, struct rp_profile_s
     session->runs = calloc(options->runs, sizeof *session->runs);
     session->runtime_ms = calloc(options->runs, sizeof *session->runtime_ms);
     session->wall_ms = calloc(options->runs, sizeof *session->wall_ms);
-    if (!session->runs || !session->runtime_ms || !session->wall_ms)
+    session->repeats = calloc(options->runs, sizeof *session->repeats);
+    if (!session->runs || !session->runtime_ms || !session->wall_ms || !session->repeats)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (unsigned number = 1; number <= options->runs; number++) {
         int rc = 0;
@@ -367,6 +370,24 @@ static int refuse_failed(const struct rp_profile_options *options,
     return no_kernel(options, session, err);
 }
 
+/* Kernels by run. */
+static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *base = session->profile;
+
+    session->kernel_ms =
+        calloc(session->run_count * base->kernel_count + 1, sizeof *session->kernel_ms);
+    if (!session->kernel_ms)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < session->run_count; i++) {
+        rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
+                             session->kernel_ms + i * base->kernel_count);
+        rp_profile_free(session->repeats[i]);
+        session->repeats[i] = NULL;
+    }
+    return 0;
+}
+
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
                            struct rp_err *err)
 {
@@ -381,6 +402,8 @@ int rp_profile_session_run(const struct rp_profile_options *options, struct rp_p
         rc = rp_profile_compute(session.stores, session.store_count,
                                 options->wallclock ? session.wall_ms : session.runtime_ms,
                                 session.run_count, &session.profile, err);
+    if (rc == 0 && !options->wallclock)
+        rc = time_kernels(&session, err);
     if (rc == 0)
         rc = refuse_failed(options, &session, err);
     if (rc == 0)
@@ -419,6 +442,10 @@ void rp_profile_session_free(struct rp_profile_session *session)
     for (size_t i = 0; i < session->warning_count; i++)
         free(session->warnings[i]);
     free(session->warnings);
+    for (size_t i = 0; session->repeats && i < session->run_count; i++)
+        rp_profile_free(session->repeats[i]);
+    free(session->repeats);
+    free(session->kernel_ms);
     free(session->runtime_ms);
     free(session->wall_ms);
     free(session->tracer_version);

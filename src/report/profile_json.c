@@ -217,9 +217,21 @@ static json_t *timing(const struct rp_profile *p, bool *ok)
     return o;
 }
 
-static json_t *kernel_row(const struct rp_kernel_summary *k,
+static json_t *kernel_runs(const struct rp_profile_report *r, size_t at, bool *ok)
+{
+    json_t *array = r->kernel_ms ? json_array() : json_null();
+
+    for (size_t run = 0; r->kernel_ms && run < r->runs; run++) {
+        double ms = r->kernel_ms[run * r->profile->kernel_count + at];
+        append(array, isnan(ms) ? json_null() : real(ms), ok);
+    }
+    return array;
+}
+
+static json_t *kernel_row(const struct rp_profile_report *r, size_t at,
                           const struct rp_kernel_counters *counters, bool *ok)
 {
+    const struct rp_kernel_summary *k = &r->profile->kernels[at];
     bool timed = k->timed_calls > 0;
     json_t *o = json_object();
 
@@ -234,6 +246,7 @@ static json_t *kernel_row(const struct rp_kernel_summary *k,
         timed ? real((double)k->total_ns / (double)k->timed_calls / 1e6) : json_null(), ok);
     put(o, "min_ms", timed ? milliseconds(k->min_ns) : json_null(), ok);
     put(o, "max_ms", timed ? milliseconds(k->max_ns) : json_null(), ok);
+    put(o, "runs_ms", kernel_runs(r, at, ok), ok);
     put(o, "share", real(k->share), ok);
     put(o, "grid", grid(k, ok), ok);
     put(o, "block", block(k, ok), ok);
@@ -414,7 +427,7 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
     put(root, "stability", stability(r, ok), ok);
     put_roofline(root, r, top, ok);
     for (size_t i = 0; i < p->kernel_count; i++)
-        append(kernels, kernel_row(&p->kernels[i], &counters, ok), ok);
+        append(kernels, kernel_row(r, i, &counters, ok), ok);
     rp_kernel_counters_free(&counters);
     put(root, "kernels", kernels, ok);
     for (size_t i = 0; i < p->agent_count; i++)

@@ -733,6 +733,28 @@ static void impossible_replays_are_refused(void **state)
     assert_non_null(strstr(lab->err.text, "dispatch 1 says what cannot be"));
 }
 
+/* By name, symbol, GPU and registers, in whatever order a run has them. */
+static void kernels_are_found_in_another_run(void **state)
+{
+    struct rp_kernel_summary before[] = {{.name = "a", .symbol = "a", .timed_calls = 1},
+                                         {.name = "b", .symbol = "b", .timed_calls = 1},
+                                         {.name = "c", .symbol = "c", .timed_calls = 1}};
+    struct rp_kernel_summary after[] = {
+        {.name = "c", .symbol = "c", .resources.sgpr = 16, .timed_calls = 1, .total_ns = 5},
+        {.name = "b", .symbol = "b", .timed_calls = 0},
+        {.name = "a", .symbol = "a", .agent = 1, .timed_calls = 1, .total_ns = 6},
+        {.name = "a", .symbol = "a", .timed_calls = 2, .total_ns = 7000000},
+    };
+    const struct rp_profile base = {.kernels = before, .kernel_count = 3};
+    const struct rp_profile run = {.kernels = after, .kernel_count = 4};
+    double ms[3];
+
+    (void)state;
+    rp_profile_kernel_ms(&base, &run, ms);
+    assert_true(ms[0] == 7);
+    assert_true(isnan(ms[1]) && isnan(ms[2]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -756,6 +778,7 @@ int main(void)
         LAB_TEST(several_models_of_time_are_refused),
         LAB_TEST(impossible_replays_are_refused),
         cmocka_unit_test(a_run_without_traces_has_no_kernels),
+        cmocka_unit_test(kernels_are_found_in_another_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
