@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rocm-perf/compare.h"
+
 struct rp_buf;
 struct rp_err;
 struct rp_profile;
@@ -110,5 +112,28 @@ int rp_report_roofline_term(const struct rp_roofline *roofline, struct rp_term_s
 /** The same for people. As rp_report_profile_term. */
 int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err);
+
+/** Results against the first of them, and what the gates say. */
+struct rp_compare_report {
+    const struct rp_versus_found *list; /**< at least one */
+    size_t count;
+    const struct rp_versus_gate *gates;
+    size_t gate_count;
+    const struct rp_versus_gated *gated; /**< comparison by comparison */
+    struct rp_versus_rule rule;
+};
+
+/** compare.json (docs/format/compare.md). */
+int rp_report_compare_json(const struct rp_compare_report *report, struct rp_buf *buf,
+                           struct rp_err *err);
+/** The same for people. As rp_report_profile_term. */
+int rp_report_compare_term(const struct rp_compare_report *report, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err);
+/** Workflow commands for GitHub: an error for each gate that does not hold, warnings, notices. */
+int rp_report_compare_github(const struct rp_compare_report *report, struct rp_buf *buf,
+                             struct rp_err *err);
+/** A table for a pull request: less than 65535 bytes, unless hundreds of results are given. */
+int rp_report_compare_markdown(const struct rp_compare_report *report, struct rp_buf *buf,
+                               struct rp_err *err);
 
 #endif

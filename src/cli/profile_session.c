@@ -153,8 +153,7 @@ static uint64_t count_in(const struct rp_store *store, const char *tag)
     return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* Our collector writes it down; rocprofv3 writes down the environment of the process. */
-static int device_of(struct rp_store *store, const char **ret, struct rp_err *err)
+int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err)
 {
     const struct rp_row_process *rows;
     size_t count;
@@ -177,7 +176,7 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
     const char *wanted = rp_device_label(session->device);
     const char *device;
     struct rp_losses *losses = &session->losses;
-    int rc = device_of(store, &device, err);
+    int rc = rp_profile_device_of(store, &device, err);
 
     if (rc < 0)
         return rc;

@@ -94,6 +94,10 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err);
 
+/** "software", "hardware" or NULL: our collector writes it down, rocprofv3 the environment of the
+ *  process. */
+int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
+
 /** Opens the databases of a run; free with rp_profile_close_stores. */
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
 void rp_profile_close_stores(struct rp_store **stores, size_t count);

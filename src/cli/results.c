@@ -386,10 +386,8 @@ static bool same_counters(const struct counted *a, const struct counted *b)
     return true;
 }
 
-/* The traces of one run: an application that was run again for other counters is not another rank.
- * The first trace decides, the first without counters if there is one. */
-static int choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
-                      struct rp_err *err)
+int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
+                         struct rp_err *err)
 {
     rp_autofree struct counted *counted = calloc(in->store_count + 1, sizeof *counted);
     size_t first = 0;
@@ -416,7 +414,8 @@ int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret
 {
     rp_autofree struct rp_store **run = malloc((in->store_count + 1) * sizeof *run);
     size_t count = 0;
-    int rc = run ? choose_run(in, run, &count, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = run ? rp_inputs_choose_run(in, run, &count, err)
+                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc == 0)
         rc = rp_dag_analyze(run, count, full, ret, err);

@@ -50,6 +50,14 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
 /** Adds counters of another run; takes the set, also when it fails. */
 int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err);
 
+/**
+ * The traces of one run: an application that was run again for other counters is not another rank.
+ * The first trace decides, the first without counters if there is one.
+ * @param ret  room for all stores
+ */
+int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
+                         struct rp_err *err);
+
 void rp_inputs_close(struct rp_inputs *in);
 
 /* Results are made first, which may be refused, and put afterwards: what is to be printed is

@@ -39,3 +39,14 @@ cd 'h\i [j]*'
 expect 0 rocm-perf profile --device software --runs 1 ../vector_add
 says out 'vector_add: PASS'
 [ -f .rocpd_profile/profile.json ] || fail 'no profile.json in a folder with a backslash'
+
+# Two builds of a program compare: what profile left says which is slower, and why.
+cd ..
+rocm-perf hipcc "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -O0 -o slow >&2 || fail 'cannot compile'
+expect 0 rocm-perf profile --device software --runs 2 -o slow_profile ./slow
+expect 0 rocm-perf compare .rocpd_profile .rocpd_profile/profile.json .rocpd_profile/trace_results.db --gate 'runtime<=1' --gate 'vgprs==before'
+[ "$(grep -c '^equal .*exact.*vector_add' out)" = 2 ] || fail 'a result is not equal to itself'
+expect 1 rocm-perf compare --json .rocpd_profile slow_profile --gate 'runtime<=1.02' --gate 'kernel:vector_add:scratch_bytes==0'
+says err 'runtime<=1.02 does not hold'
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/compare.schema.json" out
+[ "$(json comparisons.0.kernels.0.time.verdict out)" = slower ] || fail 'code that is not optimised is not slower'

@@ -1,0 +1,217 @@
+/**
+ * @file compare.h
+ * @brief Is one result faster than another, and by how much? Plain structs in and out: what a side
+ *        is read from does not matter here. Rules and error rates: docs/compare.md.
+ */
+#ifndef ROCM_PERF_COMPARE_H
+#define ROCM_PERF_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rocm-perf/roofline.h"
+
+struct rp_err;
+struct rp_profile;
+
+/* --- one result ---------------------------------------------------------------------------- */
+
+enum rp_versus_metric {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) RP_COMPARE_##id,
+#include "rocm-perf/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+    RP_COMPARE_METRICS
+};
+const char *rp_versus_metric_name(enum rp_versus_metric metric);
+/** Known of kernels only. */
+bool rp_versus_metric_per_kernel(enum rp_versus_metric metric);
+
+/** Times of a number of runs, in their order. NAN: the run has no usable time. */
+struct rp_versus_runs {
+    double *ms;
+    size_t count;
+};
+
+/** All that a result says of kernels of one name. */
+struct rp_versus_kernel {
+    char *name;
+    bool runtime_internal;
+    struct rp_versus_runs runs;
+    struct rp_quantity metrics[RP_COMPARE_METRICS];
+    uint64_t grid[3], block[3]; /**< of the most frequent launch */
+    char *bound;                /**< bottleneck or limiting resource; NULL: not known */
+    double heaviest_ms; /**< time of the GPU and registers that grid, metrics and bound are of */
+};
+
+struct rp_versus_gpu {
+    char *architecture, *product;             /**< NULL: not known */
+    uint64_t compute_units, engine_clock_mhz; /**< 0: not known */
+};
+
+/** What `replay compare` found; its times are of pairs of runs, and decided by its own rules. */
+struct rp_versus_told {
+    bool is;
+    double ratio, low, high, level; /**< time after / time before */
+    bool ratio_known;
+    char *verdict, *reason;
+    bool wrong; /**< "different output" */
+};
+
+struct rp_versus_side {
+    char *path;
+    bool software;
+    bool wall;                  /**< of the whole process, nothing was traced */
+    char *timing_model;         /**< of the software device; NULL: not said */
+    uint32_t timing_version;    /**< of that model */
+    struct rp_versus_gpu *gpus; /**< each kind once */
+    size_t gpu_count;
+    struct rp_versus_runs runs;                     /**< of all kernels */
+    struct rp_quantity metrics[RP_COMPARE_METRICS]; /**< of the whole */
+    struct rp_versus_kernel *kernels;               /**< user kernels first, each by falling time */
+    size_t kernel_count;
+    char *command, *rocm_version, *tracer; /**< NULL: not known */
+    bool incomplete;                       /**< something was lost */
+    struct rp_versus_told told;
+};
+
+void rp_versus_side_free(struct rp_versus_side *side);
+
+/** Of a profile in memory. @param runs  of all kernels; kernels have their base run only */
+int rp_versus_side_of(const struct rp_profile *profile, const struct rp_origin *origin,
+                      const char *path, struct rp_versus_side *ret, struct rp_err *err);
+
+/**
+ * profile.json, or what `replay compare --json` prints.
+ * @return 0; RP_BAD_INPUT for other texts
+ */
+int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_side *ret,
+                         struct rp_err *err);
+
+/** Adds what roofline.json or analysis.json beside it says: bytes, bounds, bottlenecks. */
+int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
+                       struct rp_err *err);
+
+/** Adds to the kernel of this name, or adds it; copies the row. */
+int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
+                              struct rp_err *err);
+/** What follows from all rows: order, and how much the runs differ. */
+void rp_versus_side_finish(struct rp_versus_side *side);
+
+/* --- times --------------------------------------------------------------------------------- */
+
+enum { RP_COMPARE_LEAST_RUNS = 6 }; /**< of each side, where times are measured */
+
+/** How much longer one side takes than the other, in logarithms. */
+struct rp_versus_shift {
+    double log_ratio; /**< of time after / time before */
+    double error;     /**< that is multiplied by Student's t */
+    double degrees;   /**< of freedom */
+    double drift;     /**< how far the mean may be off because the runs drift */
+};
+
+/** At least three runs on each side, and positive times. */
+struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
+                                          const double *after_ms, size_t after_count);
+/** Half of the interval of log_ratio at confidence 1 - alpha. */
+double rp_versus_half(const struct rp_versus_shift *shift, double alpha);
+/** How improbable it is that the ratio is within 1 / most to most. */
+double rp_versus_p(const struct rp_versus_shift *shift, double most);
+/** Probability that |t| is at least this. */
+double rp_student_beyond(double t, double degrees);
+double rp_student_t(double alpha, double degrees);
+
+/* --- verdicts ------------------------------------------------------------------------------ */
+
+enum rp_versus_verdict {
+    RP_COMPARE_FASTER,
+    RP_COMPARE_SLOWER,
+    RP_COMPARE_EQUAL,
+    RP_COMPARE_UNDECIDED
+};
+const char *rp_versus_verdict_name(enum rp_versus_verdict verdict);
+
+/** How a ratio is known. */
+enum rp_versus_basis {
+    RP_COMPARE_NOT_TIMED, /**< one of both has no time */
+    RP_COMPARE_TOO_FEW,   /**< measured, and too few runs: only the estimate */
+    RP_COMPARE_MEASURED,  /**< by the spread of the runs */
+    RP_COMPARE_MODELLED,  /**< the same in each run: exact */
+    RP_COMPARE_BY_REPLAY, /**< told by `replay compare` */
+};
+const char *rp_versus_basis_name(enum rp_versus_basis basis);
+
+struct rp_versus_time {
+    enum rp_versus_basis basis;
+    enum rp_versus_verdict verdict;
+    double before_ms, after_ms; /**< geometric means; NAN: not known */
+    size_t before_runs, after_runs;
+    double ratio; /**< time after / time before; NAN: not known */
+    bool bounded;
+    double low, high, level; /**< interval of the ratio and its confidence, where bounded */
+    double drift;            /**< part of the interval that is for drift: a ratio minus 1 */
+    const char *reason;      /**< of undecided; static or the side's */
+};
+
+struct rp_versus_pair {
+    const struct rp_versus_kernel *before, *after; /**< NULL: not there */
+    struct rp_versus_time time;
+};
+
+struct rp_versus_rule {
+    double margin; /**< ratios from 1 / (1 + margin) to 1 + margin are equal */
+    double alpha;  /**< of a false verdict, at most: a half for the whole, one for all kernels */
+};
+
+/** One result against the baseline. Refers to the sides. */
+struct rp_versus_found {
+    const struct rp_versus_side *before, *after;
+    struct rp_versus_time whole;
+    struct rp_versus_pair *kernels; /**< of both sides first, by falling time before */
+    size_t kernel_count;
+};
+
+/**
+ * @return 0; RP_BAD_INPUT when the two do not compare: hardware and software, other GPUs, other
+ *         models of time
+ */
+int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+              const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err);
+/** What `replay compare` found, told again; both sides are the same. */
+int rp_versus_told(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                   struct rp_err *err);
+void rp_versus_found_free(struct rp_versus_found *compared);
+
+/* --- gates --------------------------------------------------------------------------------- */
+
+enum rp_versus_relation { RP_AT_MOST, RP_AT_LEAST, RP_BELOW, RP_ABOVE, RP_EXACTLY };
+
+/** [kernel:NAME:]METRIC OP BOUND; docs/compare.md has the grammar. */
+struct rp_versus_gate {
+    char *text;   /**< as it was given */
+    char *kernel; /**< NULL: of the whole, or of every kernel */
+    bool runtime; /**< else metric */
+    enum rp_versus_metric metric;
+    enum rp_versus_relation relation;
+    double bound;
+    bool of_before; /**< the bound is that many times what it was before */
+};
+
+int rp_versus_gate_parse(const char *text, struct rp_versus_gate *ret, struct rp_err *err);
+void rp_versus_gate_free(struct rp_versus_gate *gate);
+
+enum rp_versus_passed { RP_COMPARE_PASSED, RP_COMPARE_FAILED, RP_COMPARE_OPEN };
+const char *rp_versus_passed_name(enum rp_versus_passed passed);
+
+struct rp_versus_gated {
+    enum rp_versus_passed passed;
+    const char *kernel; /**< that decided it; NULL: the whole */
+    struct rp_quantity value, limit;
+    char reason[256];
+};
+
+/** A gate that cannot be decided is open, which is no pass. */
+void rp_versus_gate_apply(const struct rp_versus_gate *gate, const struct rp_versus_found *compared,
+                          struct rp_versus_gated *ret);
+
+#endif

@@ -1,0 +1,422 @@
+/* Two results: whether they compare, kernels by name, verdicts. */
+#include "rocm-perf/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* Of a GPU's timestamps, which begin and end each launch. */
+static const double tick_ms = 10e-6;
+
+const char *rp_versus_verdict_name(enum rp_versus_verdict verdict)
+{
+    static const char *const words[] = {[RP_COMPARE_FASTER] = "faster",
+                                        [RP_COMPARE_SLOWER] = "slower",
+                                        [RP_COMPARE_EQUAL] = "equal",
+                                        [RP_COMPARE_UNDECIDED] = "undecided"};
+
+    return words[verdict];
+}
+
+const char *rp_versus_basis_name(enum rp_versus_basis basis)
+{
+    static const char *const words[] = {[RP_COMPARE_NOT_TIMED] = "none",
+                                        [RP_COMPARE_TOO_FEW] = "too few runs",
+                                        [RP_COMPARE_MEASURED] = "runs",
+                                        [RP_COMPARE_MODELLED] = "modelled",
+                                        [RP_COMPARE_BY_REPLAY] = "replay"};
+
+    return words[basis];
+}
+
+/* --- whether they compare ------------------------------------------------------------------ */
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text ? text : "unknown";
+}
+
+static bool is_same_gpu(const struct rp_versus_gpu *a, const struct rp_versus_gpu *b)
+{
+    return is_same(a->architecture, b->architecture) && is_same(a->product, b->product) &&
+           a->compute_units == b->compute_units && a->engine_clock_mhz == b->engine_clock_mhz;
+}
+
+/* One that @p of has and @p other has not. */
+static const struct rp_versus_gpu *lacking(const struct rp_versus_side *of,
+                                           const struct rp_versus_side *other)
+{
+    for (size_t i = 0; i < of->gpu_count; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < other->gpu_count && !found; j++)
+            found = is_same_gpu(&of->gpus[i], &other->gpus[j]);
+        if (!found)
+            return &of->gpus[i];
+    }
+    return NULL;
+}
+
+static int refuse_gpus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                       struct rp_err *err)
+{
+    const struct rp_versus_side *of = lacking(before, after) ? before : after;
+    const struct rp_versus_side *other = of == before ? after : before;
+    const struct rp_versus_gpu *gpu = lacking(of, other);
+
+    if (!gpu)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s ran on %s (%s, %llu CUs, %llu MHz), which %s did not: only "
+                   "results of the same kind of GPU compare",
+                   of->path, or_unknown(gpu->product), or_unknown(gpu->architecture),
+                   (unsigned long long)gpu->compute_units,
+                   (unsigned long long)gpu->engine_clock_mhz, other->path);
+}
+
+static int refuse_models(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                         struct rp_err *err)
+{
+    const struct rp_versus_side *const sides[] = {before, after};
+
+    for (int i = 0; i < 2; i++) {
+        if (sides[i]->wall)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s has wall clocks of the software device, which say nothing of a "
+                           "GPU: profile it without --no-rocprof",
+                           sides[i]->path);
+        if (!sides[i]->timing_model)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s is of the software device and does not say by which model of time:"
+                           " profile again",
+                           sides[i]->path);
+        if (strcmp(sides[i]->timing_model, "off") == 0)
+            return rp_fail(err, RP_BAD_INPUT, "%s was made with --timing off: it has no times",
+                           sides[i]->path);
+    }
+    if (is_same(before->timing_model, after->timing_model) &&
+        before->timing_version == after->timing_version)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s is of %s timing, version %u, and %s of %s timing, version %u: only times "
+                   "of one model compare",
+                   before->path, before->timing_model, before->timing_version, after->path,
+                   after->timing_model, after->timing_version);
+}
+
+static int refuse(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                  struct rp_err *err)
+{
+    const struct rp_versus_side *told = before->told.is ? before : after;
+    int rc;
+
+    if (told->told.is)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is of `replay compare`, which has compared two kernels already: give "
+                       "it alone",
+                       told->path);
+    if (before->software != after->software)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is of %s and %s of %s: modelled and measured times do not compare",
+                       before->path, before->software ? "the software device" : "hardware",
+                       after->path, after->software ? "the software device" : "hardware");
+    rc = before->software ? refuse_models(before, after, err) : 0;
+    if (rc == 0 && before->wall != after->wall)
+        rc = rp_fail(err, RP_BAD_INPUT,
+                     "%s has the wall clock of the whole process, and %s times of kernels: "
+                     "profile both in the same way",
+                     before->wall ? before->path : after->path,
+                     before->wall ? after->path : before->path);
+    return rc < 0 ? rc : refuse_gpus(before, after, err);
+}
+
+/* --- times --------------------------------------------------------------------------------- */
+
+/* The usable ones, and their geometric mean. */
+static size_t usable(const struct rp_versus_runs *runs, double *ret_ms, double *ret_mean)
+{
+    size_t count = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < runs->count; i++)
+        if (isfinite(runs->ms[i]) && runs->ms[i] > 0) {
+            ret_ms[count++] = runs->ms[i];
+            sum += log(runs->ms[i]);
+        }
+    *ret_mean = count ? exp(sum / (double)count) : NAN;
+    return count;
+}
+
+static bool all_same(const double *ms, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (ms[i] != ms[0])
+            return false;
+    return true;
+}
+
+static enum rp_versus_verdict verdict(const struct rp_versus_time *t, double margin)
+{
+    const double most = 1 + margin, least = 1 / most;
+
+    if (!t->bounded)
+        return RP_COMPARE_UNDECIDED;
+    if (t->low > most)
+        return RP_COMPARE_SLOWER;
+    if (t->high < least)
+        return RP_COMPARE_FASTER;
+    return t->low >= least && t->high <= most ? RP_COMPARE_EQUAL : RP_COMPARE_UNDECIDED;
+}
+
+static void bound_by(struct rp_versus_time *t, const struct rp_versus_shift *shift, double alpha,
+                     double margin)
+{
+    const double half = rp_versus_half(shift, alpha);
+
+    t->bounded = true;
+    t->low = exp(shift->log_ratio - half);
+    t->high = exp(shift->log_ratio + half);
+    t->level = 1 - alpha;
+    t->drift = exp(shift->drift) - 1;
+    t->verdict = verdict(t, margin);
+    t->reason = t->verdict != RP_COMPARE_UNDECIDED ? NULL
+                : shift->drift > half / 2
+                    ? "drift: the times of a side grow or fall from run to run"
+                    : "noise: more runs would narrow the interval";
+}
+
+static void bound_exactly(struct rp_versus_time *t, double ratio, double margin)
+{
+    t->ratio = t->low = t->high = ratio;
+    t->level = 1;
+    t->bounded = true;
+    t->verdict = verdict(t, margin);
+}
+
+/* What both clocks may be off by, of a mean launch; in logarithms. */
+static double ticks(const struct rp_quantity *dispatches, double ms)
+{
+    return dispatches->known ? tick_ms * dispatches->value / ms : 0;
+}
+
+/* What a series is judged by: of the whole, or of a kernel. */
+struct timed {
+    const struct rp_versus_runs *before, *after;
+    const struct rp_quantity *dispatches_before, *dispatches_after;
+    bool software, wall;
+};
+
+/* @return whether the verdict is left to the spread of the runs */
+static bool time_of(const struct timed *of, double margin, double *a, double *b,
+                    struct rp_versus_time *t, struct rp_versus_shift *shift)
+{
+    *t = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED, .ratio = NAN};
+    t->before_runs = usable(of->before, a, &t->before_ms);
+    t->after_runs = usable(of->after, b, &t->after_ms);
+    if (t->before_runs == 0 || t->after_runs == 0) {
+        t->reason = "there are no usable times on both sides";
+        return false;
+    }
+    t->ratio = t->after_ms / t->before_ms;
+    if (of->software && all_same(a, t->before_runs) && all_same(b, t->after_runs)) {
+        t->basis = RP_COMPARE_MODELLED;
+        bound_exactly(t, b[0] / a[0], margin);
+        return false;
+    }
+    if (t->before_runs < RP_COMPARE_LEAST_RUNS || t->after_runs < RP_COMPARE_LEAST_RUNS) {
+        t->basis = RP_COMPARE_TOO_FEW;
+        t->reason = "too few runs: a verdict needs 6 of each side (profile --runs 10)";
+        return false;
+    }
+    t->basis = RP_COMPARE_MEASURED;
+    *shift = rp_versus_shift_of(a, t->before_runs, b, t->after_runs);
+    if (!of->software && !of->wall)
+        shift->drift +=
+            ticks(of->dispatches_before, t->before_ms) + ticks(of->dispatches_after, t->after_ms);
+    return true;
+}
+
+/* --- all kernels --------------------------------------------------------------------------- */
+
+/* A kernel whose verdict is by its runs. */
+struct candidate {
+    struct rp_versus_time *time;
+    struct rp_versus_shift shift;
+    double p;
+};
+
+static int by_p(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+
+    if (a->p != b->p)
+        return a->p < b->p ? -1 : 1;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+/* After Holm: the more there are, the surer each has to be; what was told makes the rest fewer. */
+static void judge(struct candidate *list, size_t count, double alpha, double margin)
+{
+    bool told = true;
+    double level = alpha;
+
+    if (count)
+        qsort(list, count, sizeof *list, by_p);
+    for (size_t i = 0; i < count; i++) {
+        if (told)
+            level = alpha / (double)(count - i);
+        told = told && list[i].p <= level;
+        bound_by(list[i].time, &list[i].shift, level, margin);
+    }
+}
+
+static const struct rp_versus_kernel *find(const struct rp_versus_side *side, const char *name)
+{
+    for (size_t i = 0; i < side->kernel_count; i++)
+        if (strcmp(side->kernels[i].name, name) == 0)
+            return &side->kernels[i];
+    return NULL;
+}
+
+static size_t match(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                    struct rp_versus_pair *ret)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < before->kernel_count; i++)
+        ret[count++] = (struct rp_versus_pair){.before = &before->kernels[i],
+                                               .after = find(after, before->kernels[i].name)};
+    for (size_t i = 0; i < after->kernel_count; i++)
+        if (!find(before, after->kernels[i].name))
+            ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
+    return count;
+}
+
+static size_t most_runs(const struct rp_versus_side *side)
+{
+    size_t most = side->runs.count;
+
+    for (size_t i = 0; i < side->kernel_count; i++)
+        if (side->kernels[i].runs.count > most)
+            most = side->kernels[i].runs.count;
+    return most;
+}
+
+static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
+                         double *b, struct candidate *candidates)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        struct rp_versus_pair *k = &c->kernels[i];
+        struct timed timed = {.software = c->before->software};
+
+        k->time = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED,
+                                          .before_ms = NAN,
+                                          .after_ms = NAN,
+                                          .ratio = NAN,
+                                          .reason = "the other side does not run it"};
+        if (!k->before || !k->after)
+            continue;
+        timed.before = &k->before->runs;
+        timed.after = &k->after->runs;
+        timed.dispatches_before = &k->before->metrics[RP_COMPARE_DISPATCHES];
+        timed.dispatches_after = &k->after->metrics[RP_COMPARE_DISPATCHES];
+        if (!time_of(&timed, rule->margin, a, b, &k->time, &candidates[count].shift))
+            continue;
+        candidates[count].time = &k->time;
+        candidates[count].p = rp_versus_p(&candidates[count].shift, 1 + rule->margin);
+        count++;
+    }
+    judge(candidates, count, rule->alpha / 2, rule->margin);
+}
+
+static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
+                       double *b)
+{
+    const struct timed timed = {
+        .before = &c->before->runs,
+        .after = &c->after->runs,
+        .dispatches_before = &c->before->metrics[RP_COMPARE_DISPATCHES],
+        .dispatches_after = &c->after->metrics[RP_COMPARE_DISPATCHES],
+        .software = c->before->software,
+        .wall = c->before->wall,
+    };
+    struct rp_versus_shift shift;
+
+    if (time_of(&timed, rule->margin, a, b, &c->whole, &shift))
+        bound_by(&c->whole, &shift, rule->alpha / 2, rule->margin);
+}
+
+int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+              const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err)
+{
+    const size_t most = before->kernel_count + after->kernel_count;
+    rp_autofree double *a = calloc(most_runs(before) + 1, sizeof *a);
+    rp_autofree double *b = calloc(most_runs(after) + 1, sizeof *b);
+    rp_autofree struct candidate *candidates = calloc(most + 1, sizeof *candidates);
+    struct rp_versus_found c = {.before = before, .after = after};
+    int rc = refuse(before, after, err);
+
+    if (rc < 0)
+        return rc;
+    c.kernels = calloc(most + 1, sizeof *c.kernels);
+    if (!a || !b || !candidates || !c.kernels) {
+        free(c.kernels);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    c.kernel_count = match(before, after, c.kernels);
+    time_whole(&c, rule, a, b);
+    time_kernels(&c, rule, a, b, candidates);
+    *ret = c;
+    return 0;
+}
+
+/* --- what replay compare found ------------------------------------------------------------- */
+
+static enum rp_versus_verdict verdict_of(const char *word)
+{
+    for (int i = RP_COMPARE_FASTER; i < RP_COMPARE_UNDECIDED; i++)
+        if (strcmp(word, rp_versus_verdict_name((enum rp_versus_verdict)i)) == 0)
+            return (enum rp_versus_verdict)i;
+    return RP_COMPARE_UNDECIDED;
+}
+
+int rp_versus_told(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                   struct rp_err *err)
+{
+    const struct rp_versus_told *told = &side->told;
+
+    if (!told->is)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is one result: give what it is to be compared with, too", side->path);
+    *ret = (struct rp_versus_found){
+        .before = side,
+        .after = side,
+        .whole = {.basis = RP_COMPARE_BY_REPLAY,
+                  .verdict = verdict_of(told->verdict),
+                  .before_ms = NAN,
+                  .after_ms = NAN,
+                  .ratio = told->ratio_known ? told->ratio : NAN,
+                  .bounded = told->ratio_known && told->level > 0,
+                  .low = told->low,
+                  .high = told->high,
+                  .level = told->level,
+                  .reason = told->reason},
+    };
+    return 0;
+}
+
+void rp_versus_found_free(struct rp_versus_found *compared)
+{
+    free(compared->kernels);
+    memset(compared, 0, sizeof *compared);
+}

@@ -1,0 +1,154 @@
+/* How far two series of runs are apart, and how sure that is. docs/compare.md says why so. */
+#include "rocm-perf/compare.h"
+
+#include <math.h>
+
+/* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
+ * in tests/unit/analysis/test_compare.c makes more than 1 % of false verdicts. */
+static const double error_factor = 1.5;
+static const double drift_factor = 1.25;
+static const double most_dependence = 0.95;
+
+/* --- Student's t --------------------------------------------------------------------------- */
+
+static double away_from_0(double x)
+{
+    return fabs(x) < 1e-300 ? 1e-300 : x;
+}
+
+/* Continued fraction of the incomplete beta function, by Lentz. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), h = d;
+
+    for (int i = 1; i < 1000; i++) {
+        const double m = i;
+        const double even = m * (b - m) * x / ((a - 1 + 2 * m) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 1 + 2 * m));
+        double step;
+
+        d = 1 / away_from_0(1 + even * d);
+        c = away_from_0(1 + even / c);
+        h *= d * c;
+        d = 1 / away_from_0(1 + odd * d);
+        c = away_from_0(1 + odd / c);
+        step = d * c;
+        h *= step;
+        if (fabs(step - 1) < 1e-14)
+            break;
+    }
+    return h;
+}
+
+static double beta_share(double a, double b, double x)
+{
+    double front;
+
+    if (!(x > 0))
+        return 0;
+    if (x >= 1)
+        return 1;
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                     : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double rp_student_beyond(double t, double degrees)
+{
+    return isinf(t) ? 0 : beta_share(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
+double rp_student_t(double alpha, double degrees)
+{
+    double low = 0, high = 1;
+
+    while (rp_student_beyond(high, degrees) > alpha && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+
+        if (rp_student_beyond(middle, degrees) > alpha)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* --- series -------------------------------------------------------------------------------- */
+
+/* A line through the logarithms of a side's times. */
+struct line {
+    double mean, slope;
+    double squares;    /* sum of the squared deviations from the line */
+    double neighbours; /* sum of the products of deviations that follow each other */
+};
+
+static struct line line_of(const double *ms, size_t count)
+{
+    const double middle = ((double)count - 1) / 2;
+    struct line ret = {0};
+    double spread = 0, last = 0;
+
+    for (size_t i = 0; i < count; i++)
+        ret.mean += log(ms[i]) / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const double at = (double)i - middle;
+
+        ret.slope += at * (log(ms[i]) - ret.mean);
+        spread += at * at;
+    }
+    ret.slope /= spread;
+    for (size_t i = 0; i < count; i++) {
+        const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - middle);
+
+        ret.squares += off * off;
+        ret.neighbours += i ? off * last : 0;
+        last = off;
+    }
+    return ret;
+}
+
+/* How much of a run's deviation the next one has. What few runs show of it is too little, by about
+ * what is added. */
+static double dependence(const struct line *a, const struct line *b, double runs)
+{
+    const double squares = a->squares + b->squares;
+    const double seen = squares > 0 ? (a->neighbours + b->neighbours) / squares : 0;
+    const double corrected = seen + (2 + 4 * seen) / runs;
+
+    return fmin(fmax(corrected, 0), most_dependence);
+}
+
+struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
+                                          const double *after_ms, size_t after_count)
+{
+    const struct line before = line_of(before_ms, before_count);
+    const struct line after = line_of(after_ms, after_count);
+    const double n = (double)before_count, m = (double)after_count, runs = (n + m) / 2;
+    const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
+    const double r = dependence(&before, &after, runs);
+    const double sum = of_before + of_after;
+    struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
+
+    if (sum > 0) /* after Welch and Satterthwaite; a line has taken two degrees of freedom */
+        ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
+    ret.degrees = fmax(ret.degrees, 1);
+    ret.error = error_factor * sqrt(sum * (1 + r) / (1 - r));
+    ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));
+    return ret;
+}
+
+double rp_versus_half(const struct rp_versus_shift *shift, double alpha)
+{
+    return shift->drift + rp_student_t(alpha, shift->degrees) * shift->error;
+}
+
+double rp_versus_p(const struct rp_versus_shift *shift, double most)
+{
+    const double beyond = fabs(shift->log_ratio) - shift->drift - log(most);
+
+    if (!(beyond > 0))
+        return 1;
+    return shift->error > 0 ? rp_student_beyond(beyond / shift->error, shift->degrees) : 0;
+}

@@ -1,0 +1,268 @@
+/* One result: kernels by name, whatever it is read from. */
+#include "rocm-perf/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "rocm-perf/analysis.h"
+
+static const char *const names[] = {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) [RP_COMPARE_##id] = (name),
+#include "rocm-perf/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+};
+static const bool of_kernels[] = {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) [RP_COMPARE_##id] = (per_kernel),
+#include "rocm-perf/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+};
+
+const char *rp_versus_metric_name(enum rp_versus_metric metric)
+{
+    return names[metric];
+}
+
+bool rp_versus_metric_per_kernel(enum rp_versus_metric metric)
+{
+    return of_kernels[metric];
+}
+
+void rp_versus_side_free(struct rp_versus_side *side)
+{
+    for (size_t i = 0; i < side->kernel_count; i++) {
+        free(side->kernels[i].name);
+        free(side->kernels[i].runs.ms);
+        free(side->kernels[i].bound);
+    }
+    for (size_t i = 0; i < side->gpu_count; i++) {
+        free(side->gpus[i].architecture);
+        free(side->gpus[i].product);
+    }
+    free(side->kernels);
+    free(side->gpus);
+    free(side->runs.ms);
+    free(side->path);
+    free(side->timing_model);
+    free(side->command);
+    free(side->rocm_version);
+    free(side->tracer);
+    free(side->told.verdict);
+    free(side->told.reason);
+    memset(side, 0, sizeof *side);
+}
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+static struct rp_versus_kernel *find(struct rp_versus_side *side, const char *name)
+{
+    for (size_t i = 0; i < side->kernel_count; i++)
+        if (strcmp(side->kernels[i].name, name) == 0)
+            return &side->kernels[i];
+    return NULL;
+}
+
+static struct rp_versus_kernel *append(struct rp_versus_side *side,
+                                       const struct rp_versus_kernel *row)
+{
+    struct rp_versus_kernel *grown =
+                                reallocarray(side->kernels, side->kernel_count + 1, sizeof *grown),
+                            *k;
+
+    if (!grown)
+        return NULL;
+    side->kernels = grown;
+    k = &grown[side->kernel_count];
+    *k = *row;
+    k->bound = NULL;
+    k->name = strdup(row->name);
+    k->runs.ms = calloc(row->runs.count + 1, sizeof *k->runs.ms);
+    if (!k->name || !k->runs.ms) {
+        free(k->name);
+        free(k->runs.ms);
+        return NULL;
+    }
+    for (size_t i = 0; i < row->runs.count; i++)
+        k->runs.ms[i] = row->runs.ms[i];
+    side->kernel_count++;
+    return k;
+}
+
+/* A run without this GPU or these registers has the time of the others. */
+static void add_runs(struct rp_versus_runs *sum, const struct rp_versus_runs *more)
+{
+    if (more->count < sum->count)
+        sum->count = more->count;
+    for (size_t i = 0; i < sum->count; i++)
+        if (isnan(sum->ms[i]))
+            sum->ms[i] = more->ms[i];
+        else if (!isnan(more->ms[i]))
+            sum->ms[i] += more->ms[i];
+}
+
+static struct rp_quantity sum_of(struct rp_quantity a, struct rp_quantity b)
+{
+    return (struct rp_quantity){.known = a.known && b.known, .value = a.value + b.value};
+}
+
+/* Several rows of a name: the registers of that which takes most time. */
+static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row)
+{
+    const struct rp_quantity bytes =
+        sum_of(k->metrics[RP_COMPARE_BYTES], row->metrics[RP_COMPARE_BYTES]);
+    const struct rp_quantity dispatches =
+        sum_of(k->metrics[RP_COMPARE_DISPATCHES], row->metrics[RP_COMPARE_DISPATCHES]);
+
+    add_runs(&k->runs, &row->runs);
+    if (row->heaviest_ms > k->heaviest_ms) {
+        memcpy(k->metrics, row->metrics, sizeof k->metrics);
+        memcpy(k->grid, row->grid, sizeof k->grid);
+        memcpy(k->block, row->block, sizeof k->block);
+        k->heaviest_ms = row->heaviest_ms;
+    }
+    k->metrics[RP_COMPARE_BYTES] = bytes;
+    k->metrics[RP_COMPARE_DISPATCHES] = dispatches;
+}
+
+int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
+                              struct rp_err *err)
+{
+    struct rp_versus_kernel *k = find(side, row->name);
+
+    if (k) {
+        merge(k, row);
+        return 0;
+    }
+    k = append(side, row);
+    if (!k)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+static double mean_ms(const struct rp_versus_runs *runs)
+{
+    double sum = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < runs->count; i++)
+        if (!isnan(runs->ms[i])) {
+            sum += runs->ms[i];
+            count++;
+        }
+    return count ? sum / (double)count : 0;
+}
+
+static int by_class_time_name(const void *left, const void *right)
+{
+    const struct rp_versus_kernel *a = left, *b = right;
+    const double x = mean_ms(&a->runs), y = mean_ms(&b->runs);
+
+    if (a->runtime_internal != b->runtime_internal)
+        return a->runtime_internal ? 1 : -1;
+    if (x != y)
+        return x > y ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static struct rp_quantity cv_of(const struct rp_versus_runs *runs)
+{
+    struct rp_stability stability;
+
+    for (size_t i = 0; i < runs->count; i++)
+        if (isnan(runs->ms[i]))
+            return (struct rp_quantity){0};
+    rp_stability_compute(runs->ms, runs->count, &stability);
+    return (struct rp_quantity){.known = runs->count > 1, .value = stability.cv};
+}
+
+void rp_versus_side_finish(struct rp_versus_side *side)
+{
+    for (size_t i = 0; i < side->kernel_count; i++)
+        side->kernels[i].metrics[RP_COMPARE_CV] = cv_of(&side->kernels[i].runs);
+    side->metrics[RP_COMPARE_CV] = cv_of(&side->runs);
+    if (side->kernel_count)
+        qsort(side->kernels, side->kernel_count, sizeof *side->kernels, by_class_time_name);
+}
+
+/* --- from a profile ------------------------------------------------------------------------ */
+
+static struct rp_quantity known(double value)
+{
+    return (struct rp_quantity){.known = true, .value = value};
+}
+
+static int add_summary(struct rp_versus_side *side, const struct rp_kernel_summary *k,
+                       struct rp_err *err)
+{
+    double ms = k->timed_calls ? (double)k->total_ns / 1e6 : NAN;
+    struct rp_versus_kernel row = {.name = (char *)k->name,
+                                   .runtime_internal = k->runtime_internal,
+                                   .runs = {.ms = &ms, .count = 1},
+                                   .heaviest_ms = (double)k->total_ns / 1e6};
+    const struct rp_kernel_resources *r = &k->resources;
+
+    for (int i = 0; i < 3; i++) {
+        row.grid[i] = k->grid[i];
+        row.block[i] = k->block[i];
+    }
+    if (k->symbol_known) {
+        row.metrics[RP_COMPARE_VGPRS] = known(r->arch_vgpr);
+        row.metrics[RP_COMPARE_AGPRS] = known(r->accum_vgpr);
+        row.metrics[RP_COMPARE_SGPRS] = known(r->sgpr);
+    }
+    row.metrics[RP_COMPARE_LDS_BYTES] = known(r->lds_bytes);
+    row.metrics[RP_COMPARE_SCRATCH_BYTES] = known(r->scratch_bytes);
+    row.metrics[RP_COMPARE_OCCUPANCY] =
+        (struct rp_quantity){.known = k->occupancy.known, .value = k->occupancy.theoretical};
+    row.metrics[RP_COMPARE_DISPATCHES] = known((double)k->calls);
+    return rp_versus_side_add_kernel(side, &row, err);
+}
+
+static int add_gpus(struct rp_versus_side *side, const struct rp_profile *p)
+{
+    side->gpus = calloc(p->agent_count + 1, sizeof *side->gpus);
+    if (!side->gpus)
+        return -1;
+    for (size_t i = 0; i < p->agent_count; i++) {
+        const struct rp_agent_summary *a = &p->agents[i];
+        struct rp_versus_gpu *gpu = &side->gpus[side->gpu_count++];
+
+        gpu->architecture = strdup(a->name);
+        gpu->product = a->product[0] ? strdup(a->product) : NULL;
+        gpu->compute_units = a->compute_units;
+        gpu->engine_clock_mhz = a->engine_clock_mhz;
+        if (!gpu->architecture || (a->product[0] && !gpu->product))
+            return -1;
+    }
+    return 0;
+}
+
+int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin, const char *path,
+                      struct rp_versus_side *ret, struct rp_err *err)
+{
+    struct rp_versus_side side = {
+        .path = strdup(path),
+        .software = origin->device && strcmp(origin->device, "software") == 0,
+        .timing_model = p->timing_model ? strdup(p->timing_model) : NULL,
+        .timing_version = p->timing_version,
+        .incomplete = !p->complete,
+        .runs = {.ms = calloc(1, sizeof *side.runs.ms), .count = 1},
+    };
+    int rc = 0;
+
+    if (!side.path || !side.runs.ms || (p->timing_model && !side.timing_model) ||
+        add_gpus(&side, p) < 0)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; rc == 0 && i < p->kernel_count; i++)
+        rc = add_summary(&side, &p->kernels[i], err);
+    if (rc < 0) {
+        rp_versus_side_free(&side);
+        return rc;
+    }
+    side.runs.ms[0] = (double)(p->user_ns + p->runtime_internal_ns) / 1e6;
+    side.metrics[RP_COMPARE_DISPATCHES] = known((double)p->dispatches);
+    rp_versus_side_finish(&side);
+    *ret = side;
+    return 0;
+}

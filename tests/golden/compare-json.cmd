@@ -1,0 +1,12 @@
+# Agrees with its schema, every key of which is explained; replays are told again.
+cd "$SOURCE/tests/data/compare"
+rocm-perf compare --json before.json after.json --gate 'runtime<=1.1' --gate 'kernel:reduce:lds_bytes<=1024' >"$OLDPWD/two.json"
+rocm-perf compare --json replay.json >"$OLDPWD/replay.json"
+rocm-perf compare --json few.json ../rocpd/multik-pmc-synthetic_results.db >"$OLDPWD/trace.json"
+cd - >/dev/null
+cat two.json replay.json
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/compare.schema.json" .
+grep -o '"[a-z_]*": {' "$SOURCE/schemas/compare.schema.json" | tr -d '": {' | sort -u |
+    grep -vxE 'properties|items|defs|side|pair|sizes|size|text|number|count|kernel' | while read -r key; do
+    grep -q "\`$key\`" "$SOURCE/docs/format/compare.md" || echo "docs/format/compare.md does not explain $key"
+done

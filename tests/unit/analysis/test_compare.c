@@ -1,0 +1,667 @@
+/**
+ * @file test_compare.c
+ * @brief Verdicts between two results: Student's t against known values, error rates and power by
+ * simulation (drifting machines, runs that depend on each other, spells, coarse clocks), Holm's
+ * order, what does not compare, gates, and JSON that is not as it should be.
+ *
+ * test_compare curve: the tables of docs/compare.md
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "rocm-perf/compare.h"
+#include "unit/cmocka_all.h"
+
+#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
+enum { TRIALS = 200 };
+#else
+enum { TRIALS = 2000 };
+#endif
+
+static const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
+/* Nothing between the verdicts: whatever is called another one by noise shows. */
+static const struct rp_versus_rule bare = {.margin = 0, .alpha = 0.01};
+
+/* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed ^= seed >> 12;
+    seed ^= seed << 25;
+    seed ^= seed >> 27;
+    return ((double)(seed * 2685821657736338717u >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    const double radius = sqrt(-2 * log(uniform()));
+
+    return radius * cos(6.283185307179586 * uniform());
+}
+
+/* --- what a machine does ------------------------------------------------------------------- */
+
+/* All of a session: the runs before, and right behind them those after. */
+struct world {
+    const char *name;
+    double noise;   /* of each run, relative */
+    double drift;   /* at most, over all runs, in noises; by lot, up or down */
+    double walk;    /* of a random walk, each run, in noises */
+    double follows; /* how much of a run's deviation the next one has */
+    double spells;  /* probability that up to five runs begin that are slower by a tenth */
+    double warm;    /* how much slower each side's first runs are, in noises */
+    double wave;    /* amplitude of a slow wave, in noises */
+    double tick_ms;
+};
+
+static const struct world worlds[] = {
+    {.name = "noise", .noise = 0.01},
+    {.name = "much noise", .noise = 0.1},
+    {.name = "drift", .noise = 0.01, .drift = 40},
+    {.name = "little drift", .noise = 0.01, .drift = 4},
+    {.name = "random walk", .noise = 0.01, .walk = 1},
+    {.name = "dependent, 0.5", .noise = 0.01, .follows = 0.5},
+    {.name = "dependent, 0.9", .noise = 0.01, .follows = 0.9},
+    {.name = "spells", .noise = 0.01, .spells = 0.05},
+    {.name = "warming up", .noise = 0.01, .warm = 6},
+    {.name = "slow wave", .noise = 0.01, .wave = 4},
+    {.name = "coarse clock", .noise = 0.01, .tick_ms = 0.01},
+};
+enum { WORLDS = sizeof worlds / sizeof *worlds, MOST = 32 };
+
+static void session(const struct world *w, size_t runs, double ratio, double *ms)
+{
+    const size_t all = 2 * runs;
+    const double drift = w->drift * (2 * uniform() - 1) / (double)all;
+    const double phase = 6.283185307179586 * uniform();
+    const double period = (double)all * (0.3 + 3 * uniform());
+    double follow = normal(), walk = 0;
+    size_t spell = 0;
+
+    for (size_t i = 0; i < all; i++) {
+        const double fresh = normal();
+        double off;
+
+        follow = w->follows * follow + sqrt(1 - w->follows * w->follows) * fresh;
+        walk += w->walk * fresh;
+        off = walk + (w->walk > 0 ? 0 : follow) + drift * (double)i +
+              w->warm * exp(-(double)(i % runs) / 2) +
+              w->wave * sin(phase + 6.283185307179586 * (double)i / period);
+        spell = spell ? spell - 1 : uniform() < w->spells ? 1 + (size_t)(uniform() * 5) : 0;
+        ms[i] = 2 * exp(w->noise * off + (spell ? 0.1 : 0)) * (i < runs ? 1 : ratio);
+        if (w->tick_ms > 0)
+            ms[i] = w->tick_ms * fmax(1, round(ms[i] / w->tick_ms));
+    }
+}
+
+static struct rp_versus_kernel kernel_of(const char *name, double *ms, size_t runs)
+{
+    return (struct rp_versus_kernel){.name = (char *)name, .runs = {.ms = ms, .count = runs}};
+}
+
+static struct rp_versus_side side_of(double *ms, size_t runs, struct rp_versus_kernel *kernels,
+                                     size_t count)
+{
+    static struct rp_versus_gpu gpu = {.architecture = (char *)"gfx942", .compute_units = 304};
+
+    return (struct rp_versus_side){.path = (char *)"x",
+                                   .gpus = &gpu,
+                                   .gpu_count = 1,
+                                   .runs = {.ms = ms, .count = runs},
+                                   .kernels = kernels,
+                                   .kernel_count = count};
+}
+
+/* Of programs with one kernel: verdicts of the whole. */
+static void simulate(const struct world *w, size_t runs, double ratio,
+                     const struct rp_versus_rule *by, unsigned *ret_counts)
+{
+    double ms[2 * MOST];
+
+    memset(ret_counts, 0, 4 * sizeof *ret_counts);
+    for (unsigned i = 0; i < TRIALS; i++) {
+        struct rp_versus_side before = side_of(ms, runs, NULL, 0);
+        struct rp_versus_side after = side_of(ms + runs, runs, NULL, 0);
+        struct rp_versus_found c;
+
+        session(w, runs, ratio, ms);
+        assert_int_equal(rp_versus(&before, &after, by, &c, NULL), 0);
+        ret_counts[c.whole.verdict]++;
+        rp_versus_found_free(&c);
+    }
+}
+
+/* One per cent, and three standard deviations of the count. */
+static double most_false(void)
+{
+    return 0.01 * TRIALS + 3 * sqrt(0.01 * 0.99 * TRIALS);
+}
+
+/* --- statistics ---------------------------------------------------------------------------- */
+
+static void student_is_as_in_the_tables(void **state)
+{
+    static const struct {
+        double alpha, degrees, t;
+    } rows[] = {{0.05, 1, 12.7062}, {0.01, 4, 4.6041},  {0.01, 10, 3.1693},
+                {0.05, 30, 2.0423}, {0.001, 5, 6.8688}, {0.01, 1000, 2.5808}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(fabs(rp_student_t(rows[i].alpha, rows[i].degrees) - rows[i].t) < 6e-5);
+        assert_true(fabs(rp_student_beyond(rows[i].t, rows[i].degrees) - rows[i].alpha) < 1e-5);
+    }
+}
+
+static void identical_programs_are_not_told_apart(void **state)
+{
+    static const size_t runs[] = {6, 8, 10, 15, 20, 30};
+    unsigned n[4];
+
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < WORLDS; i++)
+        for (size_t j = 0; j < sizeof runs / sizeof *runs; j++) {
+            simulate(&worlds[i], runs[j], 1, &bare, n);
+            if (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER] > most_false())
+                fail_msg("%s, %zu runs: %u faster, %u slower of %d", worlds[i].name, runs[j],
+                         n[RP_COMPARE_FASTER], n[RP_COMPARE_SLOWER], TRIALS);
+        }
+}
+
+/* The worst case of each verdict: a ratio that is the margin. */
+static void the_margin_is_on_neither_side(void **state)
+{
+    unsigned n[4];
+
+    (void)state;
+    seed = 362436069u;
+    for (size_t i = 0; i < WORLDS; i++)
+        for (int up = 0; up < 2; up++) {
+            simulate(&worlds[i], 10, up ? 1.01 : 1 / 1.01, &rule, n);
+            if (n[up ? RP_COMPARE_SLOWER : RP_COMPARE_FASTER] + n[RP_COMPARE_EQUAL] > most_false())
+                fail_msg("%s, %s: %u faster, %u slower, %u equal", worlds[i].name,
+                         up ? "slower" : "faster", n[RP_COMPARE_FASTER], n[RP_COMPARE_SLOWER],
+                         n[RP_COMPARE_EQUAL]);
+        }
+}
+
+static void regressions_of_three_per_cent_are_found(void **state)
+{
+    static const struct {
+        double noise;
+        size_t runs;
+        double least; /* of sessions that find it */
+    } rows[] = {{0.001, 6, 0.98},  {0.002, 6, 0.9},  {0.002, 10, 0.98},
+                {0.005, 15, 0.75}, {0.005, 20, 0.9}, {0.005, 30, 0.97}};
+    unsigned n[4];
+
+    (void)state;
+    seed = 521288629u;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct world w = {.noise = rows[i].noise};
+
+        simulate(&w, rows[i].runs, 1.03, &rule, n);
+        if (n[RP_COMPARE_SLOWER] < rows[i].least * TRIALS || n[RP_COMPARE_FASTER])
+            fail_msg("%g noise, %zu runs: %u slower of %d", rows[i].noise, rows[i].runs,
+                     n[RP_COMPARE_SLOWER], TRIALS);
+    }
+}
+
+/* Of many kernels that are the same, none is to be called another one. */
+static void many_kernels_raise_no_more_alarms(void **state)
+{
+    enum { KERNELS = 20, RUNS = 10 };
+    static const char names[KERNELS][2] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                           "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
+    const struct world w = {.noise = 0.01};
+    unsigned alarms = 0;
+
+    (void)state;
+    seed = 123456789u;
+    for (unsigned i = 0; i < TRIALS / 10; i++) {
+        static double ms[KERNELS][2 * RUNS];
+        struct rp_versus_kernel a[KERNELS], b[KERNELS];
+        struct rp_versus_side before = side_of(ms[0], RUNS, a, KERNELS);
+        struct rp_versus_side after = side_of(ms[0] + RUNS, RUNS, b, KERNELS);
+        struct rp_versus_found c;
+        bool alarm = false;
+
+        for (size_t k = 0; k < KERNELS; k++) {
+            session(&w, RUNS, 1, ms[k]);
+            a[k] = kernel_of(names[k], ms[k], RUNS);
+            b[k] = kernel_of(names[k], ms[k] + RUNS, RUNS);
+        }
+        assert_int_equal(rp_versus(&before, &after, &bare, &c, NULL), 0);
+        for (size_t k = 0; k < c.kernel_count; k++)
+            alarm |= c.kernels[k].time.verdict != RP_COMPARE_UNDECIDED &&
+                     c.kernels[k].time.verdict != RP_COMPARE_EQUAL;
+        alarms += alarm;
+        rp_versus_found_free(&c);
+    }
+    assert_true(alarms <= 0.01 * TRIALS / 10 + 3 * sqrt(0.01 * TRIALS / 10));
+}
+
+/* After Holm: the surest is judged at alpha / 2 / 3, the next at alpha / 2 / 2, and so on while
+ * they are told; the others all at the level of the first that is not. */
+static void levels_are_after_holm(void **state)
+{
+    double before_ms[3][10], after_ms[3][10];
+    struct rp_versus_kernel a[3], b[3];
+    struct rp_versus_side before = side_of(before_ms[0], 10, a, 3);
+    struct rp_versus_side after = side_of(after_ms[0], 10, b, 3);
+    static const double ratios[] = {1.3, 1.001, 0.7};
+    static const char *const names[] = {"x", "y", "z"};
+    struct rp_versus_found c;
+
+    (void)state;
+    seed = 987654321u;
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 10; i++) {
+            before_ms[k][i] = 1 + 0.02 * uniform();
+            after_ms[k][i] = (1 + 0.02 * uniform()) * ratios[k];
+        }
+        a[k] = kernel_of(names[k], before_ms[k], 10);
+        b[k] = kernel_of(names[k], after_ms[k], 10);
+    }
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.kernels[0].time.verdict, RP_COMPARE_SLOWER);
+    assert_int_equal(c.kernels[1].time.verdict, RP_COMPARE_UNDECIDED);
+    assert_int_equal(c.kernels[2].time.verdict, RP_COMPARE_FASTER);
+    assert_true(fabs(c.kernels[0].time.level + c.kernels[2].time.level -
+                     (2 - 0.005 / 3 - 0.005 / 2)) < 1e-12);
+    assert_true(fabs(c.kernels[1].time.level - (1 - 0.005)) < 1e-12);
+    assert_true(fabs(c.whole.level - (1 - 0.005)) < 1e-12);
+    rp_versus_found_free(&c);
+}
+
+static void few_runs_decide_nothing(void **state)
+{
+    double a[] = {1, 1, 1, 1, 1}, b[] = {9, 9, 9, 9, 9, 9};
+    struct rp_versus_side before = side_of(a, 5, NULL, 0), after = side_of(b, 6, NULL, 0);
+    struct rp_versus_found c;
+
+    (void)state;
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    assert_int_equal(c.whole.basis, RP_COMPARE_TOO_FEW);
+    assert_true(!c.whole.bounded && fabs(c.whole.ratio - 9) < 1e-12);
+    rp_versus_found_free(&c);
+}
+
+/* One run is enough where each is the same; but not where the runs differ after all. */
+static void modelled_times_are_exact(void **state)
+{
+    double a[] = {1}, b[] = {1.02, 1.02}, other[] = {1.02, 1.03};
+    struct rp_versus_side before = side_of(a, 1, NULL, 0), after = side_of(b, 2, NULL, 0);
+    struct rp_versus_found c;
+
+    (void)state;
+    before.software = after.software = true;
+    before.timing_model = after.timing_model = (char *)"fast";
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.basis, RP_COMPARE_MODELLED);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
+    assert_true(c.whole.low == 1.02 && c.whole.high == 1.02 && c.whole.level == 1);
+    rp_versus_found_free(&c);
+    after.runs.ms = other;
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    rp_versus_found_free(&c);
+}
+
+/* A launch of 1 us is timed to 1 %, however often it is the same. */
+static void clocks_have_ticks(void **state)
+{
+    double a[] = {1, 1, 1, 1, 1, 1}, b[] = {1.015, 1.015, 1.015, 1.015, 1.015, 1.015};
+    struct rp_versus_side before = side_of(a, 6, NULL, 0), after = side_of(b, 6, NULL, 0);
+    struct rp_versus_found c;
+
+    (void)state;
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
+    rp_versus_found_free(&c);
+    before.metrics[RP_COMPARE_DISPATCHES] = after.metrics[RP_COMPARE_DISPATCHES] =
+        (struct rp_quantity){.known = true, .value = 1000};
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    rp_versus_found_free(&c);
+}
+
+/* --- what does not compare ----------------------------------------------------------------- */
+
+static void is_refused(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                       const char *says)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_versus_found c;
+
+    assert_int_equal(rp_versus(before, after, &rule, &c, &err), -RP_BAD_INPUT);
+    if (!strstr(err.text, says))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+    assert_int_equal(rp_versus(after, before, &rule, &c, &err), -RP_BAD_INPUT);
+}
+
+static void what_does_not_compare_is_refused(void **state)
+{
+    double ms[] = {1};
+    struct rp_versus_gpu others[] = {
+        {.architecture = (char *)"gfx90a", .compute_units = 304},
+        {.architecture = (char *)"gfx942", .compute_units = 38},
+        {.architecture = (char *)"gfx942", .compute_units = 304, .engine_clock_mhz = 1300},
+        {.architecture = (char *)"gfx942", .compute_units = 304, .product = (char *)"MI308X"}};
+    const struct rp_versus_side plain = side_of(ms, 1, NULL, 0);
+    struct rp_versus_side a = plain, b = plain;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        b.gpus = &others[i];
+        is_refused(&a, &b, "same kind of GPU");
+    }
+    b = plain;
+    b.software = true;
+    is_refused(&a, &b, "modelled and measured");
+    a.software = true;
+    is_refused(&a, &b, "by which model");
+    a.timing_model = (char *)"fast";
+    b.timing_model = (char *)"detailed";
+    is_refused(&a, &b, "one model");
+    b.timing_model = (char *)"fast";
+    b.timing_version = 2;
+    is_refused(&a, &b, "one model");
+    a.wall = b.wall = true;
+    is_refused(&a, &b, "wall clocks");
+    a = b = plain;
+    a.wall = true;
+    is_refused(&a, &b, "wall clock of the whole process");
+    a.told.is = true;
+    is_refused(&a, &b, "give it alone");
+}
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+static void rows_of_a_name_are_one_kernel(void **state)
+{
+    double first[] = {3, NAN, NAN}, second[] = {4, 5, NAN};
+    struct rp_versus_side side = {0};
+    struct rp_versus_kernel row = kernel_of("k", first, 3);
+    const struct rp_versus_kernel *k;
+
+    (void)state;
+    row.heaviest_ms = 3;
+    row.metrics[RP_COMPARE_VGPRS] = (struct rp_quantity){true, 8};
+    row.metrics[RP_COMPARE_DISPATCHES] = (struct rp_quantity){true, 2};
+    assert_int_equal(rp_versus_side_add_kernel(&side, &row, NULL), 0);
+    row.runs.ms = second;
+    row.heaviest_ms = 4;
+    row.metrics[RP_COMPARE_VGPRS].value = 16;
+    assert_int_equal(rp_versus_side_add_kernel(&side, &row, NULL), 0);
+    assert_int_equal(side.kernel_count, 1);
+    k = &side.kernels[0];
+    assert_true(k->runs.ms[0] == 7 && k->runs.ms[1] == 5 && isnan(k->runs.ms[2]));
+    assert_true(k->metrics[RP_COMPARE_VGPRS].value == 16);
+    assert_true(k->metrics[RP_COMPARE_DISPATCHES].value == 4);
+    rp_versus_side_free(&side);
+}
+
+/* --- gates --------------------------------------------------------------------------------- */
+
+static void gates_that_are_none_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {{"runtime", "no comparison"},
+                {"", "no comparison"},
+                {"runtime=<1", "no comparison"},
+                {"runtime<=", "no bound"},
+                {"runtime<=fast", "no bound"},
+                {"runtime<=1.02x", "no bound"},
+                {"runtime<=-1", "no bound"},
+                {"runtime<=nan", "no bound"},
+                {"runtime<=1e999", "no bound"},
+                {"vgprs<=2*after", "no bound"},
+                {"speed<=1", "nothing is called"},
+                {"<=1", "nothing is called"},
+                {"runtime==1", "never exactly"},
+                {"runtime<=before", "ratio to before"},
+                {"kernel:vadd<=1", "kernel:NAME:"},
+                {"kernel::runtime<=1", "kernel:NAME:"},
+                {"kernel:a:speed<=1", "nothing is called"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_versus_gate gate;
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_versus_gate_parse(rows[i].text, &gate, &err), -RP_USAGE);
+        if (!strstr(err.text, rows[i].says))
+            fail_msg("%s: \"%s\" does not say \"%s\"", rows[i].text, err.text, rows[i].says);
+    }
+}
+
+static void gates_are_read(void **state)
+{
+    struct rp_versus_gate gate;
+
+    (void)state;
+    assert_int_equal(rp_versus_gate_parse("runtime<=1.02", &gate, NULL), 0);
+    assert_true(gate.runtime && gate.relation == RP_AT_MOST && gate.bound == 1.02 && !gate.kernel);
+    rp_versus_gate_free(&gate);
+    assert_int_equal(
+        rp_versus_gate_parse("kernel:void ns::k<(A)1>(int):lds_bytes == 2 * before", &gate, NULL),
+        -RP_USAGE); /* no space before the star's word */
+    assert_int_equal(
+        rp_versus_gate_parse("kernel:void ns::k<(A)1>(int):lds_bytes == 2*before ", &gate, NULL),
+        0);
+    assert_string_equal(gate.kernel, "void ns::k<(A)1>(int)");
+    assert_true(gate.metric == RP_COMPARE_LDS_BYTES && gate.relation == RP_EXACTLY &&
+                gate.bound == 2 && gate.of_before);
+    rp_versus_gate_free(&gate);
+    assert_int_equal(rp_versus_gate_parse("occupancy>=before", &gate, NULL), 0);
+    assert_true(gate.relation == RP_AT_LEAST && gate.bound == 1 && gate.of_before);
+    rp_versus_gate_free(&gate);
+}
+
+static enum rp_versus_passed applied(const char *text, const struct rp_versus_found *c)
+{
+    struct rp_versus_gate gate;
+    struct rp_versus_gated gated;
+
+    assert_int_equal(rp_versus_gate_parse(text, &gate, NULL), 0);
+    rp_versus_gate_apply(&gate, c, &gated);
+    assert_int_equal(gated.passed == RP_COMPARE_OPEN, gated.reason[0] != '\0');
+    rp_versus_gate_free(&gate);
+    return gated.passed;
+}
+
+static void gates_hold_or_not_or_are_open(void **state)
+{
+    double ms[] = {1};
+    struct rp_versus_kernel a[2] = {kernel_of("void k<1>(int)", ms, 1), kernel_of("gone", ms, 1)};
+    struct rp_versus_kernel b[2] = {kernel_of("void k<1>(int)", ms, 1), kernel_of("new", ms, 1)};
+    struct rp_versus_pair kernels[] = {
+        {.before = &a[0], .after = &b[0]}, {.before = &a[1]}, {.after = &b[1]}};
+    struct rp_versus_side before = side_of(ms, 1, a, 2), after = side_of(ms, 1, b, 2);
+    struct rp_versus_found c = {.before = &before,
+                                .after = &after,
+                                .kernels = kernels,
+                                .kernel_count = 3,
+                                .whole = {.bounded = true, .ratio = 1.01, .low = 1, .high = 1.02}};
+
+    (void)state;
+    kernels[0].time = (struct rp_versus_time){.bounded = false, .reason = "too few"};
+    a[0].metrics[RP_COMPARE_VGPRS] = (struct rp_quantity){true, 32};
+    b[0].metrics[RP_COMPARE_VGPRS] = (struct rp_quantity){true, 40};
+    after.metrics[RP_COMPARE_DISPATCHES] = (struct rp_quantity){true, 7};
+    assert_int_equal(applied("runtime<=1.02", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("runtime<1.02", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("runtime<=1.01", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("runtime<1", &c), RP_COMPARE_FAILED);
+    assert_int_equal(applied("runtime>1.02", &c), RP_COMPARE_FAILED);
+    assert_int_equal(applied("runtime>=1", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("kernel:k:runtime<=9", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("kernel:gone:runtime<=9", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("kernel:new:runtime<=9", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("kernel:no:runtime<=9", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("kernel:k:vgprs<=40", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("kernel:k:vgprs<=before", &c), RP_COMPARE_FAILED);
+    assert_int_equal(applied("kernel:k:vgprs==1.25*before", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("vgprs<=40", &c), RP_COMPARE_OPEN); /* of "new" it is not known */
+    assert_int_equal(applied("vgprs<=39", &c), RP_COMPARE_FAILED);
+    assert_int_equal(applied("dispatches==7", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("dispatches<=before", &c), RP_COMPARE_OPEN);
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+#define PROFILE(kernels, gpus)                                                                     \
+    "{\"schema_version\": \"1.0\", \"device\": \"hardware\", \"measurement\": \"dispatches\","     \
+    " \"timing\": null, \"stability\": {\"runs_ms\": [1, 2]}, \"gpus\": " gpus                     \
+    ", \"kernels\": " kernels ", \"provenance\": {\"dispatches\": 3, \"complete\": true,"          \
+    " \"command\": [\"./a\", \"b\"]}}"
+#define GPU "[{\"architecture\": \"gfx942\", \"product\": null}]"
+
+static void profiles_are_read(void **state)
+{
+    static const char text[] = PROFILE("[{\"name\": \"k\", \"runs_ms\": [1, null], \"resources\": "
+                                       "{\"vgpr_per_thread\": 8, \"sgpr_per_wave\": null}}, "
+                                       "{\"name\": \"old\", \"total_ms\": 4, \"timed_calls\": 1}]",
+                                       GPU);
+    struct rp_versus_side side;
+
+    (void)state;
+    assert_int_equal(rp_versus_side_parse(text, "p", &side, NULL), 0);
+    assert_int_equal(side.kernel_count, 2);
+    assert_string_equal(side.kernels[0].name, "old");
+    assert_true(side.kernels[0].runs.count == 1 && side.kernels[0].runs.ms[0] == 4);
+    assert_true(side.kernels[1].runs.count == 2 && isnan(side.kernels[1].runs.ms[1]));
+    assert_true(side.kernels[1].metrics[RP_COMPARE_VGPRS].known);
+    assert_false(side.kernels[1].metrics[RP_COMPARE_SGPRS].known);
+    assert_string_equal(side.command, "./a b");
+    assert_int_equal(rp_versus_side_add(&side,
+                                        "{\"kernels\": [{\"name\": \"k\", \"hbm_read_bytes\": 3, "
+                                        "\"hbm_write_bytes\": 4, \"bound\": \"hbm\"}]}",
+                                        "r", NULL),
+                     0);
+    assert_true(side.kernels[1].metrics[RP_COMPARE_BYTES].value == 7);
+    assert_string_equal(side.kernels[1].bound, "hbm");
+    rp_versus_side_free(&side);
+}
+
+static void other_json_is_refused(void **state)
+{
+    static const char *const rows[] = {
+        "",
+        "[1]",
+        "{}",
+        "{\"schema_version\": \"2.0\"}",
+        "{\"schema_version\": \"1.0\"}",
+        PROFILE("3", GPU),
+        PROFILE("[{}]", GPU),
+        PROFILE("[]", "[]"),
+        "{\"schema_version\": \"1.0\", \"kernels\": [], \"stability\": 1}",
+        "{\"schema_version\": \"1.0\", \"a_to_a_blocks\": []}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_versus_side side;
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_versus_side_parse(rows[i], "the file", &side, &err), -RP_BAD_INPUT);
+        assert_non_null(strstr(err.text, "the file"));
+    }
+}
+
+static void replays_are_told_again(void **state)
+{
+    struct rp_versus_side side;
+    struct rp_versus_found c;
+
+    (void)state;
+    assert_int_equal(
+        rp_versus_side_parse("{\"schema_version\": \"1.0\", \"a_to_a_blocks\": [], \"verdict\": "
+                             "\"slower\", \"ratio\": {\"estimate\": 0.5, \"low\": 0.4, \"high\": "
+                             "0.8, \"level\": 0.99}, \"environment\": {\"device\": \"gpu\"}}",
+                             "r", &side, NULL),
+        0);
+    assert_int_equal(rp_versus_told(&side, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
+    assert_true(c.whole.ratio == 2 && c.whole.low == 1.25 && c.whole.high == 2.5);
+    rp_versus_found_free(&c);
+    rp_versus_side_free(&side);
+}
+
+/* --- tables -------------------------------------------------------------------------------- */
+
+static void print_curves(void)
+{
+    static const size_t runs[] = {6, 8, 10, 15, 20, 30};
+    static const double noises[] = {0.001, 0.002, 0.005, 0.01, 0.02};
+    static const double ratios[] = {1.03, 1.05, 1.1, 1};
+    enum { COLUMNS = sizeof runs / sizeof *runs };
+    unsigned n[4];
+
+    seed = 88172645463325252u;
+    printf("false faster or slower, %%\n| | 6 | 8 | 10 | 15 | 20 | 30 "
+           "|\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < WORLDS; i++) {
+        printf("| %s", worlds[i].name);
+        for (size_t j = 0; j < COLUMNS; j++) {
+            simulate(&worlds[i], runs[j], 1, &bare, n);
+            printf(" | %.2f", 100.0 * (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER]) / TRIALS);
+        }
+        printf(" |\n");
+    }
+    for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
+        printf("ratio %g: %s, %%\n| noise | 6 | 8 | 10 | 15 | 20 | 30 "
+               "|\n|---|---|---|---|---|---|---|\n",
+               ratios[r], ratios[r] > 1 ? "slower" : "equal");
+        for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
+            const struct world w = {.noise = noises[i]};
+
+            printf("| %g %%", 100 * noises[i]);
+            for (size_t j = 0; j < COLUMNS; j++) {
+                simulate(&w, runs[j], ratios[r], &rule, n);
+                printf(" | %.1f",
+                       100.0 * n[ratios[r] > 1 ? RP_COMPARE_SLOWER : RP_COMPARE_EQUAL] / TRIALS);
+            }
+            printf(" |\n");
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(student_is_as_in_the_tables),
+        cmocka_unit_test(identical_programs_are_not_told_apart),
+        cmocka_unit_test(the_margin_is_on_neither_side),
+        cmocka_unit_test(regressions_of_three_per_cent_are_found),
+        cmocka_unit_test(many_kernels_raise_no_more_alarms),
+        cmocka_unit_test(levels_are_after_holm),
+        cmocka_unit_test(few_runs_decide_nothing),
+        cmocka_unit_test(modelled_times_are_exact),
+        cmocka_unit_test(clocks_have_ticks),
+        cmocka_unit_test(what_does_not_compare_is_refused),
+        cmocka_unit_test(rows_of_a_name_are_one_kernel),
+        cmocka_unit_test(gates_that_are_none_are_refused),
+        cmocka_unit_test(gates_are_read),
+        cmocka_unit_test(gates_hold_or_not_or_are_open),
+        cmocka_unit_test(profiles_are_read),
+        cmocka_unit_test(other_json_is_refused),
+        cmocka_unit_test(replays_are_told_again),
+    };
+
+    if (argc == 2 && strcmp(argv[1], "curve") == 0) {
+        print_curves();
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
