@@ -133,11 +133,12 @@ const char *rp_versus_verdict_name(enum rp_versus_verdict verdict);
 
 /** How a ratio is known. */
 enum rp_versus_basis {
-    RP_COMPARE_NOT_TIMED, /**< one of both has no time */
-    RP_COMPARE_TOO_FEW,   /**< measured, and too few runs: only the estimate */
-    RP_COMPARE_MEASURED,  /**< by the spread of the runs */
-    RP_COMPARE_MODELLED,  /**< the same in each run: exact */
-    RP_COMPARE_BY_REPLAY, /**< told by `replay compare` */
+    RP_COMPARE_NOT_TIMED,  /**< one of both has no time */
+    RP_COMPARE_INCOMPLETE, /**< something was lost: only the estimate */
+    RP_COMPARE_TOO_FEW,    /**< measured, and too few runs: only the estimate */
+    RP_COMPARE_MEASURED,   /**< by the spread of the runs */
+    RP_COMPARE_MODELLED,   /**< the same in each run: exact */
+    RP_COMPARE_BY_REPLAY,  /**< told by `replay compare` */
 };
 const char *rp_versus_basis_name(enum rp_versus_basis basis);
 

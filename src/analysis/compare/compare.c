@@ -23,11 +23,10 @@ const char *rp_versus_verdict_name(enum rp_versus_verdict verdict)
 
 const char *rp_versus_basis_name(enum rp_versus_basis basis)
 {
-    static const char *const words[] = {[RP_COMPARE_NOT_TIMED] = "none",
-                                        [RP_COMPARE_TOO_FEW] = "too few runs",
-                                        [RP_COMPARE_MEASURED] = "runs",
-                                        [RP_COMPARE_MODELLED] = "modelled",
-                                        [RP_COMPARE_BY_REPLAY] = "replay"};
+    static const char *const words[] = {
+        [RP_COMPARE_NOT_TIMED] = "none",       [RP_COMPARE_INCOMPLETE] = "incomplete",
+        [RP_COMPARE_TOO_FEW] = "too few runs", [RP_COMPARE_MEASURED] = "runs",
+        [RP_COMPARE_MODELLED] = "modelled",    [RP_COMPARE_BY_REPLAY] = "replay"};
 
     return words[basis];
 }
@@ -211,7 +210,7 @@ static double ticks(const struct rp_quantity *dispatches, double ms)
 struct timed {
     const struct rp_versus_runs *before, *after;
     const struct rp_quantity *dispatches_before, *dispatches_after;
-    bool software, wall;
+    bool software, wall, incomplete;
 };
 
 /* @return whether the verdict is left to the spread of the runs */
@@ -226,6 +225,11 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         return false;
     }
     t->ratio = t->after_ms / t->before_ms;
+    if (of->incomplete) { /* what was lost took no time */
+        t->basis = RP_COMPARE_INCOMPLETE;
+        t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
+        return false;
+    }
     if (of->software && all_same(a, t->before_runs) && all_same(b, t->after_runs)) {
         t->basis = RP_COMPARE_MODELLED;
         bound_exactly(t, b[0] / a[0], margin);
@@ -317,7 +321,8 @@ static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule 
 
     for (size_t i = 0; i < c->kernel_count; i++) {
         struct rp_versus_pair *k = &c->kernels[i];
-        struct timed timed = {.software = c->before->software};
+        struct timed timed = {.software = c->before->software,
+                              .incomplete = c->before->incomplete || c->after->incomplete};
 
         k->time = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED,
                                           .before_ms = NAN,
@@ -349,6 +354,7 @@ static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *r
         .dispatches_after = &c->after->metrics[RP_COMPARE_DISPATCHES],
         .software = c->before->software,
         .wall = c->before->wall,
+        .incomplete = c->before->incomplete || c->after->incomplete,
     };
     struct rp_versus_shift shift;
 

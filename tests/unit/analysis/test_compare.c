@@ -295,6 +295,25 @@ static void few_runs_decide_nothing(void **state)
     rp_versus_found_free(&c);
 }
 
+/* What was lost took no time: such a result would look fast. */
+static void incomplete_results_decide_nothing(void **state)
+{
+    double a[] = {2}, b[] = {1};
+    struct rp_versus_kernel k = kernel_of("k", a, 1), l = kernel_of("k", b, 1);
+    struct rp_versus_side before = side_of(a, 1, &k, 1), after = side_of(b, 1, &l, 1);
+    struct rp_versus_found c;
+
+    (void)state;
+    before.software = after.software = after.incomplete = true;
+    before.timing_model = after.timing_model = (char *)"fast";
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.basis, RP_COMPARE_INCOMPLETE);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    assert_int_equal(c.kernels[0].time.verdict, RP_COMPARE_UNDECIDED);
+    assert_true(c.whole.ratio == 0.5 && !c.whole.bounded);
+    rp_versus_found_free(&c);
+}
+
 /* One run is enough where each is the same; but not where the runs differ after all. */
 static void modelled_times_are_exact(void **state)
 {
@@ -647,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_kernels_raise_no_more_alarms),
         cmocka_unit_test(levels_are_after_holm),
         cmocka_unit_test(few_runs_decide_nothing),
+        cmocka_unit_test(incomplete_results_decide_nothing),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(clocks_have_ticks),
         cmocka_unit_test(what_does_not_compare_is_refused),
