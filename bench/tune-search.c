@@ -25,6 +25,7 @@ struct options {
     size_t repetitions;
     const char *strategies, *spaces; /**< those whose names contain it; NULL: all */
     bool median;                     /**< the objective is the median of repeats, not their mean */
+    bool each;                       /**< a line for each search as well */
     uint64_t seed;
     size_t jobs; /**< processes that search at the same time */
 };
@@ -213,6 +214,17 @@ static void print_line(const char *space, size_t configs, const char *strategy,
     fflush(stdout);
 }
 
+/** For whoever wants more than medians; 0 evaluations: never. */
+static void print_each(const char *space, const char *strategy, const struct options *options,
+                       const struct run *runs)
+{
+    for (size_t i = 0; i < options->repetitions; i++)
+        printf("each %s %s %llu %.0f %.0f %.4f\n", space, strategy,
+               (unsigned long long)(options->seed + i),
+               runs[i].within5 < HUGE_VAL ? runs[i].within5 : 0,
+               runs[i].within1 < HUGE_VAL ? runs[i].within1 : 0, runs[i].at_mark);
+}
+
 /** Geometric means of evaluations; where the median run never got there the whole space counts. */
 static void print_means(struct rp_recorded *const spaces, size_t space_count, const char *strategy,
                         const struct summary *of)
@@ -301,6 +313,8 @@ static void compare(struct rp_recorded *spaces, size_t space_count, const struct
             search_all(&spaces[i], strategy, options, runs);
             summaries[j][i] = sum_up(runs, options->repetitions, spaces[i].space->count);
             print_line(spaces[i].name, spaces[i].space->count, strategy->name, &summaries[j][i]);
+            if (options->each)
+                print_each(spaces[i].name, strategy->name, options, runs);
         }
     for (size_t j = 0; (strategy = rp_strategy_number(j)) && j < MOST_STRATEGIES; j++)
         if (!options->strategies || strstr(options->strategies, strategy->name))
@@ -312,12 +326,15 @@ static void usage(int status)
 {
     fputs(
         "usage: tune-search [--repetitions N] [--strategies NAME,...] [--spaces TEXT] [--median]\n"
-        "                   [--seed S] [--jobs N] FOLDER\n\n"
+        "                   [--each] [--seed S] [--jobs N] FOLDER\n\n"
         "Runs every search strategy on the recorded spaces of a folder (*.json, *.json.gz).\n"
         "  --repetitions N   searches per strategy and space, each with its own seed (30)\n"
         "  --strategies ...  only these\n"
         "  --spaces TEXT     only files whose name contains it\n"
         "  --median          search for the least median of the repeats instead of their mean\n"
+        "  --each            a line for each search: each SPACE STRATEGY SEED, evaluations until 5 "
+        "%\n"
+        "                    and 1 % (0: never), optimum / best after 5 % of the space\n"
         "  --seed S          of the first repetition; the next one has S + 1 (1)\n"
         "  --jobs N          processes at the same time (as many as processors)\n",
         status ? stderr : stdout);
@@ -340,6 +357,8 @@ int main(int argc, char **argv)
             usage(0);
         else if (strcmp(argv[i], "--median") == 0)
             options.median = true;
+        else if (strcmp(argv[i], "--each") == 0)
+            options.each = true;
         else if (strcmp(argv[i], "--repetitions") == 0 && next)
             options.repetitions = strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--strategies") == 0 && next)
