@@ -70,6 +70,8 @@ const char *rp_dag_limit_name(enum rp_dag_limit limit);
 /** "kernel", "host_gap" ... */
 const char *rp_dag_part_name(enum rp_dag_part part);
 const char *rp_dag_grade_name(enum rp_dag_grade grade);
+/** "stream", "launch" ... */
+const char *rp_dag_class_name(enum rp_dag_class class);
 
 /** A kernel, copy, HIP call or "[launch]" with its time on the critical path. */
 struct rp_dag_share {
@@ -78,6 +80,8 @@ struct rp_dag_share {
     bool is_kernel; /**< one to speed up: no collective whose other ranks are not in the trace */
 };
 
+enum { RP_DAG_NO_STEP = UINT32_MAX };
+
 /** A kernel or copy. */
 struct rp_dag_step {
     const char *guid; /**< of its process */
@@ -85,6 +89,12 @@ struct rp_dag_step {
     int64_t id; /**< dispatch_id of a kernel, row id of a copy */
     int64_t start_ns, duration_ns;
     int64_t slack_ns; /**< how much longer it could take with the same end-to-end time */
+    uint32_t process; /**< index into the processes of the run */
+    int32_t agent;    /**< in its process's trace; -1: not known */
+    /** Of steps: which of them ended last on the way that its start waited for, directly or through
+     *  the host; RP_DAG_NO_STEP: none. */
+    uint32_t waited_for;
+    enum rp_dag_class via; /**< of the edge into the start that bound it */
     bool is_copy;
     bool on_path; /**< of the critical path that was chosen; others may be as long */
 };
@@ -121,6 +131,8 @@ const char *rp_dag_disturbance_name(unsigned bit);
 
 /** One process of the run. */
 struct rp_dag_process_fact {
+    const struct rp_store *store; /**< that has its rows, */
+    uint32_t guid_index;          /**< and under which guid; several may have none */
     const char *guid;
     int64_t pid;
     uint32_t machine;

@@ -167,6 +167,8 @@ int rp_dag_machines(struct rp_dag_trace *trace, struct rp_dag_result *ret, struc
         size_t count;
 
         rc = rp_store_processes(p->from.store, &rows, &count, err);
+        fact->store = p->from.store;
+        fact->guid_index = p->from.guid_index;
         fact->guid = p->guid;
         for (size_t k = 0; rc == 0 && k < count; k++)
             if (rows[k].guid_index == p->from.guid_index)

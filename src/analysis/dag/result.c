@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "build.h"
+#include "causes.h"
 #include "clocks.h"
 #include "collectives.h"
 #include "doubts.h"
@@ -61,12 +62,31 @@ const char *rp_dag_grade_name(enum rp_dag_grade grade)
     return names[grade];
 }
 
+const char *rp_dag_class_name(enum rp_dag_class class)
+{
+    static const char *const names[RP_DAG_CLASS_COUNT] = {
+        [RP_DAG_STREAM] = "stream",
+        [RP_DAG_EVENT] = "event",
+        [RP_DAG_NULL_STREAM] = "null_stream",
+        [RP_DAG_COLLECTIVE] = "collective",
+        [RP_DAG_QUEUE] = "queue",
+        [RP_DAG_SYNC] = "sync",
+        [RP_DAG_LAUNCH] = "launch",
+        [RP_DAG_HOST_GAP] = "host_gap",
+        [RP_DAG_DURATION] = "duration",
+        [RP_DAG_UNKNOWN] = "unknown",
+    };
+
+    return names[class];
+}
+
 /* --- the path ------------------------------------------------------------------------------- */
 
 static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t item, int64_t slack_ns,
                                   bool on_path)
 {
-    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+    const uint32_t process = rp_dag_process_of(trace, item);
+    const struct rp_dag_process *p = &trace->processes[process];
     const uint32_t i = (item & ~(uint32_t)RP_DAG_OP_BIT) - p->op_base;
     const struct rp_dag_op *op = &p->ops[i];
 
@@ -77,6 +97,10 @@ static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t ite
         .start_ns = op->start_ns,
         .duration_ns = op->end_ns - op->start_ns,
         .slack_ns = slack_ns,
+        .process = process,
+        .agent = op->agent,
+        .waited_for = RP_DAG_NO_STEP,
+        .via = RP_DAG_UNKNOWN,
         .is_copy = op->is_copy,
         .on_path = on_path,
     };
@@ -241,17 +265,32 @@ static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain
 
 /* --- every operation -------------------------------------------------------------------------- */
 
+/* What an operation waited for has a step already: points are in the order of time. */
 static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
 {
+    rp_autofree uint32_t *step_of_op = malloc((dag->op_count + 1) * sizeof *step_of_op);
+    rp_autofree struct rp_dag_cause *causes = NULL;
+    int rc = rp_dag_causes_find(dag, &causes, err);
+
     r->steps = malloc((dag->op_count + 1) * sizeof *r->steps);
-    if (!r->steps)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (uint32_t p = 0; p < dag->graph.point_count; p++)
-        if (dag->flags[p] & RP_DAG_OP_START)
-            r->steps[r->step_count++] =
-                step_of(trace, dag->owner[p], rp_dag_slack_of(slack_ns, dag->owner[p]),
-                        dag->flags[p] & RP_DAG_ON_PATH);
+    if (rc < 0 || !r->steps || !step_of_op)
+        return rc < 0 ? rc : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint32_t p = 0; p < dag->graph.point_count; p++) {
+        const struct rp_dag_cause *cause;
+        struct rp_dag_step step;
+
+        if (!(dag->flags[p] & RP_DAG_OP_START))
+            continue;
+        step = step_of(trace, dag->owner[p], rp_dag_slack_of(slack_ns, dag->owner[p]),
+                       dag->flags[p] & RP_DAG_ON_PATH);
+        cause = &causes[dag->owner[p] & ~(uint32_t)RP_DAG_OP_BIT];
+        step.via = cause->class;
+        if (cause->op != RP_DAG_NONE)
+            step.waited_for = step_of_op[cause->op];
+        step_of_op[dag->owner[p] & ~(uint32_t)RP_DAG_OP_BIT] = (uint32_t)r->step_count;
+        r->steps[r->step_count++] = step;
+    }
     return 0;
 }
 
