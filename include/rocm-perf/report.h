@@ -23,6 +23,7 @@ struct rp_counters;
 struct rp_roofline;
 struct rp_thread_traces;
 struct rp_bottlenecks;
+struct rp_timeline;
 
 /** What was timed. */
 enum rp_measurement {
@@ -112,6 +113,20 @@ int rp_report_roofline_term(const struct rp_roofline *roofline, struct rp_term_s
 /** The same for people. As rp_report_profile_term. */
 int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err);
+/** timeline.json (docs/format/timeline.md). @param dag  with steps */
+int rp_report_timeline_json(const struct rp_dag_result *dag, const struct rp_timeline *timeline,
+                            struct rp_buf *buf, struct rp_err *err);
+
+/** A JSON document that a page shows. */
+struct rp_html_document {
+    const char *name; /**< "dag": a word of small letters and _ */
+    const char *text;
+    size_t bytes;
+};
+
+/** One page that needs nothing else, docs/report.md. As rp_report_profile_json. */
+int rp_report_html(const char *title, const struct rp_html_document *documents, size_t count,
+                   struct rp_buf *buf, struct rp_err *err);
 
 /** Results against the first of them, and what the gates say. */
 struct rp_compare_report {

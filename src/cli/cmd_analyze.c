@@ -7,11 +7,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/one_run.h"
+#include "cli/parts.h"
 #include "cli/pending.h"
 #include "cli/results.h"
 #include "rocm-perf/counters.h"
-#include "rocm-perf/dag.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
@@ -244,56 +243,25 @@ static struct rp_wish wish(const struct options *options, bool chosen)
     return ret;
 }
 
-/* What there is to say; each part is free to be missing. */
-struct parts {
-    struct rp_dag_result dag;
-    struct rp_roofline roofline;
-    struct rp_ranking ranking;
-    bool has_dag, has_roofline, has_ranking;
-};
-
-static void free_parts(struct parts *parts)
-{
-    rp_ranking_free(&parts->ranking);
-    rp_roofline_free(&parts->roofline);
-    rp_dag_result_free(&parts->dag);
-}
-
 /* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
-static int make_ranking(const struct rp_inputs *in, const struct options *options,
-                        struct parts *parts, struct rp_err *err)
-{
-    struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
-                                   .roofline = in->counters ? &parts->roofline : NULL,
-                                   .arch = options->roof.arch};
-
-    if (wish(options, options->analysis).print == RP_PRINT_NOTHING && !options->folder)
-        return 0;
-    parts->has_ranking = true;
-    return rp_make_ranking(in, &from, &parts->ranking, err);
-}
-
-/* Everything that may be refused. */
-static int make_parts(struct rp_inputs *in, const struct options *options, struct parts *parts,
+static int make_parts(struct rp_inputs *in, const struct options *options, struct rp_parts *parts,
                       struct rp_err *err)
 {
     bool other = options->roofline || options->thread_trace;
-    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
+    const struct rp_parts_wish wanted = {
+        .dag = !other || options->folder || options->gated,
+        .steps = options->full,
+        .roofline = options->roofline,
+        .ranking =
+            wish(options, options->analysis).print != RP_PRINT_NOTHING || options->folder != NULL,
+        .roof = &options->roof,
+    };
 
-    parts->has_dag = in->store_count && (!other || options->folder || options->gated);
-    if (rc == 0 && parts->has_dag)
-        rc = rp_make_dag(in, options->full, &parts->dag, err);
-    if (rc == 0)
-        rc = rp_inputs_read_counters(in, options->roofline, err);
-    parts->has_roofline =
-        in->counters && (in->counters->name_count || in->store_count == 0 || options->roofline);
-    if (rc == 0 && parts->has_roofline)
-        rc = rp_make_roofline(in, &options->roof, &parts->roofline, err);
-    return rc < 0 ? rc : make_ranking(in, options, parts, err);
+    return rp_parts_make(in, &wanted, parts, err);
 }
 
 static int put_parts(const struct rp_inputs *in, const struct options *options,
-                     const struct parts *parts, struct rp_pending *pending, struct rp_buf *text,
+                     const struct rp_parts *parts, struct rp_pending *pending, struct rp_buf *text,
                      struct rp_err *err)
 {
     struct rp_wish for_dag = wish(options, options->json);
@@ -315,7 +283,7 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
 }
 
 /* A result of before that this one lacks would be taken for a part of it. */
-static int drop_others(const struct rp_inputs *in, const char *folder, const struct parts *parts,
+static int drop_others(const struct rp_inputs *in, const char *folder, const struct rp_parts *parts,
                        struct rp_err *err)
 {
     const char *lacking[3];
@@ -333,7 +301,7 @@ static int drop_others(const struct rp_inputs *in, const char *folder, const str
 static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
                        struct inferred *ret_inferred, struct rp_err *err)
 {
-    rp_cleanup(free_parts) struct parts parts = {0};
+    rp_cleanup(rp_parts_free) struct rp_parts parts = {0};
     rp_cleanup(rp_pending_drop) struct rp_pending pending = {0};
     int rc = make_parts(in, options, &parts, err);
 

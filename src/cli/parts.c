@@ -1,0 +1,41 @@
+#include "cli/parts.h"
+
+#include "cli/one_run.h"
+#include "rocm-perf/counters.h"
+
+void rp_parts_free(struct rp_parts *parts)
+{
+    rp_ranking_free(&parts->ranking);
+    rp_roofline_free(&parts->roofline);
+    rp_dag_result_free(&parts->dag);
+}
+
+static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *wish,
+                        struct rp_parts *parts, struct rp_err *err)
+{
+    struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
+                                   .roofline = in->counters ? &parts->roofline : NULL,
+                                   .arch = wish->roof->arch};
+
+    if (!wish->ranking)
+        return 0;
+    parts->has_ranking = true;
+    return rp_make_ranking(in, &from, &parts->ranking, err);
+}
+
+int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,
+                  struct rp_err *err)
+{
+    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
+
+    ret->has_dag = in->store_count && wish->dag;
+    if (rc == 0 && ret->has_dag)
+        rc = rp_make_dag(in, wish->steps, &ret->dag, err);
+    if (rc == 0)
+        rc = rp_inputs_read_counters(in, wish->roofline, err);
+    ret->has_roofline =
+        in->counters && (in->counters->name_count || in->store_count == 0 || wish->roofline);
+    if (rc == 0 && ret->has_roofline)
+        rc = rp_make_roofline(in, wish->roof, &ret->roofline, err);
+    return rc < 0 ? rc : make_ranking(in, wish, ret, err);
+}

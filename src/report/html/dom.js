@@ -1,0 +1,90 @@
+// Elements and texts. What comes out of a trace becomes text, never markup.
+
+function el(tag, props, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(props || {})) {
+    if (value === undefined || value === null) continue;
+    if (key === 'on') for (const [type, fn] of Object.entries(value)) node.addEventListener(type, fn);
+    else if (key === 'style') for (const [name, v] of Object.entries(value)) node.style.setProperty(name, v);
+    else if (key === 'data') Object.assign(node.dataset, value);
+    else if (key in node && !key.startsWith('aria')) node[key] = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child))));
+  return node;
+}
+
+function section(id, title, ...children) {
+  const heading = el('h2', { id: id + '-title' }, title);
+  const node = el('section', { id, 'aria-labelledby': id + '-title' }, heading, ...children);
+  document.getElementById('main').append(node);
+  document.getElementById('nav').append(el('a', { href: '#' + id }, title));
+  return node;
+}
+
+const known = (value) => value !== null && value !== undefined;
+
+// Three to five digits; the unit that makes the number readable.
+function digits(value) {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return '∞';
+  if (size === 0) return '0';
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
+  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 4);
+}
+function time(ns) {
+  if (!known(ns)) return 'unknown';
+  const size = Math.abs(ns);
+  if (size < 1e3) return Math.round(ns) + ' ns';
+  if (size < 1e6) return digits(ns / 1e3) + ' µs';
+  if (size < 1e9) return digits(ns / 1e6) + ' ms';
+  return digits(ns / 1e9) + ' s';
+}
+const percent = (share) => (known(share) ? (share * 100).toFixed(share < 0.1 ? 2 : 1) + ' %' : 'unknown');
+const whole = (n) => (known(n) ? n.toLocaleString('en') : 'unknown');
+const or = (value, text) => (known(value) ? value : text || 'unknown');
+const words = (name) => String(name).replaceAll('_', ' ');
+
+// columns: [{title, n: number, cls, of: row -> text or node}]; options: limit, pick(row), key(row)
+function table(caption, columns, rows, options) {
+  const { limit = 400, pick, key } = options || {};
+  const shown = rows.slice(0, limit);
+  const cut = rows.length > shown.length ? ` (the first ${whole(shown.length)} of ${whole(rows.length)})` : '';
+  const body = el('tbody');
+  for (const row of shown) {
+    const tr = el('tr', { data: key ? { key: key(row) } : {} });
+    for (const c of columns) tr.append(el('td', { className: [c.n ? 'n' : '', c.cls || ''].join(' ').trim() }, c.of(row)));
+    body.append(tr);
+  }
+  const head = el('thead', {}, el('tr', {}, ...columns.map((c) => el('th', { className: c.n ? 'n' : '', scope: 'col' }, c.title))));
+  const node = el('table', {}, el('caption', {}, caption + cut), head, body);
+  if (pick) pickable(node, body, shown, pick);
+  return node;
+}
+
+// Rows are chosen by click, and by arrow keys: one of them takes part in the order of tabs.
+function pickable(node, body, rows, pick) {
+  node.setAttribute('role', 'grid');
+  [...body.rows].forEach((tr, i) => {
+    tr.tabIndex = i === 0 ? 0 : -1;
+    tr.setAttribute('aria-selected', 'false');
+    tr.addEventListener('click', () => pick(rows[i]));
+  });
+  body.addEventListener('keydown', (event) => {
+    const trs = [...body.rows];
+    const at = trs.indexOf(event.target.closest('tr'));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: trs.length - 1, Enter: at, ' ': at }[event.key];
+    if (to === undefined || !trs[to]) return;
+    event.preventDefault();
+    trs[to].focus();
+    pick(rows[to]);
+  });
+}
+
+const folded = (summary, ...children) => el('details', {}, el('summary', {}, summary), ...children);
+const scrolled = (node) => el('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'table, scrolls' }, node);
+const tabled = (summary, node) => folded(summary, scrolled(node));
+
+function list(pairs) {
+  return el('dl', {}, ...pairs.filter((pair) => pair).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+}

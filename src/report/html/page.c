@@ -1,0 +1,58 @@
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/html/page_parts.h"
+#include "report/text.h"
+#include "rocm-perf/report.h"
+
+#include <string.h>
+
+/* Text of an element, which a title is. */
+static void put_text(struct rp_buf *buf, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '<':
+            rp_buf_puts(buf, "&lt;");
+            break;
+        case '&':
+            rp_buf_puts(buf, "&amp;");
+            break;
+        default:
+            rp_buf_add(buf, text, 1);
+        }
+}
+
+/* In JSON '<' stands within strings only, where it may be written as an escape: so nothing in a
+ * document ends the element that it is in. */
+static void put_document(struct rp_buf *buf, const struct rp_html_document *d)
+{
+    const char *at = d->text, *end = d->text + d->bytes;
+
+    rp_buf_printf(buf, "<script type=\"application/json\" id=\"data-%s\">", d->name);
+    while (at < end) {
+        const char *next = memchr(at, '<', (size_t)(end - at));
+
+        rp_buf_add(buf, at, (size_t)((next ? next : end) - at));
+        if (next)
+            rp_buf_puts(buf, "\\u003c");
+        at = next ? next + 1 : end;
+    }
+    rp_buf_puts(buf, "</script>\n");
+}
+
+int rp_report_html(const char *title, const struct rp_html_document *documents, size_t count,
+                   struct rp_buf *buf, struct rp_err *err)
+{
+    struct rp_buf clean = {0};
+
+    rp_text_utf8(&clean, title);
+    rp_buf_add(buf, rp_html_begin, rp_html_begin_bytes);
+    put_text(buf, rp_buf_text(&clean));
+    rp_buf_add(buf, rp_html_middle, rp_html_middle_bytes);
+    for (size_t i = 0; i < count; i++)
+        put_document(buf, &documents[i]);
+    rp_buf_add(buf, rp_html_end, rp_html_end_bytes);
+    buf->failed |= clean.failed;
+    rp_buf_free(&clean);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}

@@ -1,0 +1,171 @@
+// The timeline's section: view, pointer, keys, and the tables beside it.
+
+function clampView(model, from, to) {
+  const least = Math.min(model.span, 10), width = Math.min(model.span, Math.max(least, to - from));
+  const begin = Math.min(Math.max(0, from), model.span - width);
+  return { from: begin, to: begin + width };
+}
+
+function operationAt(state, x, y) {
+  const { model, box } = state, k = Math.floor((y - AXIS + 4) / TRACK), track = model.tracks[k];
+  if (!track || x < box.left) return -1;
+  const perPixel = (state.view.to - state.view.from) / box.width, t = state.view.from + (x - box.left) * perPixel;
+  let best = -1, bestGap = 4 * perPixel;
+  for (let n = firstFrom(track, t - bestGap); n < track.ops.length; n++) {
+    const i = track.ops[n];
+    if (model.start[i] > t + bestGap) break;
+    const gap = Math.max(0, model.start[i] - t, t - model.end[i]);
+    if (gap < bestGap || best < 0) { best = i; bestGap = gap; }
+    if (gap === 0) break;
+  }
+  return best;
+}
+
+function describe(state, i) {
+  if (i < 0) return 'Move over an operation, or use the arrow keys: left and right along a track, up and down between tracks; + and − zoom, 0 shows all.';
+  const { model } = state, t = model.doc, from = t.waited_for[i];
+  const waited = from < 0 ? 'It waited for no other operation.' : `It waited for ${t.names[t.name[from]]} (${t.copy[from] ? 'copy' : 'dispatch'} ${t.id[from]})${t.classes[t.via[i]] === 'launch' ? ', by way of the host: launched late enough' : ', by ' + words(t.classes[t.via[i]])}.`;
+  const path = t.on_path[i] ? 'on the critical path' : 'slack ' + time(t.slack_ns[i]);
+  return `${t.names[t.name[i]]}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${time(model.start[i])}, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
+}
+
+function operationColumns(model, ink) {
+  const t = model.doc;
+  return [
+    { title: 'operation', cls: 'name', of: (i) => el('span', {}, swatch(ink(t.names[t.name[i]])), t.names[t.name[i]]) },
+    { title: 'id', n: true, of: (i) => t.id[i] },
+    { title: 'start', n: true, of: (i) => time(model.start[i]) },
+    { title: 'takes', n: true, of: (i) => time(t.duration_ns[i]) },
+    { title: 'slack', n: true, of: (i) => time(t.slack_ns[i]) },
+    { title: 'critical', of: (i) => (t.on_path[i] ? 'yes' : '') },
+    { title: 'waited by', of: (i) => words(t.classes[t.via[i]]) },
+  ];
+}
+
+// The table follows what is in sight, when it is open.
+function operationTable(state, ink) {
+  const { model, view } = state, seen = [];
+  for (const track of model.tracks)
+    for (let n = firstFrom(track, view.from); n < track.ops.length && model.start[track.ops[n]] <= view.to; n++)
+      if (model.end[track.ops[n]] > view.from || view.from === 0) seen.push(track.ops[n]);
+  seen.sort((a, b) => model.start[a] - model.start[b]);
+  return table('Operations in sight, by start', operationColumns(model, ink), seen, { limit: 300 });
+}
+
+function timelineKeys(state, event) {
+  const { model, view } = state, width = view.to - view.from;
+  const middle = state.at >= 0 ? (model.start[state.at] + model.end[state.at]) / 2 : (view.from + view.to) / 2;
+  const zoom = (f) => { state.view = clampView(model, middle - (width * f) / 2, middle + (width * f) / 2); };
+  const track = state.at >= 0 ? model.tracks[model.track[state.at]] : model.tracks[0];
+  const place = state.at >= 0 ? track.ops.indexOf(state.at) : -1;
+  const along = (by) => { state.at = track.ops[Math.min(track.ops.length - 1, Math.max(0, place + by))]; };
+  const across = (by) => {
+    const next = model.tracks[(state.at >= 0 ? model.track[state.at] : -1) + by];
+    if (!next) return;
+    const t = state.at >= 0 ? model.start[state.at] : view.from;
+    state.at = next.ops[Math.min(next.ops.length - 1, firstFrom(next, t))];
+  };
+  const actions = {
+    '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), 0: () => { state.view = { from: 0, to: model.span }; },
+    ArrowRight: () => along(1), ArrowLeft: () => along(-1), ArrowDown: () => across(1), ArrowUp: () => across(-1),
+    Home: () => { state.at = track.ops[0]; }, End: () => { state.at = track.ops[track.ops.length - 1]; },
+    Enter: () => state.pick(state.at), ' ': () => state.pick(state.at),
+  };
+  if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return false;
+  actions[event.key]();
+  if (state.at >= 0 && event.key.startsWith('Arrow') && (model.start[state.at] < state.view.from || model.end[state.at] > state.view.to)) {
+    const w = state.view.to - state.view.from;
+    state.view = clampView(model, model.start[state.at] - w / 2, model.start[state.at] + w / 2);
+  }
+  return true;
+}
+
+function timelinePointer(canvas, state, draw) {
+  let drag = null;
+  const at = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+  canvas.addEventListener('pointerdown', (event) => { const [x] = at(event); drag = { x, view: state.view, moved: false }; canvas.setPointerCapture(event.pointerId); });
+  canvas.addEventListener('pointermove', (event) => {
+    const [x, y] = at(event);
+    if (!state.box) return;
+    if (drag && Math.abs(x - drag.x) > 3) {
+      const by = ((x - drag.x) / state.box.width) * (drag.view.to - drag.view.from);
+      drag.moved = true;
+      state.view = clampView(state.model, drag.view.from - by, drag.view.to - by);
+    } else if (!drag) state.at = operationAt(state, x, y);
+    draw();
+  });
+  canvas.addEventListener('pointerup', (event) => {
+    const [x, y] = at(event);
+    if (drag && !drag.moved) { state.at = operationAt(state, x, y); state.pick(state.at); }
+    drag = null;
+    draw();
+  });
+  canvas.addEventListener('wheel', (event) => {
+    if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
+    event.preventDefault();
+    const [x] = at(event), { view, box } = state, f = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300)));
+    const t = view.from + ((x - box.left) / box.width) * (view.to - view.from);
+    state.view = clampView(state.model, t - (t - view.from) * f, t + (view.to - t) * f);
+    draw();
+  }, { passive: false });
+}
+
+function timelineTools(state, draw) {
+  const zoom = (f) => () => { const { from, to } = state.view, m = (from + to) / 2, w = ((to - from) * f) / 2; state.view = clampView(state.model, m - w, m + w); draw(); };
+  const move = (share) => () => { const { from, to } = state.view, by = (to - from) * share; state.view = clampView(state.model, from + by, to + by); draw(); };
+  const button = (text, label, click) => el('button', { type: 'button', 'aria-label': label, on: { click } }, text);
+  return el('div', { className: 'tools' },
+    button('+', 'zoom in', zoom(0.5)), button('−', 'zoom out', zoom(2)), button('◀', 'earlier', move(-0.5)), button('▶', 'later', move(0.5)),
+    button('all', 'show all', () => { state.view = { from: 0, to: state.model.span }; draw(); }),
+    el('span', { className: 'dim' }, 'drag moves; the wheel zooms with Ctrl, or once the timeline has the focus'));
+}
+
+// Of a timeline that is higher than its frame.
+function showTrack(frame, y) {
+  if (y < frame.scrollTop + AXIS) frame.scrollTop = Math.max(0, y - 2 * TRACK);
+  else if (y + TRACK > frame.scrollTop + frame.clientHeight) frame.scrollTop = y + 2 * TRACK - frame.clientHeight;
+}
+
+function timelineSection(docs, app) {
+  const model = timelineModel(docs), cache = new Map();
+  const state = { model, view: { from: 0, to: model.span }, at: -1, picked: null, box: null };
+  const canvas = el('canvas', { id: 'timeline-canvas', tabIndex: 0, role: 'application', 'aria-label': 'Timeline of kernels and copies; arrow keys move between operations, plus and minus zoom', 'aria-describedby': 'timeline-say' });
+  const say = el('p', { id: 'timeline-say', className: 'say', 'aria-live': 'polite' });
+  const holder = el('div'), details = el('details', {}, el('summary', {}, 'Operations in sight as a table'), holder);
+  let waiting = false;
+  state.style = (i) => inkStyle(canvas.getContext('2d'), app.ink(model.doc.names[model.doc.name[i]]), cache);
+  state.pick = (i) => { if (i >= 0 && !model.doc.copy[i]) app.pick(model.doc.names[model.doc.name[i]]); };
+  const fill = () => { if (details.open) holder.replaceChildren(scrolled(operationTable(state, app.ink))); };
+  const now = () => {
+    waiting = false;
+    drawTimeline(canvas, state);
+    if (!state.box) return;
+    say.textContent = describe(state, state.at);
+    Object.assign(canvas.dataset, { operations: model.count, from: state.view.from, to: state.view.to, at: state.at, left: state.box.left, plotWidth: state.box.width });
+  };
+  const draw = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { now(); fill(); }); } };
+  canvas.addEventListener('keydown', (event) => {
+    if (!timelineKeys(state, event)) return;
+    event.preventDefault();
+    if (state.at >= 0) showTrack(canvas.parentElement, AXIS + model.track[state.at] * TRACK);
+    draw();
+  });
+  canvas.addEventListener('pointerleave', () => { state.at = -1; draw(); });
+  details.addEventListener('toggle', fill);
+  timelinePointer(canvas, state, draw);
+  section('timeline', 'Timeline',
+    el('p', { className: 'dim' }, 'Outlined, with a line from one to the next: the critical path. Grey behind an operation: how much longer it could take without the program taking longer. Under the pointer: what it waited for (orange) and what waited for it (dashed).'),
+    timelineTools(state, draw), el('div', { className: 'scroll canvas' }, canvas), say, legend(model, app), details);
+  app.onPick.push((name) => { state.picked = model.doc.names.indexOf(name); draw(); });
+  app.onTheme.push(() => { cache.clear(); now(); });
+  window.addEventListener('resize', draw);
+  now();
+}
+
+function legend(model, app) {
+  const names = [...new Set(app.kernels.map((k) => k.name).filter((name) => model.doc.names.includes(name)))].slice(0, 14);
+  const copies = model.doc.names.filter((name) => !app.byName.has(name));
+  return el('ul', { className: 'legend', 'aria-label': 'Colours' },
+    ...names.map((name) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(name) } }, swatch(app.ink(name)), name))),
+    ...copies.map((name) => el('li', {}, swatch(app.ink(name)), name)));
+}

@@ -1,0 +1,195 @@
+// Drawing of the timeline. What is narrower than a pixel is added up per column, so that the cost of
+// a picture is one look at each operation in sight and some rectangles for each column.
+
+const AXIS = 24, TRACK = 26, BAR = 17;
+
+function niceStep(span, pixels) {
+  const raw = span / Math.max(2, pixels / 110), power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= raw);
+}
+
+function drawAxis(ctx, view, box) {
+  const step = niceStep(view.to - view.from, box.width);
+  ctx.fillStyle = css('--dim');
+  ctx.strokeStyle = css('--line');
+  ctx.lineWidth = 1;
+  ctx.font = '12px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+    const x = Math.round(box.x(t)) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, AXIS - 4);
+    ctx.lineTo(x, box.height);
+    ctx.stroke();
+    if (x < box.left + box.width - 24) ctx.fillText(time(t), x, AXIS - 9);
+  }
+  ctx.textAlign = 'left';
+}
+
+function drawLabels(ctx, model, box) {
+  ctx.font = '12px system-ui, sans-serif';
+  ctx.fillStyle = css('--front');
+  model.tracks.forEach((track, k) => {
+    if (track.title) ctx.fillText(track.title, 4, AXIS + k * TRACK + BAR - 3, box.left - 10);
+  });
+}
+
+// Columns of what is too narrow: time covered, the longest of it, whether it is on the path.
+function columnsOf(width) {
+  return { time: new Float64Array(width), longest: new Float64Array(width), op: new Int32Array(width), path: new Uint8Array(width) };
+}
+
+function gather(columns, model, i, column) {
+  if (column < 0 || column >= columns.time.length) return;
+  const took = model.end[i] - model.start[i];
+  columns.time[column] += took;
+  if (columns.longest[column] === 0 || took > columns.longest[column]) {
+    columns.longest[column] = took || 1e-9;
+    columns.op[column] = i;
+  }
+  columns.path[column] |= model.doc.on_path[i];
+}
+
+function drawColumns(ctx, state, columns, y, box, perPixel) {
+  for (let c = 0; c < columns.time.length; c++) {
+    if (columns.longest[c] === 0) continue;
+    const height = Math.max(4, Math.min(1, columns.time[c] / perPixel) * BAR);
+    ctx.fillStyle = state.style(columns.op[c]);
+    ctx.fillRect(box.left + c, y + BAR - height, 1, height);
+    if (columns.path[c]) {
+      ctx.fillStyle = css('--path');
+      ctx.fillRect(box.left + c, y - 2, 1, 2);
+    }
+  }
+}
+
+function drawSlack(ctx, model, i, y, box) {
+  const slack = model.doc.slack_ns[i];
+  if (slack <= 0) return;
+  const x = Math.max(box.left, box.x(model.end[i])), until = Math.min(box.left + box.width, box.x(model.end[i] + slack));
+  if (until - x < 1) return;
+  ctx.fillStyle = css('--shade');
+  ctx.fillRect(x, y + 5, until - x, BAR - 10);
+}
+
+function drawOperation(ctx, state, i, y, box) {
+  const { model } = state;
+  const x = Math.max(box.left, box.x(model.start[i])), until = Math.min(box.left + box.width, box.x(model.end[i]));
+  const width = Math.max(1, until - x);
+  ctx.fillStyle = state.style(i);
+  ctx.fillRect(x, y, width, BAR);
+  if (state.picked !== null && model.doc.name[i] === state.picked) {
+    ctx.fillStyle = css('--accent');
+    ctx.fillRect(x, y + BAR, width, 3);
+  }
+  if (model.doc.on_path[i] && width > 3) {
+    ctx.strokeStyle = css('--path');
+    ctx.lineWidth = 2;
+    ctx.strokeRect(x + 1, y + 1, width - 2, BAR - 2);
+  } else if (model.doc.on_path[i]) {
+    ctx.fillStyle = css('--path');
+    ctx.fillRect(x, y - 2, width, 2);
+  }
+}
+
+function drawTrack(ctx, state, k, box) {
+  const { model, view } = state, track = model.tracks[k], y = AXIS + k * TRACK;
+  const columns = columnsOf(Math.ceil(box.width)), wide = [];
+  for (let n = firstFrom(track, view.from); n < track.ops.length; n++) {
+    const i = track.ops[n];
+    if (model.start[i] > view.to) break;
+    if (model.end[i] <= view.from) continue;
+    const x = box.x(model.start[i]);
+    if (box.x(model.end[i]) - x < 1) gather(columns, model, i, Math.floor(x - box.left));
+    else wide.push(i);
+  }
+  for (const i of wide) drawSlack(ctx, model, i, y, box);
+  for (const i of wide) drawOperation(ctx, state, i, y, box);
+  drawColumns(ctx, state, columns, y, box, (view.to - view.from) / box.width);
+}
+
+const middleOf = (model, i) => AXIS + model.track[i] * TRACK + BAR / 2;
+
+// From the end of each operation on the path to the start of the next; once per column and track, and
+// pale where there are more of them than columns to tell them apart.
+const CROWD = 4;
+function drawPath(ctx, state, box) {
+  const { model, view } = state;
+  const drawn = new Set(), tracks = model.tracks.length;
+  ctx.beginPath();
+  for (let k = 1; k < model.path.length; k++) {
+    const a = model.path[k - 1], b = model.path[k];
+    if (model.start[b] < view.from || model.end[a] > view.to) continue;
+    const x = box.clip(model.end[a]), to = box.clip(model.start[b]);
+    if (model.track[a] === model.track[b] && to - x < 1) continue;
+    const key = ((x | 0) * tracks + model.track[a]) * tracks + model.track[b];
+    if (drawn.has(key)) continue;
+    drawn.add(key);
+    ctx.moveTo(x, middleOf(model, a));
+    ctx.lineTo(to, middleOf(model, b));
+  }
+  ctx.strokeStyle = css('--path');
+  ctx.lineWidth = drawn.size > box.width / CROWD ? 1 : 1.5;
+  ctx.globalAlpha = Math.max(0.05, Math.min(1, box.width / CROWD / (drawn.size + 1)));
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+}
+
+function arrow(ctx, x, y, to, toY) {
+  const bend = Math.max(12, Math.abs(to - x) / 2);
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.bezierCurveTo(x + bend, y, to - bend, toY, to, toY);
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.moveTo(to, toY);
+  ctx.lineTo(to - 6, toY - 4);
+  ctx.lineTo(to - 6, toY + 4);
+  ctx.fill();
+}
+
+// What the operation under the pointer waited for, and what waited for it.
+const MOST_FOLLOWERS = 200;
+function drawEdges(ctx, state, box) {
+  const { model, at } = state;
+  if (at < 0) return;
+  ctx.save();
+  ctx.lineWidth = 2;
+  const from = model.doc.waited_for[at];
+  ctx.strokeStyle = ctx.fillStyle = '#d55e00';
+  if (from >= 0) arrow(ctx, box.clip(model.end[from]), middleOf(model, from), box.clip(model.start[at]), middleOf(model, at));
+  ctx.strokeStyle = ctx.fillStyle = css('--accent');
+  ctx.setLineDash([5, 3]);
+  for (const to of model.followers(at).subarray(0, MOST_FOLLOWERS)) arrow(ctx, box.clip(model.end[at]), middleOf(model, at), box.clip(model.start[to]), middleOf(model, to));
+  ctx.setLineDash([]);
+  ctx.lineWidth = 3;
+  const x = box.clip(model.start[at]), width = Math.max(3, box.clip(model.end[at]) - x);
+  ctx.strokeRect(x - 2, AXIS + model.track[at] * TRACK - 2, width + 4, BAR + 4);
+  ctx.restore();
+}
+
+function drawTimeline(canvas, state) {
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
+  const height = AXIS + state.model.tracks.length * TRACK + 6;
+  const left = Math.min(210, Math.max(90, width * 0.2));
+  const { view } = state;
+  if (width < left + 50) return; // hidden, or about to be laid out
+  const box = { left, width: width - left - 8, height };
+  box.x = (t) => left + ((t - view.from) / (view.to - view.from)) * box.width;
+  box.clip = (t) => Math.min(left + box.width, Math.max(left, box.x(t)));
+  canvas.style.height = height + 'px';
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const ctx = canvas.getContext('2d');
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.fillStyle = css('--back');
+  ctx.fillRect(0, 0, width, height);
+  drawLabels(ctx, state.model, box);
+  drawAxis(ctx, view, box);
+  for (let k = 0; k < state.model.tracks.length; k++) drawTrack(ctx, state, k, box);
+  drawPath(ctx, state, box);
+  drawEdges(ctx, state, box);
+  state.box = box;
+}

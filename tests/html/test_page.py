@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Pages of `rocm-perf report` in a real, headless Chromium.
+
+usage: tests/html/test_page.py ROCM_PERF SOURCE [WITHOUT_UPLOT]      exit status 77: no Chromium here
+"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import browser
+import extract
+
+ROCM_PERF, SOURCE = sys.argv[1:3]
+HAS_PLOTS = sys.argv[3:] != ["without-uplot"]
+ROCPD = os.path.join(SOURCE, "tests", "data", "rocpd")
+HOSTILE = "</script><img src=x onerror=\"document.body.dataset.owned=1\"><b>k</b>&amp;(float*)"
+
+
+def report(page, *traces):
+    subprocess.run([ROCM_PERF, "report", "-o", page, *traces], check=True, stdout=subprocess.DEVNULL)
+    return {name: json.loads(text) for name, text in extract.documents(page)}
+
+
+def check(what, holds, more=""):
+    if not holds:
+        sys.exit(f"test_page.py: {what} {more}")
+
+
+def colour(b, canvas, x, y):
+    """Of a canvas, in CSS pixels."""
+    return b.run(f"[...document.querySelector({json.dumps(canvas)}).getContext('2d').getImageData({round(x)}, {round(y)}, 1, 1).data]")
+
+
+def loads(b, page):
+    b.requests.clear()
+    b.open(page)
+    check("the page is not made to its end:", b.run("document.body.dataset.ready") == "true", b.complaints)
+    check("the console complains:", not b.complaints, b.complaints)
+    check("something was loaded:", all(url.startswith("file:") and url.endswith(".html") for url in b.requests), b.requests)
+
+
+def forbids(b):
+    """eval, scripts and styles of others, images: the page's own rules."""
+    refused = b.run("(() => { try { (0, eval)('1'); return 'no'; } catch (e) { return e.name; } })()")
+    b.run("(() => { const s = document.createElement('script'); s.textContent = 'document.body.dataset.inline = 1'; document.body.append(s); })()")
+    check("an inline script ran", b.run("document.body.dataset.inline") is None)
+    check("eval is not forbidden:", refused == "EvalError", refused)
+    b.complaints.clear()  # about these
+
+
+def timeline_pixels(b, t):
+    """Where an operation is, its colour is; where none is, the page's."""
+    view = b.run("({...document.querySelector('#timeline-canvas').dataset})")
+    check("operations:", int(view["operations"]) == len(t["start_ns"]), view)
+    left, width, span = float(view["left"]), float(view["plotWidth"]), t["makespan_ns"]
+    lanes = [t["lane"].index(k) for k in range(len(t["lanes"]))]
+    longest = [max((i for i, lane in enumerate(t["lane"]) if lane == k), key=lambda i: t["duration_ns"][i]) for k in range(len(lanes))]
+    back = b.run("getComputedStyle(document.body).backgroundColor")
+    for k, i in enumerate(longest):
+        middle = left + (t["start_ns"][i] + t["duration_ns"][i] / 2) * width / span
+        r, g, blue, _ = colour(b, "#timeline-canvas", middle, 24 + 26 * k + 8)
+        check(f"operation {i} is not drawn:", back != f"rgb({r}, {g}, {blue})", (r, g, blue))
+    busy = sorted((t["start_ns"][i], t["start_ns"][i] + t["duration_ns"][i]) for i in range(len(t["lane"])) if t["lane"][i] == 0)
+    gaps = [(b0, a1) for (_, b0), (a1, _) in zip(busy, busy[1:])] + [(busy[-1][1], span), (0, busy[0][0])]
+    gap = max(gaps, key=lambda g: g[1] - g[0])
+    if (gap[1] - gap[0]) * width / span > 20:  # the axis' lines are 1 px
+        y = 24 + 26 * 0 + 2  # above slack and the path's line
+        seen = [colour(b, "#timeline-canvas", left + (gap[0] + (gap[1] - gap[0]) * f) * width / span, y)[:3] for f in (0.31, 0.53)]
+        check("something is drawn where nothing ran:", any(f"rgb({c[0]}, {c[1]}, {c[2]})" == back for c in seen), seen)
+    return left, width, longest
+
+
+def choosing(b, t, left, width, longest):
+    """A click on an operation chooses its kernel, in the table and the cards, and so do arrow keys."""
+    kernel = next(i for i in longest if not t["copy"][i])
+    box = b.run("(() => { document.querySelector('#timeline-canvas').scrollIntoView({block: 'center'});"
+                " const r = document.querySelector('#timeline-canvas').getBoundingClientRect(); return {x: r.x, y: r.y}; })()")
+    b.click(box["x"] + left + (t["start_ns"][kernel] + t["duration_ns"][kernel] / 2) * width / t["makespan_ns"],
+            box["y"] + 24 + 26 * t["lane"][kernel] + 8)
+    name = t["names"][t["name"][kernel]]
+    check("a click does not choose the kernel:", b.run("document.body.dataset.picked") == name)
+    row = b.run("document.querySelector('#kernel-table tr[aria-selected=true] td').textContent")
+    check("its row is not marked:", row == name, row)
+    card = b.run("document.querySelector('.card[data-picked=true] h3').textContent")
+    check("its card is not marked:", card == name, card)
+    b.run("document.querySelector('#timeline-canvas').focus()")
+    b.key("Home", 36)
+    first = b.run("document.querySelector('#timeline-canvas').dataset.at")
+    b.key("ArrowDown", 40)
+    second = b.run("document.querySelector('#timeline-canvas').dataset.at")
+    check("arrow keys do not move:", t["lane"][int(second)] == t["lane"][int(first)] + 1, (first, second))
+    say = b.run("document.querySelector('#timeline-say').textContent")
+    check("what is under the keys is not said:", t["names"][t["name"][int(second)]] in say, say)
+    b.key("+")
+    view = b.run("({...document.querySelector('#timeline-canvas').dataset})")
+    check("the view does not zoom:", float(view["to"]) - float(view["from"]) < 0.6 * t["makespan_ns"], view)
+
+
+def table_keys(b):
+    """Down and up in the table of kernels."""
+    rows = b.run("document.querySelectorAll('#kernel-table tbody tr').length")
+    b.run("document.querySelector('#kernel-table tbody tr').focus()")
+    b.key("Enter", 13)
+    first = b.run("document.body.dataset.picked")
+    b.key("ArrowDown", 40)
+    second = b.run("document.body.dataset.picked")
+    check("the arrow key does not go down:", rows < 2 or first != second, (first, second))
+    names = b.run("[...document.querySelectorAll('#kernel-table tbody tr')].map(tr => tr.dataset.key)")
+    check("not the next row:", rows < 2 or [first, second] == names[:2], (first, second, names))
+
+
+def charts(b, docs):
+    """The curves and the roofline have ink, and a table beside them; both follow the theme."""
+    wanted = ["#what-if"] + (["#roofline"] if docs.get("roofline", {}).get("kernels") else [])
+    for where in wanted:
+        rows = b.run(f"document.querySelectorAll('{where} table tbody tr').length")
+        check(f"{where} has no table", rows > 0)
+        if not HAS_PLOTS:
+            continue
+        inks = b.run(f"(() => {{ const c = document.querySelector('{where} canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                     " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 128; return n; })()")
+        check(f"{where} is not drawn:", inks > 500, inks)
+    whole = b.run("document.querySelectorAll('main canvas').length")
+    folds = b.run("[...document.querySelectorAll('main section')].filter(s => s.querySelector('canvas') && !s.querySelector('details')).length")
+    check("a chart has no table beside it:", whole > 0 and folds == 0, (whole, folds))
+
+
+def themes(b, page):
+    light = b.run("getComputedStyle(document.body).backgroundColor")
+    b.dark(True)
+    dark = b.run("getComputedStyle(document.body).backgroundColor")
+    check("the system's dark colours are not taken:", light != dark, dark)
+    corner = colour(b, "#timeline-canvas", 2, 2)
+    check("the timeline keeps its colours:", f"rgb({corner[0]}, {corner[1]}, {corner[2]})" == dark, corner)
+    b.run("document.querySelector('#theme').click()")
+    check("the button does not change them", b.run("getComputedStyle(document.body).backgroundColor") == light)
+    b.run("document.querySelector('#theme').click()")
+    b.run("dispatchEvent(new Event('beforeprint'))")
+    check("paper is dark", b.run("getComputedStyle(document.body).backgroundColor") == light)
+    check("a table is folded on paper", b.run("[...document.querySelectorAll('main details')].every(d => d.open)"))
+    b.run("dispatchEvent(new Event('afterprint'))")
+    check("the colours before do not come back", b.run("getComputedStyle(document.body).backgroundColor") == dark)
+    b.dark(False)
+
+
+def software_is_said(b, scratch):
+    """A trace that says software: its times are modelled, which stands above them."""
+    made = os.path.join(scratch, "software.db")
+    with open(os.path.join(ROCPD, "streams-hip_results.db"), "rb") as source, open(made, "wb") as out:
+        out.write(source.read())
+    db = sqlite3.connect(made)
+    table = next(n for (n,) in db.execute("select name from sqlite_master where name like 'rocpd_metadata%' and type = 'table'"))
+    db.execute(f"insert into {table} (tag, value) values ('rocm_perf_device', 'software')")
+    symbols = next(n for (n,) in db.execute("select name from sqlite_master where name like 'rocpd_info_kernel_symbol%' and type = 'table'"))
+    db.execute(f"update {symbols} set display_name = ? || display_name", (HOSTILE,))
+    db.commit()
+    db.close()
+    page = os.path.join(scratch, "software.html")
+    docs = report(page, made)
+    check("the name is not in the data", any(HOSTILE in n for n in docs["timeline"]["names"]))
+    loads(b, page)
+    said = b.run("(() => { const n = document.querySelector('#device'); return n.hidden ? '' : n.textContent; })()")
+    check("modelled time is not marked:", said.startswith("Modelled time"), said)
+    check("a kernel's name became markup", b.run("document.querySelectorAll('main img, main b b, #kernels b').length") == 0 and b.run("document.body.dataset.owned") is None)
+    shown = b.run("document.querySelector('#kernel-table tbody td').textContent")
+    check("the name is not shown as it is:", shown.startswith(HOSTILE), shown)
+
+
+def threads_alone(b, scratch):
+    """Thread traces of the software device say so, too, with nothing beside them."""
+    made = os.path.join(scratch, "threads")
+    subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "att", "gen_att.py"), made, "5"], check=True, stdout=subprocess.DEVNULL)
+    page = os.path.join(scratch, "threads.html")
+    docs = report(page, made)
+    loads(b, page)
+    check("hardware is called modelled", b.run("document.querySelector('#device').hidden"))
+    hottest = max(docs["thread_trace"]["thread_trace"][0]["instructions"], key=lambda i: i["sums"]["stall_cycles"])
+    first = b.run("document.querySelector('.card .scroll tbody td').textContent")
+    check("the hottest instruction is not the first:", first == hottest["isa"], (first, hottest))
+    names = next(os.path.join(at, "filenames.json") for at, _, files in os.walk(made) if "filenames.json" in files)
+    with open(names) as file:
+        listed = json.load(file)
+    listed["rocm_perf"] = {"device": "software", "kernel": None, "timing": "detailed", "workgroups": 1, "workgroups_modelled": 1,
+                           "waves_cut_short": 0, "waves_cut_short_by_buffer": 0, "waves_lost": 0}
+    with open(names, "w") as file:
+        json.dump(listed, file)
+    docs = report(page, made)
+    check("the trace does not say software", docs["thread_trace"]["thread_trace"][0]["device"] == "software")
+    loads(b, page)
+    said = b.run("document.querySelector('#device').textContent")
+    check("modelled thread traces are not marked:", said.startswith("Modelled time"), said)
+
+
+def main():
+    if not browser.find():
+        print("no Chromium here: ./setup --check installs it")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch, browser.Browser() as b:
+        page = os.path.join(scratch, "streams.html")
+        docs = report(page, os.path.join(ROCPD, "streams-hip_results.db"))
+        loads(b, page)
+        check("hardware is called modelled", b.run("document.querySelector('#device').hidden"))
+        left, width, longest = timeline_pixels(b, docs["timeline"])
+        choosing(b, docs["timeline"], left, width, longest)
+        table_keys(b)
+        charts(b, docs)
+        themes(b, page)
+        forbids(b)
+        page = os.path.join(scratch, "counters.html")
+        docs = report(page, os.path.join(ROCPD, "multik-pmc-synthetic_results.db"))
+        loads(b, page)
+        table_keys(b)
+        charts(b, docs)
+        software_is_said(b, scratch)
+        threads_alone(b, scratch)
+        check("the console complains:", not b.complaints, b.complaints)
+
+
+main()
