@@ -166,6 +166,8 @@ compared() {
 compared 1 same.hsaco slower.hsaco --json --gate faster
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
 [ "$(json verdict out)" = slower ] || { cat out; fail "a kernel that does more"; }
+rocm-perf compare out >told || fail "compare does not read it"
+says told 'slower'
 [ "$(json environment.device out)" = software ] || fail "the device is said"
 python3 - out <<'EOF' || fail "the ratio is not that of the times"
 import json, statistics, sys
