@@ -350,7 +350,7 @@ static int find_places(struct rp_replay *r, const struct file *args, struct rp_e
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < r->memory_count; i++)
         regions[i] = &r->memory[i].region;
-    rp_places_find(regions, r->memory_count, args->bytes, args->size, r->places);
+    rp_replay_places_find(regions, r->memory_count, args->bytes, args->size, r->places);
     return 0;
 }
 

@@ -34,8 +34,8 @@ static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot
            a->node == b->node;
 }
 
-void rp_places_find(const struct rp_snapshot_region *const *regions, size_t count,
-                    const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
+void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
 {
     static const uint64_t whole_tib = ~(((uint64_t)1 << 40) - 1);
 

@@ -19,7 +19,7 @@ struct rp_snapshot_region;
  * bytes.
  * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
  */
-void rp_places_find(const struct rp_snapshot_region *const *regions, size_t count,
-                    const void *kernarg, size_t kernarg_bytes, uint64_t *ret);
+void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret);
 
 #endif

@@ -49,6 +49,12 @@ static bool may_fill(uint64_t page, const uint8_t *contents)
     return page < FIRST_PAGES || page % ONE_IN == 0 || !rp_is_zero_page(contents);
 }
 
+/* Each kind changes another half: words that all of them left would be looked at by none. */
+static uint64_t seed_of(const struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page)
+{
+    return rp_replay_place(v->trial->r, m, page) ^ (uint64_t)(v->now + 1) << 56;
+}
+
 /* Where the captured kernel writes, zeros may be counters and flags, and stay, unless numbers take
  * their place, which are added up perhaps. */
 static int fill_zeros(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page,
@@ -69,8 +75,8 @@ static int fill_zeros(struct rp_varied *v, const struct rp_capture_memory *m, ui
         rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
         keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
     }
-    *ret_count = rp_inputs_fill(&v->rule, integers, trial->low, trial->high,
-                                rp_replay_place(trial->r, m, page), keep, bytes, contents);
+    *ret_count = rp_inputs_fill(&v->rule, integers, trial->low, trial->high, seed_of(v, m, page),
+                                keep, bytes, contents);
     return rc;
 }
 
@@ -78,7 +84,7 @@ static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, u
                        size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
 {
     const uint64_t low = v->trial->low, high = v->trial->high;
-    const uint64_t place = rp_replay_place(v->trial->r, m, page);
+    const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
     if (is_of_zeros(v->now))

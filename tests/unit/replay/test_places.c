@@ -25,7 +25,7 @@ static void find(const uint64_t bases[REGIONS], uint64_t ret[REGIONS])
         list[i] = &regions[i];
     }
     regions[5].node = 1;
-    rp_places_find(list, REGIONS, kernarg, sizeof kernarg, ret);
+    rp_replay_places_find(list, REGIONS, kernarg, sizeof kernarg, ret);
 }
 
 static void test_other_addresses(void **state)
