@@ -6,11 +6,11 @@ import pathlib
 import select
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 import time
-import zlib
+
+import png
 
 PATIENCE_S = 240  # of one answer, on a machine with much else to do
 
@@ -21,20 +21,6 @@ def find():
         if path:
             return path
     return None
-
-
-def pressed(png):
-    """The same picture in fewer bytes: Chromium is in a hurry."""
-    at, chunks, pixels = 8, [], b""
-    while at < len(png):
-        size, kind = struct.unpack(">I4s", png[at:at + 8])
-        if kind == b"IDAT":
-            pixels += png[at + 8:at + 8 + size]
-        else:
-            chunks.append((kind, png[at + 8:at + 8 + size]))
-        at += size + 12
-    chunks.insert(-1, (b"IDAT", zlib.compress(zlib.decompress(pixels), 9)))
-    return png[:8] + b"".join(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks)
 
 
 class Browser:
@@ -170,4 +156,4 @@ class Browser:
             box = self.run(f"({{x: 0, y: 0, width: innerWidth, height: {height} || document.documentElement.scrollHeight, scale: 1}})")
         data = self.ask("Page.captureScreenshot", clip=box, **params)["data"]
         with open(path, "wb") as out:
-            out.write(pressed(base64.b64decode(data)))
+            out.write(png.pressed(base64.b64decode(data)))

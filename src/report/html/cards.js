@@ -34,6 +34,7 @@ function occupancyPart(k) {
 function launchPart(k) {
   const p = k.profile[0], r = p && p.resources;
   return el('div', {}, el('h3', {}, 'Launch'), list([
+    k.profile.length > 1 && ['shown', `the first of ${k.profile.length}: by GPU, symbol and registers`],
     ['calls', whole(k.calls)], ['time of all', time(k.ns)],
     p && known(p.mean_ms) && ['mean', `${time(p.mean_ms * 1e6)} (${time(p.min_ms * 1e6)} to ${time(p.max_ms * 1e6)})`],
     p && p.grid && ['grid', p.grid.join(' × ') + ' work-items'], p && p.block && ['block', p.block.join(' × ') + ' work-items'],

@@ -37,7 +37,9 @@ function kernelsOf(docs) {
     if (!all.has(name)) all.set(name, { name, ns: null, calls: null, analysis: null, profile: [], roofline: [], traces: [] });
     return all.get(name);
   };
-  for (const k of (docs.analysis && docs.analysis.kernels) || []) Object.assign(get(k.name), { analysis: k, ns: k.time_ns, calls: k.calls });
+  for (const k of (docs.analysis && docs.analysis.kernels) || []) { // the first of a name is the most promising
+    if (!get(k.name).analysis) Object.assign(get(k.name), { analysis: k, ns: k.time_ns, calls: k.calls });
+  }
   for (const k of (docs.profile && docs.profile.kernels) || []) get(k.name).profile.push(k);
   for (const k of (docs.roofline && docs.roofline.kernels) || []) get(k.name).roofline.push(k);
   for (const t of (docs.thread_trace && docs.thread_trace.thread_trace) || []) if (t.kernel) get(t.kernel).traces.push(t);

@@ -66,6 +66,7 @@ function main() {
   const app = { kernels, byName: new Map(kernels.map((k) => [k.name, k])), ink: paletteOf(kernels), picked: null, onPick: [], onTheme: [] };
   app.pick = (name) => { app.picked = name; document.body.dataset.picked = name; for (const fn of app.onPick) fn(name); };
   document.getElementById('title').textContent = document.title;
+  if (!hasPlots) document.querySelector('footer details').remove(); // there is no uPlot to be licensed
   themes(app);
   deviceBanner(docs);
   overview(docs, app);

@@ -18,7 +18,7 @@ function pathSection(docs, app) {
     stack.append(block);
   }
   section('path', 'What the critical path is made of',
-    el('p', { className: 'dim' }, `From the first start to the last end, ${time(dag.makespan_ns)}: what the program could not have been faster without.`),
+    el('p', { className: 'dim' }, `From the first start to the last end, ${time(dag.makespan_ns)}. Only what is on it can make the program faster.`),
     stack,
     el('ul', { className: 'legend' }, ...parts.map(([name, ns]) => el('li', {}, swatch(ink(name)), `${words(name)} ${percent(ns / all)}`))),
     tabled('Parts as a table', table('Parts of the critical path', [{ title: 'part', of: (p) => words(p[0]) }, { title: 'time', n: true, of: (p) => time(p[1]) }, { title: 'share', n: true, of: (p) => percent(p[1] / all) }], parts)),
