@@ -58,6 +58,7 @@ struct world {
     double warm;    /* how much slower each side's first runs are, in noises */
     double wave;    /* amplitude of a slow wave, in noises */
     double tick_ms;
+    double between; /* what the sides differ by that no run of a side shows, relative */
 };
 
 static const struct world worlds[] = {
@@ -81,6 +82,7 @@ static void session(const struct world *w, size_t runs, double ratio, double *ms
     const double drift = w->drift * (2 * uniform() - 1) / (double)all;
     const double phase = 6.283185307179586 * uniform();
     const double period = (double)all * (0.3 + 3 * uniform());
+    const double between = w->between > 0 ? exp(w->between * normal()) : 1;
     double follow = normal(), walk = 0;
     size_t spell = 0;
 
@@ -94,7 +96,7 @@ static void session(const struct world *w, size_t runs, double ratio, double *ms
               w->warm * exp(-(double)(i % runs) / 2) +
               w->wave * sin(phase + 6.283185307179586 * (double)i / period);
         spell = spell ? spell - 1 : uniform() < w->spells ? 1 + (size_t)(uniform() * 5) : 0;
-        ms[i] = 2 * exp(w->noise * off + (spell ? 0.1 : 0)) * (i < runs ? 1 : ratio);
+        ms[i] = 2 * exp(w->noise * off + (spell ? 0.1 : 0)) * (i < runs ? 1 : ratio * between);
         if (w->tick_ms > 0)
             ms[i] = w->tick_ms * fmax(1, round(ms[i] / w->tick_ms));
     }
@@ -623,7 +625,7 @@ static void print_curves(void)
 {
     static const size_t runs[] = {6, 8, 10, 15, 20, 30};
     static const double noises[] = {0.001, 0.002, 0.005, 0.01, 0.02};
-    static const double ratios[] = {1.03, 1.05, 1.1, 1};
+    static const double ratios[] = {1.03, 1.05, 1.1, 1}, betweens[] = {0.002, 0.005, 0.01, 0.02};
     enum { COLUMNS = sizeof runs / sizeof *runs };
     unsigned n[4];
 
@@ -653,6 +655,18 @@ static void print_curves(void)
             }
             printf(" |\n");
         }
+    }
+    printf("what no side shows: false faster or slower, %%\n| between | 6 | 10 | 20 "
+           "|\n|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof betweens / sizeof *betweens; i++) {
+        const struct world w = {.noise = 0.002, .between = betweens[i]};
+
+        printf("| %g %%", 100 * betweens[i]);
+        for (size_t j = 0; j < COLUMNS; j += 2) {
+            simulate(&w, runs[j], 1, &rule, n);
+            printf(" | %.1f", 100.0 * (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER]) / TRIALS);
+        }
+        printf(" |\n");
     }
 }
 
