@@ -4,7 +4,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "rocm-perf/dag.h"
 #include "rocm-perf/store.h"
+#include "rocm-perf/timeline.h"
 
 #include <jansson.h>
 
@@ -150,6 +152,30 @@ int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
     return fn(ctx, &row, err);
 }
 
+int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    static const struct rp_row_launch rows[] = {
+        {.dispatch_id = 7, .queue_id = 2, .stream_id = 1},
+        {.dispatch_id = 8, .queue_id = 1, .stream_id = -1},
+        {.dispatch_id = 9, .queue_id = 9, .stream_id = 9}, /* the graph left it out */
+        {.dispatch_id = 7, .queue_id = 5, .stream_id = 5, .guid_index = 3}, /* another process */
+    };
+    int rc = 0;
+
+    (void)s;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && rc == 0; i++)
+        rc = fn(ctx, &rows[i], err);
+    return rc;
+}
+
+int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    static const struct rp_row_copy row = {.id = 7, .queue_id = 3, .stream_id = 1};
+
+    (void)s;
+    return fn(ctx, &row, err);
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;
@@ -186,6 +212,44 @@ static int step_term(struct rp_buf *out, struct rp_err *err)
 {
     return rp_report_profile_term(sample("unknown_arch"), (struct rp_term_style){.colour = true},
                                   out, err);
+}
+
+/* A copy and a kernel of the same id, and a kernel of an unknown stream, by another one's order. */
+static int step_timeline(struct rp_buf *out, struct rp_err *err)
+{
+    struct rp_store store = {0};
+    struct rp_store *stores[] = {&store};
+    struct rp_dag_process_fact processes[] = {{.store = &store}};
+    struct rp_dag_step steps[] = {
+        {.id = 8, .agent = 1, .name = "k"},
+        {.id = 7, .agent = 1, .name = "k"},
+        {.id = 7, .agent = 1, .name = "c", .is_copy = true},
+    };
+    const struct rp_dag_result dag = {
+        .processes = processes, .process_count = 1, .steps = steps, .step_count = 3};
+    struct rp_timeline t = {0};
+    int rc = rp_timeline_make(stores, 1, &dag, &t, err);
+
+    if (rc < 0) {
+        assert_null(t.lanes);
+        return rc;
+    }
+    countdown = -1;
+    for (size_t i = 0; i < t.lane_count; i++)
+        rp_buf_printf(out, "queue %d stream %d; ", (int)t.lanes[i].queue, (int)t.lanes[i].stream);
+    for (size_t i = 0; i < dag.step_count; i++)
+        rp_buf_printf(out, "%u", (unsigned)t.lane_of_step[i]);
+    rp_timeline_free(&t);
+    assert_string_equal(rp_buf_text(out),
+                        "queue -1 stream 1; queue 1 stream -1; queue 2 stream 1; 120");
+    return 0;
+}
+
+static int step_page(struct rp_buf *out, struct rp_err *err)
+{
+    const struct rp_html_document document = {.name = "dag", .text = "{\"a\": \"<\"}", .bytes = 10};
+
+    return rp_report_html("a < b", &document, 1, out, err);
 }
 
 /** Fails each allocation in turn; @return how many there are. */
@@ -234,12 +298,26 @@ static void term_reports_every_failed_allocation(void **state)
     assert_true(survive(step_term) > 20);
 }
 
+static void timeline_reports_every_failed_allocation(void **state)
+{
+    (void)state;
+    assert_true(survive(step_timeline) >= 3);
+}
+
+static void page_reports_every_failed_allocation(void **state)
+{
+    (void)state;
+    assert_true(survive(step_page) >= 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profile_reports_every_failed_allocation),
         cmocka_unit_test(json_reports_every_failed_allocation),
         cmocka_unit_test(term_reports_every_failed_allocation),
+        cmocka_unit_test(timeline_reports_every_failed_allocation),
+        cmocka_unit_test(page_reports_every_failed_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
