@@ -146,6 +146,24 @@ def themes(b, page):
     b.dark(False)
 
 
+def paper(b):
+    """Nothing is wider than a sheet."""
+    b.ask("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)
+    b.ask("Emulation.setEmulatedMedia", media="print")
+    b.run("dispatchEvent(new Event('beforeprint'))")
+    b.settle()
+    wide = b.run("[...document.querySelectorAll('main table, main canvas')].filter(t => t.getBoundingClientRect().right > innerWidth)"
+                 ".map(t => (t.caption || t).textContent)")
+    check("wider than the paper:", wide == [], wide)
+    b.run("document.querySelector('#main').style.width = '400px'")  # a printer tells the page nothing of its width
+    wide = b.run("[...document.querySelectorAll('main canvas')].map(c => Math.round(c.getBoundingClientRect().width)).filter(w => w > 400)")
+    check("a chart is wider than the paper:", wide == [], wide)
+    b.run("document.querySelector('#main').style.width = ''")
+    b.run("dispatchEvent(new Event('afterprint'))")
+    b.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+    b.ask("Emulation.setEmulatedMedia", media="")
+
+
 def software_is_said(b, scratch):
     """A trace that says software: its times are modelled, which stands above them."""
     made = os.path.join(scratch, "software.db")
@@ -214,6 +232,7 @@ def main():
         loads(b, page)
         table_keys(b)
         charts(b, docs)
+        paper(b)
         software_is_said(b, scratch)
         threads_alone(b, scratch)
         check("the console complains:", not b.complaints, b.complaints)
