@@ -54,6 +54,10 @@ static const char body_rules[] =
     "and written "
     "between the same ones as now; what it only reads may be read anywhere. Sums and products "
     "keep their width.\n"
+    "- What the kernel computes must go on depending on all that it uses now: each parameter, each "
+    "member of one, each test of a pointer for null, each of `threadIdx.x`, `blockIdx.x`, "
+    "`blockDim.x` and the like, each variable of outside that is no constant. Do not build in "
+    "sizes or flags of this launch.\n"
     "- Call no function and use no variable of outside the kernel that it does not use "
     "already.\n";
 

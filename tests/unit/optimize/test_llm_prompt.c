@@ -147,6 +147,7 @@ static void whole(void **state)
     in.facts = NULL;
     prompt = ask(&in, 10000);
     assert_null(strstr(prompt.system, "Change nothing but the unroll pragmas"));
+    assert_non_null(strstr(prompt.system, "go on depending on all that it uses now"));
     assert_null(strstr(prompt.user, "## Hardware"));
     assert_null(strstr(prompt.user, "may be unrolled"));
     rp_llm_prompt_free(&prompt);
