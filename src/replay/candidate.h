@@ -5,6 +5,7 @@
 #ifndef RP_REPLAY_CANDIDATE_H
 #define RP_REPLAY_CANDIDATE_H
 
+#include "replay/addresses.h"
 #include "replay/numbers.h"
 #include "replay/off.h"
 #include "replay/own_rule.h"
@@ -23,12 +24,12 @@ struct rp_replay_trial {
     struct rp_own_rule own;          /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
-    unsigned not_varied;   /**< kinds of other inputs (inputs.h), likewise */
-    unsigned left_out;     /**< ways of changing memory that it does not survive (probe.c) */
-    bool no_poison;        /**< it does not survive that */
-    const char *inputs;    /**< see inputs.h: one of the ways */
-    uint64_t low, high;    /**< addresses of captured memory */
-    enum rp_poison poison; /**< of the next run */
+    unsigned not_varied; /**< kinds of other inputs (inputs.h), likewise */
+    unsigned left_out;   /**< ways of changing memory that it does not survive (probe.c) */
+    bool no_poison;      /**< it does not survive that */
+    const char *inputs;  /**< see inputs.h: one of the ways */
+    struct rp_addresses addresses; /**< of captured memory */
+    enum rp_poison poison;         /**< of the next run */
     struct rp_write_set set;
     uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see write_set.h */
     bool leftovers; /**< other ones change nothing of what the captured kernel gives */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "replay/addresses.h"
 
 enum {
     LEAST_NUMBERS = 16, /* that random words all pass for numbers has then a chance of 2^-16 */
@@ -89,17 +90,6 @@ static uint64_t load(const uint8_t *at, unsigned bytes)
 
     memcpy(&bits, at, bytes); /* little endian, as the GPU */
     return bits;
-}
-
-static bool has_addresses(const uint8_t *page, size_t bytes, uint64_t low, uint64_t high)
-{
-    for (size_t at = 0; at + 8 <= bytes; at += 8) {
-        const uint64_t value = load(page + at, 8);
-
-        if (value >= low && value < high)
-            return true;
-    }
-    return false;
 }
 
 enum what { NO_NUMBER, NEUTRAL, NUMBER };
@@ -225,10 +215,10 @@ static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
     return count;
 }
 
-uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint64_t high,
+uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
                           uint64_t seed, size_t bytes, uint8_t *page)
 {
-    if (rule->none || has_addresses(page, bytes, low, high))
+    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
         return 0;
     if (rule->words)
         return change_words(seed, bytes, page);
@@ -312,14 +302,14 @@ bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *pag
     return numbers_of(rule, page, bytes) != NULL;
 }
 
-uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers, uint64_t low,
-                        uint64_t high, uint64_t seed, const uint64_t *keep, size_t bytes,
-                        uint8_t *page)
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
+                        const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
+                        size_t bytes, uint8_t *page)
 {
     const enum rp_number_type *type = numbers_of(rule, page, bytes);
     const bool zeros = is_zero(page, bytes);
 
-    if (rule->none || has_addresses(page, bytes, low, high))
+    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
         return 0;
     if (integers)
         return type ? 0 : fill_integers(seed, keep, bytes, page);
@@ -348,12 +338,13 @@ static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
     return true;
 }
 
-uint64_t rp_inputs_enlarge(uint64_t low, uint64_t high, uint64_t seed, size_t bytes, uint8_t *page)
+uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                           uint8_t *page)
 {
     bool wide;
     uint64_t count = 0;
 
-    if (!all_small(page, bytes, &wide) || has_addresses(page, bytes, low, high))
+    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
         const uint32_t value = (uint32_t)load(page + at, 4);

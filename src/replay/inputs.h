@@ -14,6 +14,8 @@
 
 #include "replay/numbers.h"
 
+struct rp_addresses;
+
 /**
  * What is other in a run: numbers in memory (rp_inputs_change); the same, with other signs, zeros,
  * and far larger and smaller ones; other whole numbers by their last bits; values in memory that
@@ -62,11 +64,11 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
 /**
  * Changes about half of the numbers of a page, if it is one of numbers.
  * @param bytes      of it that are in the region
- * @param low, high  addresses in captured memory
+ * @param addresses  of captured memory
  * @param seed       which half; of each page another one
  * @return how many were changed
  */
-uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint64_t high,
+uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
                           uint64_t seed, size_t bytes, uint8_t *page);
 
 /**
@@ -79,9 +81,9 @@ uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, uint64_t low, uint6
  * @param keep      a bit for each word of 4 bytes that stays
  * @return how many were changed
  */
-uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers, uint64_t low,
-                        uint64_t high, uint64_t seed, const uint64_t *keep, size_t bytes,
-                        uint8_t *page);
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
+                        const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
+                        size_t bytes, uint8_t *page);
 
 /** Whether all of a page can be numbers of one type, and some are. */
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
@@ -92,6 +94,7 @@ bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *pag
  * 32; if they may be of 8 bytes, 3 * 2^32 more.
  * @return how many were changed
  */
-uint64_t rp_inputs_enlarge(uint64_t low, uint64_t high, uint64_t seed, size_t bytes, uint8_t *page);
+uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                           uint8_t *page);
 
 #endif

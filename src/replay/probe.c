@@ -122,7 +122,7 @@ static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     /* Those of zeros, of which there may be many, the first time only. */
     if (rp_trial_may_change(m) && (change->way == RP_FLIP_EACH || !rp_is_zero_page(contents)))
         rp_write_set_flip(change->way, rp_replay_place(change->trial->r, m, page), contents, bytes,
-                          change->trial->low, change->trial->high);
+                          &change->trial->addresses);
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int other_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)err;
     if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
         change->changed_numbers +=
-            rp_inputs_change(&change->inputs, change->trial->low, change->trial->high,
+            rp_inputs_change(&change->inputs, &change->trial->addresses,
                              rp_replay_place(change->trial->r, m, page), bytes, contents);
     return 0;
 }
@@ -209,7 +209,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     if (rc < 0)
         return rc;
     memcpy(flipped, contents, bytes);
-    rp_write_set_flip(RP_FLIP_EACH, 0, flipped, bytes, trial->low, trial->high);
+    rp_write_set_flip(RP_FLIP_EACH, 0, flipped, bytes, &trial->addresses);
     rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
     rp_write_set_poison(rp_trial_rule(trial, m), RP_POISON_NAN, all, after, bytes, contents);
     return 0;
@@ -439,19 +439,6 @@ static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
     return 0;
 }
 
-static void find_range(struct rp_replay_trial *trial)
-{
-    const struct rp_replay *r = trial->r;
-
-    trial->low = UINT64_MAX;
-    for (size_t i = 0; i < r->range_count; i++) {
-        const uint64_t end = r->ranges[i].base + r->ranges[i].bytes;
-
-        trial->low = r->ranges[i].base < trial->low ? r->ranges[i].base : trial->low;
-        trial->high = end > trial->high ? end : trial->high;
-    }
-}
-
 static int find_written(struct rp_replay_trial *trial, struct rp_err *err)
 {
     int rc = note_all_captured(trial, err);
@@ -475,7 +462,7 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
     struct rp_replay *r = trial->r;
     int rc;
 
-    find_range(trial);
+    trial->addresses = (struct rp_addresses){.ranges = r->ranges, .count = r->range_count};
     trial->leftovers_reason =
         trial->probe ? "the captured kernel does not end with others" : "not asked for";
     r->kernel = &r->original;

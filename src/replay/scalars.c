@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture/code_metadata.h"
+#include "replay/addresses.h"
 
 /* Greater whole numbers are as often floating point numbers, addresses or masks. */
 enum { MOST_SIZE = 1 << 24 };
@@ -41,7 +42,7 @@ static uint64_t other(uint64_t bits, unsigned bytes)
     return bits;
 }
 
-uint64_t rp_scalars_change(const struct rp_scalars *scalars, uint64_t low, uint64_t high,
+uint64_t rp_scalars_change(const struct rp_scalars *scalars, const struct rp_addresses *addresses,
                            uint8_t *kernarg)
 {
     uint64_t count = 0;
@@ -51,7 +52,7 @@ uint64_t rp_scalars_change(const struct rp_scalars *scalars, uint64_t low, uint6
         uint64_t bits = 0, changed;
 
         memcpy(&bits, at, scalars->at[i].bytes);
-        if (bits >= low && bits < high)
+        if (rp_addresses_have(addresses, bits))
             continue;
         changed = other(bits, scalars->at[i].bytes);
         count += changed != bits;

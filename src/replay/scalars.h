@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_addresses;
 struct rp_code_kernel;
 
 enum { RP_SCALARS = 64 };
@@ -28,10 +29,11 @@ void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
 /**
  * Changes them: a whole number from 2 up to 2^24 becomes an odd one about an eighth smaller, the
  * greater of two not the smaller one; what else may be a floating point number gets a quarter of
- * its power of two more or less. All others stay, addresses in [low, high) among them.
+ * its power of two more or less. All others stay, addresses of captured memory among
+ * them.
  * @return how many were changed
  */
-uint64_t rp_scalars_change(const struct rp_scalars *scalars, uint64_t low, uint64_t high,
+uint64_t rp_scalars_change(const struct rp_scalars *scalars, const struct rp_addresses *addresses,
                            uint8_t *kernarg);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "capture/code_elf.h"
+#include "replay/addresses.h"
 #include "replay/replay.h"
 #include "replay/write_set.h"
 
@@ -158,12 +159,12 @@ static int flipped_piece(struct rp_replay *r, const struct rp_capture_memory *m,
                          uint8_t *page, struct rp_err *err)
 {
     const uint64_t number = captured / RP_PAGE_BYTES;
-    const struct rp_replay_range *last = &r->ranges[r->range_count - 1];
+    const struct rp_addresses addresses = {.ranges = r->ranges, .count = r->range_count};
     int rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, number, page, err);
 
     if (rc == 0)
         rp_write_set_flip(RP_FLIP_EACH, rp_replay_place(r, m, number), page, RP_PAGE_BYTES,
-                          r->ranges[0].base, last->base + last->bytes);
+                          &addresses);
     return rc;
 }
 

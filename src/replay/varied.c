@@ -28,7 +28,7 @@ static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place
     uint64_t different[RP_PAGE_MASKS], count = 0;
 
     memcpy(before, contents, bytes);
-    rp_write_set_flip(RP_FLIP_ORDER, place, contents, bytes, trial->low, trial->high);
+    rp_write_set_flip(RP_FLIP_ORDER, place, contents, bytes, &trial->addresses);
     memcpy(after, contents, bytes);
     rp_compare_words(&exact, before, after, RP_PAGE_BYTES, different);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
@@ -75,15 +75,15 @@ static int fill_zeros(struct rp_varied *v, const struct rp_capture_memory *m, ui
         rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
         keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
     }
-    *ret_count = rp_inputs_fill(&v->rule, integers, trial->low, trial->high, seed_of(v, m, page),
-                                keep, bytes, contents);
+    *ret_count = rp_inputs_fill(&v->rule, integers, &trial->addresses, seed_of(v, m, page), keep,
+                                bytes, contents);
     return rc;
 }
 
 static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, uint64_t page,
                        size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
 {
-    const uint64_t low = v->trial->low, high = v->trial->high;
+    const struct rp_addresses *addresses = &v->trial->addresses;
     const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
@@ -93,8 +93,8 @@ static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, u
         return 0;
     *ret_count = v->now == RP_VARY_ORDER ? change_order(v->trial, place, bytes, contents)
                  : v->now == RP_VARY_LARGE
-                     ? rp_inputs_enlarge(low, high, place, bytes, contents)
-                     : rp_inputs_change(&v->rule, low, high, place, bytes, contents);
+                     ? rp_inputs_enlarge(addresses, place, bytes, contents)
+                     : rp_inputs_change(&v->rule, addresses, place, bytes, contents);
     return 0;
 }
 
@@ -228,7 +228,7 @@ static void change_launch(struct rp_varied *v)
     }
 
     if (v->now == RP_VARY_ARGUMENTS)
-        v->changed = rp_scalars_change(&r->scalars, v->trial->low, v->trial->high, r->kernarg_kept);
+        v->changed = rp_scalars_change(&r->scalars, &v->trial->addresses, r->kernarg_kept);
     if (!is_grid(v->now))
         return;
     rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "replay/addresses.h"
 #include "replay/numbers.h"
 
 /* No address and no likely index. The first is a NaN as fp16, bf16, fp32 and fp64, the others are
@@ -94,27 +95,10 @@ static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
     return value;
 }
 
-static bool has_addresses(const uint8_t *page, size_t bytes, uint64_t low, uint64_t high)
-{
-    for (size_t at = 0; at < bytes; at += 8) {
-        const uint64_t value = word_pair(page, at, bytes);
-
-        if (value >= low && value < high)
-            return true;
-    }
-    return false;
-}
-
-/* Of captured memory. */
-struct addresses {
-    uint64_t low, high;
-    bool any; /**< in this page */
-};
-
 /* Or the null pointer. Only in a page where there are any. */
-static bool may_be_address(const struct addresses *a, uint64_t pair)
+static bool may_be_address(const struct rp_addresses *addresses, uint64_t pair)
 {
-    return pair == 0 || (pair >= a->low && pair < a->high);
+    return pair == 0 || rp_addresses_have(addresses, pair);
 }
 
 /* Of either sign: as fp32 they would be denormal numbers and NaNs. */
@@ -198,25 +182,27 @@ static void rotate(uint64_t lot, uint8_t *page, size_t bytes)
     memcpy(page + lines * LINE_BYTES - first, old, first);
 }
 
-/* Numbers of 8 bytes stay whole, and structures of 16 to 64 bytes where no halves change places.
+/* @param addresses  NULL: there are none in the page
+ *
+ * Numbers of 8 bytes stay whole, and structures of 16 to 64 bytes where no halves change places.
  * What was sorted, and a copy of other memory, is so no longer. Among addresses (or what is one by
  * chance) fewer move. */
-static void change_order(const struct addresses *addresses, uint64_t place, uint8_t *page,
+static void change_order(const struct rp_addresses *addresses, uint64_t place, uint8_t *page,
                          size_t bytes)
 {
     const uint32_t seed = ways[RP_FLIP_ORDER].seed;
 
     for (size_t at = 0; at + 16 <= bytes; at += 16) {
         const uint64_t pair[2] = {word_pair(page, at, bytes), word_pair(page, at + 8, bytes)};
-        const bool stays = addresses->any && (may_be_address(addresses, pair[0]) ||
-                                              may_be_address(addresses, pair[1]));
+        const bool stays =
+            addresses && (may_be_address(addresses, pair[0]) || may_be_address(addresses, pair[1]));
 
         if (stays || !(lots_of((place + at) / 4, seed) >> 63))
             continue;
         memcpy(page + at, &pair[1], 8);
         memcpy(page + at + 8, &pair[0], 8);
     }
-    if (!addresses->any)
+    if (!addresses)
         rotate(lots_of(place / 4 + 1, seed), page, bytes);
 }
 
@@ -243,14 +229,14 @@ static void flip_bytes(uint64_t place, uint8_t *page, size_t bytes)
     }
 }
 
-static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint64_t place,
+static void flip_bits(enum rp_flip way, const struct rp_addresses *addresses, uint64_t place,
                       uint8_t *page, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += 32) {
         const size_t here = bytes - at < 32 ? bytes - at : 32;
         const uint64_t lots = lots_of((place + at) / 4, ways[way].seed);
 
-        if (!addresses->any) {
+        if (!addresses) {
             flip_words(way, lots, page + at, here);
             continue;
         }
@@ -263,17 +249,16 @@ static void flip_bits(enum rp_flip way, const struct addresses *addresses, uint6
     }
 }
 
-void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes, uint64_t low,
-                       uint64_t high)
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
+                       const struct rp_addresses *addresses)
 {
-    const struct addresses addresses = {
-        .low = low, .high = high, .any = has_addresses(page, bytes, low, high)};
-
+    if (!rp_addresses_are_in(addresses, page, bytes))
+        addresses = NULL;
     if (way == RP_FLIP_ORDER)
-        change_order(&addresses, place, page, bytes);
+        change_order(addresses, place, page, bytes);
     else if (way != RP_FLIP_BYTES)
-        flip_bits(way, &addresses, place, page, bytes);
-    else if (!addresses.any)
+        flip_bits(way, addresses, place, page, bytes);
+    else if (!addresses)
         flip_bytes(place, page, bytes);
 }
 

@@ -22,6 +22,7 @@
 
 #include "capture/page_file.h"
 
+struct rp_addresses;
 struct rp_compare_rule;
 struct rp_err;
 
@@ -76,13 +77,13 @@ enum rp_flip {
 };
 
 /**
- * Changes words of a page, but not what may be an address in [low, high), or the null pointer
- * among such.
+ * Changes words of a page, but not what may be an address of captured memory, or the null
+ * pointer among such.
  * @param place  of the page: decides about the bits
  * @param bytes    of it that are in the region
  */
-void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes, uint64_t low,
-                       uint64_t high);
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
+                       const struct rp_addresses *addresses);
 
 /** Words that were written, of two runs with their states before and after. */
 void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes,

@@ -9,11 +9,16 @@
 
 #include "base/err.h"
 #include "capture/page_file.h"
+#include "replay/addresses.h"
 #include "replay/inputs.h"
+#include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
 #define LOW  0x7f0000000000u
 #define HIGH 0x7f0001000000u
+
+static const struct rp_replay_range range = {.base = LOW, .bytes = HIGH - LOW};
+static const struct rp_addresses addresses = {.ranges = &range, .count = 1}, nowhere;
 
 static uint64_t seed = 1;
 
@@ -36,7 +41,7 @@ static uint64_t change(const char *text, const void *was, size_t bytes, void *re
 {
     const struct rp_inputs_rule rule = rule_of(text, RP_EXACT);
     const uint64_t count =
-        (memcpy(ret, was, bytes), rp_inputs_change(&rule, LOW, HIGH, 7, bytes, ret));
+        (memcpy(ret, was, bytes), rp_inputs_change(&rule, &addresses, 7, bytes, ret));
 
     assert_int_equal(count != 0, memcmp(was, ret, bytes) != 0);
     return count;
@@ -102,7 +107,7 @@ static void test_halves(void **state)
     for (int i = 0; i < 2048; i++) /* 2^-8 to 2^7, and all fractions */
         was[i] = (uint16_t)((7 + any() % 16) << 10 | any() % 1024 | (any() & 1) << 15);
     memcpy(is, was, sizeof is);
-    assert_true(rp_inputs_change(&said, LOW, HIGH, 1, sizeof is, (uint8_t *)is) > 800);
+    assert_true(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
     for (int i = 0; i < 2048; i++)
         assert_true((was[i] ^ is[i]) == 0 || (was[i] ^ is[i]) == 0x100 || is[i] == was[i] + 0x400 ||
                     is[i] == was[i] - 0x400);
@@ -110,15 +115,15 @@ static void test_halves(void **state)
     for (int i = 0; i < 2048; i++)
         was[i] = (uint16_t)(30 << 10 | any() % 1024);
     memcpy(is, was, sizeof is);
-    assert_true(rp_inputs_change(&said, LOW, HIGH, 1, sizeof is, (uint8_t *)is) > 800);
+    assert_true(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
     for (int i = 0; i < 2048; i++)
         assert_true(is[i] < 0x7c00);
     /* The lowest indices of 32 bits that could be numbers of 16. */
     for (int i = 0; i < 2048; i++)
         was[i] = i % 2 ? 0 : (uint16_t)(2000 + i);
     memcpy(is, was, sizeof is);
-    assert_int_equal(rp_inputs_change(&said, LOW, HIGH, 1, sizeof is, (uint8_t *)is), 0);
-    assert_int_equal(rp_inputs_change(&vouched, LOW, HIGH, 1, sizeof is, (uint8_t *)is), 0);
+    assert_int_equal(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is), 0);
+    assert_int_equal(rp_inputs_change(&vouched, &addresses, 1, sizeof is, (uint8_t *)is), 0);
 }
 
 /* --- what is not --------------------------------------------------------------------------- */
@@ -209,7 +214,7 @@ static uint64_t fill(bool integers, const uint64_t *keep, void *page, size_t byt
 {
     const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
 
-    return rp_inputs_fill(&rule, integers, LOW, HIGH, 7, keep, bytes, page);
+    return rp_inputs_fill(&rule, integers, &addresses, 7, keep, bytes, page);
 }
 
 static void test_numbers_for_zeros(void **state)
@@ -265,7 +270,7 @@ static void test_large_integers(void **state)
     (void)state;
     for (int i = 0; i < 1024; i++)
         words[i] = (uint32_t)(i % 5 - 1);
-    count = rp_inputs_enlarge(LOW, HIGH, 7, sizeof words, (uint8_t *)words);
+    count = rp_inputs_enlarge(&addresses, 7, sizeof words, (uint8_t *)words);
     assert_in_range(count, 200, 420); /* half of those above 0 */
     for (int i = 0; i < 1024; i++) {
         const uint32_t was = (uint32_t)(i % 5 - 1);
@@ -276,12 +281,12 @@ static void test_large_integers(void **state)
     assert_int_equal(count, 0);
     for (int i = 0; i < 512; i++)
         wide[i] = i - 100;
-    assert_true(rp_inputs_enlarge(LOW, HIGH, 7, sizeof wide, (uint8_t *)wide) > 100);
+    assert_true(rp_inputs_enlarge(&addresses, 7, sizeof wide, (uint8_t *)wide) > 100);
     for (int i = 0; i < 512; i++)
         assert_true(wide[i] == i - 100 || (i > 100 && wide[i] == i - 100 + ((int64_t)3 << 32)));
     for (int i = 0; i < 1024; i++)
         numbers[i] = (float)i;
-    assert_int_equal(rp_inputs_enlarge(LOW, HIGH, 7, sizeof numbers, (uint8_t *)numbers), 0);
+    assert_int_equal(rp_inputs_enlarge(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
 }
 
 /* Signs: mostly both, and pages that are negative all over, in the same places each time. */
@@ -300,7 +305,8 @@ static void test_negative_pages(void **state)
 
         for (unsigned i = 0; i < NUMBERS; i++)
             numbers[i] = (float)(i + 1);
-        assert_true(rp_inputs_change(&rule, 0, 0, page * 4096, sizeof numbers, (uint8_t *)numbers));
+        assert_true(
+            rp_inputs_change(&rule, &nowhere, page * 4096, sizeof numbers, (uint8_t *)numbers));
         for (unsigned i = 0; i < NUMBERS; i++)
             below += numbers[i] < 0;
         negative += below == NUMBERS;

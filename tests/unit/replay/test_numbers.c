@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "replay/addresses.h"
 #include "replay/numbers.h"
+#include "replay/replay.h"
 #include "replay/write_set.h"
 #include "unit/cmocka_all.h"
 
@@ -186,6 +188,11 @@ static void test_poison(void **state)
     }
 }
 
+static const struct rp_replay_range range = {.base = 0x7f0000000000, .bytes = 0x1000};
+static const struct rp_addresses addresses = {.ranges = &range, .count = 1}, nowhere;
+static const struct rp_replay_range other_range = {.base = 1 << 20, .bytes = 1 << 20};
+static const struct rp_addresses other_addresses = {.ranges = &other_range, .count = 1};
+
 /* Addresses in the range stay, and null pointers beside them; all else is changed in every word. */
 static void test_flip(void **state)
 {
@@ -194,8 +201,7 @@ static void test_flip(void **state)
     (void)state;
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
         old[i] = page[i] = i % 3 ? i % 7 * 0x123456789 : 0x7f0000000000 + i * 100;
-    rp_write_set_flip(RP_FLIP_EACH, 0, (uint8_t *)page, sizeof page, 0x7f0000000000,
-                      0x7f0000001000);
+    rp_write_set_flip(RP_FLIP_EACH, 0, (uint8_t *)page, sizeof page, &addresses);
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) {
         const bool stays = i % 3 ? i % 7 == 0 : i * 100 < 0x1000;
         const uint64_t bits = page[i] ^ old[i];
@@ -205,8 +211,7 @@ static void test_flip(void **state)
     }
     /* Half of the last word is there. */
     memset(page, 0, sizeof page);
-    rp_write_set_flip(RP_FLIP_EACH, 0, (uint8_t *)page, sizeof page - 2, 0x7f0000000000,
-                      0x7f0000001000);
+    rp_write_set_flip(RP_FLIP_EACH, 0, (uint8_t *)page, sizeof page - 2, &addresses);
     for (size_t i = 0; i < RP_PAGE_BYTES / 4; i++)
         assert_in_range(((uint32_t *)page)[i], 1, 3);
 }
@@ -220,9 +225,9 @@ static unsigned alike(enum rp_flip way, uint32_t word, unsigned *changed)
     *changed = 0;
     for (size_t i = 0; i < RP_PAGE_WORDS; i++)
         a[i] = b[i] = again[i] = word;
-    rp_write_set_flip(way, 0x7f0000000000, (uint8_t *)a, sizeof a, 1, 0);
-    rp_write_set_flip(way, 0x7f0000001000, (uint8_t *)b, sizeof b, 1, 0);
-    rp_write_set_flip(way, 0x7f0000000000, (uint8_t *)again, sizeof again, 1, 0);
+    rp_write_set_flip(way, 0x7f0000000000, (uint8_t *)a, sizeof a, &nowhere);
+    rp_write_set_flip(way, 0x7f0000001000, (uint8_t *)b, sizeof b, &nowhere);
+    rp_write_set_flip(way, 0x7f0000000000, (uint8_t *)again, sizeof again, &nowhere);
     assert_memory_equal(a, again, sizeof a);
     for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
         same += a[i] == b[i];
@@ -270,10 +275,10 @@ static void test_order(void **state)
     (void)state;
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++)
         page[i] = other[i] = i;
-    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000000000, (uint8_t *)page, sizeof page, 1 << 20,
-                      1 << 21);
-    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000001000, (uint8_t *)other, sizeof other, 1 << 20,
-                      1 << 21);
+    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000000000, (uint8_t *)page, sizeof page,
+                      &other_addresses);
+    rp_write_set_flip(RP_FLIP_ORDER, 0x7f0000001000, (uint8_t *)other, sizeof other,
+                      &other_addresses);
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) {
         assert_true(page[i] < RP_PAGE_BYTES / 8 && seen[page[i]]++ == 0);
         stay += page[i] == i;
@@ -282,12 +287,12 @@ static void test_order(void **state)
     }
     assert_int_equal(stay, 0);
     assert_true(alike_count < 384 && falls > 96);
-    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)memcpy(other, page, sizeof page), 12, 1 << 20,
-                      1 << 21);
+    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)memcpy(other, page, sizeof page), 12,
+                      &other_addresses);
     assert_memory_equal(page, other, sizeof page);
     for (size_t i = 0; i < RP_PAGE_BYTES / 8; i++) /* addresses, null pointers and two numbers */
         page[i] = other[i] = i % 8 == 0 ? (1 << 20) + i : i % 8 == 3 ? 0 : i;
-    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)page, sizeof page, 1 << 20, 1 << 21);
+    rp_write_set_flip(RP_FLIP_ORDER, 0, (uint8_t *)page, sizeof page, &other_addresses);
     for (size_t i = 0, moved = 0; i < RP_PAGE_BYTES / 8; i++) {
         assert_true(page[i] == other[i] || (i % 8 >= 4 && page[i] == other[i ^ 1]));
         moved += page[i] != other[i];
@@ -304,7 +309,7 @@ static void test_bytes(void **state)
     (void)state;
     for (size_t i = 0; i < RP_PAGE_BYTES; i++)
         old[i] = page[i] = (uint8_t)(i * i >> 4);
-    rp_write_set_flip(RP_FLIP_BYTES, 0x7f0000000000, page, sizeof page - 3, 1, 0);
+    rp_write_set_flip(RP_FLIP_BYTES, 0x7f0000000000, page, sizeof page - 3, &nowhere);
     for (size_t i = 0; i < RP_PAGE_BYTES - 3; i++) {
         const unsigned bit = page[i] ^ old[i];
 
@@ -316,7 +321,7 @@ static void test_bytes(void **state)
     assert_memory_equal(page + sizeof page - 3, old + sizeof page - 3, 3);
     for (size_t i = 0; i < RP_PAGE_BYTES; i++)
         old[i] = page[i] = i % 4 ? 0 : (uint8_t)i;
-    rp_write_set_flip(RP_FLIP_BYTES, 0, page, sizeof page, 1 << 20, 1 << 21);
+    rp_write_set_flip(RP_FLIP_BYTES, 0, page, sizeof page, &other_addresses);
     assert_memory_equal(page, old, sizeof page);
 }
 

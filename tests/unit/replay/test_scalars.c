@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "capture/code_metadata.h"
+#include "replay/addresses.h"
+#include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
 #define KIND(t)                                                                                    \
@@ -14,11 +16,11 @@
 static uint64_t changed(const void *value, unsigned bytes, void *ret)
 {
     const struct rp_scalars scalars = {.count = 1, .at = {{.offset = 0, .bytes = bytes}}};
-    uint64_t count;
+    static const struct rp_replay_range range = {.base = 0x7f0000000000, .bytes = 0x100000};
+    static const struct rp_addresses addresses = {.ranges = &range, .count = 1};
 
     memcpy(ret, value, bytes);
-    count = rp_scalars_change(&scalars, 0x7f0000000000, 0x7f0000100000, ret);
-    return count;
+    return rp_scalars_change(&scalars, &addresses, ret);
 }
 
 static void only_scalars_are_found(void **state)
