@@ -7,6 +7,7 @@
 #define RP_CLI_CLI_H
 
 #include "base/err.h"
+#include "library/notes.h"
 #include "rocm-perf/report.h"
 
 #define RP_CMD(name, function, summary) int rp_cmd_##function(int argc, char **argv);
@@ -18,6 +19,8 @@ int rp_cli_error(const struct rp_err *err);
 
 /** Prints a remark that changes no result. */
 void rp_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/** What the library has to remark, as rp_cli_note. */
+struct rp_note_sink rp_cli_notes(void);
 
 /** Prints a usage error for a command and returns RP_USAGE. */
 int rp_cli_usage_error(const char *command, const char *fmt, ...)

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/parts.h"
 #include "cli/pending.h"
 #include "cli/results.h"
+#include "library/parts.h"
 #include "rocm-perf/counters.h"
 
 static const char help[] =
@@ -367,7 +367,7 @@ static int check_inputs(const struct rp_inputs *in, const struct options *option
 
 int rp_cmd_analyze(int argc, char **argv)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
     struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     struct rp_ceilings measured = {0};

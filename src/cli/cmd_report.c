@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/parts.h"
 #include "cli/results.h"
+#include "library/parts.h"
 #include "rocm-perf/timeline.h"
 
 static const char help[] =
@@ -149,7 +149,7 @@ static int add_parts(const struct rp_inputs *in, const struct rp_parts *parts, s
 static int make_documents(char **paths, size_t count, const struct options *options,
                           struct documents *d, json_t **ret_profile, struct rp_err *err)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
     rp_cleanup(rp_parts_free) struct rp_parts parts = {0};
     const struct rp_parts_wish wish = {
         .dag = true, .steps = true, .ranking = true, .roof = &options->roof};

@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/one_run.h"
 #include "cli/profile_session.h"
 #include "cli/results.h"
 #include "collect/result_commit.h"
+#include "library/one_run.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 #include "rocm-perf/store.h"
@@ -125,7 +125,7 @@ static int read_run(const struct rp_inputs *in, const char *path, struct rp_vers
                  : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc == 0)
-        rc = rp_warn_of_other_runs(run, count, err);
+        rc = rp_warn_of_other_runs(run, count, &in->notes, err);
     if (rc == 0)
         rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
     if (rc == 0)
@@ -138,7 +138,7 @@ static int read_run(const struct rp_inputs *in, const char *path, struct rp_vers
 
 static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
     int rc = rp_inputs_open(&path, 1, &in, err);
 
     if (rc == 0 && in.store_count == 0)

@@ -40,6 +40,17 @@ void rp_cli_note(const char *fmt, ...)
     va_end(ap);
 }
 
+static void put_note(void *ctx, const char *text)
+{
+    (void)ctx;
+    rp_cli_note("%s", text);
+}
+
+struct rp_note_sink rp_cli_notes(void)
+{
+    return (struct rp_note_sink){.put = put_note};
+}
+
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
 {
     va_list ap;

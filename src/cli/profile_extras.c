@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "cli/cli.h"
 #include "cli/device_counters.h"
 #include "cli/kernel_symbols.h"
 #include "cli/profile_session.h"
@@ -121,7 +122,7 @@ static int run_pass(const struct rp_profile_options *options, struct rp_profile_
 static int take_pass(struct rp_profile_session *session, const struct rp_run *run,
                      struct rp_err *err)
 {
-    struct rp_inputs in = {.counters = session->counters};
+    struct rp_inputs in = {.counters = session->counters, .notes = rp_cli_notes()};
     struct rp_counters *set;
     int rc = 0;
 
@@ -192,7 +193,8 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
     static const struct rp_roofline_options plain;
     struct rp_inputs in = {.stores = session->stores,
                            .store_count = session->store_count,
-                           .counters = session->counters};
+                           .counters = session->counters,
+                           .notes = rp_cli_notes()};
     int rc;
 
     if (!session->counters) {
@@ -215,7 +217,8 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
 static int make_graph(struct rp_profile_session *session, const struct rp_wish *wish,
                       struct rp_dag_result *graph, bool *ret_has_graph, struct rp_err *err)
 {
-    struct rp_inputs base = {.stores = session->stores, .store_count = session->store_count};
+    struct rp_inputs base = {
+        .stores = session->stores, .store_count = session->store_count, .notes = rp_cli_notes()};
     rp_autobuf text = {0};
     int rc = rp_make_dag(&base, wish->full, graph, err);
 
@@ -385,7 +388,8 @@ static int rank(const struct rp_profile_session *session, const struct rp_dag_re
     struct rp_inputs in = {.stores = session->stores,
                            .store_count = session->store_count,
                            .counters = session->counters,
-                           .waves = session->waves};
+                           .waves = session->waves,
+                           .notes = rp_cli_notes()};
     struct rp_ranking_from from = {.dag = dag,
                                    .roofline = session->has_roofline ? &session->roofline : NULL};
     rp_cleanup(rp_ranking_free) struct rp_ranking ranking = {0};

@@ -1,11 +1,32 @@
-# The installed program works from any folder, without the build folder.
+# What is installed works from any folder, without the build folder, also when it is moved: the
+# program, its library, and the examples of the library.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
-cmake --install "$BUILD" --prefix "$SCRATCH/inst" >install.log || { cat install.log; fail 'cmake --install'; }
-PATH="$SCRATCH/inst/bin:/usr/bin:/bin"
-[ "$(command -v rocm-perf)" = "$SCRATCH/inst/bin/rocm-perf" ] || fail PATH
+DESTDIR="$SCRATCH/root" cmake --install "$BUILD" --prefix /opt/suite >install.log || { cat install.log; fail 'cmake --install'; }
+[ ! -e /opt/suite ] || fail 'DESTDIR was not heeded'
+mv root/opt/suite moved
+inst="$SCRATCH/moved"
+PATH="$inst/bin:/usr/bin:/bin"
+[ "$(command -v rocm-perf)" = "$inst/bin/rocm-perf" ] || fail PATH
 mkdir elsewhere
 cd elsewhere
 expect 0 rocm-perf profile --device software --runs 1 ../vector_add
 expect 0 rocm-perf-lab --version
-[ -f "$SCRATCH/inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
+version=$(cut -d' ' -f2 out)
+[ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
+[ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
+
+# Only the public header is there; pkg-config finds what it needs beside itself.
+[ "$(ls "$inst/include/rocm-perf")" = rocm-perf.h ] || fail 'headers'
+export PKG_CONFIG_PATH="$inst/lib/pkgconfig"
+[ "$(pkg-config --modversion rocm-perf)" = "$version" ] || fail 'version of rocm-perf.pc'
+eval "cc -Wall -Wextra -Werror -std=c11 '$inst/share/doc/rocm-perf-lab/examples/kernels.c' $(pkg-config --cflags --libs rocm-perf) -o kernels"
+export LD_LIBRARY_PATH="$inst/lib"
+expect 0 ./kernels .rocpd_profile
+grep -qE '^vector_add\(.*\): [a-z_]+, [0-9.]+ ms, occupancy 1\.00$' out || { cat out; fail 'kernels.c'; }
+mv out of_c
+expect 0 python3 "$inst/share/doc/rocm-perf-lab/examples/kernels.py" .rocpd_profile
+cmp of_c out || fail 'kernels.py says something else'
+expect 3 ./kernels /nonexistent.db
+says err 'kernels: '
+expect 3 python3 "$inst/share/doc/rocm-perf-lab/examples/kernels.py" /nonexistent.db

@@ -1,6 +1,6 @@
-#include "cli/parts.h"
+#include "library/parts.h"
 
-#include "cli/one_run.h"
+#include "library/one_run.h"
 #include "rocm-perf/counters.h"
 
 void rp_parts_free(struct rp_parts *parts)
@@ -26,7 +26,7 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *
 int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,
                   struct rp_err *err)
 {
-    int rc = rp_warn_of_other_runs(in->stores, in->store_count, err);
+    int rc = rp_warn_of_other_runs(in->stores, in->store_count, &in->notes, err);
 
     ret->has_dag = in->store_count && wish->dag;
     if (rc == 0 && ret->has_dag)

@@ -1,4 +1,4 @@
-#include "cli/one_run.h"
+#include "library/one_run.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cli/cli.h"
+#include "library/notes.h"
 #include "rocm-perf/store.h"
 
 /* A process as its trace describes it. */
@@ -61,7 +61,8 @@ static bool are_of_two_runs(const struct life *a, const struct life *b)
     return strcmp(p->command, q->command) != 0 && strcmp(a->machine, b->machine) == 0;
 }
 
-int rp_warn_of_other_runs(struct rp_store *const *stores, size_t count, struct rp_err *err)
+int rp_warn_of_other_runs(struct rp_store *const *stores, size_t count,
+                          const struct rp_note_sink *notes, struct rp_err *err)
 {
     rp_autofree struct life *lives = calloc(count + 1, sizeof *lives);
     size_t known = 0;
@@ -79,10 +80,11 @@ int rp_warn_of_other_runs(struct rp_store *const *stores, size_t count, struct r
     for (size_t i = 0; i < known; i++)
         for (size_t j = 0; j < i; j++)
             if (are_of_two_runs(&lives[j], &lives[i])) {
-                rp_cli_note("%s ('%.60s') and %s ('%.60s') ran one after the other: results only"
-                            " hold for traces of one run, analyse each run by itself",
-                            lives[j].path, lives[j].process->command, lives[i].path,
-                            lives[i].process->command);
+                rp_note(notes,
+                        "%s ('%.60s') and %s ('%.60s') ran one after the other: results only"
+                        " hold for traces of one run, analyse each run by itself",
+                        lives[j].path, lives[j].process->command, lives[i].path,
+                        lives[i].process->command);
                 return 0;
             }
     return 0;

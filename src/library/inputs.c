@@ -1,0 +1,311 @@
+#include "library/inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/result_commit.h"
+#include "rocm-perf/counters.h"
+#include "rocm-perf/roofline.h"
+#include "rocm-perf/store.h"
+
+void rp_inputs_close(struct rp_inputs *in)
+{
+    for (size_t i = 0; i < in->store_count; i++)
+        rp_store_close(in->stores[i]);
+    for (size_t i = 0; i < in->store_count; i++)
+        free(in->csv_prefixes[i]);
+    free(in->stores);
+    free(in->csv_prefixes);
+    rp_counters_free(in->counters);
+    rp_thread_traces_free(&in->waves);
+    memset(in, 0, sizeof *in);
+}
+
+int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err)
+{
+    int result;
+
+    if (!in->counters) {
+        in->counters = set;
+        return 0;
+    }
+    result = rp_counters_merge(in->counters, set, err);
+    rp_counters_free(set);
+    return result;
+}
+
+/* Takes the store and the prefix, which may be NULL. */
+static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix, struct rp_err *err)
+{
+    size_t room = in->store_count + 1;
+    struct rp_store **stores = realloc(in->stores, room * sizeof *stores);
+    char **prefixes = NULL;
+
+    if (stores) {
+        in->stores = stores;
+        prefixes = realloc(in->csv_prefixes, room * sizeof *prefixes);
+    }
+    if (!prefixes) {
+        rp_store_close(store);
+        free(prefix);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    in->csv_prefixes = prefixes;
+    in->stores[in->store_count] = store;
+    in->csv_prefixes[in->store_count++] = prefix;
+    return 0;
+}
+
+/* CSV traces of one process are one trace, however many of them are given. */
+static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *store;
+    char *prefix;
+    int rc;
+
+    for (size_t i = 0; i < in->store_count; i++)
+        if (in->csv_prefixes[i] && strlen(in->csv_prefixes[i]) == prefix_len &&
+            strncmp(in->csv_prefixes[i], path, prefix_len) == 0)
+            return 0;
+    rc = rp_store_open_csv(path, &store, err);
+    if (rc < 0)
+        return rc;
+    prefix = strndup(path, prefix_len);
+    if (!prefix) {
+        rp_store_close(store);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    return add_store(in, store, prefix, err);
+}
+
+/* One file may hold several processes. */
+static int open_json(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    for (size_t process = 0;; process++) {
+        struct rp_store *store;
+        int rc = rp_store_open_json(path, process, &store, err);
+
+        if (rc < 0 || !store)
+            return rc;
+        rc = add_store(in, store, NULL, err);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *store;
+    size_t prefix_len;
+    int rc;
+
+    if (rp_store_csv_prefix(path, &prefix_len))
+        return open_csv(path, prefix_len, in, err);
+    if (rp_store_is_json(path, false) || rp_store_is_named_json(path))
+        return open_json(path, in, err);
+    rc = rp_store_open(path, &store, err);
+    return rc < 0 ? rc : add_store(in, store, NULL, err);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), part = strlen(end);
+
+    return len >= part && strcmp(text + len - part, end) == 0;
+}
+
+/* Folders of rocprofv3: HOST/PID_results.db, pass_1/HOST/PID_results.db. */
+enum { FOLDER_DEPTH = 2 };
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* What rocprofv3 wrote of the same process in a form that says more. */
+static bool is_said_by(const char *path, size_t prefix_len, const char *better,
+                       const struct rp_note_sink *notes)
+{
+    rp_autofree char *other = rp_format("%.*s%s", (int)prefix_len, path, better);
+
+    if (!other || !rp_path_exists(other))
+        return false;
+    rp_note(notes, "%s is of the same process as %s: left out", path, other);
+    return true;
+}
+
+static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
+{
+    size_t len = strlen(path), end = strlen("results.json");
+
+    return ends_with(path, "results.json") && rp_store_is_json(path, true) &&
+           !is_said_by(path, len - end, "results.db", notes);
+}
+
+/* rocprof-compute keeps a database of its own beside its results. */
+static bool is_trace(const char *path, const struct rp_note_sink *notes)
+{
+    size_t prefix_len;
+
+    if (rp_store_csv_prefix(path, &prefix_len))
+        return !is_said_by(path, prefix_len, "results.db", notes) &&
+               !is_said_by(path, prefix_len, "results.json", notes);
+    if (!ends_with(path, ".db"))
+        return is_json_trace(path, notes);
+    if (!rp_store_is_foreign(path))
+        return true;
+    rp_note(notes, "%s is a database, but not a rocpd trace: left out", path);
+    return false;
+}
+
+/* What `profile` has made: repeats are not ranks, and a run that failed is no result. */
+static bool is_profile(const char *folder)
+{
+    rp_autofree char *result = rp_path_join(folder, "profile.json");
+    rp_autofree char *trace = rp_path_join(folder, "trace_results.db");
+
+    return result && trace && rp_path_exists(result) && rp_path_exists(trace);
+}
+
+static bool is_aside(const char *name)
+{
+    return strcmp(name, "repeats") == 0 || strcmp(name, "failed") == 0 ||
+           strcmp(name, "thread-trace") == 0;
+}
+
+static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
+{
+    bool own = is_profile(folder);
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, visible, versionsort), rc = 0;
+
+    if (count < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
+        if (rc == 0 && !path)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        else if (rc == 0 && rp_path_is_dir(path))
+            rc = depth && !(own && is_aside(names[i]->d_name))
+                     ? open_traces_in(path, depth - 1, in, err)
+                     : 0;
+        else if (rc == 0 && is_trace(path, &in->notes))
+            rc = open_trace(path, in, err);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_counters *set;
+    int rc = rp_counters_open(path, &set, err);
+
+    return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
+}
+
+/* The thread trace of a profile, or of the run that left it, if there is one. */
+static int open_waves_of(const char *folder, const char *within, struct rp_inputs *in,
+                         struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, within);
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_thread_trace_can_open(path) ? rp_thread_trace_open(path, &in->waves, err) : 0;
+}
+
+/* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
+static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    size_t before = in->store_count, waves_before = in->waves.count;
+    int rc = rp_result_settle(path, err);
+
+    if (rc == 0)
+        rc = open_traces_in(path, FOLDER_DEPTH, in, err);
+
+    if (rc < 0)
+        return rc;
+    if (is_profile(path))
+        return open_waves_of(path, "thread-trace/att-threads", in, err);
+    rc = open_waves_of(path, "att-threads", in, err);
+    if (rc < 0)
+        return rc;
+    if (rp_counters_in(path))
+        return open_counters(path, in, err);
+    if (in->store_count == before && in->waves.count == waves_before)
+        return rp_fail(
+            err, RP_BAD_INPUT,
+            "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor "
+            "CSV "
+            "files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv, "
+            "pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
+            path);
+    return 0;
+}
+
+static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    size_t prefix_len;
+    int rc;
+
+    if (rp_thread_trace_can_open(path)) /* before counters, which may be any folder */
+        return rp_thread_trace_open(path, &in->waves, err);
+    if (rp_path_is_dir(path))
+        return open_folder(path, in, err);
+    if (!rp_counters_can_open(path))
+        return open_trace(path, in, err);
+    if (!rp_store_csv_prefix(path, &prefix_len))
+        return open_counters(path, in, err);
+    rc = open_trace(path, in, err);
+    return rc == 0 && ends_with(path, "kernel_trace.csv") ? open_counters(path, in, err) : rc;
+}
+
+int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = open_one(paths[i], in, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err)
+{
+    bool without_csv = in->counters || !wanted;
+
+    wanted |= in->counters && in->counters->name_count;
+    for (size_t i = 0; i < in->store_count; i++) {
+        const struct rp_row_counter *rows;
+        size_t count;
+        int rc = rp_store_counters(in->stores[i], &rows, &count, err);
+
+        if (rc < 0)
+            return rc;
+        wanted |= count > 0;
+    }
+    /* Of CSV traces the counters know already, unless only calls or copies were named. */
+    for (size_t i = 0; i < in->store_count && wanted; i++) {
+        struct rp_counters *set;
+        int rc;
+
+        if (without_csv && in->csv_prefixes && in->csv_prefixes[i])
+            continue;
+        rc = rp_roofline_counters(in->stores[i], &set, err);
+
+        if (rc == 0)
+            rc = rp_inputs_add_counters(in, set, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,323 @@
+/* What was found: each function of include/rocm-perf/rocm-perf.h that only reads. */
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "library/run.h"
+#include "rocm-perf/analysis.h"
+#include "rocm-perf/report.h"
+#include "rocm-perf/rocm-perf.h"
+
+enum { NO_SUCH = -RP_USAGE };
+
+size_t rocm_perf_note_count(const struct rocm_perf *run)
+{
+    return run->note_count;
+}
+
+const char *rocm_perf_note(const struct rocm_perf *run, size_t index)
+{
+    return index < run->note_count ? run->notes[index] : NULL;
+}
+
+static struct rp_quantity known(double value)
+{
+    return (struct rp_quantity){.known = true, .value = value};
+}
+
+static struct rp_quantity known_if(bool is_known, double value)
+{
+    return (struct rp_quantity){.known = is_known, .value = value};
+}
+
+static int hand_out(struct rp_quantity quantity, double *ret)
+{
+    if (!quantity.known)
+        return 0;
+    *ret = quantity.value;
+    return 1;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static bool of_profile(const struct rp_profile *p, enum rocm_perf_number which,
+                       struct rp_quantity *ret)
+{
+    bool timed = p && (p->dispatches == 0 || p->repaired_timestamps < p->dispatches);
+
+    switch (which) {
+    case ROCM_PERF_KERNELS_NS:
+        *ret = known_if(timed, p ? (double)p->user_ns : 0);
+        return true;
+    case ROCM_PERF_RUNTIME_KERNELS_NS:
+        *ret = known_if(timed, p ? (double)p->runtime_internal_ns : 0);
+        return true;
+    case ROCM_PERF_DISPATCHES:
+        *ret = known_if(p, p ? (double)p->dispatches : 0);
+        return true;
+    case ROCM_PERF_BAD_TIMESTAMPS:
+        *ret = known_if(p, p ? (double)p->repaired_timestamps : 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool of_graph(const struct rp_dag_result *dag, bool has_dag, enum rocm_perf_number which,
+                     struct rp_quantity *ret)
+{
+    double makespan_ns = (double)dag->makespan_ns;
+
+    switch (which) {
+    case ROCM_PERF_END_TO_END_NS:
+        *ret = known_if(has_dag, makespan_ns);
+        return true;
+    case ROCM_PERF_COPIES_NS:
+        *ret = known_if(has_dag, (double)dag->copy_time_ns);
+        return true;
+    case ROCM_PERF_SPAN_NS:
+        *ret = known_if(has_dag, (double)dag->true_span_ns);
+        return true;
+    case ROCM_PERF_GUESSED_PATH_SHARE:
+        *ret = known_if(has_dag && dag->makespan_ns > 0,
+                        (double)dag->grade_path_ns[RP_DAG_INFERRED] / makespan_ns);
+        return true;
+    default:
+        return false;
+    }
+}
+
+int rocm_perf_number(const struct rocm_perf *run, enum rocm_perf_number which, double *ret)
+{
+    bool has_dag = run->state == RP_RUN_ANALYSED && run->parts.has_dag;
+    struct rp_quantity quantity;
+
+    if (!of_profile(run->parts.ranking.profile, which, &quantity) &&
+        !of_graph(&run->parts.dag, has_dag, which, &quantity))
+        return NO_SUCH;
+    return run->state == RP_RUN_ANALYSED ? hand_out(quantity, ret) : 0;
+}
+
+const char *rocm_perf_text(const struct rocm_perf *run, enum rocm_perf_text which)
+{
+    switch (which) {
+    case ROCM_PERF_DEVICE:
+        return run->origin.device;
+    case ROCM_PERF_TIMING_MODEL:
+        return run->origin.timing_model;
+    case ROCM_PERF_NO_ROOFLINE:
+        return run->parts.roofline.reason;
+    }
+    return NULL;
+}
+
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+size_t rocm_perf_kernel_count(const struct rocm_perf *run)
+{
+    return run->state == RP_RUN_ANALYSED ? run->parts.ranking.found.kernel_count : 0;
+}
+
+static bool of_summary(const struct rp_kernel_summary *s, enum rocm_perf_kernel_number which,
+                       struct rp_quantity *ret)
+{
+    static const struct rp_kernel_summary none;
+    const struct rp_kernel_resources *r = s ? &s->resources : &none.resources;
+    bool registers = s && s->symbol_known;
+
+    switch (which) {
+    case ROCM_PERF_KERNEL_VGPRS:
+        *ret = known_if(registers, r->arch_vgpr);
+        return true;
+    case ROCM_PERF_KERNEL_AGPRS:
+        *ret = known_if(registers, r->accum_vgpr);
+        return true;
+    case ROCM_PERF_KERNEL_SGPRS:
+        *ret = known_if(registers, r->sgpr);
+        return true;
+    case ROCM_PERF_KERNEL_LDS_BYTES:
+        *ret = known_if(s, r->lds_bytes);
+        return true;
+    case ROCM_PERF_KERNEL_SCRATCH_BYTES:
+        *ret = known_if(s, r->scratch_bytes);
+        return true;
+    case ROCM_PERF_KERNEL_WORKGROUP_SIZE:
+        *ret = known_if(r->workgroup_size > 0, r->workgroup_size);
+        return true;
+    case ROCM_PERF_KERNEL_OCCUPANCY:
+        *ret = known_if(s && s->occupancy.known, s ? s->occupancy.theoretical : 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool of_roofline(const struct rp_roofline_kernel *r, enum rocm_perf_kernel_number which,
+                        struct rp_quantity *ret)
+{
+    static const struct rp_roofline_kernel none;
+
+    r = r ? r : &none;
+    switch (which) {
+    case ROCM_PERF_KERNEL_FLOPS:
+        *ret = r->flops;
+        return true;
+    case ROCM_PERF_KERNEL_HBM_BYTES:
+        *ret = r->bytes[RP_LEVEL_HBM];
+        return true;
+    case ROCM_PERF_KERNEL_INTENSITY:
+        *ret = r->intensity[RP_LEVEL_HBM];
+        return true;
+    case ROCM_PERF_KERNEL_GFLOPS:
+        *ret = r->gflops;
+        return true;
+    case ROCM_PERF_KERNEL_HBM_GBPS:
+        *ret = r->gbps[RP_LEVEL_HBM];
+        return true;
+    case ROCM_PERF_KERNEL_BOUND_SHARE:
+        *ret = r->bound_share;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool of_ranking(const struct rp_bottleneck_kernel *b, enum rocm_perf_kernel_number which,
+                       struct rp_quantity *ret)
+{
+    switch (which) {
+    case ROCM_PERF_KERNEL_CALLS:
+        *ret = b->calls ? known((double)b->calls) : known_if(false, 0);
+        return true;
+    case ROCM_PERF_KERNEL_TIME_NS:
+        *ret = b->time_ns;
+        return true;
+    case ROCM_PERF_KERNEL_WEIGHT:
+        *ret = b->weight;
+        return true;
+    case ROCM_PERF_KERNEL_HEADROOM:
+        *ret = b->headroom;
+        return true;
+    case ROCM_PERF_KERNEL_PRIORITY:
+        *ret = b->priority;
+        return true;
+    case ROCM_PERF_KERNEL_END_TO_END_BOUND:
+        *ret = b->end_to_end_bound;
+        return true;
+    case ROCM_PERF_KERNEL_FREE_BOUND:
+        *ret = b->free_bound;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int rocm_perf_kernel_number(const struct rocm_perf *run, size_t kernel,
+                            enum rocm_perf_kernel_number which, double *ret)
+{
+    struct rp_quantity quantity;
+
+    if (kernel >= rocm_perf_kernel_count(run))
+        return NO_SUCH;
+    if (!of_ranking(&run->parts.ranking.found.kernels[kernel], which, &quantity) &&
+        !of_summary(run->kernels[kernel].summary, which, &quantity) &&
+        !of_roofline(run->kernels[kernel].roofline, which, &quantity))
+        return NO_SUCH;
+    return hand_out(quantity, ret);
+}
+
+const char *rocm_perf_kernel_text(const struct rocm_perf *run, size_t kernel,
+                                  enum rocm_perf_kernel_text which)
+{
+    const struct rp_kernel_summary *summary;
+    const struct rp_roofline_kernel *roofline;
+
+    if (kernel >= rocm_perf_kernel_count(run))
+        return NULL;
+    summary = run->kernels[kernel].summary;
+    roofline = run->kernels[kernel].roofline;
+    switch (which) {
+    case ROCM_PERF_KERNEL_NAME:
+        return run->parts.ranking.found.kernels[kernel].name;
+    case ROCM_PERF_KERNEL_SYMBOL:
+        return summary && summary->symbol_known ? summary->symbol : NULL;
+    case ROCM_PERF_KERNEL_BOTTLENECK:
+        return rp_bottleneck_name(run->parts.ranking.found.kernels[kernel].label);
+    case ROCM_PERF_KERNEL_BOUND:
+        return roofline ? rp_bound_name(roofline->bound) : NULL;
+    case ROCM_PERF_KERNEL_OCCUPANCY_LIMITER:
+        return summary && summary->occupancy.known
+                   ? rp_occupancy_limit_name(summary->occupancy.limiter)
+                   : NULL;
+    case ROCM_PERF_KERNEL_GPU:
+        return summary ? run->parts.ranking.profile->agents[summary->agent].name : NULL;
+    }
+    return NULL;
+}
+
+/* --- the critical path ------------------------------------------------------------------------ */
+
+size_t rocm_perf_path_count(const struct rocm_perf *run)
+{
+    return run->state == RP_RUN_ANALYSED ? run->parts.dag.share_count : 0;
+}
+
+const char *rocm_perf_path_name(const struct rocm_perf *run, size_t index)
+{
+    return index < rocm_perf_path_count(run) ? run->parts.dag.shares[index].name : NULL;
+}
+
+int rocm_perf_path_ns(const struct rocm_perf *run, size_t index, double *ret)
+{
+    if (index >= rocm_perf_path_count(run))
+        return NO_SUCH;
+    return hand_out(known((double)run->parts.dag.shares[index].path_ns), ret);
+}
+
+/* --- everything ------------------------------------------------------------------------------- */
+
+static int put_json(const struct rocm_perf *run, enum rocm_perf_json which, struct rp_buf *json,
+                    struct rp_err *err)
+{
+    bool analysed = run->state == RP_RUN_ANALYSED;
+
+    if (!analysed)
+        return rp_fail(err, RP_USAGE, "rocm_perf_json: call rocm_perf_analyze before");
+    if (which == ROCM_PERF_JSON_DAG && run->parts.has_dag)
+        return rp_report_dag_json(&run->parts.dag, false, json, err);
+    if (which == ROCM_PERF_JSON_ROOFLINE && run->parts.has_roofline)
+        return rp_report_roofline_json(&run->parts.roofline, json, err);
+    if (which == ROCM_PERF_JSON_ANALYSIS && run->parts.has_ranking)
+        return rp_report_analysis_json(&run->parts.ranking.found, 0, json, err);
+    if (which == ROCM_PERF_JSON_THREAD_TRACE && run->in.waves.count)
+        return rp_report_thread_trace_json(&run->in.waves, json, err);
+    if ((unsigned)which > ROCM_PERF_JSON_THREAD_TRACE)
+        return rp_fail(err, RP_USAGE, "rocm_perf_json: there is no result %d", (int)which);
+    return rp_fail(err, RP_BAD_INPUT, "rocm_perf_json: the files hold nothing for this result: %s",
+                   which == ROCM_PERF_JSON_DAG        ? "a graph is made of a trace"
+                   : which == ROCM_PERF_JSON_ROOFLINE ? "a roofline is made of counters"
+                                                      : "there is no thread trace");
+}
+
+int rocm_perf_json(const struct rocm_perf *run, enum rocm_perf_json which, char **ret,
+                   struct rocm_perf_error *error)
+{
+    rp_cleanup(rp_plain_numbers_end) struct rp_plain_numbers plain = rp_plain_numbers_begin();
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf json = {0};
+    int rc = plain.own ? put_json(run, which, &json, &err) : rp_out_of_memory(&err);
+    char *text = rc == 0 ? rp_buf_steal(&json) : NULL;
+
+    if (rc == 0 && !text)
+        rc = rp_out_of_memory(&err);
+    if (rc < 0)
+        return rp_run_failed(&err, error);
+    *ret = text;
+    return 0;
+}
+
+void rocm_perf_free(char *text)
+{
+    free(text);
+}
