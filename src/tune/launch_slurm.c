@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/line_reader.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "tune/launcher.h"
-#include "tune/line_reader.h"
 #include "tune/pool.h"
 
 /** One allocation, with one step per worker. */

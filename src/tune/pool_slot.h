@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/line_reader.h"
 #include "tune/launcher.h"
-#include "tune/line_reader.h"
 #include "tune/worker.h"
 
 struct rp_evaluation;

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/line_reader.h"
 #include "base/proc.h"
-#include "tune/line_reader.h"
 #include "tune/worker.h"
 #include "unit/cmocka_all.h"
 
@@ -347,13 +347,42 @@ static void lines_from_a_pipe(void **state)
     }
 }
 
+/* One that is too long is passed over, and what comes behind it is read. */
+static void too_long_a_line(void **state)
+{
+    struct rp_line_reader reader = {.most_bytes = 4};
+    struct rp_err err = RP_ERR_INIT;
+    const char *line;
+    size_t bytes;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "abcdef", 6), 6);
+    assert_int_equal(rp_line_reader_fill(&reader, ends[0], &err), 0);
+    assert_null(rp_line_reader_next(&reader, &bytes));
+    assert_int_equal(rp_line_reader_fill(&reader, ends[0], &err), -RP_BAD_INPUT);
+    rp_line_reader_skip(&reader);
+    assert_int_equal(write(ends[1], "gh", 2), 2);
+    assert_int_equal(rp_line_reader_fill(&reader, ends[0], &err), 0);
+    assert_null(rp_line_reader_next(&reader, &bytes));
+    assert_int_equal(write(ends[1], "i\nxy\n", 5), 5);
+    assert_int_equal(rp_line_reader_fill(&reader, ends[0], &err), 0);
+    line = rp_line_reader_next(&reader, &bytes);
+    assert_int_equal(bytes, 2);
+    assert_memory_equal(line, "xy", 2);
+    close(ends[0]);
+    close(ends[1]);
+    rp_line_reader_free(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_come_back), cmocka_unit_test(small_requests_come_back),
         cmocka_unit_test(what_is_no_request), cmocka_unit_test(answers_come_back),
         cmocka_unit_test(what_is_no_answer),  cmocka_unit_test(hellos_come_back_and_are_compared),
-        cmocka_unit_test(lines_from_a_pipe),
+        cmocka_unit_test(lines_from_a_pipe),  cmocka_unit_test(too_long_a_line),
     };
 
     return cmocka_run_group_tests(tests, fill_megabyte, free_megabyte);

@@ -2,8 +2,8 @@
  * @file line_reader.h
  * @brief Lines from a pipe or socket, as they come.
  */
-#ifndef RP_TUNE_LINE_READER_H
-#define RP_TUNE_LINE_READER_H
+#ifndef RP_BASE_LINE_READER_H
+#define RP_BASE_LINE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +18,11 @@ enum { RP_MOST_LINE_BYTES = 32 << 20 };
 /** Zero-initialise; release with rp_line_reader_free. */
 struct rp_line_reader {
     struct rp_buf buf;
-    size_t begin;   /**< of the next line in buf */
-    size_t scanned; /**< without a newline up to here */
-    bool ended;     /**< the other side has closed */
+    size_t begin;      /**< of the next line in buf */
+    size_t scanned;    /**< without a newline up to here */
+    bool ended;        /**< the other side has closed */
+    size_t most_bytes; /**< of a line; 0: RP_MOST_LINE_BYTES */
+    bool skipping;     /**< what comes up to the next newline is passed over */
 };
 
 /**
@@ -31,6 +33,10 @@ int rp_line_reader_fill(struct rp_line_reader *reader, int fd, struct rp_err *er
 
 /** @return a whole line without its newline, valid until the next fill; NULL: there is none yet */
 const char *rp_line_reader_next(struct rp_line_reader *reader, size_t *ret_bytes);
+
+/** Drops the line that was too long, also what of it is still to come: for who goes on after one.
+ */
+void rp_line_reader_skip(struct rp_line_reader *reader);
 
 void rp_line_reader_free(struct rp_line_reader *reader);
 

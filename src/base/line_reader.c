@@ -1,4 +1,4 @@
-#include "tune/line_reader.h"
+#include "base/line_reader.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { STEP_BYTES = 1 << 16 };
 void rp_line_reader_free(struct rp_line_reader *reader)
 {
     rp_buf_free(&reader->buf);
-    *reader = (struct rp_line_reader){0};
+    *reader = (struct rp_line_reader){.most_bytes = reader->most_bytes};
 }
 
 /** The lines that were given out are not needed any more. */
@@ -28,13 +28,14 @@ static void compact(struct rp_line_reader *r)
 
 int rp_line_reader_fill(struct rp_line_reader *r, int fd, struct rp_err *err)
 {
+    const size_t most_bytes = r->most_bytes ? r->most_bytes : RP_MOST_LINE_BYTES;
     char bytes[STEP_BYTES];
     ssize_t got;
     int rc;
 
     compact(r);
-    if (r->buf.len > RP_MOST_LINE_BYTES)
-        return rp_fail(err, RP_BAD_INPUT, "a line has more than %d bytes", RP_MOST_LINE_BYTES);
+    if (r->buf.len > most_bytes)
+        return rp_fail(err, RP_BAD_INPUT, "a line has more than %zu bytes", most_bytes);
     while ((got = read(fd, bytes, sizeof bytes)) < 0) {
         const int why = errno;
 
@@ -54,7 +55,7 @@ int rp_line_reader_fill(struct rp_line_reader *r, int fd, struct rp_err *err)
     return r->buf.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
-const char *rp_line_reader_next(struct rp_line_reader *r, size_t *ret_bytes)
+static const char *next(struct rp_line_reader *r, size_t *ret_bytes)
 {
     const char *line = r->buf.data + r->begin;
     const char *end = r->buf.len > r->scanned
@@ -68,4 +69,28 @@ const char *rp_line_reader_next(struct rp_line_reader *r, size_t *ret_bytes)
     *ret_bytes = (size_t)(end - line);
     r->begin = r->scanned = (size_t)(end - r->buf.data) + 1;
     return line;
+}
+
+void rp_line_reader_skip(struct rp_line_reader *r)
+{
+    r->begin = r->scanned = r->buf.len;
+    r->skipping = true;
+}
+
+/** Passes over what has come of a line that is not wanted. */
+static void skip(struct rp_line_reader *r)
+{
+    const size_t bytes = r->buf.len - r->begin;
+    const char *end = bytes ? memchr(r->buf.data + r->begin, '\n', bytes) : NULL;
+
+    r->begin = end ? (size_t)(end - r->buf.data) + 1 : r->buf.len;
+    r->scanned = r->begin;
+    r->skipping = !end;
+}
+
+const char *rp_line_reader_next(struct rp_line_reader *r, size_t *ret_bytes)
+{
+    if (r->skipping)
+        skip(r);
+    return next(r, ret_bytes);
 }

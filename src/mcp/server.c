@@ -1,0 +1,421 @@
+#include "mcp/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/line_reader.h"
+#include "base/proc.h"
+#include "mcp/call.h"
+#include "mcp/message.h"
+#include "mcp/tools.h"
+
+#define META   "io.modelcontextprotocol/"
+#define MODERN "2026-07-28"
+
+/* With a handshake; the newest first. */
+static const char *const handshaken[] = {"2025-11-25", "2025-06-18"};
+enum { HANDSHAKEN = sizeof handshaken / sizeof *handshaken };
+
+struct state {
+    const struct rp_mcp_server *server;
+    struct rp_line_reader reader;
+    bool initialized;
+    bool closing;                                   /* nothing more is read */
+    struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /* the first one runs */
+    size_t count;
+    int write_errno;
+};
+
+static const char instructions[] =
+    "Profiles, analyzes and optimizes HIP programs for AMD GPUs. Call doctor first: without a GPU "
+    "programs run on a software MI300X, whose times are modelled, not measured on hardware. Calls "
+    "run one after another and may take minutes.";
+
+/* Takes over the message. */
+static void send_json(struct state *s, json_t *message)
+{
+    rp_autofree char *text =
+        message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    size_t bytes = text ? strlen(text) : 0, at = 0;
+
+    json_decref(message);
+    if (!text)
+        s->write_errno = ENOMEM;
+    else
+        text[bytes++] = '\n'; /* in place of the zero */
+    while (at < bytes && !s->write_errno) {
+        const ssize_t put = write(s->server->out, text + at, bytes - at);
+
+        if (put >= 0)
+            at += (size_t)put;
+        else if (errno != EINTR || rp_proc_interrupted(NULL) < 0)
+            s->write_errno = errno;
+    }
+}
+
+static json_t *server_info(const struct state *s)
+{
+    return json_pack("{s:s, s:s, s:s}", "name", "rocm-perf-lab", "title", "ROCm performance lab",
+                     "version", s->server->version);
+}
+
+static json_t *versions(void)
+{
+    json_t *array = json_array();
+
+    json_array_append_new(array, json_string(MODERN));
+    for (size_t i = 0; i < HANDSHAKEN; i++)
+        json_array_append_new(array, json_string(handshaken[i]));
+    return array;
+}
+
+/* Takes over the result. */
+static void answer(struct state *s, json_t *id, bool modern, json_t *result)
+{
+    if (result && modern) {
+        json_t *meta = json_object_get(result, "_meta");
+
+        if (!meta)
+            json_object_set_new(result, "_meta", meta = json_object());
+        json_object_set_new(meta, META "serverInfo", server_info(s));
+        json_object_set_new(result, "resultType", json_string("complete"));
+    }
+    send_json(s, rp_mcp_result(id, result));
+}
+
+static void refuse(struct state *s, json_t *id, int code, const char *text)
+{
+    send_json(s, rp_mcp_error(id, code, text, NULL));
+}
+
+static void initialize(struct state *s, const struct rp_mcp_message *m)
+{
+    const char *wanted = json_string_value(json_object_get(m->params, "protocolVersion"));
+    const char *version = handshaken[0];
+
+    if (!wanted || !json_is_object(json_object_get(m->params, "capabilities")) ||
+        !json_is_object(json_object_get(m->params, "clientInfo"))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "initialize needs protocolVersion, capabilities and clientInfo");
+        return;
+    }
+    if (s->initialized) {
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST, "initialized already");
+        return;
+    }
+    for (size_t i = 0; i < HANDSHAKEN; i++)
+        if (strcmp(wanted, handshaken[i]) == 0)
+            version = handshaken[i];
+    s->initialized = true;
+    answer(s, m->id, false,
+           json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities",
+                     "tools", "serverInfo", server_info(s), "instructions", instructions));
+}
+
+/* What clients may keep, as long as this program runs. */
+static void make_cacheable(json_t *result)
+{
+    json_object_set_new(result, "ttlMs", json_integer(3600000));
+    json_object_set_new(result, "cacheScope", json_string("public"));
+}
+
+static void discover(struct state *s, const struct rp_mcp_message *m)
+{
+    json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", versions(),
+                               "capabilities", "tools", "instructions", instructions);
+
+    make_cacheable(result);
+    answer(s, m->id, true, result);
+}
+
+static void list_tools(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    json_t *result;
+
+    if (json_object_get(m->params, "cursor")) { /* there is one page */
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, "cursor is not one of ours");
+        return;
+    }
+    result = json_pack("{s:o}", "tools", rp_mcp_tools());
+    if (modern)
+        make_cacheable(result);
+    answer(s, m->id, modern, result);
+}
+
+static void progress(struct state *s, struct rp_mcp_call *call, const char *text)
+{
+    if (call->token)
+        send_json(s, rp_mcp_progress(call->token, ++call->steps, text, strlen(text)));
+}
+
+/* Drops the first call, whose result has been told. */
+static void drop(struct state *s, size_t at)
+{
+    rp_mcp_call_free(s->calls[at]);
+    s->count--;
+    memmove(s->calls + at, s->calls + at + 1, (s->count - at) * sizeof *s->calls);
+}
+
+static void start_next(struct state *s)
+{
+    while (s->count && !s->calls[0]->child.pid) {
+        struct rp_mcp_call *call = s->calls[0];
+        struct rp_err err = RP_ERR_INIT;
+
+        if (rp_mcp_call_start(call, s->server->program, &err) == 0) {
+            progress(s, call, "started");
+            return;
+        }
+        answer(s, call->id, call->modern, rp_mcp_call_failure(err.text));
+        drop(s, 0);
+    }
+}
+
+static void call_tool(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    const char *name = json_string_value(json_object_get(m->params, "name"));
+    const struct rp_mcp_tool *tool = name ? rp_mcp_tool_find(name) : NULL;
+    const json_t *arguments = json_object_get(m->params, "arguments");
+    json_t *token = json_object_get(json_object_get(m->params, "_meta"), "progressToken");
+    struct rp_mcp_command command;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_mcp_call *call;
+
+    if (!tool) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, name ? "there is no such tool" : "name is missing");
+        return;
+    }
+    if ((arguments && !json_is_object(arguments)) ||
+        (token && !json_is_string(token) && !json_is_integer(token))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "arguments is not an object, or progressToken neither a string nor an integer");
+        return;
+    }
+    if (rp_mcp_command_make(tool, arguments, &command, &err) < 0) {
+        answer(s, m->id, modern, rp_mcp_call_failure(err.text));
+        return;
+    }
+    call = s->count < RP_MCP_MOST_WAITING ? calloc(1, sizeof *call) : NULL;
+    if (!call) {
+        rp_mcp_command_free(&command);
+        refuse(s, m->id, RP_MCP_INTERNAL, "too many calls are waiting");
+        return;
+    }
+    *call = (struct rp_mcp_call){.id = json_incref(m->id),
+                                 .token = json_incref(token),
+                                 .modern = modern,
+                                 .tool = tool,
+                                 .command = command};
+    s->calls[s->count++] = call;
+    if (s->count > 1)
+        progress(s, call, "waiting for the calls before");
+    start_next(s);
+}
+
+static void cancel(struct state *s, const json_t *id)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (!json_equal(s->calls[i]->id, id))
+            continue;
+        if (s->calls[i]->child.pid) {
+            s->calls[i]->cancelled = true;
+            rp_mcp_child_end(&s->calls[i]->child);
+        } else {
+            drop(s, i);
+        }
+        return;
+    }
+}
+
+/* @return whether the request is in a version that is served, and which form that has */
+static bool take_version(struct state *s, const struct rp_mcp_message *m, bool *ret_modern)
+{
+    const json_t *meta = json_object_get(m->params, "_meta");
+    const json_t *wanted = json_object_get(meta, META "protocolVersion");
+
+    *ret_modern = wanted != NULL || strcmp(m->method, "server/discover") == 0;
+    if (*ret_modern && (!json_is_string(wanted) ||
+                        !json_is_object(json_object_get(meta, META "clientCapabilities")))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "_meta needs " META "protocolVersion and " META "clientCapabilities");
+        return false;
+    }
+    if (*ret_modern && strcmp(json_string_value(wanted), MODERN) != 0) {
+        send_json(
+            s, rp_mcp_error(m->id, RP_MCP_VERSION, "Unsupported protocol version",
+                            json_pack("{s:o, s:O}", "supported", versions(), "requested", wanted)));
+        return false;
+    }
+    return true;
+}
+
+static bool is_in_use(const struct state *s, const json_t *id)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (json_equal(s->calls[i]->id, id))
+            return true;
+    return false;
+}
+
+static void serve_request(struct state *s, const struct rp_mcp_message *m)
+{
+    bool modern;
+
+    if (is_in_use(s, m->id)) {
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST, "a request with this id is not answered yet");
+        return;
+    }
+    if (!take_version(s, m, &modern))
+        return;
+    if (!modern && strcmp(m->method, "initialize") == 0)
+        initialize(s, m);
+    else if (!modern && strcmp(m->method, "ping") == 0)
+        answer(s, m->id, false, json_object());
+    else if (!modern && !s->initialized)
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST,
+               "initialize comes first, or " META "protocolVersion in _meta");
+    else if (strcmp(m->method, "server/discover") == 0)
+        discover(s, m);
+    else if (strcmp(m->method, "tools/list") == 0)
+        list_tools(s, m, modern);
+    else if (strcmp(m->method, "tools/call") == 0)
+        call_tool(s, m, modern);
+    else
+        refuse(s, m->id, RP_MCP_NO_METHOD, "there is no such method");
+}
+
+static void serve_line(struct state *s, const char *line, size_t bytes)
+{
+    struct rp_mcp_message m;
+    struct rp_err err = RP_ERR_INIT;
+    const int code = rp_mcp_message_parse(line, bytes, &m, &err);
+
+    if (code)
+        refuse(s, m.id, code, err.text);
+    else if (m.kind == RP_MCP_REQUEST)
+        serve_request(s, &m);
+    else if (m.kind == RP_MCP_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0)
+        cancel(s, json_object_get(m.params, "requestId"));
+    rp_mcp_message_free(&m);
+}
+
+static void read_lines(struct state *s)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const char *line;
+    size_t bytes;
+    int rc = rp_line_reader_fill(&s->reader, s->server->in, &err);
+
+    if (rc == -(int)RP_BAD_INPUT) {
+        refuse(s, NULL, RP_MCP_INVALID_REQUEST, "a message has more bytes than 1 MiB");
+        rp_line_reader_skip(&s->reader);
+        rc = 0;
+    }
+    while (!s->write_errno && (line = rp_line_reader_next(&s->reader, &bytes)))
+        if (bytes && strspn(line, " \t\r") < bytes)
+            serve_line(s, line, bytes);
+    if (rc < 0 || s->reader.ended)
+        s->closing = true;
+}
+
+static void finish(struct state *s)
+{
+    struct rp_mcp_call *call = s->calls[0];
+    const int status = rp_mcp_child_reap(&call->child);
+
+    while (call->child.out >= 0 || call->child.err >= 0) { /* what is still in the pipes */
+        const size_t before = call->out_bytes + call->said.len;
+
+        json_decref(rp_mcp_call_pump(call));
+        if (call->out_bytes + call->said.len == before)
+            break;
+    }
+    if (!call->cancelled && !s->closing)
+        answer(s, call->id, call->modern, rp_mcp_call_result(call, status));
+    drop(s, 0);
+}
+
+static void look_after_call(struct state *s)
+{
+    struct rp_mcp_call *call = s->count ? s->calls[0] : NULL;
+    json_t *notification;
+
+    if (!call)
+        return;
+    notification = rp_mcp_call_pump(call);
+    if (notification && !call->cancelled && !s->closing)
+        send_json(s, notification);
+    else
+        json_decref(notification);
+    if (rp_mcp_child_has_ended(&call->child))
+        finish(s);
+}
+
+/* Nobody asks any more. */
+static void close_down(struct state *s)
+{
+    while (s->count > 1)
+        drop(s, s->count - 1);
+    if (s->count)
+        rp_mcp_child_end(&s->calls[0]->child);
+}
+
+static void wait_for_something(const struct state *s, const sigset_t *unblocked)
+{
+    const struct rp_mcp_child *child = s->count ? &s->calls[0]->child : NULL;
+    struct pollfd fds[] = {{.fd = s->closing ? -1 : s->server->in, .events = POLLIN},
+                           {.fd = child ? child->pidfd : -1, .events = POLLIN},
+                           {.fd = child ? child->out : -1, .events = POLLIN},
+                           {.fd = child ? child->err : -1, .events = POLLIN}};
+    const int ms = child ? rp_mcp_child_patience_ms(child) : -1;
+    const struct timespec patience = {ms / 1000, ms % 1000 * 1000000L};
+
+    ppoll(fds, sizeof fds / sizeof *fds, ms < 0 ? NULL : &patience, unblocked);
+}
+
+static bool can_read(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) > 0;
+}
+
+int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
+{
+    struct state s = {.server = server, .reader = {.most_bytes = RP_MCP_MOST_MESSAGE_BYTES}};
+    sigset_t ending, before;
+    int rc = 0;
+
+    signal(SIGPIPE, SIG_IGN);
+    rp_proc_catch_signals();
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGQUIT);
+    sigprocmask(SIG_BLOCK, &ending, &before);
+    while (!s.closing || s.count) {
+        wait_for_something(&s, &before);
+        rc = rp_proc_interrupted(err);
+        if (!s.closing && rc == 0 && can_read(server->in))
+            read_lines(&s);
+        look_after_call(&s);
+        if (rc < 0 || s.write_errno)
+            s.closing = true;
+        if (s.closing)
+            close_down(&s);
+        else
+            start_next(&s);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    rp_line_reader_free(&s.reader);
+    if (rc == 0 && s.write_errno)
+        return rp_fail_errno(err, RP_ENVIRONMENT, s.write_errno, "cannot write an answer");
+    return rc;
+}

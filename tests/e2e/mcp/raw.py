@@ -1,0 +1,203 @@
+"""Lines to `rocm-perf mcp`, and what comes back. usage: raw.py ROCM_PERF SOURCE
+
+Nothing here waits for a time to pass: each step waits for a message of the server.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROCM_PERF, SOURCE = sys.argv[1:]
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+class Server:
+    def __init__(self, handshake=True):
+        self.process = subprocess.Popen([ROCM_PERF, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if handshake:
+            self.send("initialize", 0, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "raw", "version": "1"})
+            result = self.read()["result"]
+            assert result["protocolVersion"] == "2025-11-25" and "tools" in result["capabilities"], result
+            self.send("notifications/initialized")
+
+    def line(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, method, id=None, **params):
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        self.line(json.dumps(message if id is None else message | {"id": id}))
+
+    def call(self, id, name, arguments=None, token=None):
+        meta = {"_meta": {"progressToken": token}} if token is not None else {}
+        self.send("tools/call", id, name=name, arguments=arguments or {}, **meta)
+
+    def read(self):
+        message = json.loads(self.process.stdout.readline())
+        assert message["jsonrpc"] == "2.0", message
+        return message
+
+    def refused(self, code, id=None):
+        message = self.read()
+        assert message["error"]["code"] == code and message["id"] == id, message
+
+    def end(self):
+        self.process.stdin.close()
+        rest = self.process.stdout.read()
+        assert rest == b"", rest
+        assert self.process.wait() == 0
+
+
+def text(result):
+    return "".join(block["text"] for block in result["content"])
+
+
+def malformed():
+    server = Server(handshake=False)
+    server.line("{")
+    server.refused(-32700)
+    server.line('[{"jsonrpc":"2.0","id":1,"method":"ping"}]')
+    server.refused(-32600)
+    server.line("")
+    server.send("tools/list", 1)  # before the handshake
+    server.refused(-32600, 1)
+    server.send("ping", 2)
+    assert server.read() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    server.send("initialize", 3, protocolVersion="2025-11-25")
+    server.refused(-32602, 3)
+    server.send("initialize", 4, protocolVersion="1999-01-01", capabilities={}, clientInfo={})
+    assert server.read()["result"]["protocolVersion"] == "2025-11-25"
+    server.send("initialize", 5, protocolVersion="2025-06-18", capabilities={}, clientInfo={})
+    server.refused(-32600, 5)
+    server.line('{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"' + "x" * (2 << 20) + '"}}')
+    server.refused(-32600)
+    server.send("no/method", 7)
+    server.refused(-32601, 7)
+    server.send("notifications/none")  # nothing is said to that
+    server.line('{"jsonrpc":"2.0","id":1,"result":{}}')  # nor to that
+    server.call(8, "rm")
+    server.refused(-32602, 8)
+    server.send("tools/list", 9, cursor="x")
+    server.refused(-32602, 9)
+    server.end()
+
+
+def modern():
+    server = Server(handshake=False)
+    server.send("server/discover", 1, _meta=MODERN)
+    result = server.read()["result"]
+    assert result["resultType"] == "complete" and "2026-07-28" in result["supportedVersions"], result
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "rocm-perf-lab"
+    server.send("tools/list", 2, _meta=MODERN)
+    result = server.read()["result"]
+    assert result["resultType"] == "complete" and result["cacheScope"] == "public" and result["ttlMs"] >= 0
+    server.send("tools/list", 3, _meta=MODERN | {"io.modelcontextprotocol/protocolVersion": "1900-01-01"})
+    error = server.read()["error"]
+    assert error["code"] == -32022 and error["data"]["requested"] == "1900-01-01", error
+    server.send("tools/list", 4, _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"})
+    server.refused(-32602, 4)
+    server.send("ping", 5, _meta=MODERN)
+    server.refused(-32601, 5)
+    server.end()
+
+
+def calls():
+    server = Server()
+    server.send("tools/list", 1)
+    tools = {tool["name"]: tool for tool in server.read()["result"]["tools"]}
+    assert sorted(tools) == ["analyze", "autotune", "compare", "doctor", "isolate", "optimize", "profile", "replay"]
+    server.call(2, "doctor", token="t")
+    message = server.read()
+    assert message["method"] == "notifications/progress" and message["params"]["progressToken"] == "t", message
+    result = server.read()["result"]
+    assert result["structuredContent"]["ready"] is True and not result["isError"], result
+    try:
+        import jsonschema
+        jsonschema.validate(result["structuredContent"], tools["doctor"]["outputSchema"])
+    except ImportError:
+        pass
+    trace = "tests/data/rocpd/streams-hip_results.db"
+    server.call(3, "analyze", {"directory": SOURCE, "traces": [trace]})
+    result = server.read()["result"]
+    command = [ROCM_PERF, "analyze", "--json", trace]
+    assert result["structuredContent"] == json.loads(subprocess.check_output(command, cwd=SOURCE)), result
+    server.call(4, "analyze", {"traces": ["--help"]})  # a file of that name, not an option
+    result = server.read()["result"]
+    assert result["isError"] and result["_meta"]["rocm-perf/exitStatus"] == 3 and "--help" in text(result), result
+    server.call(5, "analyze", {"traces": ["x"], "json": True})
+    result = server.read()["result"]
+    assert result["isError"] and "no argument json" in text(result), result
+    server.call(6, "compare", {"results": [SOURCE + "/" + trace] * 2, "gates": ["dispatches<=0"]})
+    result = server.read()["result"]  # a negative verdict is a result
+    assert not result["isError"] and result["_meta"]["rocm-perf/exitStatus"] == 1, result
+    assert "negative verdict" in text(result), result
+    server.end()
+
+
+STAYS = """#!/bin/sh
+setsid sh -c 'echo $$ >"$0.child"; while :; do sleep 1; done' "$0" &
+echo $$ >"$0.self"
+while [ ! -s "$0.child" ]; do sleep 0.1; done
+echo it runs
+trap '' TERM
+while :; do sleep 1; done
+"""
+
+
+def is_there(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_it_runs(server):
+    while True:
+        message = server.read()
+        assert message.get("method") == "notifications/progress", message
+        if "it runs" in message["params"]["message"]:
+            return
+
+
+def cancelled(folder, by_eof):
+    """A program that does not listen to SIGTERM, and has a child in another session."""
+    program = os.path.join(folder, "stays")
+    with open(program, "w") as file:
+        file.write(STAYS)
+    os.chmod(program, 0o755)
+    server = Server()
+    server.call("long", "profile", {"program": program, "directory": folder}, token=1)
+    wait_until_it_runs(server)
+    pids = [int(open(program + end).read()) for end in (".self", ".child")]
+    assert all(map(is_there, pids)), pids
+    if not by_eof:
+        server.call("waits", "doctor")
+        server.send("ping", "now")  # is answered although a call runs
+        assert server.read()["id"] == "now"
+        server.call("long", "doctor")
+        server.refused(-32600, "long")
+        server.call("never", "doctor")
+        for id in ("never", "long", "unknown"):
+            server.send("notifications/cancelled", requestId=id)
+        message = server.read()  # nothing more of the cancelled ones
+        assert message["id"] == "waits" and message["result"]["structuredContent"]["ready"], message
+    server.end()
+    assert not any(map(is_there, pids)), pids
+
+
+def main():
+    malformed()
+    modern()
+    calls()
+    for by_eof in (False, True):
+        folder = tempfile.mkdtemp()
+        try:
+            cancelled(folder, by_eof)
+        finally:
+            shutil.rmtree(folder)
+
+
+main()

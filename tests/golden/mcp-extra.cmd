@@ -1,0 +1,2 @@
+# exit 2
+rocm-perf mcp now

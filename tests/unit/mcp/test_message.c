@@ -1,0 +1,113 @@
+/** JSON-RPC as it comes, and as it goes. */
+#include "mcp/message.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "unit/cmocka_all.h"
+
+static int parse(const char *line, struct rp_mcp_message *m)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const int code = rp_mcp_message_parse(line, strlen(line), m, &err);
+
+    assert_true(!code == !err.text[0]);
+    return code;
+}
+
+static void what_is_no_message(void **state)
+{
+    static const struct {
+        const char *line;
+        int code;
+        bool has_id;
+    } rows[] = {
+        {"{", RP_MCP_PARSE, false},
+        {"{\"a\":1,\"a\":2}", RP_MCP_PARSE, false},
+        {"\"\xff\"", RP_MCP_PARSE, false},
+        {"[]", RP_MCP_INVALID_REQUEST, false},
+        {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", RP_MCP_INVALID_REQUEST, false},
+        {"7", RP_MCP_INVALID_REQUEST, false},
+        {"{\"id\":1,\"method\":\"ping\"}", RP_MCP_INVALID_REQUEST, true},
+        {"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", RP_MCP_INVALID_REQUEST, true},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1}", RP_MCP_INVALID_REQUEST, true},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":3}", RP_MCP_INVALID_REQUEST, true},
+        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", RP_MCP_INVALID_REQUEST, false},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}", RP_MCP_INVALID_REQUEST, false},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"x\",\"params\":[]}", RP_MCP_BAD_PARAMS,
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_mcp_message m;
+
+        assert_int_equal(parse(rows[i].line, &m), rows[i].code);
+        assert_int_equal(m.id != NULL, rows[i].has_id);
+        rp_mcp_message_free(&m);
+    }
+}
+
+static void kinds_of_messages(void **state)
+{
+    static const struct {
+        const char *line;
+        enum rp_mcp_kind kind;
+    } rows[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}}", RP_MCP_REQUEST},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"x\"}", RP_MCP_REQUEST},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", RP_MCP_NOTIFICATION},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RP_MCP_RESPONSE},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", RP_MCP_RESPONSE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_mcp_message m;
+
+        assert_int_equal(parse(rows[i].line, &m), 0);
+        assert_int_equal(m.kind, rows[i].kind);
+        rp_mcp_message_free(&m);
+    }
+}
+
+static void texts_of_any_bytes(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const char *wanted;
+    } rows[] = {
+        {"a\xc3\xa4", 3, "a\xc3\xa4"}, {"a\xff\xc3", 3, "a??"}, {"a\0b", 3, "a?b"}, {"", 0, ""}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *text = rp_mcp_text(rows[i].bytes, rows[i].count);
+
+        assert_string_equal(json_string_value(text), rows[i].wanted);
+        json_decref(text);
+    }
+}
+
+static void errors_without_an_id(void **state)
+{
+    json_t *error = rp_mcp_error(NULL, RP_MCP_PARSE, "not JSON", NULL);
+
+    (void)state;
+    assert_true(json_is_null(json_object_get(error, "id")));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(error, "error"), "code")),
+                     -32700);
+    json_decref(error);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_message),
+        cmocka_unit_test(kinds_of_messages),
+        cmocka_unit_test(texts_of_any_bytes),
+        cmocka_unit_test(errors_without_an_id),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/** Calls of tools become words of a command, and nothing else. */
+#include "mcp/tools.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "unit/cmocka_all.h"
+
+static int make(const char *tool, const char *arguments, struct rp_mcp_command *ret,
+                struct rp_err *err)
+{
+    json_t *json = json_loads(arguments, 0, NULL);
+    const struct rp_mcp_tool *found = rp_mcp_tool_find(tool);
+    int rc;
+
+    assert_non_null(json);
+    assert_non_null(found);
+    rc = rp_mcp_command_make(found, json, ret, err);
+    json_decref(json);
+    return rc;
+}
+
+static void words_of_commands(void **state)
+{
+    static const struct {
+        const char *tool, *arguments, *words;
+    } rows[] = {
+        {"doctor", "{}", "rocm-perf|doctor|--json|--"},
+        {"profile", "{\"program\":\"./a b\",\"args\":[\"--json\",\"$(x)\",\"\"],\"runs\":2}",
+         "rocm-perf|profile|--json|--runs=2|--|./a b|--json|$(x)|"},
+        {"profile", "{\"program\":\"--help\",\"device\":\"--x\",\"output\":\"-y\"}",
+         "rocm-perf|profile|--json|--device=--x|-o-y|--|--help"},
+        {"profile", "{\"program\":\"p\",\"counters\":[\"A\",\"-B\"],\"roofline\":true}",
+         "rocm-perf|profile|--json|--roofline|--pmc=A|--pmc=-B|--|p"},
+        {"profile", "{\"program\":\"p\",\"roofline\":false,\"timeout_s\":0.5}",
+         "rocm-perf|profile|--json|--timeout=0.5|--|p"},
+        {"analyze", "{\"traces\":[\"-o\",\"b\"]}", "rocm-perf|analyze|--json|--|-o|b"},
+        {"analyze", "{\"traces\":[\"a\"],\"result\":\"thread-trace\"}",
+         "rocm-perf|analyze|--thread-trace|--|a"},
+        {"replay", "{\"capture_dir\":\"c\"}", "rocm-perf|replay|full-vm|--capture-dir=c|--json|--"},
+        {"replay",
+         "{\"action\":\"compare\",\"capture_dir\":\"c\",\"kernels\":[\"a\",\"-b\"],"
+         "\"gate\":\"faster\"}",
+         "rocm-perf|replay|compare|--capture-dir=c|--gate=faster|--json|--|a|-b"},
+        {"optimize", "{\"program\":\"p\",\"source\":\"s\",\"args\":[\"1\"]}",
+         "rocm-perf|optimize|--json|--source=s|--|p|1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_mcp_command command;
+        struct rp_err err = RP_ERR_INIT;
+        rp_autobuf words = {0};
+
+        assert_int_equal(make(rows[i].tool, rows[i].arguments, &command, &err), 0);
+        for (size_t w = 0; w < command.words; w++)
+            rp_buf_printf(&words, "%s%s", w ? "|" : "", command.argv[w]);
+        assert_null(command.argv[command.words]);
+        assert_string_equal(rp_buf_text(&words), rows[i].words);
+        rp_mcp_command_free(&command);
+    }
+}
+
+static void what_is_refused(void **state)
+{
+    static const struct {
+        const char *tool, *arguments, *says;
+    } rows[] = {
+        {"profile", "{}", "argument program: is missing"},
+        {"profile", "{\"program\":7}", "argument program: must be a string"},
+        {"profile", "{\"program\":\"p\",\"x\":1}", "profile has no argument x"},
+        {"profile", "{\"program\":\"p\",\"runs\":0}", "argument runs: use 1 to 1000"},
+        {"profile", "{\"program\":\"p\",\"runs\":1.5}", "argument runs: must be an integer"},
+        {"profile", "{\"program\":\"p\",\"runs\":\"1\"}", "argument runs: must be an integer"},
+        {"profile", "{\"program\":\"p\",\"roofline\":1}", "must be true or false"},
+        {"profile", "{\"program\":\"p\",\"timing\":\"fas\"}", "use one of: fast detailed off"},
+        {"profile", "{\"program\":\"p\",\"timing\":\"\"}", "use one of: fast detailed off"},
+        {"profile", "{\"program\":\"p\",\"output\":\"\"}", "argument output: must not be empty"},
+        {"profile", "{\"program\":\"p\",\"args\":\"x\"}", "must be an array of strings"},
+        {"profile", "{\"program\":\"p\",\"args\":[1]}", "must be a string"},
+        {"profile", "{\"program\":\"p\",\"directory\":\"/none/there\"}", "argument directory"},
+        {"analyze", "{\"traces\":[]}", "argument traces: must not be empty"},
+        {"replay", "{\"capture_dir\":\"c\",\"json\":true}", "replay has no argument json"},
+        {"doctor", "{\"json\":true}", "doctor has no argument json"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_mcp_command command;
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(make(rows[i].tool, rows[i].arguments, &command, &err), -RP_USAGE);
+        if (!strstr(err.text, rows[i].says))
+            fail_msg("%s: %s", rows[i].arguments, err.text);
+    }
+    assert_null(rp_mcp_tool_find("run"));
+}
+
+/* Each tool says what it takes, and takes nothing else. */
+static void schemas_are_closed(void **state)
+{
+    json_t *tools = rp_mcp_tools(), *tool;
+    size_t i;
+
+    (void)state;
+    assert_int_equal(json_array_size(tools), 8);
+    json_array_foreach(tools, i, tool)
+    {
+        const json_t *schema = json_object_get(tool, "inputSchema");
+        const json_t *output = json_object_get(tool, "outputSchema");
+
+        assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
+        assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
+        if (output)
+            assert_string_equal(json_string_value(json_object_get(output, "type")), "object");
+    }
+    json_decref(tools);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_of_commands),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(schemas_are_closed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
