@@ -128,6 +128,29 @@ struct rp_html_document {
 int rp_report_html(const char *title, const struct rp_html_document *documents, size_t count,
                    struct rp_buf *buf, struct rp_err *err);
 
+/** What the forms of a report are made of. NULL: there is none. */
+struct rp_report_parts {
+    const char *title;
+    const struct rp_bottlenecks *bottlenecks; /**< always there */
+    const struct rp_dag_result *dag;          /**< with steps */
+    const struct rp_timeline *timeline;       /**< where there is a dag */
+    const struct rp_roofline *roofline;
+    const struct rp_html_document *documents; /**< for HTML alone */
+    size_t document_count;
+};
+
+/** What `report --format` writes: report_forms.def. */
+struct rp_report_form {
+    const char *name, *ending, *what;
+    /** RP_BAD_INPUT when a part is missing that it is all about. */
+    int (*write)(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err);
+};
+const struct rp_report_form *rp_report_forms(size_t *ret_count);
+/** NULL: none has this name. */
+const struct rp_report_form *rp_report_form_named(const char *name);
+/** By the ending. NULL: none has it. */
+const struct rp_report_form *rp_report_form_of_file(const char *path);
+
 /** Results against the first of them, and what the gates say. */
 struct rp_compare_report {
     const struct rp_versus_found *list; /**< at least one */

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +16,20 @@
 #include "rocm-perf/timeline.h"
 
 static const char help[] =
-    "usage: rocm-perf report [-o FILE] [--title TEXT] [--arch ARCH] TRACE...\n"
+    "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH] TRACE...\n"
     "\n"
     "Writes one HTML page of what analyze finds in the traces, counters and thread traces of one\n"
     "run: timeline with the critical path, what faster kernels would bring, rooflines, and what\n"
     "limits each kernel. The page is one file, needs no network, and has its data in it.\n"
+    "Other forms have a part of that.\n"
     "TRACE is what analyze takes; the folder of a profile is best, for it has profile.json, too.\n"
     "\n"
-    "  -o FILE       where the page goes (default report.html)\n"
+    "  -o FILE       where it goes; - is standard output (default report.html, or as FORM ends)\n"
+    "  --format FORM one of these (default: as the name of FILE ends, else html)\n"
+#define RP_REPORT_FORM(function, name, ending, what)                                               \
+    "                " name " (" ending "): " what "\n"
+#include "rocm-perf/report_forms.def"
+#undef RP_REPORT_FORM
     "  --title TEXT  of the page; default: what was profiled, else the name of the first TRACE\n"
     "  --arch ARCH   GPU that the files do not name: gfx942, gfx942:mi300a ...\n"
     "  --help        this text\n"
@@ -32,17 +40,50 @@ enum { MOST_DOCUMENTS = 6, MOST_PROFILE_BYTES = 256 << 20 };
 
 struct options {
     const char *file, *title;
+    const struct rp_report_form *form;
     struct rp_roofline_options roof;
 };
+
+static int bad_form(const char *word)
+{
+    rp_autobuf known = {0};
+    size_t count;
+    const struct rp_report_form *forms = rp_report_forms(&count);
+
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&known, "%s%s", i ? ", " : "", forms[i].name);
+    return rp_cli_usage_error("report", "--format %s is unknown; known are %s", word,
+                              rp_buf_text(&known));
+}
+
+static int take_form(const char *word, struct options *ret)
+{
+    ret->form = rp_report_form_named(word);
+    return ret->form ? 0 : bad_form(word);
+}
+
+/* What was not said follows from what was. */
+static int settle(struct options *options, char **ret_name, struct rp_err *err)
+{
+    size_t count;
+
+    if (!options->form && options->file)
+        options->form = rp_report_form_of_file(options->file);
+    if (!options->form)
+        options->form = rp_report_forms(&count);
+    if (options->file)
+        return 0;
+    *ret_name = rp_format("report%s", options->form->ending);
+    options->file = *ret_name;
+    return *ret_name ? 0 : rp_out_of_memory(err);
+}
 
 static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 {
     static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"title", required_argument, NULL, 't'},
-        {"arch", required_argument, NULL, 'a'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+        {"title", required_argument, NULL, 't'},  {"arch", required_argument, NULL, 'a'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -51,6 +92,11 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         switch (c) {
         case 'o':
             ret->file = optarg;
+            continue;
+        case 'f':
+            *ret_code = take_form(optarg, ret);
+            if (*ret_code)
+                return -1;
             continue;
         case 't':
             ret->title = optarg;
@@ -66,7 +112,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             return -1;
         }
     }
-    if (optind < argc && *ret->file)
+    if (optind < argc && !(ret->file && !*ret->file))
         return 0;
     *ret_code = optind == argc ? rp_cli_usage_error("report", "no trace given")
                                : rp_cli_usage_error("report", "-o: the name of the file is empty");
@@ -119,47 +165,23 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
     return 0;
 }
 
-static int add_timeline(const struct rp_inputs *in, const struct rp_dag_result *dag,
-                        struct documents *d, struct rp_err *err)
-{
-    rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
-    int rc = rp_timeline_make(in->stores, in->store_count, dag, &timeline, err);
-
-    return rc < 0 ? rc : rp_report_timeline_json(dag, &timeline, add(d, "timeline"), err);
-}
-
-static int add_parts(const struct rp_inputs *in, const struct rp_parts *parts, struct documents *d,
-                     struct rp_err *err)
+/* What the page has in it. */
+static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *parts,
+                     struct documents *d, struct rp_err *err)
 {
     int rc = 0;
 
-    if (parts->has_dag)
-        rc = rp_report_dag_json(&parts->dag, false, add(d, "dag"), err);
-    if (rc == 0 && parts->has_dag)
-        rc = add_timeline(in, &parts->dag, d, err);
-    if (rc == 0 && parts->has_roofline)
-        rc = rp_report_roofline_json(&parts->roofline, add(d, "roofline"), err);
+    if (parts->dag)
+        rc = rp_report_dag_json(parts->dag, false, add(d, "dag"), err);
+    if (rc == 0 && parts->dag)
+        rc = rp_report_timeline_json(parts->dag, parts->timeline, add(d, "timeline"), err);
+    if (rc == 0 && parts->roofline)
+        rc = rp_report_roofline_json(parts->roofline, add(d, "roofline"), err);
     if (rc == 0 && in->waves.count)
         rc = rp_report_thread_trace_json(&in->waves, add(d, "thread_trace"), err);
     if (rc == 0)
-        rc = rp_report_analysis_json(&parts->ranking.found, 0, add(d, "analysis"), err);
+        rc = rp_report_analysis_json(parts->bottlenecks, 0, add(d, "analysis"), err);
     return rc;
-}
-
-static int make_documents(char **paths, size_t count, const struct options *options,
-                          struct documents *d, json_t **ret_profile, struct rp_err *err)
-{
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
-    rp_cleanup(rp_parts_free) struct rp_parts parts = {0};
-    const struct rp_parts_wish wish = {
-        .dag = true, .steps = true, .ranking = true, .roof = &options->roof};
-    int rc = rp_inputs_open(paths, count, &in, err);
-
-    if (rc == 0)
-        rc = add_profile(paths, count, d, ret_profile, err);
-    if (rc == 0)
-        rc = rp_parts_make(&in, &wish, &parts, err);
-    return rc < 0 ? rc : add_parts(&in, &parts, d, err);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -181,26 +203,38 @@ static char *choose_title(const struct options *options, const char *path, const
     return rp_buf_steal(&text);
 }
 
-static int write_page(const struct documents *d, const char *title, const char *file,
-                      struct rp_buf *summary, struct rp_err *err)
+static int write_out(const struct rp_buf *made, const char *file, struct rp_err *err)
+{
+    if (strcmp(file, "-") != 0)
+        return rp_write_output(file, made->data, made->len, err);
+    if (fwrite(made->data, 1, made->len, stdout) != made->len || fflush(stdout) == EOF)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write to standard output");
+    return 0;
+}
+
+static int write_form(const struct options *options, struct rp_report_parts *parts,
+                      const struct documents *d, struct rp_buf *summary, struct rp_err *err)
 {
     struct rp_html_document documents[MOST_DOCUMENTS];
-    rp_autobuf page = {0};
+    rp_autobuf made = {0};
     int rc;
 
     for (size_t i = 0; i < d->count; i++)
         documents[i] = (struct rp_html_document){
             .name = d->names[i], .text = rp_buf_text(&d->texts[i]), .bytes = d->texts[i].len};
-    rc = rp_report_html(title, documents, d->count, &page, err);
+    parts->documents = documents;
+    parts->document_count = d->count;
+    rc = options->form->write(parts, &made, err);
+    parts->documents = NULL;
     if (rc == 0)
-        rc = rp_write_output(file, page.data, page.len, err);
-    if (rc < 0)
+        rc = write_out(&made, options->file, err);
+    if (rc < 0 || strcmp(options->file, "-") == 0)
         return rc;
-    rp_buf_printf(summary, "%s:", file);
+    rp_buf_printf(summary, "%s: %s", options->file, d->count ? "" : options->form->name);
     for (size_t i = 0; i < d->count; i++)
-        rp_buf_printf(summary, "%s %s", i ? "," : "", d->names[i]);
+        rp_buf_printf(summary, "%s%s", i ? ", " : "", d->names[i]);
     rp_buf_puts(summary, "\n");
-    return summary->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return summary->failed ? rp_out_of_memory(err) : 0;
 }
 
 static void drop(json_t **json)
@@ -208,30 +242,67 @@ static void drop(json_t **json)
     json_decref(*json);
 }
 
-int rp_cmd_report(int argc, char **argv)
+/* In the form that is wanted, from all that is known. */
+static int write_parts(const struct rp_inputs *in, const struct options *options, char **paths,
+                       size_t count, struct rp_report_parts *parts, struct rp_buf *summary,
+                       struct rp_err *err)
 {
     rp_cleanup(free_documents) struct documents documents = {0};
     rp_cleanup(drop) json_t *profile = NULL;
-    struct options options = {.file = "report.html"};
-    struct rp_err err = RP_ERR_INIT;
     rp_autofree char *title = NULL;
+    const bool is_page = strcmp(options->form->name, "html") == 0;
+    int rc = add_profile(paths, count, &documents, &profile, err);
+
+    if (rc < 0)
+        return rc;
+    title = choose_title(options, paths[0], profile);
+    if (!title)
+        return rp_out_of_memory(err);
+    parts->title = title;
+    if (is_page)
+        rc = add_parts(in, parts, &documents, err);
+    else
+        documents.count = 0;
+    return rc < 0 ? rc : write_form(options, parts, &documents, summary, err);
+}
+
+static int make_report(char **paths, size_t count, const struct options *options,
+                       struct rp_buf *summary, struct rp_err *err)
+{
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
+    rp_cleanup(rp_parts_free) struct rp_parts made = {0};
+    rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
+    const struct rp_parts_wish wish = {
+        .dag = true, .steps = true, .ranking = true, .roof = &options->roof};
+    struct rp_report_parts parts = {.bottlenecks = &made.ranking.found};
+
+    if (rp_inputs_open(paths, count, &in, err) < 0 || rp_parts_make(&in, &wish, &made, err) < 0)
+        return -1;
+    if (made.has_dag) {
+        if (rp_timeline_make(in.stores, in.store_count, &made.dag, &timeline, err) < 0)
+            return -1;
+        parts.dag = &made.dag;
+        parts.timeline = &timeline;
+    }
+    if (made.has_roofline)
+        parts.roofline = &made.roofline;
+    return write_parts(&in, options, paths, count, &parts, summary, err);
+}
+
+int rp_cmd_report(int argc, char **argv)
+{
+    struct options options = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *name = NULL;
     rp_autobuf summary = {0};
-    char **paths;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
     if (options.roof.arch && rp_roofline_check_arch(options.roof.arch, &err) < 0)
         return rp_cli_error(&err);
-    paths = argv + optind;
-    if (make_documents(paths, (size_t)(argc - optind), &options, &documents, &profile, &err) < 0)
-        return rp_cli_error(&err);
-    title = choose_title(&options, paths[0], profile);
-    if (!title) {
-        rp_fail(&err, RP_ENVIRONMENT, "out of memory");
-        return rp_cli_error(&err);
-    }
-    if (write_page(&documents, title, options.file, &summary, &err) < 0)
+    if (settle(&options, &name, &err) < 0 ||
+        make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err) < 0)
         return rp_cli_error(&err);
     return rp_cli_result(rp_buf_text(&summary));
 }

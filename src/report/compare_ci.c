@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/compare_text.h"
+#include "report/markdown.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
 
@@ -84,21 +85,7 @@ int rp_report_compare_github(const struct rp_compare_report *r, struct rp_buf *b
 
 /* --- pull requests ------------------------------------------------------------------------- */
 
-enum { MOST_BYTES = 60000, MOST_ROWS = 50, NAME_CELLS = 120 };
-
-/* Nothing in it is Markdown or HTML. */
-static void plain(struct rp_buf *buf, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    rp_text_printable(&clean, text, NAME_CELLS);
-    for (const char *p = rp_buf_text(&clean); *p; p++)
-        if (strchr("&<>|`*_[]\\@#~!$:", *p))
-            rp_buf_printf(buf, "&#%u;", (unsigned)(unsigned char)*p);
-        else
-            rp_buf_add(buf, p, 1);
-    buf->failed |= clean.failed;
-}
+enum { MOST_ROWS = 50 };
 
 static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
                     const char *changes)
@@ -110,9 +97,9 @@ static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const ch
     else
         rp_buf_printf(buf, " | %s | %s | ", rp_text_fixed(t->before_ms, 4).text,
                       rp_text_fixed(t->after_ms, 4).text);
-    plain(buf, name);
+    rp_markdown_plain(buf, name);
     rp_buf_puts(buf, " | ");
-    plain(buf, changes);
+    rp_markdown_plain(buf, changes);
     rp_buf_puts(buf, " |\n");
 }
 
@@ -128,7 +115,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_versus_pair *k)
     }
     rp_buf_puts(buf, "| only ");
     rp_buf_puts(buf, k->before ? "before | | | | " : "after | | | | ");
-    plain(buf, k->before ? k->before->name : k->after->name);
+    rp_markdown_plain(buf, k->before ? k->before->name : k->after->name);
     rp_buf_puts(buf, " | |\n");
 }
 
@@ -138,9 +125,9 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
     size_t hidden = 0;
 
     rp_buf_puts(buf, at ? "\n### " : "### ");
-    plain(buf, c->before->path);
+    rp_markdown_plain(buf, c->before->path);
     rp_buf_puts(buf, " → ");
-    plain(buf, c->after->path);
+    rp_markdown_plain(buf, c->after->path);
     if (c->after->software)
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
     rp_buf_puts(buf,
@@ -148,7 +135,7 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
                 "|\n|---|---|---|---|---|---|\n");
     put_row(buf, &c->whole, "all", "");
     for (size_t i = 0; i < c->kernel_count; i++)
-        if (buf->len < MOST_BYTES * (at + 1) / r->count &&
+        if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&
             rp_versus_is_shown(&c->kernels[i], i, MOST_ROWS))
             put_kernel(buf, &c->kernels[i]);
         else
@@ -160,15 +147,15 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
 static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, size_t at)
 {
     rp_buf_puts(buf, r->gate_count ? "\n" : "");
-    for (size_t i = 0; i < r->gate_count && buf->len < MOST_BYTES; i++) {
+    for (size_t i = 0; i < r->gate_count && buf->len < RP_MARKDOWN_MOST_BYTES; i++) {
         const struct rp_versus_gated *gated = &r->gated[at * r->gate_count + i];
         rp_autobuf text = {0};
 
         rp_versus_gate_text(&text, gated);
         rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_name(gated->passed));
-        plain(buf, r->gates[i].text);
+        rp_markdown_plain(buf, r->gates[i].text);
         rp_buf_puts(buf, ": ");
-        plain(buf, rp_buf_text(&text));
+        rp_markdown_plain(buf, rp_buf_text(&text));
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }

@@ -9,3 +9,4 @@ try x.db
 mkdir empty
 try empty
 try -o no/such/report.html "$SOURCE/tests/data/rocpd/vadd-kernel_results.db"
+try --format pdf x.db

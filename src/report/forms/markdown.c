@@ -1,0 +1,92 @@
+/* Tables for a pull request. */
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/forms/forms.h"
+#include "report/forms/parts.h"
+#include "report/markdown.h"
+#include "report/text.h"
+#include "rocm-perf/dag.h"
+
+enum { MOST_ROWS = 50 };
+
+static const char *number(struct rp_text_number *room, struct rp_quantity q, double scale,
+                          unsigned decimals)
+{
+    if (!q.known)
+        return "";
+    *room = rp_text_fixed(q.value * scale, decimals);
+    return room->text;
+}
+
+static struct rp_text_number ms(int64_t ns)
+{
+    return rp_text_fixed((double)ns * 1e-6, 4);
+}
+
+static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
+{
+    double whole = dag->makespan_ns ? (double)dag->makespan_ns : 1;
+
+    rp_buf_printf(buf, "End-to-end time: %s ms\n", ms(dag->makespan_ns).text);
+    if (dag->incomplete)
+        rp_buf_puts(buf, "\n**The trace is incomplete: what came last may be missing.**\n");
+    if (dag->disturbed)
+        rp_buf_puts(buf, "\n**The run was disturbed: counters or instructions were traced.**\n");
+    rp_buf_puts(buf, "\n| critical path | ms | % |\n|---|---:|---:|\n");
+    for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
+        if (dag->path_ns[i])
+            rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_name((enum rp_dag_part)i),
+                          ms(dag->path_ns[i]).text,
+                          rp_text_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
+}
+
+static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+{
+    struct rp_text_number rooms[5];
+
+    rp_buf_puts(buf, "| ");
+    rp_markdown_plain(buf, k->name);
+    rp_buf_puts(buf, " | ");
+    if (k->calls)
+        rp_buf_printf(buf, "%" PRIu64, k->calls);
+    rp_buf_printf(buf, " | %s | %s | ", number(&rooms[0], k->time_ns, 1e-6, 4),
+                  number(&rooms[1], k->weight, 100, 1));
+    rp_markdown_plain(buf, rp_bottleneck_name(k->label));
+    rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[2], k->headroom, 100, 1),
+                  number(&rooms[3], k->end_to_end_bound, 1, 3),
+                  number(&rooms[4], k->free_bound, 1, 3));
+}
+
+static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
+{
+    size_t shown = 0;
+
+    rp_buf_printf(buf,
+                  "\n| kernel | calls | ms | %% of %s | bottleneck | %% to gain | speed-up "
+                  "| if free |\n|---|---:|---:|---:|---|---:|---:|---:|\n",
+                  b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
+    while (shown < b->kernel_count && shown < MOST_ROWS && buf->len < RP_MARKDOWN_MOST_BYTES)
+        put_kernel(buf, &b->kernels[shown++]);
+    if (shown < b->kernel_count)
+        rp_buf_printf(buf, "\n%zu more kernels are in the other forms of this report.\n",
+                      b->kernel_count - shown);
+}
+
+int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
+{
+    rp_buf_puts(buf, "### ");
+    rp_markdown_plain(buf, parts->title);
+    rp_buf_puts(buf, "\n\n");
+    if (rp_form_is_software(parts)) {
+        rp_buf_puts(buf, "**");
+        rp_form_put_mark(buf, parts);
+        rp_buf_puts(buf, "**\n\n");
+    }
+    if (parts->dag)
+        put_path(buf, parts->dag);
+    if (parts->bottlenecks->kernel_count)
+        put_kernels(buf, parts->bottlenecks);
+    return buf->failed ? rp_out_of_memory(err) : 0;
+}

@@ -1,0 +1,171 @@
+#include "base/buf.h"
+#include "base/err.h"
+#include "rocm-perf/bottleneck.h"
+#include "rocm-perf/dag.h"
+#include "rocm-perf/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct rp_bottleneck_kernel kernel(char *name)
+{
+    return (struct rp_bottleneck_kernel){
+        .name = name, .calls = 1, .time_ns = {.known = true, .value = 1500}};
+}
+
+static void make(const char *form, const struct rp_report_parts *parts, struct rp_buf *ret)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_non_null(rp_report_form_named(form));
+    assert_int_equal(rp_report_form_named(form)->write(parts, ret, &err), 0);
+    assert_non_null(ret->data);
+}
+
+static void make_of(const char *form, char *const *names, size_t count, struct rp_buf *ret)
+{
+    struct rp_bottleneck_kernel *kernels = calloc(count, sizeof *kernels);
+    const struct rp_bottlenecks b = {.kernels = kernels, .kernel_count = count};
+
+    assert_non_null(kernels);
+    for (size_t i = 0; i < count; i++)
+        kernels[i] = kernel(names[i]);
+    make(form, &(struct rp_report_parts){.title = "T", .bottlenecks = &b}, ret);
+    free(kernels);
+}
+
+/* The name of each kernel takes as much as it can. */
+static void test_markdown_is_short(void **state)
+{
+    enum { MANY = 10000 };
+    static char name[500], *names[MANY];
+    rp_autobuf text = {0};
+
+    (void)state;
+    memset(name, '`', sizeof name - 1);
+    for (size_t i = 0; i < MANY; i++)
+        names[i] = name;
+    make_of("markdown", names, MANY, &text);
+    assert_true(text.len < 65535);
+    assert_non_null(strstr(text.data, "9950 more kernels"));
+    assert_null(strchr(text.data, '`'));
+}
+
+static void test_csv_has_no_formulas(void **state)
+{
+    static const struct {
+        const char *name, *cell;
+    } rows[] = {
+        {"plain", "\nplain,"},
+        {"=1+1", "\n\"'=1+1\","},
+        {"+x", "\n\"'+x\","},
+        {"-x", "\n\"'-x\","},
+        {"@x", "\n\"'@x\","},
+        {"  =x", "\n\"'  =x\","},
+        {"\tx", "\n\"'\tx\","},
+        {"a,b\"c", "\n\"a,b\"\"c\","},
+        {"a\nb", "\n\"a\nb\","},
+        {"a\xff", "\na\xef\xbf\xbd,"},
+        {"", "\n,"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rp_autobuf text = {0};
+        char *name = strdup(rows[i].name);
+
+        assert_non_null(name);
+        make_of("csv", &name, 1, &text);
+        assert_non_null(strstr(text.data, rows[i].cell));
+        free(name);
+    }
+}
+
+/* Each sample has labels of its own, also of names that look the same once they are UTF-8. */
+static void test_openmetrics_labels(void **state)
+{
+    char a[] = "a\xfe", b[] = "a\xff", c[] = "x\"\\\n", *names[] = {a, b, c};
+    rp_autobuf text = {0};
+
+    (void)state;
+    make_of("openmetrics", names, 3, &text);
+    assert_non_null(strstr(text.data,
+                           "time_seconds{device=\"unknown\",title=\"T\",kernel=\"a\xef\xbf"
+                           "\xbd\"} 1.5e-06\n"));
+    assert_non_null(strstr(text.data, "kernel=\"a\xef\xbf\xbd #2\"} 1.5e-06\n"));
+    assert_non_null(strstr(text.data, "kernel=\"x\\\"\\\\\\n\"} 1.5e-06\n"));
+    assert_string_equal(text.data + text.len - 6, "# EOF\n");
+}
+
+static void test_xml_text(void **state)
+{
+    char name[] = "<a b=\"'\">&\x01\x1b]]>\xef\xbf\xbf\xff", *names[] = {name};
+    rp_autobuf text = {0};
+
+    (void)state;
+    make_of("junit", names, 1, &text);
+    assert_non_null(strstr(text.data, "name=\"&lt;a b=&quot;&#39;&quot;&gt;&amp;??]]&gt;?\xef\xbf"
+                                      "\xbd\""));
+}
+
+/* Software in any part: graph, kernels, or waves alone. */
+static void test_modelled_time_is_marked(void **state)
+{
+    static const char *const forms[] = {"markdown", "csv", "openmetrics", "junit"};
+    struct rp_bottleneck_kernel k = kernel((char[]){"k"});
+    const struct rp_dag_result dag = {.device = "software"};
+    const struct rp_bottlenecks plain = {.kernels = &k, .kernel_count = 1},
+                                waves = {.kernels = &k, .kernel_count = 1, .modelled_waves = true},
+                                all = {.kernels = &k,
+                                       .kernel_count = 1,
+                                       .origin = {.device = "software", .timing_model = "fast"}};
+    const struct rp_report_parts parts[] = {
+        {.title = "T", .bottlenecks = &plain},
+        {.title = "T", .bottlenecks = &plain, .dag = &dag},
+        {.title = "T", .bottlenecks = &waves},
+        {.title = "T", .bottlenecks = &all},
+    };
+
+    (void)state;
+    for (size_t f = 0; f < 4; f++)
+        for (size_t i = 0; i < 4; i++) {
+            rp_autobuf text = {0};
+
+            make(forms[f], &parts[i], &text);
+            assert_int_equal(strstr(text.data, "software") || strstr(text.data, "SOFTWARE"), i > 0);
+        }
+}
+
+static void test_forms_by_name(void **state)
+{
+    size_t count;
+
+    (void)state;
+    for (const struct rp_report_form *f = rp_report_forms(&count); count; count--, f++) {
+        char path[64];
+
+        snprintf(path, sizeof path, "x/a%s", f->ending);
+        assert_ptr_equal(rp_report_form_of_file(path), f);
+        assert_ptr_equal(rp_report_form_named(f->name), f);
+    }
+    assert_null(rp_report_form_of_file("a.pdf"));
+    assert_null(rp_report_form_named("pdf"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markdown_is_short),       cmocka_unit_test(test_csv_has_no_formulas),
+        cmocka_unit_test(test_openmetrics_labels),      cmocka_unit_test(test_xml_text),
+        cmocka_unit_test(test_modelled_time_is_marked), cmocka_unit_test(test_forms_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
