@@ -227,6 +227,8 @@ static void change_launch(struct rp_varied *v)
         v->changed = rp_grid_groups(d->grid, d->workgroup);
     }
 
+    if (v->backwards)
+        rp_replay_order(RP_DEVICE_REVERSED);
     if (v->now == RP_VARY_ARGUMENTS)
         v->changed = rp_scalars_change(&r->scalars, &v->trial->addresses, r->kernarg_kept);
     if (!is_grid(v->now))
@@ -254,7 +256,7 @@ static int run(struct rp_varied *v, double *ret_us, struct rp_err *err)
         rc = run_kernel(v, ret_us, err);
     memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
     r->grid = NULL;
-    if (is_order(v->now))
+    if (is_order(v->now) || v->backwards)
         rp_replay_order(RP_DEVICE_FORWARD);
     return rc;
 }
@@ -435,31 +437,92 @@ static const char *hindrance(struct rp_varied *v)
     return NULL;
 }
 
-/* The captured kernel, twice. */
-static int prepare(struct rp_varied *v, struct rp_err *err)
+/* The captured kernel, whose memory is kept. */
+static int run_first(struct rp_varied *v, struct rp_err *err)
 {
-    struct rp_replay *r = v->trial->r;
-    struct rp_replay_outcome again = {0};
-    const char **reason = &v->of[v->now].reason;
     double us;
     int rc;
 
     v->count = 0;
     v->of[v->now].telling_bytes = 0;
+    rc = run(v, &us, err);
+    v->broke = rc < 0 && err->code == RP_VERDICT;
+    v->of[v->now].changed = v->changed;
+    return rc == 0 && v->changed ? rp_replay_look_at(v->trial->r, note_page, v, err) : rc;
+}
+
+/* Whether it gives another result than what is kept. */
+static int run_again(struct rp_varied *v, bool backwards, bool *ret_differs, struct rp_err *err)
+{
+    struct rp_replay_outcome again = {0};
+    double us;
+    int rc;
+
+    v->backwards = backwards;
+    rc = check(v, &us, &again, err);
+    v->backwards = false;
+    *ret_differs = again.verdict.different_bytes > 0;
+    return rc;
+}
+
+/* With the captured inputs: then it is no fault of others that the result depends on the order. */
+static int depends_on_order(struct rp_varied *v, bool *ret, struct rp_err *err)
+{
+    const enum rp_variation now = v->now;
+    const struct rp_varied_kind kept = v->of[RP_VARY_REVERSED];
+    int rc;
+
+    v->now = RP_VARY_REVERSED;
+    rc = run_first(v, err);
+    *ret = v->of[v->now].telling_bytes > 0;
+    v->of[v->now] = kept;
+    v->now = now;
+    return rc < 0 ? rc : run_first(v, err);
+}
+
+/*
+ * Where wavefronts go backwards if that can be had, as other inputs may let two write one word (a
+ * smaller width of rows): which of them is the last may be another one in a candidate that is
+ * right, and with as many threads of the host even from one run to the next.
+ */
+static int repeat(struct rp_varied *v, struct rp_err *err)
+{
+    const bool backwards = !is_order(v->now) && rp_replay_order(RP_DEVICE_FORWARD);
+    bool differs, depends = true;
+    int rc = run_again(v, backwards, &differs, err);
+
+    if (rc < 0 || !differs)
+        return rc;
+    if (backwards) {
+        rc = depends_on_order(v, &depends, err);
+        if (rc == 0)
+            rc = run_again(v, false, &differs, err);
+    }
+    if (rc == 0 && differs)
+        v->of[v->now].reason = "the captured kernel does not give the same result twice then";
+    else if (rc == 0 && !depends)
+        v->of[v->now].reason = "what the captured kernel gives depends on the order of its "
+                               "wavefronts then";
+    v->of[v->now].open = v->of[v->now].open || differs;
+    return rc;
+}
+
+/* The captured kernel, twice. */
+static int prepare(struct rp_varied *v, struct rp_err *err)
+{
+    const char **reason = &v->of[v->now].reason;
+    int rc;
+
     v->rule.signs = v->now == RP_VARY_SIGNS;
     v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
     *reason = hindrance(v);
     v->of[v->now].open = *reason == does_not_end;
     if (*reason)
         return 0;
-    r->kernel = &r->original;
-    rc = run(v, &us, err);
-    v->broke = rc < 0 && err->code == RP_VERDICT;
-    v->of[v->now].changed = v->changed;
+    v->trial->r->kernel = &v->trial->r->original;
+    rc = run_first(v, err);
     if (rc == 0 && v->changed == 0)
         *reason = nothing_to_change(v);
-    if (rc == 0 && !*reason)
-        rc = rp_replay_look_at(r, note_page, v, err);
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 &&
         rp_variation_is_of_values(v->now))
         *reason = same_result(v);
@@ -467,12 +530,7 @@ static int prepare(struct rp_varied *v, struct rp_err *err)
         *reason = "the captured kernel changes no memory then, but for variables perhaps";
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes && is_order(v->now))
         *reason = "the captured kernel itself gives another result then";
-    if (rc == 0 && !*reason)
-        rc = check(v, &us, &again, err);
-    if (again.verdict.different_bytes)
-        *reason = "the captured kernel does not give the same result twice then";
-    v->of[v->now].open = v->of[v->now].open || again.verdict.different_bytes;
-    return rc;
+    return rc == 0 && !*reason ? repeat(v, err) : rc;
 }
 
 static int check_candidate(struct rp_varied *v, size_t which, double *ret_us,

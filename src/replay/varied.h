@@ -16,20 +16,23 @@ struct rp_varied_page {
     uint8_t contents[RP_PAGE_BYTES];
 };
 
+struct rp_varied_kind {
+    uint64_t changed;       /**< numbers, values of 4 bytes, arguments */
+    uint64_t telling_bytes; /**< of results: other ones than in the capture */
+    const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
+    bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
+    double us[RP_REPLAY_CANDIDATES]; /**< what candidates took */
+};
+
 struct rp_varied {
     struct rp_replay_trial *trial;
     const char *inputs; /**< see inputs.h */
     const char *reason; /**< why none is tried; NULL: some may be */
-    struct {
-        uint64_t changed;       /**< numbers, values of 4 bytes, arguments */
-        uint64_t telling_bytes; /**< of results: other ones than in the capture */
-        const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
-        bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
-        double us[RP_REPLAY_CANDIDATES]; /**< what candidates took */
-    } of[RP_VARIATIONS];
+    struct rp_varied_kind of[RP_VARIATIONS];
     bool broke; /**< the captured kernel does not end with such inputs */
     /* Of the present one. */
     enum rp_variation now;
+    bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
     struct rp_inputs_rule rule;
     bool asked_words;             /**< by .inputs */
     struct rp_varied_page *pages; /**< in rising order */

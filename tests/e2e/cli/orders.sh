@@ -32,7 +32,7 @@ made() {
 made race 1
 made plain 2
 made other 3
-for kernel in rounds counts sums; do
+for kernel in rounds counts rows sums; do
     expect 0 rocm-perf isolate --kernel "^$kernel" --device software -o "$kernel" ./orders
 done
 replayed() {
@@ -53,6 +53,11 @@ replayed 1 counts --hsaco plain.hsaco
 says out "memory is right after all"
 says out "with wavefronts that take short turns"
 replayed 0 counts --hsaco other.hsaco
+# Another width makes a race of what is none: which write is the last says nothing of another kernel then.
+replayed 0 rows --hsaco rows/kernel.hsaco --json
+[ "$(json candidate.other_inputs.arguments.tried out)" = false ] || { cat out; fail "arguments that make a race"; }
+says out "depends on the order of its wavefronts then"
+[ "$(json candidate.other_inputs.integers.tried out)" = true ] || { cat out; fail "other values make none"; }
 # What a sum differs from itself by in other orders is what another may be off by.
 replayed 0 sums --hsaco other.hsaco --json
 python3 - out <<'EOF' || { cat out; fail "sums in any order"; }

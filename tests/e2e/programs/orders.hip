@@ -74,6 +74,12 @@ extern "C" __global__ void counts(const int *in, int *out, int n)
         out[blockIdx.x * 16 + t] = bins[t];
 }
 
+// A row for each workgroup. With a smaller width than the captured one rows overlap.
+extern "C" __global__ void rows(const int *in, int *out, int width)
+{
+    out[blockIdx.x * width + threadIdx.x] = in[blockIdx.x * 256 + threadIdx.x] * 3;
+}
+
 // Sums that are off by rounding in another order.
 extern "C" __global__ void sums(const float *in, float *out)
 {
@@ -121,6 +127,7 @@ int main()
         printf("%d%c", out[i], i % 4 == 3 || i + 1 == out.size() ? '\n' : ' ');
     rounds<<<blocks, 256>>>(a, b, 5);
     counts<<<2, 256>>>(a, b, 256);
+    rows<<<blocks, 256>>>(a, b, 256);
     sums<<<blocks, 256>>>(x, y);
     CHECK(hipDeviceSynchronize());
     return 0;
