@@ -1,5 +1,5 @@
 # What is installed works from any folder, without the build folder, also when it is moved: the
-# program, its library, and the examples of the library.
+# program, its library, and the examples of the library. So does what is in the Debian package.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
 DESTDIR="$SCRATCH/root" cmake --install "$BUILD" --prefix /opt/suite >install.log || { cat install.log; fail 'cmake --install'; }
@@ -30,3 +30,22 @@ cmp of_c out || fail 'kernels.py says something else'
 expect 3 ./kernels /nonexistent.db
 says err 'kernels: '
 expect 3 python3 "$inst/share/doc/rocm-perf-lab/examples/kernels.py" /nonexistent.db
+
+# The package, unpacked: what it holds is what was installed, and all that it needs is named.
+(cd "$BUILD" && cpack -B "$SCRATCH/package") >package.log 2>&1 || { cat package.log; fail cpack; }
+deb=$(echo "$SCRATCH"/package/*.deb)
+dpkg-deb -x "$deb" unpacked
+dpkg-deb -e "$deb" control
+(cd unpacked/usr && find . | sort) >packed
+(cd "$inst" && find . | sort) >installed
+diff installed packed || fail 'the package holds something else'
+sed -n 's/^Depends: //p' control/control | tr ',' '\n' | sed 's/^ *//; s/ .*//' | sort -u >depends
+for package in libc6 libcurl4 libelf1 libjansson4 libsqlite3-0 libxxhash0 libzstd1 zlib1g; do
+    grep -qE "^$package(t64)?\$" depends || { cat control/control; fail "the package does not depend on $package"; }
+done
+says control/postinst ldconfig
+says control/shlibs 'librocm-perf 0 rocm-perf-lab (>= '
+PATH="$PWD/unpacked/usr/bin:/usr/bin:/bin"
+export LD_LIBRARY_PATH="$PWD/unpacked/usr/lib"
+expect 0 rocm-perf profile --device software --runs 1 -o packed.profile ../vector_add
+expect 0 ./kernels packed.profile

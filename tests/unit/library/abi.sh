@@ -25,5 +25,5 @@ while read -r name _; do
 done <"$here/numbers.txt"
 soname=$(readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [ "$soname" = librocm-perf.so.0 ] || { echo "soname $soname"; bad=1; }
-cc -x c++ -fsyntax-only -Wall -Werror "$header" || bad=1
+clang -x c++ -fsyntax-only -Wall -Werror "$header" || bad=1
 exit $bad
