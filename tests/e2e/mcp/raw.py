@@ -140,9 +140,8 @@ STAYS = """#!/bin/sh
 setsid sh -c 'echo $$ >"$0.child"; while :; do sleep 1; done' "$0" &
 echo $$ >"$0.self"
 while [ ! -s "$0.child" ]; do sleep 0.1; done
-echo it runs
 trap '' TERM
-while :; do sleep 1; done
+while :; do echo it runs; sleep 1; done
 """
 
 

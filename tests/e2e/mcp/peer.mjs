@@ -1,0 +1,68 @@
+// A client of the protocol by others, from npm, against `rocm-perf mcp`.
+// usage: node peer.mjs handshake|stateless ROCM_PERF SOURCE FOLDER_WITH_NODE_MODULES
+// handshake: @modelcontextprotocol/sdk, version 2025-11-25; stateless: @modelcontextprotocol/client, 2026-07-28.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [era, rocmPerf, source, peer] = process.argv.slice(2);
+const load = (file) => import(pathToFileURL(path.join(peer, 'node_modules/@modelcontextprotocol', file)));
+const stateless = era === 'stateless';
+const { Client } = await load(stateless ? 'client/dist/index.mjs' : 'sdk/dist/esm/client/index.js');
+const { StdioClientTransport } = await load(stateless ? 'client/dist/stdio.mjs' : 'sdk/dist/esm/client/stdio.js');
+
+const isThere = (pid) => {
+    try {
+        return fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').pop().trim()[0] !== 'Z';
+    } catch {
+        return false;
+    }
+};
+
+const client = new Client({ name: 'peer', version: '1' },
+    stateless ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {});
+client.onerror = (error) => { throw error; };
+await client.connect(new StdioClientTransport({ command: rocmPerf, args: ['mcp'], env: process.env }));
+assert.equal(client.getServerVersion().name, 'rocm-perf-lab');
+
+// The client compiles the output schemas here, and holds results against them below.
+const { tools } = await client.listTools();
+assert.deepEqual(tools.map((tool) => tool.name).sort(),
+    ['analyze', 'autotune', 'compare', 'doctor', 'isolate', 'optimize', 'profile', 'replay']);
+
+const call = (name, args, options) => stateless ? client.callTool({ name, arguments: args }, options)
+    : client.callTool({ name, arguments: args }, undefined, options);
+const steps = [];
+const doctor = await call('doctor', {}, { onprogress: (step) => steps.push(step) });
+assert.equal(doctor.structuredContent.ready, true);
+assert.equal(steps[0].message, 'started');
+const trace = path.join(source, 'tests/data/rocpd/streams-hip_results.db');
+const compared = await call('compare', { results: [trace, trace], gates: ['dispatches<=0'] });
+assert.equal(compared.isError, false);
+assert.match(compared.content.at(-1).text, /negative verdict/);
+const wrong = await call('analyze', { traces: [] });
+assert.equal(wrong.isError, true);
+
+// A cancelled call: nothing is left when the next one is answered.
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'peer-'));
+const program = path.join(folder, 'stays');
+fs.writeFileSync(program, '#!/bin/sh\nwhile :; do echo "number $$ runs"; sleep 1; done\n', { mode: 0o755 });
+const abort = new AbortController();
+let pid = 0;
+await assert.rejects(call('profile', { program, directory: folder }, {
+    signal: abort.signal,
+    onprogress: ({ message }) => {
+        pid ||= Number(/number (\d+) runs/.exec(message)?.[1] ?? 0);
+        if (pid && !abort.signal.aborted) {
+            assert.ok(isThere(pid));
+            abort.abort('enough');
+        }
+    },
+}));
+assert.ok(pid);
+await call('doctor', {});
+assert.ok(!isThere(pid));
+fs.rmSync(folder, { recursive: true });
+await client.close();
