@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Every relative link of the Markdown files leads to a file, and to a heading of it.
+
+usage: tests/docs/links.py SOURCE_FOLDER
+"""
+import os
+import re
+import sys
+
+FENCE = re.compile(r"^ {0,3}(```|~~~).*?^ {0,3}\1[^\n]*$", re.M | re.S)
+LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
+DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s*(\S+)", re.M)
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.M)
+MENTION = re.compile(r"(?<![\w/.-])((?:docs|bench)/[\w/-]+\.md)\b")  # docs/x.md without a link
+
+
+def markdown_files(root):
+    for folder, below, names in os.walk(root):
+        below[:] = [d for d in below if not d.startswith((".", "build"))]
+        for name in names:
+            if name.endswith(".md"):
+                yield os.path.join(folder, name)
+
+
+def without_code(text):
+    """Fenced blocks and code spans go; lines stay where they are."""
+    text = FENCE.sub(lambda m: "\n" * m.group(0).count("\n"), text)
+    return re.sub(r"(`+)[^`\n]+\1", lambda m: " " * len(m.group(0)), text)
+
+
+def anchors(text):
+    """The names that forges give to headings: lower case, no punctuation, hyphens for spaces."""
+    seen, found = {}, set()
+    for heading in HEADING.findall(FENCE.sub("", text)):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        found.add(f"{name}-{count}" if count else name)
+    return found | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+def main():
+    root = sys.argv[1]
+    texts = {os.path.realpath(p): open(p, encoding="utf-8").read() for p in markdown_files(root)}
+    links, wrong = 0, []
+
+    for path, text in sorted(texts.items()):
+        plain = without_code(text)
+        found = [(m.start(), m.group(1), False) for rule in (LINK, DEFINITION) for m in rule.finditer(plain)]
+        found += [(m.start(), m.group(1), True) for m in MENTION.finditer(text)]
+        for at, target, from_root in found:
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            links += 1
+            file, _, anchor = target.partition("#")
+            base = root if from_root else os.path.dirname(path)
+            there = os.path.realpath(os.path.join(base, file)) if file else path
+            where = f"{os.path.relpath(path, root)}:{text.count(chr(10), 0, at) + 1}"
+            if not os.path.exists(there):
+                wrong.append(f"{where}: {target}: there is no such file")
+            elif anchor and anchor not in anchors(texts.get(there, "")):
+                wrong.append(f"{where}: {target}: no heading has that name")
+    print(*wrong, f"{links} links in {len(texts)} files, {len(wrong)} lead nowhere", sep="\n")
+    if links < 100:  # the patterns above find nothing any more
+        sys.exit("fewer links than there are")
+    sys.exit(1 if wrong else 0)
+
+
+main()
