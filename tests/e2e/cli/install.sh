@@ -15,6 +15,8 @@ expect 0 rocm-perf-lab --version
 version=$(cut -d' ' -f2 out)
 [ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
 [ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
+bash -c '. "$1" && complete -p rocm-perf-lab' bash "$inst/share/bash-completion/completions/rocm-perf-lab" >completion ||
+    fail completion
 
 # Only the public header is there; pkg-config finds what it needs beside itself.
 [ "$(ls "$inst/include/rocm-perf")" = rocm-perf.h ] || fail 'headers'
