@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rocm-perf/changes.h"
 #include "rocm-perf/compare.h"
 
 struct rp_buf;
@@ -173,5 +174,25 @@ int rp_report_compare_github(const struct rp_compare_report *report, struct rp_b
 /** A table for a pull request: less than 65535 bytes, unless hundreds of results are given. */
 int rp_report_compare_markdown(const struct rp_compare_report *report, struct rp_buf *buf,
                                struct rp_err *err);
+
+/** Results of a history. @param times  with each kernel's, else of all together only */
+int rp_report_history_json(const struct rp_history_result *const *results, size_t count, bool times,
+                           struct rp_buf *buf, struct rp_err *err);
+int rp_report_history_term(const struct rp_history_result *const *results, size_t count, bool times,
+                           struct rp_term_style style, struct rp_buf *buf, struct rp_err *err);
+/** One line for each result, or one for each run of each kernel. */
+int rp_report_history_lines(const struct rp_history_result *const *results, size_t count,
+                            struct rp_buf *buf, struct rp_err *err);
+int rp_report_history_csv(const struct rp_history_result *const *results, size_t count,
+                          struct rp_buf *buf, struct rp_err *err);
+
+/** What is to be said of series that were judged. */
+int rp_report_changes_json(const struct rp_series_list *list, const struct rp_change_rule *rule,
+                           struct rp_buf *buf, struct rp_err *err);
+int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err);
+/** A picture of them; of the first 24. */
+int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
+                          struct rp_err *err);
 
 #endif

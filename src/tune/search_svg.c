@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/svg.h"
 #include "base/utf8.h"
 #include "tune/search_json.h"
 
@@ -112,14 +113,6 @@ static void put_line(struct rp_buf *to, const struct axes *axes, double ms, doub
     rp_buf_puts(to, "\n");
 }
 
-/** A round number not below: 1, 2 or 5 times a power of ten. */
-static double round_step(double least)
-{
-    const double power = pow(10, floor(log10(least)));
-
-    return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
-}
-
 /** Less than a decade: the same steps between values; more: 1, 2 and 5 of each, or its 1 alone. */
 static void put_runtimes(const struct axes *axes, struct rp_buf *to)
 {
@@ -129,7 +122,7 @@ static void put_runtimes(const struct axes *axes, struct rp_buf *to)
     double last = HUGE_VAL;
 
     if (axes->high - axes->low < 1) {
-        const double step = round_step((high - low) / 8);
+        const double step = rp_svg_round_step((high - low) / 8);
         const double first = ceil(low / step);
 
         for (int i = 0; i < MOST_TICKS && (first + i) * step <= high; i++)
@@ -154,7 +147,7 @@ static void put_number(struct rp_buf *to, const struct axes *axes, double at)
 
 static void put_evaluations(const struct axes *axes, struct rp_buf *to)
 {
-    const double count = (double)axes->count, step = fmax(round_step(count / 10), 1);
+    const double count = (double)axes->count, step = fmax(rp_svg_round_step(count / 10), 1);
 
     if (count >= 1 && step > 1)
         put_number(to, axes, 1);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "analysis/compare/line.h"
+
 /* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
  * in tests/unit/analysis/test_compare.c makes more than 1 % of false verdicts. */
 static const double error_factor = 1.5;
@@ -77,17 +79,10 @@ double rp_student_t(double alpha, double degrees)
 
 /* --- series -------------------------------------------------------------------------------- */
 
-/* A line through the logarithms of a side's times. */
-struct line {
-    double mean, slope;
-    double squares;    /* sum of the squared deviations from the line */
-    double neighbours; /* sum of the products of deviations that follow each other */
-};
-
-static struct line line_of(const double *ms, size_t count)
+struct rp_line rp_line_of(const double *ms, size_t count)
 {
     const double middle = ((double)count - 1) / 2;
-    struct line ret = {0};
+    struct rp_line ret = {0};
     double spread = 0, last = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -111,11 +106,11 @@ static struct line line_of(const double *ms, size_t count)
 
 /* How much of a run's deviation the next one has. What few runs show of it is too little, by about
  * what is added. */
-static double dependence(const struct line *a, const struct line *b, double runs)
+double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, double count)
 {
     const double squares = a->squares + b->squares;
     const double seen = squares > 0 ? (a->neighbours + b->neighbours) / squares : 0;
-    const double corrected = seen + (2 + 4 * seen) / runs;
+    const double corrected = seen + (2 + 4 * seen) / count;
 
     return fmin(fmax(corrected, 0), most_dependence);
 }
@@ -123,11 +118,11 @@ static double dependence(const struct line *a, const struct line *b, double runs
 struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                           const double *after_ms, size_t after_count)
 {
-    const struct line before = line_of(before_ms, before_count);
-    const struct line after = line_of(after_ms, after_count);
+    const struct rp_line before = rp_line_of(before_ms, before_count);
+    const struct rp_line after = rp_line_of(after_ms, after_count);
     const double n = (double)before_count, m = (double)after_count, runs = (n + m) / 2;
     const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
-    const double r = dependence(&before, &after, runs);
+    const double r = rp_line_dependence(&before, &after, runs);
     const double sum = of_before + of_after;
     struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
 

@@ -1,36 +1,10 @@
 /* A row for each kernel, for spreadsheets and scripts: RFC 4180 with lines that end as on Unix. */
-#include <string.h>
-
+#include "report/csv.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
-#include "report/text.h"
-
-/* A spreadsheet takes text for a formula by its first character, some after blanks. A quote before
- * it says that it is text. */
-static bool is_formula(const char *text)
-{
-    return *text && (strchr("\t\r\n", *text) || strchr("=+-@|%", text[strspn(text, " \t\r\n")]));
-}
-
-static void put_cell(struct rp_buf *buf, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    rp_text_utf8(&clean, text);
-    text = rp_buf_text(&clean);
-    if (!is_formula(text) && !strpbrk(text, ",\"\r\n")) {
-        rp_buf_puts(buf, text);
-    } else {
-        rp_buf_puts(buf, is_formula(text) ? "\"'" : "\"");
-        for (; *text; text++)
-            rp_buf_add(buf, "\"\"", *text == '"' ? 2 : 0), rp_buf_add(buf, text, *text != '"');
-        rp_buf_puts(buf, "\"");
-    }
-    buf->failed |= clean.failed;
-}
 
 static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
                     const struct rp_bottleneck_kernel *k, const struct rp_roofline_kernel *r)
@@ -40,9 +14,9 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
 
     rp_form_values(&count);
     rp_form_values_of(k, r, numbers);
-    put_cell(buf, k->name);
+    rp_csv_cell(buf, k->name);
     rp_buf_printf(buf, ",%s,", rp_form_device(parts));
-    put_cell(buf, rp_form_timing(parts));
+    rp_csv_cell(buf, rp_form_timing(parts));
     rp_buf_printf(buf, ",%s,%s,%s,%s", rp_bottleneck_name(k->label),
                   rp_rank_basis_name(parts->bottlenecks->basis) ?: "", k->residency.limiter ?: "",
                   r ? rp_bound_name(r->bound) ?: "" : "");

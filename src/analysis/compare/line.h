@@ -1,0 +1,22 @@
+/**
+ * @file line.h
+ * @brief A straight line through the logarithms of times, and how they scatter around it.
+ */
+#ifndef RP_ANALYSIS_COMPARE_LINE_H
+#define RP_ANALYSIS_COMPARE_LINE_H
+
+#include <stddef.h>
+
+struct rp_line {
+    double mean, slope;
+    double squares;    /**< sum of the squared deviations from the line */
+    double neighbours; /**< sum of the products of deviations that follow each other */
+};
+
+/** Of at least two times. */
+struct rp_line rp_line_of(const double *ms, size_t count);
+/** How much of a time's deviation the next one has, of both series. @param count  of the times
+ * that hide some of it */
+double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, double count);
+
+#endif

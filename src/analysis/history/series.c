@@ -1,0 +1,261 @@
+/* Results as series, and what is to be said of each. */
+#include "rocm-perf/changes.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* Of a GPU's timestamps, which begin and end each launch; as analysis/compare/compare.c. */
+static const double tick_ms = 10e-6;
+
+const char *rp_series_state_name(enum rp_series_state state)
+{
+    static const char *const words[] = {[RP_SERIES_STEADY] = "steady",
+                                        [RP_SERIES_SLOWER] = "slower",
+                                        [RP_SERIES_FASTER] = "faster",
+                                        [RP_SERIES_UNDECIDED] = "undecided",
+                                        [RP_SERIES_ENDED] = "ended"};
+
+    return words[state];
+}
+
+void rp_series_list_free(struct rp_series_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->list[i].points);
+        free(list->list[i].changes);
+    }
+    free(list->list);
+    *list = (struct rp_series_list){0};
+}
+
+/* --- which --------------------------------------------------------------------------------- */
+
+bool rp_history_matches(const char *pattern, const char *text)
+{
+    return !pattern || fnmatch(pattern, text, 0) == 0;
+}
+
+bool rp_history_result_matches(const struct rp_history_result *r,
+                               const struct rp_series_filter *filter)
+{
+    if (filter->commit &&
+        (!r->commit || strncmp(r->commit, filter->commit, strlen(filter->commit)) != 0))
+        return false;
+    /* "hardware" is "hardware*": nobody types all of it. */
+    return !filter->device || rp_history_matches(filter->device, r->device) ||
+           strncmp(r->device, filter->device, strlen(filter->device)) == 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_of(const struct rp_series *s, const struct rp_history_result *r)
+{
+    return is_same(s->program, r->program) && is_same(s->device, r->device) &&
+           is_same(s->config, r->config);
+}
+
+static struct rp_series *series_for(struct rp_series_list *list, const struct rp_history_result *r,
+                                    const struct rp_history_times *times)
+{
+    struct rp_series *grown;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (is_of(&list->list[i], r) && is_same(list->list[i].kernel, times->kernel))
+            return &list->list[i];
+    grown = reallocarray(list->list, list->count + 1, sizeof *grown);
+    if (!grown)
+        return NULL;
+    list->list = grown;
+    grown[list->count] = (struct rp_series){.kernel = times->kernel,
+                                            .program = r->program,
+                                            .device = r->device,
+                                            .config = r->config,
+                                            .software = r->software,
+                                            .runtime_internal = times->runtime_internal};
+    return &grown[list->count++];
+}
+
+/* --- points -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double rp_history_median(const struct rp_history_times *times)
+{
+    const size_t n = times->run_count;
+    rp_autofree double *sorted = calloc(n + 1, sizeof *sorted);
+
+    if (!sorted || !n)
+        return NAN;
+    memcpy(sorted, times->runs_ms, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The error is that of a mean: of a median it is 1.25 times that, of normal noise. */
+static int point_of(const struct rp_history_result *r, const struct rp_history_times *times,
+                    struct rp_history_point *ret, struct rp_err *err)
+{
+    const size_t n = times->run_count;
+    struct rp_history_point point = {
+        .result = r, .ms = rp_history_median(times), .exact = r->software};
+    double mean = 0, squares = 0;
+
+    if (isnan(point.ms))
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        mean += log(times->runs_ms[i]) / (double)n;
+        point.exact &= times->runs_ms[i] == times->runs_ms[0];
+    }
+    for (size_t i = 0; i < n; i++)
+        squares += (log(times->runs_ms[i]) - mean) * (log(times->runs_ms[i]) - mean);
+    if (n > 1)
+        point.error = 1.25 * sqrt(squares / (double)(n - 1) / (double)n);
+    if (!r->software && !r->wall)
+        point.tick = tick_ms * (double)times->launches / point.ms;
+    *ret = point;
+    return 0;
+}
+
+static int add_point(struct rp_series_list *list, const struct rp_history_result *r,
+                     const struct rp_history_times *times, struct rp_err *err)
+{
+    struct rp_series *series = series_for(list, r, times);
+    struct rp_history_point *grown;
+    int rc;
+
+    if (!series)
+        return rp_out_of_memory(err);
+    grown = reallocarray(series->points, series->point_count + 1, sizeof *grown);
+    if (!grown)
+        return rp_out_of_memory(err);
+    series->points = grown;
+    rc = point_of(r, times, &grown[series->point_count], err);
+    series->point_count += rc == 0;
+    return rc;
+}
+
+int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
+                 struct rp_series_list *ret, struct rp_err *err)
+{
+    struct rp_series_list list = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct rp_history_result *r = &history->results[i];
+
+        if (!r->complete || !rp_history_result_matches(r, filter))
+            continue;
+        for (size_t j = 0; rc == 0 && j < r->times_count; j++)
+            if (r->times[j].run_count &&
+                rp_history_matches(filter->kernel, r->times[j].kernel ? r->times[j].kernel : ""))
+                rc = add_point(&list, r, &r->times[j], err);
+        if (rc < 0) {
+            rp_series_list_free(&list);
+            return rc;
+        }
+        for (size_t j = 0; j < list.count; j++)
+            if (is_of(&list.list[j], r))
+                list.list[j].newest = r;
+    }
+    *ret = list;
+    return 0;
+}
+
+/* --- judging ------------------------------------------------------------------------------- */
+
+static bool is_exact(const struct rp_series *s)
+{
+    bool exact = true;
+
+    for (size_t i = 0; i < s->point_count; i++)
+        exact &= s->points[i].exact;
+    return exact;
+}
+
+static void put_change(struct rp_series *s, size_t at, size_t found, double ratio)
+{
+    s->changes[s->change_count++] = (struct rp_change){.at = at, .found = found, .ratio = ratio};
+}
+
+/* Against the first time since the last change: what creeps is found, too. */
+static void judge_exact(struct rp_series *s, double margin)
+{
+    size_t start = 0;
+
+    for (size_t i = 1; i < s->point_count; i++) {
+        const double ratio = s->points[i].ms / s->points[start].ms;
+
+        if (ratio <= 1 + margin && ratio >= 1 / (1 + margin))
+            continue;
+        put_change(s, i, i, ratio);
+        start = i;
+    }
+}
+
+/* As if each result had been checked when it came. */
+static void judge_measured(struct rp_series *s, double alpha, double margin)
+{
+    size_t start = 0;
+
+    for (size_t n = 1; n <= s->point_count; n++) {
+        double ratio;
+        const size_t after = rp_change_at_end(s->points + start, n - start, alpha, margin, &ratio);
+
+        if (!after)
+            continue;
+        start = n - after;
+        put_change(s, start, n - 1, ratio);
+    }
+}
+
+static enum rp_series_state state_of(struct rp_series *s, bool exact, size_t recent)
+{
+    const struct rp_change *last = s->change_count ? &s->changes[s->change_count - 1] : NULL;
+    const size_t since = s->point_count - (last ? last->at : 0);
+    const size_t least = exact ? 2 : RP_CHANGE_LEAST_BEFORE + RP_CHANGE_LEAST_AFTER;
+
+    if (last && (last->found + 1 == s->point_count || since <= recent))
+        return last->ratio > 1 ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
+    if (since >= least || (exact && last))
+        return RP_SERIES_STEADY;
+    s->missing = least - since;
+    return RP_SERIES_UNDECIDED;
+}
+
+int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
+                    struct rp_err *err)
+{
+    size_t measured = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        measured += !is_exact(&list->list[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        struct rp_series *s = &list->list[i];
+        const bool exact = is_exact(s);
+
+        s->changes = calloc(s->point_count + 1, sizeof *s->changes);
+        if (!s->changes)
+            return rp_out_of_memory(err);
+        if (exact)
+            judge_exact(s, rule->exact);
+        else
+            judge_measured(s, rule->alpha / (double)measured, rule->margin);
+        s->state = s->points[s->point_count - 1].result != s->newest
+                       ? RP_SERIES_ENDED
+                       : state_of(s, exact, rule->recent);
+    }
+    return 0;
+}

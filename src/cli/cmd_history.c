@@ -1,0 +1,240 @@
+#include <getopt.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/compare_read.h"
+#include "cli/history_commit.h"
+#include "cli/history_options.h"
+
+static const char usual_path[] = ".rocm-perf/history.db";
+
+/* --- add ----------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *config_text(struct rp_history_options *options)
+{
+    rp_autobuf text = {0};
+
+    if (options->config_count)
+        qsort(options->config, options->config_count, sizeof *options->config, by_text);
+    for (size_t i = 0; i < options->config_count; i++)
+        rp_buf_printf(&text, "%s%s", i ? "\n" : "", options->config[i]);
+    return options->config_count ? rp_buf_steal(&text) : strdup("");
+}
+
+static int fill_time(struct rp_history_options *options, struct rp_err *err)
+{
+    const time_t now = time(NULL);
+    struct tm parts;
+
+    if (options->at[0])
+        return 0;
+    if (!gmtime_r(&now, &parts) ||
+        !strftime(options->at, sizeof options->at, "%Y-%m-%dT%H:%M:%SZ", &parts))
+        return rp_fail(err, RP_ENVIRONMENT, "the machine's clock tells no time");
+    return 0;
+}
+
+/* What compare refuses of any result has no place here: it would never compare. */
+static int is_usable(const struct rp_versus_side *side, struct rp_err *err)
+{
+    const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
+    struct rp_versus_found found;
+    int rc;
+
+    if (side->told.is)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is of `replay compare`: it has a comparison, and no times", side->path);
+    rc = rp_versus(side, side, &rule, &found, err);
+    if (rc == 0)
+        rp_versus_found_free(&found);
+    return rc;
+}
+
+static int add_one(char *path, const struct rp_history_options *options,
+                   const struct rp_history_labels *labels, struct rp_buf *text, struct rp_err *err)
+{
+    rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
+    rp_cleanup(rp_history_result_free) struct rp_history_result result = {0};
+    bool is_new = false;
+    int64_t id = 0;
+    int rc = rp_versus_read(path, &side, err);
+
+    if (rc == 0)
+        rc = is_usable(&side, err);
+    if (rc == 0)
+        rc = rp_history_result_of(&side, labels, &result, err);
+    if (rc == 0)
+        rc = rp_history_add(options->path, &result, &id, &is_new, err);
+    if (rc < 0)
+        return rc;
+    rp_buf_printf(text, "%s: result %lld%s%s%s\n", path, (long long)id,
+                  result.commit ? ", commit " : ", no commit", result.commit ? result.commit : "",
+                  is_new ? "" : ", was there already");
+    if (!result.complete)
+        rp_cli_note("history: %s is not complete: it is kept, and not checked", path);
+    return 0;
+}
+
+static int make_folder(const char *path, struct rp_err *err)
+{
+    rp_autofree char *copy = strdup(path);
+
+    return copy ? rp_mkdirs(dirname(copy), err) : rp_out_of_memory(err);
+}
+
+static int add(struct rp_history_options *options, char **paths, size_t count, struct rp_buf *text,
+               struct rp_err *err)
+{
+    rp_autofree char *config = config_text(options), *commit = NULL;
+    struct rp_history_labels labels = {
+        .added = options->at, .config = config, .program = options->program};
+    int rc = config ? fill_time(options, err) : rp_out_of_memory(err);
+
+    if (rc == 0 && !options->filter.commit)
+        rc = rp_history_commit(&commit, err);
+    labels.commit = options->filter.commit ? options->filter.commit : commit;
+    if (labels.commit && !labels.commit[0])
+        labels.commit = NULL;
+    if (rc == 0)
+        rc = make_folder(options->path, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = add_one(paths[i], options, &labels, text, err);
+    return rc;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static bool has_kernel(const struct rp_history_result *r, const char *pattern)
+{
+    bool found = !pattern;
+
+    for (size_t i = 0; i < r->times_count && !found; i++)
+        found = r->times[i].kernel && rp_history_matches(pattern, r->times[i].kernel);
+    return found;
+}
+
+/* Only what was asked for. The history keeps what it points to. */
+static void cut_times(struct rp_history_result *r, const char *pattern)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->times_count; i++) {
+        struct rp_history_times *t = &r->times[i];
+
+        if (!t->kernel || rp_history_matches(pattern, t->kernel)) {
+            r->times[kept++] = *t;
+        } else {
+            free(t->kernel);
+            free(t->runs_ms);
+        }
+    }
+    r->times_count = kept;
+}
+
+static int put_results(const struct rp_history_options *options, struct rp_history *history,
+                       struct rp_buf *text, struct rp_err *err)
+{
+    rp_autofree const struct rp_history_result **list = calloc(history->count + 1, sizeof *list);
+    const bool times = options->command == RP_HISTORY_SHOW;
+    size_t count = 0;
+
+    if (!list)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < history->count; i++) {
+        struct rp_history_result *r = &history->results[i];
+
+        if (!rp_history_result_matches(r, &options->filter) ||
+            !has_kernel(r, options->filter.kernel))
+            continue;
+        if (options->filter.kernel)
+            cut_times(r, options->filter.kernel);
+        list[count++] = r;
+    }
+    if (options->command == RP_HISTORY_EXPORT)
+        return options->csv ? rp_report_history_csv(list, count, text, err)
+                            : rp_report_history_lines(list, count, text, err);
+    return options->json ? rp_report_history_json(list, count, times, text, err)
+                         : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
+}
+
+static int put_series(const struct rp_history_options *options, const struct rp_history *history,
+                      bool *ret_slower, struct rp_buf *text, struct rp_err *err)
+{
+    rp_cleanup(rp_series_list_free) struct rp_series_list list = {0};
+    int rc = rp_series_of(history, &options->filter, &list, err);
+
+    if (rc == 0)
+        rc = rp_series_judge(&list, &options->rule, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < list.count; i++)
+        *ret_slower |= list.list[i].state == RP_SERIES_SLOWER;
+    if (options->command == RP_HISTORY_PLOT)
+        return rp_report_changes_svg(&list, text, err);
+    return options->json ? rp_report_changes_json(&list, &options->rule, text, err)
+                         : rp_report_changes_term(&list, rp_cli_style(), text, err);
+}
+
+static int print(const struct rp_history_options *options, struct rp_buf *text, struct rp_err *err)
+{
+    if (!options->output || strcmp(options->output, "-") == 0)
+        return rp_cli_result(rp_buf_text(text));
+    if (rp_write_output(options->output, rp_buf_text(text), text->len, err) < 0) {
+        rp_wrap(err, "history");
+        return rp_cli_error(err);
+    }
+    return RP_OK;
+}
+
+static int check_operands(const struct rp_history_options *options, char **argv, int count)
+{
+    if (options->command == RP_HISTORY_ADD && count == 0)
+        return rp_cli_usage_error("history", "add: give a result");
+    if (options->command != RP_HISTORY_ADD && count > 0)
+        return rp_cli_usage_error("history", "'%s' is not expected here", argv[0]);
+    return RP_OK;
+}
+
+int rp_cmd_history(int argc, char **argv)
+{
+    rp_cleanup(rp_history_options_free) struct rp_history_options options = {
+        .path = usual_path,
+        .rule = {.alpha = 0.01, .margin = 0.01, .exact = 0, .recent = 5},
+    };
+    rp_cleanup(rp_history_free) struct rp_history history = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf text = {0};
+    bool slower = false;
+    int code, rc;
+
+    if (rp_history_options(argc, argv, &options, &code) < 0)
+        return code;
+    if ((code = check_operands(&options, argv + optind, argc - optind)) != RP_OK)
+        return code;
+    if (options.command == RP_HISTORY_ADD)
+        rc = add(&options, argv + optind, (size_t)(argc - optind), &text, &err);
+    else
+        rc = rp_history_read(options.path, &history, &err);
+    if (rc == 0 && (options.command == RP_HISTORY_CHECK || options.command == RP_HISTORY_PLOT))
+        rc = put_series(&options, &history, &slower, &text, &err);
+    else if (rc == 0 && options.command != RP_HISTORY_ADD)
+        rc = put_results(&options, &history, &text, &err);
+    code = rc < 0 ? rp_cli_error(&err) : RP_OK;
+    if (text.len || rc == 0) {
+        const int printed = print(&options, &text, &err);
+
+        code = code == RP_OK ? printed : code;
+    }
+    return code == RP_OK && slower && options.command == RP_HISTORY_CHECK ? RP_VERDICT : code;
+}

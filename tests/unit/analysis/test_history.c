@@ -1,0 +1,492 @@
+/**
+ * @file test_history.c
+ * @brief Series of results: false alarms and power by simulation, changes of exact times, states,
+ *        times of day, results as rows.
+ *
+ * test_history curve: the tables of docs/history.md
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "rocm-perf/changes.h"
+#include "rocm-perf/compare.h"
+#include "unit/cmocka_all.h"
+
+#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
+enum { TRIALS = 200 };
+#else
+enum { TRIALS = 2000 };
+#endif
+enum { MOST = 64 };
+
+static const double alpha = 0.01, usual_margin = 0.01;
+
+/* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed ^= seed >> 12;
+    seed ^= seed << 25;
+    seed ^= seed >> 27;
+    return ((double)(seed * 2685821657736338717u >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    const double radius = sqrt(-2 * log(uniform()));
+
+    return radius * cos(6.283185307179586 * uniform());
+}
+
+/* --- what a machine does from result to result --------------------------------------------- */
+
+struct world {
+    const char *name;
+    double noise;   /* of each result, relative */
+    double drift;   /* at most, over all results, in noises; by lot, up or down */
+    double walk;    /* of a random walk, each result, in noises */
+    double follows; /* how much of a result's deviation the next one has */
+    double odd;     /* probability that a result is off by ten noises, alone */
+    double wave;    /* amplitude of a slow wave, in noises */
+    double tails;   /* probability of three times the noise */
+    double tick;    /* in noises */
+};
+
+static const struct world worlds[] = {
+    {.name = "noise", .noise = 0.01},
+    {.name = "much noise", .noise = 0.1},
+    {.name = "drift", .noise = 0.01, .drift = 40},
+    {.name = "little drift", .noise = 0.01, .drift = 4},
+    {.name = "random walk", .noise = 0.01, .walk = 1},
+    {.name = "noise and walk", .noise = 0.01, .walk = 0.3, .follows = 0.001},
+    {.name = "dependent, 0.5", .noise = 0.01, .follows = 0.5},
+    {.name = "dependent, 0.9", .noise = 0.01, .follows = 0.9},
+    {.name = "odd ones", .noise = 0.01, .odd = 0.05},
+    {.name = "heavy tails", .noise = 0.01, .tails = 0.1},
+    {.name = "slow wave", .noise = 0.01, .wave = 4},
+    {.name = "coarse clock", .noise = 0.01, .tick = 1},
+};
+enum { WORLDS = sizeof worlds / sizeof *worlds };
+static const size_t counts[] = {10, 12, 15, 20, 30, 50};
+enum { COUNTS = sizeof counts / sizeof *counts };
+
+/* The last @p changed of them take @p ratio times as long. */
+static void series(const struct world *w, size_t count, size_t changed, double ratio,
+                   struct rp_history_point *ret)
+{
+    const double drift = w->drift * (2 * uniform() - 1) / (double)count;
+    const double phase = 6.283185307179586 * uniform();
+    const double period = (double)count * (0.3 + 3 * uniform());
+    double follow = normal(), walk = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const double fresh = normal() * (w->tails > 0 && uniform() < w->tails ? 3 : 1);
+        double off;
+
+        follow = w->follows * follow + sqrt(1 - w->follows * w->follows) * fresh;
+        walk += w->walk * (w->follows > 0 ? normal() : fresh);
+        off = walk + (w->walk > 0 && !(w->follows > 0) ? 0 : follow) + drift * (double)i +
+              w->wave * sin(phase + 6.283185307179586 * (double)i / period) +
+              (w->odd > 0 && uniform() < w->odd ? 10 : 0);
+        if (w->tick > 0)
+            off = w->tick * round(off / w->tick);
+        ret[i] = (struct rp_history_point){.ms = 2 * exp(w->noise * off) *
+                                                 (i + changed < count ? 1 : ratio)};
+    }
+}
+
+/* @return of TRIALS, how many end with a change to slower (or faster, of what takes less time) */
+static unsigned alarms(const struct world *w, size_t count, size_t changed, double ratio,
+                       double margin)
+{
+    struct rp_history_point points[MOST];
+    unsigned ret = 0;
+
+    for (unsigned i = 0; i < TRIALS; i++) {
+        double found = 1;
+
+        series(w, count, changed, ratio, points);
+        if (!rp_change_at_end(points, count, alpha, margin, &found))
+            continue;
+        ret += ratio == 1 || (found > 1) == (ratio > 1);
+    }
+    return ret;
+}
+
+static void identical_programs_raise_no_alarm(void **state)
+{
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < WORLDS; i++)
+        for (size_t j = 0; j < COUNTS; j++) {
+            const unsigned n = alarms(&worlds[i], counts[j], 0, 1, 0);
+
+            /* one per cent, and three standard deviations of the count */
+            if (n > 0.01 * TRIALS + 3 * sqrt(0.01 * 0.99 * TRIALS))
+                fail_msg("%s, %zu results: %u of %d", worlds[i].name, counts[j], n, TRIALS);
+        }
+}
+
+static void regressions_of_three_per_cent_are_found(void **state)
+{
+    static const struct {
+        double noise;
+        size_t before, after;
+        double least; /* of series in which it is found */
+    } rows[] = {{0.001, 8, 2, 0.97},  {0.002, 10, 3, 0.9}, {0.002, 18, 2, 0.95},
+                {0.002, 32, 2, 0.98}, {0.005, 18, 8, 0.6}, {0.005, 32, 8, 0.85}};
+
+    (void)state;
+    seed = 521288629u;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct world w = {.noise = rows[i].noise};
+        const unsigned n =
+            alarms(&w, rows[i].before + rows[i].after, rows[i].after, 1.03, usual_margin);
+
+        if (n < rows[i].least * TRIALS)
+            fail_msg("%g noise, %zu before, %zu after: %u of %d", rows[i].noise, rows[i].before,
+                     rows[i].after, n, TRIALS);
+    }
+}
+
+/* --- whole histories ----------------------------------------------------------------------- */
+
+enum { RESULTS = 40, ROWS = 21 };
+
+/* Results with some kernels each; nothing of it is to be freed but the list of series. */
+struct made {
+    struct rp_history_result results[RESULTS];
+    struct rp_history_times times[RESULTS][ROWS];
+    double ms[RESULTS][ROWS][3];
+    struct rp_history history;
+};
+static const char names[ROWS][2] = {"",  "a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                    "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
+
+static struct made *make(size_t count, size_t rows, bool software)
+{
+    static struct made made;
+
+    memset(&made, 0, sizeof made);
+    for (size_t i = 0; i < count; i++) {
+        made.results[i] = (struct rp_history_result){.id = (int64_t)i + 1,
+                                                     .complete = true,
+                                                     .software = software,
+                                                     .program = (char *)"app",
+                                                     .config = (char *)"",
+                                                     .commit = (char *)"abc",
+                                                     .device = (char *)"hardware x",
+                                                     .added = (char *)"2026-11-23T00:00:00Z",
+                                                     .times = made.times[i],
+                                                     .times_count = rows};
+        for (size_t j = 0; j < rows; j++) {
+            made.times[i][j] = (struct rp_history_times){
+                .kernel = j ? (char *)names[j] : NULL, .runs_ms = made.ms[i][j], .run_count = 3};
+            for (size_t k = 0; k < 3; k++)
+                made.ms[i][j][k] = 1;
+        }
+    }
+    made.history = (struct rp_history){.results = made.results, .count = count};
+    return &made;
+}
+
+static struct rp_series_list judged(const struct made *made, const struct rp_series_filter *filter,
+                                    size_t recent)
+{
+    static const struct rp_series_filter all;
+    const struct rp_change_rule rule = {.alpha = alpha, .margin = usual_margin, .recent = recent};
+    struct rp_series_list list;
+
+    assert_int_equal(rp_series_of(&made->history, filter ? filter : &all, &list, NULL), 0);
+    assert_int_equal(rp_series_judge(&list, &rule, NULL), 0);
+    return list;
+}
+
+static void set(struct made *made, size_t result, size_t row, double ms)
+{
+    for (size_t k = 0; k < 3; k++)
+        made->ms[result][row][k] = ms;
+}
+
+/* Of 21 series of one check that are all the same, none is to raise an alarm. */
+static void many_series_raise_no_more_alarms(void **state)
+{
+    const unsigned trials = TRIALS / 4;
+    unsigned n = 0;
+
+    (void)state;
+    seed = 123456789u;
+    for (unsigned i = 0; i < trials; i++) {
+        struct made *made = make(16, ROWS, false);
+        struct rp_history_point points[MOST];
+        struct rp_series_list list;
+        bool alarm = false;
+
+        for (size_t j = 0; j < ROWS; j++) {
+            series(&worlds[i % WORLDS], 16, 0, 1, points);
+            for (size_t r = 0; r < 16; r++)
+                set(made, r, j, points[r].ms);
+        }
+        list = judged(made, NULL, 1);
+        for (size_t j = 0; j < list.count; j++)
+            for (size_t c = 0; c < list.list[j].change_count; c++)
+                alarm |= list.list[j].changes[c].found == 15;
+        n += alarm;
+        rp_series_list_free(&list);
+    }
+    if (n > 0.01 * trials + 3 * sqrt(0.01 * 0.99 * trials))
+        fail_msg("%u of %u", n, trials);
+}
+
+static void modelled_times_are_exact(void **state)
+{
+    struct made *made = make(4, 1, true);
+    struct rp_series_list list;
+
+    (void)state;
+    set(made, 2, 0, 1.001);
+    set(made, 3, 0, 1.001);
+    list = judged(made, NULL, 2);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.list[0].change_count, 1);
+    assert_int_equal(list.list[0].changes[0].at, 2);
+    assert_int_equal(list.list[0].changes[0].found, 2);
+    assert_int_equal(list.list[0].state, RP_SERIES_SLOWER);
+    rp_series_list_free(&list);
+    list = judged(made, NULL, 1); /* known for longer */
+    assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
+    rp_series_list_free(&list);
+    made->ms[1][0][1] = 1.2; /* not so exact after all */
+    list = judged(made, NULL, 1);
+    assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
+    assert_int_equal(list.list[0].missing, 6);
+    rp_series_list_free(&list);
+}
+
+static void what_creeps_is_found(void **state)
+{
+    struct made *made = make(30, 1, true);
+    const struct rp_series_filter all = {0};
+    const struct rp_change_rule rule = {
+        .alpha = alpha, .margin = 0.05, .exact = 0.05, .recent = 100};
+    struct rp_series_list list;
+
+    (void)state;
+    for (size_t i = 0; i < 30; i++)
+        set(made, i, 0, 1 + 0.01 * (double)i);
+    assert_int_equal(rp_series_of(&made->history, &all, &list, NULL), 0);
+    assert_int_equal(rp_series_judge(&list, &rule, NULL), 0);
+    assert_int_equal(list.list[0].change_count, 4);
+    assert_int_equal(list.list[0].changes[0].at, 6);
+    rp_series_list_free(&list);
+}
+
+/* It is found with the second slower result, and told of until there are as many as asked for. */
+static void a_regression_is_told_for_a_while(void **state)
+{
+    (void)state;
+    for (size_t count = 12; count < 20; count++) {
+        struct made *made = make(count, 2, false);
+        struct rp_series_list list;
+
+        for (size_t i = 0; i < count; i++)
+            set(made, i, 1, (i < 12 ? 1 : 1.05) * (1 + 0.001 * (double)(i * 7 % 3)));
+        list = judged(made, NULL, 4);
+        assert_int_equal(list.count, 2);
+        assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
+        assert_int_equal(list.list[1].state, count < 14   ? RP_SERIES_STEADY
+                                             : count < 17 ? RP_SERIES_SLOWER
+                                                          : RP_SERIES_UNDECIDED);
+        if (count >= 14) {
+            assert_int_equal(list.list[1].changes[0].at, 12);
+            assert_int_equal(list.list[1].changes[0].found, 13);
+            assert_true(fabs(list.list[1].changes[0].ratio - 1.05) < 0.002);
+        }
+        rp_series_list_free(&list);
+    }
+}
+
+static void one_odd_result_is_no_change(void **state)
+{
+    struct made *made = make(14, 1, false);
+    struct rp_series_list list;
+
+    (void)state;
+    for (size_t i = 0; i < 14; i++)
+        set(made, i, 0, 1 + 0.001 * (double)(i * 7 % 3));
+    set(made, 13, 0, 1.5);
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.list[0].change_count, 0);
+    assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
+    rp_series_list_free(&list);
+}
+
+static void results_are_told_apart(void **state)
+{
+    struct made *made = make(6, 2, true);
+    const struct rp_series_filter kernel = {.kernel = "[a-c]"}, commit = {.commit = "ab"},
+                                  other = {.commit = "abd"}, device = {.device = "hard"},
+                                  pattern = {.device = "*y"};
+    struct rp_series_list list;
+
+    (void)state;
+    made->results[1].program = (char *)"other";
+    made->results[2].config = (char *)"n=1";
+    made->results[3].device = (char *)"hardware y";
+    made->results[4].complete = false;
+    made->results[5].times_count = 1;
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.count, 8);
+    assert_int_equal(list.list[0].point_count, 2);
+    assert_int_equal(list.list[1].point_count, 1);
+    assert_int_equal(list.list[1].state, RP_SERIES_ENDED);
+    rp_series_list_free(&list);
+    list = judged(made, &kernel, 5);
+    assert_int_equal(list.count, 4);
+    assert_int_equal(list.list[0].state, RP_SERIES_ENDED);
+    rp_series_list_free(&list);
+    list = judged(made, &commit, 5);
+    assert_int_equal(list.count, 8);
+    rp_series_list_free(&list);
+    list = judged(made, &other, 5);
+    assert_int_equal(list.count, 0);
+    rp_series_list_free(&list);
+    list = judged(made, &device, 5);
+    assert_int_equal(list.count, 8);
+    rp_series_list_free(&list);
+    list = judged(made, &pattern, 5);
+    assert_int_equal(list.count, 2);
+    rp_series_list_free(&list);
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+static void times_of_day_are_read(void **state)
+{
+    static const struct {
+        const char *text, *utc; /* NULL: refused */
+    } rows[] = {{"2026-11-23T20:15:00Z", "2026-11-23T20:15:00Z"},
+                {"2026-11-23t20:15:59.999z", "2026-11-23T20:15:59Z"},
+                {"2026-12-31 23:30:00-01:00", "2027-01-01T00:30:00Z"},
+                {"2024-02-29T00:00:00+05:30", "2024-02-28T18:30:00Z"},
+                {"2023-02-29T00:00:00Z", NULL},
+                {"2026-11-23T24:00:00Z", NULL},
+                {"2026-11-23T20:15:00", NULL},
+                {"2026-11-23T20:15Z", NULL},
+                {"2026-11-23T20:15:00Z ", NULL},
+                {"2026-13-01T00:00:00Z", NULL},
+                {"0000-01-01T00:00:00+01:00", NULL},
+                {"yesterday", NULL},
+                {"", NULL}};
+    char utc[RP_RFC3339_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        const int rc = rp_rfc3339(rows[i].text, utc, &err);
+
+        assert_int_equal(rc, rows[i].utc ? 0 : -RP_USAGE);
+        if (rows[i].utc)
+            assert_string_equal(utc, rows[i].utc);
+    }
+}
+
+static void a_result_is_known_by_its_contents(void **state)
+{
+    double runs[] = {1, NAN, 3, 0}, none[] = {NAN};
+    struct rp_versus_gpu gpu = {.architecture = (char *)"gfx942", .compute_units = 304};
+    struct rp_versus_kernel kernels[] = {{.name = (char *)"k", .runs = {runs, 3}},
+                                         {.name = (char *)"untimed", .runs = {none, 1}}};
+    struct rp_versus_side side = {.path = (char *)"p",
+                                  .gpus = &gpu,
+                                  .gpu_count = 1,
+                                  .runs = {runs, 4},
+                                  .command = (char *)"./app 1",
+                                  .kernels = kernels,
+                                  .kernel_count = 2};
+    struct rp_history_labels labels = {.added = "2026-11-23T20:15:00Z", .config = ""};
+    struct rp_history_result first, again;
+
+    (void)state;
+    assert_int_equal(rp_history_result_of(&side, &labels, &first, NULL), 0);
+    assert_int_equal(first.times_count, 2);
+    assert_int_equal(first.times[0].run_count, 2);
+    assert_string_equal(first.device, "hardware gfx942, 304 CUs");
+    assert_string_equal(first.program, "./app 1");
+    labels.added = "2027-11-23T20:15:00Z";
+    assert_int_equal(rp_history_result_of(&side, &labels, &again, NULL), 0);
+    assert_string_equal(first.hash, again.hash);
+    rp_history_result_free(&again);
+    labels.commit = "abc"; /* the same times of another commit are another result */
+    assert_int_equal(rp_history_result_of(&side, &labels, &again, NULL), 0);
+    assert_string_not_equal(first.hash, again.hash);
+    rp_history_result_free(&again);
+    rp_history_result_free(&first);
+    side.runs = (struct rp_versus_runs){none, 1};
+    assert_int_equal(rp_history_result_of(&side, &labels, &first, NULL), -RP_BAD_INPUT);
+}
+
+/* --- tables -------------------------------------------------------------------------------- */
+
+static void table(const char *title, double noise, double ratio)
+{
+    static const size_t after[] = {2, 3, 5, 8}, befores[] = {8, 10, 15, 20, 30};
+
+    printf("\n%s, noise %g %%\n\n| before | 2 | 3 | 5 | 8 |\n|---|---|---|---|---|\n", title,
+           100 * noise);
+    for (size_t b = 0; b < sizeof befores / sizeof *befores; b++) {
+        const size_t before = befores[b];
+        const struct world w = {.noise = noise};
+
+        printf("| %zu |", before);
+        for (size_t i = 0; i < sizeof after / sizeof *after; i++)
+            printf(" %.1f |",
+                   100.0 * alarms(&w, before + after[i], after[i], ratio, usual_margin) / TRIALS);
+        printf("\n");
+    }
+}
+
+static void print_tables(void)
+{
+    static const double noises[] = {0.001, 0.002, 0.003, 0.005, 0.01};
+
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < WORLDS; i++) {
+        printf("| %s |", worlds[i].name);
+        for (size_t j = 0; j < COUNTS; j++)
+            printf(" %.2f |", 100.0 * alarms(&worlds[i], counts[j], 0, 1, 0) / TRIALS);
+        printf("\n");
+    }
+    for (size_t i = 0; i < 5; i++)
+        table("3 % longer", noises[i], 1.03);
+    table("5 % longer", 0.01, 1.05);
+    table("10 % longer", 0.02, 1.1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(identical_programs_raise_no_alarm),
+        cmocka_unit_test(regressions_of_three_per_cent_are_found),
+        cmocka_unit_test(many_series_raise_no_more_alarms),
+        cmocka_unit_test(modelled_times_are_exact),
+        cmocka_unit_test(what_creeps_is_found),
+        cmocka_unit_test(a_regression_is_told_for_a_while),
+        cmocka_unit_test(one_odd_result_is_no_change),
+        cmocka_unit_test(results_are_told_apart),
+        cmocka_unit_test(times_of_day_are_read),
+        cmocka_unit_test(a_result_is_known_by_its_contents),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "curve") == 0) {
+        print_tables();
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
