@@ -1,4 +1,4 @@
-# Every command of the manual pages runs and succeeds, in the order they stand.
+# Every command of the manual pages and of the agent skill runs and succeeds, in the order they stand.
 . "$(dirname "$0")/../lib.sh"
 example vector_add
 cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/data/tune/made.json" .
@@ -12,3 +12,21 @@ for page in "$SOURCE"/docs/man/*.1; do
         bash -c "$line" >out 2>err </dev/null || { cat out err; fail "$page: $line"; }
     done <commands
 done
+
+# The agent skill: the lines of its sh blocks; "# exit N" behind one that does not end with 0. One folder
+# for all, in which the first reference compiles what the others run.
+mkdir skill
+cd skill
+cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/data/tune/made.json" ../space.json .
+skill=$SOURCE/agent-skill
+for page in "$skill/SKILL.md" "$skill"/references/{cli,profiling,autotune,replay,optimize}.md; do
+    sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$page" >commands
+    [ -s commands ] || fail "$page has no example"
+    while IFS= read -r line; do
+        wanted=$(sed -n 's/.* # exit \([0-9]*\)$/\1/p' <<<"$line")
+        got=0
+        bash -c "$line" >out 2>err </dev/null || got=$?
+        [ "$got" = "${wanted:-0}" ] || { cat out err; fail "$page: exit status $got: $line"; }
+    done <commands
+done
+[ "$(ls "$skill"/references | wc -l)" = 5 ] || fail "a reference of the skill is not run"
