@@ -62,6 +62,13 @@ static int take_form(const char *word, struct options *ret)
     return ret->form ? 0 : bad_form(word);
 }
 
+static bool is_picture(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+
+    return dot && strcmp(dot, ".svg") == 0;
+}
+
 /* What was not said follows from what was. */
 static int settle(struct options *options, char **ret_name, struct rp_err *err)
 {
@@ -69,6 +76,10 @@ static int settle(struct options *options, char **ret_name, struct rp_err *err)
 
     if (!options->form && options->file)
         options->form = rp_report_form_of_file(options->file);
+    if (!options->form && options->file && is_picture(options->file))
+        return rp_fail(err, RP_USAGE,
+                       "report -o %s: say which picture: --format svg-roofline or svg-timeline",
+                       options->file);
     if (!options->form)
         options->form = rp_report_forms(&count);
     if (options->file)

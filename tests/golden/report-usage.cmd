@@ -10,3 +10,4 @@ mkdir empty
 try empty
 try -o no/such/report.html "$SOURCE/tests/data/rocpd/vadd-kernel_results.db"
 try --format pdf x.db
+try -o a.svg x.db

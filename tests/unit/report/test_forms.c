@@ -3,6 +3,7 @@
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/dag.h"
 #include "rocm-perf/report.h"
+#include "rocm-perf/timeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,6 +144,46 @@ static void test_modelled_time_is_marked(void **state)
         }
 }
 
+/* However many operations there are, a picture has no more than its pixels need; where it cannot be
+ * drawn it says so. */
+static void test_timeline_is_small(void **state)
+{
+    enum { MANY = 200000 };
+    struct rp_dag_step *steps = calloc(MANY, sizeof *steps);
+    uint32_t *lane_of_step = calloc(MANY, sizeof *lane_of_step);
+    struct rp_timeline_lane lanes[70] = {0};
+    const struct rp_timeline timeline = {
+        .lanes = lanes, .lane_count = 70, .lane_of_step = lane_of_step};
+    const struct rp_dag_result dag = {
+        .steps = steps, .step_count = MANY, .makespan_ns = 10LL * MANY};
+    const struct rp_bottlenecks b = {0};
+    const struct rp_report_parts parts = {
+        .title = "T", .bottlenecks = &b, .dag = &dag, .timeline = &timeline};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf text = {0}, none = {0};
+
+    (void)state;
+    assert_true(steps && lane_of_step);
+    for (size_t i = 0; i < MANY; i++) {
+        steps[i] = (struct rp_dag_step){.name = i % 2 ? "<a>" : "b",
+                                        .start_ns = 10 * (int64_t)i,
+                                        .duration_ns = i % 7 + 1,
+                                        .on_path = i % 3 == 0};
+        lane_of_step[i] = (uint32_t)(i % 70);
+    }
+    make("svg-timeline", &parts, &text);
+    assert_true(text.len < 10 << 20);
+    assert_non_null(strstr(text.data, "and 6 more streams"));
+    assert_non_null(strstr(text.data, "&lt;a&gt;"));
+    assert_int_equal(rp_report_form_named("svg-timeline")
+                         ->write(&(struct rp_report_parts){.bottlenecks = &b}, &none, &err),
+                     -RP_BAD_INPUT);
+    assert_int_equal(rp_report_form_named("svg-roofline")->write(&parts, &none, &err),
+                     -RP_BAD_INPUT);
+    free(steps);
+    free(lane_of_step);
+}
+
 static void test_forms_by_name(void **state)
 {
     size_t count;
@@ -165,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_markdown_is_short),       cmocka_unit_test(test_csv_has_no_formulas),
         cmocka_unit_test(test_openmetrics_labels),      cmocka_unit_test(test_xml_text),
         cmocka_unit_test(test_modelled_time_is_marked), cmocka_unit_test(test_forms_by_name),
+        cmocka_unit_test(test_timeline_is_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

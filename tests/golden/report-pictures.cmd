@@ -1,0 +1,20 @@
+# Pictures: of a trace of streams, also as if of the software device, and of counters.
+trace="$SOURCE/tests/data/rocpd/streams-hip_results.db"
+rocm-perf report --title 'T <1>' --format svg-timeline -o - "$trace" >a.svg && cat a.svg
+rocm-perf report --title 'T <1>' -o b.roofline.svg "$SOURCE/tests/data/counters/vcopy_MI100" && cat b.roofline.svg
+rocm-perf report --title 'T <1>' --format svg-roofline -o - "$SOURCE/tests/data/counters/vcopy_MI300X_A1_rocpd" >c.svg && cat c.svg
+cp "$trace" soft.db
+python3 - <<'END'
+import sqlite3, xml.etree.ElementTree as tree
+db = sqlite3.connect("soft.db")
+meta = next(n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_metadata%' AND type='table'"))
+db.execute(f"INSERT INTO {meta}(tag, value) VALUES('rocm_perf_device', 'software')")
+db.commit()
+for name in ("a.svg", "b.roofline.svg", "c.svg"):
+    print(name, tree.parse(name).getroot().find("{http://www.w3.org/2000/svg}title").text)
+END
+rocm-perf report --format svg-timeline -o - soft.db | grep SOFTWARE
+# Not of what was not recorded.
+rocm-perf report --format svg-roofline "$trace"; echo "exit $?"
+rocm-perf report --format svg-timeline "$SOURCE/tests/data/counters/vcopy_MI100"; echo "exit $?"
+ls
