@@ -176,6 +176,10 @@ static int put_series(const struct rp_history_options *options, const struct rp_
 
     if (rc == 0)
         rc = rp_series_judge(&list, &options->rule, err);
+    /* A pattern with a mistake would pass each check. */
+    if (rc == 0 && !list.count)
+        rc = rp_fail(err, RP_BAD_INPUT, "history %s: no complete result of it matches",
+                     options->path);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < list.count; i++)

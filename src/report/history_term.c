@@ -149,7 +149,5 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
             if (is_group(&list->list[i], &list->list[j]))
                 put_series(&page, &list->list[j]);
     }
-    if (!list->count)
-        rp_page_text(&page, RP_INK_DIM, 0, "no results");
     return end(buf, err);
 }

@@ -28,6 +28,7 @@ try check --recent 0
 try export --format xml
 try explain
 try add "$data/replay.json"
+try check --kernel gem
 try add "$data/README.md"
 sed 's/"schema_version": "1.0"/"schema_version": "2.0"/' "$data/few.json" >later.json
 try add later.json

@@ -95,5 +95,5 @@ int rp_rfc3339(const char *text, char ret[RP_RFC3339_BYTES], struct rp_err *err)
             return 0;
         }
     }
-    return rp_fail(err, RP_USAGE, "%s: use a time as 2026-11-23T20:15:00Z", text);
+    return rp_fail(err, RP_USAGE, "%.80s: use a time as 2026-11-23T20:15:00Z", text);
 }

@@ -384,9 +384,14 @@ static void times_of_day_are_read(void **state)
                 {"0000-01-01T00:00:00+01:00", NULL},
                 {"yesterday", NULL},
                 {"", NULL}};
-    char utc[RP_RFC3339_BYTES];
+    char utc[RP_RFC3339_BYTES], longest[2 * RP_ERR_TEXT_BYTES];
+    struct rp_err told = RP_ERR_INIT;
 
     (void)state;
+    memset(longest, '2', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(rp_rfc3339(longest, utc, &told), -RP_USAGE);
+    assert_non_null(strstr(told.text, "use a time"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rp_err err = RP_ERR_INIT;
         const int rc = rp_rfc3339(rows[i].text, utc, &err);
