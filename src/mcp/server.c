@@ -1,6 +1,7 @@
 #include "mcp/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,12 +31,21 @@ struct state {
     struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /* the first one runs */
     size_t count;
     int write_errno;
+    sigset_t unblocked; /* signals are taken while something is waited for, and at no other time */
 };
 
 static const char instructions[] =
     "Profiles, analyzes and optimizes HIP programs for AMD GPUs. Call doctor first: without a GPU "
     "programs run on a software MI300X, whose times are modelled, not measured on hardware. Calls "
     "run one after another and may take minutes.";
+
+/* Who does not read us can still end us: then PIPE_BUF bytes can be written without waiting. */
+static int wait_to_write(const struct state *s)
+{
+    struct pollfd fd = {.fd = s->server->out, .events = POLLOUT};
+
+    return ppoll(&fd, 1, NULL, &s->unblocked);
+}
 
 /* Takes over the message. */
 static void send_json(struct state *s, json_t *message)
@@ -50,7 +60,10 @@ static void send_json(struct state *s, json_t *message)
     else
         text[bytes++] = '\n'; /* in place of the zero */
     while (at < bytes && !s->write_errno) {
-        const ssize_t put = write(s->server->out, text + at, bytes - at);
+        const size_t left = bytes - at;
+        const ssize_t put = wait_to_write(s) < 0 ? -1
+                                                 : write(s->server->out, text + at,
+                                                         left < PIPE_BUF ? left : PIPE_BUF);
 
         if (put >= 0)
             at += (size_t)put;
@@ -366,7 +379,7 @@ static void close_down(struct state *s)
         rp_mcp_child_end(&s->calls[0]->child);
 }
 
-static void wait_for_something(const struct state *s, const sigset_t *unblocked)
+static void wait_for_something(const struct state *s)
 {
     const struct rp_mcp_child *child = s->count ? &s->calls[0]->child : NULL;
     struct pollfd fds[] = {{.fd = s->closing ? -1 : s->server->in, .events = POLLIN},
@@ -376,7 +389,7 @@ static void wait_for_something(const struct state *s, const sigset_t *unblocked)
     const int ms = child ? rp_mcp_child_patience_ms(child) : -1;
     const struct timespec patience = {ms / 1000, ms % 1000 * 1000000L};
 
-    ppoll(fds, sizeof fds / sizeof *fds, ms < 0 ? NULL : &patience, unblocked);
+    ppoll(fds, sizeof fds / sizeof *fds, ms < 0 ? NULL : &patience, &s->unblocked);
 }
 
 static bool can_read(int fd)
@@ -389,7 +402,7 @@ static bool can_read(int fd)
 int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
 {
     struct state s = {.server = server, .reader = {.most_bytes = RP_MCP_MOST_MESSAGE_BYTES}};
-    sigset_t ending, before;
+    sigset_t ending;
     int rc = 0;
 
     signal(SIGPIPE, SIG_IGN);
@@ -399,9 +412,9 @@ int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
     sigaddset(&ending, SIGQUIT);
-    sigprocmask(SIG_BLOCK, &ending, &before);
+    sigprocmask(SIG_BLOCK, &ending, &s.unblocked);
     while (!s.closing || s.count) {
-        wait_for_something(&s, &before);
+        wait_for_something(&s);
         rc = rp_proc_interrupted(err);
         if (!s.closing && rc == 0 && can_read(server->in))
             read_lines(&s);
@@ -413,8 +426,10 @@ int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
         else
             start_next(&s);
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &s.unblocked, NULL);
     rp_line_reader_free(&s.reader);
+    if (rc == 0) /* while an answer was written */
+        rc = rp_proc_interrupted(err);
     if (rc == 0 && s.write_errno)
         return rp_fail_errno(err, RP_ENVIRONMENT, s.write_errno, "cannot write an answer");
     return rc;

@@ -5,6 +5,7 @@ Nothing here waits for a time to pass: each step waits for a message of the serv
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -187,8 +188,18 @@ def cancelled(folder, by_eof):
     assert not any(map(is_there, pids)), pids
 
 
+def not_read():
+    """A client that reads nothing of far more than a pipe holds can still end the server."""
+    server = Server()
+    for id in range(100):
+        server.send("tools/list", id)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait() == 130
+
+
 def main():
     malformed()
+    not_read()
     modern()
     calls()
     for by_eof in (False, True):

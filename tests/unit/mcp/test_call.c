@@ -1,0 +1,116 @@
+/** What a command's output and end become. The command is a shell here. */
+#include "mcp/call.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "unit/cmocka_all.h"
+
+/* Runs a script to its end. @return the result, which is the caller's */
+static json_t *run(const char *tool, const char *script)
+{
+    struct rp_mcp_call *call = calloc(1, sizeof *call);
+    struct rp_err err = RP_ERR_INIT;
+    json_t *result;
+    int status;
+
+    assert_non_null(call);
+    call->tool = rp_mcp_tool_find(tool);
+    call->command.argv = calloc(4, sizeof(char *));
+    call->command.words = 3;
+    call->command.argv[0] = strdup("sh");
+    call->command.argv[1] = strdup("-c");
+    call->command.argv[2] = strdup(script);
+    assert_int_equal(rp_mcp_call_start(call, "/bin/sh", &err), 0);
+    while (!rp_mcp_child_has_ended(&call->child)) {
+        struct pollfd fds[] = {{.fd = call->child.out, .events = POLLIN},
+                               {.fd = call->child.err, .events = POLLIN},
+                               {.fd = call->child.pidfd, .events = POLLIN}};
+
+        poll(fds, 3, call->child.pidfd < 0 ? 10 : -1);
+        assert_null(rp_mcp_call_pump(call)); /* nobody wants progress */
+    }
+    status = rp_mcp_child_reap(&call->child);
+    while (call->child.out >= 0 || call->child.err >= 0)
+        json_decref(rp_mcp_call_pump(call));
+    result = rp_mcp_call_result(call, status);
+    rp_mcp_call_free(call);
+    assert_non_null(result);
+    return result;
+}
+
+static const char *block(const json_t *result, size_t at)
+{
+    const json_t *content = json_object_get(result, "content");
+
+    return json_string_value(json_object_get(json_array_get(content, at), "text"));
+}
+
+static void ends(void **state)
+{
+    static const struct {
+        const char *tool, *script;
+        int status;
+        bool failed, structured;
+    } rows[] = {
+        {"analyze", "echo '{\"a\": 0.1}'", 0, false, true},
+        {"analyze", "echo '{}'; exit 1", 1, false, true},
+        {"analyze", "echo '{}'; exit 3", 3, true, false},
+        {"analyze", "echo text", 0, false, false},
+        {"analyze", "printf '\\377'", 0, false, false},
+        {"doctor", "echo text", 0, true, false}, /* which has promised an object */
+        {"analyze", "kill -9 $$", 137, true, false},
+        {"analyze", "true", 0, false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *result = run(rows[i].tool, rows[i].script);
+        const json_t *meta = json_object_get(result, "_meta");
+
+        assert_int_equal(json_integer_value(json_object_get(meta, "rocm-perf/exitStatus")),
+                         rows[i].status);
+        assert_int_equal(json_is_true(json_object_get(result, "isError")), rows[i].failed);
+        assert_int_equal(json_object_get(result, "structuredContent") != NULL, rows[i].structured);
+        assert_non_null(block(result, 0));
+        json_decref(result);
+    }
+}
+
+static void what_it_said(void **state)
+{
+    json_t *result = run("analyze", "echo out; echo why >&2; exit 3");
+
+    (void)state;
+    assert_string_equal(block(result, 0), "out\n");
+    assert_string_equal(block(result, 1), "exit status 3: input cannot be used\nwhy\n");
+    json_decref(result);
+}
+
+static void more_than_is_passed_on(void **state)
+{
+    json_t *result = run("analyze", "head -c 5000000 /dev/zero | tr '\\0' x; "
+                                    "head -c 100000 /dev/zero | tr '\\0' y >&2; echo end >&2");
+    const char *said = block(result, 1);
+
+    (void)state;
+    assert_int_equal(strlen(block(result, 0)), RP_MCP_MOST_RESULT_BYTES);
+    assert_true(json_is_true(json_object_get(result, "isError")));
+    assert_non_null(strstr(said, "the output has 5000000 bytes"));
+    assert_non_null(strstr(said, "yend\n"));
+    assert_true(strlen(said) < RP_MCP_MOST_SAID_BYTES + 500);
+    json_decref(result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends),
+        cmocka_unit_test(what_it_said),
+        cmocka_unit_test(more_than_is_passed_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
