@@ -12,7 +12,8 @@ options() {
         !explained || !/^ +-/ { next }
         {
             sub(/^ +/, "")
-            while (match($0, /^-[-a-z0-9]+/)) {
+            # A word such as -dirty at the beginning of a line is none.
+            while (match($0, /^(--[a-z][-a-z0-9]*|-[a-z])/) && substr($0, RLENGTH + 1) ~ /^( |,|$)/) {
                 if (!seen[substr($0, 1, RLENGTH)]++)
                     printf " %s", substr($0, 1, RLENGTH)
                 $0 = substr($0, RLENGTH + 1)

@@ -13,7 +13,7 @@ import sys
 
 EVERYWHERE = {"--help", "--version"}  # not in SYNOPSIS
 # Option lines: "--device D, --threads N   as of ...", "-o DIR  where".
-LEADING = re.compile(r"(-[-a-z0-9]+)(?:[ ]\S+?)?(?:, (?=-)|(?= |$))")
+LEADING = re.compile(r"(--[a-z][-a-z0-9]*|-[a-z](?![a-z]))(?:[ ]\S+?)?(?:, (?=-)|(?= |$))")
 
 
 def of_help(text):
