@@ -149,7 +149,7 @@ struct rp_profile {
     uint64_t dispatches;                   /**< all of the base run, unusable ones included */
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
-    bool complete;                /**< every trace was closed in order */
+    bool complete;                /**< by what its traces say, nothing was lost */
     const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
                                        times are measured, or the traces do not say */
     uint32_t timing_version;      /**< of that model */

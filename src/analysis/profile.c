@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "store/losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,8 @@ static int analyse(struct rp_profile_build *build, struct rp_err *err)
 static int build_from(struct rp_profile_build *build, struct rp_store *const *stores, size_t count,
                       struct loaded *loaded, struct rp_err *err)
 {
-    build->profile->complete = true;
+    struct rp_losses losses = {0};
+
     for (size_t i = 0; i < count; i++) {
         int rc = load(stores[i], (uint32_t)i, &loaded[i], err);
 
@@ -168,9 +170,9 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
             return rc;
         build->profile->overlapped.dispatches += loaded[i].overlapped.dispatches;
         build->profile->overlapped.ns += loaded[i].overlapped.ns;
-        if (rp_store_metadata(stores[i], "rocm_perf_incomplete"))
-            build->profile->complete = false;
+        rp_losses_add(&losses, stores[i]);
     }
+    build->profile->complete = rp_losses_none(&losses);
     int rc = rp_profile_timing(build->profile, stores, count, err);
     return rc < 0 ? rc : analyse(build, err);
 }

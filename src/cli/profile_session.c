@@ -146,13 +146,6 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
-static uint64_t count_in(const struct rp_store *store, const char *tag)
-{
-    const char *value = rp_store_metadata(store, tag);
-
-    return value ? strtoull(value, NULL, 10) : 0;
-}
-
 int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err)
 {
     const struct rp_row_process *rows;
@@ -175,7 +168,6 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
 {
     const char *wanted = rp_device_label(session->device);
     const char *device;
-    struct rp_losses *losses = &session->losses;
     int rc = rp_profile_device_of(store, &device, err);
 
     if (rc < 0)
@@ -186,10 +178,7 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
                        "the program ran on the %s device instead of the %s device; is "
                        "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
                        device, wanted);
-    losses->incomplete_traces += rp_store_metadata(store, "rocm_perf_incomplete") != NULL;
-    losses->lost_records += count_in(store, "rocm_perf_lost_records");
-    losses->lost_dispatches += count_in(store, "rocm_perf_lost_dispatches");
-    losses->untraced_queues += count_in(store, "rocm_perf_untraced_queues");
+    rp_losses_add(&session->losses, store);
     return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
+#include "store/losses.h"
 
 enum { RP_MAX_PMC = 256 };
 
@@ -37,11 +38,6 @@ struct rp_profile_options {
     char *const *argv; /**< program and arguments */
 };
 
-/** What the collector says it could not record, over all runs. */
-struct rp_losses {
-    uint64_t incomplete_traces, lost_records, lost_dispatches, untraced_queues;
-};
-
 /** Owned; release with rp_profile_session_free. */
 struct rp_profile_session {
     struct rp_environment env;
@@ -53,7 +49,7 @@ struct rp_profile_session {
     size_t run_count;
     struct rp_store **stores; /**< of the base run, one per process */
     size_t store_count;
-    struct rp_losses losses;
+    struct rp_losses losses;     /**< over all runs */
     double *runtime_ms;          /**< per run: sum of (end - start) of all dispatches */
     double *wall_ms;             /**< per run: the whole process */
     struct rp_profile **repeats; /**< per run but the first, until its kernels were found */

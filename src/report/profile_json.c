@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "report/kernel_counters.h"
 #include "report/text.h"
+#include "store/losses.h"
 
 #include <jansson.h>
 
@@ -289,8 +290,12 @@ static json_t *corrections(const struct rp_profile *p, bool *ok)
 
 static bool is_complete(const struct rp_profile *p, const struct rp_provenance *from)
 {
-    return p->complete && !from->incomplete_traces && !from->lost_records &&
-           !from->lost_dispatches && !from->untraced_queues;
+    const struct rp_losses losses = {.incomplete_traces = from->incomplete_traces,
+                                     .lost_records = from->lost_records,
+                                     .lost_dispatches = from->lost_dispatches,
+                                     .untraced_queues = from->untraced_queues};
+
+    return p->complete && rp_losses_none(&losses);
 }
 
 static json_t *provenance(const struct rp_profile_report *r, bool *ok)

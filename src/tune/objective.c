@@ -11,21 +11,16 @@
 #include "collect/traced_run.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/store.h"
+#include "store/losses.h"
 
 enum { MOST_OUTPUT = 64 << 20, MOST_QUOTED = 60 };
 
 /* --- dispatches ----------------------------------------------------------------------------- */
 
 struct sum {
-    uint64_t ns, dispatches, bad, lost;
+    uint64_t ns, dispatches, bad;
+    struct rp_losses losses;
 };
-
-static uint64_t count_in(const struct rp_store *store, const char *tag)
-{
-    const char *value = rp_store_metadata(store, tag);
-
-    return value ? strtoull(value, NULL, 10) : 0;
-}
 
 static int add_store(const char *path, enum rp_device device, struct sum *sum, struct rp_err *err)
 {
@@ -47,10 +42,23 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
     sum->ns += ns;
     sum->dispatches += dispatches;
     sum->bad += bad;
-    sum->lost +=
-        count_in(store, "rocm_perf_lost_dispatches") + count_in(store, "rocm_perf_lost_records");
+    rp_losses_add(&sum->losses, store);
     rp_store_close(store);
     return rc;
+}
+
+/** A sum without what was lost would make it look fast. */
+static char *why_not_whole(const struct sum *sum)
+{
+    const struct rp_losses *l = &sum->losses;
+    const uint64_t lost = sum->bad + l->lost_dispatches + l->lost_records;
+
+    if (lost)
+        return rp_format("%" PRIu64 " of its dispatches have no times", lost);
+    if (l->untraced_queues)
+        return rp_format("it used a queue that could not be traced");
+    return rp_format("its trace was not closed in order, so that dispatches may be missing: does "
+                     "it end with _exit?");
 }
 
 int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, double *ret_ns,
@@ -64,8 +72,8 @@ int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, doubl
         rc = add_store(run->db_paths[i], device, &sum, err);
     if (rc < 0)
         return rc;
-    if (sum.bad + sum.lost) /* a sum without them would make it look fast */
-        *ret_why = rp_format("%" PRIu64 " of its dispatches have no times", sum.bad + sum.lost);
+    if (sum.bad || !rp_losses_none(&sum.losses))
+        *ret_why = why_not_whole(&sum);
     else if (sum.dispatches == 0)
         *ret_why = rp_format("it launched no kernel");
     else if (sum.ns == 0)

@@ -281,6 +281,30 @@ static void describes_the_gpu_from_the_trace(void **state)
     rp_profile_free(p);
 }
 
+/* Some tracers close a trace in order and say in it that not everything is there. */
+static void what_was_lost_makes_it_incomplete(void **state)
+{
+    static const char *const tags[] = {"rocm_perf_lost_dispatches", "rocm_perf_lost_records",
+                                       "rocm_perf_untraced_queues"};
+    struct lab *lab = *state;
+
+    for (size_t i = 0; i < 4; i++) {
+        struct rp_profile *p = NULL;
+
+        begin(lab, "software", true);
+        put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+        put_kernel(lab, 1, 1, "a.kd", "a", 8, 0);
+        put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1400, 64, 64, 0});
+        if (i < 3)
+            ok(lab, rp_store_put_metadata(lab->writer, tags[i], "3", &lab->err));
+        finish(lab);
+        ok(lab, rp_profile_compute(&lab->stores[i], 1, NULL, 0, &p, &lab->err));
+        if (p->complete != (i == 3))
+            fail_msg("%s", i < 3 ? tags[i] : "nothing lost");
+        rp_profile_free(p);
+    }
+}
+
 static void counts_unusable_times_and_leaves_them_out(void **state)
 {
     struct lab *lab = *state;
@@ -761,6 +785,7 @@ int main(void)
 #define LAB_TEST(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
         LAB_TEST(sums_up_a_run_with_a_runtime_kernel),
         LAB_TEST(describes_the_gpu_from_the_trace),
+        LAB_TEST(what_was_lost_makes_it_incomplete),
         LAB_TEST(counts_unusable_times_and_leaves_them_out),
         LAB_TEST(shows_the_most_frequent_geometry),
         LAB_TEST(joins_the_processes_of_a_run),

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "collect/traced_run.h"
+#include "rocm-perf/store.h"
 #include "tune/build_cache.h"
 #include "tune/say.h"
 #include "tune/template.h"
@@ -74,6 +76,60 @@ static void numbers(void **state)
     assert_int_equal(rp_objective_check_pattern("(a|b)[0-9]+", &err), 0);
     assert_int_equal(rp_objective_check_pattern("(a", &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "no extended regular expression"));
+}
+
+/** @param tag  NULL: none @return why there is no time of it */
+static char *why_of_trace(const char *tag, bool closed)
+{
+    const struct rp_store_origin origin = {.hostname = "test",
+                                           .system_name = "Linux",
+                                           .release = "6",
+                                           .version = "1",
+                                           .hardware_name = "x86_64",
+                                           .machine_id = "0",
+                                           .guid_time_ms = 1000,
+                                           .guid_random = {1, 1},
+                                           .device = "software",
+                                           .complete = closed};
+    const struct rp_row_process process = {.pid = 100, .command = "app"};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_store_writer *writer;
+    char *db = rp_path_join(folder, "trace.db"), *why = NULL;
+    const struct rp_run run = {.db_paths = &db, .db_count = 1};
+    double ns = 0;
+
+    assert_int_equal(rp_store_writer_open(db, &origin, &writer, &err), 0);
+    assert_int_equal(rp_store_put_process(writer, &process, &err), 0);
+    if (tag)
+        assert_int_equal(rp_store_put_metadata(writer, tag, "3", &err), 0);
+    assert_int_equal(rp_store_writer_commit(writer, &err), 0);
+    if (rp_objective_dispatch(&run, RP_DEVICE_SOFTWARE, &ns, &why, &err) < 0)
+        fail_msg("%s", err.text);
+    free(db);
+    return why;
+}
+
+static void a_sum_of_a_part_is_no_time(void **state)
+{
+    static const struct {
+        const char *tag;
+        bool closed;
+        const char *why;
+    } cases[] = {
+        {"rocm_perf_lost_dispatches", true, "3 of its dispatches have no times"},
+        {"rocm_perf_lost_records", false, "3 of its dispatches have no times"},
+        {"rocm_perf_untraced_queues", false, "it used a queue that could not be traced"},
+        {NULL, false, "its trace was not closed in order"},
+        {NULL, true, "it launched no kernel"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autofree char *why = why_of_trace(cases[i].tag, cases[i].closed);
+
+        assert_non_null(why);
+        assert_memory_equal(why, cases[i].why, strlen(cases[i].why));
+    }
 }
 
 static void last_lines(void **state)
@@ -150,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
+        cmocka_unit_test(a_sum_of_a_part_is_no_time),
         cmocka_unit_test(last_lines),
         cmocka_unit_test(where_builds_go),
     };
