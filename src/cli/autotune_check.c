@@ -2,7 +2,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "cli/autotune_options.h"
 
 /** They are the same file; of those that are not there yet, the same name. */
@@ -15,6 +17,26 @@ static bool same_file(const char *a, const char *b)
     return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+/** The session's own files, of which the journal would be lost with all answers. */
+static int check_folder(const char *option, const char *path, const char *folder,
+                        struct rp_err *err)
+{
+    static const char *const own[] = {"journal.jsonl", "journal.jsonl.head", "autotune.json",
+                                      "lock"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof own / sizeof *own; i++) {
+        rp_autofree char *file = rp_path_join(folder, own[i]);
+
+        if (!file)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        else if (same_file(file, path))
+            rc = rp_fail(err, RP_USAGE, "%s %s is a file of the session itself: take another name",
+                         option, path);
+    }
+    return rc;
+}
+
 /** No output takes the place of another one, or of what is read. */
 static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
 {
@@ -24,7 +46,13 @@ static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
     } files[] = {{"--plot", o->plot},           {"--export-t4", o->export_t4},
                  {"--export-t1", o->export_t1}, {"--space", o->space},
                  {"--simulate", o->simulate},   {"--import", o->import}};
+    int rc = 0;
 
+    for (size_t i = 0; o->folder && rc == 0 && i < OUTPUTS; i++)
+        if (files[i].path)
+            rc = check_folder(files[i].option, files[i].path, o->folder, err);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < OUTPUTS; i++)
         for (size_t j = i + 1; files[i].path && j < sizeof files / sizeof *files; j++)
             if (files[j].path && same_file(files[i].path, files[j].path))
@@ -85,9 +113,15 @@ static int check_pairs(const struct rp_autotune_command *c, struct rp_err *err)
         return rp_fail(err, RP_USAGE,
                        "--gpus and --launcher slurm exclude each other: Slurm chooses GPUs (--srun "
                        "--gpus=1)");
-    for (size_t i = 0; c->o.live.pool.gpus && c->gpus[i]; i++)
+    for (size_t i = 0; c->o.live.pool.gpus && c->gpus[i]; i++) {
         if (strcmp(c->gpus[i], "all") == 0 && c->gpus[1])
             return rp_fail(err, RP_USAGE, "--gpus all goes with no others");
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(c->gpus[i], c->gpus[j]) == 0)
+                return rp_fail(err, RP_USAGE,
+                               "--gpus names GPU %s twice: two workers on one disturb each other",
+                               c->gpus[i]);
+    }
     if (given(c, RP_AUTOTUNE_UNIT) && !given(c, RP_AUTOTUNE_REGEX))
         return rp_fail(err, RP_USAGE,
                        "--output-unit goes with --output-regex, which names the number");

@@ -421,12 +421,12 @@ bool rp_autotune_parse(int argc, char **argv, struct rp_autotune_command *ret, i
     }
     if (rc == 0 && optind < argc)
         rc = rp_fail(&err, RP_USAGE, "%s is no option", argv[optind]);
+    if (rc == 0 && !ret->o.simulate && !ret->o.folder)
+        ret->o.folder = "autotune_result";
     if (rc == 0 && !ret->worker)
         rc = rp_autotune_check(ret, &err);
     if (ret->o.simulate && !(ret->given & RP_AUTOTUNE_GIVEN(RP_AUTOTUNE_FAILURES)))
         ret->o.search.most_failures = 0; /* no command that could be wrong */
-    if (rc == 0 && !ret->o.simulate && !ret->o.folder)
-        ret->o.folder = "autotune_result";
     ret->o.live.pool.workers = ret->o.workers;
     if (rc < 0)
         *ret_code = rp_cli_usage_error("autotune", "%s", err.text);

@@ -197,7 +197,10 @@ static void put_model(const json_t *result, struct rp_buf *to)
         !json_is_object(json_object_get(result, "best_config")))
         return;
     rp_buf_printf(to, "       low_model_confidence: there may be much faster ones%s\n",
-                  strcmp(ended, "max_fraction") == 0 ? "; a larger --max-fraction finds more" : "");
+                  strcmp(ended, "max_fraction") == 0 &&
+                          count(result, "max_configs") + 1 < count(result, "search_space_size")
+                      ? "; a larger --max-fraction finds more"
+                      : "");
 }
 
 static void put_drift(const json_t *drift, struct rp_buf *to)

@@ -121,6 +121,15 @@ static int verdict(const struct rp_autotune_result *result)
     return RP_PROGRAM;
 }
 
+/** A configuration of which a launch fails is fast, too. */
+static void say_unchecked(const struct rp_autotune_command *c,
+                          const struct rp_autotune_result *found)
+{
+    if (found->found && !c->quiet && !c->o.simulate && !c->o.live.check)
+        rp_cli_note("nothing has checked what the program computes, also if a kernel of it did not "
+                    "start: --check COMMAND does");
+}
+
 static int run(struct rp_autotune_command *c)
 {
     rp_autofree char *self = realpath("/proc/self/exe", NULL);
@@ -146,6 +155,8 @@ static int run(struct rp_autotune_command *c)
         rc = rp_autotune(&c->o, &result, &err);
     rp_progress_line_clear(&session.line);
     code = rc < 0 ? rp_cli_error(&err) : print(c, &result);
+    if (code == RP_OK)
+        say_unchecked(c, &result);
     if (code == RP_OK)
         code = verdict(&result);
     rp_autotune_result_free(&result);

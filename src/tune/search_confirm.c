@@ -202,8 +202,9 @@ static void name_ties(struct rp_search *s)
 
         if (!rp_search_noisy(s))
             other->tied = other->runtime_ms == first->runtime_ms;
-        else if (log.count > 1 && best.count > 1)
-            other->tied = !rp_race_differ(&log, &best);
+        else if (log.count > 1 && best.count > 1) /* one slow run hides any difference of means */
+            other->tied =
+                !rp_race_differ(&log, &best) && other->interval.low_ms <= first->interval.high_ms;
         else
             other->tied = !rp_race_slower(&log, &best, &s->noise, rp_race_level(0, 1));
     }

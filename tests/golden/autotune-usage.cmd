@@ -33,5 +33,7 @@ run --launcher local --salloc x
 run --gpus 0 --workers 2
 run --gpus 0 --launcher slurm
 run --gpus all,0
+run --gpus 1,1
+run -o found --plot found/journal.jsonl
 echo '{"name": "x"}' >no-space.json
 rocm-perf autotune --simulate no-space.json

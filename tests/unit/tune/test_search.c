@@ -21,6 +21,7 @@ enum { MOST_OUT = 8 };
 struct made_runner {
     const struct rp_space *space;
     double sd;           /**< of the logarithm */
+    unsigned slow_every; /**< jobs: the samples of one take 20 times as long; 0: of none */
     double drift;        /**< factor from the 200th job on; 0: none */
     bool fails, hangs;   /**< some configurations do */
     size_t fails_first;  /**< answers until any works */
@@ -56,6 +57,7 @@ static double sample(struct made_runner *r, const struct rp_run_job *job, unsign
     for (int i = 0; i < 12; i++)
         sum += rp_random_unit(&random);
     return true_ms(r->space, job->config) * exp(r->sd * (sum - 6)) *
+           (r->slow_every && job->number % r->slow_every == 0 ? 20 : 1) *
            (r->drift > 0 && r->answers >= 200 ? r->drift : 1);
 }
 
@@ -345,6 +347,31 @@ static void slow_warmups(void **state)
     for (size_t i = 0; i < result.tuned_count; i++)
         assert_int_equal(result.tuned[i].outcome, RP_EVALUATION_OK);
     assert_true(made.last_cap_ms == 50000 && made.last_warmup_cap_ms == 500000);
+    rp_search_result_free(&result);
+    rp_space_free(space);
+}
+
+/* One slow run in nine makes no tie of what takes longer. */
+static void slow_runs(void **state)
+{
+    static const int numbers[] = {1, 2, 4, 8, 16};
+    struct rp_space *space = rp_space_new();
+    struct rp_search_options options;
+    struct made_runner made = {.space = space, .sd = 0.01, .slow_every = 9};
+    struct rp_search_result result;
+
+    (void)state;
+    made_parameter(space, "A", numbers, 5);
+    made_parameter(space, "B", numbers, 5);
+    made_product(space);
+    options = options_for(space);
+    options.max_fraction = 0.9;
+    result = search(&options, &made, 1);
+    assert_true(result.finalist_count > 1);
+    for (size_t i = 1; i < result.finalist_count; i++)
+        assert_true(!result.finalists[i].tied ||
+                    true_ms(space, result.finalists[i].config) <
+                        1.05 * true_ms(space, result.finalists[0].config));
     rp_search_result_free(&result);
     rp_space_free(space);
 }
@@ -685,6 +712,7 @@ int main(void)
         cmocka_unit_test(what_fails_again),
         cmocka_unit_test(slow_warmups),
         cmocka_unit_test(ties),
+        cmocka_unit_test(slow_runs),
         cmocka_unit_test(drift),
         cmocka_unit_test(failures),
         cmocka_unit_test(all_fail),
