@@ -14,6 +14,15 @@ struct known {
     uint32_t config;
 };
 
+static int by_config(const void *left, const void *right)
+{
+    const struct known *a = left, *b = right;
+
+    if (a->config != b->config)
+        return a->config < b->config ? -1 : 1;
+    return (a->ms > b->ms) - (a->ms < b->ms);
+}
+
 static int by_time(const void *left, const void *right)
 {
     const struct known *a = left, *b = right;
@@ -59,13 +68,29 @@ static size_t collect(const struct rp_recorded *from, const struct rp_space *spa
     return count;
 }
 
+/**
+ * Rows that differ in a parameter which this space does not have are one configuration: its time is
+ * the lowest of theirs. That parameter may be what this space has fixed at its best, and if not,
+ * one run shows it.
+ */
+static size_t keep_fastest_of_each(struct known *known, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(known, count, sizeof *known, by_config);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || known[kept - 1].config != known[i].config)
+            known[kept++] = known[i];
+    return kept;
+}
+
 int rp_import(const char *path, const struct rp_space *space, struct rp_imported *ret,
               struct rp_err *err)
 {
     rp_cleanup(rp_recorded_free) struct rp_recorded recorded = {0};
     rp_autofree struct known *known = NULL;
     uint32_t *fastest;
-    size_t count, kept = 0;
+    size_t count, kept;
     int rc = rp_recorded_read(path, &recorded, err);
 
     if (rc < 0)
@@ -84,10 +109,10 @@ int rp_import(const char *path, const struct rp_space *space, struct rp_imported
                        "must be the same",
                        path);
     }
+    count = keep_fastest_of_each(known, count);
     qsort(known, count, sizeof *known, by_time);
-    for (size_t i = 0; i < count && kept < RP_IMPORT_MOST; i++)
-        if (kept == 0 || fastest[kept - 1] != known[i].config)
-            fastest[kept++] = known[i].config;
+    for (kept = 0; kept < count && kept < RP_IMPORT_MOST; kept++)
+        fastest[kept] = known[kept].config;
     *ret = (struct rp_imported){.fastest = fastest, .fastest_count = kept, .known = count};
     return 0;
 }

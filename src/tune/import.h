@@ -2,7 +2,8 @@
  * @file import.h
  * @brief Earlier results as a start: their fastest configurations are run first.
  *
- * Their times are of another day, and maybe of another GPU, so that only their order counts.
+ * Their times are of another day, and maybe of another GPU, so that only their order counts. Of
+ * rows that are one configuration here the fastest counts.
  */
 #ifndef RP_TUNE_IMPORT_H
 #define RP_TUNE_IMPORT_H
