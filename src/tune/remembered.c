@@ -205,7 +205,7 @@ static int remember(struct remembered *r, struct pending *of, struct rp_run_answ
     if (rc < 0)
         return rp_wrap(err, "the journal's answer %zu", of->answer);
     ret->number = of->job.number;
-    ret->at_ms = of->due_ms;
+    ret->at_ms = fmax(of->due_ms, r->now_ms); /* in the order of then, it may come late */
     return 0;
 }
 

@@ -182,6 +182,27 @@ static void by_configuration(void **state)
     end(&s);
 }
 
+/** Asked in another order, the answers still come in that of then: time does not go back. */
+static void time_goes_on(void **state)
+{
+    struct session s;
+
+    (void)state;
+    begin(&s, false);
+    for (size_t i = 0; i < 2; i++) {
+        ask(&s, (struct rp_run_job){
+                    .number = i + 1, .config = i, .samples = 1, .begun_ms = 100 + 10 * (double)i});
+        assert_true(answered(&s, i + 1, RP_EVALUATION_OK, 1) == 110 + 10 * (double)i);
+    }
+    end(&s);
+    begin(&s, true);
+    ask(&s, (struct rp_run_job){.number = 1, .config = 1, .samples = 1, .begun_ms = 0});
+    ask(&s, (struct rp_run_job){.number = 2, .config = 0, .samples = 1, .begun_ms = 50});
+    assert_true(answered(&s, 2, RP_EVALUATION_OK, 1) == 60);
+    assert_true(answered(&s, 1, RP_EVALUATION_OK, 1) == 60); /* due at 10 */
+    end(&s);
+}
+
 /** Values that were added, or stand elsewhere, change nothing for those that were there. */
 static void in_another_space(void **state)
 {
@@ -367,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_configuration, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(time_goes_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(in_another_space, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_purpose, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopped_ones, set_up, tear_down),
