@@ -32,8 +32,11 @@ const { tools } = await client.listTools();
 assert.deepEqual(tools.map((tool) => tool.name).sort(),
     ['analyze', 'autotune', 'compare', 'doctor', 'isolate', 'optimize', 'profile', 'replay']);
 
-const call = (name, args, options) => stateless ? client.callTool({ name, arguments: args }, options)
-    : client.callTool({ name, arguments: args }, undefined, options);
+const call = (name, args, more) => {
+    const options = { timeout: 300000, ...more }; // the machine may be busy
+    return stateless ? client.callTool({ name, arguments: args }, options)
+        : client.callTool({ name, arguments: args }, undefined, options);
+};
 const steps = [];
 const doctor = await call('doctor', {}, { onprogress: (step) => steps.push(step) });
 assert.equal(doctor.structuredContent.ready, true);
