@@ -108,8 +108,7 @@ static int make_labels(const struct rp_bottlenecks *b, struct labels *ret, struc
         struct rp_buf text = {0};
 
         rp_text_utf8(&text, b->kernels[ret->count].name);
-        rp_buf_puts(&text, "");
-        ret->text[ret->count] = text.len ? rp_buf_steal(&text) : strdup("");
+        ret->text[ret->count] = rp_buf_steal(&text);
         if (!ret->text[ret->count])
             return rp_out_of_memory(err);
     }

@@ -1,5 +1,6 @@
 /* Every allocation of the way from rows to report fails once: each failure is reported, nothing
  * leaks (the sanitizer build looks), and what is written without a failure is the same as ever. */
+#include "report/alloc_fails.h"
 #include "report/samples.h"
 
 #include "base/buf.h"
@@ -18,54 +19,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/** Allocations until the one that fails; negative: none does. */
-static long countdown = -1;
-static bool failed;
-
-static bool fails_now(void)
-{
-    if (countdown < 0 || countdown-- > 0)
-        return false;
-    failed = true;
-    return true;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_reallocarray(void *old, size_t count, size_t bytes);
-char *__real_strndup(const char *text, size_t most);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_reallocarray(void *old, size_t count, size_t bytes);
-char *__wrap_strndup(const char *text, size_t most);
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return fails_now() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return fails_now() ? NULL : __real_realloc(old, bytes);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t bytes)
-{
-    return fails_now() ? NULL : __real_reallocarray(old, count, bytes);
-}
-
-char *__wrap_strndup(const char *text, size_t most)
-{
-    return fails_now() ? NULL : __real_strndup(text, most);
-}
 
 /* The library's own allocations are not ours to wrap at link time. */
 static void *json_malloc(size_t bytes)
@@ -183,9 +136,6 @@ const char *rp_store_metadata(const struct rp_store *store, const char *tag)
     return NULL;
 }
 
-/* One step under test: appends its result to out. */
-typedef int step(struct rp_buf *out, struct rp_err *err);
-
 static int step_profile(struct rp_buf *out, struct rp_err *err)
 {
     struct rp_store store = {0};
@@ -250,31 +200,6 @@ static int step_page(struct rp_buf *out, struct rp_err *err)
     const struct rp_html_document document = {.name = "dag", .text = "{\"a\": \"<\"}", .bytes = 10};
 
     return rp_report_html("a < b", &document, 1, out, err);
-}
-
-/** Fails each allocation in turn; @return how many there are. */
-static long survive(step *run)
-{
-    rp_autobuf whole = {0};
-    struct rp_err err = RP_ERR_INIT;
-
-    assert_int_equal(run(&whole, &err), 0);
-    for (long n = 0;; n++) {
-        rp_autobuf out = {0};
-        int rc;
-
-        failed = false;
-        countdown = n;
-        rc = run(&out, &err);
-        countdown = -1;
-        if (!failed) { /* fewer allocations than n */
-            assert_int_equal(rc, 0);
-            assert_string_equal(rp_buf_text(&out), rp_buf_text(&whole));
-            return n;
-        }
-        assert_int_equal(rc, -(int)RP_ENVIRONMENT);
-        assert_non_null(strstr(err.text, "out of memory"));
-    }
 }
 
 static void profile_reports_every_failed_allocation(void **state)
