@@ -15,6 +15,8 @@ expect 0 rocm-perf-lab --version
 version=$(cut -d' ' -f2 out)
 [ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
 [ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
+[ -f "$inst/share/rocm-perf-lab/agent-skill/references/cli.md" ] || fail 'agent skill'
+[ "$(echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | rocm-perf mcp)" = '{"jsonrpc":"2.0","id":1,"result":{}}' ] || fail mcp
 bash -c '. "$1" && complete -p rocm-perf-lab' bash "$inst/share/bash-completion/completions/rocm-perf-lab" >completion ||
     fail completion
 
