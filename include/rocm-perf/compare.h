@@ -110,7 +110,8 @@ struct rp_versus_shift {
     double drift;     /**< how far the mean may be off because the runs drift */
 };
 
-/** At least three runs on each side, and positive times. */
+/** At least three times on each side, all positive; NAN: a run without one, which keeps its place.
+ */
 struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                           const double *after_ms, size_t after_count);
 /** Half of the interval of log_ratio at confidence 1 - alpha. */
@@ -145,9 +146,9 @@ const char *rp_versus_basis_name(enum rp_versus_basis basis);
 struct rp_versus_time {
     enum rp_versus_basis basis;
     enum rp_versus_verdict verdict;
-    double before_ms, after_ms; /**< geometric means; NAN: not known */
-    size_t before_runs, after_runs;
-    double ratio; /**< time after / time before; NAN: not known */
+    double before_ms, after_ms;     /**< geometric means; NAN: not known */
+    size_t before_runs, after_runs; /**< with a usable time */
+    double ratio;                   /**< time after / time before; NAN: not known */
     bool bounded;
     double low, high, level; /**< interval of the ratio and its confidence, where bounded */
     double drift;            /**< part of the interval that is for drift: a ratio minus 1 */

@@ -97,6 +97,16 @@ static void put_gates(const struct rp_page *page, const struct rp_compare_report
     }
 }
 
+static void put_gaps(const struct rp_page *page, const struct rp_versus_found *c)
+{
+    rp_autobuf gaps = {0};
+
+    rp_versus_gaps_text(&gaps, &c->before->runs, &c->after->runs, &c->whole);
+    if (gaps.len)
+        rp_page_text(page, RP_INK_DIM, 10, rp_buf_text(&gaps));
+    page->out->failed |= gaps.failed;
+}
+
 static void put_comparison(const struct rp_page *page, const struct rp_compare_report *r, size_t at)
 {
     const struct rp_versus_found *c = &r->list[at];
@@ -120,6 +130,7 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
     put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
     if (c->whole.reason)
         rp_page_text(page, RP_INK_DIM, 10, c->whole.reason);
+    put_gaps(page, c);
     put_kernels(page, c);
     put_gates(page, r, at);
 }

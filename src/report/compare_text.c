@@ -34,6 +34,21 @@ static void add_size(struct rp_buf *buf, const char *name, const uint64_t *a, co
                   buf->len ? ", " : "", name, a[0], a[1], a[2], b[0], b[1], b[2]);
 }
 
+static void add_gaps(struct rp_buf *buf, const char *side, const struct rp_versus_runs *runs,
+                     size_t timed)
+{
+    if (timed && timed < runs->count)
+        rp_buf_printf(buf, "%sno time in %zu of %zu runs %s", buf->len ? ", " : "",
+                      runs->count - timed, runs->count, side);
+}
+
+void rp_versus_gaps_text(struct rp_buf *buf, const struct rp_versus_runs *before,
+                         const struct rp_versus_runs *after, const struct rp_versus_time *t)
+{
+    add_gaps(buf, "before", before, t->before_runs);
+    add_gaps(buf, "after", after, t->after_runs);
+}
+
 void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k)
 {
     const struct rp_versus_kernel *a = k->before, *b = k->after;
@@ -41,6 +56,7 @@ void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k)
 
     if (!a || !b)
         return;
+    rp_versus_gaps_text(&text, &a->runs, &b->runs, &k->time);
     for (unsigned i = 0; i < RP_COMPARE_METRICS; i++) {
         if (i == RP_COMPARE_CV || !a->metrics[i].known || !b->metrics[i].known ||
             a->metrics[i].value == b->metrics[i].value)

@@ -11,7 +11,11 @@ struct rp_buf;
 
 /** "1.0312 (1.0251 to 1.0373)"; "?" without a ratio. */
 void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t);
-/** "vgprs 32 -> 40, block 64x1x1 -> 128x1x1": what differs; nothing if nothing does. */
+/** "no time in 2 of 10 runs before": where the verdict is of fewer runs than there were. */
+void rp_versus_gaps_text(struct rp_buf *buf, const struct rp_versus_runs *before,
+                         const struct rp_versus_runs *after, const struct rp_versus_time *t);
+/** "vgprs 32 -> 40, block 64x1x1 -> 128x1x1": runs without a time, and what differs; nothing
+ * if nothing does. */
 void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k);
 /** "it is 1.0312, the bound is 1.02; REASON; in KERNEL". */
 void rp_versus_gate_text(struct rp_buf *buf, const struct rp_versus_gated *gated);

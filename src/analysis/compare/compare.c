@@ -139,27 +139,35 @@ static int refuse(const struct rp_versus_side *before, const struct rp_versus_si
 
 /* --- times --------------------------------------------------------------------------------- */
 
-/* The usable ones, and their geometric mean. */
+/* The usable ones, NAN in the place of others, and their geometric mean. @return how many */
 static size_t usable(const struct rp_versus_runs *runs, double *ret_ms, double *ret_mean)
 {
     size_t count = 0;
     double sum = 0;
 
-    for (size_t i = 0; i < runs->count; i++)
-        if (isfinite(runs->ms[i]) && runs->ms[i] > 0) {
-            ret_ms[count++] = runs->ms[i];
-            sum += log(runs->ms[i]);
+    for (size_t i = 0; i < runs->count; i++) {
+        ret_ms[i] = isfinite(runs->ms[i]) && runs->ms[i] > 0 ? runs->ms[i] : NAN;
+        if (!isnan(ret_ms[i])) {
+            sum += log(ret_ms[i]);
+            count++;
         }
+    }
     *ret_mean = count ? exp(sum / (double)count) : NAN;
     return count;
 }
 
-static bool all_same(const double *ms, size_t count)
+/* @return the time of all that have one; NAN: they differ */
+static double same_in_all(const double *ms, size_t count)
 {
-    for (size_t i = 1; i < count; i++)
-        if (ms[i] != ms[0])
-            return false;
-    return true;
+    double same = NAN;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(same))
+            same = ms[i];
+        else if (!isnan(ms[i]) && ms[i] != same)
+            return NAN;
+    }
+    return same;
 }
 
 static enum rp_versus_verdict verdict(const struct rp_versus_time *t, double margin)
@@ -217,6 +225,8 @@ struct timed {
 static bool time_of(const struct timed *of, double margin, double *a, double *b,
                     struct rp_versus_time *t, struct rp_versus_shift *shift)
 {
+    double exactly;
+
     *t = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED, .ratio = NAN};
     t->before_runs = usable(of->before, a, &t->before_ms);
     t->after_runs = usable(of->after, b, &t->after_ms);
@@ -230,9 +240,10 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
         return false;
     }
-    if (of->software && all_same(a, t->before_runs) && all_same(b, t->after_runs)) {
+    exactly = same_in_all(b, of->after->count) / same_in_all(a, of->before->count);
+    if (of->software && !isnan(exactly)) {
         t->basis = RP_COMPARE_MODELLED;
-        bound_exactly(t, b[0] / a[0], margin);
+        bound_exactly(t, exactly, margin);
         return false;
     }
     if (t->before_runs < RP_COMPARE_LEAST_RUNS || t->after_runs < RP_COMPARE_LEAST_RUNS) {
@@ -241,7 +252,7 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         return false;
     }
     t->basis = RP_COMPARE_MEASURED;
-    *shift = rp_versus_shift_of(a, t->before_runs, b, t->after_runs);
+    *shift = rp_versus_shift_of(a, of->before->count, b, of->after->count);
     if (!of->software && !of->wall)
         shift->drift +=
             ticks(of->dispatches_before, t->before_ms) + ticks(of->dispatches_after, t->after_ms);

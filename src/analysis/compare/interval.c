@@ -81,15 +81,22 @@ double rp_student_t(double alpha, double degrees)
 
 struct rp_line rp_line_of(const double *ms, size_t count)
 {
-    const double middle = ((double)count - 1) / 2;
     struct rp_line ret = {0};
-    double spread = 0, last = 0;
+    double middle = 0, spread = 0, last = 0;
 
     for (size_t i = 0; i < count; i++)
-        ret.mean += log(ms[i]) / (double)count;
+        if (!isnan(ms[i])) {
+            middle += (double)i;
+            ret.count++;
+        }
+    middle /= (double)ret.count;
+    for (size_t i = 0; i < count; i++)
+        ret.mean += isnan(ms[i]) ? 0 : log(ms[i]) / (double)ret.count;
     for (size_t i = 0; i < count; i++) {
         const double at = (double)i - middle;
 
+        if (isnan(ms[i]))
+            continue;
         ret.slope += at * (log(ms[i]) - ret.mean);
         spread += at * at;
     }
@@ -97,8 +104,10 @@ struct rp_line rp_line_of(const double *ms, size_t count)
     for (size_t i = 0; i < count; i++) {
         const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - middle);
 
+        if (isnan(ms[i]))
+            continue;
         ret.squares += off * off;
-        ret.neighbours += i ? off * last : 0;
+        ret.neighbours += off * last;
         last = off;
     }
     return ret;
@@ -120,9 +129,10 @@ struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before
 {
     const struct rp_line before = rp_line_of(before_ms, before_count);
     const struct rp_line after = rp_line_of(after_ms, after_count);
-    const double n = (double)before_count, m = (double)after_count, runs = (n + m) / 2;
+    const double n = (double)before.count, m = (double)after.count;
+    const double runs = ((double)before_count + (double)after_count) / 2;
     const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
-    const double r = rp_line_dependence(&before, &after, runs);
+    const double r = rp_line_dependence(&before, &after, (n + m) / 2);
     const double sum = of_before + of_after;
     struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
 

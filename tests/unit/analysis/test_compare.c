@@ -297,6 +297,29 @@ static void few_runs_decide_nothing(void **state)
     rp_versus_found_free(&c);
 }
 
+/* A run without a time keeps its place: a gap does not make a drift steeper, nor shorter. */
+static void gaps_keep_their_place(void **state)
+{
+    double ms[20], whole;
+    struct rp_versus_side before = side_of(ms, 10, NULL, 0), after = side_of(ms + 10, 10, NULL, 0);
+    struct rp_versus_found c;
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        ms[i] = exp(0.01 * i);
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    whole = c.whole.drift;
+    assert_true(fabs(whole - (exp(1.25 * 10 * 0.01) - 1)) < 1e-9);
+    rp_versus_found_free(&c);
+    for (int i = 0; i < 3; i++)
+        ms[4 + i] = i == 1 ? 0 : NAN;
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.before_runs, 7);
+    assert_int_equal(c.whole.after_runs, 10);
+    assert_true(fabs(c.whole.drift - whole) < 1e-9);
+    rp_versus_found_free(&c);
+}
+
 /* What was lost took no time: such a result would look fast. */
 static void incomplete_results_decide_nothing(void **state)
 {
@@ -319,8 +342,8 @@ static void incomplete_results_decide_nothing(void **state)
 /* One run is enough where each is the same; but not where the runs differ after all. */
 static void modelled_times_are_exact(void **state)
 {
-    double a[] = {1}, b[] = {1.02, 1.02}, other[] = {1.02, 1.03};
-    struct rp_versus_side before = side_of(a, 1, NULL, 0), after = side_of(b, 2, NULL, 0);
+    double a[] = {1}, b[] = {NAN, 1.02, 1.02}, other[] = {NAN, 1.02, 1.03};
+    struct rp_versus_side before = side_of(a, 1, NULL, 0), after = side_of(b, 3, NULL, 0);
     struct rp_versus_found c;
 
     (void)state;
@@ -680,6 +703,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_kernels_raise_no_more_alarms),
         cmocka_unit_test(levels_are_after_holm),
         cmocka_unit_test(few_runs_decide_nothing),
+        cmocka_unit_test(gaps_keep_their_place),
         cmocka_unit_test(incomplete_results_decide_nothing),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(clocks_have_ticks),

@@ -1,3 +1,4 @@
+#include "report/compare_text.h"
 #include "report/page.h"
 #include "report/text.h"
 
@@ -185,6 +186,18 @@ static void numbers_have_fixed_decimals(void **state)
     assert_true(rp_text_round6(DBL_MAX) == DBL_MAX);
 }
 
+static void runs_without_a_time_are_said(void **state)
+{
+    const struct rp_versus_kernel before = {.runs = {.count = 10}}, after = {.runs = {.count = 8}};
+    const struct rp_versus_pair pair = {
+        .before = &before, .after = &after, .time = {.before_runs = 7, .after_runs = 8}};
+    rp_autobuf text = {0};
+
+    (void)state;
+    rp_versus_changes_text(&text, &pair);
+    assert_string_equal(rp_buf_text(&text), "no time in 3 of 10 runs before");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_line_with_a_name_cuts_the_name),
         cmocka_unit_test(never_wider_than_asked),
         cmocka_unit_test(numbers_have_fixed_decimals),
+        cmocka_unit_test(runs_without_a_time_are_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
