@@ -125,6 +125,31 @@ static json_t *geometries_json(const struct rp_captures *captures)
     return list;
 }
 
+int rp_session_capture(struct rp_kernel_run *run, const char *profile, const char *folder,
+                       struct rp_err *err)
+{
+    struct rp_session *s = run->s;
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    rp_session_say(s, "  capturing its dispatches");
+    rc = rp_captures_make(&s->measure, s->program, run->facts->name, run->facts->symbol, profile,
+                          folder, &run->captures, &why);
+    if (rc == 0)
+        return 1;
+    if (why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    if (s->patience.over) { /* that is no verdict on the kernel, and --resume captures it */
+        json_object_set_new(run->json, "stop", json_string("the time of --budget was over"));
+        *err = why;
+        return rc;
+    }
+    json_object_set_new(run->json, "stop", rp_session_text(why.text));
+    return rp_session_check_disk(s, err) < 0 ? rp_wrap(err, "%s", why.text) : 0;
+}
+
 /** @return 1 ready, 0 it cannot be tried (the JSON says why), negative */
 static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err *err)
 {
@@ -151,18 +176,9 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         json_object_set_new(run->json, "stop", rp_session_text(why.text));
     if (!run->source || rc < 0)
         return run->source ? rc : rp_session_check_disk(s, err);
-    rp_session_say(s, "  capturing its dispatches");
-    rc = rp_captures_make(&s->measure, s->program, run->facts->name, run->facts->symbol, profile,
-                          captures, &run->captures, &why);
-    if (rc < 0 && why.code != RP_VERDICT) {
-        *err = why;
+    rc = rp_session_capture(run, profile, captures, err);
+    if (rc <= 0)
         return rc;
-    }
-    if (rc < 0) {
-        rc = rp_session_check_disk(s, err);
-        json_object_set_new(run->json, "stop", rp_session_text(why.text));
-        return rc < 0 ? rp_wrap(err, "%s", why.text) : 0;
-    }
     rc = check_origin(run, err);
     json_object_set_new(run->json, "geometries", geometries_json(&run->captures));
     json_object_set_new(run->json, "geometries_time_share",

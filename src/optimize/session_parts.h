@@ -129,6 +129,14 @@ int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
                       const struct rp_kernel_facts *facts, const char *profile, json_t *json,
                       struct rp_err *err);
 
+/**
+ * Its dispatches, into run->captures.
+ * @return 1 they are there, 0 they cannot be had (the JSON says why), negative; RP_VERDICT: the
+ *         time of --budget was over
+ */
+int rp_session_capture(struct rp_kernel_run *run, const char *profile, const char *folder,
+                       struct rp_err *err);
+
 /** Proposals of a kernel, one after the other, into run->tried. */
 int rp_session_try_all(struct rp_kernel_run *run, struct rp_err *err);
 void rp_tried_free(struct rp_tried *tried);
