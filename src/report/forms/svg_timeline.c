@@ -24,9 +24,10 @@ enum {
     BAR = 24,
     LEGEND_ROW = 18,
     MOST_LANES = 64,
-    STEPS = 8,  /* heights of a column */
-    LETTER = 8, /* pixels */
-    FRAMED = 8  /* from this width on */
+    STEPS = 8,        /* heights of a column */
+    MOST_JUMPS = 400, /* of the path, before it gets pale */
+    LETTER = 8,       /* pixels */
+    FRAMED = 8        /* from this width on */
 };
 
 struct picture {
@@ -350,7 +351,8 @@ static int by_start(const void *a, const void *b)
 static int put_path(const struct picture *p, struct rp_err *err)
 {
     rp_autofree struct stop *stops = malloc((p->dag->step_count + 1) * sizeof *stops);
-    size_t count = 0;
+    size_t count = 0, jumps = 0;
+    rp_autobuf line = {0};
     double last = 0;
     uint32_t lane = UINT32_MAX;
 
@@ -364,19 +366,25 @@ static int put_path(const struct picture *p, struct rp_err *err)
                                            p->timeline->lane_of_step[i]};
     }
     qsort(stops, count, sizeof *stops, by_start);
-    rp_buf_puts(p->buf, "<path fill=\"none\" stroke=\"#000\" d=\"");
     for (size_t i = 0; i < count; i++) {
         double from = x_of(p, stops[i].start_ns), to = x_of(p, stops[i].end_ns);
         struct rp_text_number y = rp_svg_at(y_of(p, stops[i].lane) + BAR / 2.0);
 
         if (i && stops[i].lane == lane && to - last < 1)
             continue;
-        rp_buf_printf(p->buf, "%c%s %s", i ? 'L' : 'M', rp_svg_at(from).text, y.text);
-        rp_buf_printf(p->buf, "M%s %s", rp_svg_at(to).text, y.text);
+        rp_buf_printf(&line, "%c%s %s", i ? 'L' : 'M', rp_svg_at(from).text, y.text);
+        rp_buf_printf(&line, "M%s %s", rp_svg_at(to).text, y.text);
+        jumps++;
         last = to;
         lane = stops[i].lane;
     }
-    rp_buf_puts(p->buf, "\"/>\n");
+    /* Pale where it would cover all. */
+    rp_buf_puts(p->buf, "<path fill=\"none\" stroke=\"#000\"");
+    if (jumps > MOST_JUMPS)
+        rp_buf_printf(p->buf, " stroke-opacity=\"%s\"",
+                      rp_text_fixed(fmax(0.02, (double)MOST_JUMPS / (double)jumps / 4), 3).text);
+    rp_buf_printf(p->buf, " d=\"%s\"/>\n", rp_buf_text(&line));
+    p->buf->failed |= line.failed;
     return 0;
 }
 

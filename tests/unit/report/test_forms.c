@@ -174,6 +174,7 @@ static void test_timeline_is_small(void **state)
     make("svg-timeline", &parts, &text);
     assert_true(text.len < 10 << 20);
     assert_non_null(strstr(text.data, "and 6 more streams"));
+    assert_non_null(strstr(text.data, "stroke-opacity")); /* the path does not cover all */
     assert_non_null(strstr(text.data, "&lt;a&gt;"));
     assert_int_equal(rp_report_form_named("svg-timeline")
                          ->write(&(struct rp_report_parts){.bottlenecks = &b}, &none, &err),
