@@ -206,6 +206,11 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
                                          "anew, choose another -o or remove that folder",
                                          path)
                                : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+    if (rp_sync_folder_of(path) != 0) {
+        rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+        close(fd);
+        return -RP_ENVIRONMENT;
+    }
     *ret = new_journal(path, fd);
     if (*ret)
         return 0;

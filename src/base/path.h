@@ -65,10 +65,13 @@ int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **
 
 /**
  * Writes a file so that readers see the old or the new contents, never a part: temporary name in
- * the same folder, fsync, rename. Killed meanwhile it leaves nothing behind, where the file system
- * has files without names (O_TMPFILE).
+ * the same folder, fsync, rename, fsync of the folder. Killed meanwhile it leaves nothing behind,
+ * where the file system has files without names (O_TMPFILE).
  */
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
+
+/** Puts the name of a file that was made or renamed on the disk. @return 0, or -1 with errno */
+int rp_sync_folder_of(const char *path);
 
 /**
  * The same for a file that a user names: what a link leads to is written, not the link replaced,

@@ -33,6 +33,17 @@ static char *folder_of(const char *path)
     return !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+int rp_sync_folder_of(const char *path)
+{
+    rp_autofree char *folder = folder_of(path);
+    rp_autoclose int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd < 0)
+        return folder && errno == EACCES ? 0 : -1; /* who may write there need not read it */
+    /* some file systems have nothing to do there, and say so */
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ? 0 : -1;
+}
+
 /** The name in /proc of a file that has none. */
 static void fd_path(int fd, char ret[32])
 {
@@ -88,7 +99,8 @@ int rp_write_file_like(const char *path, const char *like, const void *data, siz
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     /* Before there is anything in it that others are not to read. */
     if ((known && fchmod(fd, st.st_mode & 07777) != 0) || write_bytes(fd, data, bytes) != 0 ||
-        fsync(fd) != 0 || (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0) {
+        fsync(fd) != 0 || (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0 ||
+        rp_sync_folder_of(path) != 0) {
         saved = errno;
         close(fd);
         unlink(partial);
