@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/optimize_summary.h"
+#include "collect/device_identity.h"
 #include "collect/environment.h"
 #include "collect/kernel_filter.h"
 #include "optimize/session.h"
@@ -88,6 +89,7 @@ struct command {
     bool json;
     int64_t counted_s; /**< the count of seconds that stands on the terminal; 0: none */
     enum rp_device wish;
+    struct rp_device_identity on;
 };
 
 enum option_key {
@@ -369,7 +371,7 @@ static int print_failure(const struct rp_session_result *result, const struct rp
 }
 
 /** The device is there, before anything is built. */
-static int check_device(const struct command *c, struct rp_err *err)
+static int check_device(struct command *c, struct rp_err *err)
 {
     struct rp_environment env;
     enum rp_device device;
@@ -377,6 +379,8 @@ static int check_device(const struct command *c, struct rp_err *err)
 
     if (rc == 0) {
         rc = rp_device_resolve(&env, c->wish, &device, err);
+        if (rc == 0)
+            rc = rp_device_identify(&env, device, &c->on, err);
         rp_environment_free(&env);
     }
     if (rc == 0 && device == RP_DEVICE_SOFTWARE && rp_device_timing_off())
@@ -414,12 +418,14 @@ int rp_cmd_optimize(int argc, char **argv)
     if (rc == 0)
         rc = check_device(&c, &err);
     c.o.self = self;
+    c.o.on = &c.on;
     c.o.build.program = program;
     c.o.program_path = program;
     rp_proc_catch_signals(); /* until the end: what was accepted is written */
     if (rc == 0)
         rc = rp_session_run(&c.o, &result, &err);
     clear_count(&c);
+    rp_device_identity_free(&c.on);
     if (result.json)
         code = print(&c, &result);
     if (rc < 0) {

@@ -15,6 +15,7 @@
 #include "optimize/guard.h"
 #include "optimize/proposer.h"
 
+struct rp_device_identity;
 struct rp_err;
 
 struct rp_session_options {
@@ -36,9 +37,10 @@ struct rp_session_options {
     double budget_s;          /**< the search ends then; 0: no end */
     double timeout_s;         /**< of each run of the program; 0: docs/optimize.md */
     const char *device, *timing;
-    bool resume;  /**< goes on with the journal that is in the folder */
-    bool dry_run; /**< candidates are built, not measured */
-    bool apply;   /**< the source is replaced at the end, its backup kept */
+    const struct rp_device_identity *on; /**< what that, and the environment, come to */
+    bool resume;                         /**< goes on with the journal that is in the folder */
+    bool dry_run;                        /**< candidates are built, not measured */
+    bool apply;                          /**< the source is replaced at the end, its backup kept */
     void (*progress)(void *context, const char *line); /**< may be NULL */
     /** While what the last line says goes on, some times a second; may be NULL. */
     void (*waiting)(void *context, int64_t elapsed_ns);

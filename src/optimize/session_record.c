@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/device_identity.h"
 #include "optimize/child.h"
 #include "optimize/session_parts.h"
 
@@ -50,6 +51,17 @@ static json_t *compiler_version(const struct rp_session *s, const char *compiler
     return rp_session_text(text ? text : "");
 }
 
+/** Whose times they are, whichever options and variables have said so. @return NULL: no memory */
+static json_t *device_of(const struct rp_device_identity *on)
+{
+    rp_autofree char *gpu = rp_device_identity_gpu(on);
+    rp_autofree char *timing = rp_device_identity_timing(on);
+
+    return gpu && timing ? json_pack("{s:o, s:o, s:o}", "gpu", rp_session_text(gpu), "rocm",
+                                     rp_session_text(on->rocm), "timing", rp_session_text(timing))
+                         : NULL;
+}
+
 /** @return NULL when out of memory */
 static json_t *record_of(const struct rp_session *s)
 {
@@ -65,8 +77,8 @@ static json_t *record_of(const struct rp_session *s)
     return json_pack(
         "{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, "
         "s:I, "
-        "s:I, s:I, s:f, s:o, s:o, s:b}",
-        "format", "rocm-perf-optimize 2", "source", rp_session_text(o->source), "source_sha256",
+        "s:I, s:I, s:f, s:o, s:b}",
+        "format", "rocm-perf-optimize 3", "source", rp_session_text(o->source), "source_sha256",
         source, "program", argv, "program_sha256", program, "build",
         rp_session_text(rp_compile_command_origin(s->command)), "build_command",
         rp_session_text(o->build.build), "compile_commands",
@@ -76,8 +88,8 @@ static json_t *record_of(const struct rp_session *s)
         o->proposer->name, "scope", o->scope == RP_EDIT_UNROLL ? "unroll" : "body", "kernel",
         rp_session_text(o->kernel), "check", rp_session_text(o->check), "most_attempts",
         (json_int_t)o->most_attempts, "most_rounds", (json_int_t)o->most_rounds, "most_geometries",
-        (json_int_t)o->most_geometries, "least_improvement", o->least_improvement, "device",
-        rp_session_text(o->device), "timing", rp_session_text(o->timing), "dry_run", o->dry_run);
+        (json_int_t)o->most_geometries, "least_improvement", o->least_improvement, "on",
+        device_of(o->on), "dry_run", o->dry_run);
 }
 
 /* --- what differs -------------------------------------------------------------------------- */
@@ -109,8 +121,6 @@ static const struct {
     {"most_rounds", "--max-rounds", NULL},
     {"most_geometries", "--geometries", NULL},
     {"least_improvement", "--min-improvement", NULL},
-    {"device", "--device", NULL},
-    {"timing", "--timing", NULL},
     {"dry_run", "--dry-run", NULL},
 };
 
@@ -128,6 +138,32 @@ static char *given(const char *option, const json_t *value)
     if (text && (strcmp(option, "--allow") != 0 || strcmp(text, "unroll") != 0))
         return rp_format("with %s %s", option, text);
     return rp_format("without %s", option);
+}
+
+/** @return RP_OK: on the same */
+static int refuse_device(const struct rp_session *s, const json_t *before, const json_t *now,
+                         struct rp_err *err)
+{
+    static const struct {
+        const char *key, *what, *how;
+    } parts[] = {{"gpu", "on", "--device, ROCM_PERF_DEVICE"},
+                 {"rocm", "with ROCm", "ROCM_PATH"},
+                 {"timing", "with the model of time", "--timing, ROCM_PERF_DEVICE_TIMING"}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *was = json_string_value(json_object_get(before, parts[i].key));
+        const char *is = json_string_value(json_object_get(now, parts[i].key));
+
+        if (!was || !is || strcmp(was, is) != 0)
+            return rp_fail(
+                err, RP_USAGE,
+                "--resume: %s was begun %s %s, and this is %s %s, whose times are not to "
+                "be compared with those: give the same (%s), or begin a new session "
+                "with another -o",
+                s->o->folder, parts[i].what, was && *was ? was : "not known", parts[i].what,
+                is && *is ? is : "not known", parts[i].how);
+    }
+    return 0;
 }
 
 static int refuse(const struct rp_session *s, const json_t *before, const json_t *now,
@@ -151,6 +187,8 @@ static int refuse(const struct rp_session *s, const json_t *before, const json_t
                        "a new session with another -o",
                        s->o->folder, then ? then : "?", today ? today : "?");
     }
+    if (refuse_device(s, json_object_get(before, "on"), json_object_get(now, "on"), err) < 0)
+        return -RP_USAGE;
     return rp_fail(err, RP_USAGE, "--resume: %s was begun otherwise; use another -o", s->o->folder);
 }
 

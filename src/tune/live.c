@@ -205,17 +205,18 @@ int rp_live_open(const struct rp_live_options *options, struct rp_runner *ret, s
     }
     hello = rp_tune_pool_device(l->pool);
     /* whoever sees none of its GPUs would fail */
-    if (hello->software && options->pool.gpus &&
+    if (hello->on.software && options->pool.gpus &&
         (rc = rp_gpu_choice_check_software(options->pool.gpus, err)) < 0) {
         rp_live_close(ret);
         return rc;
     }
     ret->workers = rp_tune_pool_workers(l->pool);
-    ret->exact = hello->software && options->objective == RP_OBJECTIVE_DISPATCH;
-    ret->device = (struct rp_run_device){.kind = hello->software ? "software" : "hardware",
-                                         .name = hello->gpu,
-                                         .rocm = hello->rocm,
-                                         .timing = hello->timing};
+    ret->exact = hello->on.software && options->objective == RP_OBJECTIVE_DISPATCH;
+    ret->device = (struct rp_run_device){.kind = hello->on.software ? "software" : "hardware",
+                                         .name = hello->on.gpu,
+                                         .rocm = hello->on.rocm,
+                                         .timing = hello->on.timing,
+                                         .timing_version = hello->on.timing_version};
     return 0;
 }
 

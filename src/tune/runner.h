@@ -53,10 +53,11 @@ void rp_run_answer_free(struct rp_run_answer *answer);
 
 /** What is run on; texts belong to the runner. */
 struct rp_run_device {
-    const char *kind;   /**< "software", "hardware", "recorded" */
-    const char *name;   /**< of the GPU; "" when nobody knows */
-    const char *rocm;   /**< version; "" when nobody knows */
-    const char *timing; /**< model of time of the software device; "" elsewhere */
+    const char *kind;        /**< "software", "hardware", "recorded" */
+    const char *name;        /**< of the GPU; "" when nobody knows */
+    const char *rocm;        /**< version; "" when nobody knows */
+    const char *timing;      /**< model of time of the software device; "" elsewhere */
+    uint32_t timing_version; /**< of that model; 0 elsewhere */
 };
 
 struct rp_runner {

@@ -57,6 +57,11 @@ static json_t *meaning_of(const struct rp_search_identity *of)
         (json_int_t)of->live->memory_bytes, "warmups", (int)of->search->warmups, "device",
         device->kind, "device_name", device->name, "timing", device->timing, "rocm", device->rocm);
 
+    if (json && device->timing_version &&
+        json_object_set_new(json, "timing_version", json_integer(device->timing_version)) < 0) {
+        json_decref(json);
+        return NULL;
+    }
     if (json && !add_texts(of, json)) {
         json_decref(json);
         json = NULL;
@@ -136,6 +141,7 @@ static const char *option_of(const char *key)
         {"memory_bytes", "--memory"},
         {"warmups", "--warmup"},
         {"threads", "--threads"},
+        {"timing_version", "the version of the model of time"},
         {"recording_sha256", "what --simulate has recorded"},
         {"space_sha256", "--space"},
         {"workers", "--workers"},

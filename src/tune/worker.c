@@ -10,14 +10,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
 #include "base/adopted.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/line_reader.h"
 #include "base/proc.h"
-#include "collect/gpus.h"
+#include "collect/device_identity.h"
 #include "collect/tracer.h"
 #include "tune/evaluate.h"
 #include "tune/evaluation.h"
@@ -37,61 +36,20 @@ struct worker {
 
 /* --- who it is ------------------------------------------------------------------------------- */
 
-static int describe_software(struct rp_worker_hello *h, struct rp_err *err)
-{
-    const char *spec = getenv("ROCM_PERF_DEVICE"), *timing = getenv("ROCM_PERF_DEVICE_TIMING");
-    struct rp_arch arch;
-
-    if (rp_arch_select(spec && *spec ? spec : "gfx942", &arch) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "ROCM_PERF_DEVICE=%s: no such target", spec);
-    h->gfx = strdup(arch.name);
-    h->gpu = strdup(arch.product);
-    h->compute_units = arch.compute_units;
-    h->node = -1;
-    h->timing = strdup(timing && *timing ? timing : "fast");
-    return 0;
-}
-
-static int describe_gpu(struct rp_worker_hello *h, struct rp_err *err)
-{
-    rp_autofree struct rp_gpu *gpus = NULL;
-    const struct rp_gpu *gpu;
-    size_t count;
-
-    rp_gpus_list(RP_GPU_NODES, RP_GPU_FILES, &gpus, &count);
-    gpu = rp_gpus_first_visible(gpus, count, h->visible);
-    if (!gpu)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "ROCR_VISIBLE_DEVICES=%s names no GPU of this machine, which has %zu",
-                       h->visible, count);
-    h->gfx = strdup(gpu->gfx);
-    h->gpu = strdup(gpu->product);
-    h->compute_units = gpu->compute_units;
-    h->node = gpu->node;
-    h->timing = strdup("");
-    return 0;
-}
-
 static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp_err *err)
 {
     const char *visible = getenv("ROCR_VISIBLE_DEVICES");
     struct utsname host;
-    int rc;
 
     uname(&host);
     *h = (struct rp_worker_hello){.protocol = RP_WORKER_PROTOCOL,
                                   .version = strdup(w->options->version),
                                   .host = strdup(host.nodename),
                                   .pid = getpid(),
-                                  .software = w->device == RP_DEVICE_SOFTWARE,
-                                  .visible = strdup(visible ? visible : ""),
-                                  .rocm = strdup(w->env.rocm_version ? w->env.rocm_version : "")};
-    if (!h->version || !h->host || !h->visible || !h->rocm)
+                                  .visible = strdup(visible ? visible : "")};
+    if (!h->version || !h->host || !h->visible)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = h->software ? describe_software(h, err) : describe_gpu(h, err);
-    if (rc == 0 && (!h->gfx || !h->gpu || !h->timing))
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rc;
+    return rp_device_identify(&w->env, w->device, &h->on, err);
 }
 
 /* --- talking --------------------------------------------------------------------------------- */

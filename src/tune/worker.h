@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/device_identity.h"
 #include "collect/environment.h"
 
 struct rp_buf;
@@ -23,14 +24,8 @@ struct rp_worker_hello {
     char *version; /**< of rocm-perf */
     char *host;
     int64_t pid;
-    bool software;          /**< the software device: its times are modelled */
-    char *gfx;              /**< "gfx942" */
-    char *gpu;              /**< product: "AMD Instinct MI300X" */
-    uint32_t compute_units; /**< 0: not known */
-    char *visible;          /**< ROCR_VISIBLE_DEVICES; "": all */
-    int64_t node;           /**< number of the GPU for the driver of its host; -1: software */
-    char *rocm;             /**< "7.2.4" */
-    char *timing;           /**< model of time of the software device; "" on a GPU */
+    struct rp_device_identity on;
+    char *visible; /**< ROCR_VISIBLE_DEVICES; "": all */
 };
 
 int rp_worker_hello_write(const struct rp_worker_hello *hello, struct rp_buf *to,

@@ -5,22 +5,14 @@
 #ifndef RP_DEVICE_TIMING_MODE_H
 #define RP_DEVICE_TIMING_MODE_H
 
+#include "capture/timing_version.h" /* raised by what changes times */
+
 struct rp_arch;
 
 enum rp_timing_mode {
     RP_TIMING_FAST = 0, /**< from counts alone (model.h) */
     RP_TIMING_DETAILED, /**< a replay of sampled workgroups (engine.h) */
     RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
-};
-
-/**
- * Stands in results: times of one model compare as long as these are the same. To be raised by
- * whatever changes the times of a kernel.
- */
-enum {
-    RP_TIMING_FAST_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 6,
-    RP_TIMING_OFF_VERSION = 1,
 };
 
 /** What ROCM_PERF_DEVICE_TIMING says; fast, if it says nothing, or something else. */

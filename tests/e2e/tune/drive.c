@@ -97,7 +97,7 @@ static int use_pool(char **argv)
               : rp_fail(&err, RP_BAD_INPUT, "cannot read %s", argv[2]);
     if (rc == 0) {
         fprintf(stderr, "%u workers: %s\n", rp_tune_pool_workers(pool),
-                rp_tune_pool_device(pool)->gpu);
+                rp_tune_pool_device(pool)->on.gpu);
         rc = submit_all(pool, text, &err);
     }
     if (rc == 0)

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "capture/timing_version.h"
+#include "collect/device_identity.h"
 #include "collect/elf_needs.h"
 #include "collect/environment.h"
 #include "collect/hipcc.h"
@@ -137,6 +139,39 @@ static void devices_are_resolved(void **state)
     unsetenv("ROCM_PERF_DEVICE");
     rp_device_software(&gfx, &product);
     assert_string_equal(product, "AMD Instinct MI300X");
+}
+
+static void timing_is_part_of_the_identity(void **state)
+{
+    const struct rp_environment env = {.rocm_version = (char *)"7.2.4"};
+    struct rp_device_identity id;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (int detailed = 0; detailed < 2; detailed++) {
+        rp_autofree char *gpu = NULL, *timing = NULL, *expected = NULL;
+
+        if (detailed) {
+            setenv("ROCM_PERF_DEVICE", "mi325x", 1);
+            setenv("ROCM_PERF_DEVICE_TIMING", "detailed", 1);
+        } else {
+            unsetenv("ROCM_PERF_DEVICE");
+            unsetenv("ROCM_PERF_DEVICE_TIMING");
+        }
+        assert_int_equal(rp_device_identify(&env, RP_DEVICE_SOFTWARE, &id, &err), 0);
+        gpu = rp_device_identity_gpu(&id);
+        timing = rp_device_identity_timing(&id);
+        expected = detailed ? rp_format("detailed (version %d)", RP_TIMING_DETAILED_VERSION)
+                            : rp_format("fast (version %d)", RP_TIMING_FAST_VERSION);
+        assert_string_equal(gpu, detailed
+                                     ? "AMD Instinct MI325X (software device, gfx942, 304 CUs)"
+                                     : "AMD Instinct MI300X (software device, gfx942, 304 CUs)");
+        assert_string_equal(timing, expected);
+        assert_string_equal(id.rocm, "7.2.4");
+        rp_device_identity_free(&id);
+    }
+    unsetenv("ROCM_PERF_DEVICE");
+    unsetenv("ROCM_PERF_DEVICE_TIMING");
 }
 
 /* --- hipcc --------------------------------------------------------------------------------- */
@@ -353,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_installed_rocm_is_taken, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(another_major_version_is_not, make_scratch, drop_scratch),
         cmocka_unit_test(devices_are_resolved),
+        cmocka_unit_test(timing_is_part_of_the_identity),
         cmocka_unit_test(hipcc_sets_language_and_defaults),
         cmocka_unit_test(no_compiler_is_an_error),
         cmocka_unit_test_setup_teardown(elf_files_tell_their_needs, make_scratch, drop_scratch),

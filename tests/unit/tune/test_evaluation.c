@@ -254,14 +254,15 @@ static struct rp_worker_hello some_hello(void)
                                     .version = version,
                                     .host = host,
                                     .pid = 7,
-                                    .software = true,
-                                    .gfx = gfx,
-                                    .gpu = gpu,
-                                    .compute_units = 304,
-                                    .node = -1,
-                                    .visible = visible,
-                                    .rocm = rocm,
-                                    .timing = timing};
+                                    .on = {.software = true,
+                                           .gfx = gfx,
+                                           .gpu = gpu,
+                                           .compute_units = 304,
+                                           .node = -1,
+                                           .rocm = rocm,
+                                           .timing = timing,
+                                           .timing_version = 2},
+                                    .visible = visible};
 }
 
 static void hellos_come_back_and_are_compared(void **state)
@@ -276,23 +277,24 @@ static void hellos_come_back_and_are_compared(void **state)
     assert_int_equal(rp_worker_hello_write(&h, &line, &err), 0);
     assert_int_equal(rp_worker_hello_parse(line.data, line.len, &got, &err), 0);
     assert_string_equal(got.host, h.host);
-    assert_true(got.software && got.compute_units == 304 && got.pid == 7);
+    assert_true(got.on.software && got.on.compute_units == 304 && got.pid == 7);
     assert_null(rp_worker_hello_differs(&h, &got));
     free(got.host); /* another machine is no other GPU */
     got.host = strdup("other");
     assert_null(rp_worker_hello_differs(&h, &got));
     rp_worker_hello_free(&got);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         static char gpu[] = "AMD Instinct MI210", gfx[] = "gfx90a", rocm[] = "7.1",
                     timing[] = "detailed";
 
         other = some_hello();
-        other.gpu = i == 0 ? gpu : other.gpu;
-        other.gfx = i == 1 ? gfx : other.gfx;
-        other.rocm = i == 2 ? rocm : other.rocm;
-        other.timing = i == 3 ? timing : other.timing;
-        other.compute_units = i == 4 ? 228 : other.compute_units;
-        other.software = i != 5;
+        other.on.gpu = i == 0 ? gpu : other.on.gpu;
+        other.on.gfx = i == 1 ? gfx : other.on.gfx;
+        other.on.rocm = i == 2 ? rocm : other.on.rocm;
+        other.on.timing = i == 3 ? timing : other.on.timing;
+        other.on.compute_units = i == 4 ? 228 : other.on.compute_units;
+        other.on.software = i != 5;
+        other.on.timing_version = i == 6 ? 3 : other.on.timing_version;
         why = rp_worker_hello_differs(&other, &h);
         assert_non_null(why);
         free(why);
@@ -304,9 +306,9 @@ static void hellos_come_back_and_are_compared(void **state)
         struct rp_worker_hello one = some_hello();
 
         other = some_hello();
-        one.software = other.software = false;
-        one.node = 2;
-        other.node = i == 1 ? 3 : 2;
+        one.on.software = other.on.software = false;
+        one.on.node = 2;
+        other.on.node = i == 1 ? 3 : 2;
         other.host = i == 2 ? elsewhere : other.host;
         assert_int_equal(rp_worker_hello_shares(&one, &other), i == 0);
     }

@@ -344,7 +344,8 @@ static void limits_may_differ(void **state)
     struct rp_live_options live = {.command = "run {A}", .unit_ns = 1e6};
     const struct rp_search_identity identity = {
         .search = &search, .live = &live, .runner = &runner, .objective = "output"};
-    struct rp_search_identity simulation = identity;
+    struct rp_search_identity simulation = identity, elsewhere = identity;
+    struct rp_runner later = runner;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
@@ -378,6 +379,10 @@ static void limits_may_differ(void **state)
     assert_int_equal(open_journal(true, &identity, false, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--warmup was 0, is 2;"));
     search.warmups = 0;
+    later.device.timing_version++;
+    elsewhere.runner = &later;
+    assert_int_equal(open_journal(true, &elsewhere, false, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "the version of the model of time was not given, is 1;"));
     simulation.recording = "0123";
     assert_int_equal(open_journal(true, &simulation, false, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "what --simulate has recorded"));
