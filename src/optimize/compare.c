@@ -187,7 +187,7 @@ static int read_failure(const struct rp_proc_end *end, const char *messages, con
 
     if (!message || !how)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (end->over_memory || end->timed_out) { /* a kernel that does not end compare ends itself */
+    if (end->over_memory) {
         *ret = (struct rp_compared){
             .comparison = {.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_LIMITS},
             .reason = rp_steal(how)};

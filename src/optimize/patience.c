@@ -43,7 +43,7 @@ static int least_s(const struct rp_patience *p)
 static int64_t usual_limit(const struct rp_patience *p, enum rp_runs what)
 {
     if (what == RP_RUNS_REPLAY)
-        return REPLAY_S * SECOND;
+        return p->timeout_ns > REPLAY_S * SECOND ? p->timeout_ns : REPLAY_S * SECOND;
     if (p->timeout_ns)
         return p->timeout_ns;
     if (!by_original(p, what))
@@ -68,6 +68,13 @@ int rp_patience_note(struct rp_patience *patience, enum rp_runs what, const stru
         patience->over = true;
         return rp_fail(err, RP_VERDICT, "the time of --budget was over before it had ended");
     }
+    /* Each of its kernels has an end of its own: what takes so long all the same is the machine. */
+    if (what == RP_RUNS_REPLAY && end->timed_out)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "a comparison did not end within %g s, which says nothing about the "
+                       "candidate: this machine is too slow, or too busy; --resume with more of "
+                       "--timeout goes on",
+                       (double)usual_limit(patience, what) / (double)SECOND);
     if (what == RP_RUNS_ORIGINAL && !end->timed_out && end->wall_ns > patience->longest_ns)
         patience->longest_ns = end->wall_ns;
     return 0;
@@ -75,8 +82,6 @@ int rp_patience_note(struct rp_patience *patience, enum rp_runs what, const stru
 
 char *rp_patience_text(const struct rp_patience *patience, enum rp_runs what)
 {
-    if (what == RP_RUNS_REPLAY)
-        return rp_format("within %d s", REPLAY_S);
     if (patience->timeout_ns)
         return rp_format("within the %g s of --timeout",
                          (double)patience->timeout_ns / (double)SECOND);

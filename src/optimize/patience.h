@@ -16,7 +16,7 @@ enum rp_runs {
     RP_RUNS_ORIGINAL,  /**< the program with the best source so far */
     RP_RUNS_LONGER,    /**< the same under something that makes it slow: a deep profile, captures */
     RP_RUNS_CANDIDATE, /**< the program with a candidate */
-    RP_RUNS_REPLAY     /**< no program; has limits of its own */
+    RP_RUNS_REPLAY     /**< no program but `replay compare`: what it finds is not for its time */
 };
 
 struct rp_patience {
@@ -38,13 +38,14 @@ int64_t rp_patience_for(struct rp_patience *patience, enum rp_runs what);
 
 /**
  * What to make of the end of the run for which rp_patience_for was asked last.
- * @return 0; RP_VERDICT when the budget has ended it: that says nothing about what ran
+ * @return 0; RP_VERDICT when the budget has ended it: that says nothing about what ran;
+ *         RP_ENVIRONMENT: a comparison that this machine could not make in time
  */
 int rp_patience_note(struct rp_patience *patience, enum rp_runs what, const struct rp_proc_end *end,
                      struct rp_err *err);
 
-/** How long it was waited for, half a sentence, the same each time: "within the 5 s of --timeout".
- * Free it; NULL: out of memory. */
+/** How long a program was waited for, half a sentence, the same each time: "within the 5 s of
+ * --timeout". Free it; NULL: out of memory. */
 char *rp_patience_text(const struct rp_patience *patience, enum rp_runs what);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/device_identity.h"
 #include "optimize/compile.h"
 #include "optimize/session_parts.h"
 #include "optimize/source_file.h"
@@ -167,6 +168,16 @@ static int make_folder(const struct rp_session_options *o, struct rp_err *err)
     return 0;
 }
 
+struct rp_patience rp_session_patience(const struct rp_session_options *o, int64_t begin_ns)
+{
+    return (struct rp_patience){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
+                                .end_ns =
+                                    o->budget_s > 0 ? begin_ns + (int64_t)(o->budget_s * 1e9) : 0,
+                                .modelled = o->on->software,
+                                .waiting = o->waiting,
+                                .context = o->context};
+}
+
 static int begin(struct rp_session *s, struct rp_err *err)
 {
     int rc = read_source(s, err);
@@ -188,11 +199,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
         rc = rp_mkdirs(s->scratch, err);
     if (rc == 0)
         rc = rp_session_record(s, err);
-    s->patience = (struct rp_patience){
-        .timeout_ns = (int64_t)(s->o->timeout_s * 1e9),
-        .end_ns = s->o->budget_s > 0 ? s->begin_ns + (int64_t)(s->o->budget_s * 1e9) : 0,
-        .waiting = s->o->waiting,
-        .context = s->o->context};
+    s->patience = rp_session_patience(s->o, s->begin_ns);
     s->measure = (struct rp_measure){.self = s->o->self,
                                      .device = s->o->device,
                                      .timing = s->o->timing,

@@ -83,6 +83,9 @@ void rp_session_say(const struct rp_session *s, const char *fmt, ...)
 /** A JSON string of text that may be no UTF-8; null of NULL. */
 json_t *rp_session_text(const char *text);
 
+/** How long its runs may take. */
+struct rp_patience rp_session_patience(const struct rp_session_options *options, int64_t begin_ns);
+
 /** Opens the journal, and writes what the session is, or compares with what it was begun as. */
 int rp_session_record(struct rp_session *s, struct rp_err *err);
 /** Can the result be written beside the source, and is nothing of others in the way? */

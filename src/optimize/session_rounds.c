@@ -198,7 +198,7 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
     if (rc == 0)
         rc = rp_rank_kernels(&facts, &limits, named, &rank, err);
     if (rc == 0) {
-        s->patience.modelled = s->modelled = facts.device && strcmp(facts.device, "software") == 0;
+        s->modelled = facts.device && strcmp(facts.device, "software") == 0;
         s->profiled = &facts;
         json_array_append_new(s->rounds,
                               json_pack("{s:I, s:o, s:s?, s:O}", "round", (json_int_t)round,

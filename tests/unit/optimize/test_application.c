@@ -83,6 +83,14 @@ static void time_is_by_the_original(void **state)
         assert_true(rp_patience_for(&p, what) == 7 * SECOND);
     said = rp_patience_text(&p, RP_RUNS_ORIGINAL);
     assert_string_equal(said, "within the 7 s of --timeout");
+    /* A comparison that this machine cannot make in time decides nothing. */
+    assert_true(rp_patience_for(&p, RP_RUNS_REPLAY) == 3600 * SECOND);
+    p.timeout_ns = 7200 * SECOND;
+    assert_true(rp_patience_for(&p, RP_RUNS_REPLAY) == 7200 * SECOND);
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_REPLAY, &end, &err), 0);
+    end.timed_out = true;
+    assert_int_equal(rp_patience_note(&p, RP_RUNS_REPLAY, &end, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "did not end within 7200 s"));
 }
 
 static void the_budget_ends_what_runs(void **state)
