@@ -101,9 +101,46 @@ static void add_nothing(const json_t *json, struct rp_buf *ret)
         rp_buf_puts(ret, "Nothing was accepted so far.\n");
 }
 
+static bool same_place(const json_t *a, const json_t *b)
+{
+    return strcmp(text_of(a, "kernel"), text_of(b, "kernel")) == 0 &&
+           strcmp(text_of(a, "reason"), text_of(b, "reason")) == 0 &&
+           json_equal(json_object_get(a, "geometries"), json_object_get(b, "geometries"));
+}
+
+/** Kinds that were left out on the same geometries for the same reason are one line. */
+static void add_not_tried(const json_t *change, struct rp_buf *ret)
+{
+    const json_t *list = json_object_get(change, "not_tried"), *entry;
+    size_t i;
+
+    if (json_array_size(list))
+        rp_buf_printf(ret, "%s: not compared with other inputs of these kinds\n",
+                      text_of(change, "title"));
+    json_array_foreach(list, i, entry)
+    {
+        const size_t geometries = json_array_size(json_object_get(entry, "geometries"));
+        bool told = false;
+
+        for (size_t j = 0; j < i && !told; j++)
+            told = same_place(json_array_get(list, j), entry);
+        if (told)
+            continue;
+        rp_buf_printf(ret, "  %s", text_of(entry, "inputs"));
+        for (size_t j = i + 1; j < json_array_size(list); j++)
+            if (same_place(json_array_get(list, j), entry))
+                rp_buf_printf(ret, ", %s", text_of(json_array_get(list, j), "inputs"));
+        rp_buf_printf(ret, " (%zu %s", geometries, geometries == 1 ? "geometry" : "geometries");
+        if (strcmp(text_of(entry, "kernel"), text_of(change, "kernel")) != 0)
+            rp_buf_printf(ret, " of %s", text_of(entry, "kernel"));
+        rp_buf_printf(ret, "): %s\n", text_of(entry, "reason"));
+    }
+}
+
 static void add_accepted(const struct rp_session_result *result, struct rp_buf *ret)
 {
-    const json_t *program = json_object_get(result->json, "program");
+    const json_t *program = json_object_get(result->json, "program"), *change;
+    size_t i;
 
     rp_buf_printf(ret, "%zu accepted", result->accepted);
     if (json_is_object(program)) {
@@ -119,6 +156,8 @@ static void add_accepted(const struct rp_session_result *result, struct rp_buf *
             rp_buf_printf(ret, " (%.4g to %.4g)", low, high);
     }
     rp_buf_puts(ret, "\n");
+    json_array_foreach(json_object_get(result->json, "accepted"), i, change)
+        add_not_tried(change, ret);
     if (result->source_path)
         rp_buf_printf(ret, "%s\n%s\n", result->source_path, result->patch_path);
 }

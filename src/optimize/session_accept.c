@@ -195,6 +195,17 @@ static json_t *fresh_ratio(const struct rp_tried *tried)
                      json_object_get(last, "low"), "high", json_object_get(last, "high"));
 }
 
+/** In the comparisons of the last confirmation, as its ratio. */
+static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_tried *tried)
+{
+    rp_autofree char *key = rp_format(
+        "%s/%zu", tried->key, json_array_size(json_object_get(tried->json, "confirmations")));
+    const json_t *last = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
+
+    return key ? rp_session_not_tried(json_object_get(last, "comparisons"), run->facts->name)
+               : NULL;
+}
+
 /** Its source is the one to go on with. */
 static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **program,
                 const json_t *application, struct rp_err *err)
@@ -213,12 +224,12 @@ static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **progra
     s->source = source;
     s->rebuilt = rebuilt;
     s->program = rp_steal(*program);
-    json_array_append_new(s->accepted, json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:O}", "round",
-                                                 (json_int_t)run->round, "kernel", run->facts->name,
-                                                 "symbol", run->facts->symbol, "attempt",
-                                                 (json_int_t)(tried - run->tried) + 1, "title",
-                                                 rp_session_text(tried->title), "ratio",
-                                                 fresh_ratio(tried), "program", application));
+    json_array_append_new(
+        s->accepted, json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:O}", "round",
+                               (json_int_t)run->round, "kernel", run->facts->name, "symbol",
+                               run->facts->symbol, "attempt", (json_int_t)(tried - run->tried) + 1,
+                               "title", rp_session_text(tried->title), "ratio", fresh_ratio(tried),
+                               "not_tried", not_tried(run, tried), "program", application));
     return 1;
 }
 

@@ -151,6 +151,13 @@ int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_d
 /** Confirms a candidate and tries it in the program. @return 1 accepted, 0 not, negative */
 int rp_session_accept(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err);
 
+/**
+ * Which other inputs no candidate was compared with, and why: of each kernel, kind and reason the
+ * geometries. @param comparisons  as the journal has them  @param kernel  whose they are, unless
+ * they say another @return a new array; NULL: out of memory
+ */
+json_t *rp_session_not_tried(const json_t *comparisons, const char *kernel);
+
 /** optimize.json of all that is in the session. @param error  that ended it; NULL */
 json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const char *error);
 

@@ -34,6 +34,8 @@ says out "1 accepted: all kernels together take"
 says out "--max-rounds ended the search"
 says out "it could make the program"
 ends first max-rounds 1
+says out "not compared with other inputs of these kinds"
+json accepted.0.not_tried.0.reason first/optimize.json >/dev/null || fail "nothing is said of other inputs"
 [ "$(json rounds.0.kernels.0.failed first/optimize.json)" = true ] || fail "it has not failed"
 [ "$(json rounds.0.kernels.1.failed first/optimize.json)" = false ] || fail "it has failed"
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/device_identity.h"
 #include "optimize/session_parts.h"
 
 #include "unit/cmocka_all.h"
@@ -111,6 +112,49 @@ static void what_is_known_is_not_repeated(void **state)
     json_decref(json);
 }
 
+#define OTHER_INPUTS                                                                               \
+    "{\"b\": {\"other_inputs\": {\"equal\": true, \"reason\": null, \"numbers\": {\"tried\": "     \
+    "false, "                                                                                      \
+    "\"reason\": \"no numbers\"}, \"order\": {\"tried\": true, \"reason\": null}}}}"
+
+static void what_was_not_tried_is_named(void **state)
+{
+    json_t *comparisons = json_loads("[{\"geometry\": \"a\", \"comparison\": " OTHER_INPUTS
+                                     "}, {\"geometry\": \"b\", \"comparison\": " OTHER_INPUTS
+                                     "}, {\"geometry\": \"c\", \"kernel\": \"other\", "
+                                     "\"comparison\": " OTHER_INPUTS "}]",
+                                     0, NULL);
+    json_t *expected =
+        json_loads("[{\"kernel\": \"k\", \"inputs\": \"numbers\", \"reason\": \"no numbers\", "
+                   "\"geometries\": [\"a\", \"b\"]}, {\"kernel\": \"other\", \"inputs\": "
+                   "\"numbers\", \"reason\": \"no numbers\", \"geometries\": [\"c\"]}]",
+                   0, NULL);
+    json_t *list;
+
+    (void)state;
+    assert_non_null(comparisons);
+    list = rp_session_not_tried(comparisons, "k");
+    assert_true(json_equal(list, expected));
+    json_decref(list);
+    list = rp_session_not_tried(NULL, "k");
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+    json_decref(comparisons);
+    json_decref(expected);
+}
+
+/** From the beginning: what is built of the source runs before there is a profile. */
+static void patience_is_by_the_device(void **state)
+{
+    const struct rp_device_identity software = {.software = true}, gpu = {0};
+    struct rp_session_options options = {.on = &software};
+
+    (void)state;
+    assert_true(rp_session_patience(&options, 0).modelled);
+    options.on = &gpu;
+    assert_false(rp_session_patience(&options, 0).modelled);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -130,6 +174,8 @@ int main(void)
         cmocka_unit_test(is_repeated_once),
         cmocka_unit_test(is_not_repeated_twice),
         cmocka_unit_test(what_is_known_is_not_repeated),
+        cmocka_unit_test(what_was_not_tried_is_named),
+        cmocka_unit_test(patience_is_by_the_device),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
