@@ -45,7 +45,12 @@ bool rp_variation_is_in_memory(enum rp_variation variation)
 
 bool rp_variation_is_of_values(enum rp_variation variation)
 {
-    return variation <= RP_VARY_ARGUMENTS;
+    return variation < RP_VARY_HALF_GRID;
+}
+
+bool rp_variation_is_of_arguments(enum rp_variation variation)
+{
+    return variation >= RP_VARY_ARGUMENTS && variation < RP_VARY_HALF_GRID;
 }
 
 /* --- rules --------------------------------------------------------------------------------- */
@@ -318,7 +323,7 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
     return type ? fill_numbers(rp_number_shape(*type), seed, keep, bytes, page) : 0;
 }
 
-/* --- large integers ------------------------------------------------------------------------ */
+/* --- large and negative integers ------------------------------------------------------------ */
 
 enum { MOST_SMALL = 1 << 24 };
 
@@ -352,6 +357,81 @@ uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, 
         if (value == 0 || value > MOST_SMALL || !chosen(seed + at))
             continue;
         page[at + (wide ? 4 : 3)] |= wide ? 3 : 0x60;
+        count++;
+    }
+    return count;
+}
+
+uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                          uint8_t *page)
+{
+    bool wide;
+    uint64_t count = 0;
+
+    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
+        const uint64_t value = -load(page + at, wide ? 8 : 4);
+
+        if (value == 0 || !chosen(seed + at))
+            continue;
+        memcpy(page + at, &value, wide ? 8 : 4);
+        count++;
+    }
+    return count;
+}
+
+/* --- bytes, and numbers among other values -------------------------------------------------- */
+
+uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
+                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                                uint8_t *page)
+{
+    uint64_t count = 0;
+
+    if (rp_inputs_are_numbers(rule, page, bytes) || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+
+        for (size_t i = at; i < at + 4 && (value > MOST_SMALL || value < -MOST_SMALL); i++) {
+            if (!chosen(seed + i) || page[i] == 0) /* -0 is NaN as a number of 8 bits */
+                continue;
+            page[i] ^= 0x80;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool is_surely_number(uint64_t bits)
+{
+    enum { MOST = 40, BIAS = 127 };
+    const int exponent = (int)(bits >> 23 & 0xff) - BIAS;
+
+    return exponent >= -MOST && exponent <= MOST;
+}
+
+uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
+                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                               uint8_t *page)
+{
+    const struct rp_number_shape shape = rp_number_shape(RP_F32);
+    uint64_t numbers = 0, count = 0;
+
+    for (size_t at = 0; at + 4 <= bytes; at += 4)
+        numbers += is_surely_number(load(page + at, 4));
+    if (numbers < LEAST_NUMBERS || rp_inputs_are_numbers(rule, page, bytes) ||
+        rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        uint64_t bits = load(page + at, 4);
+
+        if (!is_surely_number(bits) || !chosen(seed + at))
+            continue;
+        bits = rule->signs ? odd_number(shape, hash_of(seed + at), bits)
+                           : other_number(shape, hash_of(seed + at), bits);
+        memcpy(page + at, &bits, 4);
         count++;
     }
     return count;

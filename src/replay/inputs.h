@@ -20,8 +20,9 @@ struct rp_addresses;
  * What is other in a run: numbers in memory (rp_inputs_change); the same, with other signs, zeros,
  * and far larger and smaller ones; other whole numbers by their last bits; values in memory that
  * change places (indices stay such, mostly); numbers or small integers where zeros are
- * (rp_inputs_fill); large integers where small ones are (rp_inputs_enlarge); values that are passed
- * (scalars.h); the grid (grid.h).
+ * (rp_inputs_fill); large integers where small ones are (rp_inputs_enlarge), or negative ones
+ * (rp_inputs_negate); high bits of bytes (rp_inputs_change_bytes); numbers among other values
+ * (rp_inputs_change_some); values that are passed (scalars.h); the grid (grid.h).
  */
 enum rp_variation {
 #define RP_VARIATION(id, word, how, than, units) RP_VARY_##id,
@@ -41,6 +42,8 @@ const char *rp_variation_units(enum rp_variation variation);
 /** Whether it is values that are other: in memory, or with those that are passed. */
 bool rp_variation_is_in_memory(enum rp_variation variation);
 bool rp_variation_is_of_values(enum rp_variation variation);
+/** Values that are passed. */
+bool rp_variation_is_of_arguments(enum rp_variation variation);
 
 enum { RP_INPUT_TYPES = 3 };
 
@@ -96,5 +99,33 @@ bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *pag
  */
 uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
                            uint8_t *page);
+
+/**
+ * About half of the whole numbers that are not zero, of a page that has small ones only, get the
+ * other sign: of 4 bytes, or of 8 if all may be.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                          uint8_t *page);
+
+/**
+ * The high bit of about half of the bytes that are not 0, of a page that is not one of numbers.
+ * Small whole numbers of 4 bytes stay, as they may be indices: rp_inputs_negate and
+ * rp_inputs_enlarge change them where there is nothing else. Numbers of 16 bits get other signs by
+ * that, too.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
+                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                                uint8_t *page);
+
+/**
+ * About half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as integers
+ * are above 730000000), of a page that has other values, too: structures have.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
+                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                               uint8_t *page);
 
 #endif

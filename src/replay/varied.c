@@ -91,9 +91,13 @@ static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, u
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
-    *ret_count = v->now == RP_VARY_ORDER ? change_order(v->trial, place, bytes, contents)
-                 : v->now == RP_VARY_LARGE
-                     ? rp_inputs_enlarge(addresses, place, bytes, contents)
+    *ret_count = v->now == RP_VARY_ORDER   ? change_order(v->trial, place, bytes, contents)
+                 : v->now == RP_VARY_LARGE ? rp_inputs_enlarge(addresses, place, bytes, contents)
+                 : v->now == RP_VARY_NEGATIVES ? rp_inputs_negate(addresses, place, bytes, contents)
+                 : v->now == RP_VARY_BYTES
+                     ? rp_inputs_change_bytes(&v->rule, addresses, place, bytes, contents)
+                 : v->now == RP_VARY_MIXED
+                     ? rp_inputs_change_some(&v->rule, addresses, place, bytes, contents)
                      : rp_inputs_change(&v->rule, addresses, place, bytes, contents);
     return 0;
 }
@@ -215,6 +219,12 @@ static bool is_order(enum rp_variation variation)
     return variation == RP_VARY_REVERSED || variation == RP_VARY_SHUFFLED;
 }
 
+static uint64_t change_arguments(const struct rp_varied *v, uint8_t *kernarg)
+{
+    return rp_scalars_change(&v->trial->r->scalars, &v->trial->addresses,
+                             (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+}
+
 /* Arguments in their copy. */
 static void change_launch(struct rp_varied *v)
 {
@@ -229,8 +239,8 @@ static void change_launch(struct rp_varied *v)
 
     if (v->backwards)
         rp_replay_order(RP_DEVICE_REVERSED);
-    if (v->now == RP_VARY_ARGUMENTS)
-        v->changed = rp_scalars_change(&r->scalars, &v->trial->addresses, r->kernarg_kept);
+    if (rp_variation_is_of_arguments(v->now))
+        v->changed = change_arguments(v, r->kernarg_kept);
     if (!is_grid(v->now))
         return;
     rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
@@ -247,7 +257,7 @@ static int run(struct rp_varied *v, double *ret_us, struct rp_err *err)
     v->changed = 0;
     if (rc == 0)
         rc = rp_replay_fill(r, vary_page, v, err);
-    if (rc < 0)
+    if (rc < 0 || (v->changed == 0 && rp_variation_is_in_memory(v->now)))
         return rc;
     memcpy(kept, r->kernarg_kept, r->kernarg_bytes);
     change_launch(v);
@@ -375,9 +385,10 @@ static const char *same_result(const struct rp_varied *v)
                ? "the captured kernel gives the same with other whole numbers"
            : v->now == RP_VARY_ORDER
                ? "the captured kernel gives the same with memory in another order"
-           : is_of_zeros(v->now) ? "the captured kernel gives the same with other values there"
-           : v->now == RP_VARY_LARGE
-               ? "the captured kernel gives the same with large whole numbers"
+           : is_of_zeros(v->now)     ? "the captured kernel gives the same with other values there"
+           : v->now == RP_VARY_LARGE ? "the captured kernel gives the same with large whole numbers"
+           : v->now == RP_VARY_NEGATIVES || v->now == RP_VARY_BYTES || v->now == RP_VARY_MIXED
+               ? "the captured kernel gives the same with them"
                : "the captured kernel gives the same with other values of them";
 }
 
@@ -388,8 +399,17 @@ static const char *nothing_to_change(const struct rp_varied *v)
            : v->now == RP_VARY_INTEGERS ? "each page has what may be addresses, or zeros only"
            : v->now == RP_VARY_ORDER    ? "all values are the same, or may be addresses"
            : is_of_zeros(v->now)        ? "there is no zero that may be such a value"
-           : v->now == RP_VARY_LARGE ? "no page of memory is known to hold small whole numbers only"
-                                     : "none is passed by value that could be another one";
+           : v->now == RP_VARY_LARGE || v->now == RP_VARY_NEGATIVES
+               ? "no page of memory is known to hold small whole numbers only"
+           : v->now == RP_VARY_BYTES
+               ? "each page has what may be addresses, or numbers, or small whole numbers only"
+           : v->now == RP_VARY_MIXED
+               ? "no page of memory has numbers of 32 bits among other values, and no addresses"
+           : v->now == RP_VARY_UNEQUAL ? "no two that are passed by value are equal"
+           : v->now == RP_VARY_FIELDS  ? "no structure is passed by value that has such values"
+           : v->now == RP_VARY_ARGUMENT_SIGNS
+               ? "none is passed by value that is known to have a sign"
+               : "none is passed by value that could be another one";
 }
 
 static bool is_one_wave(const struct rp_snapshot_dispatch *d)
@@ -401,6 +421,13 @@ static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 }
 
 static const char does_not_end[] = "the captured kernel does not end with them";
+
+/* More than their last bits. */
+static bool is_of_integers(enum rp_variation variation)
+{
+    return variation == RP_VARY_LARGE || variation == RP_VARY_NEGATIVES ||
+           variation == RP_VARY_BYTES;
+}
 
 /* What is known before anything runs. */
 static const char *hindrance(struct rp_varied *v)
@@ -419,19 +446,20 @@ static const char *hindrance(struct rp_varied *v)
         return "the captured dispatch has one wavefront only";
     if (is_order(v->now) && !rp_replay_order(RP_DEVICE_FORWARD))
         return "only the software device can be told an order";
-    if (v->now == RP_VARY_SIGNS && v->asked_words)
+    if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_MIXED) && v->asked_words)
         return "integers are asked for";
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
         return "it is what was asked for as numbers";
     /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
-    if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_LARGE || is_of_zeros(v->now)) &&
+    if ((v->now == RP_VARY_SIGNS || is_of_integers(v->now) || is_of_zeros(v->now) ||
+         v->now == RP_VARY_ARGUMENT_SIGNS) &&
         v->trial->rule.type != RP_EXACT)
         return "results need not be exact, and what they may be off by is known for the captured "
                "inputs only";
     if (v->trial->not_varied >> v->now & 1 ||
-        ((v->now == RP_VARY_INTEGERS || v->now == RP_VARY_LARGE) &&
+        ((v->now == RP_VARY_INTEGERS || is_of_integers(v->now)) &&
          v->trial->left_out >> RP_FLIP_HALF & 1) ||
-        (v->now == RP_VARY_LARGE && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
+        (is_of_integers(v->now) && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
         (v->now == RP_VARY_ORDER && v->trial->left_out >> RP_FLIP_ORDER & 1))
         return does_not_end;
     return NULL;
@@ -513,7 +541,8 @@ static int prepare(struct rp_varied *v, struct rp_err *err)
     const char **reason = &v->of[v->now].reason;
     int rc;
 
-    v->rule.signs = v->now == RP_VARY_SIGNS;
+    v->rule.signs =
+        v->now == RP_VARY_SIGNS || (v->now == RP_VARY_MIXED && v->trial->rule.type == RP_EXACT);
     v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
     *reason = hindrance(v);
     v->of[v->now].open = *reason == does_not_end;

@@ -138,6 +138,8 @@ while read -r -u 3 kernel wrong number kind text; do
 done 3<<'EOT'
 layer no_bias 51 zeros with numbers in place of zeros
 sums narrow 52 large with large whole numbers
+quotients shift 53 negatives with whole numbers of other signs
+corner square 54 unequal with equal arguments made unequal
 EOT
 
 # Whether it ends with other inputs does not depend on how fast the machine is: code that is

@@ -72,6 +72,8 @@ typedef unsigned uint32_t;
 #define THIS_GRID  50 // right with the captured grid
 #define NO_BIAS    51 // right where the bias is zero, as it is captured
 #define NARROW     52 // right where sums fit 32 bits
+#define SHIFT      53 // right where nothing is negative
+#define SQUARE     54 // right where there are as many columns as rows
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -269,6 +271,20 @@ extern "C" __global__ void sums(const int *in, long long *out)
     out[THREAD] = sum;
 }
 
+extern "C" __global__ void quotients(const int *in, int *out)
+{
+    out[THREAD] = CANDIDATE == SHIFT ? in[THREAD] >> 3 : in[THREAD] / 8;
+}
+
+// As many columns as rows in this program.
+extern "C" __global__ void corner(const float *in, float *out, uint32_t rows, uint32_t columns)
+{
+    const uint32_t row = THREAD / 16, column = THREAD % 16;
+
+    if (row < rows && column < (CANDIDATE == SQUARE ? rows : columns))
+        out[THREAD] = in[THREAD] * 3;
+}
+
 // How long it takes, its input says.
 extern "C" __global__ void counted(const int *in, int *out)
 {
@@ -356,6 +372,8 @@ int main()
     layer<<<1, 256>>>(a, bias, b);
     sums<<<1, 256>>>(small, wide);
     counted<<<1, 256>>>(small, (int *)wide);
+    quotients<<<1, 256>>>(small, (int *)wide);
+    corner<<<1, 256>>>(a, b, 12, 12);
     CHECK(hipDeviceSynchronize());
     return 0;
 }

@@ -289,6 +289,95 @@ static void test_large_integers(void **state)
     assert_int_equal(rp_inputs_enlarge(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
 }
 
+static void test_negative_integers(void **state)
+{
+    int32_t words[1024];
+    int64_t wide[512];
+    float numbers[1024];
+    uint64_t count;
+
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        words[i] = i % 5 - 1;
+    count = rp_inputs_negate(&addresses, 7, sizeof words, (uint8_t *)words);
+    assert_in_range(count, 330, 490); /* half of 819 */
+    for (int i = 0; i < 1024; i++) {
+        assert_true(words[i] == i % 5 - 1 || words[i] == 1 - i % 5);
+        count -= words[i] != i % 5 - 1;
+    }
+    assert_int_equal(count, 0);
+    for (int i = 0; i < 512; i++)
+        wide[i] = i - 100;
+    assert_true(rp_inputs_negate(&addresses, 7, sizeof wide, (uint8_t *)wide) > 150);
+    for (int i = 0; i < 512; i++)
+        assert_true(wide[i] == i - 100 || wide[i] == 100 - i);
+    for (int i = 0; i < 1024; i++)
+        numbers[i] = (float)i;
+    assert_int_equal(rp_inputs_negate(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
+}
+
+/* An image that has no byte above 127, and what stays. */
+static void test_bytes(void **state)
+{
+    const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
+    uint8_t image[4096], was[4096];
+    uint32_t words[1024];
+    float numbers[1024];
+    uint64_t count;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof image; i++)
+        was[i] = image[i] = (uint8_t)(any() % 127 + 1);
+    for (size_t i = 0; i < sizeof image; i += 16)
+        was[i] = image[i] = 0;
+    count = rp_inputs_change_bytes(&rule, &addresses, 7, sizeof image, image);
+    assert_in_range(count, 1700, 2150);
+    for (size_t i = 0; i < sizeof image; i++) {
+        assert_true((image[i] ^ was[i]) == 0 || (image[i] ^ was[i]) == 0x80);
+        assert_true(i % 16 || image[i] == 0);
+        count -= image[i] != was[i];
+    }
+    assert_int_equal(count, 0);
+    for (uint32_t i = 0; i < 1024; i++) {
+        words[i] = i * 37; /* indices */
+        numbers[i] = (float)i;
+    }
+    assert_int_equal(rp_inputs_change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)words), 0);
+    assert_int_equal(rp_inputs_change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)numbers), 0);
+}
+
+/* Structures of numbers and indices. */
+static void test_some_numbers(void **state)
+{
+    struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
+    const uint64_t address = LOW + 4096;
+    struct {
+        float x;
+        uint32_t index;
+    } was[512], is[512];
+    uint64_t count, below = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 512; i++) {
+        was[i].x = (float)i + 0.25f;
+        was[i].index = i * 12345;
+    }
+    memcpy(is, was, sizeof is);
+    count = rp_inputs_change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
+    assert_in_range(count, 190, 320);
+    for (uint32_t i = 0; i < 512; i++) {
+        assert_int_equal(is[i].index, was[i].index);
+        assert_true(is[i].x > 0);
+    }
+    rule.signs = true;
+    rp_inputs_change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
+    for (uint32_t i = 0; i < 512; i++)
+        below += is[i].x < 0;
+    assert_in_range(below, 150, 320);
+    memcpy(&is[7], &address, sizeof address);
+    assert_int_equal(rp_inputs_change_some(&rule, &addresses, 7, 4096, (uint8_t *)is), 0);
+}
+
 /* Signs: mostly both, and pages that are negative all over, in the same places each time. */
 static void test_negative_pages(void **state)
 {
@@ -346,6 +435,9 @@ int main(void)
         cmocka_unit_test(test_numbers_for_zeros),
         cmocka_unit_test(test_integers_for_zeros),
         cmocka_unit_test(test_large_integers),
+        cmocka_unit_test(test_negative_integers),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_some_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

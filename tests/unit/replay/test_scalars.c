@@ -20,7 +20,7 @@ static uint64_t changed(const void *value, unsigned bytes, void *ret)
     static const struct rp_addresses addresses = {.ranges = &range, .count = 1};
 
     memcpy(ret, value, bytes);
-    return rp_scalars_change(&scalars, &addresses, ret);
+    return rp_scalars_change(&scalars, &addresses, RP_SCALARS_OTHER, ret);
 }
 
 static void only_scalars_are_found(void **state)
@@ -30,19 +30,29 @@ static void only_scalars_are_found(void **state)
         {.offset = 8, .bytes = 4, .kind = KIND("by_value")},
         {.offset = 16, .bytes = 8, .kind = KIND("by_value")},
         {.offset = 24, .bytes = 12, .kind = KIND("by_value")}, /* a structure */
+        {.offset = 36, .bytes = 1, .kind = KIND("by_value")},
+        {.offset = 38, .bytes = 2, .kind = KIND("by_value")},
         {.offset = 40, .bytes = 4, .kind = KIND("hidden_block_count_x")},
         {.offset = 48, .bytes = 8, .kind = KIND("by_value")}, /* behind the end */
         {.offset = UINT64_MAX, .bytes = 4, .kind = KIND("by_value")},
     };
-    const struct rp_code_kernel kernel = {.args = args, .arg_count = 7};
+    const struct rp_code_kernel kernel = {.args = args, .arg_count = 9};
     struct rp_scalars found;
 
     (void)state;
     rp_scalars_find(&kernel, 52, &found);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.count, 7);
     assert_int_equal(found.at[0].offset, 8);
     assert_int_equal(found.at[1].offset, 16);
     assert_int_equal(found.at[1].bytes, 8);
+    assert_false(found.at[1].field);
+    for (size_t i = 2; i < 5; i++) {
+        assert_int_equal(found.at[i].offset, 24 + (i - 2) * 4);
+        assert_true(found.at[i].field && found.at[i].bytes == 4 && found.at[i].may_point);
+    }
+    assert_int_equal(found.at[5].bytes, 1);
+    assert_int_equal(found.at[6].bytes, 2);
+    assert_true(found.at[5].field && !found.at[5].may_point);
 }
 
 static void sizes_become_smaller_and_odd(void **state)
@@ -85,12 +95,76 @@ static void what_else_there_is(void **state)
     assert_true(other_wide < -0.2 && other_wide > -0.4 && other_wide < 0);
 }
 
+static const struct rp_replay_range captured = {.base = 0x7f0000000000, .bytes = 0x100000};
+static const struct rp_addresses captured_memory = {.ranges = &captured, .count = 1};
+
+/* Or a kernel that takes one for another is right in all runs. */
+static void equal_ones_become_unequal(void **state)
+{
+    static const struct rp_scalars scalars = {.count = 6,
+                                              .at = {{.offset = 0, .bytes = 4},
+                                                     {.offset = 4, .bytes = 4},
+                                                     {.offset = 8, .bytes = 4, .field = true},
+                                                     {.offset = 12, .bytes = 4},
+                                                     {.offset = 16, .bytes = 4},
+                                                     {.offset = 20, .bytes = 4}}};
+
+    (void)state;
+    for (uint32_t n = 3; n < 70000; n++) {
+        const uint32_t was[6] = {n, n, n, n + 1, 0x3f800000, 0x3f800000};
+        uint32_t is[6];
+
+        memcpy(is, was, sizeof is);
+        assert_int_equal(
+            rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_UNEQUAL, (uint8_t *)is), 3);
+        assert_true(is[0] >= 1 && is[0] < is[1] && is[1] < is[2] && is[2] == n);
+        assert_int_equal(is[3], n + 1); /* equal to none */
+        assert_int_equal(is[4], 0x3f900000);
+        assert_int_equal(is[5], 0x3f800000);
+    }
+}
+
+static void fields_and_signs(void **state)
+{
+    static const struct rp_scalars scalars = {
+        .count = 6,
+        .at = {{.offset = 0, .bytes = 4},
+               {.offset = 16, .bytes = 4, .field = true, .may_point = true},
+               {.offset = 20, .bytes = 4, .field = true, .may_point = true},
+               {.offset = 24, .bytes = 4, .field = true, .may_point = true},
+               {.offset = 28, .bytes = 4, .field = true, .may_point = true},
+               {.offset = 32, .bytes = 1, .field = true}}};
+    struct {
+        int32_t plain[4];
+        uint64_t address;
+        uint32_t size;
+        float scale;
+        uint8_t flag;
+    } was = {{-5}, 0x7f0000000010, 128, -0.5f, 1}, is = was;
+
+    (void)state;
+    assert_int_equal(
+        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_OTHER, (uint8_t *)&is), 0);
+    assert_int_equal(
+        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_FIELDS, (uint8_t *)&is), 3);
+    assert_int_equal(is.plain[0], -5);
+    assert_true(is.address == was.address);
+    assert_int_equal(is.size, 111);
+    assert_true(is.scale < -0.5f && is.scale > -0.8f);
+    assert_int_equal(is.flag, 0);
+    is = was;
+    assert_int_equal(
+        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_SIGNS, (uint8_t *)&is), 2);
+    assert_int_equal(is.plain[0], 5);
+    assert_true(is.address == was.address && is.size == 128 && is.scale > 0.49f && is.flag == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_scalars_are_found),
-        cmocka_unit_test(sizes_become_smaller_and_odd),
-        cmocka_unit_test(what_else_there_is),
+        cmocka_unit_test(only_scalars_are_found), cmocka_unit_test(sizes_become_smaller_and_odd),
+        cmocka_unit_test(what_else_there_is),     cmocka_unit_test(equal_ones_become_unequal),
+        cmocka_unit_test(fields_and_signs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
