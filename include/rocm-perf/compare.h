@@ -70,6 +70,9 @@ struct rp_versus_side {
     struct rp_quantity metrics[RP_COMPARE_METRICS]; /**< of the whole */
     struct rp_versus_kernel *kernels;               /**< user kernels first, each by falling time */
     size_t kernel_count;
+    uint32_t
+        *slots; /**< of kernels by name; NULL: they were not added by rp_versus_side_add_kernel */
+    size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
     bool incomplete;                       /**< something was lost */
     struct rp_versus_told told;
@@ -95,6 +98,8 @@ int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char
 /** Adds to the kernel of this name, or adds it; copies the row. */
 int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
                               struct rp_err *err);
+/** @return the kernel of this name; NULL: there is none */
+struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name);
 /** What follows from all rows: order, and how much the runs differ. */
 void rp_versus_side_finish(struct rp_versus_side *side);
 

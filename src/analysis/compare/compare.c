@@ -293,24 +293,17 @@ static void judge(struct candidate *list, size_t count, double alpha, double mar
     }
 }
 
-static const struct rp_versus_kernel *find(const struct rp_versus_side *side, const char *name)
-{
-    for (size_t i = 0; i < side->kernel_count; i++)
-        if (strcmp(side->kernels[i].name, name) == 0)
-            return &side->kernels[i];
-    return NULL;
-}
-
 static size_t match(const struct rp_versus_side *before, const struct rp_versus_side *after,
                     struct rp_versus_pair *ret)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < before->kernel_count; i++)
-        ret[count++] = (struct rp_versus_pair){.before = &before->kernels[i],
-                                               .after = find(after, before->kernels[i].name)};
+        ret[count++] =
+            (struct rp_versus_pair){.before = &before->kernels[i],
+                                    .after = rp_versus_side_find(after, before->kernels[i].name)};
     for (size_t i = 0; i < after->kernel_count; i++)
-        if (!find(before, after->kernels[i].name))
+        if (!rp_versus_side_find(before, after->kernels[i].name))
             ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
     return count;
 }

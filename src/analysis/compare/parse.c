@@ -156,20 +156,12 @@ static int read_kernels(const json_t *root, struct rp_versus_side *side, const c
     return 0;
 }
 
-static struct rp_versus_kernel *find(struct rp_versus_side *side, const char *name)
-{
-    for (size_t i = 0; name && i < side->kernel_count; i++)
-        if (strcmp(side->kernels[i].name, name) == 0)
-            return &side->kernels[i];
-    return NULL;
-}
-
 /* Of the dominant kernel; where its name has several rows, it is not of all of them. */
 static int read_roofline(const json_t *root, struct rp_versus_side *side, struct rp_err *err)
 {
     const char *name = json_string_value(json_object_get(json_object_get(root, "kernel"), "name"));
     const json_t *roofline = json_object_get(root, "roofline");
-    struct rp_versus_kernel *k = find(side, name);
+    struct rp_versus_kernel *k = rp_versus_side_find(side, name);
     size_t rows = 0, i;
     const json_t *row;
 
@@ -358,37 +350,31 @@ static int add_bytes(struct rp_versus_kernel *k, const json_t *row, bool again, 
     return text_at(row, "bound", &k->bound) ? 0 : no_memory(err);
 }
 
-static int add_row(struct rp_versus_side *side, const json_t *row, bool again, struct rp_err *err)
+/* @param seen  of each kernel: it had a row */
+static int add_row(struct rp_versus_side *side, const json_t *row, bool *seen, struct rp_err *err)
 {
     const json_t *bottleneck = json_object_get(row, "bottleneck");
-    struct rp_versus_kernel *k = find(side, json_string_value(json_object_get(row, "name")));
+    const char *name = json_string_value(json_object_get(row, "name"));
+    struct rp_versus_kernel *k = rp_versus_side_find(side, name);
+    bool again;
 
     if (!k)
         return 0;
+    again = seen[k - side->kernels];
+    seen[k - side->kernels] = true;
     return bottleneck ? add_label(k, bottleneck, again, err) : add_bytes(k, row, again, err);
-}
-
-static bool is_earlier(const json_t *rows, size_t at)
-{
-    const char *name = json_string_value(json_object_get(json_array_get(rows, at), "name"));
-
-    for (size_t i = 0; name && i < at; i++) {
-        const char *other = json_string_value(json_object_get(json_array_get(rows, i), "name"));
-        if (other && strcmp(other, name) == 0)
-            return true;
-    }
-    return false;
 }
 
 int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
                        struct rp_err *err)
 {
+    rp_autofree bool *seen = calloc(side->kernel_count + 1, sizeof *seen);
     rp_cleanup(drop) json_t *root = NULL;
     const json_t *rows;
-    int rc = load(text, path, &root, err);
+    int rc = seen ? load(text, path, &root, err) : no_memory(err);
 
     rows = json_object_get(root, "kernels");
     for (size_t i = 0; rc == 0 && i < json_array_size(rows); i++)
-        rc = add_row(side, json_array_get(rows, i), is_earlier(rows, i), err);
+        rc = add_row(side, json_array_get(rows, i), seen, err);
     return rc;
 }

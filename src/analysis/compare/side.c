@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/compare/names.h"
 #include "base/err.h"
 #include "rocm-perf/analysis.h"
 
@@ -41,6 +42,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
         free(side->gpus[i].product);
     }
     free(side->kernels);
+    free(side->slots);
     free(side->gpus);
     free(side->runs.ms);
     free(side->path);
@@ -55,25 +57,29 @@ void rp_versus_side_free(struct rp_versus_side *side)
 
 /* --- kernels ------------------------------------------------------------------------------- */
 
-static struct rp_versus_kernel *find(struct rp_versus_side *side, const char *name)
+/* There is room up to the next power of two. */
+static bool make_room(struct rp_versus_side *side)
 {
-    for (size_t i = 0; i < side->kernel_count; i++)
-        if (strcmp(side->kernels[i].name, name) == 0)
-            return &side->kernels[i];
-    return NULL;
+    const size_t count = side->kernel_count;
+    struct rp_versus_kernel *grown;
+
+    if (count & (count - 1))
+        return true;
+    grown = reallocarray(side->kernels, count ? 2 * count : 1, sizeof *grown);
+    if (!grown)
+        return false;
+    side->kernels = grown;
+    return true;
 }
 
 static struct rp_versus_kernel *append(struct rp_versus_side *side,
                                        const struct rp_versus_kernel *row)
 {
-    struct rp_versus_kernel *grown =
-                                reallocarray(side->kernels, side->kernel_count + 1, sizeof *grown),
-                            *k;
+    struct rp_versus_kernel *k;
 
-    if (!grown)
+    if (!make_room(side))
         return NULL;
-    side->kernels = grown;
-    k = &grown[side->kernel_count];
+    k = &side->kernels[side->kernel_count];
     *k = *row;
     k->bound = NULL;
     k->name = strdup(row->name);
@@ -86,7 +92,7 @@ static struct rp_versus_kernel *append(struct rp_versus_side *side,
     for (size_t i = 0; i < row->runs.count; i++)
         k->runs.ms[i] = row->runs.ms[i];
     side->kernel_count++;
-    return k;
+    return rp_versus_names_add(side) ? k : NULL;
 }
 
 /* A run without this GPU or these registers has the time of the others. */
@@ -128,7 +134,7 @@ static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row
 int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
                               struct rp_err *err)
 {
-    struct rp_versus_kernel *k = find(side, row->name);
+    struct rp_versus_kernel *k = rp_versus_side_find(side, row->name);
 
     if (k) {
         merge(k, row);
@@ -183,6 +189,7 @@ void rp_versus_side_finish(struct rp_versus_side *side)
     side->metrics[RP_COMPARE_CV] = cv_of(&side->runs);
     if (side->kernel_count)
         qsort(side->kernels, side->kernel_count, sizeof *side->kernels, by_class_time_name);
+    rp_versus_names_again(side);
 }
 
 /* --- from a profile ------------------------------------------------------------------------ */

@@ -454,6 +454,39 @@ static void rows_of_a_name_are_one_kernel(void **state)
     rp_versus_side_free(&side);
 }
 
+/* Each is found by its name, when there are many, and after they were put in order. */
+static void kernels_are_found_by_name(void **state)
+{
+    enum { KERNELS = 3000 };
+    struct rp_versus_side side = {0};
+    char name[32];
+    double ms;
+    struct rp_versus_kernel row = kernel_of(name, &ms, 1);
+
+    (void)state;
+    assert_null(rp_versus_side_find(&side, "kernel_0"));
+    for (int pass = 0; pass < 2; pass++) /* the second time they are there */
+        for (int i = 0; i < KERNELS; i++) {
+            snprintf(name, sizeof name, "kernel_%d", i);
+            ms = i * 37 % KERNELS + 1;
+            assert_int_equal(rp_versus_side_add_kernel(&side, &row, NULL), 0);
+        }
+    assert_int_equal(side.kernel_count, KERNELS);
+    rp_versus_side_finish(&side);
+    assert_true(side.kernels[0].runs.ms[0] == 2.0 * KERNELS);
+    for (int i = 0; i < KERNELS; i++) {
+        const struct rp_versus_kernel *found;
+
+        snprintf(name, sizeof name, "kernel_%d", i);
+        found = rp_versus_side_find(&side, name);
+        assert_non_null(found);
+        assert_string_equal(found->name, name);
+    }
+    assert_null(rp_versus_side_find(&side, "kernel"));
+    assert_null(rp_versus_side_find(&side, NULL));
+    rp_versus_side_free(&side);
+}
+
 /* --- gates --------------------------------------------------------------------------------- */
 
 static void gates_that_are_none_are_refused(void **state)
@@ -709,6 +742,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(clocks_have_ticks),
         cmocka_unit_test(what_does_not_compare_is_refused),
         cmocka_unit_test(rows_of_a_name_are_one_kernel),
+        cmocka_unit_test(kernels_are_found_by_name),
         cmocka_unit_test(gates_that_are_none_are_refused),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(gates_hold_or_not_or_are_open),
