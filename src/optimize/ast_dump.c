@@ -68,6 +68,7 @@ static int ask(const struct rp_compile_command *command, enum rp_compile_what wh
 {
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
     rp_cleanup(close_file) FILE *said = tmpfile();
+    const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
     struct rp_proc_limits limits = rp_compiler_limits();
     struct rp_proc_end end;
     struct stat status;
@@ -81,6 +82,7 @@ static int ask(const struct rp_compile_command *command, enum rp_compile_what wh
         return rc;
     rc = rp_proc_run(&(struct rp_proc){.path = argv[0],
                                        .argv = argv,
+                                       .env = env,
                                        .stdout_fd = fileno(dump),
                                        .stderr_fd = fileno(said),
                                        .timeout_ns = TIMEOUT_NS,

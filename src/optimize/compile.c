@@ -39,9 +39,10 @@ char *rp_built_reason(const struct rp_built *built)
     return rp_format("%s: %.*s", built->why, (int)(bytes < MOST_BYTES ? bytes : MOST_BYTES), line);
 }
 
-static int run(const struct rp_compile_step *step, const char *log, struct rp_built *ret,
-               struct rp_err *err)
+static int run(const struct rp_compile_command *command, const struct rp_compile_step *step,
+               const char *log, struct rp_built *ret, struct rp_err *err)
 {
+    const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
     const char *output = step->output;
     struct rp_proc_end end;
     struct rp_built built = {0};
@@ -50,6 +51,7 @@ static int run(const struct rp_compile_step *step, const char *log, struct rp_bu
     if (step->begins)
         unlink(output); /* what is there then is of this build */
     rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)step->argv,
+                                         .env = env,
                                          .directory = step->directory,
                                          .stdout_path = log,
                                          .stderr_path = log,
@@ -86,7 +88,7 @@ static int compile_device(const struct rp_compile_command *command, const char *
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_compile_argv(command, RP_COMPILE_DEVICE, source, output, arch, &step.argv, err) < 0)
         return -(int)err->code;
-    return run(&step, log, ret, err);
+    return run(command, &step, log, ret, err);
 }
 
 /** All steps; what was made on the way is removed. */
@@ -103,7 +105,7 @@ static int compile_program(const struct rp_compile_command *command, const char 
         rp_built_free(&built);
         rc = rp_compile_step(command, i, source, output, &steps[i], err);
         if (rc == 0)
-            rc = run(&steps[i], log, &built, err);
+            rc = run(command, &steps[i], log, &built, err);
     }
     for (size_t i = 0; steps && i < count; i++) {
         if (i + 1 < count && steps[i].output)

@@ -33,7 +33,22 @@ void rp_compile_command_free(struct rp_compile_command *command)
     rp_words_free(&command->program);
     rp_words_free(&command->compiler);
     rp_build_steps_free(&command->steps);
+    free(command->temporary);
     free(command);
+}
+
+int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
+                                     struct rp_err *err)
+{
+    free(command->temporary);
+    command->temporary = strdup(folder);
+    return command->temporary ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command)
+{
+    return (struct rp_env_change){.name = command->temporary ? "TMPDIR" : NULL,
+                                  .value = command->temporary};
 }
 
 const char *rp_compile_command_origin(const struct rp_compile_command *command)

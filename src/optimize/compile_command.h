@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/proc.h"
+
 struct rp_err;
 struct rp_compile_command;
 
@@ -41,6 +43,17 @@ enum rp_compile_what {
 int rp_compile_command_read(const struct rp_build_choice *choice, const char *source,
                             struct rp_compile_command **ret, struct rp_err *err);
 void rp_compile_command_free(struct rp_compile_command *command);
+
+/**
+ * Compilers that are killed leave their files there, in place of $TMPDIR: it is for who knows when
+ * they are gone to remove it.
+ * @param folder  absolute; exists
+ */
+int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
+                                     struct rp_err *err);
+
+/** What compilers get of that; the end of the list alone where nothing was said. */
+struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command);
 
 /** In words: "--build", "build/compile_commands.json", "hipcc -O3 (no --build was given)". */
 const char *rp_compile_command_origin(const struct rp_compile_command *command);

@@ -23,7 +23,8 @@ struct rp_compile_command {
     struct rp_words compiler;
     /* What a build tool makes the program by. The first one's words are those of `compiler`. */
     struct rp_build_steps steps;
-    bool guessed; /* nobody has said which flags `program` compiles with */
+    char *temporary; /* $TMPDIR of the compilers; NULL: as it is */
+    bool guessed;    /* nobody has said which flags `program` compiles with */
 };
 
 /** The file that the compiler is called with. */

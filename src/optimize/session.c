@@ -64,6 +64,9 @@ static void close_session(struct rp_session *s)
     json_decref(s->accepted);
     json_decref(s->whole);
     free(s->proposer_ended);
+    if (s->temporary)
+        rp_remove_tree(s->temporary);
+    free(s->temporary);
     free(s->scratch);
     free(s->original);
     free(s->source);
@@ -178,6 +181,20 @@ struct rp_patience rp_session_patience(const struct rp_session_options *o, int64
                                 .context = o->context};
 }
 
+/** None outlives the session, nor is one of a session that was killed left. */
+static int make_temporary(struct rp_session *s, struct rp_err *err)
+{
+    rp_autofree char *folder = realpath(s->o->folder, NULL);
+    int rc;
+
+    s->temporary = folder ? rp_path_join(folder, "tmp") : NULL;
+    if (!s->temporary)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find %s", s->o->folder);
+    rp_remove_tree(s->temporary);
+    rc = rp_mkdirs(s->temporary, err);
+    return rc < 0 ? rc : rp_compile_command_set_temporary(s->command, s->temporary, err);
+}
+
 static int begin(struct rp_session *s, struct rp_err *err)
 {
     int rc = read_source(s, err);
@@ -197,6 +214,8 @@ static int begin(struct rp_session *s, struct rp_err *err)
         rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_mkdirs(s->scratch, err);
+    if (rc == 0)
+        rc = make_temporary(s, err);
     if (rc == 0)
         rc = rp_session_record(s, err);
     s->patience = rp_session_patience(s->o, s->begin_ns);

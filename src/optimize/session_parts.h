@@ -31,8 +31,9 @@ struct rp_session {
     bool attempts_over;   /**< a kernel of the last round had --max-iters of them */
     int lock_fd;
     int64_t begin_ns;
-    char *scratch;  /**< for what children say */
-    char *original; /**< text of the user's source as it was at the beginning */
+    char *scratch;   /**< for what children say */
+    char *temporary; /**< of compilers; removed at the end, and of a killed session first */
+    char *original;  /**< text of the user's source as it was at the beginning */
     size_t original_bytes;
     char *source;  /**< best so far: the user's file, or an accepted candidate's */
     char *program; /**< built from it; before the first acceptance the user's own */

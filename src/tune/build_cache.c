@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -94,11 +95,38 @@ static char *why_not(const struct rp_proc_end *end, const char *output, const ch
     return text ? text : strdup("out of memory");
 }
 
-static int build(const struct rp_evaluator *ev, const struct rp_evaluation_request *r,
-                 const char *stamp, struct rp_evaluation *e, struct rp_err *err)
+/** A killed compiler's files go with the worker's folder. What the command says itself holds. */
+static int run_build(const struct rp_evaluator *ev, const struct rp_evaluation_request *r,
+                     const char *log, struct rp_proc_end *ret, struct rp_err *err)
 {
     /* clang of the HIP examples has about 0.3 GB of memory. */
     const struct rp_proc_limits limits = {.resident_bytes = 8 * GIB, .file_bytes = 4 * GIB};
+    rp_autofree char *temporary = rp_path_join(ev->folder, "tmp");
+    rp_autofree struct rp_env_change *env = NULL;
+    struct rp_command command = r->build;
+    size_t count = 0;
+    int rc;
+
+    while (r->build.env && r->build.env[count].name)
+        count++;
+    env = calloc(count + 2, sizeof *env);
+    if (!temporary || !env)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_remove_tree(temporary);
+    if (rp_mkdirs(temporary, err) < 0)
+        return -RP_ENVIRONMENT;
+    env[0] = (struct rp_env_change){.name = "TMPDIR", .value = temporary};
+    for (size_t i = 0; i < count; i++)
+        env[1 + i] = r->build.env[i];
+    command.env = env;
+    rc = rp_evaluate_command(ev, &command, r->build_timeout_ns, &limits, log, ret, err);
+    rp_remove_tree(temporary);
+    return rc;
+}
+
+static int build(const struct rp_evaluator *ev, const struct rp_evaluation_request *r,
+                 const char *stamp, struct rp_evaluation *e, struct rp_err *err)
+{
     rp_autofree char *log = rp_path_join(ev->folder, "build.log");
     struct rp_proc_end end = {0};
     int rc;
@@ -106,7 +134,7 @@ static int build(const struct rp_evaluator *ev, const struct rp_evaluation_reque
     if (!log)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     unlink(r->build_output); /* what an interrupted one has left */
-    rc = rp_evaluate_command(ev, &r->build, r->build_timeout_ns, &limits, log, &end, err);
+    rc = run_build(ev, r, log, &end, err);
     if (rc == -RP_USAGE) {
         e->reason = rp_format("the build command cannot be run: %s", err->text);
         e->outcome = RP_EVALUATION_NOT_BUILT;

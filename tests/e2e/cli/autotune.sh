@@ -128,12 +128,16 @@ LC_ALL=C grep -q "[^[:print:]]" err && fail 'control characters without a termin
 echo '{"HOW": ["good", "better", "bad"], "N": [5, 6, 7]}' >built.json
 cat >build.sh <<'END'
 echo "$2" >>builds
+: >"$TMPDIR/left" && echo "$TMPDIR" >>temporaries
 [ "$2" != bad ] || { echo 'it is bad' >&2; exit 1; }
 printf '#!/bin/sh\necho "%s $1"\n' "$2" >"$1" && chmod +x "$1"
 END
 expect 0 tune --space built.json --build 'sh build.sh {output} {HOW}' --cmd-template '{output} {N}' \
     --output-regex '[a-z]+ ([0-9])' --repeats 1:1 --max-fraction 0.99 -o built --export-t1 t1.json --export-t4 t4.json --json
 grep -v bad builds | sort | uniq -d | grep -q . && fail 'one program was built twice'
+for folder in $(cat temporaries); do # what a compiler leaves that is killed goes with it
+    [ "${folder#*/rocm-perf-worker-}" != "$folder" ] && [ ! -e "$folder" ] || fail "temporary files in $folder"
+done
 says out '"not built"'
 says out 'it is bad'
 # What was exported is a space, and results to begin with.

@@ -48,6 +48,8 @@ says out "1 accepted"
 says err "interrupted by SIGINT"
 says err "1 changes tried, 1 accepted so far: --resume goes on"
 ends second interrupted 1
+[ ! -e second/tmp ] || fail "files of compilers"
+mkdir second/tmp && touch second/tmp/s-gfx942.o # as of a session that was killed
 cp -r second third
 # What was measured by another model of time, or on another GPU, is none of what is measured now.
 others() { optimize --max-rounds 2 -o third --resume "$@"; }
@@ -72,6 +74,7 @@ export FAIL_IF=
 expect 0 optimize --max-rounds 2 -o second --resume
 says out "2 accepted"
 ends second max-rounds 2
+[ ! -e second/tmp ] || fail "files of compilers"
 
 # What ends the session after an acceptance: all is written, then it is told.
 rm -rf third/round-2 third/optimize.json unlucky_opt.*

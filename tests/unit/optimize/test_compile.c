@@ -128,6 +128,35 @@ static void what_the_compiler_says_is_kept(void **state)
     rp_built_free(&result);
 }
 
+/** One that is killed leaves its files there: it is not everybody's. */
+static void compilers_have_a_temporary_folder(void **state)
+{
+    rp_autofree char *source = in_dir("t.hip");
+    rp_autofree char *output = in_dir("t.out");
+    rp_autofree char *script = in_dir("build.sh");
+    rp_autofree char *build = rp_format("sh %s {source} {output}", script);
+    rp_autofree char *temporary = in_dir("tmp");
+    rp_autofree char *text = NULL;
+    struct rp_compile_command *command = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_built result;
+
+    (void)state;
+    write_text(source, KERNEL("", ""));
+    write_text(script, "echo $TMPDIR >$2\n");
+    if (rp_compile_command_read(&(struct rp_build_choice){.build = build, .flags = "-O3"}, source,
+                                &command, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(rp_compile_command_set_temporary(command, temporary, &err), 0);
+    if (rp_compile(command, source, NULL, output, &result, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(result.ok);
+    text = rp_read_line(output);
+    assert_string_equal(text, temporary);
+    rp_built_free(&result);
+    rp_compile_command_free(command);
+}
+
 static void damaged_code_objects_are_refused(void **state)
 {
     rp_autofree char *path = in_dir("damaged.hsaco");
@@ -197,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_code_is_equal_wherever_it_lies),
         cmocka_unit_test(what_the_compiler_says_is_kept),
+        cmocka_unit_test(compilers_have_a_temporary_folder),
         cmocka_unit_test(damaged_code_objects_are_refused),
         cmocka_unit_test(long_output_is_cut_in_the_middle),
     };
