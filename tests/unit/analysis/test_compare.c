@@ -59,6 +59,9 @@ struct world {
     double wave;    /* amplitude of a slow wave, in noises */
     double tick_ms;
     double between; /* what the sides differ by that no run of a side shows, relative */
+    double step;    /* one change of speed, somewhere in all runs: by this, relative, up or down */
+    double two;     /* two speeds, this far apart, relative */
+    double changes; /* of these: the probability of each run that the other one begins */
 };
 
 static const struct world worlds[] = {
@@ -74,7 +77,16 @@ static const struct world worlds[] = {
     {.name = "slow wave", .noise = 0.01, .wave = 4},
     {.name = "coarse clock", .noise = 0.01, .tick_ms = 0.01},
 };
-enum { WORLDS = sizeof worlds / sizeof *worlds, MOST = 32 };
+/* Of these more than one per cent is false: what is known of it is in docs/compare.md. */
+static const struct world stepping[] = {
+    {.name = "one step of 2 %", .noise = 0.01, .step = 0.02},
+    {.name = "one step of 5 %", .noise = 0.01, .step = 0.05},
+    {.name = "one step of 10 %", .noise = 0.01, .step = 0.1},
+    {.name = "two speeds, 5 %", .noise = 0.01, .two = 0.05, .changes = 0.2},
+    {.name = "two speeds, 10 %", .noise = 0.01, .two = 0.1, .changes = 0.2},
+};
+enum { WORLDS = sizeof worlds / sizeof *worlds, STEPPING = sizeof stepping / sizeof *stepping };
+enum { MOST = 32 };
 
 static void session(const struct world *w, size_t runs, double ratio, double *ms)
 {
@@ -120,6 +132,21 @@ static struct rp_versus_side side_of(double *ms, size_t runs, struct rp_versus_k
                                    .kernel_count = count};
 }
 
+/* Speeds of a machine that changes them in steps. */
+static void change_speed(const struct world *w, size_t all, double *ms)
+{
+    const size_t at = w->step > 0 ? (size_t)(uniform() * (double)all) : 0;
+    const double step = w->step > 0 && uniform() < 0.5 ? -w->step : w->step;
+    bool slow = w->two > 0 && uniform() < 0.5;
+
+    for (size_t i = 0; w->step > 0 && i < all; i++)
+        ms[i] *= i < at ? 1 : 1 + step;
+    for (size_t i = 0; w->two > 0 && i < all; i++) {
+        slow ^= uniform() < w->changes;
+        ms[i] *= slow ? 1 + w->two : 1;
+    }
+}
+
 /* Of programs with one kernel: verdicts of the whole. */
 static void simulate(const struct world *w, size_t runs, double ratio,
                      const struct rp_versus_rule *by, unsigned *ret_counts)
@@ -133,6 +160,7 @@ static void simulate(const struct world *w, size_t runs, double ratio,
         struct rp_versus_found c;
 
         session(w, runs, ratio, ms);
+        change_speed(w, 2 * runs, ms);
         assert_int_equal(rp_versus(&before, &after, by, &c, NULL), 0);
         ret_counts[c.whole.verdict]++;
         rp_versus_found_free(&c);
@@ -173,6 +201,22 @@ static void identical_programs_are_not_told_apart(void **state)
             simulate(&worlds[i], runs[j], 1, &bare, n);
             if (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER] > most_false())
                 fail_msg("%s, %zu runs: %u faster, %u slower of %d", worlds[i].name, runs[j],
+                         n[RP_COMPARE_FASTER], n[RP_COMPARE_SLOWER], TRIALS);
+        }
+}
+
+/* Not one per cent, but what docs/compare.md says of them: less than ten. */
+static void steps_raise_false_alarms_in_bounds(void **state)
+{
+    unsigned n[4];
+
+    (void)state;
+    seed = 2463534242u;
+    for (size_t i = 0; i < STEPPING; i++)
+        for (size_t runs = 10; runs <= 30; runs += 20) {
+            simulate(&stepping[i], runs, 1, &bare, n);
+            if (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER] > 0.1 * TRIALS + most_false())
+                fail_msg("%s, %zu runs: %u faster, %u slower of %d", stepping[i].name, runs,
                          n[RP_COMPARE_FASTER], n[RP_COMPARE_SLOWER], TRIALS);
         }
 }
@@ -677,6 +721,23 @@ static void replays_are_told_again(void **state)
 
 /* --- tables -------------------------------------------------------------------------------- */
 
+static void print_false_alarms(const struct world *list, size_t count)
+{
+    static const size_t runs[] = {6, 8, 10, 15, 20, 30};
+    unsigned n[4];
+
+    printf("false faster or slower, %%\n| | 6 | 8 | 10 | 15 | 20 | 30 "
+           "|\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        printf("| %s", list[i].name);
+        for (size_t j = 0; j < sizeof runs / sizeof *runs; j++) {
+            simulate(&list[i], runs[j], 1, &bare, n);
+            printf(" | %.2f", 100.0 * (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER]) / TRIALS);
+        }
+        printf(" |\n");
+    }
+}
+
 static void print_curves(void)
 {
     static const size_t runs[] = {6, 8, 10, 15, 20, 30};
@@ -686,16 +747,7 @@ static void print_curves(void)
     unsigned n[4];
 
     seed = 88172645463325252u;
-    printf("false faster or slower, %%\n| | 6 | 8 | 10 | 15 | 20 | 30 "
-           "|\n|---|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < WORLDS; i++) {
-        printf("| %s", worlds[i].name);
-        for (size_t j = 0; j < COLUMNS; j++) {
-            simulate(&worlds[i], runs[j], 1, &bare, n);
-            printf(" | %.2f", 100.0 * (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER]) / TRIALS);
-        }
-        printf(" |\n");
-    }
+    print_false_alarms(worlds, WORLDS);
     for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
         printf("ratio %g: %s, %%\n| noise | 6 | 8 | 10 | 15 | 20 | 30 "
                "|\n|---|---|---|---|---|---|---|\n",
@@ -724,6 +776,8 @@ static void print_curves(void)
         }
         printf(" |\n");
     }
+    printf("in steps: ");
+    print_false_alarms(stepping, STEPPING);
 }
 
 int main(int argc, char **argv)
@@ -731,6 +785,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(student_is_as_in_the_tables),
         cmocka_unit_test(identical_programs_are_not_told_apart),
+        cmocka_unit_test(steps_raise_false_alarms_in_bounds),
         cmocka_unit_test(the_margin_is_on_neither_side),
         cmocka_unit_test(regressions_of_three_per_cent_are_found),
         cmocka_unit_test(many_kernels_raise_no_more_alarms),
