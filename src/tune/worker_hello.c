@@ -40,7 +40,7 @@ static int take_numbers(const json_t *object, struct rp_worker_hello *h, struct 
         rc = rp_json_take_integer(object, "compute_units", 0, UINT32_MAX, &units, err);
     if (rc == 0)
         rc = rp_json_take_integer(object, "node", -1, UINT32_MAX, &h->on.node, err);
-    if (rc == 0)
+    if (rc == 0 && json_object_get(object, "timing_version")) /* others than ours do not say it */
         rc = rp_json_take_integer(object, "timing_version", 0, UINT32_MAX, &version, err);
     h->protocol = (int)protocol;
     h->on.compute_units = (uint32_t)units;

@@ -267,6 +267,11 @@ static struct rp_worker_hello some_hello(void)
 
 static void hellos_come_back_and_are_compared(void **state)
 {
+    static const char old[] =
+        "{\"protocol\": 1, \"version\": \"1\", \"host\": \"h\", \"pid\": 7, \"device\": "
+        "\"software\", \"gfx\": \"gfx942\", \"gpu\": \"AMD Instinct MI300X\", \"compute_units\": "
+        "304, "
+        "\"node\": -1, \"visible\": \"\", \"rocm\": \"7.2.4\", \"timing\": \"fast\"}";
     const struct rp_worker_hello h = some_hello();
     struct rp_worker_hello got, other;
     struct rp_err err = RP_ERR_INIT;
@@ -312,6 +317,13 @@ static void hellos_come_back_and_are_compared(void **state)
         other.host = i == 2 ? elsewhere : other.host;
         assert_int_equal(rp_worker_hello_shares(&one, &other), i == 0);
     }
+    /* One of before there were versions is another one, in words. */
+    assert_int_equal(rp_worker_hello_parse(old, strlen(old), &got, &err), 0);
+    other = some_hello();
+    why = rp_worker_hello_differs(&got, &other);
+    assert_string_equal(why, "has the model of time fast (version 0), not fast (version 2)");
+    free(why);
+    rp_worker_hello_free(&got);
     assert_int_equal(rp_worker_hello_parse("{\"protocol\": 1}", 15, &got, &err), -RP_BAD_INPUT);
 }
 
