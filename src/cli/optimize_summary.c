@@ -209,6 +209,9 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         add_nothing(result->json, ret);
     add_end(result->json, ret);
     if (result->backup_path)
-        rp_buf_printf(ret, "%s is replaced; %s is what it was: build the program anew\n", source,
-                      result->backup_path);
+        rp_buf_printf(ret,
+                      result->was_applied
+                          ? "%s is the accepted one already; %s is what it was\n"
+                          : "%s is replaced; %s is what it was: build the program anew\n",
+                      source, result->backup_path);
 }

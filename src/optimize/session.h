@@ -57,6 +57,7 @@ struct rp_session_result {
     char *source_path;      /**< NAME_opt.ext; NULL: it was not written */
     char *patch_path;
     char *backup_path; /**< of the source that was replaced; NULL: it was not */
+    bool was_applied;  /**< the source is the accepted one already: nothing was replaced now */
 };
 
 /**

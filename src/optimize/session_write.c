@@ -170,6 +170,7 @@ static int apply(struct rp_session *s, const char *text, size_t bytes,
         return rp_fail(err, RP_BAD_INPUT,
                        "--apply: %s was changed meanwhile, and is left as it is; %s has the result",
                        s->o->source, ret->patch_path);
+    ret->was_applied = done;
     rc = write_backup(s, &ret->backup_path, err);
     return rc < 0 || done ? rc : rp_write_file_like(file, file, text, bytes, err);
 }

@@ -62,7 +62,7 @@ rm -f second/journal.jsonl.head
 sed -i '/"kind":"finished"/d' second/journal.jsonl
 rm second/optimize.json unlucky_opt.hip
 expect 0 optimize -o second --resume --apply
-says out "unlucky.hip.orig is what it was"
+says out "unlucky.hip is the accepted one already; unlucky.hip.orig is what it was"
 applied "killed behind --apply"
 expect 0 optimize -o second --resume
 applied "without --apply"
