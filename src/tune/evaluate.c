@@ -277,6 +277,8 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
         rc = rp_objective_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)
         return rc;
+    if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */
+        rp_say_with_log(&why, a->complaints);
     if (why)
         return end_as(e, RP_EVALUATION_NO_TIME, why, err);
     e->runtimes_ns[e->count++] = ns;

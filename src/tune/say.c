@@ -34,19 +34,28 @@ static char *tail_of(const char *path)
     return rp_steal(text);
 }
 
-static bool is_blank(const char *line, size_t bytes)
+/** Blank, or what ROCr says at the end of programs that are in order, too. */
+static bool says_nothing(const char *line, size_t bytes)
 {
+    static const char leak[] = "Warning: Resource leak detected by ";
+
+    if (bytes >= sizeof leak - 1 && memcmp(line, leak, sizeof leak - 1) == 0)
+        return true;
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)line[i] > ' ')
             return false;
     return true;
 }
 
+/** "emory": the device's own word, and ROCr's at the beginning of a line. */
 static bool has_error(const char *line, size_t bytes)
 {
-    static const char word[] = "error";
+    static const char *const words[] = {"error", "emory access fault"};
 
-    return memmem(line, bytes, word, strlen(word)) != NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(line, bytes, words[i], strlen(words[i])))
+            return true;
+    return false;
 }
 
 static char *plain(const char *line, size_t bytes)
@@ -73,7 +82,7 @@ char *rp_say_log(const char *path)
     for (const char *line = text; line && *line;) {
         const size_t bytes = strcspn(line, "\n");
 
-        if (!is_blank(line, bytes)) {
+        if (!says_nothing(line, bytes)) {
             best = line;
             best_bytes = bytes;
             if (has_error(line, bytes))
@@ -82,6 +91,17 @@ char *rp_say_log(const char *path)
         line += bytes + (line[bytes] == '\n');
     }
     return best ? plain(best, best_bytes) : NULL;
+}
+
+void rp_say_with_log(char **why, const char *log_path)
+{
+    rp_autofree char *said = rp_say_log(log_path);
+    char *both = said ? rp_format("%s: %s", *why, said) : NULL;
+
+    if (!both)
+        return;
+    free(*why);
+    *why = both;
 }
 
 char *rp_say_end(const struct rp_proc_end *end, const char *log_path)

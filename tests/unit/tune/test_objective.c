@@ -143,6 +143,11 @@ static void last_lines(void **state)
                                          "did not end in time: ", "took more memory than it may: "};
     char *much = malloc(200000);
     char *said;
+    static const char leak[] = "Warning: Resource leak detected by SharedSignalPool, 1\n";
+    static const char fault[] = "started\n"
+                                "rocm-perf-device: kernel k: memory access fault: 0x8\n"
+                                "  in k\n"
+                                ":0:rocdevice.cpp: aborting with error : HSA_STATUS_ERROR\n";
 
     (void)state;
     put(noise, sizeof noise); /* with its zero */
@@ -157,6 +162,16 @@ static void last_lines(void **state)
     put("a.c:1:2: error: that\n1 error\nlast\n", 34);
     said = rp_say_log(path);
     assert_string_equal(said, "a.c:1:2: error: that");
+    free(said);
+    put(fault, strlen(fault));
+    said = strdup("no times");
+    rp_say_with_log(&said, path);
+    assert_string_equal(said, "no times: rocm-perf-device: kernel k: memory access fault: 0x8");
+    free(said);
+    put(leak, strlen(leak));
+    said = strdup("no kernel");
+    rp_say_with_log(&said, path);
+    assert_string_equal(said, "no kernel");
     free(said);
     memset(much, 'x', 200000);
     put(much, 200000);
