@@ -154,7 +154,9 @@ static int run(struct rp_autotune_command *c)
     if (rc == 0)
         rc = rp_autotune(&c->o, &result, &err);
     rp_progress_line_clear(&session.line);
-    code = rc < 0 ? rp_cli_error(&err) : print(c, &result);
+    code = result.json ? print(c, &result) : RP_OK; /* also when a copy of it cannot be written */
+    if (rc < 0)
+        code = rp_cli_error(&err);
     if (code == RP_OK)
         say_unchecked(c, &result);
     if (code == RP_OK)

@@ -274,15 +274,28 @@ static int write_json(const struct autotune *a, const json_t *json, struct rp_er
     return path && line ? rp_write_file(path, line, strlen(line), err) : out_of_memory(err);
 }
 
+/** The result is not lost for a copy of it. */
+static int without(const struct autotune *a, const char *option, struct rp_err *err)
+{
+    const struct rp_err failed = *err;
+
+    if (!a->o->folder)
+        return rp_wrap(err, "%s", option);
+    return rp_fail(err, failed.code, "%s: %s; %s/autotune.json has the result", option, failed.text,
+                   a->o->folder);
+}
+
 static int leave(const struct autotune *a, const json_t *json, struct rp_err *err)
 {
     int rc = a->o->folder ? write_json(a, json, err) : 0;
 
-    if (rc == 0 && a->o->plot)
-        rc = write_plot(a, err);
-    if (rc == 0 && a->o->export_t4)
-        rc = write_t4(a, err);
-    return rc;
+    if (rc < 0)
+        return rc;
+    if (a->o->plot && (rc = write_plot(a, err)) < 0)
+        return without(a, "--plot", err);
+    if (a->o->export_t4 && (rc = write_t4(a, err)) < 0)
+        return without(a, "--export-t4", err);
+    return 0;
 }
 
 /** The first failure tells most: those behind it are often due to the same. */
