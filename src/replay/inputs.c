@@ -48,6 +48,11 @@ bool rp_variation_is_of_values(enum rp_variation variation)
     return variation < RP_VARY_HALF_GRID;
 }
 
+bool rp_variation_is_of_zeros(enum rp_variation variation)
+{
+    return variation == RP_VARY_ZEROS || variation == RP_VARY_ZERO_INTEGERS;
+}
+
 bool rp_variation_is_of_arguments(enum rp_variation variation)
 {
     return variation >= RP_VARY_ARGUMENTS && variation < RP_VARY_HALF_GRID;

@@ -42,6 +42,8 @@ const char *rp_variation_units(enum rp_variation variation);
 /** Whether it is values that are other: in memory, or with those that are passed. */
 bool rp_variation_is_in_memory(enum rp_variation variation);
 bool rp_variation_is_of_values(enum rp_variation variation);
+/** Values in place of zeros. */
+bool rp_variation_is_of_zeros(enum rp_variation variation);
 /** Values that are passed. */
 bool rp_variation_is_of_arguments(enum rp_variation variation);
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "capture/device_table.h"
 #include "capture/replay_again.h"
+#include "replay/varied_why.h"
 #include "replay/watch.h"
 
 /* What the captured kernel gives is kept in memory. */
@@ -34,11 +35,6 @@ static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         count += (uint64_t)__builtin_popcountll(different[i]);
     return count;
-}
-
-static bool is_of_zeros(enum rp_variation variation)
-{
-    return variation == RP_VARY_ZEROS || variation == RP_VARY_ZERO_INTEGERS;
 }
 
 /* Of regions of zeros, which may be all of a GPU's memory, few behind their first pages. */
@@ -87,7 +83,7 @@ static int change_page(struct rp_varied *v, const struct rp_capture_memory *m, u
     const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
-    if (is_of_zeros(v->now))
+    if (rp_variation_is_of_zeros(v->now))
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
@@ -359,59 +355,6 @@ const char *rp_varied_reason(const struct rp_varied *v)
     return v->reason ? v->reason : v->of[0].reason;
 }
 
-/* It computes with others than those that were changed, or by less than the rule sees. */
-static const char *same_numbers(const struct rp_varied *v)
-{
-    const bool near = v->trial->rule.type != RP_EXACT;
-
-    if (v->rule.words) /* their last bits */
-        return near ? "the captured kernel gives the same within the rule with other integers "
-                      "(if it computes with numbers of another type, name it: --inputs f32, f16, "
-                      "bf16 or f64)"
-                    : "the captured kernel gives the same result with other integers (if it "
-                      "computes with numbers of another type, name it: --inputs f32, f16, bf16 or "
-                      "f64)";
-    return near ? "the captured kernel gives the same within the rule with other numbers (if it "
-                  "computes with integers, --inputs i32 changes these; other types: f32, f16, "
-                  "bf16, f64)"
-                : "the captured kernel gives the same result with other numbers (if it computes "
-                  "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
-}
-
-static const char *same_result(const struct rp_varied *v)
-{
-    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS ? same_numbers(v)
-           : v->now == RP_VARY_INTEGERS
-               ? "the captured kernel gives the same with other whole numbers"
-           : v->now == RP_VARY_ORDER
-               ? "the captured kernel gives the same with memory in another order"
-           : is_of_zeros(v->now)     ? "the captured kernel gives the same with other values there"
-           : v->now == RP_VARY_LARGE ? "the captured kernel gives the same with large whole numbers"
-           : v->now == RP_VARY_NEGATIVES || v->now == RP_VARY_BYTES || v->now == RP_VARY_MIXED
-               ? "the captured kernel gives the same with them"
-               : "the captured kernel gives the same with other values of them";
-}
-
-static const char *nothing_to_change(const struct rp_varied *v)
-{
-    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS
-               ? "no page of memory is known to hold numbers only (--inputs names their type)"
-           : v->now == RP_VARY_INTEGERS ? "each page has what may be addresses, or zeros only"
-           : v->now == RP_VARY_ORDER    ? "all values are the same, or may be addresses"
-           : is_of_zeros(v->now)        ? "there is no zero that may be such a value"
-           : v->now == RP_VARY_LARGE || v->now == RP_VARY_NEGATIVES
-               ? "no page of memory is known to hold small whole numbers only"
-           : v->now == RP_VARY_BYTES
-               ? "each page has what may be addresses, or numbers, or small whole numbers only"
-           : v->now == RP_VARY_MIXED
-               ? "no page of memory has numbers of 32 bits among other values, and no addresses"
-           : v->now == RP_VARY_UNEQUAL ? "no two that are passed by value are equal"
-           : v->now == RP_VARY_FIELDS  ? "no structure is passed by value that has such values"
-           : v->now == RP_VARY_ARGUMENT_SIGNS
-               ? "none is passed by value that is known to have a sign"
-               : "none is passed by value that could be another one";
-}
-
 static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 {
     enum { LANES = 64 }; /* of all GPUs that can be had as software */
@@ -451,7 +394,7 @@ static const char *hindrance(struct rp_varied *v)
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
         return "it is what was asked for as numbers";
     /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
-    if ((v->now == RP_VARY_SIGNS || is_of_integers(v->now) || is_of_zeros(v->now) ||
+    if ((v->now == RP_VARY_SIGNS || is_of_integers(v->now) || rp_variation_is_of_zeros(v->now) ||
          v->now == RP_VARY_ARGUMENT_SIGNS) &&
         v->trial->rule.type != RP_EXACT)
         return "results need not be exact, and what they may be off by is known for the captured "
@@ -551,10 +494,10 @@ static int prepare(struct rp_varied *v, struct rp_err *err)
     v->trial->r->kernel = &v->trial->r->original;
     rc = run_first(v, err);
     if (rc == 0 && v->changed == 0)
-        *reason = nothing_to_change(v);
+        *reason = rp_varied_nothing_to_change(v);
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 &&
         rp_variation_is_of_values(v->now))
-        *reason = same_result(v);
+        *reason = rp_varied_same_result(v);
     if (rc == 0 && !*reason && v->count == 0 && !rp_variation_is_of_values(v->now))
         *reason = "the captured kernel changes no memory then, but for variables perhaps";
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes && is_order(v->now))
