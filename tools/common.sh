@@ -37,13 +37,32 @@ rocm_in_use() {
     [ -z "${ROCM_PATH:-}" ] && [ -r "$(private_rocm)/.rocm-perf-prefix" ] && private_rocm
 }
 
-# build_tree DIR [cmake options]: configures once and builds, all or $BUILD_TARGET.
+# build_progress SECONDS: passes a build's lines on, and says how far it is: each of ninja's lines on
+# a terminal, elsewhere its count that often.
+build_progress() {
+    local line next=$((SECONDS + $1))
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+        case $line in \[*/*\]*) ;; *) continue ;; esac
+        if [ -t 2 ]; then
+            printf '\r\033[K%.*s' $((${COLUMNS:-80} - 1)) "$line" >&2
+        elif [ "$SECONDS" -ge "$next" ]; then
+            say "  ${line%%]*}]"
+            next=$((SECONDS + $1))
+        fi
+    done
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+}
+
+# build_tree DIR [cmake options]: configures once and builds, all or $BUILD_TARGET. With
+# $BUILD_PROGRESS says every so many seconds how far it is.
 build_tree() {
     local dir=$1 generator=(-G Ninja)
     shift
     [ -e "$dir/CMakeCache.txt" ] && generator=() # one made by hand keeps its own
     cmake -S . -B "$dir" "${generator[@]}" "$@" >"$dir.log" 2>&1 &&
-        cmake --build "$dir" -j "$(nproc)" ${BUILD_TARGET:+--target "$BUILD_TARGET"} >>"$dir.log" 2>&1 && return 0
+        cmake --build "$dir" -j "$(nproc)" ${BUILD_TARGET:+--target "$BUILD_TARGET"} 2>&1 |
+            if [ -n "${BUILD_PROGRESS:-}" ]; then build_progress "$BUILD_PROGRESS"; else cat; fi >>"$dir.log" && return 0
     tail -n 40 "$dir.log" >&2
     die "the build in $dir failed; the whole log is $dir.log" 4
 }
