@@ -120,7 +120,7 @@ assert any("the best so far: A=" in p for p in parts), parts
 assert any(" s left: " in p for p in parts), parts
 END
 python3 terminal.py rocm-perf autotune --device software --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' \
-    --repeats 1:1 --warmup 0 --budget-evals 8 -o terminal || fail 'the line on a terminal'
+    --repeats 1:1 --warmup 0 --budget-evals 8 --check true -o terminal || fail 'the line on a terminal'
 tune --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 8 -o plain >out 2>err
 LC_ALL=C grep -q "[^[:print:]]" err && fail 'control characters without a terminal'
 
