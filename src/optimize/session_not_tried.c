@@ -1,7 +1,9 @@
 /* With which other inputs an accepted change was not compared. What replay compare could not vary
  * is no fault of the candidate, but whoever takes it should know. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "optimize/session_parts.h"
 
 static bool is(const json_t *entry, const char *key, const char *text)
@@ -36,24 +38,44 @@ static bool add(json_t *list, const char *kernel, const char *kind, const char *
     return json_array_append(json_object_get(entry, "geometries"), (json_t *)geometry) == 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/** In the order of their names: what the journal has kept has them in another one than replay. */
+static const char **kinds_of(json_t *inputs)
+{
+    const char **kinds = calloc(json_object_size(inputs) + 1, sizeof *kinds), *kind;
+    size_t count = 0;
+    json_t *variation;
+
+    if (!kinds)
+        return NULL;
+    json_object_foreach(inputs, kind, variation) kinds[count++] = kind;
+    qsort(kinds, count, sizeof *kinds, by_name);
+    return kinds;
+}
+
 static bool add_all(json_t *list, const json_t *one, const char *kernel)
 {
     const json_t *comparison = json_object_get(one, "comparison");
-    json_t *inputs = json_object_get(json_object_get(comparison, "b"), "other_inputs"), *variation;
-    const char *all = json_string_value(json_object_get(inputs, "reason")), *kind;
+    json_t *inputs = json_object_get(json_object_get(comparison, "b"), "other_inputs");
+    const char *all = json_string_value(json_object_get(inputs, "reason"));
     const char *whose = json_string_value(json_object_get(one, "kernel"));
+    rp_autofree const char **kinds = kinds_of(inputs);
 
-    json_object_foreach(inputs, kind, variation)
-    {
+    for (size_t i = 0; kinds && kinds[i]; i++) {
+        const json_t *variation = json_object_get(inputs, kinds[i]);
         const char *reason = json_string_value(json_object_get(variation, "reason"));
 
         if (!json_is_false(json_object_get(variation, "tried")))
             continue;
         reason = reason ? reason : all ? all : "";
-        if (!add(list, whose ? whose : kernel, kind, reason, json_object_get(one, "geometry")))
+        if (!add(list, whose ? whose : kernel, kinds[i], reason, json_object_get(one, "geometry")))
             return false;
     }
-    return true;
+    return kinds != NULL;
 }
 
 json_t *rp_session_not_tried(const json_t *comparisons, const char *kernel)

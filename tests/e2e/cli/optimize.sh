@@ -61,7 +61,7 @@ for file in real.hip unrolled.hip.orig unrolled_opt.hip unrolled_opt.patch; do
     [ "$(stat -c %a "$file")" = 640 ] || fail "$file: others may read it"
 done
 [ "$(stat -c %a killed)" = 750 ] || fail "killed: others may read it"
-cmp whole/optimize.json killed/optimize.json || fail "not the same after kills"
+cmp whole/optimize.json killed/optimize.json || { diff whole/optimize.json killed/optimize.json; fail "not the same after kills"; }
 cmp unrolled.hip unrolled_opt.hip || fail "not applied"
 cmp unrolled.hip.orig before.hip || fail "no backup"
 rm unrolled.hip real.hip

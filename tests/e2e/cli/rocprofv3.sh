@@ -10,7 +10,7 @@ traced() { rocm-perf profile --device software --tracer rocprofv3 "$@"; }
 sqlite() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$@"; }
 
 # On the software device it is only used when it is asked for.
-expect 0 rocm-perf profile --device software --runs 1 --json ./saxpy_streams
+expect 0 rocm-perf profile --device software --runs 2 --json ./saxpy_streams
 [ ! -e calls ] || fail 'rocprofv3 was run without being asked for'
 [ "$(json provenance.tracer out)" = builtin ] || fail 'tracer'
 cp out builtin.json

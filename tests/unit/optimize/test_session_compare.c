@@ -143,6 +143,26 @@ static void what_was_not_tried_is_named(void **state)
     json_decref(expected);
 }
 
+/** As the journal gives it back, with its keys sorted. */
+static void what_was_not_tried_has_one_order(void **state)
+{
+#define KIND(name) "\"" name "\": {\"tried\": false, \"reason\": \"r\"}"
+#define IN(kinds)                                                                                  \
+    "[{\"geometry\": \"a\", \"comparison\": {\"b\": {\"other_inputs\": {" kinds "}}}}]"
+    json_t *live = json_loads(IN(KIND("signs") "," KIND("bytes") "," KIND("order")), 0, NULL);
+    json_t *kept = json_loads(IN(KIND("bytes") "," KIND("order") "," KIND("signs")), 0, NULL);
+    json_t *from_live = rp_session_not_tried(live, "k");
+    json_t *from_kept = rp_session_not_tried(kept, "k");
+
+    (void)state;
+    assert_int_equal(json_array_size(from_live), 3);
+    assert_true(json_equal(from_live, from_kept));
+    json_decref(live);
+    json_decref(kept);
+    json_decref(from_live);
+    json_decref(from_kept);
+}
+
 /** From the beginning: what is built of the source runs before there is a profile. */
 static void patience_is_by_the_device(void **state)
 {
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(is_not_repeated_twice),
         cmocka_unit_test(what_is_known_is_not_repeated),
         cmocka_unit_test(what_was_not_tried_is_named),
+        cmocka_unit_test(what_was_not_tried_has_one_order),
         cmocka_unit_test(patience_is_by_the_device),
     };
 
