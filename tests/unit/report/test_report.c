@@ -91,6 +91,7 @@ static void counters_are_of_kernel_and_gpu(void **state)
 
     (void)state;
     r.profile = &p;
+    r.kernel_ms = NULL; /* of two kernels */
     r.counters = &counters;
     assert_int_equal(rp_report_profile_json(&r, &buf, &err), 0);
     json_t *root = json_loads(rp_buf_text(&buf), 0, NULL);
