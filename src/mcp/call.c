@@ -22,7 +22,7 @@ void rp_mcp_call_free(struct rp_mcp_call *call)
     if (!call)
         return;
     json_decref(call->id);
-    json_decref(call->token);
+    json_decref(call->news.token);
     rp_mcp_command_free(&call->command);
     rp_buf_free(&call->out);
     rp_buf_free(&call->said);
@@ -38,6 +38,7 @@ int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_e
     const struct rp_proc proc = {
         .path = program, .argv = call->command.argv, .directory = call->command.directory};
 
+    call->news.begun_ms = rp_mcp_now_ms();
     return rp_mcp_child_start(&proc, &call->child, err);
 }
 
@@ -62,42 +63,31 @@ static void keep_last(struct rp_buf *said, const char *bytes, size_t count)
     }
 }
 
-/* The last line that is not empty; lines that a terminal would overwrite end in \r. */
-static const char *last_line(const char *bytes, size_t count, size_t *ret_count)
-{
-    size_t begin;
-
-    while (count && strchr("\r\n ", bytes[count - 1]))
-        count--;
-    for (begin = count; begin && bytes[begin - 1] != '\n' && bytes[begin - 1] != '\r';)
-        begin--;
-    *ret_count = count - begin;
-    if (*ret_count > RP_MCP_MOST_PROGRESS_BYTES)
-        *ret_count = RP_MCP_MOST_PROGRESS_BYTES;
-    return bytes + begin;
-}
-
-json_t *rp_mcp_call_pump(struct rp_mcp_call *call)
+void rp_mcp_call_pump(struct rp_mcp_call *call)
 {
     char bytes[1 << 16];
-    size_t got = take(&call->child.out, bytes, sizeof bytes), line_bytes;
+    size_t got = take(&call->child.out, bytes, sizeof bytes);
     const size_t room = RP_MCP_MOST_RESULT_BYTES - call->out.len;
-    const char *line;
 
     call->out_bytes += got;
     rp_buf_add(&call->out, bytes, got < room ? got : room);
     got = take(&call->child.err, bytes, sizeof bytes);
     if (!got)
-        return NULL;
+        return;
     keep_last(&call->said, bytes, got);
-    line = last_line(bytes, got, &line_bytes);
-    if (!call->token || !line_bytes)
-        return NULL;
-    return rp_mcp_progress(call->token, ++call->steps, line, line_bytes);
+    call->news.fresh = true;
 }
 
-static const char *meaning(int status)
+/* Whether the command has answered the question: "no" and "not known" are answers, too. */
+static bool is_answer(const struct rp_mcp_tool *tool, int status)
 {
+    return status == RP_OK || status == RP_VERDICT || status == tool->answer;
+}
+
+static const char *meaning(const struct rp_mcp_tool *tool, int status)
+{
+    if (is_answer(tool, status) && status == RP_ENVIRONMENT)
+        return "something is missing here; problem says what to do";
     switch (status) {
     case RP_OK:
         return "ok";
@@ -111,6 +101,8 @@ static const char *meaning(int status)
         return "something is missing here; call doctor";
     case RP_PROGRAM:
         return "the program failed";
+    case RP_MCP_UNDECIDED:
+        return "undecided";
     default:
         return "failed";
     }
@@ -138,7 +130,7 @@ static void add_remarks(const struct rp_mcp_call *call, int status, bool cut, js
         call->said.len > RP_MCP_MOST_SAID_BYTES ? call->said.len - RP_MCP_MOST_SAID_BYTES : 0;
     rp_autobuf text = {0};
 
-    rp_buf_printf(&text, "exit status %d: %s\n", status, meaning(status));
+    rp_buf_printf(&text, "exit status %d: %s\n", status, meaning(call->tool, status));
     if (cut)
         rp_buf_printf(&text,
                       "the output has %zu bytes; only the first %d are above. Ask for less (top, a "
@@ -155,7 +147,7 @@ json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
     json_t *content = json_array(), *result;
     json_t *object = cut ? NULL : json_loadb(rp_buf_text(&call->out), call->out.len, 0, NULL);
     /* Who has been promised an object gets one, or a failure. */
-    const bool failed = (status != RP_OK && status != RP_VERDICT) || cut ||
+    const bool failed = !is_answer(call->tool, status) || cut ||
                         (call->tool->output_schema && !json_is_object(object));
 
     add_block(content, rp_buf_text(&call->out), call->out.len);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "mcp/child.h"
+#include "mcp/news.h"
 #include "mcp/tools.h"
 
 struct rp_err;
@@ -17,20 +18,18 @@ struct rp_err;
 enum {
     RP_MCP_MOST_RESULT_BYTES = 4 << 20, /**< of a command's output; what is more is not passed on */
     RP_MCP_MOST_SAID_BYTES = 16 << 10,  /**< the last of what it said on stderr */
-    RP_MCP_MOST_PROGRESS_BYTES = 1000,  /**< of one line */
 };
 
 struct rp_mcp_call {
     json_t *id;
-    json_t *token; /**< of progress; NULL: not wanted */
-    bool modern;   /**< in the form of 2026-07-28 */
+    bool modern; /**< in the form of 2026-07-28 */
     const struct rp_mcp_tool *tool;
     struct rp_mcp_command command;
     struct rp_mcp_child child; /**< pid == 0: not started */
     struct rp_buf out;
     size_t out_bytes;   /**< with what is not in out */
     struct rp_buf said; /**< the last of it */
-    json_int_t steps;   /**< notifications of progress so far */
+    struct rp_mcp_news news;
     bool cancelled;
 };
 
@@ -38,11 +37,8 @@ void rp_mcp_call_free(struct rp_mcp_call *call);
 
 int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err);
 
-/**
- * Takes what the command has said meanwhile.
- * @return a notification of progress, or NULL
- */
-json_t *rp_mcp_call_pump(struct rp_mcp_call *call);
+/** Takes what the command has said meanwhile. */
+void rp_mcp_call_pump(struct rp_mcp_call *call);
 
 /** Once the child has ended and was pumped. @return the result of tools/call; NULL: out of memory
  */

@@ -7,23 +7,15 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/proc.h"
+#include "mcp/news.h"
 
 /* A second request, at least a second after the first, has a command kill what it runs. */
 enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
-
-static long long now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 static void child_main(const struct rp_proc *proc, const struct rp_adopted *adopted, pid_t parent)
 {
@@ -90,13 +82,13 @@ void rp_mcp_child_end(struct rp_mcp_child *child)
     if (child->asked)
         return;
     child->asked = 1;
-    child->next_ask_ms = now_ms() + AGAIN_MS;
+    child->next_ask_ms = rp_mcp_now_ms() + AGAIN_MS;
     kill(-child->pid, SIGTERM);
 }
 
 int rp_mcp_child_patience_ms(const struct rp_mcp_child *child)
 {
-    const long long left_ms = child->next_ask_ms - now_ms();
+    const long long left_ms = child->next_ask_ms - rp_mcp_now_ms();
     int patience_ms = child->asked ? (left_ms > 0 ? (int)left_ms : 0) : -1;
 
     if (child->asked > 2) /* killed already */
@@ -112,9 +104,9 @@ bool rp_mcp_child_has_ended(struct rp_mcp_child *child)
 
     if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
         return true;
-    if (child->asked && child->asked <= 2 && now_ms() >= child->next_ask_ms) {
+    if (child->asked && child->asked <= 2 && rp_mcp_now_ms() >= child->next_ask_ms) {
         kill(-child->pid, ++child->asked > 2 ? SIGKILL : SIGTERM);
-        child->next_ask_ms = now_ms() + KILL_MS;
+        child->next_ask_ms = rp_mcp_now_ms() + KILL_MS;
     }
     return false;
 }

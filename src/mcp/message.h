@@ -34,7 +34,8 @@ struct rp_mcp_message {
 };
 
 /**
- * @param ret  on failure only its id is of use: that of the request, as far as it could be read
+ * @param ret  on failure only its id and kind are of use: that of the request, as far as it could
+ *             be read; RP_MCP_NOTIFICATION: nobody waits for an answer, also not for a refusal
  * @return 0, or a code of JSON-RPC with a message in err
  */
 int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,

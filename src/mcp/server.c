@@ -163,8 +163,8 @@ static void list_tools(struct state *s, const struct rp_mcp_message *m, bool mod
 
 static void progress(struct state *s, struct rp_mcp_call *call, const char *text)
 {
-    if (call->token)
-        send_json(s, rp_mcp_progress(call->token, ++call->steps, text, strlen(text)));
+    if (call->news.token)
+        send_json(s, rp_mcp_news_tell(&call->news, text, strlen(text), rp_mcp_now_ms()));
 }
 
 /* Drops the first call, whose result has been told. */
@@ -221,7 +221,7 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
         return;
     }
     *call = (struct rp_mcp_call){.id = json_incref(m->id),
-                                 .token = json_incref(token),
+                                 .news.token = json_incref(token),
                                  .modern = modern,
                                  .tool = tool,
                                  .command = command};
@@ -309,12 +309,14 @@ static void serve_line(struct state *s, const char *line, size_t bytes)
     struct rp_err err = RP_ERR_INIT;
     const int code = rp_mcp_message_parse(line, bytes, &m, &err);
 
-    if (code)
-        refuse(s, m.id, code, err.text);
-    else if (m.kind == RP_MCP_REQUEST)
+    if (code) {
+        if (m.kind != RP_MCP_NOTIFICATION)
+            refuse(s, m.id, code, err.text);
+    } else if (m.kind == RP_MCP_REQUEST) {
         serve_request(s, &m);
-    else if (m.kind == RP_MCP_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0)
+    } else if (m.kind == RP_MCP_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0) {
         cancel(s, json_object_get(m.params, "requestId"));
+    }
     rp_mcp_message_free(&m);
 }
 
@@ -345,7 +347,7 @@ static void finish(struct state *s)
     while (call->child.out >= 0 || call->child.err >= 0) { /* what is still in the pipes */
         const size_t before = call->out_bytes + call->said.len;
 
-        json_decref(rp_mcp_call_pump(call));
+        rp_mcp_call_pump(call);
         if (call->out_bytes + call->said.len == before)
             break;
     }
@@ -357,17 +359,28 @@ static void finish(struct state *s)
 static void look_after_call(struct state *s)
 {
     struct rp_mcp_call *call = s->count ? s->calls[0] : NULL;
-    json_t *notification;
 
     if (!call)
         return;
-    notification = rp_mcp_call_pump(call);
-    if (notification && !call->cancelled && !s->closing)
-        send_json(s, notification);
-    else
-        json_decref(notification);
+    rp_mcp_call_pump(call);
     if (rp_mcp_child_has_ended(&call->child))
         finish(s);
+}
+
+/* Those that wait for their turn are spoken of, too. */
+static void tell_news(struct state *s)
+{
+    const long long now_ms = rp_mcp_now_ms();
+
+    for (size_t i = 0; i < s->count && !s->write_errno; i++) {
+        struct rp_mcp_call *call = s->calls[i];
+        json_t *told = call->cancelled ? NULL
+                                       : rp_mcp_news_due(&call->news, rp_buf_text(&call->said),
+                                                         call->said.len, now_ms);
+
+        if (told)
+            send_json(s, told);
+    }
 }
 
 /* Nobody asks any more. */
@@ -379,6 +392,22 @@ static void close_down(struct state *s)
         rp_mcp_child_end(&s->calls[0]->child);
 }
 
+/* Until something is to be done although nothing has come; -1: never. */
+static int patience_ms(const struct state *s)
+{
+    const long long now_ms = rp_mcp_now_ms();
+    int least_ms = s->count ? rp_mcp_child_patience_ms(&s->calls[0]->child) : -1;
+
+    for (size_t i = 0; i < s->count && !s->closing; i++) {
+        const int ms =
+            s->calls[i]->cancelled ? -1 : rp_mcp_news_patience_ms(&s->calls[i]->news, now_ms);
+
+        if (ms >= 0 && (least_ms < 0 || ms < least_ms))
+            least_ms = ms;
+    }
+    return least_ms;
+}
+
 static void wait_for_something(const struct state *s)
 {
     const struct rp_mcp_child *child = s->count ? &s->calls[0]->child : NULL;
@@ -386,7 +415,7 @@ static void wait_for_something(const struct state *s)
                            {.fd = child ? child->pidfd : -1, .events = POLLIN},
                            {.fd = child ? child->out : -1, .events = POLLIN},
                            {.fd = child ? child->err : -1, .events = POLLIN}};
-    const int ms = child ? rp_mcp_child_patience_ms(child) : -1;
+    const int ms = patience_ms(s);
     const struct timespec patience = {ms / 1000, ms % 1000 * 1000000L};
 
     ppoll(fds, sizeof fds / sizeof *fds, ms < 0 ? NULL : &patience, &s->unblocked);
@@ -425,6 +454,8 @@ int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
             close_down(&s);
         else
             start_next(&s);
+        if (!s.closing)
+            tell_news(&s);
     }
     sigprocmask(SIG_SETMASK, &s.unblocked, NULL);
     rp_line_reader_free(&s.reader);

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "mcp/schemas.h"
 
 /* Rows of one tool stand together, and a row without a name ends those of the tool before. */
 static const struct rp_mcp_argument rows[] = {
-#define RP_MCP_TOOL(id, words, title, schema, read_only, description) {.name = NULL},
+#define RP_MCP_TOOL(id, words, title, schema, read_only, answer, description) {.name = NULL},
 #define RP_MCP_ARGUMENT(id, name, kind, needed, option, least, most, choices, description)         \
     {name, RP_MCP_##kind, needed, option, least, most, choices, description},
 #include "mcp/tools.def"
@@ -17,8 +18,8 @@ static const struct rp_mcp_argument rows[] = {
 };
 
 static const struct rp_mcp_tool tools[] = {
-#define RP_MCP_TOOL(id, words, title, schema, read_only, description)                              \
-    {#id, words, title, schema, read_only, description},
+#define RP_MCP_TOOL(id, words, title, schema, read_only, answer, description)                      \
+    {#id, words, title, schema, read_only, answer, description},
 #define RP_MCP_ARGUMENT(id, name, kind, needed, option, least, most, choices, description)
 #include "mcp/tools.def"
 #undef RP_MCP_TOOL

@@ -11,6 +11,9 @@
 
 struct rp_err;
 
+/** Exit status of replay with a gate that neither holds nor fails; 6 in its manual page. */
+enum { RP_MCP_UNDECIDED = 6 };
+
 enum rp_mcp_kind_of_argument {
     RP_MCP_FLAG,     /**< true: the option */
     RP_MCP_TEXT,     /**< the option and the text, one word */
@@ -41,6 +44,7 @@ struct rp_mcp_tool {
     const char *title;
     const char *output_schema; /**< text of a JSON Schema; NULL: it has several forms */
     bool read_only;
+    int answer; /**< exit status that is a result besides 0 and 1; 0: there is none */
     const char *description;
 };
 

@@ -77,6 +77,7 @@ def malformed():
     server.send("no/method", 7)
     server.refused(-32601, 7)
     server.send("notifications/none")  # nothing is said to that
+    server.line('{"jsonrpc":"2.0","method":"notifications/none","params":[]}')  # nor to a wrong one
     server.line('{"jsonrpc":"2.0","id":1,"result":{}}')  # nor to that
     server.call(8, "rm")
     server.refused(-32602, 8)
@@ -188,6 +189,27 @@ def cancelled(folder, by_eof):
     assert not any(map(is_there, pids)), pids
 
 
+def says_much_or_nothing(folder):
+    """A client is not flooded, and hears of a program that says nothing."""
+    program = os.path.join(folder, "with blank")
+    with open(program, "w") as file:
+        file.write("#!/bin/sh\ni=0\nwhile [ $i -lt 20000 ]; do echo line $i >&2; i=$((i + 1)); done\nexec sleep 1000\n")
+    os.chmod(program, 0o755)
+    server = Server()
+    server.call(1, "profile", {"program": program, "directory": folder}, token=1)
+    server.call(2, "doctor", token=2)
+    of_first, of_second = [], []
+    while not (of_first and "still runs" in of_first[-1]):
+        params = server.read()["params"]
+        (of_first if params["progressToken"] == 1 else of_second).append(params["message"])
+    assert any("line 19999" in message for message in of_first), of_first[-3:]
+    assert len(of_first) < 2000, len(of_first)
+    assert of_second[0] == "waiting for the calls before", of_second
+    for id in (2, 1):
+        server.send("notifications/cancelled", requestId=id)
+    server.end()
+
+
 def not_read():
     """A client that reads nothing of far more than a pipe holds can still end the server."""
     server = Server()
@@ -202,10 +224,10 @@ def main():
     not_read()
     modern()
     calls()
-    for by_eof in (False, True):
+    for scenario in (lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
-            cancelled(folder, by_eof)
+            scenario(folder)
         finally:
             shutil.rmtree(folder)
 

@@ -71,6 +71,21 @@ static void kinds_of_messages(void **state)
     }
 }
 
+/* Nobody waits for an answer to these, however wrong they are. */
+static void wrong_notifications(void **state)
+{
+    struct rp_mcp_message m;
+
+    (void)state;
+    assert_int_equal(parse("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}", &m),
+                     RP_MCP_BAD_PARAMS);
+    assert_int_equal(m.kind, RP_MCP_NOTIFICATION);
+    rp_mcp_message_free(&m);
+    assert_int_equal(parse("{\"method\":\"x\"}", &m), RP_MCP_INVALID_REQUEST);
+    assert_int_equal(m.kind, RP_MCP_REQUEST); /* not known to be one */
+    rp_mcp_message_free(&m);
+}
+
 static void texts_of_any_bytes(void **state)
 {
     static const struct {
@@ -103,9 +118,8 @@ static void errors_without_an_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_message),
-        cmocka_unit_test(kinds_of_messages),
-        cmocka_unit_test(texts_of_any_bytes),
+        cmocka_unit_test(what_is_no_message),   cmocka_unit_test(kinds_of_messages),
+        cmocka_unit_test(wrong_notifications),  cmocka_unit_test(texts_of_any_bytes),
         cmocka_unit_test(errors_without_an_id),
     };
 
