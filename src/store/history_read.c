@@ -175,10 +175,11 @@ int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err
                        "there is no history '%s' yet: `rocm-perf history add RESULT` begins one",
                        path);
     rc = rp_history_open(path, false, &db, err);
-    if (rc == 0 && !is_empty(db))
+    if (rc == 0 && !is_empty(db)) {
         rc = read_results(db, &history, err);
-    if (rc == 0)
-        rc = read_times(db, &history, err);
+        if (rc == 0)
+            rc = read_times(db, &history, err);
+    }
     sqlite3_close(db);
     if (rc < 0) {
         rp_history_free(&history);

@@ -142,6 +142,21 @@ static void other_files_are_refused(void **state)
     is_refused(path, "no such table");
 }
 
+/* As a writer leaves it that was killed before it had written anything. */
+static void an_empty_file_has_no_results(void **state)
+{
+    const char *path = kit_path("h.db");
+    struct rp_history h;
+
+    (void)state;
+    kit_write_file(path, "", 0);
+    assert_int_equal(rp_history_read(path, &h, NULL), 0);
+    assert_int_equal(h.count, 0);
+    rp_history_free(&h);
+    assert_int_equal(add(path, "one", "2026-01-01T00:00:00Z", true), 1);
+    kit_remove_all();
+}
+
 static void rows_of_others_are_looked_at(void **state)
 {
     static const char *const bad[] = {"'[1, -1]'", "'[1, \"2\"]'", "'{}'",  "'[1'",
@@ -167,6 +182,7 @@ int main(void)
         cmocka_unit_test(what_is_added_is_read_once_in_order),
         cmocka_unit_test(all_writers_land),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(an_empty_file_has_no_results),
         cmocka_unit_test(rows_of_others_are_looked_at),
     };
 
