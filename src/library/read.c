@@ -13,12 +13,12 @@ enum { NO_SUCH = -RP_USAGE };
 
 size_t rocm_perf_note_count(const struct rocm_perf *run)
 {
-    return run->note_count;
+    return run ? run->note_count : 0;
 }
 
 const char *rocm_perf_note(const struct rocm_perf *run, size_t index)
 {
-    return index < run->note_count ? run->notes[index] : NULL;
+    return index < rocm_perf_note_count(run) ? run->notes[index] : NULL;
 }
 
 static struct rp_quantity known(double value)
@@ -90,9 +90,11 @@ static bool of_graph(const struct rp_dag_result *dag, bool has_dag, enum rocm_pe
 
 int rocm_perf_number(const struct rocm_perf *run, enum rocm_perf_number which, double *ret)
 {
-    bool has_dag = run->state == RP_RUN_ANALYSED && run->parts.has_dag;
+    bool has_dag = run && run->state == RP_RUN_ANALYSED && run->parts.has_dag;
     struct rp_quantity quantity;
 
+    if (!run || !ret)
+        return NO_SUCH;
     if (!of_profile(run->parts.ranking.profile, which, &quantity) &&
         !of_graph(&run->parts.dag, has_dag, which, &quantity))
         return NO_SUCH;
@@ -101,6 +103,8 @@ int rocm_perf_number(const struct rocm_perf *run, enum rocm_perf_number which, d
 
 const char *rocm_perf_text(const struct rocm_perf *run, enum rocm_perf_text which)
 {
+    if (!run)
+        return NULL;
     switch (which) {
     case ROCM_PERF_DEVICE:
         return run->origin.device;
@@ -116,7 +120,7 @@ const char *rocm_perf_text(const struct rocm_perf *run, enum rocm_perf_text whic
 
 size_t rocm_perf_kernel_count(const struct rocm_perf *run)
 {
-    return run->state == RP_RUN_ANALYSED ? run->parts.ranking.found.kernel_count : 0;
+    return run && run->state == RP_RUN_ANALYSED ? run->parts.ranking.found.kernel_count : 0;
 }
 
 static bool of_summary(const struct rp_kernel_summary *s, enum rocm_perf_kernel_number which,
@@ -218,7 +222,7 @@ int rocm_perf_kernel_number(const struct rocm_perf *run, size_t kernel,
 {
     struct rp_quantity quantity;
 
-    if (kernel >= rocm_perf_kernel_count(run))
+    if (!ret || kernel >= rocm_perf_kernel_count(run))
         return NO_SUCH;
     if (!of_ranking(&run->parts.ranking.found.kernels[kernel], which, &quantity) &&
         !of_summary(run->kernels[kernel].summary, which, &quantity) &&
@@ -260,7 +264,7 @@ const char *rocm_perf_kernel_text(const struct rocm_perf *run, size_t kernel,
 
 size_t rocm_perf_path_count(const struct rocm_perf *run)
 {
-    return run->state == RP_RUN_ANALYSED ? run->parts.dag.share_count : 0;
+    return run && run->state == RP_RUN_ANALYSED ? run->parts.dag.share_count : 0;
 }
 
 const char *rocm_perf_path_name(const struct rocm_perf *run, size_t index)
@@ -270,7 +274,7 @@ const char *rocm_perf_path_name(const struct rocm_perf *run, size_t index)
 
 int rocm_perf_path_ns(const struct rocm_perf *run, size_t index, double *ret)
 {
-    if (index >= rocm_perf_path_count(run))
+    if (!ret || index >= rocm_perf_path_count(run))
         return NO_SUCH;
     return hand_out(known((double)run->parts.dag.shares[index].path_ns), ret);
 }
@@ -280,9 +284,7 @@ int rocm_perf_path_ns(const struct rocm_perf *run, size_t index, double *ret)
 static int put_json(const struct rocm_perf *run, enum rocm_perf_json which, struct rp_buf *json,
                     struct rp_err *err)
 {
-    bool analysed = run->state == RP_RUN_ANALYSED;
-
-    if (!analysed)
+    if (run->state != RP_RUN_ANALYSED)
         return rp_fail(err, RP_USAGE, "rocm_perf_json: call rocm_perf_analyze before");
     if (which == ROCM_PERF_JSON_DAG && run->parts.has_dag)
         return rp_report_dag_json(&run->parts.dag, false, json, err);
@@ -306,9 +308,13 @@ int rocm_perf_json(const struct rocm_perf *run, enum rocm_perf_json which, char 
     rp_cleanup(rp_plain_numbers_end) struct rp_plain_numbers plain = rp_plain_numbers_begin();
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
-    int rc = plain.own ? put_json(run, which, &json, &err) : rp_out_of_memory(&err);
-    char *text = rc == 0 ? rp_buf_steal(&json) : NULL;
+    char *text = NULL;
+    int rc = !run || !ret ? rp_fail(&err, RP_USAGE, "rocm_perf_json: run or ret is NULL")
+             : plain.own  ? put_json(run, which, &json, &err)
+                          : rp_out_of_memory(&err);
 
+    if (rc == 0)
+        text = rp_buf_steal(&json);
     if (rc == 0 && !text)
         rc = rp_out_of_memory(&err);
     if (rc < 0)

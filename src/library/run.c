@@ -79,6 +79,8 @@ int rocm_perf_open(const char *const *paths, size_t count, struct rocm_perf **re
 
     if (count == 0)
         rc = rp_fail(&err, RP_USAGE, "rocm_perf_open: no path is given");
+    else if (!paths || !ret)
+        rc = rp_fail(&err, RP_USAGE, "rocm_perf_open: paths or ret is NULL");
     for (size_t i = 0; i < count && rc == 0; i++)
         if (!paths[i])
             rc = rp_fail(&err, RP_USAGE, "rocm_perf_open: path %zu of %zu is NULL", i, count);
@@ -104,7 +106,9 @@ int rocm_perf_set_arch(struct rocm_perf *run, const char *arch, struct rocm_perf
     struct rp_err err = RP_ERR_INIT;
     char *copy = NULL;
 
-    if (run->state != RP_RUN_OPENED)
+    if (!run || !arch)
+        rp_fail(&err, RP_USAGE, "rocm_perf_set_arch: run or arch is NULL");
+    else if (run->state != RP_RUN_OPENED)
         rp_fail(&err, RP_USAGE, "rocm_perf_set_arch: call it before rocm_perf_analyze");
     else if (rp_roofline_check_arch(arch, &err) == 0 && !(copy = strdup(arch)))
         rp_out_of_memory(&err);
@@ -186,11 +190,15 @@ static int join_kernels(struct rocm_perf *run, struct rp_err *err)
 int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
 {
     rp_cleanup(rp_plain_numbers_end) struct rp_plain_numbers plain = rp_plain_numbers_begin();
-    const struct rp_roofline_options roof = {.arch = run->arch};
+    const struct rp_roofline_options roof = {.arch = run ? run->arch : NULL};
     const struct rp_parts_wish wish = {.dag = true, .ranking = true, .roof = &roof};
     struct rp_err err = RP_ERR_INIT;
     int rc;
 
+    if (!run) {
+        rp_fail(&err, RP_USAGE, "rocm_perf_analyze: run is NULL");
+        return rp_run_failed(&err, error);
+    }
     if (run->state == RP_RUN_ANALYSED)
         return 0;
     if (run->state == RP_RUN_FAILED)

@@ -65,6 +65,39 @@ static void test_refused(void **state)
     rocm_perf_free(NULL);
 }
 
+/* A program that forgot to look at what rocm_perf_open returned is told, and goes on. */
+static void test_null(void **state)
+{
+    struct rocm_perf *run = analysed(trace);
+    const char *path = "x";
+    double number = -1;
+    char *json = NULL;
+
+    (void)state;
+    assert_int_equal(rocm_perf_open(NULL, 1, &run, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_open(&path, 1, NULL, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_set_arch(NULL, "gfx942", NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_set_arch(run, NULL, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_analyze(NULL, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_json(NULL, ROCM_PERF_JSON_DAG, &json, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_json(run, ROCM_PERF_JSON_DAG, NULL, NULL), -ROCM_PERF_USAGE);
+    assert_int_equal(rocm_perf_note_count(NULL) + rocm_perf_kernel_count(NULL), 0);
+    assert_int_equal(rocm_perf_path_count(NULL), 0);
+    assert_null(rocm_perf_note(NULL, 0));
+    assert_null(rocm_perf_text(NULL, ROCM_PERF_DEVICE));
+    assert_null(rocm_perf_kernel_text(NULL, 0, ROCM_PERF_KERNEL_NAME));
+    assert_null(rocm_perf_path_name(NULL, 0));
+    assert_true(rocm_perf_number(NULL, ROCM_PERF_KERNELS_NS, &number) < 0);
+    assert_true(rocm_perf_number(run, ROCM_PERF_KERNELS_NS, NULL) < 0);
+    assert_true(rocm_perf_kernel_number(NULL, 0, ROCM_PERF_KERNEL_CALLS, &number) < 0);
+    assert_true(rocm_perf_kernel_number(run, 0, ROCM_PERF_KERNEL_CALLS, NULL) < 0);
+    assert_true(rocm_perf_path_ns(NULL, 0, &number) < 0);
+    assert_true(rocm_perf_path_ns(run, 0, NULL) < 0);
+    assert_true(number == -1);
+    assert_null(json);
+    rocm_perf_close(run);
+}
+
 /* Before the analyses everything is empty or unknown; what there is not is refused. */
 static void test_order(void **state)
 {
@@ -163,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_null),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_json),
