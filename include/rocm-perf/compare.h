@@ -75,6 +75,7 @@ struct rp_versus_side {
     size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
     bool incomplete;                       /**< something was lost */
+    char *walls; /**< wall clocks of modelled runs, which tell runs apart; NULL: not known */
     struct rp_versus_told told;
 };
 

@@ -217,6 +217,17 @@ static int read_command(const json_t *provenance, struct rp_versus_side *side, s
     return side->command ? 0 : no_memory(err);
 }
 
+/* Modelled times are the same each time a program runs: the machine's clock is not. */
+static int read_walls(const json_t *provenance, struct rp_versus_side *side, struct rp_err *err)
+{
+    const json_t *walls = json_object_get(json_object_get(provenance, "varies"), "wall_ms");
+
+    if (!side->software || !json_is_array(walls) || !json_array_size(walls))
+        return 0;
+    side->walls = json_dumps(walls, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    return side->walls ? 0 : no_memory(err);
+}
+
 static int read_origin(const json_t *root, struct rp_versus_side *side, const char *path,
                        struct rp_err *err)
 {
@@ -239,6 +250,8 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
         !text_at(provenance, "rocm_version", &side->rocm_version) ||
         !text_at(provenance, "tracer", &side->tracer))
         return no_memory(err);
+    if (read_walls(provenance, side, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     return read_command(provenance, side, err);
 }
 

@@ -50,6 +50,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
     free(side->command);
     free(side->rocm_version);
     free(side->tracer);
+    free(side->walls);
     free(side->told.verdict);
     free(side->told.reason);
     memset(side, 0, sizeof *side);

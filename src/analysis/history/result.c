@@ -100,8 +100,10 @@ static void put_field(struct rp_buf *to, const char *text)
     rp_buf_printf(to, "%zu:%s\n", text ? strlen(text) : 0, text ? text : "-");
 }
 
-/* Not of the time of adding: what is added twice is found by this. */
-static int fill_hash(struct rp_history_result *r, struct rp_err *err)
+/* Not of the time of adding: what is added twice is found by this. Modelled times of a change that
+ * was taken back are those of before it: then only the runs' wall clocks say that it ran again. */
+static int fill_hash(const struct rp_versus_side *side, struct rp_history_result *r,
+                     struct rp_err *err)
 {
     rp_autobuf text = {0};
 
@@ -112,6 +114,8 @@ static int fill_hash(struct rp_history_result *r, struct rp_err *err)
     put_field(&text, r->rocm_version);
     put_field(&text, r->tracer);
     rp_buf_printf(&text, "%d\n", r->complete);
+    if (side->walls)
+        put_field(&text, side->walls);
     for (size_t i = 0; i < r->times_count; i++) {
         put_field(&text, r->times[i].kernel);
         rp_buf_printf(&text, "%llu", (unsigned long long)r->times[i].launches);
@@ -141,7 +145,7 @@ int rp_history_result_of(const struct rp_versus_side *side, const struct rp_hist
     if (rc == 0)
         rc = fill_times(side, &r, err);
     if (rc == 0)
-        rc = fill_hash(&r, err);
+        rc = fill_hash(side, &r, err);
     if (rc < 0) {
         rp_history_result_free(&r);
         return rc;

@@ -432,6 +432,11 @@ static void a_result_is_known_by_its_contents(void **state)
     assert_int_equal(rp_history_result_of(&side, &labels, &again, NULL), 0);
     assert_string_not_equal(first.hash, again.hash);
     rp_history_result_free(&again);
+    labels.commit = NULL;
+    side.walls = (char *)"[1.5]"; /* and those of another session, too */
+    assert_int_equal(rp_history_result_of(&side, &labels, &again, NULL), 0);
+    assert_string_not_equal(first.hash, again.hash);
+    rp_history_result_free(&again);
     rp_history_result_free(&first);
     side.runs = (struct rp_versus_runs){none, 1};
     assert_int_equal(rp_history_result_of(&side, &labels, &first, NULL), -RP_BAD_INPUT);

@@ -195,11 +195,8 @@ static void test_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_null), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
