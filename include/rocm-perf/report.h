@@ -174,6 +174,13 @@ int rp_report_compare_github(const struct rp_compare_report *report, struct rp_b
 /** A table for a pull request: less than 65535 bytes, unless hundreds of results are given. */
 int rp_report_compare_markdown(const struct rp_compare_report *report, struct rp_buf *buf,
                                struct rp_err *err);
+/** JUnit XML: a test case for each gate; without gates for each kernel. What makes the exit status
+ * 1 is a failure, and nothing else. */
+int rp_report_compare_junit(const struct rp_compare_report *report, struct rp_buf *buf,
+                            struct rp_err *err);
+/** The same of results that cannot be compared: one error. @param paths  as they were given */
+int rp_report_compare_refused(char *const *paths, size_t count, const struct rp_err *why,
+                              struct rp_buf *buf, struct rp_err *err);
 
 /** Results of a history. @param times  with each kernel's, else of all together only */
 int rp_report_history_json(const struct rp_history_result *const *results, size_t count, bool times,

@@ -6,13 +6,14 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/compare_read.h"
 #include "rocm-perf/compare.h"
 
 static const char help[] =
     "usage: rocm-perf compare [--gate CONDITION]... [--margin X]\n"
-    "                         [--json | --markdown | --github] BEFORE AFTER...\n"
+    "                         [--json | --markdown | --github] [--junit FILE] BEFORE AFTER...\n"
     "       rocm-perf compare [options] REPLAY.json\n"
     "\n"
     "Says of the whole program and of each kernel whether AFTER is faster or slower than BEFORE,\n"
@@ -32,6 +33,8 @@ static const char help[] =
     "  --json            print compare.json (schemas/compare.schema.json) instead of a table\n"
     "  --markdown        print a table for a pull request instead\n"
     "  --github          after the table, print annotations for a workflow of GitHub\n"
+    "  --junit FILE      also write JUnit XML for a CI server: a test case for each gate, or\n"
+    "                    without gates for each kernel; - prints it instead of the table\n"
     "  --help            this text\n"
     "\n"
     "exit status: 0 done, 1 a gate does not hold or is undecided, or the replay had other\n"
@@ -41,6 +44,7 @@ static const double alpha = 0.01, usual_margin = 0.01;
 
 struct options {
     enum { FORM_TERM, FORM_JSON, FORM_MARKDOWN, FORM_GITHUB } form;
+    const char *junit; /* file, or "-"; NULL: none */
     double margin;
     struct rp_versus_gate *gates;
     size_t gate_count;
@@ -90,17 +94,38 @@ static int take_form(int form, struct options *ret)
     return 0;
 }
 
+static int take_junit(const char *word, struct options *ret)
+{
+    if (ret->junit)
+        return rp_cli_usage_error("compare", "--junit %s: there is one already, %s", word,
+                                  ret->junit);
+    if (!*word)
+        return rp_cli_usage_error("compare", "--junit: the name of the file is empty");
+    ret->junit = word;
+    return 0;
+}
+
+static bool prints_junit(const struct options *options)
+{
+    return options->junit && strcmp(options->junit, "-") == 0;
+}
+
+static int take_option(int c, const char *word, struct options *ret)
+{
+    return c == 'g'   ? take_gate(word, ret)
+           : c == 'm' ? take_margin(word, ret)
+           : c == 'x' ? take_junit(word, ret)
+                      : take_form(c, ret);
+}
+
 /* @return 0, or -1 with an exit code */
 static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 {
     static const struct option options[] = {
-        {"gate", required_argument, NULL, 'g'},
-        {"margin", required_argument, NULL, 'm'},
-        {"json", no_argument, NULL, FORM_JSON},
-        {"markdown", no_argument, NULL, FORM_MARKDOWN},
-        {"github", no_argument, NULL, FORM_GITHUB},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"gate", required_argument, NULL, 'g'},     {"margin", required_argument, NULL, 'm'},
+        {"json", no_argument, NULL, FORM_JSON},     {"markdown", no_argument, NULL, FORM_MARKDOWN},
+        {"github", no_argument, NULL, FORM_GITHUB}, {"junit", required_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -110,15 +135,18 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             *ret_code = rp_cli_help(help);
         else if (c == '?' || c == ':')
             *ret_code = rp_cli_bad_option("compare", argv[optind - 1], c);
-        else if ((*ret_code = c == 'g'   ? take_gate(optarg, ret)
-                              : c == 'm' ? take_margin(optarg, ret)
-                                         : take_form(c, ret)) == 0)
+        else if ((*ret_code = take_option(c, optarg, ret)) == 0)
             continue;
         return -1;
     }
-    if (optind < argc)
+    if (prints_junit(ret) && ret->form != FORM_TERM)
+        *ret_code =
+            rp_cli_usage_error("compare", "--junit - takes standard output, which --json,"
+                                          " --markdown and --github want, too: give a file");
+    else if (optind == argc)
+        *ret_code = rp_cli_usage_error("compare", "no result given: give one before and one after");
+    else
         return 0;
-    *ret_code = rp_cli_usage_error("compare", "no result given: give one before and one after");
     return -1;
 }
 
@@ -192,8 +220,22 @@ static int make(char **paths, size_t count, const struct options *options, struc
     return rc;
 }
 
-static int put(const struct options *options, const struct work *work, struct rp_buf *text,
-               struct rp_err *err)
+static int put(const struct options *options, const struct rp_compare_report *report,
+               struct rp_buf *text, struct rp_err *err)
+{
+    int rc;
+
+    if (options->form == FORM_JSON)
+        return rp_report_compare_json(report, text, err);
+    if (options->form == FORM_MARKDOWN)
+        return rp_report_compare_markdown(report, text, err);
+    rc = rp_report_compare_term(report, rp_cli_style(), text, err);
+    return rc < 0 || options->form == FORM_TERM ? rc : rp_report_compare_github(report, text, err);
+}
+
+/* What goes to standard output, and the file beside it. */
+static int put_all(const struct options *options, const struct work *work, struct rp_buf *text,
+                   struct rp_err *err)
 {
     const struct rp_compare_report report = {
         .list = work->list,
@@ -203,14 +245,35 @@ static int put(const struct options *options, const struct work *work, struct rp
         .gated = work->gated,
         .rule = {.margin = options->margin, .alpha = alpha},
     };
+    rp_autobuf xml = {0};
     int rc;
 
-    if (options->form == FORM_JSON)
-        return rp_report_compare_json(&report, text, err);
-    if (options->form == FORM_MARKDOWN)
-        return rp_report_compare_markdown(&report, text, err);
-    rc = rp_report_compare_term(&report, rp_cli_style(), text, err);
-    return rc < 0 || options->form == FORM_TERM ? rc : rp_report_compare_github(&report, text, err);
+    if (prints_junit(options))
+        return rp_report_compare_junit(&report, text, err);
+    rc = put(options, &report, text, err);
+    if (rc == 0 && options->junit)
+        rc = rp_report_compare_junit(&report, &xml, err);
+    if (rc == 0 && options->junit)
+        rc = rp_write_output(options->junit, xml.data, xml.len, err);
+    return rc;
+}
+
+/* The file of the build before would be taken for this one's. @return the exit code */
+static int refuse(const struct options *options, char **paths, size_t count,
+                  const struct rp_err *why)
+{
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf xml = {0};
+
+    if (options->junit && rp_report_compare_refused(paths, count, why, &xml, &err) == 0) {
+        if (prints_junit(options))
+            rp_cli_result(rp_buf_text(&xml));
+        else
+            rp_write_output(options->junit, xml.data, xml.len, &err);
+    }
+    if (err.code != RP_OK)
+        rp_cli_error(&err);
+    return rp_cli_error(why);
 }
 
 /* One sentence for each: the table may be somewhere else. */
@@ -244,12 +307,15 @@ int rp_cmd_compare(int argc, char **argv)
     rp_cleanup(free_work) struct work work = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
+    size_t count;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (make(argv + optind, (size_t)(argc - optind), &options, &work, &err) < 0 ||
-        put(&options, &work, &text, &err) < 0)
+    count = (size_t)(argc - optind);
+    if (make(argv + optind, count, &options, &work, &err) < 0)
+        return refuse(&options, argv + optind, count, &err);
+    if (put_all(&options, &work, &text, &err) < 0)
         return rp_cli_error(&err);
     code = rp_cli_result(rp_buf_text(&text));
     return code == RP_OK ? judge(&options, &work) : code;

@@ -1,5 +1,7 @@
 #include "report/xml.h"
 
+#include <limits.h>
+
 #include "base/buf.h"
 #include "report/text.h"
 
@@ -35,4 +37,11 @@ void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)
             rp_buf_add(buf, p, 1);
         }
     buf->failed |= clean.failed;
+}
+
+void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text)
+{
+    rp_buf_printf(buf, " %s=\"", name);
+    rp_xml_text(buf, text, UINT_MAX);
+    rp_buf_puts(buf, "\"");
 }

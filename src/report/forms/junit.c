@@ -1,7 +1,6 @@
 /* JUnit XML: kernels as test cases with their times, which CI servers draw over builds. None fails:
  * a report judges nothing; gates are for `compare`. */
 #include <inttypes.h>
-#include <limits.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,19 +15,12 @@ static void put_seconds(struct rp_buf *buf, double ns)
     rp_buf_printf(buf, " time=\"%s\"", rp_text_fixed(ns * 1e-9, 9).text);
 }
 
-static void put_attribute(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_buf_printf(buf, " %s=\"", name);
-    rp_xml_text(buf, text, UINT_MAX);
-    rp_buf_puts(buf, "\"");
-}
-
 static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
                      const struct rp_bottleneck_kernel *k)
 {
     rp_buf_puts(buf, "    <testcase");
-    put_attribute(buf, "classname", "kernel");
-    put_attribute(buf, "name", k->name);
+    rp_xml_attribute(buf, "classname", "kernel");
+    rp_xml_attribute(buf, "name", k->name);
     if (k->time_ns.known)
         put_seconds(buf, k->time_ns.value);
     rp_buf_puts(buf, ">\n      <system-out>");
@@ -55,12 +47,12 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
     const char *device = rp_form_device(parts);
 
     rp_buf_puts(buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
-    put_attribute(buf, "name", parts->title);
+    rp_xml_attribute(buf, "name", parts->title);
     rp_buf_printf(buf, " tests=\"%zu\" failures=\"0\" errors=\"0\" skipped=\"0\"", b->kernel_count);
     if (parts->dag)
         put_seconds(buf, (double)parts->dag->makespan_ns);
     rp_buf_puts(buf, ">\n    <properties>\n      <property name=\"device\"");
-    put_attribute(buf, "value", *device ? device : "unknown");
+    rp_xml_attribute(buf, "value", *device ? device : "unknown");
     rp_buf_puts(buf, "/>\n");
     if (rp_form_is_software(parts)) {
         rp_buf_puts(buf, "      <property name=\"time\" value=\"");
