@@ -244,6 +244,79 @@ static void many_series_raise_no_more_alarms(void **state)
         fail_msg("%u of %u", n, trials);
 }
 
+/* Of series that are checked after each result: how many have told of a change at any time, and how
+ * many end with exit status 1 because one of the last results seemed to be slower. */
+static void check_all_along(const struct world *w, size_t count, unsigned trials,
+                            unsigned *ret_ever, unsigned *ret_failed)
+{
+    const struct rp_change_rule rule = {.alpha = alpha, .margin = 0, .recent = 5};
+    struct rp_history_point points[MOST];
+
+    *ret_ever = *ret_failed = 0;
+    for (unsigned i = 0; i < trials; i++) {
+        struct rp_series one = {.points = points, .point_count = count};
+        struct rp_series_list list = {.list = &one, .count = 1};
+
+        series(w, count, 0, 1, points);
+        assert_int_equal(rp_series_judge(&list, &rule, NULL), 0);
+        *ret_ever += one.change_count > 0;
+        *ret_failed += one.state == RP_SERIES_SLOWER;
+        free(one.changes);
+    }
+}
+
+/* A change that is none is told of for --recent results, and the checks of all of them fail. */
+static void identical_programs_pass_their_checks(void **state)
+{
+    const unsigned trials = TRIALS / 2;
+    unsigned ever, failed;
+
+    (void)state;
+    seed = 362436069u;
+    for (size_t i = 0; i < WORLDS; i++) {
+        check_all_along(&worlds[i], 24, trials, &ever, &failed);
+        if (failed > 0.01 * trials + 3 * sqrt(0.01 * 0.99 * trials))
+            fail_msg("%s: %u of %u", worlds[i].name, failed, trials);
+    }
+}
+
+static char wide_names[600][8];
+
+/* More series than the first slots have room for; each result has them in another order. */
+static void many_kernels_keep_their_series(void **state)
+{
+    enum { KERNELS = 600, EACH = 3 };
+    struct rp_history_times *times = calloc((size_t)EACH * KERNELS, sizeof *times);
+    static double ms[EACH][KERNELS];
+    struct made *made = make(EACH, 1, true);
+    struct rp_series_list list;
+
+    (void)state;
+    assert_non_null(times);
+    for (size_t k = 0; k < KERNELS; k++)
+        snprintf(wide_names[k], sizeof wide_names[k], "k%zu", k);
+    for (size_t i = 0; i < EACH; i++) {
+        made->results[i].times = times + i * KERNELS;
+        made->results[i].times_count = KERNELS;
+        for (size_t j = 0; j < KERNELS; j++) {
+            const size_t k = (j * 7 + i * 31) % KERNELS;
+
+            ms[i][j] = 1 + (double)k;
+            made->results[i].times[j] = (struct rp_history_times){
+                .kernel = wide_names[k], .runs_ms = &ms[i][j], .run_count = 1};
+        }
+    }
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.count, KERNELS);
+    for (size_t i = 0; i < list.count; i++) {
+        assert_int_equal(list.list[i].point_count, EACH);
+        assert_int_equal(list.list[i].change_count, 0);
+        assert_int_equal(list.list[i].state, RP_SERIES_STEADY);
+    }
+    rp_series_list_free(&list);
+    free(times);
+}
+
 static void modelled_times_are_exact(void **state)
 {
     struct made *made = make(4, 1, true);
@@ -477,6 +550,15 @@ static void print_tables(void)
         table("3 % longer", noises[i], 1.03);
     table("5 % longer", 0.01, 1.05);
     table("10 % longer", 0.02, 1.1);
+    seed = 362436069u;
+    printf("\n| | told | failed |\n|---|---|---|\n");
+    for (size_t i = 0; i < WORLDS; i++) {
+        unsigned ever, failed;
+
+        check_all_along(&worlds[i], 50, TRIALS, &ever, &failed);
+        printf("| %s | %.2f | %.2f |\n", worlds[i].name, 100.0 * ever / TRIALS,
+               100.0 * failed / TRIALS);
+    }
 }
 
 int main(int argc, char **argv)
@@ -485,6 +567,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(identical_programs_raise_no_alarm),
         cmocka_unit_test(regressions_of_three_per_cent_are_found),
         cmocka_unit_test(many_series_raise_no_more_alarms),
+        cmocka_unit_test(identical_programs_pass_their_checks),
+        cmocka_unit_test(many_kernels_keep_their_series),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(what_creeps_is_found),
         cmocka_unit_test(a_regression_is_told_for_a_while),
