@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,25 +63,89 @@ static bool is_of(const struct rp_series *s, const struct rp_history_result *r)
            is_same(s->config, r->config);
 }
 
-static struct rp_series *series_for(struct rp_series_list *list, const struct rp_history_result *r,
+/* A list that is being made, and where in it each series is: by a hash of what tells it apart. */
+struct growing {
+    struct rp_series_list list;
+    uint32_t *slots; /* places + 1 */
+    size_t slot_count;
+};
+
+static void growing_free(struct growing *growing)
+{
+    rp_series_list_free(&growing->list);
+    free(growing->slots);
+}
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 1099511628211u; /* FNV-1a */
+    return (hash ^ 0xff) * 1099511628211u;
+}
+
+/* The slot of a series, or the free one where it belongs. */
+static uint32_t *slot_of(const struct growing *growing, const struct rp_history_result *r,
+                         const char *kernel)
+{
+    const uint64_t hash =
+        mix(mix(mix(mix(14695981039346656037u, kernel), r->program), r->device), r->config);
+    size_t at = (size_t)(hash ^ hash >> 32) & (growing->slot_count - 1);
+
+    for (; growing->slots[at]; at = (at + 1) & (growing->slot_count - 1)) {
+        const struct rp_series *s = &growing->list.list[growing->slots[at] - 1];
+
+        if (is_same(s->kernel, kernel) && is_of(s, r))
+            break;
+    }
+    return &growing->slots[at];
+}
+
+/* There is room for one more series, and half of the slots are free. */
+static bool make_room(struct growing *growing)
+{
+    struct rp_series_list *list = &growing->list;
+    const size_t room = growing->slot_count ? growing->slot_count : 32;
+    struct rp_series *grown;
+    uint32_t *slots;
+
+    if (list->count < growing->slot_count / 2)
+        return true;
+    grown = list->count < UINT32_MAX / 4 ? reallocarray(list->list, room, sizeof *grown) : NULL;
+    if (!grown)
+        return false;
+    list->list = grown;
+    slots = calloc(2 * room, sizeof *slots);
+    if (!slots)
+        return false;
+    free(growing->slots);
+    growing->slots = slots;
+    growing->slot_count = 2 * room;
+    for (size_t i = 0; i < list->count; i++)
+        *slot_of(growing, list->list[i].newest, list->list[i].kernel) = (uint32_t)i + 1;
+    return true;
+}
+
+static struct rp_series *series_for(struct growing *growing, const struct rp_history_result *r,
                                     const struct rp_history_times *times)
 {
-    struct rp_series *grown;
+    struct rp_series *series;
+    uint32_t *slot;
 
-    for (size_t i = 0; i < list->count; i++)
-        if (is_of(&list->list[i], r) && is_same(list->list[i].kernel, times->kernel))
-            return &list->list[i];
-    grown = reallocarray(list->list, list->count + 1, sizeof *grown);
-    if (!grown)
+    if (!make_room(growing))
         return NULL;
-    list->list = grown;
-    grown[list->count] = (struct rp_series){.kernel = times->kernel,
-                                            .program = r->program,
-                                            .device = r->device,
-                                            .config = r->config,
-                                            .software = r->software,
-                                            .runtime_internal = times->runtime_internal};
-    return &grown[list->count++];
+    slot = slot_of(growing, r, times->kernel);
+    if (*slot)
+        return &growing->list.list[*slot - 1];
+    series = &growing->list.list[growing->list.count++];
+    *slot = (uint32_t)growing->list.count;
+    *series = (struct rp_series){.kernel = times->kernel,
+                                 .program = r->program,
+                                 .device = r->device,
+                                 .config = r->config,
+                                 .newest = r,
+                                 .software = r->software,
+                                 .runtime_internal = times->runtime_internal};
+    return series;
 }
 
 /* --- points -------------------------------------------------------------------------------- */
@@ -129,10 +194,10 @@ static int point_of(const struct rp_history_result *r, const struct rp_history_t
     return 0;
 }
 
-static int add_point(struct rp_series_list *list, const struct rp_history_result *r,
+static int add_point(struct growing *growing, const struct rp_history_result *r,
                      const struct rp_history_times *times, struct rp_err *err)
 {
-    struct rp_series *series = series_for(list, r, times);
+    struct rp_series *series = series_for(growing, r, times);
     struct rp_history_point *grown;
     int rc;
 
@@ -150,7 +215,7 @@ static int add_point(struct rp_series_list *list, const struct rp_history_result
 int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
                  struct rp_series_list *ret, struct rp_err *err)
 {
-    struct rp_series_list list = {0};
+    rp_cleanup(growing_free) struct growing growing = {0};
     int rc = 0;
 
     for (size_t i = 0; i < history->count; i++) {
@@ -161,16 +226,15 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
         for (size_t j = 0; rc == 0 && j < r->times_count; j++)
             if (r->times[j].run_count &&
                 rp_history_matches(filter->kernel, r->times[j].kernel ? r->times[j].kernel : ""))
-                rc = add_point(&list, r, &r->times[j], err);
-        if (rc < 0) {
-            rp_series_list_free(&list);
+                rc = add_point(&growing, r, &r->times[j], err);
+        if (rc < 0)
             return rc;
-        }
-        for (size_t j = 0; j < list.count; j++)
-            if (is_of(&list.list[j], r))
-                list.list[j].newest = r;
+        for (size_t j = 0; j < growing.list.count; j++)
+            if (is_of(&growing.list.list[j], r))
+                growing.list.list[j].newest = r;
     }
-    *ret = list;
+    *ret = growing.list;
+    growing.list = (struct rp_series_list){0};
     return 0;
 }
 
