@@ -34,4 +34,13 @@ enum {
     RP_STEP_KERNEL_B = 'B',
 };
 
+/** A line for people that begins with this byte is shown as the letter behind it says. */
+enum {
+    RP_REPLAY_INK = 0x1e,
+    RP_REPLAY_GOOD = 'g',
+    RP_REPLAY_BAD = 'b',
+    RP_REPLAY_CARE = 'c', /**< to be careful about */
+    RP_REPLAY_BOLD = 'B',
+};
+
 #endif

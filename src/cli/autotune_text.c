@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "report/page.h"
 #include "tune/search.h"
 #include "tune/search_json.h"
 
@@ -86,155 +87,181 @@ static void put_values(const json_t *parameters, struct rp_buf *to)
     }
 }
 
-static void put_finalist(const char *title, const json_t *config, struct rp_buf *to)
+/** What is behind the words on the left: further lines are below it. */
+enum { HANG = 7 };
+
+static void put_line(const struct rp_page *page, enum rp_ink ink, const struct rp_buf *line)
+{
+    page->out->failed |= line->failed;
+    rp_page_words(page, ink, 0, HANG, "%s", rp_buf_text(line));
+}
+
+static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char *title,
+                         const json_t *config)
 {
     const json_t *interval = json_object_get(config, "interval_ms");
     const double low = json_number_value(json_array_get(interval, 0)),
                  high = json_number_value(json_array_get(interval, 1));
+    rp_autobuf line = {0};
 
-    rp_buf_printf(to, "%-7s", title);
+    rp_buf_printf(&line, "%-7s", title);
     if (json_is_null(json_object_get(config, "runtime_ms")))
-        rp_buf_puts(to, "not run");
+        rp_buf_puts(&line, "not run");
     else
-        rp_buf_printf(to, "%.6g ms", number(config, "runtime_ms"));
+        rp_buf_printf(&line, "%.6g ms", number(config, "runtime_ms"));
     if (high > low)
-        rp_buf_printf(to, " (%.6g to %.6g with %.0f %%)", low, high,
+        rp_buf_printf(&line, " (%.6g to %.6g with %.0f %%)", low, high,
                       100 * number(config, "interval_confidence"));
-    put_values(json_object_get(config, "parameters"), to);
-    rp_buf_puts(to, "\n");
+    put_values(json_object_get(config, "parameters"), &line);
+    put_line(page, ink, &line);
 }
 
 /** Why there is no best one: the first failure tells most. */
-static void put_none(const json_t *result, struct rp_buf *to)
+static void put_none(const struct rp_page *page, const json_t *result)
 {
     const json_t *first = json_array_get(json_object_get(result, "history"), 0);
     const char *ended = json_string_value(json_object_get(result, "ended_by"));
     const char *reason = json_string_value(json_object_get(first, "reason"));
+    const size_t lost = json_array_size(json_object_get(result, "failed_again"));
+    rp_autobuf line = {0};
 
+    rp_buf_puts(&line, "Best   none: ");
     if (strcmp(ended, "small_space") == 0)
-        rp_buf_puts(to, "Best   none: --max-fraction of so few configurations is less than "
-                        "one; a larger one\n       runs some of them\n");
-    else if (json_array_size(json_object_get(result, "failed_again"))) {
-        rp_buf_printf(to, "Best   none: the %zu fastest ones failed when they were run again\n",
-                      json_array_size(json_object_get(result, "failed_again")));
-        reason = NULL;
-    } else if (!first)
-        rp_buf_puts(to, "Best   none: no configuration has come to its end\n");
-    else
-        rp_buf_printf(to, "Best   none: no configuration works; the first one: %s%s",
-                      json_string_value(json_object_get(first, "outcome")), reason ? ": " : "\n");
-    if (reason) {
-        put_plain(reason, MOST_REASON, to);
-        rp_buf_puts(to, "\n");
+        rp_buf_puts(&line, "--max-fraction of so few configurations is less than one; a larger "
+                           "one\nruns some of them");
+    else if (lost)
+        rp_buf_printf(&line, "the %zu fastest ones failed when they were run again", lost);
+    else if (!first)
+        rp_buf_puts(&line, "no configuration has come to its end");
+    else {
+        rp_buf_printf(&line, "no configuration works; the first one: %s%s",
+                      json_string_value(json_object_get(first, "outcome")), reason ? ": " : "");
+        if (reason)
+            put_plain(reason, MOST_REASON, &line);
     }
+    put_line(page, RP_INK_RED, &line);
 }
 
-static void put_best(const json_t *result, struct rp_buf *to)
+static void put_best(const struct rp_page *page, const json_t *result)
 {
     const json_t *best = json_object_get(result, "best_config"), *tie;
     const size_t lost = json_array_size(json_object_get(result, "failed_again"));
     size_t i;
 
     if (!json_is_object(best)) {
-        put_none(result, to);
+        put_none(page, result);
         return;
     }
-    put_finalist("Best", best, to);
-    json_array_foreach(json_object_get(result, "ties"), i, tie) put_finalist("Tied", tie, to);
+    put_finalist(page, RP_INK_GREEN, "Best", best);
+    json_array_foreach(json_object_get(result, "ties"), i, tie)
+        put_finalist(page, RP_INK_PLAIN, "Tied", tie);
     if (lost)
-        rp_buf_printf(to, "Lost   %zu that seemed as fast failed when run again\n", lost);
+        rp_page_words(page, RP_INK_YELLOW, 0, HANG,
+                      "Lost   %zu that seemed as fast failed when run again", lost);
     if (!json_is_true(json_object_get(result, "confirmed")))
-        rp_buf_puts(to, "       not run again to confirm it\n");
+        rp_page_words(page, RP_INK_YELLOW, HANG, 0, "not run again to confirm it");
 }
 
-static void put_searched(const json_t *result, struct rp_buf *to)
+static void put_searched(const struct rp_page *page, const json_t *result)
 {
     const json_t *failures = json_object_get(result, "failures"), *phase;
     const long long size = count(result, "search_space_size");
     const char *name, *between = "; ";
+    rp_autobuf line = {0};
     json_t *value;
     size_t i;
 
     rp_buf_printf(
-        to, "Search %lld of %lld configurations (%.3g %%):", count(result, "evaluated_configs"),
+        &line, "Search %lld of %lld configurations (%.3g %%):", count(result, "evaluated_configs"),
         size, 100 * number(result, "evaluated_configs") / (double)size);
     json_array_foreach(json_object_get(result, "phases"), i, phase) rp_buf_printf(
-        to, "%s %s %lld", i ? "," : "", json_string_value(json_object_get(phase, "name")),
+        &line, "%s %s %lld", i ? "," : "", json_string_value(json_object_get(phase, "name")),
         count(phase, "configurations"));
     json_object_foreach((json_t *)failures, name, value)
     {
         if (json_integer_value(value) == 0)
             continue;
-        rp_buf_printf(to, "%s%lld %s", between, (long long)json_integer_value(value), name);
+        rp_buf_printf(&line, "%s%lld %s", between, (long long)json_integer_value(value), name);
         between = ", ";
     }
-    rp_buf_printf(to, "; ended by %s\n", json_string_value(json_object_get(result, "ended_by")));
+    rp_buf_printf(&line, "; ended by %s", json_string_value(json_object_get(result, "ended_by")));
+    put_line(page, RP_INK_PLAIN, &line);
 }
 
-static void put_model(const json_t *result, struct rp_buf *to)
+static void put_fit(const struct rp_page *page, const json_t *model)
 {
-    const json_t *model = json_object_get(result, "model");
+    if (json_is_null(json_object_get(model, "r2"))) {
+        if (count(model, "samples") >= 10)
+            rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                          "Model  none: all that ran took the same time");
+        else
+            rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                          "Model  too few configurations ran (%lld) to say anything of it",
+                          count(model, "samples"));
+        return;
+    }
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                  "Model  of runs it had not seen: R2 %.3f, rank correlation %.3f, %.0f %% within "
+                  "its 90 %% intervals\nexpects %.2g %% from the best one that was not run",
+                  number(model, "r2"), number(model, "rank_correlation"),
+                  100 * number(model, "interval_coverage"),
+                  100 * number(model, "expected_gain_left"));
+}
+
+static void put_model(const struct rp_page *page, const json_t *result)
+{
     const char *ended = json_string_value(json_object_get(result, "ended_by"));
 
     if (count(result, "search_space_size") == 1) {
-        rp_buf_puts(to, "Model  none: there is nothing to choose from\n");
+        rp_page_words(page, RP_INK_PLAIN, 0, HANG, "Model  none: there is nothing to choose from");
         return;
     }
-    if (json_is_null(json_object_get(model, "r2")) && count(model, "samples") >= 10)
-        rp_buf_puts(to, "Model  none: all that ran took the same time\n");
-    else if (json_is_null(json_object_get(model, "r2")))
-        rp_buf_printf(to, "Model  too few configurations ran (%lld) to say anything of it\n",
-                      count(model, "samples"));
-    else
-        rp_buf_printf(to,
-                      "Model  of runs it had not seen: R2 %.3f, rank correlation %.3f, %.0f %% "
-                      "within its 90 %% intervals\n       expects %.2g %% from the best one that "
-                      "was not run\n",
-                      number(model, "r2"), number(model, "rank_correlation"),
-                      100 * number(model, "interval_coverage"),
-                      100 * number(model, "expected_gain_left"));
+    put_fit(page, json_object_get(result, "model"));
     if (!json_is_string(json_object_get(result, "warning")) ||
         !json_is_object(json_object_get(result, "best_config")))
         return;
-    rp_buf_printf(to, "       low_model_confidence: there may be much faster ones%s\n",
+    rp_page_words(page, RP_INK_YELLOW, HANG, 0,
+                  "low_model_confidence: there may be much faster ones%s",
                   strcmp(ended, "max_fraction") == 0 &&
                           count(result, "max_configs") + 1 < count(result, "search_space_size")
                       ? "; a larger --max-fraction finds more"
                       : "");
 }
 
-static void put_drift(const json_t *drift, struct rp_buf *to)
+static void put_drift(const struct rp_page *page, const json_t *drift)
 {
     const char *reason = json_string_value(json_object_get(drift, "reason"));
+    rp_autobuf line = {0};
 
     if (json_is_true(json_object_get(drift, "more_than_noise")))
-        rp_buf_printf(to,
+        rp_page_words(page, RP_INK_YELLOW, 0, HANG,
                       "Drift  the best one changed by %.1f %% during the search: clocks, heat or "
-                      "other programs\n",
+                      "other programs",
                       100 * number(drift, "largest_change"));
     if (count(drift, "failed") == 0)
         return;
-    rp_buf_printf(to, "Drift  run again during the search, the best one failed %lld times%s",
+    rp_buf_printf(&line, "Drift  run again during the search, the best one failed %lld times%s",
                   count(drift, "failed"), reason ? "; first: " : "");
     if (reason)
-        put_plain(reason, MOST_REASON, to);
-    rp_buf_puts(to, "\n");
+        put_plain(reason, MOST_REASON, &line);
+    put_line(page, RP_INK_YELLOW, &line);
 }
 
-void rp_autotune_put_text(const json_t *result, struct rp_buf *to)
+void rp_autotune_put_text(const json_t *result, struct rp_term_style style, struct rp_buf *to)
 {
+    const struct rp_page page = rp_page_of_words(to, style);
     const char *device = json_string_value(json_object_get(result, "device"));
-    const json_t *drift = json_object_get(result, "drift");
 
     if (strcmp(device, "recorded") == 0)
-        rp_buf_puts(to, "SIMULATION: recorded times, nothing was run\n");
+        rp_page_words(&page, RP_INK_YELLOW, 0, HANG, "SIMULATION: recorded times, nothing was run");
     else if (strcmp(device, "software") == 0 &&
              strcmp(json_string_value(json_object_get(result, "objective")), "dispatch") == 0)
-        rp_buf_puts(to, "SOFTWARE DEVICE: modelled time, not hardware time\n");
-    put_best(result, to);
-    put_searched(result, to);
-    put_model(result, to);
-    put_drift(drift, to);
+        rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
+                      "SOFTWARE DEVICE: modelled time, not hardware time");
+    put_best(&page, result);
+    put_searched(&page, result);
+    put_model(&page, result);
+    put_drift(&page, json_object_get(result, "drift"));
 }
 
 void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to)

@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "rocm-perf/report.h"
+
 struct rp_buf;
 struct rp_search_progress;
 
@@ -20,7 +22,7 @@ void rp_autotune_put_progress(const struct rp_search_progress *progress, bool le
                               struct rp_buf *to);
 
 /** The result, from autotune.json. */
-void rp_autotune_put_text(const json_t *result, struct rp_buf *to);
+void rp_autotune_put_text(const json_t *result, struct rp_term_style style, struct rp_buf *to);
 
 /** The best runtime in ms and a newline; without one, nothing. */
 void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to);

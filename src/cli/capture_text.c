@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/page.h"
 
 struct sums {
     uint64_t bytes, nonzero_pages, changed_pages, changed_regions;
@@ -35,90 +36,170 @@ static void put_bytes(struct rp_buf *to, uint64_t bytes)
     rp_buf_printf(to, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-void rp_capture_line(const char *folder, const struct rp_capture *capture, struct rp_buf *to)
+void rp_capture_line(const char *folder, const struct rp_capture *capture,
+                     struct rp_term_style style, struct rp_buf *to)
 {
+    const struct rp_page page = rp_page_of_words(to, style);
     const struct rp_capture_facts *f = rp_capture_get_facts(capture);
     const struct rp_snapshot_dispatch *d = &f->dispatch;
     size_t count, refused;
     const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
     const struct sums sums = add_up(memory, count);
+    rp_autobuf bytes = {0};
 
     rp_capture_get_refusals(capture, &refused);
-    rp_buf_printf(to, "%s  %s  dispatch %" PRIu64 "  grid %ux%ux%u  ", folder, f->name, d->match,
-                  d->grid[0], d->grid[1], d->grid[2]);
-    put_bytes(to, sums.bytes);
-    rp_buf_printf(to, " in %zu regions%s\n", count, refused ? ", not all captured" : "");
+    put_bytes(&bytes, sums.bytes);
+    rp_page_words(&page, refused ? RP_INK_YELLOW : RP_INK_PLAIN, 0, 2,
+                  "%s  %s  dispatch %" PRIu64 "  grid %ux%ux%u  %s in %zu regions%s", folder,
+                  f->name, d->match, d->grid[0], d->grid[1], d->grid[2], rp_buf_text(&bytes), count,
+                  refused ? ", not all captured" : "");
 }
 
 /* --- inspect ------------------------------------------------------------------------------- */
 
-static void put_regions(const struct rp_capture_memory *memory, size_t count, struct rp_buf *to)
+/* Columns of the table: as wide as without a terminal, or as what is in them. */
+struct columns {
+    int bytes, class, pages, changed;
+    bool grain;
+};
+
+static int digits(uint64_t number)
 {
-    rp_buf_printf(to, "\n%-18s %14s  %-8s %-6s %-6s %12s %12s\n", "base", "bytes", "class", "where",
-                  "grain", "pages", "changed");
+    int count = 1;
+
+    for (; number >= 10; number /= 10)
+        count++;
+    return count;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct columns plan_columns(const struct rp_page *page,
+                                   const struct rp_capture_memory *memory, size_t count)
+{
+    enum { FULL = 83, REST = 18 + 1 + 2 + 1 + 6 + 1 + 1, GRAIN = 7 };
+    struct columns c = {sizeof "bytes" - 1, sizeof "class" - 1, sizeof "pages" - 1,
+                        sizeof "changed" - 1, true};
+
+    if (page->width >= FULL)
+        return (struct columns){14, 8, 12, 12, true};
+    for (size_t i = 0; i < count; i++) {
+        c.bytes = larger(c.bytes, digits(memory[i].region.bytes));
+        c.class = larger(c.class, (int)strlen(rp_memory_class_name(memory[i].region.memory_class)));
+        c.pages = larger(c.pages, digits(memory[i].nonzero_pages));
+        c.changed = larger(c.changed, digits(memory[i].changed_pages));
+    }
+    c.grain = REST + GRAIN + c.bytes + c.class + c.pages + c.changed <= (int)page->width;
+    return c;
+}
+
+static const char *grain_of(const struct rp_snapshot_region *r)
+{
+    return r->flags & RP_MEMORY_FINE ? "fine" : r->flags & RP_MEMORY_COARSE ? "coarse" : "-";
+}
+
+static void put_regions(const struct rp_page *page, const struct rp_capture_memory *memory,
+                        size_t count)
+{
+    const struct columns c = plan_columns(page, memory, count);
+    const int grain =
+        c.grain ? 7 : 0; /* with the space behind it; none of it where it is left out */
+
+    rp_buf_puts(page->out, "\n");
+    rp_page_line(page, RP_INK_DIM, 0, "%-18s %*s  %-*s %-6s %-*.*s%*s %*s", "base", c.bytes,
+                 "bytes", c.class, "class", "where", grain, grain, "grain", c.pages, "pages",
+                 c.changed, "changed");
     for (size_t i = 0; i < count; i++) {
         const struct rp_snapshot_region *r = &memory[i].region;
 
-        rp_buf_printf(
-            to, "0x%016" PRIx64 " %14" PRIu64 "  %-8s %-6s %-6s %12" PRIu64 " %12" PRIu64 "\n",
-            r->base, r->bytes, rp_memory_class_name(r->memory_class),
-            r->flags & RP_MEMORY_HOST ? "host" : "device",
-            r->flags & RP_MEMORY_FINE     ? "fine"
-            : r->flags & RP_MEMORY_COARSE ? "coarse"
-                                          : "-",
-            memory[i].nonzero_pages, memory[i].changed_pages);
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "0x%016" PRIx64 " %*" PRIu64 "  %-*s %-6s %-*.*s%*" PRIu64 " %*" PRIu64,
+                     r->base, c.bytes, r->bytes, c.class, rp_memory_class_name(r->memory_class),
+                     r->flags & RP_MEMORY_HOST ? "host" : "device", grain, grain, grain_of(r),
+                     c.pages, memory[i].nonzero_pages, c.changed, memory[i].changed_pages);
     }
 }
 
-static void put_refusals(const struct rp_capture *capture, struct rp_buf *to)
+static void put_refusals(const struct rp_page *page, const struct rp_capture *capture)
 {
     size_t count;
     const struct rp_capture_refusal *refusals = rp_capture_get_refusals(capture, &count);
 
-    if (count)
-        rp_buf_puts(to, "\nnot captured:\n");
+    if (!count)
+        return;
+    rp_buf_puts(page->out, "\n");
+    rp_page_words(page, RP_INK_YELLOW, 0, 2, "not captured:");
     for (size_t i = 0; i < count; i++)
-        rp_buf_printf(to, "  0x%016" PRIx64 " %" PRIu64 " bytes  %s: %s\n", refusals[i].region.base,
-                      refusals[i].region.bytes,
+        rp_page_words(page, RP_INK_PLAIN, 2, 2, "0x%016" PRIx64 " %" PRIu64 " bytes  %s: %s",
+                      refusals[i].region.base, refusals[i].region.bytes,
                       rp_memory_class_name(refusals[i].region.memory_class), refusals[i].reason);
 }
 
-void rp_capture_describe(const char *folder, const struct rp_capture *capture, struct rp_buf *to)
+/* What is behind the words on the left: further lines are below it. */
+enum { HANG = 11 };
+
+static void put_dispatch(const struct rp_page *page, const char *folder,
+                         const struct rp_capture_facts *f)
 {
-    const struct rp_capture_facts *f = rp_capture_get_facts(capture);
     const struct rp_snapshot_dispatch *d = &f->dispatch;
+
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG, "capture    %s", folder);
+    rp_page_words(page, RP_INK_BOLD, 0, HANG, "kernel     %s", f->name);
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG, "symbol     %s", f->symbol);
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                  "dispatch   %" PRIu64 " of those that matched, %" PRIu64 " of the process",
+                  d->match, d->dispatch_id);
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                  "grid       %u x %u x %u work-items, workgroups of %u x %u x %u", d->grid[0],
+                  d->grid[1], d->grid[2], d->workgroup[0], d->workgroup[1], d->workgroup[2]);
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG,
+                  "memory     LDS %u B, scratch %u B per work-item, arguments %u B", d->group_bytes,
+                  d->private_bytes, d->kernarg_bytes);
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG, "packet     barrier %s, acquire %s, release %s",
+                  f->barrier ? "yes" : "no", f->acquire_scope, f->release_scope);
+}
+
+static void put_place(const struct rp_page *page, const struct rp_capture_facts *f)
+{
+    const struct rp_snapshot_dispatch *d = &f->dispatch;
+    rp_autobuf line = {0};
+
+    rp_buf_printf(&line, "queue      %" PRIu32 " of the process", d->queue_index);
+    if (d->stream != UINT32_MAX)
+        rp_buf_printf(&line, ", HIP stream %" PRIu32, d->stream);
+    if (d->gpu != UINT32_MAX)
+        rp_buf_printf(&line, ", GPU %" PRIu32, d->gpu);
+    page->out->failed |= line.failed;
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG, "%s", rp_buf_text(&line));
+    rp_page_words(page, f->software ? RP_INK_YELLOW : RP_INK_PLAIN, 0, HANG, "GPU        %s %s%s",
+                  f->isa, f->product, f->software ? " (software device)" : "");
+}
+
+void rp_capture_describe(const char *folder, const struct rp_capture *capture,
+                         struct rp_term_style style, struct rp_buf *to)
+{
+    const struct rp_page page = rp_page_of_words(to, style);
+    const struct rp_capture_facts *f = rp_capture_get_facts(capture);
     size_t count;
     const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
     const struct sums sums = add_up(memory, count);
+    rp_autobuf bytes = {0};
 
-    rp_buf_printf(to,
-                  "capture    %s\n"
-                  "kernel     %s\n"
-                  "symbol     %s\n"
-                  "dispatch   %" PRIu64 " of those that matched, %" PRIu64 " of the process\n"
-                  "grid       %u x %u x %u work-items, workgroups of %u x %u x %u\n"
-                  "memory     LDS %u B, scratch %u B per work-item, arguments %u B\n"
-                  "packet     barrier %s, acquire %s, release %s\n",
-                  folder, f->name, f->symbol, d->match, d->dispatch_id, d->grid[0], d->grid[1],
-                  d->grid[2], d->workgroup[0], d->workgroup[1], d->workgroup[2], d->group_bytes,
-                  d->private_bytes, d->kernarg_bytes, f->barrier ? "yes" : "no", f->acquire_scope,
-                  f->release_scope);
-    rp_buf_printf(to, "queue      %" PRIu32 " of the process", d->queue_index);
-    if (d->stream != UINT32_MAX)
-        rp_buf_printf(to, ", HIP stream %" PRIu32, d->stream);
-    if (d->gpu != UINT32_MAX)
-        rp_buf_printf(to, ", GPU %" PRIu32, d->gpu);
-    rp_buf_printf(to, "\nGPU        %s %s%s\n", f->isa, f->product,
-                  f->software ? " (software device)" : "");
-    rp_buf_printf(to, "captured   %zu regions, ", count);
-    put_bytes(to, sums.bytes);
-    rp_buf_printf(to,
-                  "; %" PRIu64 " pages are not zero, %" PRIu64 " are stored\n"
-                  "changed    %" PRIu64 " pages in %" PRIu64 " regions\n",
-                  sums.nonzero_pages, rp_capture_stored_pages(capture), sums.changed_pages,
+    put_dispatch(&page, folder, f);
+    put_place(&page, f);
+    put_bytes(&bytes, sums.bytes);
+    rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
+                  "captured   %zu regions, %s; %" PRIu64 " pages are not zero, %" PRIu64
+                  " are stored",
+                  count, rp_buf_text(&bytes), sums.nonzero_pages, rp_capture_stored_pages(capture));
+    rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
+                  "changed    %" PRIu64 " pages in %" PRIu64 " regions", sums.changed_pages,
                   sums.changed_regions);
-    put_regions(memory, count, to);
-    put_refusals(capture, to);
+    put_regions(&page, memory, count);
+    put_refusals(&page, capture);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */

@@ -7,12 +7,15 @@
 
 #include "base/buf.h"
 #include "capture/capture_read.h"
+#include "rocm-perf/report.h"
 
 /** One line: folder, kernel, geometry, memory. */
-void rp_capture_line(const char *folder, const struct rp_capture *capture, struct rp_buf *to);
+void rp_capture_line(const char *folder, const struct rp_capture *capture,
+                     struct rp_term_style style, struct rp_buf *to);
 
 /** What is in it. */
-void rp_capture_describe(const char *folder, const struct rp_capture *capture, struct rp_buf *to);
+void rp_capture_describe(const char *folder, const struct rp_capture *capture,
+                         struct rp_term_style style, struct rp_buf *to);
 
 /** The same as JSON (schemas/capture.schema.json). @return false: out of memory */
 bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,

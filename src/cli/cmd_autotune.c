@@ -89,7 +89,7 @@ static int print(const struct rp_autotune_command *c, const struct rp_autotune_r
     } else if (c->quiet) {
         rp_autotune_put_runtime(result->json, &text);
     } else {
-        rp_autotune_put_text(result->json, &text);
+        rp_autotune_put_text(result->json, rp_cli_style(), &text);
     }
     if (text.failed) {
         rp_cli_note("out of memory");

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
+#include "report/page.h"
 
 static const char help[] =
     "usage: rocm-perf doctor [--json]\n"
@@ -69,39 +70,53 @@ static char *doctor_json(const struct rp_environment *env, const char *device,
     return text;
 }
 
-static void line(struct rp_buf *out, const char *what, bool good, const char *value)
+/* What can be missing where programs run all the same is no more than absent. */
+static void line(const struct rp_page *page, const char *what, bool good, const char *value)
 {
-    rp_buf_printf(out, "  %-15s %-8s %s\n", what, good ? "ok" : "-", value);
+    enum { VALUES = 27 }; /* the column of values */
+
+    rp_page_words(page, good ? RP_INK_PLAIN : RP_INK_DIM, 2, VALUES - 2, "%-15s %-8s %s", what,
+                  good ? "ok" : "-", value);
+}
+
+static void verdict(const struct rp_page *page, const struct rp_environment *env,
+                    const char *device, const struct rp_err *err)
+{
+    rp_buf_puts(page->out, "\n");
+    if (!device)
+        rp_page_words(page, RP_INK_RED, 0, 2, "not ready: %s", err->text);
+    else if (env->gpu_reason)
+        rp_page_words(page, RP_INK_YELLOW, 0, 2,
+                      "ready: programs run on the software MI300X; times are modelled, not "
+                      "hardware time");
+    else
+        rp_page_words(page, RP_INK_GREEN, 0, 2, "ready: programs run on the GPU (%s)",
+                      env->gpu_isa);
 }
 
 static void doctor_text(const struct rp_environment *env, const char *device,
                         const struct rp_err *err, struct rp_buf *out)
 {
+    const struct rp_page page = rp_page_of_words(out, rp_cli_style());
     rp_autobuf rocm = {0};
     char targets[512];
 
     if (env->rocm_kind != RP_ROCM_NONE)
         rp_buf_printf(&rocm, "%s (%s) in %s", env->rocm_version, rocm_kind_name(env->rocm_kind),
                       env->rocm_root);
-    rp_buf_puts(out, "rocm-perf doctor\n");
-    line(out, "ROCm 7", rocm.len > 0, rocm.len ? rp_buf_text(&rocm) : "not found");
-    line(out, "GPU", !env->gpu_reason, env->gpu_reason ? env->gpu_reason : env->gpu_isa);
-    line(out, "HIP compiler", env->compiler != NULL, env->compiler ? env->compiler : "not found");
-    line(out, "rocprofv3", env->rocprofv3 != NULL,
+    rp_page_words(&page, RP_INK_BOLD, 0, 0, "rocm-perf doctor");
+    line(&page, "ROCm 7", rocm.len > 0, rocm.len ? rp_buf_text(&rocm) : "not found");
+    line(&page, "GPU", !env->gpu_reason, env->gpu_reason ? env->gpu_reason : env->gpu_isa);
+    line(&page, "HIP compiler", env->compiler != NULL, env->compiler ? env->compiler : "not found");
+    line(&page, "rocprofv3", env->rocprofv3 != NULL,
          env->rocprofv3 ? env->rocprofv3 : "not found (the built-in collector does not need it)");
-    line(out, "software device", env->device_library != NULL,
+    line(&page, "software device", env->device_library != NULL,
          env->device_library ? env->device_library : "librocm-perf-device.so not found");
     rp_arch_choices(targets, sizeof targets);
-    rp_buf_printf(out, "  %-15s %-8s %s\n", "", "as", targets);
-    line(out, "collector", env->tool_library != NULL,
+    rp_page_words(&page, RP_INK_PLAIN, 2, 25, "%-15s %-8s %s", "", "as", targets);
+    line(&page, "collector", env->tool_library != NULL,
          env->tool_library ? env->tool_library : "librocm-perf-tool.so not found");
-    if (!device)
-        rp_buf_printf(out, "\nnot ready: %s\n", err->text);
-    else if (env->gpu_reason)
-        rp_buf_puts(out, "\nready: programs run on the software MI300X; times are modelled, "
-                         "not hardware time\n");
-    else
-        rp_buf_printf(out, "\nready: programs run on the GPU (%s)\n", env->gpu_isa);
+    verdict(&page, env, device, err);
 }
 
 int rp_cmd_doctor(int argc, char **argv)

@@ -19,6 +19,7 @@
 #include "collect/isolate_run.h"
 #include "collect/kernel_filter.h"
 #include "collect/output_claim.h"
+#include "report/page.h"
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
@@ -210,7 +211,7 @@ static int inspect(const char *folder, bool json)
     if (json)
         rp_capture_describe_json(folder, capture, &text);
     else
-        rp_capture_describe(folder, capture, &text);
+        rp_capture_describe(folder, capture, rp_cli_style(), &text);
     return print_and_free(&text);
 }
 
@@ -220,6 +221,7 @@ static int verify(const char *folder, bool json)
     struct rp_err err = RP_ERR_INIT;
     struct rp_capture_sizes sizes;
     struct rp_buf text = {0};
+    const struct rp_page page = rp_page_of_words(&text, rp_cli_style());
 
     if (rp_capture_open(folder, &capture, &err) < 0 || rp_capture_verify(capture, &sizes, &err) < 0)
         return rp_cli_error(&err);
@@ -229,8 +231,8 @@ static int verify(const char *folder, bool json)
                       ",\n  \"bytes\": %" PRIu64 ",\n  \"pages\": %" PRIu64 "\n}\n",
                       sizes.files, sizes.bytes, rp_capture_stored_pages(capture));
     else
-        rp_buf_printf(&text,
-                      "%s is sound: %" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " pages\n",
+        rp_page_words(&page, RP_INK_GREEN, 0, 2,
+                      "%s is sound: %" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " pages",
                       folder, sizes.files, sizes.bytes, rp_capture_stored_pages(capture));
     return print_and_free(&text);
 }
@@ -259,7 +261,7 @@ static bool list_one(const char *folder, struct rp_buf *text)
         rp_cli_note("%s", err.text);
         return false;
     }
-    rp_capture_line(folder, capture, text);
+    rp_capture_line(folder, capture, rp_cli_style(), text);
     return true;
 }
 
@@ -475,6 +477,7 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
 static void check(const char *folder, const struct rp_environment *env, enum rp_device device,
                   struct rp_buf *text)
 {
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
     rp_autofree char *label = NULL;
     rp_autofree char *reason = NULL;
     struct rp_err err = RP_ERR_INIT;
@@ -482,7 +485,8 @@ static void check(const char *folder, const struct rp_environment *env, enum rp_
     if (rp_self_check(env, device, folder, &label, &reason, &err) < 0)
         rp_cli_note("the capture is not checked: %s", err.text);
     else
-        rp_buf_printf(text, "replayed: %s%s%s\n", label, reason ? ": " : "", reason ? reason : "");
+        rp_page_words(&page, strcmp(label, "deterministic") == 0 ? RP_INK_GREEN : RP_INK_YELLOW, 0,
+                      2, "replayed: %s%s%s", label, reason ? ": " : "", reason ? reason : "");
 }
 
 static int describe(const struct options *o, const char *folder, const struct rp_environment *env,
@@ -494,7 +498,7 @@ static int describe(const struct options *o, const char *folder, const struct rp
 
     if (rp_capture_open(folder, &capture, &err) < 0)
         return rp_cli_error(&err);
-    rp_capture_line(folder, capture, &text);
+    rp_capture_line(folder, capture, rp_cli_style(), &text);
     if (!o->unchecked)
         check(folder, env, device, &text);
     return print_and_free(&text);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,12 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_read.h"
 #include "capture/replay_again.h"
 #include "cli/cli.h"
 #include "cli/replay_child.h"
+#include "cli/replay_text.h"
 #include "collect/environment.h"
 #include "replay/inputs.h"
 
@@ -246,6 +249,7 @@ struct attempt {
     char not_varied[RP_STEP_VARIATIONS + 1]; /* of the kinds of other inputs: their steps */
     bool last;                               /* a range that is taken is the end */
     int step_fd;
+    int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
 static const char *flags_of(const struct options *o, bool software, const struct attempt *attempt,
@@ -275,7 +279,7 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
                                     .step_fd = step_fd,
                                     .hsaco = o->hsaco,
                                     .compare = o->compare ? o->compare : "",
-                                    .stdout_fd = -1};
+                                    .stdout_fd = attempt->text_fd};
 
     snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
     snprintf(step_fd, sizeof step_fd, "%d", attempt->step_fd);
@@ -365,14 +369,36 @@ static int how_it_ended(const struct options *o, const struct attempt *attempt,
     return RP_PROGRAM;
 }
 
+/* @return RP_OK or RP_ENVIRONMENT */
+static int show(int text_fd)
+{
+    rp_autobuf lines = {0}, text = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_replay_read_text(text_fd, &lines, &err) < 0)
+        return rp_cli_error(&err);
+    rp_replay_put_text(rp_buf_text(&lines), rp_cli_style(), &text);
+    if (text.failed)
+        return rp_cli_error(&(struct rp_err){.code = RP_ENVIRONMENT, .text = "out of memory"});
+    return rp_cli_result(rp_buf_text(&text));
+}
+
 static int run(const struct rp_environment *env, enum rp_device device, const struct options *o,
                const char *action)
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = memfd_create("step", 0);
-    struct attempt attempt = {.probe = o->hsaco[0], .poison = true, .step_fd = step_fd};
+    rp_autoclose int text_fd = o->json ? -1 : memfd_create("text", MFD_CLOEXEC);
+    struct attempt attempt = {
+        .probe = o->hsaco[0], .poison = true, .step_fd = step_fd, .text_fd = text_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
+    int code;
+
+    if (!o->json && text_fd < 0) {
+        rp_fail_errno(&err, RP_ENVIRONMENT, errno, "no memory for a file");
+        return rp_cli_error(&err);
+    }
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
         attempt.last = i + 1 == MOST_STARTS;
@@ -381,7 +407,8 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
         if (!without(&attempt, &end) && (end.signaled || end.status != RP_REPLAY_AGAIN))
             break;
     }
-    return how_it_ended(o, &attempt, &end);
+    code = text_fd < 0 ? RP_OK : show(text_fd);
+    return code == RP_OK ? how_it_ended(o, &attempt, &end) : code;
 }
 
 /* How many software GPUs there were, as far as the capture names them: they have the nodes 1, 2 and

@@ -122,9 +122,17 @@ int rp_cli_result(const char *text)
     return RP_OK;
 }
 
+/* https://no-color.org: "when present and not an empty string (regardless of its value)". */
+static bool wants_colour(void)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    return !(no && *no) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
 struct rp_term_style rp_cli_style(void)
 {
-    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && wants_colour()};
     struct winsize size;
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)

@@ -5,11 +5,13 @@
 #ifndef RP_CLI_OPTIMIZE_SUMMARY_H
 #define RP_CLI_OPTIMIZE_SUMMARY_H
 
+#include "rocm-perf/report.h"
+
 struct rp_buf;
 struct rp_session_result;
 
 /** Rounds, kernels and candidates, and in its last lines what ended it and what was won. */
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
-                         struct rp_buf *ret);
+                         struct rp_term_style style, struct rp_buf *ret);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/replay_again.h"
 #include "replay/request.h"
 
 /* --- output -------------------------------------------------------------------------------- */
@@ -40,6 +41,11 @@ static struct summary sum_up(const struct rp_replay_result *result)
     s.max = sorted[n - 1];
     s.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     return s;
+}
+
+void rp_replay_ink(int letter)
+{
+    printf("%c%c", RP_REPLAY_INK, letter);
 }
 
 void rp_replay_put_string(const char *text)
@@ -149,6 +155,7 @@ void rp_replay_say_varied(const char *path, const struct rp_varied *v,
     if (v->reason)
         return;
     if (outcome->verdict.different_bytes) {
+        rp_replay_ink(RP_REPLAY_BAD);
         printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
                " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
                path, rp_variation_how((enum rp_variation)wrong), v->of[wrong].changed,
@@ -266,6 +273,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
     printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
            " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
            q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
+    rp_replay_ink(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     if (!v->different_pages)
         printf("memory is right after all %lu runs (%s)\n", result->checked_runs, t->rule_text);
     else
@@ -294,6 +302,8 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
     const struct rp_replay_verdict *v = &result->verdict;
     const struct summary s = sum_up(result);
 
+    if (r->software)
+        rp_replay_ink(RP_REPLAY_CARE);
     printf("%s on %s", r->facts->name, r->gpu_name);
     rp_replay_say_model(r);
     if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
@@ -303,10 +313,13 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
                s.median, s.average, s.min, s.max);
     if (q->candidates[0])
         print_candidate_text(q, result);
-    else if (result->verified && !v->different_pages)
+    if (q->candidates[0] || !result->verified)
+        return;
+    rp_replay_ink(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    if (!v->different_pages)
         printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",
                v->bytes, v->regions);
-    else if (result->verified)
+    else
         printf("memory after it is not as captured: %" PRIu64 " pages differ, first at 0x%" PRIx64
                ": %02x instead of %02x\n",
                v->different_pages, v->first_address, v->got, v->expected);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "capture/replay_again.h"
 #include "replay/request.h"
 
 static int by_value(const void *a, const void *b)
@@ -163,6 +164,7 @@ static void say_wrong(const char *path, const struct rp_replay_trial *trial,
 {
     const struct rp_replay_verdict *v = &k->outcome.verdict;
 
+    rp_replay_ink(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     if (k->wrong_runs)
         printf("%s: memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
                " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
@@ -179,6 +181,7 @@ static void say_late(const struct rp_replay_comparison *c)
 {
     const struct rp_replay_verdict *v = &c->late.verdict;
 
+    rp_replay_ink(RP_REPLAY_BAD);
     printf("after blocks of runs, by %s: %" PRIu64 " bytes wrong, %" PRIu64
            " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
            "0x%" PRIx64 ": %02x instead of %02x\n",
@@ -201,10 +204,13 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
     const struct rp_decided *d = &c->decided;
     const char *reason = rp_replay_comparison_reason(c);
 
+    if (r->software)
+        rp_replay_ink(RP_REPLAY_CARE);
     printf("%s on %s", r->facts->name, r->gpu_name);
     rp_replay_say_model(r);
     printf("\nA %s\nB %s\n", q->candidates[0], q->candidates[1]);
     if (c->wrong) {
+        rp_replay_ink(RP_REPLAY_BAD);
         printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
         say_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         say_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
@@ -227,6 +233,10 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
         if (c->others[i].level > 0)
             printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variation_how((enum rp_variation)i),
                    c->others[i].ratio, c->others[i].low, c->others[i].high);
+    rp_replay_ink(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
+                  : d->decision == RP_SLOWER ? RP_REPLAY_BAD
+                  : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
+                                             : RP_REPLAY_CARE);
     printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
            "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"

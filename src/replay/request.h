@@ -41,7 +41,8 @@ struct rp_replay_result {
     struct rp_replay_outcome varied_outcome;
 };
 
-/** As JSON. */
+/** Before a line for people: one of RP_REPLAY_GOOD ... */
+void rp_replay_ink(int letter);
 /** Whether nothing of the program's memory is left out. */
 bool rp_replay_is_complete(const struct rp_replay *r);
 void rp_replay_put_string(const char *text);

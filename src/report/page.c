@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -57,6 +58,61 @@ void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent,
     if (text.failed || line.failed)
         page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&line));
+}
+
+struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+{
+    enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
+    const unsigned width = style.width ? style.width : NO_WIDTH;
+
+    return (struct rp_page){
+        .out = out, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+}
+
+/** Without newlines. @return by how much the next line is indented */
+static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
+                          unsigned next, const char *text)
+{
+    do {
+        size_t bytes = rp_text_words(text, page->width - indent);
+
+        rp_buf_printf(page->out, "%*s", (int)indent, "");
+        if (how != RP_INK_PLAIN && bytes)
+            rp_page_ink(page, how);
+        rp_buf_add(page->out, text, bytes);
+        if (how != RP_INK_PLAIN && bytes)
+            rp_page_ink(page, RP_INK_PLAIN);
+        rp_buf_puts(page->out, "\n");
+        text += bytes;
+        text += strspn(text, " ");
+        indent = next;
+    } while (*text);
+    return next;
+}
+
+void rp_page_words(const struct rp_page *page, enum rp_ink how, unsigned indent, unsigned hang,
+                   const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    char *line, *rest;
+    unsigned at = indent;
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (text.failed)
+        page->out->failed = true;
+    for (line = text.data; line; line = rest) {
+        rp_autobuf clean = {0};
+
+        rest = strchr(line, '\n');
+        if (rest)
+            *rest++ = '\0';
+        rp_text_printable(&clean, line, UINT_MAX);
+        page->out->failed |= clean.failed;
+        at = put_words(page, how, at, indent + hang, rp_buf_text(&clean));
+    }
 }
 
 void rp_software_line(const struct rp_page *page, const char *model)

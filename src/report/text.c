@@ -120,6 +120,27 @@ size_t rp_text_cells(const char *text)
     return cells;
 }
 
+size_t rp_text_words(const char *text, size_t max_cells)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at;
+    size_t cells = 0, fit = 0;
+
+    for (;;) {
+        if (*at && *at != ' ') {
+            cells += cells_of(next_point(&at));
+            end = at;
+            continue;
+        }
+        if (cells > max_cells && fit)
+            return fit;
+        fit = (size_t)(end - (const unsigned char *)text);
+        if (!*at)
+            return fit;
+        at++;
+        cells++;
+    }
+}
+
 /** Of @p max_cells, the last @p tail are the end of a text that is too long. */
 static void put_cut(struct rp_buf *buf, const char *text, unsigned max_cells, size_t tail)
 {

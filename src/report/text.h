@@ -22,6 +22,12 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** The same, but the end is replaced: for a name at the end of a line. */
 void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells);
 
+/**
+ * Bytes of the words at the beginning of @p text that fit into so many cells, without the spaces
+ * behind them; of one word at least, however long it is. 0: there is none.
+ */
+size_t rp_text_words(const char *text, size_t max_cells);
+
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 

@@ -198,11 +198,64 @@ static void runs_without_a_time_are_said(void **state)
     assert_string_equal(rp_buf_text(&text), "no time in 3 of 10 runs before");
 }
 
+static void words_are_not_cut(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned cells;
+        size_t bytes;
+    } rows[] = {
+        {"", 5, 0},
+        {"   ", 5, 0},
+        {"one two", 7, 7},
+        {"one two", 6, 3},
+        {"one two", 3, 3},
+        {"one two", 2, 3}, /* one at least */
+        {"one  two three", 8, 8},
+        {"  one two", 5, 5},
+        {"  one two", 1, 5},
+        {"one ", 3, 3},
+        {"one ", 9, 3},
+        {"\xe4\xb8\xad\xe4\xb8\xad b", 6, 8}, /* two cells each */
+        {"\xe4\xb8\xad\xe4\xb8\xad b", 5, 6},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (rp_text_words(rows[i].text, rows[i].cells) != rows[i].bytes)
+            fail_msg("\"%s\" in %u: %zu bytes", rows[i].text, rows[i].cells,
+                     rp_text_words(rows[i].text, rows[i].cells));
+    }
+}
+
+static void lines_of_words_are_broken(void **state)
+{
+    rp_autobuf buf = {0};
+    struct rp_page page = rp_page_of_words(&buf, (struct rp_term_style){.width = 44});
+    struct rp_page whole = rp_page_of_words(&buf, (struct rp_term_style){0});
+    struct rp_page coloured =
+        rp_page_of_words(&buf, (struct rp_term_style){.width = 3, .colour = true});
+
+    (void)state;
+    rp_page_words(&page, RP_INK_RED, 2, 3, "0123456789 0123456789 0123456789 012345678 0\x1b  x");
+    rp_page_words(&whole, RP_INK_PLAIN, 1, 2, "%050d %050d\nnext", 1, 2);
+    rp_page_words(&coloured, RP_INK_RED, 0, 1, "0123456789 0123456789 0123456789 0123456789 0");
+    assert_string_equal(rp_buf_text(&buf), "  0123456789 0123456789 0123456789 012345678\n"
+                                           "     0?  x\n"
+                                           " 00000000000000000000000000000000000000000000000001 "
+                                           "00000000000000000000000000000000000000000000000002\n"
+                                           "   next\n"
+                                           "\x1b[31m0123456789 0123456789 0123456789\x1b[0m\n"
+                                           " \x1b[31m0123456789 0\x1b[0m\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invalid_bytes_become_replacements),
         cmocka_unit_test(nothing_controls_the_terminal),
+        cmocka_unit_test(words_are_not_cut),
+        cmocka_unit_test(lines_of_words_are_broken),
         cmocka_unit_test(long_text_keeps_head_and_tail),
         cmocka_unit_test(a_name_at_the_end_keeps_its_head),
         cmocka_unit_test(a_line_with_a_name_cuts_the_name),
