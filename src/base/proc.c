@@ -183,22 +183,23 @@ static void pause_ms(int ms)
     poll(NULL, 0, ms);
 }
 
-/* Has it ended by then, without all of its processes having more memory than they may? */
+/* Has it ended by then, without all of its processes having more memory than they may? Who waits
+ * is told each time that is looked at. */
 static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
                              bool *ret_over)
 {
     enum { LOOK_NS = 100000000 };
     const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
-    const int64_t until_ns = begin_ns + proc->timeout_ns;
+    const int64_t until_ns = proc->timeout_ns ? begin_ns + proc->timeout_ns : INT64_MAX;
 
     for (;;) {
         const int64_t look_ns = monotonic_ns() + LOOK_NS;
 
-        if (!most_resident_bytes || look_ns >= until_ns)
+        if ((!most_resident_bytes && !proc->waiting) || look_ns >= until_ns)
             return has_ended_until(pidfd, until_ns);
         if (has_ended_until(pidfd, look_ns))
             return true;
-        *ret_over = rp_tree_resident_bytes() > most_resident_bytes;
+        *ret_over = most_resident_bytes && rp_tree_resident_bytes() > most_resident_bytes;
         if (*ret_over)
             return false;
         if (proc->waiting)
@@ -233,8 +234,8 @@ static void wait_for(const struct rp_proc *proc, const struct rp_adopted *adopte
 {
     int status;
 
-    end->timed_out =
-        proc->timeout_ns && end_after(proc, adopted, child, begin_ns, &end->over_memory);
+    end->timed_out = (proc->timeout_ns || proc->waiting) &&
+                     end_after(proc, adopted, child, begin_ns, &end->over_memory);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (killed)

@@ -37,7 +37,7 @@ struct rp_proc {
     int stderr_fd;                       /**< -1 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
-    /** Called while it runs, each time that its memory is looked at; may be NULL. */
+    /** Called while it runs, ten times a second; may be NULL. */
     void (*waiting)(void *context, int64_t elapsed_ns);
     void *context;
 };

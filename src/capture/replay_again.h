@@ -5,6 +5,8 @@
 #ifndef RP_CAPTURE_REPLAY_AGAIN_H
 #define RP_CAPTURE_REPLAY_AGAIN_H
 
+#include <stdint.h>
+
 enum {
     RP_REPLAY_UNDECIDED = 6, /**< with --gate: neither passed nor failed; in the manual page */
     RP_REPLAY_AGAIN = 75,    /**< a range is taken here: libraries may lie elsewhere there */
@@ -25,7 +27,20 @@ enum {
     RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */
 };
 
-/** Behind it: which kernel the GPU has. */
+/** Behind that, for who waits: how far it is. */
+struct rp_replay_at {
+    uint32_t phase, done, most; /**< most 0: nobody knows */
+};
+
+enum rp_replay_phase {
+    RP_REPLAY_AT_NOTHING = 0,
+#define RP_REPLAY_PHASE(id, words) RP_REPLAY_AT_##id,
+#include "capture/replay_phases.def"
+#undef RP_REPLAY_PHASE
+};
+enum { RP_STEP_PROGRESS_AT = 8 };
+
+/** Behind the letter: which kernel the GPU has. */
 enum {
     RP_STEP_KERNEL_AT = 1,
     RP_STEP_KERNEL_NONE = '-',

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "cli/progress.h"
 #include "report/page.h"
 #include "tune/search.h"
 #include "tune/search_json.h"
@@ -33,30 +34,18 @@ static void put_plain(const char *text, size_t most, struct rp_buf *to)
         rp_buf_puts(to, "...");
 }
 
-static void put_left(double ms, struct rp_buf *to)
-{
-    const double s = ms / 1e3;
-
-    if (s < 100)
-        rp_buf_printf(to, ", %.0f s left", s);
-    else if (s < 100 * 60)
-        rp_buf_printf(to, ", %.0f min left", s / 60);
-    else
-        rp_buf_printf(to, ", %.1f h left", s / 3600);
-}
-
 void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, struct rp_buf *to)
 {
     if (strcmp(p->phase, "confirm") == 0) {
         rp_buf_printf(to, "the fastest are run again: %zu of at most %zu runs", p->runs,
                       p->most_runs);
         if (left)
-            put_left(p->left_ms, to);
+            rp_progress_put_left(p->left_ms / 1e3, to);
         return;
     }
     rp_buf_printf(to, "%zu of at most %zu", p->evaluated, p->most);
     if (left && p->left_ms >= 0)
-        put_left(p->left_ms, to);
+        rp_progress_put_left(p->left_ms / 1e3, to);
     if (p->best) {
         rp_buf_printf(to, ": %.6g ms, the best so far: ", p->best->runtime_ms);
         rp_search_put_parameters(p->space, p->best->config, to);

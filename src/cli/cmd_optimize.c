@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/optimize_summary.h"
+#include "cli/progress_line.h"
 #include "collect/device_identity.h"
 #include "collect/environment.h"
 #include "collect/kernel_filter.h"
@@ -87,7 +88,8 @@ struct command {
     struct rp_session_options o;
     const char *proposer;
     bool json;
-    int64_t counted_s; /**< the count of seconds that stands on the terminal; 0: none */
+    struct rp_progress_line line;
+    int64_t began_ns;
     enum rp_device wish;
     struct rp_device_identity on;
 };
@@ -321,31 +323,38 @@ static bool parse(int argc, char **argv, struct command *c, int *ret_code)
     return true;
 }
 
-/** On a terminal a second count stands behind the last line while that goes on. */
-static void clear_count(struct command *c)
+static int64_t now_ns(void)
 {
-    if (c->counted_s)
-        fputs("\r\033[K", stderr);
-    c->counted_s = 0;
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static void progress(void *context, const char *line)
 {
-    clear_count(context);
+    struct command *c = context;
+
+    rp_progress_line_clear(&c->line);
     rp_cli_note("%s", line);
 }
 
+/** On a terminal, below the last line while that goes on: for how long, and what the search may
+ * still take. How many candidates there will be nobody knows. */
 static void waiting(void *context, int64_t elapsed_ns)
 {
     enum { PATIENCE_S = 2 };
     struct command *c = context;
     const int64_t elapsed_s = elapsed_ns / 1000000000;
+    const double left_s = c->o.budget_s - (double)(now_ns() - c->began_ns) / 1e9;
+    rp_autobuf text = {0};
 
-    if (elapsed_s < PATIENCE_S || elapsed_s == c->counted_s || !isatty(STDERR_FILENO))
+    if (elapsed_s < PATIENCE_S)
         return;
-    fprintf(stderr, "\r\033[K  %" PRId64 " s", elapsed_s);
-    fflush(stderr);
-    c->counted_s = elapsed_s;
+    rp_buf_printf(&text, "  %" PRId64 " s", elapsed_s);
+    if (c->o.budget_s > 0 && !c->o.resume)
+        rp_buf_printf(&text, "; %.0f s of --budget left", left_s > 0 ? left_s : 0);
+    rp_progress_line_show(&c->line, rp_buf_text(&text));
 }
 
 static int print(const struct command *c, const struct rp_session_result *result)
@@ -422,9 +431,11 @@ int rp_cmd_optimize(int argc, char **argv)
     c.o.build.program = program;
     c.o.program_path = program;
     rp_proc_catch_signals(); /* until the end: what was accepted is written */
+    c.line = rp_progress_line_begin();
+    c.began_ns = now_ns();
     if (rc == 0)
         rc = rp_session_run(&c.o, &result, &err);
-    clear_count(&c);
+    rp_progress_line_clear(&c.line);
     rp_device_identity_free(&c.on);
     if (result.json)
         code = print(&c, &result);

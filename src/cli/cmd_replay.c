@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/replay_child.h"
 #include "cli/replay_text.h"
+#include "cli/replay_watch.h"
 #include "collect/environment.h"
 #include "replay/inputs.h"
 
@@ -249,6 +250,7 @@ struct attempt {
     char not_varied[RP_STEP_VARIATIONS + 1]; /* of the kinds of other inputs: their steps */
     bool last;                               /* a range that is taken is the end */
     int step_fd;
+    struct rp_replay_watch *watch;
     int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
@@ -279,11 +281,17 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
                                     .step_fd = step_fd,
                                     .hsaco = o->hsaco,
                                     .compare = o->compare ? o->compare : "",
-                                    .stdout_fd = attempt->text_fd};
+                                    .stdout_fd = attempt->text_fd,
+                                    .stderr_fd = attempt->watch->stderr_fd,
+                                    .waiting = rp_replay_watch_look,
+                                    .context = attempt->watch};
+    int rc;
 
     snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
     snprintf(step_fd, sizeof step_fd, "%d", attempt->step_fd);
-    return rp_replay_child_run(env, device, &child, ret, err);
+    rc = rp_replay_child_run(env, device, &child, ret, err);
+    rp_replay_watch_end(attempt->watch);
+    return rc;
 }
 
 /* One way of changing memory does not cost what others show. */
@@ -401,6 +409,9 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
     }
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
+        struct rp_replay_watch watch = rp_replay_watch_begin(step_fd);
+
+        attempt.watch = &watch;
         attempt.last = i + 1 == MOST_STARTS;
         if (start(env, device, o, action, &attempt, &end, &err) < 0)
             return rp_cli_error(&err);

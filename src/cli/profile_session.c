@@ -1,5 +1,6 @@
 #include "cli/profile_session.h"
 #include "cli/device_counters.h"
+#include "cli/progress.h"
 #include "cli/target.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -25,10 +27,24 @@ static int stdout_for_run(const struct rp_profile_options *options, unsigned num
     return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
 }
 
-static void show_progress(const struct rp_profile_options *options, unsigned number)
+/* Before a run a line that stays, with the time that is left once it is known: the program writes
+ * to this terminal, too, whenever it wants, and a line that changes would be in the midst of that.
+ */
+static void show_progress(const struct rp_profile_options *options,
+                          const struct rp_profile_session *session, unsigned number)
 {
-    if (isatty(STDERR_FILENO) && !options->quiet)
-        fprintf(stderr, "profile: run %u of %u\n", number, options->runs);
+    const double least_s = 2;
+    rp_autobuf left = {0};
+    double all_ms = 0, left_s;
+
+    if (!isatty(STDERR_FILENO) || options->quiet)
+        return;
+    for (unsigned i = 0; i + 1 < number; i++)
+        all_ms += session->wall_ms[i];
+    left_s = number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0;
+    if (left_s >= least_s)
+        rp_progress_put_left(left_s, &left);
+    fprintf(stderr, "profile: run %u of %u%s\n", number, options->runs, rp_buf_text(&left));
 }
 
 /* The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. */
@@ -65,7 +81,7 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     rc = rp_mkdirs(dir, err);
     if (rc < 0)
         return rc;
-    show_progress(options, number);
+    show_progress(options, session, number);
     request.stdout_fd = stdout_for_run(options, number);
     rc = session->tracer ? session->tracer->trace(&request, &session->runs[session->run_count], err)
                          : rp_run_program(&request, &session->runs[session->run_count], err);

@@ -93,7 +93,11 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     rp_cleanup(free_child) struct child child = {0};
-    struct rp_proc proc = {.stdout_fd = o->stdout_fd, .stderr_fd = -1, .timeout_ns = o->timeout_ns};
+    struct rp_proc proc = {.stdout_fd = o->stdout_fd,
+                           .stderr_fd = o->stderr_fd,
+                           .timeout_ns = o->timeout_ns,
+                           .waiting = o->waiting,
+                           .context = o->context};
     int rc = plan_child(env, o, &child, err);
 
     if (rc == 0)

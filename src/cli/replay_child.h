@@ -13,9 +13,11 @@ struct rp_err;
 /** Its arguments, src/replay/main.c. */
 struct rp_replay_child {
     const char *action, *folder, *iterations, *warmup, *flags, *hsaco, *compare;
-    const char *other, *margin, *inputs, *step_fd; /**< NULL: none */
-    int stdout_fd;                                 /**< -1 = inherit */
-    int64_t timeout_ns;                            /**< 0 = may take for ever */
+    const char *other, *margin, *inputs, *step_fd;      /**< NULL: none */
+    int stdout_fd, stderr_fd;                           /**< -1 = inherit */
+    int64_t timeout_ns;                                 /**< 0 = may take for ever */
+    void (*waiting)(void *context, int64_t elapsed_ns); /**< as of struct rp_proc */
+    void *context;
 };
 
 int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,

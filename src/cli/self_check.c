@@ -12,6 +12,7 @@
 #include "capture/capture_files.h"
 #include "capture/replay_again.h"
 #include "cli/replay_child.h"
+#include "cli/replay_watch.h"
 
 enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16 };
 #define RUNS        "3"
@@ -52,8 +53,13 @@ static json_t *made_result(const struct rp_proc_end *end)
 static int replay(const struct rp_environment *env, enum rp_device device, const char *folder,
                   int fd, struct rp_proc_end *ret, struct rp_err *err)
 {
+    /* The child has it as well. */
+    rp_autoclose int step_fd = memfd_create("step", 0);
+    struct rp_replay_watch watch = rp_replay_watch_begin(step_fd);
+    char step[16];
     int rc = 0;
 
+    snprintf(step, sizeof step, "%d", step_fd);
     for (unsigned i = 0; i < MOST_STARTS && rc == 0; i++) {
         const struct rp_replay_child child = {.action = "self-check",
                                               .folder = folder,
@@ -63,12 +69,17 @@ static int replay(const struct rp_environment *env, enum rp_device device, const
                                               .hsaco = "",
                                               .compare = "exact",
                                               .stdout_fd = fd,
+                                              .stderr_fd = watch.stderr_fd,
+                                              .step_fd = step,
+                                              .waiting = rp_replay_watch_look,
+                                              .context = &watch,
                                               .timeout_ns = PATIENCE_NS};
 
         rc = rp_replay_child_run(env, device, &child, ret, err);
         if (ret->signaled || ret->status != RP_REPLAY_AGAIN)
             break;
     }
+    rp_replay_watch_end(&watch);
     return rc;
 }
 

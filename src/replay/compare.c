@@ -252,8 +252,10 @@ static int run_same(struct rp_replay_comparison *c, uint64_t *seed, struct rp_er
         .margin = c->asked_margin, .alpha = RP_COMPARE_ALPHA, .looks = 1};
     int rc = 0;
 
-    while (c->same_count < RP_COMPARE_FIRST_BLOCKS && rc == 0 && !c->wrong)
+    while (c->same_count < RP_COMPARE_FIRST_BLOCKS && rc == 0 && !c->wrong) {
+        rp_replay_at(c->trial.r, RP_REPLAY_AT_SAME, c->same_count, RP_COMPARE_FIRST_BLOCKS);
         rc = run_block(c, 0, seed, &c->same[c->same_count++], err);
+    }
     if (rc < 0 || c->wrong)
         return rc;
     rc = decide(c->same, c->same_count, &rule, &c->same_decided, err);
@@ -284,8 +286,10 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
 
     while (rc == 0 && !c->wrong) {
         until = until < c->most_blocks ? until : c->most_blocks;
-        while (c->block_count < until && rc == 0 && !c->wrong)
+        while (c->block_count < until && rc == 0 && !c->wrong) {
+            rp_replay_at(c->trial.r, RP_REPLAY_AT_BLOCKS, c->block_count, until);
             rc = run_block(c, 1, seed, &c->blocks[c->block_count++], err);
+        }
         if (rc == 0 && !c->wrong)
             rc = decide(c->blocks, c->block_count, &rule, &c->decided, err);
         if (c->decided.decision != RP_UNDECIDED || until == c->most_blocks)
@@ -300,6 +304,7 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
     uint64_t seed = 88172645463325252u;
     int rc = 0;
 
+    rp_replay_at(c->trial.r, RP_REPLAY_AT_CHECKING, 0, 0);
     for (unsigned i = 0; i < 2 && rc == 0; i++)
         rc = rp_replay_keep_loaded(c->trial.r, &c->trial.r->candidates[i], err);
     if (rc == 0)
@@ -312,6 +317,7 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
         rc = check_both(c, err);
     if (c->wrong)
         c->varied.reason = "they are not both right with the captured ones";
+    rp_replay_at(c->trial.r, RP_REPLAY_AT_OTHERS, 0, 0);
     if (rc == 0 && !c->wrong)
         rc = other_inputs(c, err);
     if (rc < 0 || c->wrong)

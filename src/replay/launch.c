@@ -443,6 +443,15 @@ void rp_replay_step(const struct rp_replay *r, char step)
         return;
 }
 
+void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,
+                  uint64_t most)
+{
+    const struct rp_replay_at at = {phase, (uint32_t)done, (uint32_t)most};
+
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
+        return; /* nobody is shown it */
+}
+
 static unsigned index_of_kernel(const struct rp_replay *r)
 {
     for (unsigned i = 0; i < RP_REPLAY_CANDIDATES; i++)

@@ -170,6 +170,7 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc;
 
+    rp_replay_at(r, RP_REPLAY_AT_CHECKING, 0, 0);
     result->trial = (struct rp_replay_trial){.r = r,
                                              .rule = q->rule,
                                              .own_spread = !q->compare[0],
@@ -187,8 +188,11 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     /* The first ones find its variables as they were left, later ones as they were loaded. */
     for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++)
         rc = one_trial(result, &rp_trial_first[i], false, err);
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
         rc = one_trial(result, &rp_trial_timed, i >= q->warmup, err);
+    }
+    rp_replay_at(r, RP_REPLAY_AT_OTHERS, 0, 0);
     if (rc == 0)
         rc = check_late(result, err);
     result->verified = rc == 0;
@@ -212,8 +216,10 @@ static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc = 0;
 
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++)
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
         rc = one_run(r, q, result, i >= q->warmup, i == 0 ? ALL : restore, err);
+    }
     return rc;
 }
 
@@ -255,8 +261,10 @@ static int runs(struct rp_replay *r, const struct rp_replay_request *q,
 
 static int load(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
 {
-    int rc = map(r, q, err);
+    int rc;
 
+    rp_replay_at(r, RP_REPLAY_AT_LOADING, 0, 0);
+    rc = map(r, q, err);
     if (rc == 0)
         rc = rp_replay_prepare_cache(r, err);
     if (rc == 0)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "capture/capture_read.h"
+#include "capture/replay_again.h"
 #include "replay/grid.h"
 #include "replay/scalars.h"
 
@@ -327,6 +328,9 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            struct rp_err *err);
 /** Says what is done from here on (replay_again.h). */
 void rp_replay_step(const struct rp_replay *r, char step);
+/** How far it is, for who waits. */
+void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,
+                  uint64_t most);
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
  * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);

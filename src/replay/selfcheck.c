@@ -140,8 +140,10 @@ void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kerna
     uint64_t work = 0;
     int rc = rp_replay_load_kernels(r, hsaco, NULL, kernarg, &err);
 
-    for (unsigned i = 0; i < runs && rc == 0 && (i == 0 || !has_taken_long(r, begin, &work)); i++)
+    for (unsigned i = 0; i < runs && rc == 0 && (i == 0 || !has_taken_long(r, begin, &work)); i++) {
+        rp_replay_at(r, RP_REPLAY_AT_SELF, i, runs);
         rc = one_run(r, ret, &err);
+    }
     if (rc == 0) {
         judge(ret);
         return;

@@ -2,6 +2,7 @@
 #include "cli/autotune_text.h"
 #include "cli/capture_text.h"
 #include "cli/optimize_summary.h"
+#include "cli/progress.h"
 #include "cli/replay_text.h"
 
 #include "base/buf.h"
@@ -284,6 +285,37 @@ static void replay_fits(void **state)
     assert_non_null(strstr(rp_buf_text(&coloured), "\n\n\033[1mB is as fast"));
 }
 
+/* --- progress ------------------------------------------------------------------------------ */
+
+static void progress_says_what_is_left(void **state)
+{
+    static const int64_t s = 1000000000;
+    const struct {
+        uint64_t done, most;
+        int64_t done_ns, elapsed_ns;
+        const char *text;
+    } rows[] = {
+        {0, 0, 0, 3 * s, "run, 3 s"},
+        {0, 4, 0, 3 * s, "run 1 of 4, 3 s"},
+        {1, 4, 10 * s, 10 * s, "run 2 of 4, 30 s left"},
+        {1, 4, 10 * s, 16 * s, "run 2 of 4, 24 s left"},
+        {1, 4, 10 * s, 60 * s, "run 2 of 4, 0 s left"}, /* longer than those before */
+        {3, 4, 30 * s, 30 * s, "run 4 of 4, 10 s left"},
+        {4, 4, 40 * s, 41 * s, "run 4 of 4, 0 s left"},
+        {1, 11, 10 * s, 10 * s, "run 2 of 11, 2 min left"},
+        {1, 1001, 10 * s, 10 * s, "run 2 of 1001, 2.8 h left"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_autobuf text = {0};
+
+        rp_progress_put("run", rows[i].done, rows[i].most, rows[i].done_ns, rows[i].elapsed_ns,
+                        &text);
+        assert_string_equal(rp_buf_text(&text), rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +323,7 @@ int main(void)
         cmocka_unit_test(autotune_fits),
         cmocka_unit_test(isolate_fits),
         cmocka_unit_test(replay_fits),
+        cmocka_unit_test(progress_says_what_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
