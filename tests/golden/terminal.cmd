@@ -19,7 +19,8 @@ unset NO_COLOR
 export TERM=xterm
 python3 terminal.py 60 rocm-perf isolate inspect chase
 python3 terminal.py 80 rocm-perf isolate inspect chase | tail -n 10
-NO_COLOR= python3 terminal.py 200 rocm-perf isolate --list
-NO_COLOR=0 python3 terminal.py 50 rocm-perf isolate --list
+NO_COLOR= python3 terminal.py 50 rocm-perf isolate --list
+NO_COLOR= python3 terminal.py 200 rocm-perf isolate verify chase
+NO_COLOR=0 python3 terminal.py 200 rocm-perf isolate verify chase
 TERM=dumb python3 terminal.py 200 rocm-perf isolate verify chase
 rocm-perf isolate verify chase

@@ -47,10 +47,11 @@ grep -q 'run 1' err && fail 'progress without a terminal'
 # Optimize does not know how many candidates there will be: for how long the last line goes on.
 echo '__global__ void k() {}' >k.hip
 printf '#!/bin/sh\nexec sleep 100000\n' >k
-chmod +x k
-terminal 60 ' 2 s' rocm-perf optimize ./k --source k.hip --build 'cp k {output}' --device software
+printf '#!/bin/sh\ncp k "$2"\n' >copy.sh
+chmod +x k copy.sh
+terminal 60 ' 2 s' rocm-perf optimize ./k --source k.hip --build './copy.sh {source} {output}' --device software
 says shown 'interrupted by SIGINT'
-terminal 60 ' 2 s; [0-9]+ s of --budget left' rocm-perf optimize ./k --source k.hip --build 'cp k {output}' \
+terminal 60 ' 2 s; [0-9]+ s of --budget left' rocm-perf optimize ./k --source k.hip --build './copy.sh {source} {output}' \
     --device software --budget 100000 -o budget
 
 # Runs of a capture, and blocks of two by turns.
