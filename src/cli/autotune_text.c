@@ -114,16 +114,17 @@ static void put_none(const struct rp_page *page, const json_t *result)
     const size_t lost = json_array_size(json_object_get(result, "failed_again"));
     rp_autobuf line = {0};
 
-    rp_buf_puts(&line, "Best   none: ");
+    rp_buf_puts(&line, "Best   ");
     if (strcmp(ended, "small_space") == 0)
-        rp_buf_puts(&line, "--max-fraction of so few configurations is less than one; a larger "
-                           "one\nruns some of them");
+        rp_buf_puts(&line,
+                    "none: --max-fraction of so few configurations is less than one; a larger "
+                    "one\nruns some of them");
     else if (lost)
-        rp_buf_printf(&line, "the %zu fastest ones failed when they were run again", lost);
+        rp_buf_printf(&line, "none: the %zu fastest ones failed when they were run again", lost);
     else if (!first)
-        rp_buf_puts(&line, "no configuration has come to its end");
+        rp_buf_puts(&line, "none: no configuration has come to its end");
     else {
-        rp_buf_printf(&line, "no configuration works; the first one: %s%s",
+        rp_buf_printf(&line, "none: no configuration works; the first one: %s%s",
                       json_string_value(json_object_get(first, "outcome")), reason ? ": " : "");
         if (reason)
             put_plain(reason, MOST_REASON, &line);
