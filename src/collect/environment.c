@@ -235,6 +235,21 @@ static char *find_library(const char *exe_dir, const char *name)
     return NULL;
 }
 
+/* Installed with the program, for who has no clone of the sources. */
+static char *find_setup(const char *exe_dir)
+{
+    rp_autofree char *path = rp_format("%s/../share/rocm-perf-lab/setup", exe_dir);
+    rp_autofree char *real = path && access(path, X_OK) == 0 ? realpath(path, NULL) : NULL;
+
+    return real ? rp_format("%s --rocm", real) : NULL;
+}
+
+const char *rp_environment_mend(const struct rp_environment *env)
+{
+    return env->setup_command ? env->setup_command
+                              : "./setup in the source folder of rocm-perf-lab";
+}
+
 int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
 {
     struct rp_environment env = {0};
@@ -248,6 +263,7 @@ int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
     detect_gpu(&env);
     env.device_library = find_library(exe_dir, "librocm-perf-device.so");
     env.tool_library = find_library(exe_dir, "librocm-perf-tool.so");
+    env.setup_command = find_setup(exe_dir);
     *ret = env;
     return 0;
 }
@@ -262,6 +278,7 @@ void rp_environment_free(struct rp_environment *env)
     free(env->rocm_refused);
     free(env->device_library);
     free(env->tool_library);
+    free(env->setup_command);
     free(env->gpu_isa);
     free(env->gpu_reason);
     memset(env, 0, sizeof *env);
@@ -445,9 +462,8 @@ int rp_device_resolve(const struct rp_environment *env, enum rp_device wish, enu
                        env->rocm_refused);
     if (env->rocm_kind == RP_ROCM_NONE)
         return rp_fail(err, RP_ENVIRONMENT,
-                       "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run ./setup in the source "
-                       "folder of rocm-perf-lab",
-                       env->private_root);
+                       "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run %s", env->private_root,
+                       rp_environment_mend(env));
     if (device == RP_DEVICE_AUTO)
         device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
     int rc = device == RP_DEVICE_SOFTWARE ? check_inherited(err) : 0;

@@ -27,6 +27,7 @@ struct rp_environment {
     char *rocm_refused;   /**< $ROCM_PATH when it names no ROCm 7: then rocm_kind is NONE */
     char *device_library; /**< librocm-perf-device.so */
     char *tool_library;   /**< librocm-perf-tool.so */
+    char *setup_command;  /**< of the installed setup; NULL: in the build folder */
     char *gpu_isa;        /**< "gfx942" of the first GPU that the driver shows */
     char *gpu_reason;     /**< why there is no usable GPU; NULL when there is one */
     uint32_t gpu_count;
@@ -35,6 +36,9 @@ struct rp_environment {
 /** Never fails for what is missing, only when out of memory or /proc is not there. */
 int rp_environment_detect(struct rp_environment *ret, struct rp_err *err);
 void rp_environment_free(struct rp_environment *env);
+
+/** What brings a ROCm where there is none: a command, or where to run which. */
+const char *rp_environment_mend(const struct rp_environment *env);
 
 /** How the user named the device. */
 enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };

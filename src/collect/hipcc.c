@@ -199,10 +199,9 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
                        "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
                        env->rocm_refused);
     if (!env->compiler)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "no HIP compiler found in %s; run ./setup in the source "
-                       "folder of rocm-perf-lab",
-                       env->rocm_root ? env->rocm_root : "$ROCM_PATH, /opt/rocm or the cache");
+        return rp_fail(err, RP_ENVIRONMENT, "no HIP compiler found in %s; run %s",
+                       env->rocm_root ? env->rocm_root : "$ROCM_PATH, /opt/rocm or the cache",
+                       rp_environment_mend(env));
     while (user[count])
         count++;
     args.list = calloc(3 * count + 16, sizeof *args.list);

@@ -16,6 +16,11 @@ version=$(cut -d' ' -f2 out)
 [ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
 [ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
 [ -f "$inst/share/rocm-perf-lab/agent-skill/references/cli.md" ] || fail 'agent skill'
+# Who has no clone: doctor names the set-up that is installed, and it is one.
+expect 4 env -u ROCM_PATH ROCM_PERF_CACHE="$PWD/none" rocm-perf doctor
+says out "; run $inst/share/rocm-perf-lab/setup --rocm"
+expect 0 env -u ROCM_PATH "$inst/share/rocm-perf-lab/setup" --print-rocm
+expect 2 "$inst/share/rocm-perf-lab/setup" --rocm --packages
 [ "$(echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | rocm-perf mcp)" = '{"jsonrpc":"2.0","id":1,"result":{}}' ] || fail mcp
 bash -c '. "$1" && complete -p rocm-perf-lab' bash "$inst/share/bash-completion/completions/rocm-perf-lab" >completion ||
     fail completion
@@ -40,14 +45,18 @@ expect 3 python3 "$inst/share/doc/rocm-perf-lab/examples/kernels.py" /nonexisten
 deb=$(echo "$SCRATCH"/package/*.deb)
 dpkg-deb -x "$deb" unpacked
 dpkg-deb -e "$deb" control
-(cd unpacked/usr && find . | sort) >packed
+# Compressed there, and three files that only Debian wants.
+(cd unpacked/usr && find . | sed -E 's/\.1\.gz$/.1/; /\/changelog\.gz$/d; /^\.\/share\/lintian/d' | sort) >packed
 (cd "$inst" && find . | sort) >installed
 diff installed packed || fail 'the package holds something else'
 sed -n 's/^Depends: //p' control/control | tr ',' '\n' | sed 's/^ *//; s/ .*//' | sort -u >depends
 for package in libc6 libcurl4 libelf1 libjansson4 libsqlite3-0 libxxhash0 libzstd1 zlib1g; do
     grep -qE "^$package(t64)?\$" depends || { cat control/control; fail "the package does not depend on $package"; }
 done
-says control/postinst ldconfig
+says control/triggers 'activate-noawait ldconfig'
+[ "$(cd unpacked/usr/share/man/man1 && zcat rocm-perf-lab.1.gz | head -n 2 | tail -n 1)" = '.Dt ROCM-PERF 1' ] ||
+    fail 'man pages of the package'
+zcat unpacked/usr/share/doc/rocm-perf-lab/changelog.gz | grep -q "^rocm-perf-lab ($version) " || fail changelog
 says control/shlibs 'librocm-perf 0 rocm-perf-lab (>= '
 PATH="$PWD/unpacked/usr/bin:/usr/bin:/bin"
 export LD_LIBRARY_PATH="$PWD/unpacked/usr/lib"

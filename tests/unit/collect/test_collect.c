@@ -122,7 +122,10 @@ static void devices_are_resolved(void **state)
     assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     env.rocm_kind = RP_ROCM_NONE;
     assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
-    assert_non_null(strstr(err.text, "./setup"));
+    assert_non_null(strstr(err.text, "; run ./setup in the source folder"));
+    env.setup_command = (char *)"/usr/share/rocm-perf-lab/setup --rocm";
+    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "; run /usr/share/rocm-perf-lab/setup --rocm"));
     assert_int_equal(rp_device_parse("cuda", &device, &err), -RP_USAGE);
     assert_int_equal(rp_device_parse("software:", &device, &err), -RP_USAGE);
     assert_int_equal(rp_device_parse("software:gfx1030", &device, &err), -RP_USAGE);
