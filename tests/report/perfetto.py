@@ -93,6 +93,16 @@ def overlaps(slices):
     return False
 
 
+def arrows(slices, index):
+    """As Perfetto's flow_tracker.cc draws them: from each slice with a number to the next one that has it."""
+    last = {}
+    for s in sorted(slices, key=lambda s: s[1]):
+        for flow in s[5]:
+            if flow in last:
+                yield index[id(last[flow])], index[id(s)]
+            last[flow] = s
+
+
 def main():
     tracks, slices = read(sys.argv[1])
     with open(sys.argv[2]) as f:
@@ -107,11 +117,7 @@ def main():
     want = [(s, s + d, n, k, bool(p), t["classes"][v]) for s, d, n, k, p, v in
             zip(t["start_ns"], t["duration_ns"], names, t["slack_ns"], t["on_path"], t["via"])]
     seen = [(r[1], r[2], r[3], r[6]["slack_ns"], bool(r[6]["on_critical_path"]), r[6]["waited_by"]) for r in rows]
-    arrows = {}
-    for r in rows:
-        for flow in r[5]:
-            arrows.setdefault(flow, []).append(r)
-    edges = sorted((rows.index(a[0]), rows.index(b)) for a in arrows.values() for b in a[1:])
+    edges = sorted(arrows(ops, {id(r): i for i, r in enumerate(rows)}))
     path = sorted((s[1], s[3]) for s in slices if "slack_ns" not in s[6])
     checks = {
         "every operation is there once": len(ops) == len(rows) == len(key) == len(want),

@@ -48,7 +48,9 @@ struct writer {
     const struct rp_dag_result *dag;
     const struct rp_timeline *timeline;
     bool begun;
-    bool *is_source; /* per step: another one waited for it */
+    /* Per step: the first that waited for it, and the next that waited for the same; else
+     * RP_DAG_NO_STEP. */
+    uint32_t *first, *next;
     uint64_t *track; /* per step */
     uint64_t next_track;
 };
@@ -80,6 +82,16 @@ static void put_track(struct writer *w, uint64_t uuid, uint64_t parent, const ch
     put_packet(w, &packet);
 }
 
+/* Perfetto takes processes of one number for one, and of several machines some have the same; it
+ * knows none without a number. */
+static bool has_own_pid(const struct rp_dag_result *dag, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (dag->processes[i].pid == dag->processes[index].pid)
+            return false;
+    return dag->processes[index].pid > 0;
+}
+
 /* Its name says what the times are: it is above all that is drawn. */
 static void put_process(struct writer *w, uint32_t index)
 {
@@ -88,11 +100,11 @@ static void put_process(struct writer *w, uint32_t index)
     rp_form_put_mark(&name, w->parts);
     rp_buf_puts(&name, name.len ? ": " : "");
     rp_buf_puts(&name, w->parts->title);
-    if (w->dag->processes[index].pid > 0) {
+    if (has_own_pid(w->dag, index)) {
         rp_protobuf_varint(&process, PROCESS_PID, (uint64_t)w->dag->processes[index].pid);
         rp_protobuf_text(&process, PROCESS_NAME, rp_buf_text(&name));
         put_track(w, FIRST_PROCESS + index, 0, NULL, &process);
-    } else { /* Perfetto knows no process without a number */
+    } else {
         put_track(w, FIRST_PROCESS + index, 0, rp_buf_text(&name), NULL);
     }
     w->out->failed |= name.failed;
@@ -165,27 +177,26 @@ static int place(struct writer *w, struct busy *b, uint32_t step, struct rp_err 
 
 struct sorted {
     uint32_t lane, step;
-    int64_t start_ns;
+    int64_t start_ns, duration_ns;
 };
 
-static int by_lane(const void *a, const void *b)
-{
-    const struct sorted *x = a, *y = b;
-
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->step > y->step) - (x->step < y->step);
-}
-
+/* What takes no time is before what starts with it, as it may be what that waited for. */
 static int by_start(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
 
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns < y->duration_ns ? -1 : 1;
     return (x->step > y->step) - (x->step < y->step);
+}
+
+static int by_lane(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+
+    return x->lane != y->lane ? (x->lane > y->lane) - (x->lane < y->lane) : by_start(a, b);
 }
 
 static int place_all(struct writer *w, const struct sorted *steps, struct rp_err *err)
@@ -239,7 +250,16 @@ static void put_end(struct writer *w, int64_t at_ns, uint64_t track)
     put_event(w, at_ns, &event);
 }
 
-/* An arrow has the number of the step that it comes from. */
+/* Perfetto joins what has the same number one after the other, so each arrow has its own: that of
+ * the step where it ends. */
+static void put_arrows(struct writer *w, uint32_t step, struct rp_buf *event)
+{
+    for (uint32_t to = w->first[step]; to != RP_DAG_NO_STEP; to = w->next[to])
+        rp_protobuf_fixed64(event, EVENT_FLOW, (uint64_t)to + 1);
+    if (w->dag->steps[step].waited_for != RP_DAG_NO_STEP)
+        rp_protobuf_fixed64(event, EVENT_FLOW, (uint64_t)step + 1);
+}
+
 static void put_slice(struct writer *w, uint32_t step)
 {
     const struct rp_dag_step *s = &w->dag->steps[step];
@@ -251,10 +271,7 @@ static void put_slice(struct writer *w, uint32_t step)
     if (s->on_path)
         rp_protobuf_text(&event, EVENT_CATEGORY, "critical_path");
     rp_protobuf_text(&event, EVENT_NAME, s->name);
-    if (w->is_source[step])
-        rp_protobuf_fixed64(&event, EVENT_FLOW, (uint64_t)step + 1);
-    if (s->waited_for != RP_DAG_NO_STEP)
-        rp_protobuf_fixed64(&event, EVENT_FLOW, (uint64_t)s->waited_for + 1);
+    put_arrows(w, step, &event);
     put_annotation(&event, s->is_copy ? "copy_id" : "dispatch_id", ANNOTATION_INT, s->id);
     put_annotation(&event, "slack_ns", ANNOTATION_INT, s->slack_ns);
     put_annotation(&event, "on_critical_path", ANNOTATION_BOOL, s->on_path);
@@ -293,18 +310,33 @@ static void put_path(struct writer *w)
 
 /* -------------------------------------------------------------------------------------------- */
 
+static void list_followers(struct writer *w)
+{
+    uint32_t count = (uint32_t)w->dag->step_count;
+
+    for (uint32_t i = 0; i < count; i++)
+        w->first[i] = w->next[i] = RP_DAG_NO_STEP;
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t from = w->dag->steps[i].waited_for;
+
+        if (from == RP_DAG_NO_STEP)
+            continue;
+        w->next[i] = w->first[from];
+        w->first[from] = i;
+    }
+}
+
 static int write_all(struct writer *w, struct sorted *steps, struct rp_err *err)
 {
     const struct rp_dag_result *dag = w->dag;
 
+    list_followers(w);
     w->next_track = FIRST_PROCESS + dag->process_count;
     for (uint32_t i = 0; i < dag->process_count; i++)
         put_process(w, i);
-    for (uint32_t i = 0; i < dag->step_count; i++) {
-        steps[i] = (struct sorted){w->timeline->lane_of_step[i], i, dag->steps[i].start_ns};
-        if (dag->steps[i].waited_for != RP_DAG_NO_STEP)
-            w->is_source[dag->steps[i].waited_for] = true;
-    }
+    for (uint32_t i = 0; i < dag->step_count; i++)
+        steps[i] = (struct sorted){w->timeline->lane_of_step[i], i, dag->steps[i].start_ns,
+                                   dag->steps[i].duration_ns};
     put_path(w);
     qsort(steps, dag->step_count, sizeof *steps, by_lane);
     if (place_all(w, steps, err) < 0)
@@ -318,20 +350,22 @@ static int write_all(struct writer *w, struct sorted *steps, struct rp_err *err)
 int rp_form_perfetto(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
     size_t count = parts->dag ? parts->dag->step_count : 0;
-    rp_autofree bool *is_source = calloc(count + 1, sizeof *is_source);
+    rp_autofree uint32_t *first = calloc(count + 1, sizeof *first);
+    rp_autofree uint32_t *next = calloc(count + 1, sizeof *next);
     rp_autofree uint64_t *track = calloc(count + 1, sizeof *track);
     rp_autofree struct sorted *steps = calloc(count + 1, sizeof *steps);
     struct writer w = {.out = buf,
                        .parts = parts,
                        .dag = parts->dag,
                        .timeline = parts->timeline,
-                       .is_source = is_source,
+                       .first = first,
+                       .next = next,
                        .track = track};
 
     if (!parts->dag || !parts->timeline)
         return rp_fail(err, RP_BAD_INPUT,
                        "perfetto: none of the files is a trace with kernels or copies");
-    if (!is_source || !track || !steps)
+    if (!first || !next || !track || !steps)
         return rp_out_of_memory(err);
     return write_all(&w, steps, err);
 }
