@@ -94,9 +94,24 @@ def choosing(b, t, left, width, longest):
     check("arrow keys do not move:", t["lane"][int(second)] == t["lane"][int(first)] + 1, (first, second))
     say = b.run("document.querySelector('#timeline-say').textContent")
     check("what is under the keys is not said:", t["names"][t["name"][int(second)]] in say, say)
+    check("its start is not said to the nanosecond:", f"starts at {t['start_ns'][int(second)]:,} ns" in say, say)
     b.key("+")
     view = b.run("({...document.querySelector('#timeline-canvas').dataset})")
     check("the view does not zoom:", float(view["to"]) - float(view["from"]) < 0.6 * t["makespan_ns"], view)
+
+
+def ticks_differ(b):
+    """Each line of the axis has its own number, however far one zooms in behind the start."""
+    b.run("(() => { const p = CanvasRenderingContext2D.prototype, was = p.fillText; globalThis.drawn = [];"
+          " p.fillText = function (...a) { if (this.canvas.id === 'timeline-canvas') drawn.push(a[0]); return was.apply(this, a); }; })()")
+    b.run("document.querySelector('#timeline-canvas').focus()")
+    b.key("End", 35)
+    for _ in range(40):
+        b.run("drawn.length = 0")
+        b.key("+")
+        ticks = b.run("drawn.filter(text => /^[0-9.]+ (s|ms|µs|ns)$/.test(text))")
+        check("lines of the axis have the same number:", len(ticks) > 1 and len(set(ticks)) == len(ticks), ticks)
+    b.key("0")
 
 
 def table_keys(b):
@@ -182,6 +197,9 @@ def software_is_said(b, scratch):
     loads(b, page)
     said = b.run("(() => { const n = document.querySelector('#device'); return n.hidden ? '' : n.textContent; })()")
     check("modelled time is not marked:", said.startswith("Modelled time"), said)
+    b.run("scrollTo(0, document.documentElement.scrollHeight)")
+    top = b.run("document.querySelector('#device').getBoundingClientRect().top")
+    check("the mark of modelled time scrolls away:", top == 0, top)
     check("a kernel's name became markup", b.run("document.querySelectorAll('main img, main b b, #kernels b').length") == 0 and b.run("document.body.dataset.owned") is None)
     shown = b.run("document.querySelector('#kernel-table tbody td').textContent")
     check("the name is not shown as it is:", shown.startswith(HOSTILE), shown)
@@ -223,6 +241,7 @@ def main():
         check("hardware is called modelled", b.run("document.querySelector('#device').hidden"))
         left, width, longest = timeline_pixels(b, docs["timeline"])
         choosing(b, docs["timeline"], left, width, longest)
+        ticks_differ(b)
         table_keys(b)
         charts(b, docs)
         themes(b, page)

@@ -1,7 +1,7 @@
 // The timeline's section: view, pointer, keys, and the tables beside it.
 
 function clampView(model, from, to) {
-  const least = Math.min(model.span, 10), width = Math.min(model.span, Math.max(least, to - from));
+  const least = Math.min(model.span, Math.max(10, model.span / 2 ** 46)), width = Math.min(model.span, Math.max(least, to - from));
   const begin = Math.min(Math.max(0, from), model.span - width);
   return { from: begin, to: begin + width };
 }
@@ -26,7 +26,7 @@ function describe(state, i) {
   const { model } = state, t = model.doc, from = t.waited_for[i];
   const waited = from < 0 ? 'It waited for no other operation.' : `It waited for ${t.names[t.name[from]]} (${t.copy[from] ? 'copy' : 'dispatch'} ${t.id[from]})${t.classes[t.via[i]] === 'launch' ? ', by way of the host: launched late enough' : ', by ' + words(t.classes[t.via[i]])}.`;
   const path = t.on_path[i] ? 'on the critical path' : 'slack ' + time(t.slack_ns[i]);
-  return `${t.names[t.name[i]]}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${time(model.start[i])}, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
+  return `${t.names[t.name[i]]}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${whole(model.start[i])} ns, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
 }
 
 function operationColumns(model, ink) {
@@ -34,7 +34,7 @@ function operationColumns(model, ink) {
   return [
     { title: 'operation', cls: 'name', of: (i) => el('span', {}, swatch(ink(t.names[t.name[i]])), t.names[t.name[i]]) },
     { title: 'id', n: true, of: (i) => t.id[i] },
-    { title: 'start', n: true, of: (i) => time(model.start[i]) },
+    { title: 'start, ns', n: true, of: (i) => whole(model.start[i]) },
     { title: 'takes', n: true, of: (i) => time(t.duration_ns[i]) },
     { title: 'slack', n: true, of: (i) => time(t.slack_ns[i]) },
     { title: 'critical', of: (i) => (t.on_path[i] ? 'yes' : '') },
@@ -100,6 +100,7 @@ function timelinePointer(canvas, state, draw) {
     drag = null;
     draw();
   });
+  canvas.addEventListener('pointercancel', () => { drag = null; }); // a finger scrolls the page
   canvas.addEventListener('wheel', (event) => {
     if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
     event.preventDefault();

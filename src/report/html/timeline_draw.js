@@ -8,6 +8,12 @@ function niceStep(span, pixels) {
   return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= raw);
 }
 
+// With as many digits as tell one line from the next, however far from the start they are.
+function tickText(t, step, most) {
+  const [unit, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([ns]) => ns <= most / 2) || [1, 'ns'];
+  return (t / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9))) + ' ' + name;
+}
+
 function drawAxis(ctx, view, box) {
   const step = niceStep(view.to - view.from, box.width);
   ctx.fillStyle = css('--dim');
@@ -15,13 +21,15 @@ function drawAxis(ctx, view, box) {
   ctx.lineWidth = 1;
   ctx.font = '12px system-ui, sans-serif';
   ctx.textAlign = 'center';
-  for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+  const first = Math.ceil(view.from / step), count = Math.min(box.width, Math.floor(view.to / step) - first + 1);
+  for (let n = 0; n < count; n++) { // counted, for a step may be too small to be added to a time
+    const t = (first + n) * step;
     const x = Math.round(box.x(t)) + 0.5;
     ctx.beginPath();
     ctx.moveTo(x, AXIS - 4);
     ctx.lineTo(x, box.height);
     ctx.stroke();
-    if (x < box.left + box.width - 24) ctx.fillText(time(t), x, AXIS - 9);
+    if (x < box.left + box.width - 24) ctx.fillText(tickText(t, step, view.to), x, AXIS - 9);
   }
   ctx.textAlign = 'left';
 }
