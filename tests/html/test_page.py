@@ -154,6 +154,7 @@ def themes(b, page):
     check("the button does not change them", b.run("getComputedStyle(document.body).backgroundColor") == light)
     b.run("document.querySelector('#theme').click()")
     b.run("dispatchEvent(new Event('beforeprint'))")
+    check("the table of operations is empty on paper", b.run("document.querySelectorAll('#timeline details tbody tr').length") > 0)
     check("paper is dark", b.run("getComputedStyle(document.body).backgroundColor") == light)
     check("a table is folded on paper", b.run("[...document.querySelectorAll('main details')].every(d => d.open)"))
     b.run("dispatchEvent(new Event('afterprint'))")

@@ -222,7 +222,7 @@ function whatIfChart(dag, groups, app) {
     const top = dag.makespan_ns / unit;
     return { data, options: {
       width, height: 320, series, bands, scales: { x: { time: false, range: () => [-0.01, 1.01] }, y: { range: (u, least) => [Math.max(0, least - (top - least) * 0.15 - top * 0.01), top * 1.03] } },
-      axes: [axisStyle({ label: 'how much faster the kernel is', splits: () => xs, values: () => factors.map((f) => (f === Infinity ? 'no time' : f + '×')), space: 20 }), axisStyle({ label: 'end-to-end time, ' + unitName, size: 76 })],
+      axes: [axisStyle({ label: 'how much faster the kernel is', splits: () => xs, values: () => factors.map((f) => (f === Infinity ? 'no time' : width < 600 && f > 1 && f < 1.5 ? '' : f + '×')), space: 20 }), axisStyle({ label: 'end-to-end time, ' + unitName, size: 76 })],
       hooks: { draw: [(u) => { const ratio = devicePixelRatio || 1; groups.forEach((g) => { const ink = app.ink(g.symbol); u.ctx.fillStyle = ink.fill; u.ctx.strokeStyle = css('--front'); u.ctx.lineWidth = ratio; of(g, 'makespan_ns').forEach((y, i) => { if (y !== null && i) marker(u.ctx, ink.shape, u.valToPos(xs[i], 'x', true), u.valToPos(y, 'y', true), 4 * ratio); }); }); }] },
     } };
   }, 'End-to-end time if a kernel were faster; the table below has its numbers');

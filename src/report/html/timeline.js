@@ -158,7 +158,7 @@ function timelineSection(docs, app) {
     el('p', { className: 'dim' }, 'Outlined, with a line from one to the next: the critical path. Grey behind an operation: how much longer it could take without the program taking longer. Under the pointer: what it waited for (orange) and what waited for it (dashed).'),
     timelineTools(state, draw), el('div', { className: 'scroll canvas' }, canvas), say, legend(model, app), details);
   app.onPick.push((name) => { state.picked = model.doc.names.indexOf(name); draw(); });
-  app.onTheme.push(() => { cache.clear(); now(); });
+  app.onTheme.push(() => { cache.clear(); now(); fill(); }); // also before printing, which does not wait for 'toggle'
   window.addEventListener('resize', draw);
   now();
 }

@@ -38,7 +38,8 @@ function drawLabels(ctx, model, box) {
   ctx.font = '12px system-ui, sans-serif';
   ctx.fillStyle = css('--front');
   model.tracks.forEach((track, k) => {
-    if (track.title) ctx.fillText(track.title, 4, AXIS + k * TRACK + BAR - 3, box.left - 10);
+    const short = box.left < 150 ? track.title.replaceAll(' · ', ' ').replace('queue ', 'q').replace('stream ', 's') : track.title; // a telephone
+    if (track.title) ctx.fillText(short, 4, AXIS + k * TRACK + BAR - 3, box.left - 10);
   });
 }
 
