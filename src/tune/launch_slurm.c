@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -39,17 +41,69 @@ static size_t count_words(const char *const *words)
     return count;
 }
 
+/** @return whether salloc has ended within that time */
+static bool ends_within(pid_t salloc, int64_t ms)
+{
+    static const struct timespec a_while = {.tv_nsec = 10000000};
+
+    for (int64_t waited = 0; waited <= ms; waited += 10) {
+        const pid_t ended = waitpid(salloc, NULL, WNOHANG);
+
+        if (ended == salloc || (ended < 0 && errno != EINTR))
+            return true;
+        nanosleep(&a_while, NULL);
+    }
+    return false;
+}
+
+/** What salloc did not give back. Nothing is left to be done where this fails, too. */
+static void cancel_job(const char *job)
+{
+    rp_autofree char *scancel = NULL;
+    struct rp_proc_end end;
+    struct rp_err err;
+
+    if (!job || rp_find_program("scancel", &scancel, &err) < 0)
+        return;
+    const char *const argv[] = {"scancel", "--quiet", job, NULL};
+    const struct rp_proc proc = {.path = scancel,
+                                 .argv = (char *const *)(uintptr_t)argv,
+                                 .stdout_fd = -1,
+                                 .stderr_fd = -1,
+                                 .timeout_ns = 10000000000};
+
+    rp_proc_run(&proc, &end, &err);
+}
+
+/**
+ * The program in the allocation ends, and with it salloc, which gives the allocation back. Once in
+ * some hundred runs salloc of Slurm 22.05 goes on and waits for the program that has ended, with a
+ * whole processor (wait4 says ECHILD, for ever): SIGTERM ends that.
+ */
+static void end_allocation(const struct slurm *slurm)
+{
+    enum { PATIENCE_MS = 10000, AFTER_SIGNAL_MS = 2000 };
+    const pid_t salloc = slurm->allocation.pid;
+
+    close(slurm->allocation.fd);
+    if (ends_within(salloc, PATIENCE_MS))
+        return;
+    kill(salloc, SIGTERM);
+    if (!ends_within(salloc, AFTER_SIGNAL_MS)) {
+        kill(-salloc, SIGKILL);
+        ends_within(salloc, AFTER_SIGNAL_MS);
+    }
+    cancel_job(slurm->job);
+}
+
 static void close_slurm(void *state)
 {
     struct slurm *slurm = state;
 
     if (!slurm)
         return;
-    if (slurm->allocation.pid > 0) {
-        close(slurm->allocation.fd); /* the program in it ends, and with it the allocation */
-        while (waitpid(slurm->allocation.pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    if (slurm->allocation.pid > 0)
+        end_allocation(slurm);
     free(slurm->srun);
     free(slurm->job);
     free(slurm->cpus);

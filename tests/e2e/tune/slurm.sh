@@ -224,6 +224,24 @@ expect 2 rocm-perf autotune --space space.json --cmd-template './program {A} {B}
 says err "Slurm chooses GPUs"
 while squeue -h | grep -q .; do sleep 0.1; done # the test's time limit ends this
 
+# --- salloc that does not end when its program has ended: it is told to, then killed, and the job is cancelled -----
+
+mkdir stuck
+cat >stuck/salloc <<'END'
+#!/usr/bin/env bash
+trap 'echo asked >>"$SCRATCH/stuck.said"' TERM
+echo "4711 1"
+cat >/dev/null
+while :; do sleep 0.1; done
+END
+printf '#!/bin/sh\necho "cancelled $2" >>"$SCRATCH/stuck.said"\n' >stuck/scancel
+printf '#!/bin/sh\nexec rocm-perf autotune --worker --device software\n' >stuck/srun
+chmod +x stuck/*
+PATH=$SCRATCH/stuck:$PATH expect 0 tune_drive pool slurm 1 some answers true
+[ "$(cat stuck.said)" = "asked
+cancelled 4711" ] || { cat stuck.said; fail "salloc that does not end"; }
+[ -z "$(ours)" ] || fail "salloc that does not end is left"
+
 # --- it is killed: no job stays, and nothing runs ---------------------------------------------------------------
 
 python3 - >one <<'END'
