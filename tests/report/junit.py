@@ -27,7 +27,7 @@ RULES = {
     "system-err": (set(), set(), set()),
 }
 MAY_HAVE_TEXT = {"failure", "error", "skipped", "system-out", "system-err"}
-SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
+SECONDS = {"testcase": re.compile(r"[0-9]+(\.[0-9]*)?"), "testsuite": re.compile(r"[0-9]+(\.[0-9]{0,3})?")}
 
 
 def check_element(element, wrong):
@@ -37,7 +37,7 @@ def check_element(element, wrong):
         wrong.append(f"{element.tag} lacks {sorted(must - has)}")
     if has - must - may:
         wrong.append(f"{element.tag} has {sorted(has - must - may)}")
-    if "time" in has and not SECONDS.fullmatch(element.get("time")):
+    if "time" in has and not SECONDS[element.tag].fullmatch(element.get("time")):
         wrong.append(f"{element.tag}: time {element.get('time')}")
     if element.tag not in MAY_HAVE_TEXT and (element.text or "").strip():
         wrong.append(f"{element.tag} has text")
