@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/pending.h"
 #include "cli/results.h"
+#include "cli/roofline_options.h"
 #include "library/parts.h"
-#include "rocm-perf/counters.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
@@ -42,15 +42,7 @@ static const char help[] =
     "                fail when more of the critical path's time rests on guessed dependencies,\n"
     "                or more of the dependencies are guessed\n"
     "  --help        this text\n"
-    "\n"
-    "of the roofline:\n"
-    "  --arch ARCH                  GPU that the files do not name: gfx942, gfx942:mi300a ...\n"
-    "  --memory-bandwidth-gbps N    peak of the memory instead of the GPU's own\n"
-    "  --clock-mhz N                engine clock instead of the GPU's own\n"
-    "  --ceilings FILE              measured ceilings: roofline.csv of rocprof-compute\n"
-    "  --flop-model MODEL           auto: by precision, else by width; exact: never by width;\n"
-    "                               width: 8 FLOPs for each vector instruction\n"
-    "\n"
+    "\n" RP_ROOF_HELP "\n"
     "exit status: 0 done, 1 more than --max-inferred is guessed, 2 usage, 3 a trace cannot be\n"
     "used, 4 environment\n";
 
@@ -60,33 +52,10 @@ struct options {
     const char *folder;
     bool gated;
     double max_inferred_percent;
-    const char *ceilings; /* file; NULL */
-    struct rp_roofline_options roof;
+    struct rp_roof_options roof;
 };
 
 /* --- options ------------------------------------------------------------------------------- */
-
-/* What no GPU has is a slip of the unit. */
-static bool take_number(const char *word, double most, double *ret)
-{
-    char *end;
-
-    *ret = strtod(word, &end);
-    return end != word && !*end && *ret >= 1 && *ret <= most;
-}
-
-static int take_model(const char *word, enum rp_flop_model *ret)
-{
-    static const char *const names[] = {
-        [RP_FLOPS_AUTO] = "auto", [RP_FLOPS_EXACT] = "exact", [RP_FLOPS_WIDTH] = "width"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(word, names[i]) == 0) {
-            *ret = (enum rp_flop_model)i;
-            return 0;
-        }
-    return rp_cli_usage_error("analyze", "--flop-model %s: use auto, exact or width", word);
-}
 
 static int take_gate(const char *word, struct options *ret)
 {
@@ -135,25 +104,10 @@ static int take_option(int c, const char *word, struct options *ret)
     case 'o':
         ret->folder = word;
         return 0;
-    case 'a':
-        ret->roof.arch = word;
-        return 0;
-    case 'e':
-        ret->ceilings = word;
-        return 0;
-    case 'm':
-        return take_model(word, &ret->roof.model);
     case 'i':
         return take_gate(word, ret);
-    case 'b':
-        if (take_number(word, 1e6, &ret->roof.memory_gbps))
-            return 0;
-        return rp_cli_usage_error(
-            "analyze", "--memory-bandwidth-gbps %s: use a number from 1 to 1000000", word);
     default:
-        if (take_number(word, 1e5, &ret->roof.clock_mhz))
-            return 0;
-        return rp_cli_usage_error("analyze", "--clock-mhz %s: use a number from 1 to 100000", word);
+        return rp_roof_take("analyze", c, word, &ret->roof);
     }
 }
 
@@ -167,11 +121,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         {"analysis", no_argument, NULL, 'n'},
         {"top", required_argument, NULL, 'k'},
         {"output", required_argument, NULL, 'o'},
-        {"arch", required_argument, NULL, 'a'},
-        {"memory-bandwidth-gbps", required_argument, NULL, 'b'},
-        {"clock-mhz", required_argument, NULL, 'c'},
-        {"flop-model", required_argument, NULL, 'm'},
-        {"ceilings", required_argument, NULL, 'e'},
+        RP_ROOF_OPTIONS,
         {"max-inferred", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -254,7 +204,7 @@ static int make_parts(struct rp_inputs *in, const struct options *options, struc
         .roofline = options->roofline,
         .ranking =
             wish(options, options->analysis).print != RP_PRINT_NOTHING || options->folder != NULL,
-        .roof = &options->roof,
+        .roof = &options->roof.roof,
     };
 
     return rp_parts_make(in, &wanted, parts, err);
@@ -320,27 +270,9 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     return rc;
 }
 
-/* --ceilings: the numbers, and of which GPU they are. @p facts is to be freed after the options. */
-static int read_ceilings(struct options *options, struct rp_ceilings *measured,
-                         struct rp_counters **facts, struct rp_err *err)
+static void free_options(struct options *options)
 {
-    int rc;
-
-    if (!options->ceilings)
-        return 0;
-    rc = rp_roofline_read_ceilings(options->ceilings, measured, err);
-    if (rc == 0)
-        rc = rp_counters_open_facts(options->ceilings, facts, err);
-    if (rc < 0)
-        return rc;
-    options->roof.measured = measured;
-    options->roof.measured_on = &(*facts)->any;
-    return 0;
-}
-
-static void free_counters(struct rp_counters **set)
-{
-    rp_counters_free(*set);
+    rp_roof_options_free(&options->roof);
 }
 
 /* What was asked for and the files do not hold; 0 or an exit code. */
@@ -367,20 +299,16 @@ static int check_inputs(const struct rp_inputs *in, const struct options *option
 
 int rp_cmd_analyze(int argc, char **argv)
 {
+    rp_cleanup(free_options) struct options options = {0};
     rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
-    struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
-    struct rp_ceilings measured = {0};
-    rp_cleanup(free_counters) struct rp_counters *measured_on = NULL;
     rp_autobuf text = {0};
     struct inferred inferred = {0};
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (options.roof.arch && rp_roofline_check_arch(options.roof.arch, &err) < 0)
-        return rp_cli_error(&err);
-    if (read_ceilings(&options, &measured, &measured_on, &err) < 0)
+    if (rp_roof_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
         return rp_cli_error(&err);

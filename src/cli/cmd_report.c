@@ -12,11 +12,14 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/results.h"
+#include "cli/roofline_options.h"
 #include "library/parts.h"
 #include "rocm-perf/timeline.h"
 
 static const char help[] =
-    "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH] TRACE...\n"
+    "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH]\n"
+    "                        [--memory-bandwidth-gbps N] [--clock-mhz N] [--ceilings FILE]\n"
+    "                        [--flop-model MODEL] TRACE...\n"
     "\n"
     "Writes one HTML page of what analyze finds in the traces, counters and thread traces of one\n"
     "run: timeline with the critical path, what faster kernels would bring, rooflines, and what\n"
@@ -31,9 +34,8 @@ static const char help[] =
 #include "rocm-perf/report_forms.def"
 #undef RP_REPORT_FORM
     "  --title TEXT  of the page; default: what was profiled, else the name of the first TRACE\n"
-    "  --arch ARCH   GPU that the files do not name: gfx942, gfx942:mi300a ...\n"
     "  --help        this text\n"
-    "\n"
+    "\n" RP_ROOF_HELP "\n"
     "exit status: 0 done, 2 usage, 3 a trace cannot be used, 4 environment\n";
 
 enum { MOST_DOCUMENTS = 6, MOST_PROFILE_BYTES = 256 << 20 };
@@ -41,7 +43,7 @@ enum { MOST_DOCUMENTS = 6, MOST_PROFILE_BYTES = 256 << 20 };
 struct options {
     const char *file, *title;
     const struct rp_report_form *form;
-    struct rp_roofline_options roof;
+    struct rp_roof_options roof;
 };
 
 static int bad_form(const char *word)
@@ -93,7 +95,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 {
     static const struct option options[] = {
         {"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-        {"title", required_argument, NULL, 't'},  {"arch", required_argument, NULL, 'a'},
+        {"title", required_argument, NULL, 't'},  RP_ROOF_OPTIONS,
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     int c;
@@ -112,15 +114,14 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
         case 't':
             ret->title = optarg;
             continue;
-        case 'a':
-            ret->roof.arch = optarg;
-            continue;
         case 'h':
             *ret_code = rp_cli_help(help);
             return -1;
         default:
-            *ret_code = rp_cli_bad_option("report", argv[optind - 1], c);
-            return -1;
+            *ret_code = rp_roof_is_option(c) ? rp_roof_take("report", c, optarg, &ret->roof)
+                                             : rp_cli_bad_option("report", argv[optind - 1], c);
+            if (*ret_code)
+                return -1;
         }
     }
     if (optind < argc && !(ret->file && !*ret->file))
@@ -284,7 +285,7 @@ static int make_report(char **paths, size_t count, const struct options *options
     rp_cleanup(rp_parts_free) struct rp_parts made = {0};
     rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
     const struct rp_parts_wish wish = {
-        .dag = true, .steps = true, .ranking = true, .roof = &options->roof};
+        .dag = true, .steps = true, .ranking = true, .roof = &options->roof.roof};
     struct rp_report_parts parts = {.bottlenecks = &made.ranking.found};
 
     if (rp_inputs_open(paths, count, &in, err) < 0 || rp_parts_make(&in, &wish, &made, err) < 0)
@@ -300,9 +301,14 @@ static int make_report(char **paths, size_t count, const struct options *options
     return write_parts(&in, options, paths, count, &parts, summary, err);
 }
 
+static void free_options(struct options *options)
+{
+    rp_roof_options_free(&options->roof);
+}
+
 int rp_cmd_report(int argc, char **argv)
 {
-    struct options options = {0};
+    rp_cleanup(free_options) struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *name = NULL;
     rp_autobuf summary = {0};
@@ -310,7 +316,7 @@ int rp_cmd_report(int argc, char **argv)
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (options.roof.arch && rp_roofline_check_arch(options.roof.arch, &err) < 0)
+    if (rp_roof_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (settle(&options, &name, &err) < 0 ||
         make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err) < 0)

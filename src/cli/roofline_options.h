@@ -1,0 +1,52 @@
+/**
+ * @file roofline_options.h
+ * @brief The options of rooflines, which analyze and report have in common: equal options give
+ *        equal numbers in both.
+ */
+#ifndef RP_CLI_ROOFLINE_OPTIONS_H
+#define RP_CLI_ROOFLINE_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "rocm-perf/roofline.h"
+
+struct rp_counters;
+struct rp_err;
+
+#define RP_ROOF_HELP                                                                               \
+    "of the roofline:\n"                                                                           \
+    "  --arch ARCH                  GPU that the files do not name: gfx942, gfx942:mi300a ...\n"   \
+    "  --memory-bandwidth-gbps N    peak of the memory instead of the GPU's own\n"                 \
+    "  --clock-mhz N                engine clock instead of the GPU's own\n"                       \
+    "  --ceilings FILE              measured ceilings: roofline.csv of rocprof-compute\n"          \
+    "  --flop-model MODEL           auto: by precision, else by width; exact: never by width;\n"   \
+    "                               width: 8 FLOPs for each vector instruction\n"
+
+enum { RP_ROOF_ARCH = 1000, RP_ROOF_BANDWIDTH, RP_ROOF_CLOCK, RP_ROOF_MODEL, RP_ROOF_CEILINGS };
+
+/* Rows of getopt's table. */
+#define RP_ROOF_OPTIONS                                                                            \
+    {"arch", required_argument, NULL, RP_ROOF_ARCH},                                               \
+        {"memory-bandwidth-gbps", required_argument, NULL, RP_ROOF_BANDWIDTH},                     \
+        {"clock-mhz", required_argument, NULL, RP_ROOF_CLOCK},                                     \
+        {"flop-model", required_argument, NULL, RP_ROOF_MODEL},                                    \
+    {                                                                                              \
+        "ceilings", required_argument, NULL, RP_ROOF_CEILINGS                                      \
+    }
+
+/** Release with rp_roof_options_free, after everything that was made by it. Not to be copied. */
+struct rp_roof_options {
+    struct rp_roofline_options roof;
+    const char *ceilings; /**< file; NULL */
+    struct rp_ceilings measured;
+    struct rp_counters *measured_on; /**< of which GPU they are */
+};
+
+bool rp_roof_is_option(int key);
+/** @return 0, or an exit code with a message. @param command  that is named in it */
+int rp_roof_take(const char *command, int key, const char *word, struct rp_roof_options *ret);
+/** Once all are taken: looks whether the GPU is known, and reads the file of ceilings. */
+int rp_roof_read(struct rp_roof_options *options, struct rp_err *err);
+void rp_roof_options_free(struct rp_roof_options *options);
+
+#endif
