@@ -175,6 +175,30 @@ void rp_profile_free(struct rp_profile *profile);
 void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile *run,
                           double *ret_ms);
 
+/** A kernel that the base run did not launch. */
+struct rp_repeat_kernel {
+    struct rp_kernel_summary
+        summary;     /**< of the first run that launched it, which owns the strings;
+                          agent counts in the base run, beyond it: not there */
+    uint64_t *calls; /**< of each run */
+    double *ms;      /**< of each run; NAN: no usable time */
+    double total_ms; /**< over all runs */
+};
+
+struct rp_repeat_kernels {
+    struct rp_repeat_kernel *list; /**< the program's first, each by falling time */
+    size_t count;
+};
+
+/**
+ * What only further runs of a program launched, and in which of them.
+ * @param repeats  one for each run; the first, which is the base run, is not looked at. They have
+ * to stay
+ */
+int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
+                              size_t runs, struct rp_repeat_kernels *ret, struct rp_err *err);
+void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels);
+
 /** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err);

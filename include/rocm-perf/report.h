@@ -19,6 +19,7 @@
 struct rp_buf;
 struct rp_err;
 struct rp_profile;
+struct rp_repeat_kernels;
 struct rp_dag_result;
 struct rp_counters;
 struct rp_roofline;
@@ -65,9 +66,10 @@ struct rp_profile_report {
     size_t runs;
     const double *kernel_ms; /**< runs x kernels of the profile, run by run; NAN = no usable time;
                                   NULL: not known */
-    const struct rp_counters *counters; /**< of all runs; NULL: none were collected */
-    const struct rp_roofline *roofline; /**< NULL: none */
-    const char *roofline_reason;        /**< why there is none; NULL: nobody asked for it */
+    const struct rp_repeat_kernels *repeat_kernels; /**< NULL: none */
+    const struct rp_counters *counters;             /**< of all runs; NULL: none were collected */
+    const struct rp_roofline *roofline;             /**< NULL: none */
+    const char *roofline_reason; /**< why there is none; NULL: nobody asked for it */
     struct rp_provenance provenance;
 };
 

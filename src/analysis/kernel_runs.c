@@ -2,34 +2,156 @@
 #include "rocm-perf/analysis.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* As rp_profile_compute makes kernels apart: GPU, name, symbol and registers. */
+#include "base/err.h"
+
+/* Runs that use other GPUs number them in another way. */
+static int64_t gpu_of(const struct rp_profile *p, const struct rp_kernel_summary *k)
+{
+    return k->agent < p->agent_count ? p->agents[k->agent].trace_id : -1 - (int64_t)k->agent;
+}
+
+/* As rp_profile_compute makes kernels apart: name, symbol and registers; GPUs are compared before.
+ */
 static bool is_same(const struct rp_kernel_summary *a, const struct rp_kernel_summary *b)
 {
-    return a->agent == b->agent && a->symbol_known == b->symbol_known &&
-           a->runtime_internal == b->runtime_internal &&
+    return a->symbol_known == b->symbol_known && a->runtime_internal == b->runtime_internal &&
            a->resources.arch_vgpr == b->resources.arch_vgpr &&
            a->resources.accum_vgpr == b->resources.accum_vgpr &&
            a->resources.sgpr == b->resources.sgpr && strcmp(a->name, b->name) == 0 &&
            strcmp(a->symbol, b->symbol) == 0;
 }
 
-static double ms_of(const struct rp_profile *run, size_t guess, const struct rp_kernel_summary *k)
+/* @return NULL: the run does not have it */
+static const struct rp_kernel_summary *find(const struct rp_profile *run, size_t guess,
+                                            const struct rp_kernel_summary *k, int64_t gpu)
 {
     /* Runs of a program mostly have their kernels in the same order. */
     for (size_t n = 0; n < run->kernel_count; n++) {
         const struct rp_kernel_summary *other = &run->kernels[(guess + n) % run->kernel_count];
 
-        if (is_same(other, k))
-            return other->timed_calls ? (double)other->total_ns / 1e6 : NAN;
+        if (gpu_of(run, other) == gpu && is_same(other, k))
+            return other;
     }
-    return NAN;
+    return NULL;
+}
+
+static double ms_of(const struct rp_kernel_summary *k)
+{
+    return k && k->timed_calls ? (double)k->total_ns / 1e6 : NAN;
 }
 
 void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile *run,
                           double *ret_ms)
 {
     for (size_t i = 0; i < base->kernel_count; i++)
-        ret_ms[i] = ms_of(run, i, &base->kernels[i]);
+        ret_ms[i] = ms_of(find(run, i, &base->kernels[i], gpu_of(base, &base->kernels[i])));
+}
+
+/* --- kernels that the base run did not launch ----------------------------------------------------
+ */
+
+static uint32_t agent_in(const struct rp_profile *base, int64_t gpu)
+{
+    for (size_t i = 0; i < base->agent_count; i++)
+        if (base->agents[i].trace_id == gpu)
+            return (uint32_t)i;
+    return (uint32_t)base->agent_count;
+}
+
+/* One that was not seen before, with what each run says of it. */
+static int add(const struct rp_profile *base, struct rp_profile *const *repeats, size_t runs,
+               size_t first, const struct rp_kernel_summary *k, struct rp_repeat_kernels *to,
+               struct rp_err *err)
+{
+    const int64_t gpu = gpu_of(repeats[first], k);
+    struct rp_repeat_kernel *grown = reallocarray(to->list, to->count + 1, sizeof *grown), *added;
+
+    if (!grown)
+        return rp_out_of_memory(err);
+    to->list = grown;
+    added = &grown[to->count];
+    *added = (struct rp_repeat_kernel){.summary = *k,
+                                       .calls = calloc(runs, sizeof *added->calls),
+                                       .ms = calloc(runs, sizeof *added->ms)};
+    to->count++;
+    if (!added->calls || !added->ms)
+        return rp_out_of_memory(err);
+    added->summary.agent = agent_in(base, gpu);
+    for (size_t run = 0; run < runs; run++) {
+        const struct rp_kernel_summary *there =
+            run < first ? NULL : find(repeats[run], (size_t)(k - repeats[first]->kernels), k, gpu);
+
+        added->calls[run] = there ? there->calls : 0;
+        added->ms[run] = ms_of(there);
+        added->total_ms += isnan(added->ms[run]) ? 0 : added->ms[run];
+    }
+    return 0;
+}
+
+/* Neither the base run nor one before @p run has it. */
+static bool is_new(const struct rp_profile *base, struct rp_profile *const *repeats, size_t run,
+                   size_t at)
+{
+    const struct rp_kernel_summary *k = &repeats[run]->kernels[at];
+    const int64_t gpu = gpu_of(repeats[run], k);
+
+    if (find(base, at, k, gpu))
+        return false;
+    for (size_t before = 1; before < run; before++)
+        if (find(repeats[before], at, k, gpu))
+            return false;
+    return true;
+}
+
+static int by_class_time_name(const void *left, const void *right)
+{
+    const struct rp_repeat_kernel *a = left, *b = right;
+    const struct rp_kernel_summary *x = &a->summary, *y = &b->summary;
+    int order;
+
+    if (x->runtime_internal != y->runtime_internal)
+        return x->runtime_internal ? 1 : -1;
+    if (a->total_ms != b->total_ms)
+        return a->total_ms > b->total_ms ? -1 : 1;
+    order = strcmp(x->name, y->name);
+    if (order == 0)
+        order = strcmp(x->symbol, y->symbol);
+    if (order == 0 && x->agent != y->agent)
+        order = x->agent < y->agent ? -1 : 1;
+    if (order == 0 && x->resources.arch_vgpr != y->resources.arch_vgpr)
+        order = x->resources.arch_vgpr < y->resources.arch_vgpr ? -1 : 1;
+    return order;
+}
+
+int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
+                              size_t runs, struct rp_repeat_kernels *ret, struct rp_err *err)
+{
+    struct rp_repeat_kernels found = {0};
+    int rc = 0;
+
+    for (size_t run = 1; rc == 0 && run < runs; run++)
+        for (size_t i = 0; rc == 0 && i < repeats[run]->kernel_count; i++)
+            if (is_new(base, repeats, run, i))
+                rc = add(base, repeats, runs, run, &repeats[run]->kernels[i], &found, err);
+    if (rc < 0) {
+        rp_repeat_kernels_free(&found);
+        return rc;
+    }
+    if (found.count)
+        qsort(found.list, found.count, sizeof *found.list, by_class_time_name);
+    *ret = found;
+    return 0;
+}
+
+void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++) {
+        free(kernels->list[i].calls);
+        free(kernels->list[i].ms);
+    }
+    free(kernels->list);
+    *kernels = (struct rp_repeat_kernels){0};
 }

@@ -383,13 +383,11 @@ static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
         calloc(session->run_count * base->kernel_count + 1, sizeof *session->kernel_ms);
     if (!session->kernel_ms)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < session->run_count; i++) {
+    for (size_t i = 0; i < session->run_count; i++)
         rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
                              session->kernel_ms + i * base->kernel_count);
-        rp_profile_free(session->repeats[i]);
-        session->repeats[i] = NULL;
-    }
-    return 0;
+    return rp_profile_repeat_kernels(base, session->repeats, session->run_count,
+                                     &session->repeat_kernels, err);
 }
 
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
@@ -450,6 +448,7 @@ void rp_profile_session_free(struct rp_profile_session *session)
         rp_profile_free(session->repeats[i]);
     free(session->repeats);
     free(session->kernel_ms);
+    rp_repeat_kernels_free(&session->repeat_kernels);
     free(session->runtime_ms);
     free(session->wall_ms);
     free(session->tracer_version);

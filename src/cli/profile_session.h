@@ -52,10 +52,11 @@ struct rp_profile_session {
     struct rp_losses losses;     /**< over all runs */
     double *runtime_ms;          /**< per run: sum of (end - start) of all dispatches */
     double *wall_ms;             /**< per run: the whole process */
-    struct rp_profile **repeats; /**< per run but the first, until its kernels were found */
+    struct rp_profile **repeats; /**< per run but the first */
     double *kernel_ms;           /**< as in rp_profile_report */
-    struct rp_profile *profile;  /**< wallclock: no kernels, stability of the wall clock */
-    char **warnings;             /**< of the tracer, shown once */
+    struct rp_repeat_kernels repeat_kernels;
+    struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
+    char **warnings;            /**< of the tracer, shown once */
     size_t warning_count;
 
     /* What --roofline, --focus-critical and --deep-analysis add. */

@@ -259,6 +259,37 @@ static json_t *kernel_row(const struct rp_profile_report *r, size_t at,
     return o;
 }
 
+/* A kernel that only further runs launched: nothing of it is in a number of the base run. */
+static json_t *repeat_row(const struct rp_profile_report *r, const struct rp_repeat_kernel *repeat,
+                          bool *ok)
+{
+    const struct rp_kernel_summary *k = &repeat->summary;
+    json_t *o = json_object(), *calls = json_array();
+
+    for (size_t run = 0; run < r->runs; run++)
+        append(calls, count(repeat->calls[run]), ok);
+    put(o, "name", text(k->name), ok);
+    put(o, "symbol", text(k->symbol && *k->symbol ? k->symbol : NULL), ok);
+    put(o, "runtime_internal", json_boolean(k->runtime_internal), ok);
+    put(o, "gpu", k->agent < r->profile->agent_count ? count(k->agent) : json_null(), ok);
+    put(o, "runs_calls", calls, ok);
+    put(o, "runs_ms", reals(repeat->ms, r->runs, ok), ok);
+    put(o, "grid", grid(k, ok), ok);
+    put(o, "block", block(k, ok), ok);
+    put(o, "resources", resources(k, ok), ok);
+    put(o, "occupancy", occupancy(k, ok), ok);
+    return o;
+}
+
+static json_t *repeat_kernels(const struct rp_profile_report *r, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; r->repeat_kernels && i < r->repeat_kernels->count; i++)
+        append(array, repeat_row(r, &r->repeat_kernels->list[i], ok), ok);
+    return array;
+}
+
 static json_t *stability(const struct rp_profile_report *r, bool *ok)
 {
     const struct rp_stability *s = &r->profile->stability;
@@ -435,6 +466,7 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
         append(kernels, kernel_row(r, i, &counters, ok), ok);
     rp_kernel_counters_free(&counters);
     put(root, "kernels", kernels, ok);
+    put(root, "repeat_kernels", repeat_kernels(r, ok), ok);
     for (size_t i = 0; i < p->agent_count; i++)
         append(gpus, gpu(&p->agents[i], ok), ok);
     put(root, "gpus", gpus, ok);

@@ -288,6 +288,29 @@ static void put_kernels(const struct rp_page *page, const struct rp_profile_repo
     }
 }
 
+static void put_repeat_kernels(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_repeat_kernels *repeats = r->repeat_kernels;
+
+    if (!repeats || !repeats->count)
+        return;
+    rp_buf_puts(page->out, "\n");
+    rp_page_text(page, RP_INK_BOLD, 0,
+                 "Kernels that the first run did not launch: not in its numbers");
+    for (size_t i = 0; i < repeats->count && i < MOST_KERNELS; i++) {
+        size_t runs = 0;
+
+        for (size_t run = 0; run < r->runs; run++)
+            runs += repeats->list[i].calls[run] > 0;
+        rp_page_line(page, RP_INK_PLAIN, 0, "     in %zu of %zu runs, %s ms", runs, r->runs,
+                     rp_text_fixed(repeats->list[i].total_ms, 6).text);
+        rp_page_text(page, RP_INK_BOLD, INDENT, repeats->list[i].summary.name);
+    }
+    if (repeats->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
+                     repeats->count - MOST_KERNELS);
+}
+
 /* Tail: what to be careful about. */
 
 static unsigned long long count_mended(const struct rp_profile *p)
@@ -340,5 +363,6 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
     put_warnings(&page, report); /* before the numbers that they are about */
     if (report->measurement == RP_MEASURED_DISPATCHES)
         put_kernels(&page, report);
+    put_repeat_kernels(&page, report);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
 }

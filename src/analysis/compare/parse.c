@@ -156,6 +156,55 @@ static int read_kernels(const json_t *root, struct rp_versus_side *side, const c
     return 0;
 }
 
+/* A kernel that only further runs launched. Launches are those of the first of them; of a name that
+ * the base run launched, too, there are none to add to the base run's. */
+static int read_repeat(const json_t *row, struct rp_versus_side *side, const char *path,
+                       struct rp_err *err)
+{
+    const char *name = json_string_value(json_object_get(row, "name"));
+    const json_t *runs = json_object_get(row, "runs_ms");
+    const json_t *calls = json_object_get(row, "runs_calls");
+    const bool again = name && rp_versus_side_find(side, name);
+    struct rp_versus_kernel k = {.name = (char *)name,
+                                 .runtime_internal =
+                                     json_is_true(json_object_get(row, "runtime_internal"))};
+    struct rp_quantity launches = {.known = true};
+    int rc;
+
+    if (!name || !json_is_array(runs) || json_array_size(runs) > MOST_RUNS)
+        return bad(path, err, "a row of repeat_kernels has no name, or not 0 to 100000 runs_ms");
+    read_sizes(json_object_get(row, "grid"), k.grid);
+    read_sizes(json_object_get(row, "block"), k.block);
+    read_metrics(row, k.metrics);
+    for (size_t i = 0; !again && !(launches.value > 0) && i < json_array_size(calls); i++)
+        launches = quantity(json_array_get(calls, i));
+    k.metrics[RP_COMPARE_DISPATCHES] = launches;
+    rc = read_runs(runs, &k.runs, err);
+    if (rc == 0)
+        rc = rp_versus_side_add_kernel(side, &k, err);
+    free(k.runs.ms);
+    return rc;
+}
+
+/* Versions before this key knew of kernels of the base run only. */
+static int read_repeats(const json_t *root, struct rp_versus_side *side, const char *path,
+                        struct rp_err *err)
+{
+    const json_t *rows = json_object_get(root, "repeat_kernels"), *row;
+    size_t i;
+
+    if (rows && !json_is_array(rows))
+        return bad(path, err, "repeat_kernels is no list");
+    json_array_foreach(rows, i, row)
+    {
+        int rc = read_repeat(row, side, path, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 /* Of the dominant kernel; where its name has several rows, it is not of all of them. */
 static int read_roofline(const json_t *root, struct rp_versus_side *side, struct rp_err *err)
 {
@@ -269,6 +318,8 @@ static int read_profile(const json_t *root, struct rp_versus_side *side, const c
         rc = read_gpus(root, side, path, err);
     if (rc == 0)
         rc = read_kernels(root, side, path, err);
+    if (rc == 0)
+        rc = read_repeats(root, side, path, err);
     return rc < 0 ? rc : read_roofline(root, side, err);
 }
 

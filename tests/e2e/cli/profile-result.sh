@@ -33,6 +33,19 @@ EOF
 expect 0 rocm-perf profile --device software --quiet --runs 1 ./vector_add
 [ "$(cat out)" = "$sum" ] || fail "--quiet prints $(cat out) instead of $sum"
 
+# What the first run did not launch is in the result, too, with the runs that did.
+example later
+expect 0 rocm-perf profile --device software --runs 3 -o later_profile ./later
+grep -A2 'the first run did not launch' out | grep -q 'in 2 of 3 runs' || fail 'the table lacks a kernel of further runs'
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" later_profile/profile.json
+[ "$(json kernels.0.name later_profile/profile.json)" = 'always(float*)' ] || fail 'kernels'
+[ "$(json repeat_kernels.0.name later_profile/profile.json)" = 'late(float*)' ] || fail 'repeat_kernels'
+[ "$(json repeat_kernels.0.runs_calls.0 later_profile/profile.json)" = 0 ] || fail 'runs_calls of the first run'
+[ "$(json repeat_kernels.0.runs_calls.2 later_profile/profile.json)" = 1 ] || fail 'runs_calls of the last run'
+expect 0 rocm-perf profile --device software --runs 1 -o later_still ./later
+expect 0 rocm-perf compare later_profile later_still
+grep -q '^equal .*late(float' out || fail 'compare lacks a kernel of further runs'
+
 # A folder's name is no pattern.
 mkdir 'h\i [j]*'
 cd 'h\i [j]*'

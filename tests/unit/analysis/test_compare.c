@@ -675,6 +675,38 @@ static void profiles_are_read(void **state)
     rp_versus_side_free(&side);
 }
 
+#define WITH_REPEATS(rows)                                                                         \
+    PROFILE("[{\"name\": \"k\", \"calls\": 2, \"total_ms\": 4, \"runs_ms\": [4, 4]}], "            \
+            "\"repeat_kernels\": " rows,                                                           \
+            GPU)
+
+/* A kernel without a first run is one as any other; rows of a name are summed as ever. */
+static void kernels_of_further_runs_are_read(void **state)
+{
+    static const char text[] =
+        WITH_REPEATS("[{\"name\": \"late\", \"runs_calls\": [0, 3], \"runs_ms\": [null, 5], "
+                     "\"resources\": {\"vgpr_per_thread\": 8}}, "
+                     "{\"name\": \"k\", \"runs_calls\": [0, 9], \"runs_ms\": [null, 2], "
+                     "\"resources\": {\"vgpr_per_thread\": 8}}]");
+    struct rp_versus_side side;
+    const struct rp_versus_kernel *late, *k;
+
+    (void)state;
+    assert_int_equal(rp_versus_side_parse(text, "p", &side, NULL), 0);
+    assert_int_equal(side.kernel_count, 2);
+    late = rp_versus_side_find(&side, "late");
+    assert_non_null(late);
+    assert_true(late->runs.count == 2 && isnan(late->runs.ms[0]) && late->runs.ms[1] == 5);
+    assert_true(late->metrics[RP_COMPARE_VGPRS].value == 8);
+    assert_true(late->metrics[RP_COMPARE_DISPATCHES].value == 3);
+    k = rp_versus_side_find(&side, "k");
+    assert_non_null(k);
+    assert_true(k->runs.ms[0] == 4 && k->runs.ms[1] == 6);
+    assert_true(k->metrics[RP_COMPARE_DISPATCHES].value == 2);
+    assert_false(k->metrics[RP_COMPARE_VGPRS].known);
+    rp_versus_side_free(&side);
+}
+
 static void other_json_is_refused(void **state)
 {
     static const char *const rows[] = {
@@ -686,6 +718,9 @@ static void other_json_is_refused(void **state)
         PROFILE("3", GPU),
         PROFILE("[{}]", GPU),
         PROFILE("[]", "[]"),
+        WITH_REPEATS("3"),
+        WITH_REPEATS("[{}]"),
+        WITH_REPEATS("[{\"name\": \"late\"}]"),
         "{\"schema_version\": \"1.0\", \"kernels\": [], \"stability\": 1}",
         "{\"schema_version\": \"1.0\", \"a_to_a_blocks\": []}",
     };
@@ -802,6 +837,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(gates_hold_or_not_or_are_open),
         cmocka_unit_test(profiles_are_read),
+        cmocka_unit_test(kernels_of_further_runs_are_read),
         cmocka_unit_test(other_json_is_refused),
         cmocka_unit_test(replays_are_told_again),
     };

@@ -779,6 +779,78 @@ static void kernels_are_found_in_another_run(void **state)
     assert_true(isnan(ms[1]) && isnan(ms[2]));
 }
 
+/* By driver node, for a run that uses other GPUs numbers them in another way. */
+static void gpus_of_another_run_are_told_apart(void **state)
+{
+    struct rp_agent_summary two[] = {{.trace_id = 3}, {.trace_id = 7}}, one[] = {{.trace_id = 7}};
+    struct rp_kernel_summary before[] = {
+        {.name = "a", .symbol = "a", .timed_calls = 1, .total_ns = 1},
+        {.name = "a", .symbol = "a", .agent = 1, .timed_calls = 1, .total_ns = 2}};
+    struct rp_kernel_summary after[] = {
+        {.name = "a", .symbol = "a", .timed_calls = 1, .total_ns = 5000000}};
+    const struct rp_profile base = {
+        .agents = two, .agent_count = 2, .kernels = before, .kernel_count = 2};
+    const struct rp_profile run = {
+        .agents = one, .agent_count = 1, .kernels = after, .kernel_count = 1};
+    double ms[2];
+
+    (void)state;
+    rp_profile_kernel_ms(&base, &run, ms);
+    assert_true(isnan(ms[0]));
+    assert_true(ms[1] == 5);
+}
+
+/* Each once, with the runs that launched it, whatever these have beside it. */
+static void kernels_of_repeats_are_found(void **state)
+{
+    struct rp_agent_summary gpu = {.trace_id = 3}, other = {.trace_id = 9};
+    struct rp_kernel_summary first[] = {{.name = "a", .symbol = "a", .calls = 1}};
+    struct rp_kernel_summary second[] = {
+        {.name = "b", .symbol = "b", .calls = 2, .timed_calls = 2, .total_ns = 1000000},
+        {.name = "a", .symbol = "a", .calls = 1},
+        {.name = "rt",
+         .symbol = "rt",
+         .calls = 1,
+         .timed_calls = 1,
+         .total_ns = 90000000,
+         .runtime_internal = true}};
+    struct rp_kernel_summary third[] = {
+        {.name = "c", .symbol = "c", .calls = 3, .timed_calls = 3, .total_ns = 8000000},
+        {.name = "b", .symbol = "b", .calls = 4}};
+    struct rp_profile base = {
+        .agents = &gpu, .agent_count = 1, .kernels = first, .kernel_count = 1};
+    struct rp_profile two = {
+        .agents = &gpu, .agent_count = 1, .kernels = second, .kernel_count = 3};
+    struct rp_profile three = {
+        .agents = &other, .agent_count = 1, .kernels = third, .kernel_count = 2};
+    struct rp_profile *const repeats[] = {NULL, &two, &three};
+    struct rp_repeat_kernels found;
+
+    (void)state;
+    assert_int_equal(rp_profile_repeat_kernels(&base, repeats, 3, &found, NULL), 0);
+    /* b of the third run is on another GPU. */
+    assert_int_equal(found.count, 4);
+    assert_string_equal(found.list[0].summary.name, "c");
+    assert_int_equal(found.list[0].summary.agent, 1);
+    assert_true(isnan(found.list[0].ms[0]) && isnan(found.list[0].ms[1]));
+    assert_true(found.list[0].ms[2] == 8 && found.list[0].calls[2] == 3);
+    assert_string_equal(found.list[1].summary.name, "b");
+    assert_int_equal(found.list[1].summary.agent, 0);
+    assert_true(found.list[1].ms[1] == 1 && found.list[1].calls[1] == 2);
+    assert_true(found.list[1].calls[0] == 0 && found.list[1].calls[2] == 0);
+    assert_int_equal(found.list[2].calls[2], 4);
+    assert_true(isnan(found.list[2].ms[2]));
+    assert_string_equal(found.list[3].summary.name, "rt");
+    rp_repeat_kernels_free(&found);
+    three.agents = &gpu;
+    assert_int_equal(rp_profile_repeat_kernels(&base, repeats, 3, &found, NULL), 0);
+    assert_int_equal(found.count, 3);
+    assert_true(found.list[1].calls[1] == 2 && found.list[1].calls[2] == 4);
+    rp_repeat_kernels_free(&found);
+    assert_int_equal(rp_profile_repeat_kernels(&base, repeats, 1, &found, NULL), 0);
+    assert_int_equal(found.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -804,6 +876,8 @@ int main(void)
         LAB_TEST(impossible_replays_are_refused),
         cmocka_unit_test(a_run_without_traces_has_no_kernels),
         cmocka_unit_test(kernels_are_found_in_another_run),
+        cmocka_unit_test(gpus_of_another_run_are_told_apart),
+        cmocka_unit_test(kernels_of_repeats_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,10 @@ static struct rp_profile *new_profile(size_t kernels, size_t agents)
 static struct rp_profile_report make_one(void)
 {
     static const double kernel_ms[COUNT(equal_ms) * 2] = {0.003, 0.0004, 0.003, NAN, 0.003, NAN};
+    static double late_ms[COUNT(equal_ms)] = {NAN, 0.0007, NAN};
+    static uint64_t late_calls[COUNT(equal_ms)] = {0, 1, 2};
+    static struct rp_repeat_kernel late = {.calls = late_calls, .ms = late_ms, .total_ms = 0.0007};
+    static const struct rp_repeat_kernels repeats = {.list = &late, .count = 1};
     struct rp_profile *p = new_profile(2, 1);
     struct rp_profile_report r;
 
@@ -122,6 +126,9 @@ static struct rp_profile_report make_one(void)
     p->dispatches = 4;
     r = report_of(p);
     r.kernel_ms = kernel_ms;
+    late.summary = kernel("late(float*)", 700, 16);
+    late.summary.agent = 1; /* the base run has one GPU */
+    r.repeat_kernels = &repeats;
     return r;
 }
 
