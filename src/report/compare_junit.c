@@ -63,6 +63,9 @@ static void put_gate(struct rp_buf *buf, const struct rp_versus_found *c,
     buf->failed |= text.failed;
 }
 
+/* Beyond it is nothing that was measured, and nothing that servers take for a number. */
+static const double most_ms = 1e12;
+
 /* @param changes  NULL: none */
 static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const char *name,
                      const struct rp_versus_time *t, const char *changes)
@@ -70,7 +73,7 @@ static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const 
     rp_autobuf text = {0};
 
     begin_case(buf, c, name);
-    if (!isnan(t->after_ms))
+    if (t->after_ms < most_ms)
         rp_buf_printf(buf, " time=\"%s\"", rp_text_fixed(t->after_ms / 1000, 9).text);
     rp_buf_puts(buf, ">\n");
     if (t->verdict == RP_COMPARE_UNDECIDED)

@@ -28,6 +28,15 @@ try "$data/before.json" "$data/after.json" "$data/drift.json" --gate 'runtime<=1
 python3 "$SOURCE/tests/report/junit.py" file.xml "$(grep -cE '^gate (failed|undecided)' table)" 0
 rocm-perf compare "$out/names.json" "$out/hostile.json" --junit named.xml >/dev/null
 python3 "$SOURCE/tests/report/junit.py" named.xml 0 0 'a?]]><b c="'\''">&??'
+# A time that nobody has measured is no number of seconds.
+python3 - "$data/before.json" <<'END'
+import json, sys
+profile = json.load(open(sys.argv[1]))
+profile["kernels"][0]["runs_ms"] = [1e308] * 10
+json.dump(profile, open("huge.json", "w"))
+END
+rocm-perf compare "$data/before.json" huge.json --junit huge.xml >/dev/null
+python3 "$SOURCE/tests/report/junit.py" huge.xml 0 0
 rocm-perf report --format junit -o report.xml "$SOURCE/tests/data/rocpd/streams-hip_results.db" >/dev/null
 python3 "$SOURCE/tests/report/junit.py" report.xml 0 0
 ls

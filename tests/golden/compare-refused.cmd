@@ -14,7 +14,8 @@ made clock.json 's/"engine_clock_mhz": 2100/"engine_clock_mhz": 1300/'
 made arch.json 's/gfx942/gfx950/'
 made wall.json 's/"measurement": "dispatches"/"measurement": "wallclock"/'
 made damaged.json 's/"stability"/stability/'
-for one in clock arch wall damaged; do
+made complete.json '/"complete"/d'
+for one in clock arch wall damaged complete; do
     try few.json "$OLDPWD/$one.json"
 done
 sed 's/"version": 2/"version": 1/' software.json >"$OLDPWD/version.json"

@@ -284,15 +284,18 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     const char *what = json_string_value(json_object_get(root, "measurement"));
     const json_t *timing = json_object_get(root, "timing");
     const json_t *provenance = json_object_get(root, "provenance");
+    const json_t *complete = json_object_get(provenance, "complete");
 
     if (!device || (strcmp(device, "software") != 0 && strcmp(device, "hardware") != 0))
         return bad(path, err, "it does not say of which device it is");
     if (!what || (strcmp(what, "dispatches") != 0 && strcmp(what, "wallclock") != 0))
         return bad(path, err, "it does not say what was measured");
+    if (!json_is_boolean(complete)) /* what was lost would look like a gain */
+        return bad(path, err, "provenance does not say whether it is complete");
     side->software = strcmp(device, "software") == 0;
     side->wall = strcmp(what, "wallclock") == 0;
     side->timing_version = (uint32_t)count_at(timing, "version");
-    side->incomplete = json_is_false(json_object_get(provenance, "complete"));
+    side->incomplete = json_is_false(complete);
     side->metrics[RP_COMPARE_DISPATCHES] =
         side->wall ? (struct rp_quantity){0} : number_at(provenance, "dispatches");
     if (!text_at(timing, "model", &side->timing_model) ||
