@@ -21,6 +21,16 @@ ours() {
     done
 }
 
+# gone WHAT COMMAND: waits until the command fails. Not for ever: a test that is killed for its time leaves what it
+# waits for, such as a salloc that takes a whole processor.
+gone() {
+    local until=$((SECONDS + 300))
+    while "$2"; do
+        [ $SECONDS -lt $until ] || fail "killed or refused, and still there: $1"
+        sleep 0.1
+    done
+}
+
 # --- a cluster ---------------------------------------------------------------------------------------------
 
 daemons=()
@@ -222,7 +232,8 @@ expect 4 env PATH="$BUILD" tune_drive pool slurm 2 some answers rocm-perf autotu
 says err "is Slurm installed?"
 expect 2 rocm-perf autotune --space space.json --cmd-template './program {A} {B} {C}' --launcher slurm --gpus 0,1
 says err "Slurm chooses GPUs"
-while squeue -h | grep -q .; do sleep 0.1; done # the test's time limit ends this
+has_jobs() { squeue -h | grep -q .; }
+gone 'a job of a worker that could not be had' has_jobs
 
 # --- salloc that does not end when its program has ended: it is told to, then killed, and the job is cancelled -----
 
@@ -255,6 +266,8 @@ while [ ! -e began ] && kill -0 $! 2>/dev/null; do sleep 0.05; done
 while ! left; do sleep 0.05; done
 kill -KILL $!
 wait $! 2>/dev/null || true
-while squeue -h | grep -q . || left; do sleep 0.1; done
+has_jobs_or_left() { has_jobs || left; }
+gone 'a job, or what it ran' has_jobs_or_left
 # salloc, too: it has been told to end, and waits for slurmctld's word.
-while [ -n "$(ours)" ]; do sleep 0.1; done
+has_ours() { [ -n "$(ours)" ]; }
+gone 'salloc' has_ours
