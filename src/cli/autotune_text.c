@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/unit.h"
 #include "cli/progress.h"
 #include "report/page.h"
 #include "tune/search.h"
@@ -47,7 +48,8 @@ void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, str
     if (left && p->left_ms >= 0)
         rp_progress_put_left(p->left_ms / 1e3, to);
     if (p->best) {
-        rp_buf_printf(to, ": %.6g ms, the best so far: ", p->best->runtime_ms);
+        rp_buf_printf(to, ": %s, the best so far: ",
+                      rp_unit_one(RP_UNIT_TIME, p->best->runtime_ms * 1e6, rp_unit_is_utf8()).text);
         rp_search_put_parameters(p->space, p->best->config, to);
         return;
     }
@@ -89,18 +91,26 @@ static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char
                          const json_t *config)
 {
     const json_t *interval = json_object_get(config, "interval_ms");
-    const double low = json_number_value(json_array_get(interval, 0)),
-                 high = json_number_value(json_array_get(interval, 1));
+    const double low = 1e6 * json_number_value(json_array_get(interval, 0)),
+                 high = 1e6 * json_number_value(json_array_get(interval, 1)),
+                 runtime = 1e6 * number(config, "runtime_ms");
+    struct rp_unit_span span = {0};
     rp_autobuf line = {0};
+    struct rp_unit unit;
+
+    rp_unit_see(&span, runtime);
+    if (high > low)
+        rp_unit_see_both(&span, low, high);
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
 
     rp_buf_printf(&line, "%-7s", title);
     if (json_is_null(json_object_get(config, "runtime_ms")))
         rp_buf_puts(&line, "not run");
     else
-        rp_buf_printf(&line, "%.6g ms", number(config, "runtime_ms"));
+        rp_buf_printf(&line, "%s %s", rp_unit_number(unit, runtime).text, unit.name);
     if (high > low)
-        rp_buf_printf(&line, " (%.6g to %.6g with %.0f %%)", low, high,
-                      100 * number(config, "interval_confidence"));
+        rp_buf_printf(&line, " (%s to %s with %.0f %%)", rp_unit_number(unit, low).text,
+                      rp_unit_number(unit, high).text, 100 * number(config, "interval_confidence"));
     put_values(json_object_get(config, "parameters"), &line);
     put_line(page, ink, &line);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/unit.h"
 #include "report/page.h"
 
 struct sums {
@@ -24,18 +25,6 @@ static struct sums add_up(const struct rp_capture_memory *memory, size_t count)
     return sums;
 }
 
-/* "1.5 GiB", in the largest unit that leaves a whole number or two digits before the point. */
-static void put_bytes(struct rp_buf *to, uint64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1024;
-    rp_buf_printf(to, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 void rp_capture_line(const char *folder, const struct rp_capture *capture,
                      struct rp_term_style style, struct rp_buf *to)
 {
@@ -45,13 +34,12 @@ void rp_capture_line(const char *folder, const struct rp_capture *capture,
     size_t count, refused;
     const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
     const struct sums sums = add_up(memory, count);
-    rp_autobuf bytes = {0};
 
     rp_capture_get_refusals(capture, &refused);
-    put_bytes(&bytes, sums.bytes);
     rp_page_words(&page, refused ? RP_INK_YELLOW : RP_INK_PLAIN, 0, 2,
                   "%s  %s  dispatch %" PRIu64 "  grid %ux%ux%u  %s in %zu regions%s", folder,
-                  f->name, d->match, d->grid[0], d->grid[1], d->grid[2], rp_buf_text(&bytes), count,
+                  f->name, d->match, d->grid[0], d->grid[1], d->grid[2],
+                  rp_unit_one(RP_UNIT_BYTES, (double)sums.bytes, style.utf8).text, count,
                   refused ? ", not all captured" : "");
 }
 
@@ -186,15 +174,14 @@ void rp_capture_describe(const char *folder, const struct rp_capture *capture,
     size_t count;
     const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
     const struct sums sums = add_up(memory, count);
-    rp_autobuf bytes = {0};
 
     put_dispatch(&page, folder, f);
     put_place(&page, f);
-    put_bytes(&bytes, sums.bytes);
     rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
                   "captured   %zu regions, %s; %" PRIu64 " pages are not zero, %" PRIu64
                   " are stored",
-                  count, rp_buf_text(&bytes), sums.nonzero_pages, rp_capture_stored_pages(capture));
+                  count, rp_unit_one(RP_UNIT_BYTES, (double)sums.bytes, style.utf8).text,
+                  sums.nonzero_pages, rp_capture_stored_pages(capture));
     rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
                   "changed    %" PRIu64 " pages in %" PRIu64 " regions", sums.changed_pages,
                   sums.changed_regions);

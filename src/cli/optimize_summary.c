@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/unit.h"
 #include "optimize/decide.h"
 #include "optimize/session.h"
 #include "report/page.h"
@@ -196,12 +197,17 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
     if (json_is_object(program)) {
         const double low = json_number_value(json_object_get(program, "low"));
         const double high = json_number_value(json_object_get(program, "high"));
+        const double before = 1e6 * json_number_value(json_object_get(program, "before_ms"));
+        const double after = 1e6 * json_number_value(json_object_get(program, "after_ms"));
+        struct rp_unit_span span = {0};
+        struct rp_unit unit;
 
-        rp_buf_printf(&line,
-                      ": all kernels together take %.6g ms before, %.6g ms now, %.4g times as fast",
-                      json_number_value(json_object_get(program, "before_ms")),
-                      json_number_value(json_object_get(program, "after_ms")),
-                      json_number_value(json_object_get(program, "speedup")));
+        rp_unit_see_both(&span, before, after);
+        unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+        rp_buf_printf(
+            &line, ": all kernels together take %s %s before, %s %s now, %.4g times as fast",
+            rp_unit_number(unit, before).text, unit.name, rp_unit_number(unit, after).text,
+            unit.name, json_number_value(json_object_get(program, "speedup")));
         if (low < high)
             rp_buf_printf(&line, " (%.4g to %.4g)", low, high);
     }

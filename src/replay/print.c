@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/unit.h"
 #include "capture/replay_again.h"
 #include "replay/request.h"
 
@@ -296,6 +297,20 @@ static void print_candidate_text(const struct rp_replay_request *q,
     rp_replay_say_scalars(&result->varied);
 }
 
+static void print_times(const struct summary *s, unsigned long runs)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    rp_unit_see(&span, s->median * 1e3);
+    rp_unit_see_both(&span, s->min * 1e3, s->max * 1e3);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_unit_is_utf8());
+    printf("\n%lu runs: median %s %s, average %s, min %s, max %s\n", runs,
+           rp_unit_number(unit, s->median * 1e3).text, unit.name,
+           rp_unit_number(unit, s->average * 1e3).text, rp_unit_number(unit, s->min * 1e3).text,
+           rp_unit_number(unit, s->max * 1e3).text);
+}
+
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result)
 {
@@ -309,8 +324,7 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
     if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
         printf("\n%lu runs, not timed\n", q->iterations);
     else
-        printf("\n%lu runs: median %.3f us, average %.3f, min %.3f, max %.3f\n", q->iterations,
-               s.median, s.average, s.min, s.max);
+        print_times(&s, q->iterations);
     if (q->candidates[0])
         print_candidate_text(q, result);
     if (q->candidates[0] || !result->verified)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/unit.h"
 #include "capture/replay_again.h"
 #include "replay/request.h"
 
@@ -198,6 +199,18 @@ static void say_varied(const struct rp_replay_request *q, const struct rp_replay
     rp_replay_say_scalars(&c->varied);
 }
 
+static void print_medians(const struct rp_replay_comparison *c)
+{
+    const double a = median_us(c, 0) * 1e3, b = median_us(c, 1) * 1e3;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    rp_unit_see_both(&span, a, b);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_unit_is_utf8());
+    printf("median of A %s %s, of B %s %s\n", rp_unit_number(unit, a).text, unit.name,
+           rp_unit_number(unit, b).text, unit.name);
+}
+
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                               const struct rp_replay_comparison *c)
 {
@@ -222,7 +235,7 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
     }
     say_varied(q, c);
     if (d->level > 0)
-        printf("median of A %.3f us, of B %.3f us\n", median_us(c, 0), median_us(c, 1));
+        print_medians(c);
     printf("A / A = %.4f, %.4f to %.4f in %zu blocks\n", c->same_decided.ratio, c->same_decided.low,
            c->same_decided.high, c->same_count);
     if (d->level > 0)

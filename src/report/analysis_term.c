@@ -89,6 +89,7 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
 {
     struct rp_page page = {.out = buf,
                            .colour = style.colour,
+                           .utf8 = style.utf8,
                            .width = style.width == 0            ? DEFAULT_WIDTH
                                     : style.width < LEAST_WIDTH ? LEAST_WIDTH
                                                                 : style.width};

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/compare_text.h"
 #include "report/markdown.h"
 #include "report/text.h"
@@ -87,19 +88,35 @@ int rp_report_compare_github(const struct rp_compare_report *r, struct rp_buf *b
 
 enum { MOST_ROWS = 50 };
 
+/* One unit for both: rows differ by more than their ratios. */
+static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    if (isnan(t->before_ms) || isnan(t->after_ms)) {
+        rp_buf_puts(buf, " | | | ");
+        return;
+    }
+    rp_unit_see_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
+    rp_buf_printf(buf, " | %s %s | %s %s | ", rp_unit_number(unit, t->before_ms * 1e6).text,
+                  unit.name, rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
+}
+
+/* @p name: NULL for the whole. */
 static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
                     const char *changes)
 {
     rp_buf_printf(buf, "| %s | ", rp_versus_verdict_name(t->verdict));
     rp_versus_ratio_text(buf, t);
-    if (isnan(t->before_ms) || isnan(t->after_ms))
-        rp_buf_puts(buf, " | | | ");
+    put_times(buf, t);
+    if (name)
+        rp_markdown_cell(buf, name);
     else
-        rp_buf_printf(buf, " | %s | %s | ", rp_text_fixed(t->before_ms, 4).text,
-                      rp_text_fixed(t->after_ms, 4).text);
-    rp_markdown_plain(buf, name);
+        rp_buf_puts(buf, "all");
     rp_buf_puts(buf, " | ");
-    rp_markdown_plain(buf, changes);
+    rp_markdown_cell(buf, changes);
     rp_buf_puts(buf, " |\n");
 }
 
@@ -115,7 +132,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_versus_pair *k)
     }
     rp_buf_puts(buf, "| only ");
     rp_buf_puts(buf, k->before ? "before | | | | " : "after | | | | ");
-    rp_markdown_plain(buf, k->before ? k->before->name : k->after->name);
+    rp_markdown_cell(buf, k->before ? k->before->name : k->after->name);
     rp_buf_puts(buf, " | |\n");
 }
 
@@ -125,15 +142,14 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
     size_t hidden = 0;
 
     rp_buf_puts(buf, at ? "\n### " : "### ");
-    rp_markdown_plain(buf, c->before->path);
+    rp_markdown_code(buf, c->before->path);
     rp_buf_puts(buf, " → ");
-    rp_markdown_plain(buf, c->after->path);
+    rp_markdown_code(buf, c->after->path);
     if (c->after->software)
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
-    rp_buf_puts(buf,
-                "\n\n| verdict | time after / before | before, ms | after, ms | kernel | changes "
-                "|\n|---|---|---|---|---|---|\n");
-    put_row(buf, &c->whole, "all", "");
+    rp_buf_puts(buf, "\n\n| verdict | time after / before | before | after | kernel | changes "
+                     "|\n|---|---|---|---|---|---|\n");
+    put_row(buf, &c->whole, NULL, "");
     for (size_t i = 0; i < c->kernel_count; i++)
         if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&
             rp_versus_is_shown(&c->kernels[i], i, MOST_ROWS))
@@ -149,13 +165,20 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
     rp_buf_puts(buf, r->gate_count ? "\n" : "");
     for (size_t i = 0; i < r->gate_count && buf->len < RP_MARKDOWN_MOST_BYTES; i++) {
         const struct rp_versus_gated *gated = &r->gated[at * r->gate_count + i];
+        struct rp_versus_gated numbers = *gated; /* what else there is may be of the results */
         rp_autobuf text = {0};
 
-        rp_versus_gate_text(&text, gated);
+        numbers.reason[0] = '\0';
+        numbers.kernel = NULL;
+        rp_versus_gate_text(&text, &numbers);
         rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_name(gated->passed));
-        rp_markdown_plain(buf, r->gates[i].text);
+        rp_markdown_code(buf, r->gates[i].text);
         rp_buf_puts(buf, ": ");
         rp_markdown_plain(buf, rp_buf_text(&text));
+        rp_buf_puts(buf, gated->reason[0] ? "; " : "");
+        rp_markdown_code(buf, gated->reason);
+        rp_buf_puts(buf, gated->kernel ? "; in " : "");
+        rp_markdown_code(buf, gated->kernel ? gated->kernel : "");
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }

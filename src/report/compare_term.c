@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/compare_text.h"
 #include "report/page.h"
 #include "report/text.h"
@@ -32,11 +33,19 @@ static void put_head(const struct rp_page *page, const struct rp_versus_side *si
                  name ? name : "", side->incomplete ? ", INCOMPLETE" : "");
 }
 
-static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
+/* One unit for both, chosen line by line: these compare with each other, kernels by their ratio. */
+static void put_times(const struct rp_page *page, struct rp_buf *buf,
+                      const struct rp_versus_time *t)
 {
-    if (!isnan(t->before_ms) && !isnan(t->after_ms))
-        rp_buf_printf(buf, "  %s -> %s ms", rp_text_fixed(t->before_ms, 4).text,
-                      rp_text_fixed(t->after_ms, 4).text);
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    if (isnan(t->before_ms) || isnan(t->after_ms))
+        return;
+    rp_unit_see_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+    rp_buf_printf(buf, "  %s -> %s %s", rp_unit_number(unit, t->before_ms * 1e6).text,
+                  rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
 }
 
 static void put_time(const struct rp_page *page, const struct rp_versus_time *t, const char *name)
@@ -44,7 +53,7 @@ static void put_time(const struct rp_page *page, const struct rp_versus_time *t,
     rp_autobuf line = {0};
 
     rp_versus_ratio_text(&line, t);
-    put_times(&line, t);
+    put_times(page, &line, t);
     rp_page_named(page, ink_of(t->verdict), 0, name, "%-9s %s  ",
                   rp_versus_verdict_name(t->verdict), rp_buf_text(&line));
     page->out->failed |= line.failed;
@@ -139,8 +148,10 @@ int rp_report_compare_term(const struct rp_compare_report *report, struct rp_ter
                            struct rp_buf *buf, struct rp_err *err)
 {
     const unsigned width = style.width ? style.width : USUAL_WIDTH;
-    const struct rp_page page = {
-        .out = buf, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    const struct rp_page page = {.out = buf,
+                                 .colour = style.colour,
+                                 .utf8 = style.utf8,
+                                 .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
 
     for (size_t i = 0; i < report->count; i++)
         put_comparison(&page, report, i);

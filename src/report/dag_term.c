@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "rocm-perf/dag.h"
@@ -19,9 +20,9 @@ enum {
     MOST_CAUSES = 3,   /* of an agent's idle time */
 };
 
-static struct rp_text_number ms(int64_t ns)
+static struct rp_unit_text time_of(const struct rp_page *page, int64_t ns)
 {
-    return rp_text_fixed((double)ns / 1e6, 6);
+    return rp_unit_one(RP_UNIT_TIME, (double)ns, page->utf8);
 }
 
 static struct rp_text_number percent(int64_t part, int64_t whole)
@@ -33,10 +34,9 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 {
     if (r->device && strcmp(r->device, "software") == 0)
         rp_software_line(page, r->timing_model);
-    rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s ms", ms(r->makespan_ns).text);
-    rp_page_line(page, RP_INK_PLAIN, 0,
-                 "Kernels       %s ms in all, %s ms the longest chain of them",
-                 ms(r->kernel_time_ns).text, ms(r->kernel_span_ns).text);
+    rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s", time_of(page, r->makespan_ns).text);
+    rp_page_line(page, RP_INK_PLAIN, 0, "Kernels       %s in all, %s the longest chain of them",
+                 time_of(page, r->kernel_time_ns).text, time_of(page, r->kernel_span_ns).text);
     rp_page_line(page, RP_INK_PLAIN, 0, "              %s %% of the time no kernel or copy runs",
                  percent(r->concurrency_ns[0], r->makespan_ns).text);
 }
@@ -44,12 +44,17 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 static void put_shares(const struct rp_page *page, const struct rp_dag_result *r)
 {
     size_t shown = r->share_count < MOST_SHARES ? r->share_count : MOST_SHARES;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
 
+    for (size_t i = 0; i < shown; i++)
+        rp_unit_see(&span, (double)r->shares[i].path_ns);
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
     for (size_t i = 0; i < shown; i++)
-        rp_page_named(page, RP_INK_PLAIN, 2, r->shares[i].name, "%6s %%  %12s ms  ",
+        rp_page_named(page, RP_INK_PLAIN, 2, r->shares[i].name, "%6s %%  %8s %s  ",
                       percent(r->shares[i].path_ns, r->makespan_ns).text,
-                      ms(r->shares[i].path_ns).text);
+                      rp_unit_number(unit, (double)r->shares[i].path_ns).text, unit.name);
     if (shown < r->share_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->share_count - shown);
@@ -143,13 +148,19 @@ static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result 
 static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r)
 {
     size_t shown = r->path_range_count < MOST_RANGES ? r->path_range_count : MOST_RANGES;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
 
+    for (size_t i = 0; i < shown; i++)
+        rp_unit_see(&span, (double)r->path_ranges[i].path_ns);
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     if (shown)
         rp_page_line(page, RP_INK_BOLD, 0, "Host time on the path, by range of the program");
     for (size_t i = 0; i < shown; i++)
-        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %12s ms  %s",
+        rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %8s %s  %s",
                      percent(r->path_ranges[i].path_ns, r->makespan_ns).text,
-                     ms(r->path_ranges[i].path_ns).text, r->path_ranges[i].name);
+                     rp_unit_number(unit, (double)r->path_ranges[i].path_ns).text, unit.name,
+                     r->path_ranges[i].name);
     if (shown < r->path_range_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->path_range_count - shown);
@@ -222,13 +233,13 @@ static void put_clocks(const struct rp_page *page, const struct rp_dag_result *r
     }
     if (r->machine_count > 1)
         rp_page_line(page, RP_INK_PLAIN, 0,
-                     "the clocks of %zu machines were put together by collectives, to %s ms or "
+                     "the clocks of %zu machines were put together by collectives, to %s or "
                      "better",
-                     r->machine_count, ms(worst_ns).text);
+                     r->machine_count, time_of(page, worst_ns).text);
     if (moved_ns)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "kernels began before their calls: the clock of a GPU was put right by %s ms",
-                     ms(moved_ns).text);
+                     "kernels began before their calls: the clock of a GPU was put right by %s",
+                     time_of(page, moved_ns).text);
     if (apart)
         rp_page_line(page, RP_INK_YELLOW, 0,
                      "the clocks of GPU and host are far apart in %zu processes: dependencies "
@@ -261,8 +272,10 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
                        struct rp_buf *buf, struct rp_err *err)
 {
     unsigned width = style.width ? style.width : DEFAULT_WIDTH;
-    struct rp_page page = {
-        .out = buf, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    struct rp_page page = {.out = buf,
+                           .colour = style.colour,
+                           .utf8 = style.utf8,
+                           .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
 
     put_head(&page, r);
     put_shares(&page, r);

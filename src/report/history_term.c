@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
@@ -13,8 +14,10 @@ static struct rp_page page_of(struct rp_buf *buf, struct rp_term_style style)
 {
     const unsigned width = style.width ? style.width : USUAL_WIDTH;
 
-    return (struct rp_page){
-        .out = buf, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    return (struct rp_page){.out = buf,
+                            .colour = style.colour,
+                            .utf8 = style.utf8,
+                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
 }
 
 static int end(const struct rp_buf *buf, struct rp_err *err)
@@ -41,24 +44,47 @@ static void put_program(struct rp_buf *to, const char *program, const char *line
 
 /* --- results ------------------------------------------------------------------------------- */
 
-static void put_result(const struct rp_page *page, const struct rp_history_result *r, bool times)
+static double median_ns(const struct rp_history_times *times)
+{
+    return rp_history_median(times) * 1e6;
+}
+
+static struct rp_unit unit_of_kernels(const struct rp_page *page, const struct rp_history_result *r)
+{
+    struct rp_unit_span span = {0};
+
+    for (size_t i = 1; i < r->times_count; i++)
+        rp_unit_see(&span, median_ns(&r->times[i]));
+    return rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+}
+
+static void put_kernels(const struct rp_page *page, const struct rp_history_result *r)
+{
+    const struct rp_unit unit = unit_of_kernels(page, r);
+
+    for (size_t i = 1; i < r->times_count; i++)
+        rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6,
+                      r->times[i].kernel ? r->times[i].kernel : "all kernels",
+                      "%12s %s  %zu run%s  ", rp_unit_number(unit, median_ns(&r->times[i])).text,
+                      unit.name, r->times[i].run_count, r->times[i].run_count == 1 ? "" : "s");
+}
+
+/* @param unit  of the times of all results */
+static void put_result(const struct rp_page *page, const struct rp_history_result *r, bool times,
+                       struct rp_unit unit)
 {
     rp_autobuf commit = {0}, name = {0};
 
     put_commit(&commit, r->commit);
     put_program(&name, r->program, r->config);
     rp_page_named(page, times ? RP_INK_BOLD : RP_INK_PLAIN, 0, rp_buf_text(&name),
-                  "%4" PRId64 "  %s  %-9s %10s ms  %s%s  ", r->id, r->added, rp_buf_text(&commit),
-                  r->times_count ? rp_text_fixed(rp_history_median(&r->times[0]), 4).text : "?",
-                  r->software ? "software" : "hardware", r->complete ? "" : " INCOMPLETE");
+                  "%4" PRId64 "  %s  %-9s %10s %s  %s%s  ", r->id, r->added, rp_buf_text(&commit),
+                  r->times_count ? rp_unit_number(unit, median_ns(&r->times[0])).text : "?",
+                  unit.name, r->software ? "software" : "hardware",
+                  r->complete ? "" : " INCOMPLETE");
     if (times) {
         rp_page_text(page, r->software ? RP_INK_YELLOW : RP_INK_DIM, 6, r->device);
-        for (size_t i = 1; i < r->times_count; i++)
-            rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6,
-                          r->times[i].kernel ? r->times[i].kernel : "all kernels",
-                          "%12s ms  %zu run%s  ",
-                          rp_text_fixed(rp_history_median(&r->times[i]), 4).text,
-                          r->times[i].run_count, r->times[i].run_count == 1 ? "" : "s");
+        put_kernels(page, r);
     }
     page->out->failed |= commit.failed | name.failed;
 }
@@ -67,9 +93,13 @@ int rp_report_history_term(const struct rp_history_result *const *results, size_
                            struct rp_term_style style, struct rp_buf *buf, struct rp_err *err)
 {
     const struct rp_page page = page_of(buf, style);
+    struct rp_unit_span span = {0};
 
     for (size_t i = 0; i < count; i++)
-        put_result(&page, results[i], times);
+        if (results[i]->times_count)
+            rp_unit_see(&span, median_ns(&results[i]->times[0]));
+    for (size_t i = 0; i < count; i++)
+        put_result(&page, results[i], times, rp_unit_of(RP_UNIT_TIME, span, page.utf8));
     if (!count)
         rp_page_text(&page, RP_INK_DIM, 0, "no results");
     return end(buf, err);
@@ -118,11 +148,17 @@ static void put_change(const struct rp_page *page, const struct rp_series *s,
     page->out->failed |= commit.failed;
 }
 
-static void put_series(const struct rp_page *page, const struct rp_series *s)
+static double newest_ns(const struct rp_series *s)
+{
+    return s->points[s->point_count - 1].ms * 1e6;
+}
+
+/* @param unit  of the times of the group */
+static void put_series(const struct rp_page *page, const struct rp_series *s, struct rp_unit unit)
 {
     rp_page_named(page, ink_of(s->state), 2, s->kernel ? s->kernel : "all kernels",
-                  "%-9s %12s ms %4zu result%s  ", rp_series_state_name(s->state),
-                  rp_text_fixed(s->points[s->point_count - 1].ms, 4).text, s->point_count,
+                  "%-9s %12s %s %4zu result%s  ", rp_series_state_name(s->state),
+                  rp_unit_number(unit, newest_ns(s)).text, unit.name, s->point_count,
                   s->point_count == 1 ? " " : "s");
     for (size_t i = 0; i < s->change_count; i++)
         put_change(page, s, &s->changes[i]);
@@ -130,6 +166,23 @@ static void put_series(const struct rp_page *page, const struct rp_series *s)
         rp_page_line(page, RP_INK_DIM, 12, "%zu more result%s needed%s", s->missing,
                      s->missing == 1 ? " is" : "s are",
                      s->change_count ? " since the last change" : "");
+}
+
+/* @param first  of a program on a device */
+static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
+                             size_t first)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    for (size_t i = first; i < list->count; i++)
+        if (is_group(&list->list[first], &list->list[i]))
+            rp_unit_see(&span, newest_ns(&list->list[i]));
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+    put_group(page, &list->list[first]);
+    for (size_t i = first; i < list->count; i++)
+        if (is_group(&list->list[first], &list->list[i]))
+            put_series(page, &list->list[i], unit);
 }
 
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
@@ -142,12 +195,8 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
 
         for (size_t j = 0; j < i && !told; j++)
             told = is_group(&list->list[i], &list->list[j]);
-        if (told)
-            continue;
-        put_group(&page, &list->list[i]);
-        for (size_t j = i; j < list->count; j++)
-            if (is_group(&list->list[i], &list->list[j]))
-                put_series(&page, &list->list[j]);
+        if (!told)
+            put_group_series(&page, list, i);
     }
     return end(buf, err);
 }

@@ -29,6 +29,14 @@ void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, 
     rp_buf_puts(page->out, "\n");
 }
 
+/* The text of a line, before it is made printable. */
+static void format(const struct rp_page *page, struct rp_buf *text, const char *fmt, va_list ap)
+{
+    rp_buf_vprintf(text, fmt, ap);
+    if (text->failed)
+        page->out->failed = true;
+}
+
 void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *fmt,
                   ...)
 {
@@ -36,10 +44,8 @@ void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, 
     va_list ap;
 
     va_start(ap, fmt);
-    rp_buf_vprintf(&text, fmt, ap);
+    format(page, &text, fmt, ap);
     va_end(ap);
-    if (text.failed)
-        page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&text));
 }
 
@@ -50,12 +56,12 @@ void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent,
     va_list ap;
 
     va_start(ap, fmt);
-    rp_buf_vprintf(&text, fmt, ap);
+    format(page, &text, fmt, ap);
     va_end(ap);
     rp_text_printable(&line, rp_buf_text(&text), page->width - indent);
     size_t used = rp_text_cells(rp_buf_text(&line)), room = page->width - indent;
     rp_text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
-    if (text.failed || line.failed)
+    if (line.failed)
         page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&line));
 }
@@ -65,8 +71,10 @@ struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
     enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
     const unsigned width = style.width ? style.width : NO_WIDTH;
 
-    return (struct rp_page){
-        .out = out, .colour = style.colour, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    return (struct rp_page){.out = out,
+                            .colour = style.colour,
+                            .utf8 = style.utf8,
+                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
 }
 
 /** Without newlines. @return by how much the next line is indented */
@@ -99,10 +107,8 @@ void rp_page_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
     va_list ap;
 
     va_start(ap, fmt);
-    rp_buf_vprintf(&text, fmt, ap);
+    format(page, &text, fmt, ap);
     va_end(ap);
-    if (text.failed)
-        page->out->failed = true;
     for (line = text.data; line; line = rest) {
         rp_autobuf clean = {0};
 

@@ -18,6 +18,7 @@ struct rp_page {
     struct rp_buf *out;
     bool colour;
     unsigned width; /**< columns */
+    bool utf8;      /**< units may be more than ASCII */
 };
 
 /** Changes the colour from here on. */

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/page.h"
 #include "report/text.h"
 
@@ -15,9 +16,9 @@ enum {
     INDENT = 6,
 };
 
-static struct rp_text_number ms(uint64_t ns)
+static struct rp_unit_text time_of(const struct rp_page *page, double ns)
 {
-    return rp_text_fixed((double)ns / 1e6, 6);
+    return rp_unit_one(RP_UNIT_TIME, ns, page->utf8);
 }
 
 static struct rp_text_number percent(double share)
@@ -99,10 +100,10 @@ static void put_class_total(const struct rp_page *page, const struct rp_profile 
     count_class(p, internal, &kernels, &calls);
     if (!kernels)
         return;
-    rp_page_line(page, RP_INK_PLAIN, 0, "%-13s %s ms in %llu launch%s of %zu kernel%s",
+    rp_page_line(page, RP_INK_PLAIN, 0, "%-13s %s in %llu launch%s of %zu kernel%s",
                  internal ? "HIP runtime" : "Program",
-                 ms(internal ? p->runtime_internal_ns : p->user_ns).text, (unsigned long long)calls,
-                 calls == 1 ? "" : "es", kernels, plural(kernels));
+                 time_of(page, (double)(internal ? p->runtime_internal_ns : p->user_ns)).text,
+                 (unsigned long long)calls, calls == 1 ? "" : "es", kernels, plural(kernels));
 }
 
 static void put_stability(const struct rp_page *page, const struct rp_stability *s)
@@ -114,8 +115,8 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
     rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
                  rp_stability_class_name(s->classification), s->runs, plural(s->runs),
                  percent(s->cv).text);
-    rp_page_line(page, how, 0, "              mean %s ms, stddev %s ms",
-                 rp_text_fixed(s->mean_ms, 6).text, rp_text_fixed(s->stddev_ms, 6).text);
+    rp_page_line(page, how, 0, "              mean %s, stddev %s",
+                 time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
 }
 
 /* How far the times of a sample may be off; nothing where every wave was replayed as a whole. */
@@ -149,8 +150,8 @@ static void put_unmodelled(const struct rp_page *page, const struct rp_profile *
                      (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
     if (o->dispatches) {
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "Overlap       %llu launches overlap on their device, for %s ms:",
-                     (unsigned long long)o->dispatches, ms(o->ns).text);
+                     "Overlap       %llu launches overlap on their device, for %s:",
+                     (unsigned long long)o->dispatches, time_of(page, (double)o->ns).text);
         rp_page_text(page, RP_INK_YELLOW, 0, "              each is timed as though it were alone");
     }
 }
@@ -163,11 +164,11 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
     put_command(page, &r->provenance);
     if (r->measurement == RP_MEASURED_WALL_CLOCK) {
         rp_page_line(page, RP_INK_BOLD, 0,
-                     "Wall clock    %s ms, whole process; no dispatch was traced",
-                     r->runs ? rp_text_fixed(r->runtime_ms[0], 6).text : "?");
+                     "Wall clock    %s, whole process; no dispatch was traced",
+                     r->runs ? time_of(page, r->runtime_ms[0] * 1e6).text : "?");
     } else {
-        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s ms, all dispatches",
-                     ms(p->user_ns + p->runtime_internal_ns).text);
+        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches",
+                     time_of(page, (double)(p->user_ns + p->runtime_internal_ns)).text);
         put_class_total(page, p, false);
         put_class_total(page, p, true);
         put_replayed(page, p);
@@ -221,22 +222,46 @@ static void put_resources(const struct rp_page *page, const struct rp_kernel_sum
                      r->scratch_bytes);
 }
 
-static void put_times(const struct rp_page *page, const char *label,
-                      const struct rp_kernel_summary *k)
-{
-    double mean = k->timed_calls ? (double)k->total_ns / (double)k->timed_calls / 1e6 : 0;
+/** Units of the columns of both tables: a kernel of the runtime compares with the program's. */
+struct columns {
+    struct rp_unit total, mean, max;
+};
 
-    rp_page_line(page, RP_INK_PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label,
-                 (unsigned long long)k->calls, ms(k->total_ns).text, rp_text_fixed(mean, 6).text,
-                 ms(k->max_ns).text, percent(k->share).text);
+static double mean_ns(const struct rp_kernel_summary *k)
+{
+    return k->timed_calls ? (double)k->total_ns / (double)k->timed_calls : 0;
 }
 
-static void put_kernel(const struct rp_page *page, const struct rp_profile *p, size_t index)
+static struct columns columns_of(const struct rp_page *page, const struct rp_profile *p)
+{
+    struct rp_unit_span total = {0}, mean = {0}, max = {0};
+
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        rp_unit_see(&total, (double)p->kernels[i].total_ns);
+        rp_unit_see(&mean, mean_ns(&p->kernels[i]));
+        rp_unit_see(&max, (double)p->kernels[i].max_ns);
+    }
+    return (struct columns){.total = rp_unit_of(RP_UNIT_TIME, total, page->utf8),
+                            .mean = rp_unit_of(RP_UNIT_TIME, mean, page->utf8),
+                            .max = rp_unit_of(RP_UNIT_TIME, max, page->utf8)};
+}
+
+static void put_times(const struct rp_page *page, const char *label,
+                      const struct rp_kernel_summary *k, const struct columns *in)
+{
+    rp_page_line(page, RP_INK_PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label,
+                 (unsigned long long)k->calls, rp_unit_number(in->total, (double)k->total_ns).text,
+                 rp_unit_number(in->mean, mean_ns(k)).text,
+                 rp_unit_number(in->max, (double)k->max_ns).text, percent(k->share).text);
+}
+
+static void put_kernel(const struct rp_page *page, const struct rp_profile *p, size_t index,
+                       const struct columns *in)
 {
     const struct rp_kernel_summary *k = &p->kernels[index];
     struct rp_text_number label = rp_text_fixed((double)index + 1, 0);
 
-    put_times(page, label.text, k);
+    put_times(page, label.text, k, in);
     rp_page_text(page, RP_INK_BOLD, INDENT, k->name);
     rp_page_line(page, RP_INK_PLAIN, INDENT,
                  "grid %llu x %llu x %llu work-items, block %u x %u x %u",
@@ -251,12 +276,14 @@ static void put_kernel(const struct rp_page *page, const struct rp_profile *p, s
         rp_page_line(page, RP_INK_PLAIN, INDENT, "on GPU %u", k->agent);
 }
 
-static void put_table_head(const struct rp_page *page, const char *title)
+static void put_table_head(const struct rp_page *page, const char *title, const struct columns *in)
 {
     rp_buf_puts(page->out, "\n");
     rp_page_text(page, RP_INK_BOLD, 0, title);
-    rp_page_line(page, RP_INK_DIM, 0, "%4s %8s %14s %13s %13s  %6s", "#", "calls", "total ms",
-                 "mean ms", "max ms", "share%");
+    rp_page_line(page, RP_INK_DIM, 0, "%4s %8s %s %s %s  %6s", "#", "calls",
+                 rp_unit_heading("total", in->total, 14).text,
+                 rp_unit_heading("mean", in->mean, 13).text,
+                 rp_unit_heading("max", in->max, 13).text, "share%");
 }
 
 static void put_kernels(const struct rp_page *page, const struct rp_profile_report *r)
@@ -264,26 +291,27 @@ static void put_kernels(const struct rp_page *page, const struct rp_profile_repo
     const struct rp_profile *p = r->profile;
     bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
                     !r->provenance.untraced_queues;
+    const struct columns in = columns_of(page, p);
     size_t user, runtime;
     uint64_t calls;
 
     count_class(p, false, &user, &calls);
     count_class(p, true, &runtime, &calls);
     if (user)
-        put_table_head(page, "Kernels of the program");
+        put_table_head(page, "Kernels of the program", &in);
     else
         rp_page_line(page, RP_INK_YELLOW, 0,
                      all_seen ? "The program launched no kernel of its own."
                               : "No kernel of the program's own was recorded.");
     for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
-        put_kernel(page, p, i);
+        put_kernel(page, p, i, &in);
     if (user > MOST_KERNELS)
         rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
                      user - MOST_KERNELS);
     if (runtime)
-        put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)");
+        put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)", &in);
     for (size_t i = user; i < user + runtime; i++) {
-        put_times(page, "", &p->kernels[i]);
+        put_times(page, "", &p->kernels[i], &in);
         rp_page_text(page, RP_INK_PLAIN, INDENT, p->kernels[i].name);
     }
 }
@@ -302,8 +330,8 @@ static void put_repeat_kernels(const struct rp_page *page, const struct rp_profi
 
         for (size_t run = 0; run < r->runs; run++)
             runs += repeats->list[i].calls[run] > 0;
-        rp_page_line(page, RP_INK_PLAIN, 0, "     in %zu of %zu runs, %s ms", runs, r->runs,
-                     rp_text_fixed(repeats->list[i].total_ms, 6).text);
+        rp_page_line(page, RP_INK_PLAIN, 0, "     in %zu of %zu runs, %s", runs, r->runs,
+                     time_of(page, repeats->list[i].total_ms * 1e6).text);
         rp_page_text(page, RP_INK_BOLD, INDENT, repeats->list[i].summary.name);
     }
     if (repeats->count > MOST_KERNELS)
@@ -354,6 +382,7 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
     struct rp_page page = {
         .out = buf,
         .colour = style.colour,
+        .utf8 = style.utf8,
         .width = style.width ? style.width : DEFAULT_WIDTH,
     };
 

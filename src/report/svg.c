@@ -1,5 +1,7 @@
 #include "report/svg.h"
 
+#include <limits.h>
+
 #include "base/buf.h"
 #include "report/forms/parts.h"
 #include "report/xml.h"
@@ -25,6 +27,11 @@ void rp_svg_text(struct rp_buf *buf, struct rp_svg_text how, const char *text)
         rp_buf_printf(buf, " transform=\"rotate(%s %s %s)\"", rp_svg_at(how.turned).text,
                       rp_svg_at(how.x).text, rp_svg_at(how.y).text);
     rp_buf_puts(buf, ">");
+    if (how.whole && rp_text_cells(text) > how.cells) {
+        rp_buf_puts(buf, "<title>");
+        rp_xml_text(buf, text, UINT_MAX);
+        rp_buf_puts(buf, "</title>");
+    }
     rp_xml_text(buf, text, how.cells);
     rp_buf_puts(buf, "</text>\n");
 }

@@ -6,6 +6,7 @@
 #ifndef RP_REPORT_SVG_H
 #define RP_REPORT_SVG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "report/text.h"
@@ -32,6 +33,7 @@ struct rp_svg_text {
     unsigned size;      /**< pixels */
     unsigned cells;     /**< that it has room for */
     double turned;      /**< degrees */
+    bool whole;         /**< what has no room is there under the pointer */
 };
 /** White around the letters keeps them readable over lines. */
 void rp_svg_text(struct rp_buf *buf, struct rp_svg_text how, const char *text);

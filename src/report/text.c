@@ -175,35 +175,6 @@ void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_c
     put_cut(buf, text, max_cells, 0);
 }
 
-struct rp_text_number rp_text_fixed(double value, unsigned decimals)
-{
-    static const uint64_t scale[] = {1,      10,      100,      1000,      10000,
-                                     100000, 1000000, 10000000, 100000000, 1000000000};
-    struct rp_text_number number = {"?"};
-    uint64_t units;
-    double scaled;
-
-    if (decimals > 9)
-        decimals = 9;
-    scaled = round(fabs(value) * (double)scale[decimals]);
-    if (isnan(scaled))
-        return number;
-    if (scaled >= 1e18) {
-        snprintf(number.text, sizeof number.text, "%shuge", value < 0 ? "-" : "");
-        return number;
-    }
-    units = (uint64_t)scaled;
-    snprintf(number.text, sizeof number.text, "%s%" PRIu64, value < 0 && units ? "-" : "",
-             units / scale[decimals]);
-    if (decimals) {
-        size_t used = strlen(number.text);
-
-        snprintf(number.text + used, sizeof number.text - used, ".%0*" PRIu64, (int)decimals,
-                 units % scale[decimals]);
-    }
-    return number;
-}
-
 double rp_text_round6(double value)
 {
     double rounded = round(value * 1e6) / 1e6;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fixed.h"
+
 struct rp_buf;
 
 /** Appends text as valid UTF-8; each byte that is none becomes U+FFFD. */
@@ -38,14 +40,6 @@ void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version
 
 /** Appends the shortest text that reads back as the same number; whole numbers without a point. */
 void rp_text_json_number(struct rp_buf *buf, double value);
-
-/** A number as text, by value. */
-struct rp_text_number {
-    char text[32];
-};
-
-/** Prints with a point and fixed decimals (at most 9), whatever the locale; "?" for no number. */
-struct rp_text_number rp_text_fixed(double value, unsigned decimals);
 
 /** Nearest value with six decimals: what every real number of a report is cut to. */
 double rp_text_round6(double value);

@@ -223,6 +223,7 @@ int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_te
 {
     struct rp_page page = {.out = buf,
                            .colour = style.colour,
+                           .utf8 = style.utf8,
                            .width = style.width == 0            ? DEFAULT_WIDTH
                                     : style.width < LEAST_WIDTH ? LEAST_WIDTH
                                                                 : style.width};

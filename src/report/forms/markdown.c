@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unit.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
 #include "report/markdown.h"
@@ -20,55 +21,65 @@ static const char *number(struct rp_text_number *room, struct rp_quantity q, dou
     return room->text;
 }
 
-static struct rp_text_number ms(int64_t ns)
-{
-    return rp_text_fixed((double)ns * 1e-6, 4);
-}
-
 static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
 {
     double whole = dag->makespan_ns ? (double)dag->makespan_ns : 1;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
 
-    rp_buf_printf(buf, "End-to-end time: %s ms\n", ms(dag->makespan_ns).text);
+    for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
+        rp_unit_see(&span, (double)dag->path_ns[i]);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
+    rp_buf_printf(buf, "End-to-end time: %s\n",
+                  rp_unit_one(RP_UNIT_TIME, (double)dag->makespan_ns, true).text);
     if (dag->incomplete)
         rp_buf_puts(buf, "\n**The trace is incomplete: what came last may be missing.**\n");
     if (dag->disturbed)
         rp_buf_puts(buf, "\n**The run was disturbed: counters or instructions were traced.**\n");
-    rp_buf_puts(buf, "\n| critical path | ms | % |\n|---|---:|---:|\n");
+    rp_buf_printf(buf, "\n| critical path | %s | %% |\n|---|---:|---:|\n", unit.name);
     for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
         if (dag->path_ns[i])
             rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_name((enum rp_dag_part)i),
-                          ms(dag->path_ns[i]).text,
+                          rp_unit_number(unit, (double)dag->path_ns[i]).text,
                           rp_text_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
 }
 
-static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+/* @param unit  of the column of times */
+static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k,
+                       struct rp_unit unit)
 {
-    struct rp_text_number rooms[5];
+    struct rp_text_number rooms[4];
 
     rp_buf_puts(buf, "| ");
-    rp_markdown_plain(buf, k->name);
+    rp_markdown_cell(buf, k->name);
     rp_buf_puts(buf, " | ");
     if (k->calls)
         rp_buf_printf(buf, "%" PRIu64, k->calls);
-    rp_buf_printf(buf, " | %s | %s | ", number(&rooms[0], k->time_ns, 1e-6, 4),
-                  number(&rooms[1], k->weight, 100, 1));
+    rp_buf_printf(buf, " | %s | %s | ",
+                  k->time_ns.known ? rp_unit_number(unit, k->time_ns.value).text : "",
+                  number(&rooms[0], k->weight, 100, 1));
     rp_markdown_plain(buf, rp_bottleneck_name(k->label));
-    rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[2], k->headroom, 100, 1),
-                  number(&rooms[3], k->end_to_end_bound, 1, 3),
-                  number(&rooms[4], k->free_bound, 1, 3));
+    rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[1], k->headroom, 100, 1),
+                  number(&rooms[2], k->end_to_end_bound, 1, 3),
+                  number(&rooms[3], k->free_bound, 1, 3));
 }
 
 static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
 {
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
     size_t shown = 0;
 
+    for (size_t i = 0; i < b->kernel_count && i < MOST_ROWS; i++)
+        if (b->kernels[i].time_ns.known)
+            rp_unit_see(&span, b->kernels[i].time_ns.value);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
     rp_buf_printf(buf,
-                  "\n| kernel | calls | ms | %% of %s | bottleneck | %% to gain | speed-up "
+                  "\n| kernel | calls | %s | %% of %s | bottleneck | %% to gain | speed-up "
                   "| if free |\n|---|---:|---:|---:|---|---:|---:|---:|\n",
-                  b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
+                  unit.name, b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
     while (shown < b->kernel_count && shown < MOST_ROWS && buf->len < RP_MARKDOWN_MOST_BYTES)
-        put_kernel(buf, &b->kernels[shown++]);
+        put_kernel(buf, &b->kernels[shown++], unit);
     if (shown < b->kernel_count)
         rp_buf_printf(buf, "\n%zu more kernels are in the other forms of this report.\n",
                       b->kernel_count - shown);
@@ -77,7 +88,7 @@ static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
 int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
     rp_buf_puts(buf, "### ");
-    rp_markdown_plain(buf, parts->title);
+    rp_markdown_code(buf, parts->title);
     rp_buf_puts(buf, "\n\n");
     if (rp_form_is_software(parts)) {
         rp_buf_puts(buf, "**");

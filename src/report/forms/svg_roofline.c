@@ -284,10 +284,11 @@ static void put_legend(struct rp_buf *buf, const struct panel *p,
                   rp_text_fixed(k->gflops.value, 2).text,
                   rp_text_fixed(k->intensity[at->level].value, 3).text, rp_level_name(at->level));
     rp_text_utf8(&text, k->name);
-    rp_svg_text(buf,
-                (struct rp_svg_text){
-                    .x = LEFT + 14, .y = y + 4, .anchor = "start", .size = 12, .cells = 118},
-                rp_buf_text(&text));
+    rp_svg_text(
+        buf,
+        (struct rp_svg_text){
+            .x = LEFT + 14, .y = y + 4, .anchor = "start", .size = 12, .cells = 118, .whole = true},
+        rp_buf_text(&text));
     buf->failed |= text.failed;
 }
 

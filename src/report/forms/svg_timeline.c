@@ -137,8 +137,12 @@ static void put_legend(const struct picture *p, double y)
             "<rect x=\"%d\" y=\"%s\" width=\"14\" height=\"12\" fill=\"%s\" stroke=\"#666\"/>\n",
             LEFT, rp_svg_at(y).text, is_named ? rp_svg_colour(i) : fills[i - p->named_count]);
         rp_svg_text(p->buf,
-                    (struct rp_svg_text){
-                        .x = LEFT + 20, .y = y + 11, .anchor = "start", .size = 12, .cells = 130},
+                    (struct rp_svg_text){.x = LEFT + 20,
+                                         .y = y + 11,
+                                         .anchor = "start",
+                                         .size = 12,
+                                         .cells = 130,
+                                         .whole = true},
                     is_named ? p->named[i] : others[i - p->named_count]);
     }
     rp_buf_printf(&note,
@@ -223,6 +227,7 @@ static void put_lane_name(const struct picture *p, uint32_t lane)
 /* What is narrower than a pixel is added up by column. */
 struct columns {
     double busy[COLUMNS]; /* pixels */
+    bool any[COLUMNS];    /* also what took no time */
     bool on_path[COLUMNS];
 };
 
@@ -278,6 +283,7 @@ static void add_narrow(const struct picture *p, const struct rp_dag_step *s, str
     size_t at = x >= COLUMNS - 1 ? COLUMNS - 1 : (size_t)x;
 
     c->busy[at] += x_of(p, s->start_ns + s->duration_ns) - LEFT - x;
+    c->any[at] = true;
     c->on_path[at] |= s->on_path;
 }
 
@@ -286,7 +292,7 @@ static unsigned height_of(const struct columns *c, size_t at)
 {
     double part = fmin(c->busy[at], 1);
 
-    return part > 0 ? (unsigned)fmax(1, round(part * STEPS)) : 0;
+    return c->any[at] ? (unsigned)fmax(1, round(part * STEPS)) : 0;
 }
 
 /* Neighbours of the same height are one. */

@@ -56,7 +56,41 @@ static void test_markdown_is_short(void **state)
     make_of("markdown", names, MANY, &text);
     assert_true(text.len < 65535);
     assert_non_null(strstr(text.data, "9950 more kernels"));
-    assert_null(strchr(text.data, '`'));
+}
+
+static void cell_is(const char *name, const char *cell)
+{
+    char *names[] = {(char *)name};
+    rp_autobuf text = {0}, row = {0};
+
+    make_of("markdown", names, 1, &text);
+    rp_buf_printf(&row, "\n| %s | 1 | ", cell);
+    if (!strstr(text.data, rp_buf_text(&row)))
+        fail_msg("no cell \"%s\" in:\n%s", cell, text.data);
+}
+
+/* GitHub acts on "@name", "#1" and "www." wherever they are, however they are written, but in code.
+ */
+static void test_markdown_names_are_code(void **state)
+{
+    rp_autobuf text = {0};
+    char *names[] = {(char *)"x"};
+    const struct rp_bottlenecks none = {0};
+
+    (void)state;
+    cell_is("@octocat fixes #1, www.a.b <b>$x$</b>", "`@octocat fixes #1, www.a.b <b>$x$</b>`");
+    cell_is("a|b\\|c\\", "`a\\|b\\\\|c\\`"); /* a bar ends a cell also within code */
+    cell_is("a`b", "``a`b``");
+    cell_is("`", "`` ` ``");
+    cell_is("a```", "```` a``` ````");
+    cell_is(" a ", "`  a  `");
+    cell_is("a\nb\xe2\x80\xae", "`a?b?`");
+    cell_is("", "");
+    make_of("markdown", names, 1, &text);
+    assert_non_null(strstr(text.data, "### `T`\n"));
+    rp_buf_free(&text);
+    make("markdown", &(struct rp_report_parts){.title = "./a|b @x", .bottlenecks = &none}, &text);
+    assert_non_null(strstr(text.data, "### `./a|b @x`\n")); /* no table: the bar is itself */
 }
 
 static void test_csv_has_no_formulas(void **state)
@@ -204,9 +238,13 @@ static void test_forms_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown_is_short),       cmocka_unit_test(test_csv_has_no_formulas),
-        cmocka_unit_test(test_openmetrics_labels),      cmocka_unit_test(test_xml_text),
-        cmocka_unit_test(test_modelled_time_is_marked), cmocka_unit_test(test_forms_by_name),
+        cmocka_unit_test(test_markdown_is_short),
+        cmocka_unit_test(test_markdown_names_are_code),
+        cmocka_unit_test(test_csv_has_no_formulas),
+        cmocka_unit_test(test_openmetrics_labels),
+        cmocka_unit_test(test_xml_text),
+        cmocka_unit_test(test_modelled_time_is_marked),
+        cmocka_unit_test(test_forms_by_name),
         cmocka_unit_test(test_timeline_is_small),
     };
 

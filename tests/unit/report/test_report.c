@@ -167,8 +167,7 @@ static void json_names_the_model_of_time(void **state)
                                                     : "modelled time (software device), not");
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
-            assert_contains(rp_buf_text(&buf),
-                            "4 launches overlap on their device, for 1.500000 ms");
+            assert_contains(rp_buf_text(&buf), "4 launches overlap on their device, for 1.500 ms:");
         } else {
             assert_null(strstr(rp_buf_text(&buf), "Overlap"));
         }
@@ -334,7 +333,7 @@ static void term_tells_the_device_first(void **state)
     free(text);
     text = term_text("wallclock", (struct rp_term_style){.width = 20});
     assert_contains(text, "SOFTWARE DEVICE: wall clock of the emulation, not hardware time\n");
-    assert_contains(text, "181.250000 ms, whole process");
+    assert_contains(text, "181.3 ms, whole process");
     assert_null(strstr(text, "Kernels"));
     free(text);
 }
@@ -344,11 +343,11 @@ static void term_tells_what_ran_how_long_and_how_well(void **state)
     static const char *const parts[] = {
         "AMD Instinct MI300X, gfx942, 304 CUs, wave64",
         "rocm-perf profile: ./vadd 1024 --check",
-        "Runtime       0.003400 ms, all dispatches",
-        "Program       0.003000 ms in 2 launches of 1 kernel\n",
-        "HIP runtime   0.000400 ms in 2 launches of 1 kernel\n",
+        "Runtime       3.400 us, all dispatches",
+        "Program       3.000 us in 2 launches of 1 kernel\n",
+        "HIP runtime   400 ns in 2 launches of 1 kernel\n",
         "Stability     stable: 3 runs, CV 0.0 %",
-        "              mean 0.003400 ms, stddev 0.000000 ms",
+        "              mean 3.400 us, stddev 0 ns",
         "vadd(float const*, float const*, float*, int)\n",
         "grid 1024 x 1 x 1 work-items, block 256 x 1 x 1",
         "VGPR 12, AGPR 4, SGPR 16, LDS 1024 bytes, scratch 0 bytes",
@@ -403,6 +402,26 @@ static void term_fits_its_width(void **state)
     }
 }
 
+/* Columns of both tables, of the program and of the runtime, have the same units. */
+static void term_has_one_unit_for_a_column(void **state)
+{
+    static const char ascii[] = "   #    calls       total us       mean us        max us  share%";
+    static const char greek[] = "   #    calls       total µs       mean µs        max µs  share%";
+    char *plain = term_text("one", (struct rp_term_style){0});
+    char *utf8 = term_text("one", (struct rp_term_style){.utf8 = true});
+    const char *first = strstr(plain, ascii);
+
+    (void)state;
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, ascii));
+    assert_null(strstr(plain, "µ"));
+    assert_contains(utf8, greek);
+    assert_contains(utf8, "Runtime       3.400 µs, all dispatches");
+    assert_int_equal(rp_text_cells(ascii), rp_text_cells(greek));
+    free(plain);
+    free(utf8);
+}
+
 static void term_colours_only_if_told(void **state)
 {
     char *plain = term_text("one", (struct rp_term_style){.width = 80});
@@ -449,6 +468,7 @@ int main(void)
         cmocka_unit_test(term_tells_what_ran_how_long_and_how_well),
         cmocka_unit_test(term_warns),
         cmocka_unit_test(term_fits_its_width),
+        cmocka_unit_test(term_has_one_unit_for_a_column),
         cmocka_unit_test(term_colours_only_if_told),
         cmocka_unit_test(term_does_not_flood),
     };

@@ -1,0 +1,16 @@
+/**
+ * @file fixed.h
+ * @brief Numbers printed the same everywhere.
+ */
+#ifndef RP_BASE_FIXED_H
+#define RP_BASE_FIXED_H
+
+/** A number as text, by value. */
+struct rp_text_number {
+    char text[32];
+};
+
+/** Prints with a point and fixed decimals (at most 9), whatever the locale; "?" for no number. */
+struct rp_text_number rp_text_fixed(double value, unsigned decimals);
+
+#endif
