@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_work;
 struct rp_store;
 
 /** Why one point waits for another, in the order in which ties are broken. */
@@ -279,10 +280,11 @@ struct rp_dag_result {
  * Computes everything from traces of one run: one store, or those of its processes and ranks.
  * The stores must stay open as long as the result.
  * @param with_steps  also list every kernel and copy
+ * @param work  told how far it is; NULL: nobody wants to know
  * @return 0; RP_BAD_INPUT when there is nothing to analyse; RP_ENVIRONMENT out of memory
  */
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
-                   struct rp_dag_result *ret, struct rp_err *err);
+                   const struct rp_work *work, struct rp_dag_result *ret, struct rp_err *err);
 /** How many of the dependencies have this grade, as a part of them all; 0 if there are none. */
 double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade);
 void rp_dag_result_free(struct rp_dag_result *result);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_work;
 struct rp_store_writer;
 struct rp_store;
 
@@ -305,6 +306,10 @@ bool rp_store_is_foreign(const char *path);
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Accepts NULL. */
 void rp_store_close(struct rp_store *store);
+
+/** Who is told from now on how far it is read (RP_WORK_READ), as far as that is known; NULL:
+ * nobody. Borrowed. Rows that are lent already are not read again. */
+void rp_store_watch(struct rp_store *store, const struct rp_work *work);
 /** The file that was opened, of CSV one of them. */
 const char *rp_store_path(const struct rp_store *store);
 

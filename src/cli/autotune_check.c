@@ -1,21 +1,10 @@
 /* Options of autotune that exclude each other, or would have no effect. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/autotune_options.h"
-
-/** They are the same file; of those that are not there yet, the same name. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-
-    if (stat(a, &first) != 0 || stat(b, &second) != 0)
-        return strcmp(a, b) == 0;
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
 
 /** The session's own files, of which the journal would be lost with all answers. */
 static int check_folder(const char *option, const char *path, const char *folder,
@@ -30,7 +19,7 @@ static int check_folder(const char *option, const char *path, const char *folder
 
         if (!file)
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        else if (same_file(file, path))
+        else if (rp_same_file(file, path))
             rc = rp_fail(err, RP_USAGE, "%s %s is a file of the session itself: take another name",
                          option, path);
     }
@@ -55,7 +44,7 @@ static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
         return rc;
     for (size_t i = 0; i < OUTPUTS; i++)
         for (size_t j = i + 1; files[i].path && j < sizeof files / sizeof *files; j++)
-            if (files[j].path && same_file(files[i].path, files[j].path))
+            if (files[j].path && rp_same_file(files[i].path, files[j].path))
                 return rp_fail(err, RP_USAGE, "%s and %s are the same file: %s", files[i].option,
                                files[j].option, files[i].path);
     return 0;

@@ -6,10 +6,13 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/busy.h"
 #include "cli/cli.h"
 #include "cli/pending.h"
 #include "cli/results.h"
 #include "cli/roofline_options.h"
+#include "library/apart.h"
 #include "library/parts.h"
 
 static const char help[] =
@@ -255,6 +258,7 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     rp_cleanup(rp_pending_drop) struct rp_pending pending = {0};
     int rc = make_parts(in, options, &parts, err);
 
+    rp_work_at(&in->work, RP_WORK_WRITE, 0);
     if (rc == 0)
         rc = put_parts(in, options, &parts, &pending, text, err);
     if (rc == 0)
@@ -275,48 +279,81 @@ static void free_options(struct options *options)
     rp_roof_options_free(&options->roof);
 }
 
-/* What was asked for and the files do not hold; 0 or an exit code. */
-static int check_inputs(const struct rp_inputs *in, const struct options *options)
+/* What was asked for and the files do not hold; NULL: nothing. */
+static const char *lacking(const struct rp_inputs *in, const struct options *options)
 {
     if (options->json && in->store_count == 0)
-        return rp_cli_usage_error("analyze",
-                                  "--json prints the graph of a rocpd trace, and there is"
-                                  " none; use %s",
-                                  in->waves.count ? "--thread-trace" : "--roofline");
+        return in->waves.count ? "--json prints the graph of a rocpd trace, and there is none; use "
+                                 "--thread-trace"
+                               : "--json prints the graph of a rocpd trace, and there is none; use "
+                                 "--roofline";
     if (options->roofline && in->store_count == 0 && !in->counters)
-        return rp_cli_usage_error("analyze",
-                                  "--roofline: neither counters nor a trace of kernels is"
-                                  " among the files, so there is no roofline; use"
-                                  " --thread-trace");
+        return "--roofline: neither counters nor a trace of kernels is among the files, so there "
+               "is no roofline; use --thread-trace";
     if (options->gated && in->store_count == 0)
-        return rp_cli_usage_error("analyze", "--max-inferred is about the graph of a rocpd trace,"
-                                             " and there is none");
+        return "--max-inferred is about the graph of a rocpd trace, and there is none";
     if (options->thread_trace && in->waves.count == 0)
-        return rp_cli_usage_error("analyze", "--thread-trace: no thread trace is among the files;"
-                                             " give a folder ui_output_agent_..._dispatch_...");
-    return 0;
+        return "--thread-trace: no thread trace is among the files; give a folder "
+               "ui_output_agent_..._dispatch_...";
+    return NULL;
+}
+
+static int analyze(char *const *paths, size_t count, const struct options *options,
+                   struct rp_busy *busy)
+{
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_busy_notes(busy),
+                                                       .work = rp_busy_work(busy)};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf text = {0};
+    struct inferred inferred = {0};
+    int code, rc = rp_inputs_open(paths, count, &in, &err);
+    const char *missing = rc == 0 ? lacking(&in, options) : NULL;
+
+    if (rc == 0 && !missing)
+        rc = put_results(&in, options, &text, &inferred, &err);
+    rp_busy_end(busy);
+    if (missing)
+        return rp_cli_usage_error("analyze", "%s", missing);
+    if (rc < 0)
+        return rp_cli_error(&err);
+    code = rp_cli_result(rp_buf_text(&text));
+    return code == RP_OK ? gate(options, &inferred) : code;
+}
+
+/* Results beside what they are of are the rule; a trace may have the name of one. */
+static int keep_apart(const char *folder, char **paths, size_t count, struct rp_err *err)
+{
+    static const char *const names[] = {"dag.json", "roofline.json", "thread_trace.json",
+                                        "analysis.json"};
+    int rc = 0;
+
+    for (size_t i = 0; folder && rc == 0 && i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *file = rp_path_join(folder, names[i]);
+
+        if (!file)
+            rc = rp_out_of_memory(err);
+        for (size_t k = 0; rc == 0 && k < count; k++)
+            if (!rp_path_is_dir(paths[k]))
+                rc = rp_keep_apart("analyze: -o, which makes", file, &paths[k], 1, err);
+    }
+    return rc;
 }
 
 int rp_cmd_analyze(int argc, char **argv)
 {
     rp_cleanup(free_options) struct options options = {0};
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
     struct rp_err err = RP_ERR_INIT;
-    rp_autobuf text = {0};
-    struct inferred inferred = {0};
+    struct rp_busy busy;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
     if (rp_roof_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
-    if (rp_inputs_open(argv + optind, (size_t)(argc - optind), &in, &err) < 0)
+    if (keep_apart(options.folder, argv + optind, (size_t)(argc - optind), &err) < 0)
         return rp_cli_error(&err);
-    code = check_inputs(&in, &options);
-    if (code != 0)
-        return code;
-    if (put_results(&in, &options, &text, &inferred, &err) < 0)
-        return rp_cli_error(&err);
-    code = rp_cli_result(rp_buf_text(&text));
-    return code == RP_OK ? gate(&options, &inferred) : code;
+    rp_busy_begin(options.full, &busy); /* a summary is soon written */
+    code = analyze(argv + optind, (size_t)(argc - optind), &options, &busy);
+    rp_busy_end(&busy);
+    return code;
 }

@@ -8,11 +8,13 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/unit.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
 #include "cli/isolate_choice.h"
+#include "cli/progress.h"
 #include "cli/replay_child.h"
 #include "cli/target.h"
 #include "collect/environment.h"
@@ -538,7 +540,7 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
 
 /* The first run of two. @return false: it is over, with *ret_code */
 static bool choose_longest(struct options *o, const struct rp_isolation_request *request,
-                           struct rp_isolate_longest *longest, int *ret_code)
+                           struct rp_isolate_longest *longest, int64_t *ret_wall_ns, int *ret_code)
 {
     rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
@@ -549,17 +551,20 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
                                                   "(or ROCM_PERF_DEVICE_TIMING)");
         return false;
     }
+    rp_progress_say("isolate", "run 1 of 2, which dispatch is the longest", 0);
     if (rp_isolate_find_longest(request, longest, &isolation, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
     }
+    *ret_wall_ns = isolation.end.wall_ns;
     if (longest->match == 0) {
         *ret_code = report(o, &isolation, request->env, request->device);
         return false;
     }
     rp_cli_note("first run: dispatch %" PRIu64 " of %" PRIu64
-                " is the longest, %.3f us; it is captured in a second run",
-                longest->match, longest->matches, (double)longest->duration_ns / 1e3);
+                " is the longest, %s; it is captured in a second run",
+                longest->match, longest->matches,
+                rp_unit_one(RP_UNIT_TIME, (double)longest->duration_ns, rp_unit_is_utf8()).text);
     if (rp_isolate_choose_number_of(&o->choice, longest->match, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
@@ -592,10 +597,13 @@ static int capture(struct options *o, struct rp_isolation_request *request)
     rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
     struct rp_isolate_longest longest = {0};
     struct rp_err err = RP_ERR_INIT;
+    int64_t first_ns = 0;
     int code;
 
-    if (o->choice.longest && !choose_longest(o, request, &longest, &code))
+    if (o->choice.longest && !choose_longest(o, request, &longest, &first_ns, &code))
         return code;
+    rp_progress_say("isolate", o->choice.longest ? "run 2 of 2" : "the program runs to its end",
+                    (double)first_ns / 1e9);
     request->selection = o->choice.selection;
     request->numbers = o->choice.numbers;
     if (rp_isolate_program(request, &isolation, &err) < 0)

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/optimize_summary.h"
-#include "cli/progress_line.h"
+#include "cli/progress.h"
 #include "collect/device_identity.h"
 #include "collect/environment.h"
 #include "collect/kernel_filter.h"
@@ -323,14 +323,6 @@ static bool parse(int argc, char **argv, struct command *c, int *ret_code)
     return true;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static void progress(void *context, const char *line)
 {
     struct command *c = context;
@@ -343,13 +335,12 @@ static void progress(void *context, const char *line)
  * still take. How many candidates there will be nobody knows. */
 static void waiting(void *context, int64_t elapsed_ns)
 {
-    enum { PATIENCE_S = 2 };
     struct command *c = context;
     const int64_t elapsed_s = elapsed_ns / 1000000000;
-    const double left_s = c->o.budget_s - (double)(now_ns() - c->began_ns) / 1e9;
+    const double left_s = c->o.budget_s - (double)(rp_now_ns() - c->began_ns) / 1e9;
     rp_autobuf text = {0};
 
-    if (elapsed_s < PATIENCE_S)
+    if (elapsed_s < RP_PROGRESS_PATIENCE_S)
         return;
     rp_buf_printf(&text, "  %" PRId64 " s", elapsed_s);
     if (c->o.budget_s > 0 && !c->o.resume)
@@ -432,7 +423,7 @@ int rp_cmd_optimize(int argc, char **argv)
     c.o.program_path = program;
     rp_proc_catch_signals(); /* until the end: what was accepted is written */
     c.line = rp_progress_line_begin();
-    c.began_ns = now_ns();
+    c.began_ns = rp_now_ns();
     if (rc == 0)
         rc = rp_session_run(&c.o, &result, &err);
     rp_progress_line_clear(&c.line);

@@ -11,6 +11,7 @@
 #include "cli/device_counters.h"
 #include "cli/kernel_symbols.h"
 #include "cli/profile_session.h"
+#include "cli/progress.h"
 #include "collect/counter_plan.h"
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/counters.h"
@@ -42,10 +43,10 @@ static int open_request(const struct rp_profile_options *options,
     return 0;
 }
 
-static void show_progress(const struct rp_profile_options *options, const char *what)
+static void show_progress(const struct rp_profile_options *options, const char *what, double left_s)
 {
-    if (isatty(STDERR_FILENO) && !options->quiet)
-        fprintf(stderr, "profile: %s\n", what);
+    if (!options->quiet)
+        rp_progress_say("profile", what, left_s);
 }
 
 /* --- counters ------------------------------------------------------------------------------ */
@@ -93,8 +94,8 @@ static int read_run(const struct rp_run *run, struct rp_counters **ret, struct r
 }
 
 static int run_pass(const struct rp_profile_options *options, struct rp_profile_session *session,
-                    const struct rp_counter_plan *plan, size_t at, struct rp_run *ret,
-                    struct rp_err *err)
+                    const struct rp_counter_plan *plan, size_t at, double left_s,
+                    struct rp_run *ret, struct rp_err *err)
 {
     rp_autofree char *dir = rp_path_join(session->dir.partial, "counters");
     rp_autofree char *prefix = rp_format("pass-%zu", at + 1);
@@ -107,7 +108,7 @@ static int run_pass(const struct rp_profile_options *options, struct rp_profile_
     rc = open_request(options, session, dir, prefix, &request, err);
     if (rc < 0)
         return rc;
-    show_progress(options, what);
+    show_progress(options, what, left_s);
     rc = session->tracer->count(&request, (const char *const *)plan->passes[at].names, ret, err);
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);
@@ -136,14 +137,28 @@ static int take_pass(struct rp_profile_session *session, const struct rp_run *ru
     return rc;
 }
 
+/* A pass takes about as long as those before it; the first one, as the runs without counters. */
+static double passes_left_s(const struct rp_profile_session *session,
+                            const struct rp_counter_plan *plan, size_t done, double done_ms)
+{
+    double all_ms = done_ms;
+
+    for (size_t i = 0; !done && i < session->run_count; i++)
+        all_ms += session->wall_ms[i];
+    return all_ms / 1e3 / (double)(done ? done : session->run_count) * (double)(plan->count - done);
+}
+
 /* A pass that the GPU refuses is halved. One counter alone that is refused is left out, with a
  * word; if it is the very first thing tried, the others would fare no better. */
 static int count_all(const struct rp_profile_options *options, struct rp_profile_session *session,
                      struct rp_counter_plan *plan, struct rp_err *err)
 {
+    double done_ms = 0;
+
     for (size_t i = 0; i < plan->count;) {
         rp_cleanup(rp_run_free) struct rp_run run = {0};
-        int rc = run_pass(options, session, plan, i, &run, err);
+        int rc = run_pass(options, session, plan, i, passes_left_s(session, plan, i, done_ms), &run,
+                          err);
 
         if (rc == 0 && !run.too_much)
             rc = take_pass(session, &run, err);
@@ -162,6 +177,7 @@ static int count_all(const struct rp_profile_options *options, struct rp_profile
         if (rc < 0)
             return rc;
         session->counter_passes += !run.too_much;
+        done_ms += run.too_much ? 0 : (double)run.end.wall_ns / 1e6;
         i++;
     }
     return 0;
@@ -348,7 +364,7 @@ static int trace_threads(const struct rp_profile_options *options,
     rc = open_request(options, session, dir, "att", &request, err);
     if (rc < 0)
         return rc;
-    show_progress(options, "thread trace");
+    show_progress(options, "thread trace", 0);
     if (rp_device_counts(session)) /* the base run had them, and they take time */
         rp_ask_no_counters();
     rc = session->tracer->trace_threads(&request, &threads, &run, err);

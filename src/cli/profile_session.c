@@ -27,24 +27,18 @@ static int stdout_for_run(const struct rp_profile_options *options, unsigned num
     return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
 }
 
-/* Before a run a line that stays, with the time that is left once it is known: the program writes
- * to this terminal, too, whenever it wants, and a line that changes would be in the midst of that.
- */
 static void show_progress(const struct rp_profile_options *options,
                           const struct rp_profile_session *session, unsigned number)
 {
-    const double least_s = 2;
-    rp_autobuf left = {0};
-    double all_ms = 0, left_s;
+    rp_autofree char *what = rp_format("run %u of %u", number, options->runs);
+    double all_ms = 0;
 
-    if (!isatty(STDERR_FILENO) || options->quiet)
+    if (!what || options->quiet)
         return;
     for (unsigned i = 0; i + 1 < number; i++)
         all_ms += session->wall_ms[i];
-    left_s = number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0;
-    if (left_s >= least_s)
-        rp_progress_put_left(left_s, &left);
-    fprintf(stderr, "profile: run %u of %u%s\n", number, options->runs, rp_buf_text(&left));
+    rp_progress_say("profile", what,
+                    number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0);
 }
 
 /* The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. */

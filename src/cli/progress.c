@@ -1,19 +1,13 @@
 #include "cli/progress.h"
 
 #include <inttypes.h>
-#include <time.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 
 static const int64_t SECOND_NS = 1000000000;
-
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
-}
 
 void rp_progress_put_left(double seconds, struct rp_buf *to)
 {
@@ -43,9 +37,20 @@ void rp_progress_put(const char *what, uint64_t done, uint64_t most, int64_t don
     rp_progress_put_left(left_s > 0 ? left_s : 0, to);
 }
 
+void rp_progress_say(const char *command, const char *what, double left_s)
+{
+    rp_autobuf left = {0};
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (left_s >= RP_PROGRESS_PATIENCE_S)
+        rp_progress_put_left(left_s, &left);
+    fprintf(stderr, "%s: %s%s\n", command, what, rp_buf_text(&left));
+}
+
 struct rp_progress rp_progress_begin(void)
 {
-    const int64_t now = now_ns();
+    const int64_t now = rp_now_ns();
 
     return (struct rp_progress){
         .line = rp_progress_line_begin(), .began_ns = now, .step_ns = now, .done_ns = now};
@@ -53,8 +58,7 @@ struct rp_progress rp_progress_begin(void)
 
 void rp_progress_at(struct rp_progress *p, const char *what, uint64_t done, uint64_t most)
 {
-    enum { PATIENCE_S = 2 };
-    const int64_t now = now_ns();
+    const int64_t now = rp_now_ns();
     rp_autobuf text = {0};
 
     if (what != p->what || done < p->done)
@@ -64,7 +68,7 @@ void rp_progress_at(struct rp_progress *p, const char *what, uint64_t done, uint
     p->what = what;
     p->done = done;
     p->most = most;
-    if (now - p->began_ns < PATIENCE_S * SECOND_NS)
+    if (now - p->began_ns < RP_PROGRESS_PATIENCE_S * SECOND_NS)
         return;
     rp_progress_put(what, done, most, p->done_ns - p->step_ns, now - p->step_ns, &text);
     rp_progress_line_show(&p->line, rp_buf_text(&text));

@@ -15,6 +15,8 @@
 
 struct rp_buf;
 
+enum { RP_PROGRESS_PATIENCE_S = 2 }; /**< what takes less is not worth a word */
+
 struct rp_progress {
     struct rp_progress_line line;
     int64_t began_ns, step_ns, done_ns; /**< the command; what it is at; the last of done */
@@ -41,6 +43,14 @@ void rp_progress_clear(struct rp_progress *progress);
  */
 void rp_progress_put(const char *what, uint64_t done, uint64_t most, int64_t done_ns,
                      int64_t elapsed_ns, struct rp_buf *to);
+
+/**
+ * Before a run of the user's program, a line that stays: "profile: run 2 of 3, 12 s left". The
+ * program writes to this terminal, too, whenever it wants, and a line that changes would be in the
+ * midst of that. Nothing without a terminal.
+ * @param left_s  less than is worth a word, as 0 is: not said
+ */
+void rp_progress_say(const char *command, const char *what, double left_s);
 
 /** ", 40 s left", ", 3 min left", ", 2.5 h left" */
 void rp_progress_put_left(double seconds, struct rp_buf *to);

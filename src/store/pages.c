@@ -123,6 +123,7 @@ const unsigned char *rp_pages_at(struct rp_pages *pages, uint32_t number)
             pages->count = 0;
             return NULL;
         }
+        pages->read += pages->count;
     }
     return pages->window + (size_t)(number - pages->first) * pages->page_bytes;
 }

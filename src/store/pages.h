@@ -22,6 +22,7 @@ struct rp_pages {
     unsigned char *window; /**< pages that follow each other */
     uint32_t first, count; /**< its pages */
     uint32_t ahead;        /**< pages read at once: more as long as they follow each other */
+    uint64_t read;         /**< in all */
 };
 
 /**

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/work.h"
 #include "store/leaves.h"
 #include "store/pages.h"
 #include "store/plan.h"
@@ -354,10 +355,25 @@ static int run_whole(struct rp_pass *pass)
     return result == SQLITE_DONE ? 0 : fail_query(s, result, pass->err);
 }
 
+/* Of the file, not of its rows: how many these are SQLite only knows once it has counted them. */
+static void tell(struct rp_pass *pass)
+{
+    enum { ROWS = 4096 };
+    const struct rp_store *s = pass->store;
+    const double read = (double)(s->pages_read + pass->pages->read);
+
+    if (!s->work || ++pass->untold < ROWS)
+        return;
+    pass->untold = 0;
+    rp_work_at(s->work, RP_WORK_READ,
+               read < pass->pages->page_count ? read / pass->pages->page_count : 1);
+}
+
 static int take_cells(void *ctx, const struct rp_cell *cells)
 {
     struct rp_pass *pass = ctx;
 
+    tell(pass);
     pass->cells = cells;
     return pass->failed = hand_row(pass);
 }
@@ -376,10 +392,13 @@ static bool run_fast(struct rp_pass *pass)
     /* Writers wait before the plan is made, else its table could have moved. */
     if (!rp_pages_begin(pass->store->db, &pages))
         return false;
+    pass->pages = &pages;
     if (rp_plan_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &root, &wanted))
         rp_leaves_each(&pages, root, &wanted, take_cells, pass, &pass->skip, &all);
+    pass->store->pages_read += pages.read;
     rp_pages_free(&pages);
     pass->cells = NULL;
+    pass->pages = NULL;
     return all || pass->failed < 0;
 }
 

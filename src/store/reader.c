@@ -117,6 +117,12 @@ void rp_store_close(struct rp_store *store)
     free(store);
 }
 
+void rp_store_watch(struct rp_store *store, const struct rp_work *work)
+{
+    store->work = work;
+    store->pages_read = 0;
+}
+
 const char *rp_store_path(const struct rp_store *store)
 {
     return store->path;

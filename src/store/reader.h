@@ -48,8 +48,10 @@ struct rp_store {
     sqlite3 *db;
     char *path;
     uint64_t size_bytes;
-    struct rp_pass *pass; /**< that runs now, or NULL */
-    uint64_t steps_left;  /**< of the statement that runs now, in units of RP_STEP_OPS */
+    const struct rp_work *work; /**< told how far it is, or NULL */
+    uint64_t pages_read;        /**< since that was set */
+    struct rp_pass *pass;       /**< that runs now, or NULL */
+    uint64_t steps_left;        /**< of the statement that runs now, in units of RP_STEP_OPS */
     struct rp_relations tables[RP_TABLE_COUNT];
     const char *schema;
     struct rp_text text;

@@ -45,9 +45,10 @@ struct rp_dag {
     struct rp_dag_delays delays;
     struct rp_dag_unsure *unsure; /**< few, if any: ends.h */
     size_t unsure_count;
-    int64_t start_ns, end_ns;  /**< of the whole */
-    uint32_t end_point;        /**< the first point with the last time */
-    struct rp_dag_slots slots; /**< for sweeps */
+    int64_t start_ns, end_ns;   /**< of the whole */
+    uint32_t end_point;         /**< the first point with the last time */
+    struct rp_dag_slots slots;  /**< for sweeps */
+    const struct rp_work *work; /**< told how far it is, or NULL */
 };
 
 /**

@@ -114,7 +114,7 @@ static int put_most(struct rp_dag *dag, const struct rp_dag_trace *trace, struct
 
     for (size_t i = 0; i < dag->unsure_count; i++)
         rp_dag_set_weight(&dag->graph, dag->unsure[i].edge, dag->unsure[i].most_ns);
-    rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, err);
+    rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, NULL, err);
     for (size_t i = 0; i < r->what_if_count && rc == 0; i++)
         if (s[i].end_ns - dag->start_ns > r->what_ifs[i].most_ns)
             r->what_ifs[i].most_ns = s[i].end_ns - dag->start_ns;
@@ -128,7 +128,7 @@ static int put_least(struct rp_dag *dag, const struct rp_dag_trace *trace,
 
     for (size_t i = 0; i < dag->unsure_count; i++)
         rp_dag_set_weight(&dag->graph, dag->unsure[i].edge, 0);
-    rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, err);
+    rc = rp_dag_scenarios(dag, trace, s, r->what_if_count, NULL, err);
     for (size_t i = 0; i < r->what_if_count && rc == 0; i++)
         if (s[i].end_ns - dag->start_ns < r->what_ifs[i].least_ns)
             r->what_ifs[i].least_ns = s[i].end_ns - dag->start_ns;

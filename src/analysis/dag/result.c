@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/work.h"
 #include "build.h"
 #include "causes.h"
 #include "clocks.h"
@@ -405,7 +406,7 @@ static int put_what_ifs(const struct rp_dag *dag, const struct rp_dag_trace *tra
         s[i] = (struct rp_dag_scenario){.symbol = totals[i / FACTORS].symbol,
                                         .num = factors[i % FACTORS].num,
                                         .den = factors[i % FACTORS].den};
-    rc = rp_dag_scenarios(dag, trace, s, count, err);
+    rc = rp_dag_scenarios(dag, trace, s, count, dag->work, err);
     for (size_t i = 0; i < count && rc == 0; i++)
         r->what_ifs[r->what_if_count++] =
             (struct rp_dag_what_if){.symbol = trace->symbols[s[i].symbol],
@@ -484,12 +485,14 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
     int rc = rp_dag_ranges_find(trace, &ranges, err);
 
+    rp_work_at(dag->work, RP_WORK_PATHS, 0);
     put_facts(dag, trace, r);
     if (rc == 0)
         rc = put_paths(dag, trace, &ranges, with_steps, chain, r, err);
     put_times(trace, r);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
+    rp_work_at(dag->work, RP_WORK_LIMITS, 0);
     if (rc == 0)
         rc = put_device(dag, trace, &ranges, r, err);
     if (rc == 0)
@@ -545,7 +548,7 @@ static bool is_incomplete(struct rp_store *const *stores, size_t count)
 }
 
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
-                   struct rp_dag_result *ret, struct rp_err *err)
+                   const struct rp_work *work, struct rp_dag_result *ret, struct rp_err *err)
 {
     struct rp_dag_trace trace = {0};
     struct rp_dag dag = {0};
@@ -554,7 +557,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     int rc = find_device(stores, store_count, &result.device, err);
 
     if (rc == 0)
-        rc = rp_dag_trace_load(stores, store_count, &trace, err);
+        rc = rp_dag_trace_load(stores, store_count, work, &trace, err);
     if (rc == 0)
         rc = rp_dag_machines(&trace, &result, err);
     if (rc == 0)
@@ -563,8 +566,10 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
         rc = rp_dag_mend_skew(&trace, &result, err);
     if (rc == 0)
         rc = rp_dag_clocks(&trace, &result, err);
+    rp_work_at(work, RP_WORK_GRAPH, 0);
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
+    dag.work = work;
     if (rc == 0)
         rc = fill(&dag, &trace, with_steps, &chain, &result, err);
     find_timing(stores, store_count, &result);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/work.h"
 
 /* Scenarios of one sweep, of few and of many: the edges are read once for all of them. */
 enum { WORDS = RP_DAG_SCENARIOS_PER_SYMBOL, FEW = 3, MANY = 9 };
@@ -126,7 +127,8 @@ CPU_LEVELS static void sweep_many(const struct rp_dag *dag, const struct rp_dag_
 }
 
 int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     struct rp_dag_scenario *scenarios, size_t count, struct rp_err *err)
+                     struct rp_dag_scenario *scenarios, size_t count, const struct rp_work *work,
+                     struct rp_err *err)
 {
     const size_t vectors = count > FEW * WORDS ? MANY : FEW, lanes = vectors * WORDS;
     rp_autofree vector *time = calloc((dag->slots.count + 1) * vectors, sizeof *time);
@@ -136,6 +138,8 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i += lanes) {
         size_t here = count - i < lanes ? count - i : lanes;
+
+        rp_work_at(work, RP_WORK_WHAT_IFS, (double)i / (double)count);
         memset(touched, 0, trace->symbol_count * sizeof *touched);
         for (size_t k = 0; k < here; k++) {
             struct range *range = &touched[scenarios[i + k].symbol];

@@ -18,6 +18,7 @@ enum { RP_DAG_SCENARIOS_PER_SYMBOL = 8 };
 
 /** Scenarios of one symbol follow each other, at most that many. */
 int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     struct rp_dag_scenario *scenarios, size_t count, struct rp_err *err);
+                     struct rp_dag_scenario *scenarios, size_t count, const struct rp_work *work,
+                     struct rp_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/work.h"
 #include "build.h"
 #include "load.h"
 #include "recorded.h"
@@ -184,8 +185,21 @@ static int settle_symbols(struct rp_dag_trace *trace, struct naming *naming, str
     return 0;
 }
 
-int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
-                      struct rp_err *err)
+/* Of one store after the other. */
+struct reading {
+    const struct rp_work *work;
+    size_t done, most;
+};
+
+static void at_share(void *ctx, enum rp_work_step step, double share)
+{
+    const struct reading *r = ctx;
+
+    rp_work_at(r->work, step, ((double)r->done + share) / (double)r->most);
+}
+
+int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
+                      const struct rp_work *work, struct rp_dag_trace *ret, struct rp_err *err)
 {
     struct rp_dag_trace trace = {0};
     struct naming naming = {0};
@@ -193,8 +207,14 @@ int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct
                  ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
                  : 0;
 
-    for (size_t s = 0; s < store_count && rc == 0; s++)
+    for (size_t s = 0; s < store_count && rc == 0; s++) {
+        struct reading reading = {work, s, store_count};
+        const struct rp_work of_store = {at_share, &reading};
+
+        rp_store_watch(stores[s], &of_store);
         rc = load_store(stores[s], &trace, &naming, err);
+        rp_store_watch(stores[s], NULL);
+    }
     if (rc == 0)
         rc = settle_symbols(&trace, &naming, err);
     rp_dag_symbols_free(&naming.symbols);

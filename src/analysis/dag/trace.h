@@ -144,8 +144,8 @@ struct rp_dag_trace {
 struct rp_err;
 
 /** Reads what the stores hold; they must stay open. Release with rp_dag_trace_free. */
-int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count, struct rp_dag_trace *ret,
-                      struct rp_err *err);
+int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
+                      const struct rp_work *work, struct rp_dag_trace *ret, struct rp_err *err);
 void rp_dag_trace_free(struct rp_dag_trace *trace);
 /** dispatch_id of a kernel, id of a copy. */
 static inline int64_t rp_dag_row_id(const struct rp_dag_process *p, size_t op)

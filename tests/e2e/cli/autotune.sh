@@ -94,33 +94,14 @@ expect 1 all_fail --max-failures 0 --resume --quiet
 [ ! -s out ] && ! grep -q 'none has worked' err || fail 'it is not quiet'
 
 # On a terminal one line that changes and fits, with the time that is left, no escape codes, nothing behind it.
-cat >terminal.py <<'END'
-import fcntl, os, pty, struct, subprocess, sys, termios
-ours, theirs = pty.openpty()
-fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-child = subprocess.Popen(sys.argv[1:], stdout=open("out", "w"), stderr=theirs)
-os.close(theirs)
-shown = b""
-while True:
-    try:
-        some = os.read(ours, 65536)
-    except OSError:
-        break
-    if not some:
-        break
-    shown += some
-assert child.wait() == 0, shown
-open("shown", "wb").write(shown)
-text = shown.decode().replace("\r\n", "\n")
-assert "\x1b" not in text and "\n" not in text, text
-parts = text.split("\r")
-assert len(parts) > 8 and max(map(len, parts)) <= 59, parts
-assert parts[-1] == "" and parts[-2].strip() == "", parts
-assert any("the best so far: A=" in p for p in parts), parts
-assert any(" s left: " in p for p in parts), parts
+python3 "$SOURCE/tests/terminal.py" 60 - rocm-perf autotune --device software --space large.json --cmd-template 'echo {A}{B}' \
+    --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 8 --check true -o terminal || fail 'the line on a terminal'
+python3 - <<'END' || fail 'what the line on a terminal says'
+parts = open("shown", newline="").read().split("\r")
+assert len(parts) > 8 and not any("\n" in part for part in parts), parts
+assert any("the best so far: A=" in part for part in parts), parts
+assert any(" s left: " in part for part in parts), parts
 END
-python3 terminal.py rocm-perf autotune --device software --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' \
-    --repeats 1:1 --warmup 0 --budget-evals 8 --check true -o terminal || fail 'the line on a terminal'
 tune --space large.json --cmd-template 'echo {A}{B}' --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 8 -o plain >out 2>err
 LC_ALL=C grep -q "[^[:print:]]" err && fail 'control characters without a terminal'
 

@@ -2,40 +2,7 @@
 # nothing of it is left behind when the command ends, also when it is interrupted.
 . "$(dirname "$0")/../lib.sh"
 
-# terminal.py WIDTH REGEX COMMAND...: standard error is a terminal. Interrupted as soon as REGEX is
-# shown, however long that takes; "-": runs to its end. What was shown is in "shown".
-cat >terminal.py <<'END'
-import fcntl, os, pty, re, signal, struct, subprocess, sys, termios
-width, wanted = int(sys.argv[1]), sys.argv[2]
-ours, theirs = pty.openpty()
-fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-child = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL, stdout=open("out", "w"), stderr=theirs)
-os.close(theirs)
-shown, seen = b"", wanted == "-"
-while True:
-    try:
-        some = os.read(ours, 65536)
-    except OSError:
-        break
-    if not some:
-        break
-    shown += some
-    if not seen and re.search(wanted.encode(), shown):
-        seen = True
-        child.send_signal(signal.SIGINT)
-status = child.wait()
-text = shown.decode().replace("\r\n", "\n")
-open("shown", "w").write(text)
-assert seen, (wanted, text)
-assert status == (0 if wanted == "-" else 130), (status, text)
-assert "\x1b" not in text, text
-for line in text.split("\n"):
-    *gone, last = line.split("\r")
-    assert all(len(part) < width for part in gone), gone
-    if gone: # a line that stays takes the place of one that was cleared
-        assert gone[-1].strip() == "" and (last == "" or last.startswith("rocm-perf: ")), line
-END
-terminal() { python3 terminal.py "$@" || { cat shown; fail "on a terminal: $*"; }; }
+terminal() { python3 "$SOURCE/tests/terminal.py" "$@" || { cat shown; fail "on a terminal: $*"; }; }
 
 # Before each run of the program a line that stays: the program writes to the terminal, too.
 terminal 60 - rocm-perf profile --no-rocprof --runs 3 sh -c 'sleep 1.5'
@@ -43,6 +10,19 @@ grep -qx 'profile: run 1 of 3' shown || fail 'the first run'
 grep -qE '^profile: run 2 of 3, [0-9]+ (s|min) left$' shown || fail 'what is left of the runs'
 expect 0 rocm-perf profile --no-rocprof --runs 2 true
 grep -q 'run 1' err && fail 'progress without a terminal'
+
+# A report of a million dispatches takes seconds; of what takes no time nothing is shown.
+"$BUILD/bench/trace-maker" 1000000 1 large.db >/dev/null
+terminal 70 '[a-z ]+: [0-9]+ %, [0-9]+ s left' rocm-perf report large.db -o large.html
+[ ! -e large.html ] || fail 'a report that was interrupted'
+rm large.db
+"$BUILD/bench/trace-maker" 100000 1 trace.db >/dev/null
+terminal 50 - rocm-perf analyze --json trace.db
+cp out shown-out
+expect 0 rocm-perf analyze --json trace.db
+[ ! -s err ] && cmp out shown-out || fail 'analyze says something else on a terminal'
+terminal 60 - rocm-perf analyze "$SOURCE/tests/data/rocpd/vadd-kernel_results.db"
+[ ! -s shown ] || fail 'progress of what takes no time'
 
 # Optimize does not know how many candidates there will be: for how long the last line goes on.
 echo '__global__ void k() {}' >k.hip
@@ -74,7 +54,12 @@ int main()
 }
 END
 rocm-perf hipcc -O1 slow.hip -o slow || fail 'cannot compile'
-expect 0 rocm-perf isolate --kernel slow --device software -o cap --no-self-check ./slow
+terminal 60 - rocm-perf isolate --kernel slow --device software -o cap --no-self-check ./slow
+grep -qx 'isolate: the program runs to its end' shown || fail 'isolate'
+terminal 60 - rocm-perf isolate --kernel slow --longest --device software -o longest ./slow
+says shown 'isolate: run 1 of 2, which dispatch is the longest'
+grep -qE '^isolate: run 2 of 2(, [0-9]+ s left)?$' shown || fail 'the second run of isolate'
+tr '\r' '\n' <shown | grep -qE '^the capture is replayed: run [1-3] of 3, [0-9]+ s( left)?$' || fail 'the self-check of isolate'
 terminal 60 'run [0-9]+ of 1000000, [0-9.]+ (s|min|h) left' \
     rocm-perf replay full-vm --capture-dir cap --iterations 1000000
 says shown 'rocm-perf: interrupted by SIGINT'

@@ -195,7 +195,7 @@ static void autotune_fits(void **state)
     assert_string_equal(
         rp_buf_text(&text),
         "SOFTWARE DEVICE: modelled time, not hardware time\n"
-        "Best   3.5 ms (3.25 to 3.75 with 95 %) BLOCK_M=64 BLOCK_N=64 BLOCK_K=16 UNROLL=2\n"
+        "Best   3.500 ms (3.250 to 3.750 with 95 %) BLOCK_M=64 BLOCK_N=64 BLOCK_K=16 UNROLL=2\n"
         "Lost   1 that seemed as fast failed when run again\n"
         "       not run again to confirm it\n"
         "Search 81 of 405 configurations (20 %): seed 10; 2 failed; ended by max_fraction\n"
@@ -208,7 +208,7 @@ static void autotune_fits(void **state)
         "Drift  run again during the search, the best one failed 1 times; first: ended with exit "
         "status 3\n");
     put_search((struct rp_term_style){.width = 60, .colour = true}, &coloured);
-    assert_non_null(strstr(rp_buf_text(&coloured), "\033[32mBest   3.5 ms"));
+    assert_non_null(strstr(rp_buf_text(&coloured), "\033[32mBest   3.500 ms"));
     assert_non_null(strstr(rp_buf_text(&coloured), "\n       \033[32mBLOCK_"));
 }
 
