@@ -80,6 +80,7 @@ int rp_report_profile_json(const struct rp_profile_report *report, struct rp_buf
 struct rp_term_style {
     bool colour;    /**< ANSI colours */
     unsigned width; /**< columns of the terminal; 0 = 80. At least 60 are used */
+    bool utf8;      /**< may be more than ASCII: "µs" */
 };
 
 /** The table for people. Names are shown printable and cut to fit. As rp_report_profile_json. */

@@ -69,7 +69,7 @@ int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret
                  : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc == 0)
-        rc = rp_dag_analyze(run, count, full, ret, err);
+        rc = rp_dag_analyze(run, count, full, &in->work, ret, err);
     if (rc == 0 && count < in->store_count)
         rp_note(&in->notes,
                 "%zu of %zu traces are of further runs that collected other counters: they are"

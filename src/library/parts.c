@@ -20,6 +20,7 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *
     if (!wish->ranking)
         return 0;
     parts->has_ranking = true;
+    rp_work_at(&in->work, RP_WORK_RANK, 0);
     return rp_make_ranking(in, &from, &parts->ranking, err);
 }
 

@@ -12,6 +12,7 @@ import tempfile
 
 import browser
 import extract
+import odd_pages
 
 ROCM_PERF, SOURCE = sys.argv[1:3]
 HAS_PLOTS = sys.argv[3:] != ["without-uplot"]
@@ -253,6 +254,7 @@ def main():
         table_keys(b)
         charts(b, docs)
         paper(b)
+        odd_pages.run(b, os.path.join(scratch, "streams.html"), page, scratch, check, loads)
         software_is_said(b, scratch)
         threads_alone(b, scratch)
         check("the console complains:", not b.complaints, b.complaints)

@@ -2,9 +2,9 @@
 
 function bottleneckPart(k) {
   const a = k.analysis;
-  if (!a) return el('div', {}, el('h3', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
+  if (!a) return el('div', {}, el('h4', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
   const condition = (c) => `${words(c.feature)} ${digits(c.value)} ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`;
-  const node = el('div', {}, el('h3', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(a.bottleneck.label))));
+  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(a.bottleneck.label))));
   if (a.bottleneck.rules.length)
     node.append(table('Rules that fired, version ' + a.bottleneck.rules_version, [
       { title: 'rule', of: (r) => words(r.id) }, { title: 'says', of: (r) => words(r.label) }, { title: 'points', n: true, of: (r) => r.points }, { title: 'because', of: (r) => r.conditions.map(condition).join('; ') },
@@ -21,7 +21,7 @@ function meter(share, text) {
 
 function occupancyPart(k) {
   const p = k.profile[0] && k.profile[0].occupancy, a = k.analysis && k.analysis.occupancy;
-  const node = el('div', {}, el('h3', {}, 'Occupancy'));
+  const node = el('div', {}, el('h4', {}, 'Occupancy'));
   const theoretical = p ? p.theoretical : a ? a.theoretical : null, limiter = (p && p.limiter) || (a && a.limiter);
   if (known(theoretical)) node.append(meter(theoretical, `theoretical ${percent(theoretical)}, limited by ${limiter && limiter !== 'none' ? words(limiter) : 'nothing'}`));
   else node.append(el('p', { className: 'dim' }, 'theoretical: unknown'));
@@ -33,7 +33,7 @@ function occupancyPart(k) {
 
 function launchPart(k) {
   const p = k.profile[0], r = p && p.resources;
-  return el('div', {}, el('h3', {}, 'Launch'), list([
+  return el('div', {}, el('h4', {}, 'Launch'), list([
     k.profile.length > 1 && ['shown', `the first of ${k.profile.length}: by GPU, symbol and registers`],
     ['calls', whole(k.calls)], ['time of all', time(k.ns)],
     p && known(p.mean_ms) && ['mean', `${time(p.mean_ms * 1e6)} (${time(p.min_ms * 1e6)} to ${time(p.max_ms * 1e6)})`],
@@ -41,14 +41,14 @@ function launchPart(k) {
     p && p.geometries > 1 && ['geometries', p.geometries],
     r && ['registers', `${or(r.vgpr_per_thread, '?')} VGPR, ${or(r.agpr_per_thread, '?')} AGPR, ${or(r.sgpr_per_wave, '?')} SGPR`],
     r && ['LDS, scratch', `${whole(r.lds_bytes)} bytes per workgroup, ${whole(r.scratch_bytes)} per work-item`],
-    p && p.symbol && ['symbol', p.symbol],
+    p && p.symbol && ['symbol', named(p.symbol)],
   ]));
 }
 
 function headroomPart(k) {
   const a = k.analysis;
   if (!a) return null;
-  return el('div', {}, el('h3', {}, 'Headroom'), list([
+  return el('div', {}, el('h4', {}, 'Headroom'), list([
     ['could go', percent(a.headroom_fraction)], a.headroom_assumption && ['if', a.headroom_assumption], ['weight', percent(a.weight)],
     ['program faster by at most', known(a.end_to_end_bound) ? digits(a.end_to_end_bound) + '×' : 'unknown'],
     ['if the kernel took no time', known(a.end_to_end_bound_if_free) ? digits(a.end_to_end_bound_if_free) + '×' : 'unknown'],
@@ -71,17 +71,15 @@ function hotPart(trace) {
   const hot = trace.instructions.filter((i) => i.sums && i.sums.latency_cycles + i.sums.idle_cycles > 0).sort((a, b) => b.sums.stall_cycles - a.sums.stall_cycles || b.sums.latency_cycles - a.sums.latency_cycles).slice(0, 12);
   const reasons = (i) => Object.entries(i.stall_reasons || {}).sort((a, b) => b[1] - a[1]).slice(0, 2).map((r) => words(r[0])).join(', ');
   const lines = [...(trace.source_lines || [])].filter((l) => l.sums).sort((a, b) => b.sums.stall_cycles - a.sums.stall_cycles).slice(0, 12);
-  const node = el('div', {}, el('h3', {}, `Hot instructions (thread trace of dispatch ${or(trace.dispatch, '?')}, ${trace.completeness}${trace.device === 'software' ? ', modelled' : ''})`));
+  const node = el('div', {}, el('h4', {}, `Hot instructions (thread trace of dispatch ${or(trace.dispatch, '?')}, ${trace.completeness}${trace.device === 'software' ? ', modelled' : ''})`));
   node.append(scrolled(table('Instructions by stalled cycles', [{ title: 'instruction', cls: 'code', of: (i) => i.isa }, { title: 'source', cls: 'code', of: (i) => place(i.source) }, ...stallColumns, { title: 'waits for', of: reasons }], hot)));
   if (lines.length) node.append(tabled('Source lines by stalled cycles', table('Source lines', [{ title: 'source', cls: 'code', of: (l) => place(l.source) }, ...stallColumns], lines)));
   for (const problem of trace.problems || []) node.append(el('p', { className: 'dim' }, typeof problem === 'string' ? problem : Object.values(problem).join(': ')));
   return node;
 }
 
-function rooflinePart(k) {
-  const r = k.roofline[0];
-  if (!r) return null;
-  return el('div', {}, el('h3', {}, 'Roofline'), list([
+function rooflinePart(doc, r) {
+  return el('div', {}, el('h4', {}, 'Roofline' + (doc.devices.length > 1 ? ', ' + gpuName(doc, r.device) : '')), list([
     ['bound', known(r.bound) ? `${r.bound}, which needs at least ${percent(r.bound_share)} of the time` : 'unknown'], ['rate', known(r.achieved_gflops) ? digits(r.achieved_gflops) + ' GFLOP/s' : 'unknown'],
     ['HBM', known(r.achieved_bandwidth_gbps) ? digits(r.achieved_bandwidth_gbps) + ' GB/s' : 'unknown'], ['FLOPs per byte', known(r.arithmetic_intensity) ? digits(r.arithmetic_intensity) : 'unknown'],
   ]));
@@ -90,8 +88,9 @@ function rooflinePart(k) {
 function kernelCard(docs, k, app) {
   const counters = k.profile[0] && k.profile[0].counters;
   return el('article', { className: 'card', data: { kernel: k.name, picked: 'false' } },
-    el('h3', {}, swatch(app.ink(k.name)), k.name),
-    el('div', { className: 'columns' }, bottleneckPart(k), occupancyPart(k), launchPart(k), headroomPart(k), rooflinePart(k)),
+    el('h3', {}, swatch(app.ink(k.name)), named(k.name)),
+    brief(k.name) === plain(k.name) ? null : folded('The whole name', el('p', { className: 'whole' }, k.name)),
+    el('div', { className: 'columns' }, bottleneckPart(k), occupancyPart(k), launchPart(k), headroomPart(k), ...k.roofline.map((r) => rooflinePart(docs.roofline, r))),
     ...k.traces.slice(0, 4).map(hotPart),
     counters ? tabled('Counters', table('Counters, summed over all launches', [{ title: 'counter', of: (c) => c[0] }, { title: 'value', n: true, of: (c) => whole(c[1]) }], Object.entries(counters))) : null);
 }

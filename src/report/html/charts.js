@@ -135,7 +135,7 @@ function rooflineChart(doc, device, app) {
     const xs = [...new Set(lines.flatMap((l) => l.ends.map((e) => e[0])))].sort((a, b) => a - b);
     const data = [xs, ...lines.map((l) => xs.map((x) => { const end = l.ends.find((e) => e[0] === x); return end ? end[1] : null; }))];
     const series = [{}, ...lines.map((l) => ({ label: l.label, stroke: () => css('--front'), width: l.heavy ? 2.5 : 1.3, dash: l.dash, spanGaps: true, points: { show: false } }))];
-    const faint = { stroke: () => css('--line') + '70', width: 1 };
+    const faint = { stroke: () => css('--faint'), width: 1 };
     const powers = (self, splits) => splits.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6 ? (v >= 1e4 || v < 0.01 ? v.toExponential(0) : String(v)) : ''));
     return { data, options: {
       width, height: 430, series, scales: { x: { time: false, distr: 3, range: () => range.x }, y: { distr: 3, range: () => range.y } },
@@ -152,10 +152,13 @@ function rooflineChart(doc, device, app) {
   return made;
 }
 
+const gpuName = (doc, at) => { const d = doc.devices[at]; return d ? `GPU ${d.id} (${or(d.product, d.arch)})` : 'GPU ?'; };
+
 function rooflineTable(doc, app) {
   const level = (l) => ({ title: l.toUpperCase() + ' FLOP/byte', n: true, of: (k) => (k.levels && k.levels[l] && known(k.levels[l].arithmetic_intensity) ? digits(k.levels[l].arithmetic_intensity) : 'unknown') });
   return table('Roofline of each kernel', [
-    { title: 'kernel', cls: 'name', of: (k) => el('span', {}, swatch(app.ink(k.name)), k.name) },
+    { title: 'kernel', cls: 'name', of: (k) => el('span', {}, swatch(app.ink(k.name)), named(k.name)) },
+    ...(doc.devices.length > 1 ? [{ title: 'GPU', of: (k) => gpuName(doc, k.device) }] : []),
     { title: 'GFLOP/s', n: true, of: (k) => (known(k.achieved_gflops) ? digits(k.achieved_gflops) : 'unknown') },
     { title: 'HBM GB/s', n: true, of: (k) => (known(k.achieved_bandwidth_gbps) ? digits(k.achieved_bandwidth_gbps) : 'unknown') },
     level('hbm'), level('l2'), level('l1'), level('lds'),
@@ -164,9 +167,9 @@ function rooflineTable(doc, app) {
 }
 
 function ceilingTable(doc) {
-  const of = doc.kernels[0];
-  const rows = Object.entries((of && of.ceilings) || {}).filter((entry) => known(entry[1]));
-  return table('Ceilings', [{ title: 'ceiling', of: (row) => words(row[0].replace(/_g(bps|flops)$/, '')) }, { title: 'value', n: true, of: (row) => whole(Math.round(row[1])) }, { title: 'unit', of: (row) => (row[0].endsWith('gbps') ? 'GB/s' : 'GFLOP/s') }], rows);
+  const firsts = doc.devices.map((d, at) => doc.kernels.find((k) => k.device === at)).filter((k) => k);
+  const rows = firsts.flatMap((of) => Object.entries(of.ceilings).filter((entry) => known(entry[1])).map((entry) => [...entry, of.device]));
+  return table('Ceilings', [...(doc.devices.length > 1 ? [{ title: 'GPU', of: (row) => gpuName(doc, row[2]) }] : []), { title: 'ceiling', of: (row) => words(row[0].replace(/_g(bps|flops)$/, '')) }, { title: 'value', n: true, of: (row) => whole(Math.round(row[1])) }, { title: 'unit', of: (row) => (row[0].endsWith('gbps') ? 'GB/s' : 'GFLOP/s') }], rows);
 }
 
 function rooflineSection(docs, app) {
@@ -182,10 +185,11 @@ function rooflineSection(docs, app) {
   if (!hasPlots) node.append(absent());
   for (const device of devices) {
     const facts = doc.devices && doc.devices[device], made = rooflineChart(doc, device, app);
-    if (facts && devices.length > 1) node.append(el('h3', {}, `GPU ${facts.id}: ${or(facts.product, facts.arch)}`));
+    if (facts && devices.length > 1) node.append(el('h3', {}, gpuName(doc, device)));
     node.append(made.holder);
     made.draw();
   }
+  doc.devices.forEach((d, at) => { if (!doc.kernels.some((k) => k.device === at)) node.append(el('p', {}, `No kernel was counted on ${gpuName(doc, at)}: it has no chart and no ceilings here.`)); });
   node.append(tabled('Roofline as a table', rooflineTable(doc, app)), tabled('Ceilings as a table', ceilingTable(doc)));
   for (const note of doc.notes || []) node.append(el('p', { className: 'dim' }, note));
 }
@@ -236,11 +240,11 @@ function whatIfSection(docs, app) {
   const node = section('what-if', 'What if a kernel were faster', el('p', { className: 'dim' }, 'The end-to-end time if all launches of one kernel took less time, everything else as it was.' + (unsure ? ' Where the trace lacks something the time lies within bounds, which are shaded for the selected kernel.' : '')));
   if (hasPlots) {
     const made = whatIfChart(dag, groups, app);
-    node.append(made.holder, el('ul', { className: 'legend' }, ...groups.map((g) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(g.symbol) } }, swatch(app.ink(g.symbol)), `${g.symbol} (${app.ink(g.symbol).shape})`)))));
+    node.append(made.holder, el('ul', { className: 'legend' }, ...groups.map((g) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(g.symbol) } }, swatch(app.ink(g.symbol)), named(g.symbol), ` (${app.ink(g.symbol).shape})`)))));
     made.draw();
   } else node.append(absent());
   node.append(tabled('What-ifs as a table', table('End-to-end time', [
-    { title: 'kernel', cls: 'name', of: (w) => el('span', {}, swatch(app.ink(w.symbol)), w.symbol) },
+    { title: 'kernel', cls: 'name', of: (w) => el('span', {}, swatch(app.ink(w.symbol)), named(w.symbol)) },
     { title: 'faster', n: true, of: (w) => (w.factor === 'inf' ? 'no time' : w.factor + '×') },
     { title: 'end to end', n: true, of: (w) => time(w.makespan_ns) }, { title: 'at least', n: true, of: (w) => time(w.least_ns) }, { title: 'at most', n: true, of: (w) => time(w.most_ns) },
     { title: 'program faster', n: true, of: (w) => (w.makespan_ns ? digits(dag.makespan_ns / w.makespan_ns) + '×' : '∞') },

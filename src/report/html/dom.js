@@ -1,16 +1,29 @@
 // Elements and texts. What comes out of a trace becomes text, never markup.
 
+// What reorders or hides text, or controls, is written as its number, as in "\\u{202e}".
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+const plain = (text) => String(text).replace(HIDDEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
+// Of a long name its begin, which tells the family, and its end with the template's arguments.
+const MOST_LETTERS = 160;
+function brief(name, most = MOST_LETTERS) {
+  const text = plain(name), letters = text.length > most ? [...text] : [], tail = most < MOST_LETTERS ? 0 : 49;
+  return letters.length > most ? letters.slice(0, most - 1 - tail).join('') + '…' + letters.slice(letters.length - tail).join('') : text;
+}
+const named = (name, most) => el('span', { title: brief(name, most) === plain(name) ? null : name }, brief(name, most));
+
 function el(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(props || {})) {
     if (value === undefined || value === null) continue;
+    const said = key === 'title' || key.startsWith('aria');
     if (key === 'on') for (const [type, fn] of Object.entries(value)) node.addEventListener(type, fn);
     else if (key === 'style') for (const [name, v] of Object.entries(value)) node.style.setProperty(name, v);
     else if (key === 'data') Object.assign(node.dataset, value);
-    else if (key in node && !key.startsWith('aria')) node[key] = value;
-    else node.setAttribute(key, value);
+    else if (key in node && !key.startsWith('aria')) node[key] = said ? plain(value) : value;
+    else node.setAttribute(key, said ? plain(value) : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child))));
+  node.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : plain(child))));
   return node;
 }
 
@@ -82,7 +95,7 @@ function pickable(node, body, rows, pick) {
 }
 
 const folded = (summary, ...children) => el('details', {}, el('summary', {}, summary), ...children);
-const scrolled = (node) => el('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'table, scrolls' }, node);
+const scrolled = (node) => el('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': node.caption.textContent + '; scrolls' }, node);
 const tabled = (summary, node) => folded(summary, scrolled(node));
 
 function list(pairs) {

@@ -6,7 +6,7 @@ function kernelSection(docs, app) {
   const label = (k) => (k.analysis ? words(k.analysis.bottleneck.label) : 'unknown');
   const occupancy = (k) => { const p = k.profile[0]; return p && p.occupancy ? p.occupancy.theoretical : k.analysis ? k.analysis.occupancy.theoretical : null; };
   const node = table('Kernels, first what is worth looking at; click, or arrow keys, to select', [
-    { title: 'kernel', cls: 'name', of: (k) => el('span', {}, swatch(app.ink(k.name)), k.name) },
+    { title: 'kernel', cls: 'name', of: (k) => el('span', {}, swatch(app.ink(k.name)), named(k.name)) },
     { title: 'calls', n: true, of: (k) => whole(k.calls) },
     { title: 'time', n: true, of: (k) => time(k.ns) },
     { title: 'on the path', n: true, of: (k) => (docs.dag ? percent(shares.get(k.name) || 0) : 'unknown') },

@@ -4,9 +4,9 @@ function deviceBanner(docs) {
   const { names, timing } = modelledIn(docs), node = document.getElementById('device');
   if (!names.length) return;
   const by = timing ? ` (model “${timing.model}”, version ${timing.version})` : '';
-  node.textContent = names.length === 1 && names[0] === 'thread_trace'
+  node.textContent = plain(names.length === 1 && names[0] === 'thread_trace'
     ? 'Modelled time: the thread traces are of the software device. Their cycles, and what is found from them, were not measured on hardware.'
-    : `Modelled time: this ran on the software device${by}. No time on this page was measured on hardware.`;
+    : `Modelled time: this ran on the software device${by}. No time on this page was measured on hardware.`);
   node.hidden = false;
 }
 
@@ -19,10 +19,11 @@ function overview(docs, app) {
   tiles.push(tile(whole(app.kernels.length), app.kernels.length === 1 ? 'kernel' : 'kernels'));
   if (docs.timeline) tiles.push(tile(whole(docs.timeline.name.length), 'launches and copies'));
   if (gpu) tiles.push(tile(or(gpu.product, gpu.architecture), gpu.architecture + (profile.device === 'software' ? ', software' : '')));
-  else if (docs.roofline && docs.roofline.devices && docs.roofline.devices[0]) tiles.push(tile(or(docs.roofline.devices[0].product, docs.roofline.devices[0].arch), docs.roofline.devices[0].arch));
-  if (first) tiles.push(tile(words(first.analysis.bottleneck.label), 'limits ' + (first.name.length > 40 ? first.name.slice(0, 38) + '…' : first.name)));
+  else for (const d of (docs.roofline && docs.roofline.devices) || []) tiles.push(tile(or(d.product, d.arch), `GPU ${d.id}: ${or(d.arch)}`));
+  if (first) tiles.push(tile(words(first.analysis.bottleneck.label), el('span', {}, 'limits ', named(first.name, 40))));
   if (profile && profile.stability && profile.stability.runs > 1) tiles.push(tile(profile.stability.classification, `${profile.stability.runs} runs, cv ${percent(profile.stability.cv)}`));
   const node = section('overview', 'Overview', el('div', { className: 'tiles' }, ...tiles));
+  if (!app.kernels.length && !(docs.timeline && docs.timeline.name.length)) node.append(el('p', { id: 'nothing' }, 'Nothing ran on a GPU while this was recorded: no kernel and no copy is in these files, so there are no charts of them.'));
   if (dag && !dag.complete) node.append(el('p', {}, 'The trace was not closed in order: the end of the run may be missing.'));
   if (dag && dag.disturbed_by.length) node.append(el('p', {}, 'The times are not those of the program alone: ' + dag.disturbed_by.map(words).join(', ') + '.'));
   if (dag && dag.grades.inferred.dependency_share > 0) node.append(el('p', {}, `${percent(dag.grades.inferred.dependency_share)} of the dependencies are guessed, with ${percent(dag.grades.inferred.path_share)} of the critical path’s time.`));
@@ -53,9 +54,10 @@ function themes(app) {
     sheet.clear();
     for (const fn of app.onTheme) fn();
   };
-  const print = (on) => { const folds = document.querySelectorAll('details'); for (const d of folds) { if (on) { d.dataset.was = d.open ? '1' : ''; d.open = true; } else d.open = d.dataset.was === '1'; } paper = on; apply(); };
+  const print = (on) => { const folds = document.querySelectorAll('details'); for (const d of folds) { if (on) { d.dataset.was = d.open ? '1' : ''; d.open = true; } else d.open = d.dataset.was === '1'; } paper = on; root.dataset.paper = on ? '1' : ''; apply(); };
   button.addEventListener('click', () => { chosen = root.dataset.theme === 'dark' ? 'light' : 'dark'; apply(); });
   system.addEventListener('change', apply);
+  matchMedia('(forced-colors: active)').addEventListener('change', apply);
   window.addEventListener('beforeprint', () => print(true));
   window.addEventListener('afterprint', () => print(false));
   apply();
@@ -65,7 +67,7 @@ function main() {
   const docs = readAll(), kernels = kernelsOf(docs);
   const app = { kernels, byName: new Map(kernels.map((k) => [k.name, k])), ink: paletteOf(kernels), picked: null, onPick: [], onTheme: [] };
   app.pick = (name) => { app.picked = name; document.body.dataset.picked = name; for (const fn of app.onPick) fn(name); };
-  document.getElementById('title').textContent = document.title;
+  document.getElementById('title').append(named(document.title));
   if (!hasPlots) document.querySelector('footer details').remove(); // there is no uPlot to be licensed
   themes(app);
   deviceBanner(docs);

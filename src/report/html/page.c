@@ -4,6 +4,7 @@
 #include "report/text.h"
 #include "rocm-perf/report.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Text of an element, which a title is. */
@@ -45,7 +46,7 @@ int rp_report_html(const char *title, const struct rp_html_document *documents, 
 {
     struct rp_buf clean = {0};
 
-    rp_text_utf8(&clean, title);
+    rp_text_printable(&clean, title, UINT_MAX);
     rp_buf_add(buf, rp_html_begin, rp_html_begin_bytes);
     put_text(buf, rp_buf_text(&clean));
     rp_buf_add(buf, rp_html_middle, rp_html_middle_bytes);

@@ -28,8 +28,13 @@ function paletteOf(kernels) {
 
 // Colours of the style sheet, asked for once per theme: a picture needs them thousands of times.
 const sheet = new Map();
+let probe = null; // names of the system's colours, which forced ones are, mean nothing to a canvas
 function css(name) {
-  if (!sheet.has(name)) sheet.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  if (!probe) document.body.append(probe = el('span', { id: 'probe', hidden: true }));
+  if (!sheet.has(name)) {
+    probe.style.color = `var(${name})`;
+    sheet.set(name, getComputedStyle(probe).color);
+  }
   return sheet.get(name);
 }
 

@@ -7,8 +7,8 @@ function clampView(model, from, to) {
 }
 
 function operationAt(state, x, y) {
-  const { model, box } = state, k = Math.floor((y - AXIS + 4) / TRACK), track = model.tracks[k];
-  if (!track || x < box.left) return -1;
+  const { model, box } = state, k = Math.floor((y + box.top - AXIS + 4) / TRACK), track = model.tracks[k];
+  if (!track || x < box.left || (box.top && y < AXIS)) return -1;
   const perPixel = (state.view.to - state.view.from) / box.width, t = state.view.from + (x - box.left) * perPixel;
   let best = -1, bestGap = 4 * perPixel;
   for (let n = firstFrom(track, t - bestGap); n < track.ops.length; n++) {
@@ -24,15 +24,15 @@ function operationAt(state, x, y) {
 function describe(state, i) {
   if (i < 0) return 'Move over an operation, or use the arrow keys: left and right along a track, up and down between tracks; + and − zoom, 0 shows all.';
   const { model } = state, t = model.doc, from = t.waited_for[i];
-  const waited = from < 0 ? 'It waited for no other operation.' : `It waited for ${t.names[t.name[from]]} (${t.copy[from] ? 'copy' : 'dispatch'} ${t.id[from]})${t.classes[t.via[i]] === 'launch' ? ', by way of the host: launched late enough' : ', by ' + words(t.classes[t.via[i]])}.`;
+  const waited = from < 0 ? 'It waited for no other operation.' : `It waited for ${brief(t.names[t.name[from]])} (${t.copy[from] ? 'copy' : 'dispatch'} ${t.id[from]})${t.classes[t.via[i]] === 'launch' ? ', by way of the host: launched late enough' : ', by ' + words(t.classes[t.via[i]])}.`;
   const path = t.on_path[i] ? 'on the critical path' : 'slack ' + time(t.slack_ns[i]);
-  return `${t.names[t.name[i]]}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${whole(model.start[i])} ns, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
+  return `${brief(t.names[t.name[i]])}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${whole(model.start[i])} ns, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
 }
 
 function operationColumns(model, ink) {
   const t = model.doc;
   return [
-    { title: 'operation', cls: 'name', of: (i) => el('span', {}, swatch(ink(t.names[t.name[i]])), t.names[t.name[i]]) },
+    { title: 'operation', cls: 'name', of: (i) => el('span', {}, swatch(ink(t.names[t.name[i]])), named(t.names[t.name[i]])) },
     { title: 'id', n: true, of: (i) => t.id[i] },
     { title: 'start, ns', n: true, of: (i) => whole(model.start[i]) },
     { title: 'takes', n: true, of: (i) => time(t.duration_ns[i]) },
@@ -46,8 +46,8 @@ function operationColumns(model, ink) {
 function operationTable(state, ink) {
   const { model, view } = state, seen = [];
   for (const track of model.tracks)
-    for (let n = firstFrom(track, view.from); n < track.ops.length && model.start[track.ops[n]] <= view.to; n++)
-      if (model.end[track.ops[n]] > view.from || view.from === 0) seen.push(track.ops[n]);
+    for (let n = firstSeen(track, view); n < track.ops.length && model.start[track.ops[n]] <= view.to; n++)
+      if (isSeen(model, track.ops[n], view)) seen.push(track.ops[n]);
   seen.sort((a, b) => model.start[a] - model.start[b]);
   return table('Operations in sight, by start', operationColumns(model, ink), seen, { limit: 300 });
 }
@@ -132,6 +132,8 @@ function timelineSection(docs, app) {
   const state = { model, view: { from: 0, to: model.span }, at: -1, picked: null, box: null };
   const canvas = el('canvas', { id: 'timeline-canvas', tabIndex: 0, role: 'application', 'aria-label': 'Timeline of kernels and copies; arrow keys move between operations, plus and minus zoom', 'aria-describedby': 'timeline-say' });
   const say = el('p', { id: 'timeline-say', className: 'say', 'aria-live': 'polite' });
+  const frame = el('div', { className: 'scroll canvas', role: 'region', 'aria-label': 'Timeline; scrolls' }, el('div', { className: 'tall' }, canvas));
+  const more = el('p', { className: 'dim', hidden: true });
   const holder = el('div'), details = el('details', {}, el('summary', {}, 'Operations in sight as a table'), holder);
   let waiting = false;
   state.style = (i) => inkStyle(canvas.getContext('2d'), app.ink(model.doc.names[model.doc.name[i]]), cache);
@@ -142,21 +144,24 @@ function timelineSection(docs, app) {
     drawTimeline(canvas, state);
     if (!state.box) return;
     say.textContent = describe(state, state.at);
+    more.textContent = `${whole(state.box.left_out)} more tracks have no place on paper: the page on a screen has them.`;
+    more.hidden = !state.box.left_out;
     Object.assign(canvas.dataset, { operations: model.count, from: state.view.from, to: state.view.to, at: state.at, left: state.box.left, plotWidth: state.box.width });
   };
   const draw = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { now(); fill(); }); } };
   canvas.addEventListener('keydown', (event) => {
     if (!timelineKeys(state, event)) return;
     event.preventDefault();
-    if (state.at >= 0) showTrack(canvas.parentElement, AXIS + model.track[state.at] * TRACK);
+    if (state.at >= 0) showTrack(frame, AXIS + model.track[state.at] * TRACK);
     draw();
   });
   canvas.addEventListener('pointerleave', () => { state.at = -1; draw(); });
   details.addEventListener('toggle', fill);
+  frame.addEventListener('scroll', () => { if (isTall(model)) draw(); });
   timelinePointer(canvas, state, draw);
   section('timeline', 'Timeline',
     el('p', { className: 'dim' }, 'Outlined, with a line from one to the next: the critical path. Grey behind an operation: how much longer it could take without the program taking longer. Under the pointer: what it waited for (orange) and what waited for it (dashed).'),
-    timelineTools(state, draw), el('div', { className: 'scroll canvas' }, canvas), say, legend(model, app), details);
+    timelineTools(state, draw), frame, more, say, legend(model, app), details);
   app.onPick.push((name) => { state.picked = model.doc.names.indexOf(name); draw(); });
   app.onTheme.push(() => { cache.clear(); now(); fill(); }); // also before printing, which does not wait for 'toggle'
   window.addEventListener('resize', draw);
@@ -167,6 +172,6 @@ function legend(model, app) {
   const names = [...new Set(app.kernels.map((k) => k.name).filter((name) => model.doc.names.includes(name)))].slice(0, 14);
   const copies = model.doc.names.filter((name) => !app.byName.has(name));
   return el('ul', { className: 'legend', 'aria-label': 'Colours' },
-    ...names.map((name) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(name) } }, swatch(app.ink(name)), name))),
-    ...copies.map((name) => el('li', {}, swatch(app.ink(name)), name)));
+    ...names.map((name) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(name) } }, swatch(app.ink(name)), named(name)))),
+    ...copies.map((name) => el('li', {}, swatch(app.ink(name)), named(name))));
 }

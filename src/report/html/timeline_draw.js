@@ -3,6 +3,12 @@
 
 const AXIS = 24, TRACK = 26, BAR = 17;
 
+// A browser draws nothing on a canvas that is too high: of a timeline higher than this only what is in sight of its
+// frame is drawn, and on paper what a sheet has room for.
+const MOST_HEIGHT = 8000, FRAME_HEIGHT = 458, PAPER_HEIGHT = 960;
+const fullHeight = (model) => AXIS + model.tracks.length * TRACK + 6;
+const isTall = (model) => fullHeight(model) > MOST_HEIGHT;
+
 function niceStep(span, pixels) {
   const raw = span / Math.max(2, pixels / 110), power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= raw);
@@ -37,10 +43,11 @@ function drawAxis(ctx, view, box) {
 function drawLabels(ctx, model, box) {
   ctx.font = '12px system-ui, sans-serif';
   ctx.fillStyle = css('--front');
-  model.tracks.forEach((track, k) => {
+  for (let k = box.first; k <= box.last; k++) {
+    const track = model.tracks[k];
     const short = box.left < 150 ? track.title.replaceAll(' · ', ' ').replace('queue ', 'q').replace('stream ', 's') : track.title; // a telephone
     if (track.title) ctx.fillText(short, 4, AXIS + k * TRACK + BAR - 3, box.left - 10);
-  });
+  }
 }
 
 // Columns of what is too narrow: time covered, the longest of it, whether it is on the path.
@@ -49,7 +56,7 @@ function columnsOf(width) {
 }
 
 function gather(columns, model, i, column) {
-  if (column < 0 || column >= columns.time.length) return;
+  column = Math.max(0, Math.min(columns.time.length - 1, column)); // of what begins before, or at the very end
   const took = model.end[i] - model.start[i];
   columns.time[column] += took;
   if (columns.longest[column] === 0 || took > columns.longest[column]) {
@@ -104,10 +111,10 @@ function drawOperation(ctx, state, i, y, box) {
 function drawTrack(ctx, state, k, box) {
   const { model, view } = state, track = model.tracks[k], y = AXIS + k * TRACK;
   const columns = columnsOf(Math.ceil(box.width)), wide = [];
-  for (let n = firstFrom(track, view.from); n < track.ops.length; n++) {
+  for (let n = firstSeen(track, view); n < track.ops.length; n++) {
     const i = track.ops[n];
     if (model.start[i] > view.to) break;
-    if (model.end[i] <= view.from) continue;
+    if (!isSeen(model, i, view)) continue;
     const x = box.x(model.start[i]);
     if (box.x(model.end[i]) - x < 1) gather(columns, model, i, Math.floor(x - box.left));
     else wide.push(i);
@@ -129,6 +136,7 @@ function drawPath(ctx, state, box) {
   for (let k = 1; k < model.path.length; k++) {
     const a = model.path[k - 1], b = model.path[k];
     if (model.start[b] < view.from || model.end[a] > view.to) continue;
+    if (Math.max(model.track[a], model.track[b]) < box.first || Math.min(model.track[a], model.track[b]) > box.last) continue;
     const x = box.clip(model.end[a]), to = box.clip(model.start[b]);
     if (model.track[a] === model.track[b] && to - x < 1) continue;
     const key = ((x | 0) * tracks + model.track[a]) * tracks + model.track[b];
@@ -177,16 +185,26 @@ function drawEdges(ctx, state, box) {
   ctx.restore();
 }
 
+// Which of the tracks are drawn, and how far they are moved up.
+function tracksInSight(canvas, model) {
+  const full = fullHeight(model), count = model.tracks.length, paper = document.documentElement.dataset.paper === '1';
+  const height = Math.min(full, paper ? PAPER_HEIGHT : isTall(model) ? FRAME_HEIGHT : full);
+  const top = paper || height === full ? 0 : Math.min(full - height, canvas.closest('.scroll').scrollTop);
+  const first = Math.floor(top / TRACK), last = Math.min(count - 1, Math.floor((top + height - AXIS - BAR) / TRACK) + (paper ? 0 : 1));
+  return { height, top, first, last, left_out: paper ? count - 1 - last : 0 };
+}
+
 function drawTimeline(canvas, state) {
   const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
-  const height = AXIS + state.model.tracks.length * TRACK + 6;
+  const sight = tracksInSight(canvas, state.model), { height } = sight;
   const left = Math.min(210, Math.max(90, width * 0.2));
   const { view } = state;
   if (width < left + 50) return; // hidden, or about to be laid out
-  const box = { left, width: width - left - 8, height };
+  const box = { ...sight, left, width: width - left - 8 };
   box.x = (t) => left + ((t - view.from) / (view.to - view.from)) * box.width;
   box.clip = (t) => Math.min(left + box.width, Math.max(left, box.x(t)));
   canvas.style.height = height + 'px';
+  canvas.parentElement.style.height = (document.documentElement.dataset.paper === '1' ? height : fullHeight(state.model)) + 'px';
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -195,10 +213,16 @@ function drawTimeline(canvas, state) {
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.fillStyle = css('--back');
   ctx.fillRect(0, 0, width, height);
-  drawLabels(ctx, state.model, box);
   drawAxis(ctx, view, box);
-  for (let k = 0; k < state.model.tracks.length; k++) drawTrack(ctx, state, k, box);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(0, box.top ? AXIS : 0, width, height);
+  ctx.clip();
+  ctx.translate(0, -box.top);
+  drawLabels(ctx, state.model, box);
+  for (let k = box.first; k <= box.last; k++) drawTrack(ctx, state, k, box);
   drawPath(ctx, state, box);
   drawEdges(ctx, state, box);
+  ctx.restore();
   state.box = box;
 }

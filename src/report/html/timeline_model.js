@@ -41,6 +41,10 @@ function firstFrom(track, t) {
   return low;
 }
 
+// Also what takes no time at the very begin of what is in sight.
+const firstSeen = (track, view) => firstFrom(track, view.from - 0.5);
+const isSeen = (model, i, view) => model.end[i] > view.from || model.start[i] >= view.from;
+
 function followersOf(waits, count) {
   const first = new Uint32Array(count + 1);
   for (const from of waits) if (from >= 0) first[from + 1]++;
