@@ -94,3 +94,15 @@ const char *rp_line_reader_next(struct rp_line_reader *r, size_t *ret_bytes)
         skip(r);
     return next(r, ret_bytes);
 }
+
+const char *rp_line_reader_rest(struct rp_line_reader *r, size_t *ret_bytes)
+{
+    const char *line = r->buf.data + r->begin;
+    const size_t bytes = r->buf.len - r->begin;
+
+    if (!r->ended || r->skipping || !bytes)
+        return NULL;
+    *ret_bytes = bytes;
+    r->begin = r->scanned = r->buf.len;
+    return line;
+}

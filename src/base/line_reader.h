@@ -34,6 +34,10 @@ int rp_line_reader_fill(struct rp_line_reader *reader, int fd, struct rp_err *er
 /** @return a whole line without its newline, valid until the next fill; NULL: there is none yet */
 const char *rp_line_reader_next(struct rp_line_reader *reader, size_t *ret_bytes);
 
+/** @return what has come after the last newline once the other side has closed, until the next
+ * fill; NULL: nothing, or the end of a line that is passed over */
+const char *rp_line_reader_rest(struct rp_line_reader *reader, size_t *ret_bytes);
+
 /** Drops the line that was too long, also what of it is still to come: for who goes on after one.
  */
 void rp_line_reader_skip(struct rp_line_reader *reader);

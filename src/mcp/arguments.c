@@ -36,6 +36,26 @@ static int wrong(const struct rp_mcp_argument *a, const char *what, struct rp_er
     return rp_fail(err, RP_USAGE, "argument %s: %s", a->name, what);
 }
 
+/* Takes over the word, which is of an argument. */
+static int add_of(const struct rp_mcp_argument *a, char *word, struct rp_mcp_command *c,
+                  struct rp_err *err)
+{
+    const size_t bytes = word ? strlen(word) : 0;
+    int rc = 0;
+
+    if (bytes > RP_MCP_MOST_WORD_BYTES)
+        rc = rp_fail(err, RP_USAGE,
+                     "argument %s: is too long: %zu bytes with its option, %d is the most", a->name,
+                     bytes, RP_MCP_MOST_WORD_BYTES);
+    else if (c->words >= RP_MCP_MOST_WORDS)
+        rc = rp_fail(err, RP_USAGE, "argument %s: the command gets more than %d words", a->name,
+                     RP_MCP_MOST_WORDS);
+    if (rc == 0)
+        return add(c, word, err);
+    free(word);
+    return rc;
+}
+
 static bool is_choice(const char *choices, const char *word)
 {
     const size_t bytes = strlen(word);
@@ -60,12 +80,12 @@ static int add_text(const struct rp_mcp_argument *a, const json_t *value, struct
     if (a->choices && !is_choice(a->choices, text))
         return rp_fail(err, RP_USAGE, "argument %s: use one of: %s", a->name, a->choices);
     if (a->kind == RP_MCP_FIRST)
-        return add(c, strdup(text), err);
+        return add_of(a, strdup(text), c, err);
     if (a->kind == RP_MCP_FORM)
         return add(c, rp_format("--%s", text), err);
     if (!*text && strcmp(a->option, "-o") == 0) /* would take the next word for its value */
         return wrong(a, "must not be empty", err);
-    return add(c, rp_format("%s%s", a->option, text), err);
+    return add_of(a, rp_format("%s%s", a->option, text), c, err);
 }
 
 static int add_number(const struct rp_mcp_argument *a, const json_t *value,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -303,12 +304,28 @@ static void serve_request(struct state *s, const struct rp_mcp_message *m)
         refuse(s, m->id, RP_MCP_NO_METHOD, "there is no such method");
 }
 
+static void refuse_long(struct state *s)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "a message has more than %d bytes (1 MiB)",
+             RP_MCP_MOST_MESSAGE_BYTES);
+    refuse(s, NULL, RP_MCP_INVALID_REQUEST, text);
+}
+
 static void serve_line(struct state *s, const char *line, size_t bytes)
 {
     struct rp_mcp_message m;
     struct rp_err err = RP_ERR_INIT;
-    const int code = rp_mcp_message_parse(line, bytes, &m, &err);
+    int code;
 
+    if (bytes > RP_MCP_MOST_MESSAGE_BYTES) { /* it came whole, in few reads */
+        refuse_long(s);
+        return;
+    }
+    if (strspn(line, " \t\r") >= bytes)
+        return;
+    code = rp_mcp_message_parse(line, bytes, &m, &err);
     if (code) {
         if (m.kind != RP_MCP_NOTIFICATION)
             refuse(s, m.id, code, err.text);
@@ -328,13 +345,14 @@ static void read_lines(struct state *s)
     int rc = rp_line_reader_fill(&s->reader, s->server->in, &err);
 
     if (rc == -(int)RP_BAD_INPUT) {
-        refuse(s, NULL, RP_MCP_INVALID_REQUEST, "a message has more bytes than 1 MiB");
+        refuse_long(s);
         rp_line_reader_skip(&s->reader);
         rc = 0;
     }
     while (!s->write_errno && (line = rp_line_reader_next(&s->reader, &bytes)))
-        if (bytes && strspn(line, " \t\r") < bytes)
-            serve_line(s, line, bytes);
+        serve_line(s, line, bytes);
+    if (!s->write_errno && (line = rp_line_reader_rest(&s->reader, &bytes)))
+        serve_line(s, line, bytes); /* who writes one message may leave the newline out */
     if (rc < 0 || s->reader.ended)
         s->closing = true;
 }

@@ -14,6 +14,12 @@ struct rp_err;
 /** Exit status of replay with a gate that neither holds nor fails; 6 in its manual page. */
 enum { RP_MCP_UNDECIDED = 6 };
 
+/** What a command takes of Linux, which else refuses to start it without saying why. */
+enum {
+    RP_MCP_MOST_WORD_BYTES = (1 << 17) - 1, /**< MAX_ARG_STRLEN, without the zero */
+    RP_MCP_MOST_WORDS = 1 << 14,            /**< with a message of 1 MiB far below ARG_MAX */
+};
+
 enum rp_mcp_kind_of_argument {
     RP_MCP_FLAG,     /**< true: the option */
     RP_MCP_TEXT,     /**< the option and the text, one word */

@@ -18,3 +18,28 @@ for command in doctor "hipcc -c none.hip" "run ./app" "profile ./app"; do
     cat err >>out
     says out "ROCM_PATH=$SCRATCH/none"
 done
+
+# On a terminal it has its width: only a word that has no room is longer, in a line of its own.
+cat >wide.py <<'END'
+import fcntl, os, pty, re, struct, subprocess, termios
+words = None
+for width in (60, 80, 200):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    child = subprocess.Popen(["rocm-perf", "doctor"], stdout=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:
+            break
+    assert child.wait() == 0
+    text = re.sub("\x1b\\[[0-9;]*m", "", shown.decode()).replace("\r\n", "\n")
+    for line in text.splitlines():
+        assert len(line) <= width or len(line.split()) == 1, (width, line)
+    assert words in (None, text.split()), text # nothing is cut
+    words = text.split()
+assert "doctor" in words
+END
+python3 wide.py || fail 'the width of a terminal'

@@ -86,6 +86,42 @@ def malformed():
     server.end()
 
 
+def limits():
+    """A message of 1 MiB is served, one byte more is refused, however its end comes; likewise words of a command."""
+    def ping(id, bytes):
+        start = '{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"x":"' % id
+        return start + "x" * (bytes - len(start) - 3) + '"}}'
+
+    server = Server()
+    most = 1 << 20
+    for id in range(1, 4):
+        server.line(ping(id, most))
+        assert server.read() == {"jsonrpc": "2.0", "id": id, "result": {}}
+        server.line(ping(id, most + 1))
+        message = server.read()
+        assert message["id"] is None and "more than 1048576 bytes" in message["error"]["message"], message
+    server.call(4, "profile", {"program": "x" * 131072})
+    assert "argument program: is too long" in text(server.read()["result"])
+    server.call(5, "analyze", {"traces": ["x" * 131071]})  # the longest one comes to the command, which says what is wrong
+    assert "read trace xxx" in text(server.read()["result"])
+    server.call(6, "analyze", {"traces": [""] * 16380})  # as many words as a command gets
+    assert "read trace" in text(server.read()["result"])
+    server.end()
+
+
+def without_newline():
+    """What is written before the end is answered, also without a newline behind it."""
+    most = 1 << 20
+    blank = b'{"jsonrpc":"2.0","id":1,"method":"ping"' + b" " * most + b"}"
+    for sent, id, key in ((b'{"jsonrpc":"2.0","id":1,"method":"ping"}', 1, "result"), (b"{", None, "error"),
+                          (blank[:39] + blank[-(most - 39):], 1, "result"), (blank, None, "error")):
+        done = subprocess.run([ROCM_PERF, "mcp"], input=b"\n" + sent, stdout=subprocess.PIPE, check=True)
+        lines = done.stdout.splitlines()
+        assert len(lines) == 1, lines
+        message = json.loads(lines[0])
+        assert message["id"] == id and key in message, message
+
+
 def modern():
     server = Server(handshake=False)
     server.send("server/discover", 1, _meta=MODERN)
@@ -221,6 +257,8 @@ def not_read():
 
 def main():
     malformed()
+    limits()
+    without_newline()
     not_read()
     modern()
     calls()

@@ -1,6 +1,7 @@
 /** Calls of tools become words of a command, and nothing else. */
 #include "mcp/tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -97,6 +98,59 @@ static void what_is_refused(void **state)
     assert_null(rp_mcp_tool_find("run"));
 }
 
+/* `most` fits and one more does not: bytes of one text, or how many texts. */
+static void limit(const char *name, json_t *fits, json_t *too_much, const char *says)
+{
+    struct rp_mcp_command command;
+    struct rp_err err = RP_ERR_INIT;
+    json_t *arguments = json_pack("{s:s, s:o}", "program", "p", name, fits);
+
+    assert_int_equal(rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, &command, &err),
+                     0);
+    rp_mcp_command_free(&command);
+    json_object_set_new(arguments, name, too_much);
+    assert_int_equal(rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, &command, &err),
+                     -RP_USAGE);
+    json_decref(arguments);
+    if (!strstr(err.text, says))
+        fail_msg("%s", err.text);
+}
+
+static json_t *text_of(size_t bytes)
+{
+    char *text = malloc(bytes);
+    json_t *json;
+
+    assert_non_null(text);
+    memset(text, 'x', bytes);
+    json = json_stringn(text, bytes);
+    free(text);
+    return json;
+}
+
+static json_t *texts_of(size_t count)
+{
+    json_t *array = json_array();
+
+    while (count-- > 0)
+        json_array_append_new(array, json_string(""));
+    return array;
+}
+
+static void what_linux_does_not_take(void **state)
+{
+    static const char long_one[] = "argument output: is too long: 131072 bytes with its option, "
+                                   "131071 is the most";
+    const size_t option_bytes = strlen("-o");
+    const size_t others = 5; /* rocm-perf profile --json -- p */
+
+    (void)state;
+    limit("output", text_of(RP_MCP_MOST_WORD_BYTES - option_bytes),
+          text_of(RP_MCP_MOST_WORD_BYTES - option_bytes + 1), long_one);
+    limit("args", texts_of(RP_MCP_MOST_WORDS - others), texts_of(RP_MCP_MOST_WORDS - others + 1),
+          "argument args: the command gets more than 16384 words");
+}
+
 /* Each tool says what it takes, and takes nothing else. */
 static void schemas_are_closed(void **state)
 {
@@ -123,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_commands),
         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(what_linux_does_not_take),
         cmocka_unit_test(schemas_are_closed),
     };
 
