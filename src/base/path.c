@@ -75,6 +75,26 @@ bool rp_path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool rp_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    if (stat(a, &first) != 0 || stat(b, &second) != 0)
+        return strcmp(a, b) == 0;
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+int rp_check_input(const char *path, struct rp_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s is a pipe or a device: write what comes from it to a file, and give that",
+                   path);
+}
+
 int rp_mkdirs(const char *path, struct rp_err *err)
 {
     rp_autofree char *copy = strdup(path);

@@ -25,6 +25,14 @@ char *rp_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *rp_path_absolute(const char *path);
 bool rp_path_exists(const char *path);
 bool rp_path_is_dir(const char *path);
+/** They lead to one file; of those that are not there yet, the same name. No devices, no folders.
+ */
+bool rp_same_file(const char *a, const char *b);
+/**
+ * What is read more than once, or not from its beginning, has to be a file or a folder; a pipe
+ * without a writer would be waited for. @return 0, also when nothing is there; or RP_BAD_INPUT
+ */
+int rp_check_input(const char *path, struct rp_err *err);
 
 /** mkdir -p. @return 0 or RP_ENVIRONMENT naming the folder that failed. */
 int rp_mkdirs(const char *path, struct rp_err *err);

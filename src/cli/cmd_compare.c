@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/compare_read.h"
+#include "library/apart.h"
 #include "rocm-perf/compare.h"
 
 static const char help[] =
@@ -313,6 +314,8 @@ int rp_cmd_compare(int argc, char **argv)
     if (parse(argc, argv, &options, &code) < 0)
         return code;
     count = (size_t)(argc - optind);
+    if (rp_keep_apart("compare: --junit", options.junit, argv + optind, count, &err) < 0)
+        return rp_cli_error(&err);
     if (make(argv + optind, count, &options, &work, &err) < 0)
         return refuse(&options, argv + optind, count, &err);
     if (put_all(&options, &work, &text, &err) < 0)

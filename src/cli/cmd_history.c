@@ -11,6 +11,7 @@
 #include "cli/compare_read.h"
 #include "cli/history_commit.h"
 #include "cli/history_options.h"
+#include "library/apart.h"
 
 static const char usual_path[] = ".rocm-perf/history.db";
 
@@ -210,6 +211,18 @@ static int check_operands(const struct rp_history_options *options, char **argv,
     return RP_OK;
 }
 
+/* The history is read, too, or about to be written. */
+static int keep_apart(const struct rp_history_options *options, char **paths, size_t count,
+                      struct rp_err *err)
+{
+    char *database = (char *)options->path;
+    int rc = rp_keep_apart("history: -o", options->output, &database, 1, err);
+
+    if (rc == 0)
+        rc = rp_keep_apart("history: -o", options->output, paths, count, err);
+    return rc < 0 ? rc : rp_keep_apart("history: --db", options->path, paths, count, err);
+}
+
 int rp_cmd_history(int argc, char **argv)
 {
     rp_cleanup(rp_history_options_free) struct rp_history_options options = {
@@ -226,6 +239,8 @@ int rp_cmd_history(int argc, char **argv)
         return code;
     if ((code = check_operands(&options, argv + optind, argc - optind)) != RP_OK)
         return code;
+    if (keep_apart(&options, argv + optind, (size_t)(argc - optind), &err) < 0)
+        return rp_cli_error(&err);
     if (options.command == RP_HISTORY_ADD)
         rc = add(&options, argv + optind, (size_t)(argc - optind), &text, &err);
     else

@@ -10,9 +10,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/busy.h"
 #include "cli/cli.h"
 #include "cli/results.h"
 #include "cli/roofline_options.h"
+#include "library/apart.h"
 #include "library/parts.h"
 #include "rocm-perf/timeline.h"
 
@@ -28,7 +30,7 @@ static const char help[] =
     "TRACE is what analyze takes; the folder of a profile is best, for it has profile.json, too.\n"
     "\n"
     "  -o FILE       where it goes; - is standard output (default report.html, or as FORM ends)\n"
-    "  --format FORM one of these (default: as the name of FILE ends, else html)\n"
+    "  --format FORM one of these (default: as the name of FILE ends, html if it has no ending)\n"
 #define RP_REPORT_FORM(function, name, ending, what)                                               \
     "                " name " (" ending "): " what "\n"
 #include "rocm-perf/report_forms.def"
@@ -44,6 +46,7 @@ struct options {
     const char *file, *title;
     const struct rp_report_form *form;
     struct rp_roof_options roof;
+    struct rp_busy *busy; /* while it is made */
 };
 
 static int bad_form(const char *word)
@@ -64,11 +67,31 @@ static int take_form(const char *word, struct options *ret)
     return ret->form ? 0 : bad_form(word);
 }
 
-static bool is_picture(const char *file)
+/* "" where the name has none: "-", "page", "/dev/fd/3", ".page" */
+static const char *ending_of(const char *file)
 {
-    const char *dot = strrchr(file, '.');
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const char *dot = strrchr(name, '.');
 
-    return dot && strcmp(dot, ".svg") == 0;
+    return dot && dot != name ? dot : "";
+}
+
+static int no_form(const char *file, const char *ending, struct rp_err *err)
+{
+    rp_autobuf known = {0};
+    size_t count;
+    const struct rp_report_form *forms = rp_report_forms(&count);
+
+    if (strcmp(ending, ".svg") == 0)
+        return rp_fail(err, RP_USAGE,
+                       "report -o %s: say which picture: --format svg-roofline or svg-timeline",
+                       file);
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&known, "%s%s", i ? ", " : "", forms[i].ending);
+    return rp_fail(err, RP_USAGE,
+                   "report -o %s: no form ends in %s: name one with --format, or end the name in"
+                   " one of %s",
+                   file, ending, rp_buf_text(&known));
 }
 
 /* What was not said follows from what was. */
@@ -78,10 +101,8 @@ static int settle(struct options *options, char **ret_name, struct rp_err *err)
 
     if (!options->form && options->file)
         options->form = rp_report_form_of_file(options->file);
-    if (!options->form && options->file && is_picture(options->file))
-        return rp_fail(err, RP_USAGE,
-                       "report -o %s: say which picture: --format svg-roofline or svg-timeline",
-                       options->file);
+    if (!options->form && options->file && *ending_of(options->file))
+        return no_form(options->file, ending_of(options->file), err);
     if (!options->form)
         options->form = rp_report_forms(&count);
     if (options->file)
@@ -165,6 +186,8 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (count > 1 || !rp_path_is_dir(paths[0]) || !rp_path_exists(path))
         return 0;
+    if (rp_check_input(path, err) < 0)
+        return -(int)RP_BAD_INPUT;
     text = rp_read_text(path, MOST_PROFILE_BYTES);
     if (!text)
         return rp_fail(err, RP_BAD_INPUT, "%s cannot be read, or is no result of profile", path);
@@ -215,10 +238,13 @@ static char *choose_title(const struct options *options, const char *path, const
     return rp_buf_steal(&text);
 }
 
-static int write_out(const struct rp_buf *made, const char *file, struct rp_err *err)
+static int write_out(const struct rp_buf *made, const struct options *options, struct rp_err *err)
 {
+    const char *file = options->file;
+
     if (strcmp(file, "-") != 0)
         return rp_write_output(file, made->data, made->len, err);
+    rp_busy_end(options->busy);
     if (fwrite(made->data, 1, made->len, stdout) != made->len || fflush(stdout) == EOF)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write to standard output");
     return 0;
@@ -239,7 +265,7 @@ static int write_form(const struct options *options, struct rp_report_parts *par
     rc = options->form->write(parts, &made, err);
     parts->documents = NULL;
     if (rc == 0)
-        rc = write_out(&made, options->file, err);
+        rc = write_out(&made, options, err);
     if (rc < 0 || strcmp(options->file, "-") == 0)
         return rc;
     rp_buf_printf(summary, "%s: %s", options->file, d->count ? "" : options->form->name);
@@ -281,7 +307,8 @@ static int write_parts(const struct rp_inputs *in, const struct options *options
 static int make_report(char **paths, size_t count, const struct options *options,
                        struct rp_buf *summary, struct rp_err *err)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_busy_notes(options->busy),
+                                                       .work = rp_busy_work(options->busy)};
     rp_cleanup(rp_parts_free) struct rp_parts made = {0};
     rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
     const struct rp_parts_wish wish = {
@@ -290,6 +317,7 @@ static int make_report(char **paths, size_t count, const struct options *options
 
     if (rp_inputs_open(paths, count, &in, err) < 0 || rp_parts_make(&in, &wish, &made, err) < 0)
         return -1;
+    rp_work_at(&in.work, RP_WORK_WRITE, 0);
     if (made.has_dag) {
         if (rp_timeline_make(in.stores, in.store_count, &made.dag, &timeline, err) < 0)
             return -1;
@@ -306,20 +334,36 @@ static void free_options(struct options *options)
     rp_roof_options_free(&options->roof);
 }
 
+static int keep_apart(const struct options *options, char **paths, size_t count, struct rp_err *err)
+{
+    char *ceilings = (char *)options->roof.ceilings;
+    int rc = rp_keep_apart("report: -o", options->file, paths, count, err);
+
+    return rc < 0 ? rc
+                  : rp_keep_apart("report: -o", options->file, &ceilings, ceilings != NULL, err);
+}
+
 int rp_cmd_report(int argc, char **argv)
 {
     rp_cleanup(free_options) struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *name = NULL;
     rp_autobuf summary = {0};
-    int code;
+    struct rp_busy busy;
+    int code, rc;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
     if (rp_roof_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (settle(&options, &name, &err) < 0 ||
-        make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err) < 0)
+        keep_apart(&options, argv + optind, (size_t)(argc - optind), &err) < 0)
+        return rp_cli_error(&err);
+    options.busy = &busy;
+    rp_busy_begin(true, &busy);
+    rc = make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err);
+    rp_busy_end(&busy);
+    if (rc < 0)
         return rp_cli_error(&err);
     return rp_cli_result(rp_buf_text(&summary));
 }

@@ -24,6 +24,8 @@
 
 static int read_text(const char *path, char **ret, struct rp_err *err)
 {
+    if (rp_check_input(path, err) < 0)
+        return -(int)RP_BAD_INPUT;
     errno = 0;
     *ret = rp_read_text(path, SIZE_MAX / 2);
     return *ret ? 0
@@ -158,6 +160,9 @@ int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT, "%s: no such file or folder", path);
+    rc = rp_check_input(path, err);
+    if (rc < 0)
+        return rc;
     if (!rp_path_is_dir(path))
         return is_json(path) ? read_json(path, path, ret, err) : read_traces(path, ret, err);
     rc = rp_result_settle(path, err);

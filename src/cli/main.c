@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/unit.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
 
@@ -132,7 +133,8 @@ static bool wants_colour(void)
 
 struct rp_term_style rp_cli_style(void)
 {
-    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && wants_colour()};
+    struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && wants_colour(),
+                                  .utf8 = rp_unit_is_utf8()};
     struct winsize size;
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -179,6 +180,14 @@ static bool is_aside(const char *name)
            strcmp(name, "thread-trace") == 0;
 }
 
+/* Nor a socket or device: nobody meant them to be read, and opening one may wait for ever. */
+static bool is_pipe(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
 {
     bool own = is_profile(folder);
@@ -195,7 +204,7 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
             rc = depth && !(own && is_aside(names[i]->d_name))
                      ? open_traces_in(path, depth - 1, in, err)
                      : 0;
-        else if (rc == 0 && is_trace(path, &in->notes))
+        else if (rc == 0 && !is_pipe(path) && is_trace(path, &in->notes))
             rc = open_trace(path, in, err);
         free(names[i]);
     }
@@ -271,8 +280,10 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
 int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        int rc = open_one(paths[i], in, err);
+        int rc = rp_check_input(paths[i], err);
 
+        if (rc == 0)
+            rc = open_one(paths[i], in, err);
         if (rc < 0)
             return rc;
     }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/work.h"
 #include "library/notes.h"
 #include "rocm-perf/thread_trace.h"
 
@@ -23,6 +24,7 @@ struct rp_inputs {
     struct rp_counters *counters; /**< NULL: none */
     struct rp_thread_traces waves;
     struct rp_note_sink notes; /**< what to know of them that is no failure */
+    struct rp_work work;       /**< told how far what is made of them is; all 0: nobody is */
 };
 
 /** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */

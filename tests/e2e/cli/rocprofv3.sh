@@ -99,6 +99,14 @@ cp .rocpd_profile/roofline.json first.json
 expect 0 traced --runs 1 --roofline --json ./saxpy_streams
 cmp first.json .rocpd_profile/roofline.json || fail 'roofline.json: not the same bytes again'
 
+# Before each pass a line, with the time that is left.
+expect 0 python3 "$SOURCE/tests/terminal.py" 60 - rocm-perf profile --device software --tracer rocprofv3 --runs 1 --roofline \
+    --json -- /bin/sh -c 'sleep 1.2 && ./saxpy_streams'
+for pass in 1 2; do
+    grep -qE "^profile: counters, pass $pass of 3, [0-9]+ (s|min) left\$" shown || fail "what is left at pass $pass"
+done
+grep -qE '^profile: counters, pass 3 of 3(, [0-9]+ (s|min) left)?$' shown || fail 'the last pass'
+
 # Counters of several processes, matched over the passes.
 expect 0 traced --runs 1 --roofline --json -- /bin/sh -c './saxpy_streams && ./saxpy_streams'
 [ "$(json kernels.0.calls .rocpd_profile/roofline.json)" = 8 ] || fail 'calls of two processes'
