@@ -86,6 +86,14 @@ int rp_versus_side_of(const struct rp_profile *profile, const struct rp_origin *
                       const char *path, struct rp_versus_side *ret, struct rp_err *err);
 
 /**
+ * Takes up a further run, of one run itself. Registers, launches and geometry stay those of the
+ * first run that has the kernel.
+ * @return 0; RP_BAD_INPUT when it is of another device or model of time; RP_ENVIRONMENT
+ */
+int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_side *run,
+                           struct rp_err *err);
+
+/**
  * profile.json, or what `replay compare --json` prints.
  * @return 0; RP_BAD_INPUT for other texts
  */

@@ -73,6 +73,11 @@ static int add_one(char *path, const struct rp_history_options *options,
 
     if (rc == 0)
         rc = is_usable(&side, err);
+    if (rc == 0 && !side.command && !labels->program)
+        rc = rp_fail(err, RP_USAGE,
+                     "%s does not say of which program it is, or is of several: name it with "
+                     "--program, so that it gets into the right series",
+                     path);
     if (rc == 0)
         rc = rp_history_result_of(&side, labels, &result, err);
     if (rc == 0)
@@ -211,6 +216,31 @@ static int check_operands(const struct rp_history_options *options, char **argv,
     return RP_OK;
 }
 
+/* SQLite would take such a file for what an interrupted writer has left, and play it back. */
+static int keep_from_journals(const struct rp_history_options *options, struct rp_err *err)
+{
+    static const char *const endings[] = {"-journal", "-wal", "-shm"};
+    const char *output = options->output ? options->output : "";
+    const size_t len = strlen(output);
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t end = strlen(endings[i]);
+        rp_autofree char *database = NULL;
+
+        if (len <= end || strcmp(output + len - end, endings[i]) != 0)
+            continue;
+        database = strndup(output, len - end);
+        if (!database)
+            return rp_out_of_memory(err);
+        if (rp_same_file(database, options->path))
+            return rp_fail(err, RP_USAGE,
+                           "history: -o %s is where SQLite keeps what is being written to %s: give "
+                           "another name",
+                           output, options->path);
+    }
+    return 0;
+}
+
 /* The history is read, too, or about to be written. */
 static int keep_apart(const struct rp_history_options *options, char **paths, size_t count,
                       struct rp_err *err)
@@ -218,6 +248,8 @@ static int keep_apart(const struct rp_history_options *options, char **paths, si
     char *database = (char *)options->path;
     int rc = rp_keep_apart("history: -o", options->output, &database, 1, err);
 
+    if (rc == 0)
+        rc = keep_from_journals(options, err);
     if (rc == 0)
         rc = rp_keep_apart("history: -o", options->output, paths, count, err);
     return rc < 0 ? rc : rp_keep_apart("history: --db", options->path, paths, count, err);

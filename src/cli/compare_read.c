@@ -15,7 +15,8 @@
 #include "cli/profile_session.h"
 #include "cli/results.h"
 #include "collect/result_commit.h"
-#include "library/one_run.h"
+#include "library/life.h"
+#include "library/repeats.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 #include "rocm-perf/store.h"
@@ -116,26 +117,85 @@ static void free_profile(struct rp_profile **profile)
     rp_profile_free(*profile);
 }
 
-static int read_run(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,
-                    struct rp_err *err)
+/* Of the first process; of several, where all are of the same command. */
+static int command_of(struct rp_store *const *stores, size_t count, char **ret, struct rp_err *err)
 {
-    rp_autofree struct rp_store **run = calloc(in->store_count + 1, sizeof *run);
-    rp_cleanup(free_profile) struct rp_profile *profile = NULL;
-    struct rp_origin origin;
-    size_t count = 0;
-    int rc = run ? rp_inputs_choose_run(in, run, &count, err)
-                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    struct rp_life life, other;
+    int rc = rp_life_of(stores[0], &life, err);
 
-    if (rc == 0)
-        rc = rp_warn_of_other_runs(run, count, &in->notes, err);
-    if (rc == 0)
-        rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
+    for (size_t i = 1; rc == 0 && i < count; i++) {
+        rc = rp_life_of(stores[i], &other, err);
+        if (rc == 0 && strcmp(life.command, other.command) != 0)
+            return 0;
+    }
+    if (rc < 0 || !life.command[0])
+        return rc;
+    *ret = strdup(life.command);
+    return *ret ? 0 : rp_out_of_memory(err);
+}
+
+static int read_run(struct rp_store *const *run, size_t count, const char *path,
+                    struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_cleanup(free_profile) struct rp_profile *profile = NULL;
+    rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
+    struct rp_origin origin;
+    int rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
+
     if (rc == 0)
         rc = origin_of(run, count, &origin, err);
     if (rc == 0 && profile->dispatches == 0)
-        rc =
-            rp_fail(err, RP_BAD_INPUT, "%s: there is no kernel in it, so nothing to compare", path);
-    return rc < 0 ? rc : rp_versus_side_of(profile, &origin, path, ret, err);
+        rc = rp_fail(err, RP_BAD_INPUT, "%s: there is no kernel in %s, so nothing to compare", path,
+                     rp_store_path(run[0]));
+    if (rc == 0)
+        rc = rp_versus_side_of(profile, &origin, path, &side, err);
+    if (rc == 0)
+        rc = command_of(run, count, &side.command, err);
+    if (rc < 0)
+        return rc;
+    *ret = side;
+    side = (struct rp_versus_side){0};
+    return 0;
+}
+
+static int read_repeats(const struct rp_repeats *repeats, const char *path,
+                        struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
+    struct rp_store **run = repeats->stores;
+    int rc = read_run(run, repeats->counts[0], path, &side, err);
+
+    for (size_t i = 1; rc == 0 && i < repeats->count; i++) {
+        rp_cleanup(rp_versus_side_free) struct rp_versus_side more = {0};
+
+        run += repeats->counts[i - 1];
+        rc = read_run(run, repeats->counts[i], path, &more, err);
+        if (rc == 0)
+            rc = rp_versus_side_add_run(&side, &more, err);
+    }
+    if (rc < 0)
+        return rc;
+    *ret = side;
+    side = (struct rp_versus_side){0};
+    return 0;
+}
+
+static int read_runs(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,
+                     struct rp_err *err)
+{
+    rp_autofree struct rp_store **stores = calloc(in->store_count + 1, sizeof *stores);
+    rp_cleanup(rp_repeats_free) struct rp_repeats repeats = {0};
+    size_t count = 0;
+    int rc = stores ? rp_inputs_choose_run(in, stores, &count, err) : rp_out_of_memory(err);
+
+    if (rc == 0)
+        rc = rp_repeats_of(stores, count, &repeats, err);
+    if (rc == 0)
+        rc = read_repeats(&repeats, path, ret, err);
+    if (rc == 0 && repeats.count > 1)
+        rp_note(&in->notes, "%s: %zu traces, one after the other, are %zu runs of the same command",
+                path, count, repeats.count);
+    return rc;
 }
 
 static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *err)
@@ -148,7 +208,7 @@ static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *er
                      "%s: neither a profile nor a trace of kernels, so there are no times to "
                      "compare",
                      path);
-    return rc < 0 ? rc : read_run(&in, path, ret, err);
+    return rc < 0 ? rc : read_runs(&in, path, ret, err);
 }
 
 int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "collect/result_commit.h"
+#include "library/given_twice.h"
 #include "rocm-perf/counters.h"
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
@@ -287,7 +288,7 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
         if (rc < 0)
             return rc;
     }
-    return 0;
+    return rp_refuse_given_twice(in->stores, in->store_count, err);
 }
 
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err)

@@ -22,6 +22,7 @@ try compare trace before.json --junit trace/profile.json
 try history export --db h.db -o h.db
 try history plot --db h.db -o ./h.db
 try history check --db h.db -o h.db
+try history plot --db h.db -o ./h.db-journal
 try history add --db trace/trace_results.db --commit '' trace
 try history add --db h.db -o before.json --commit '' before.json
 cat vadd-kernel_results.db before.json after.json trace/* h.db | sha256sum | cmp - was && echo unchanged

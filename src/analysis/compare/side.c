@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/compare/names.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/analysis.h"
 
@@ -191,6 +192,85 @@ void rp_versus_side_finish(struct rp_versus_side *side)
     if (side->kernel_count)
         qsort(side->kernels, side->kernel_count, sizeof *side->kernels, by_class_time_name);
     rp_versus_names_again(side);
+}
+
+/* --- further runs --------------------------------------------------------------------------- */
+
+static bool grow(struct rp_versus_runs *runs, double ms)
+{
+    double *grown = reallocarray(runs->ms, runs->count + 1, sizeof *grown);
+
+    if (!grown)
+        return false;
+    runs->ms = grown;
+    grown[runs->count++] = ms;
+    return true;
+}
+
+/* A kernel that no run before has launched. */
+static int add_late(struct rp_versus_side *side, const struct rp_versus_kernel *k, size_t before,
+                    struct rp_err *err)
+{
+    rp_autofree double *ms = calloc(before + 1, sizeof *ms);
+    struct rp_versus_kernel row = *k;
+
+    if (!ms)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < before; i++)
+        ms[i] = NAN;
+    ms[before] = k->runs.ms[0];
+    row.runs = (struct rp_versus_runs){.ms = ms, .count = before + 1};
+    return rp_versus_side_add_kernel(side, &row, err);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_gpus(const struct rp_versus_side *a, const struct rp_versus_side *b)
+{
+    bool same = a->gpu_count == b->gpu_count && a->software == b->software &&
+                a->timing_version == b->timing_version &&
+                same_text(a->timing_model, b->timing_model);
+
+    for (size_t i = 0; i < a->gpu_count && same; i++) {
+        const struct rp_versus_gpu *x = &a->gpus[i], *y = &b->gpus[i];
+
+        same = same_text(x->architecture, y->architecture) && same_text(x->product, y->product) &&
+               x->compute_units == y->compute_units && x->engine_clock_mhz == y->engine_clock_mhz;
+    }
+    return same;
+}
+
+int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_side *run,
+                           struct rp_err *err)
+{
+    const size_t before = side->runs.count;
+
+    if (!same_gpus(side, run))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s: its runs are of different GPUs, devices or models of time: put the "
+                       "traces of each into a folder of its own",
+                       side->path);
+    if (!grow(&side->runs, run->runs.ms[0]))
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < side->kernel_count; i++) {
+        const struct rp_versus_kernel *k = rp_versus_side_find(run, side->kernels[i].name);
+
+        if (!grow(&side->kernels[i].runs, k ? k->runs.ms[0] : NAN))
+            return rp_out_of_memory(err);
+    }
+    for (size_t i = 0; i < run->kernel_count; i++)
+        if (!rp_versus_side_find(side, run->kernels[i].name)) {
+            int rc = add_late(side, &run->kernels[i], before, err);
+
+            if (rc < 0)
+                return rc;
+        }
+    side->incomplete |= run->incomplete;
+    rp_versus_side_finish(side);
+    return 0;
 }
 
 /* --- from a profile ------------------------------------------------------------------------ */
