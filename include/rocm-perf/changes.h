@@ -57,11 +57,18 @@ struct rp_change {
     double ratio; /**< time after / time before */
 };
 
+/** Ratios are of time after / time before. */
+struct rp_change_newest {
+    double low, high;                   /**< interval of the newest results' mean; 0: not known */
+    const struct rp_history_point *odd; /**< one that is far off, alone; NULL: there is none */
+    double odd_ratio;
+};
+
 enum rp_series_state {
-    RP_SERIES_STEADY,
+    RP_SERIES_STEADY, /**< the newest results are within the margin of those before */
     RP_SERIES_SLOWER, /**< newly: a regression */
     RP_SERIES_FASTER,
-    RP_SERIES_UNDECIDED, /**< too few results */
+    RP_SERIES_UNDECIDED, /**< too few results, or they differ too much to tell */
     RP_SERIES_ENDED,     /**< not in the newest result */
 };
 const char *rp_series_state_name(enum rp_series_state state);
@@ -77,7 +84,10 @@ struct rp_series {
     struct rp_change *changes;
     size_t change_count;
     enum rp_series_state state;
-    size_t missing; /**< of undecided: so many results more are needed at least */
+    size_t missing; /**< of undecided: so many results more are needed at least; 0: enough */
+    bool exact;     /**< judged as modelled times: of most results all runs are the same */
+    size_t inexact; /**< of such a series: results of which they are not */
+    struct rp_change_newest newest_is; /**< of measured times, where no change is new */
 };
 
 struct rp_series_list {
@@ -102,12 +112,21 @@ int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *ru
                     struct rp_err *err);
 
 enum {
-    RP_CHANGE_LEAST_BEFORE = 8, /**< results that are needed to know how times scatter */
-    RP_CHANGE_LEAST_AFTER = 2,  /**< one alone may be a machine that was busy */
+    /** Results before a change, by which it is known how they scatter. */
+    RP_CHANGE_LEAST_BEFORE = 4,
+    RP_CHANGE_LEAST_AFTER = 2, /**< one alone may be a machine that was busy */
+    RP_CHANGE_LEAST = RP_CHANGE_LEAST_BEFORE + RP_CHANGE_LEAST_AFTER, /**< since the last change */
 };
 
 /** Whether the last points differ from those before. @return 0: no, else how many of them */
 size_t rp_change_at_end(const struct rp_history_point *points, size_t count, double alpha,
                         double margin, double *ret_ratio);
+
+/**
+ * What is known of the newest results beside those before, where no change was found.
+ * @return false: there are less than RP_CHANGE_LEAST
+ */
+bool rp_change_newest(const struct rp_history_point *points, size_t count, double alpha,
+                      double margin, struct rp_change_newest *ret);
 
 #endif

@@ -54,6 +54,12 @@ void rp_history_free(struct rp_history *history);
 int rp_history_add(const char *path, const struct rp_history_result *result, int64_t *ret_id,
                    bool *ret_new, struct rp_err *err);
 
+/**
+ * Removes results by their numbers, all or none; a number is given again when it was the last.
+ * @return 0; RP_USAGE: there is none of that number; RP_BAD_INPUT; RP_ENVIRONMENT
+ */
+int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct rp_err *err);
+
 /** @return 0; RP_BAD_INPUT: there is no such file, or it is no history; RP_ENVIRONMENT */
 int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err);
 

@@ -1,3 +1,5 @@
+#include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -33,16 +35,34 @@ static char *config_text(struct rp_history_options *options)
     return options->config_count ? rp_buf_steal(&text) : strdup("");
 }
 
-static int fill_time(struct rp_history_options *options, struct rp_err *err)
+/* Clocks of two machines may differ by so much. */
+enum { SKEW_SECONDS = 60 };
+
+static int time_text(time_t time, char ret[RP_RFC3339_BYTES], struct rp_err *err)
 {
-    const time_t now = time(NULL);
     struct tm parts;
 
-    if (options->at[0])
-        return 0;
-    if (!gmtime_r(&now, &parts) ||
-        !strftime(options->at, sizeof options->at, "%Y-%m-%dT%H:%M:%SZ", &parts))
-        return rp_fail(err, RP_ENVIRONMENT, "the machine's clock tells no time");
+    if (!gmtime_r(&time, &parts) || !strftime(ret, RP_RFC3339_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts))
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the machine's clock tells no time: set it, then try again");
+    return 0;
+}
+
+/* A result of tomorrow would be the newest of its series until then, whatever is added. */
+static int fill_time(struct rp_history_options *options, struct rp_err *err)
+{
+    char latest[RP_RFC3339_BYTES];
+    const time_t now = time(NULL);
+
+    if (!options->at[0])
+        return time_text(now, options->at, err);
+    if (time_text(now + SKEW_SECONDS, latest, err) < 0)
+        return -(int)err->code;
+    if (strcmp(options->at, latest) > 0)
+        return rp_fail(err, RP_USAGE,
+                       "history: --at %s is in the future: give the time when it was measured, or "
+                       "leave it out",
+                       options->at);
     return 0;
 }
 
@@ -119,6 +139,31 @@ static int add(struct rp_history_options *options, char **paths, size_t count, s
     return rc;
 }
 
+/* --- remove -------------------------------------------------------------------------------- */
+
+static int remove_results(const struct rp_history_options *options, char **words, size_t count,
+                          struct rp_buf *text, struct rp_err *err)
+{
+    rp_autofree int64_t *ids = calloc(count + 1, sizeof *ids);
+    int rc;
+
+    if (!ids)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        char *end;
+
+        errno = 0;
+        ids[i] = strtoll(words[i], &end, 10);
+        if (!isdigit((unsigned char)words[i][0]) || *end || errno)
+            return rp_fail(err, RP_USAGE,
+                           "history: remove %s: give numbers that `history list` prints", words[i]);
+    }
+    rc = rp_history_remove(options->path, ids, count, err);
+    if (rc == 0)
+        rp_buf_printf(text, "%zu result%s removed\n", count, count == 1 ? "" : "s");
+    return rc;
+}
+
 /* --- reading ------------------------------------------------------------------------------- */
 
 static bool has_kernel(const struct rp_history_result *r, const char *pattern)
@@ -174,8 +219,9 @@ static int put_results(const struct rp_history_options *options, struct rp_histo
                          : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
 }
 
+/* @param ret_fails  whether a check has to fail */
 static int put_series(const struct rp_history_options *options, const struct rp_history *history,
-                      bool *ret_slower, struct rp_buf *text, struct rp_err *err)
+                      bool *ret_fails, struct rp_buf *text, struct rp_err *err)
 {
     rp_cleanup(rp_series_list_free) struct rp_series_list list = {0};
     int rc = rp_series_of(history, &options->filter, &list, err);
@@ -189,7 +235,8 @@ static int put_series(const struct rp_history_options *options, const struct rp_
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < list.count; i++)
-        *ret_slower |= list.list[i].state == RP_SERIES_SLOWER;
+        *ret_fails |= list.list[i].state == RP_SERIES_SLOWER ||
+                      (options->strict && list.list[i].state == RP_SERIES_UNDECIDED);
     if (options->command == RP_HISTORY_PLOT)
         return rp_report_changes_svg(&list, text, err);
     return options->json ? rp_report_changes_json(&list, &options->rule, text, err)
@@ -211,7 +258,9 @@ static int check_operands(const struct rp_history_options *options, char **argv,
 {
     if (options->command == RP_HISTORY_ADD && count == 0)
         return rp_cli_usage_error("history", "add: give a result");
-    if (options->command != RP_HISTORY_ADD && count > 0)
+    if (options->command == RP_HISTORY_REMOVE && count == 0)
+        return rp_cli_usage_error("history", "remove: give the numbers that `history list` prints");
+    if (options->command != RP_HISTORY_ADD && options->command != RP_HISTORY_REMOVE && count > 0)
         return rp_cli_usage_error("history", "'%s' is not expected here", argv[0]);
     return RP_OK;
 }
@@ -255,6 +304,18 @@ static int keep_apart(const struct rp_history_options *options, char **paths, si
     return rc < 0 ? rc : rp_keep_apart("history: --db", options->path, paths, count, err);
 }
 
+/* Does what changes the history, or reads it. */
+static int prepare(struct rp_history_options *options, char **words, size_t count,
+                   struct rp_history *history, struct rp_buf *text, struct rp_err *err)
+{
+    if (options->command == RP_HISTORY_REMOVE)
+        return remove_results(options, words, count, text, err);
+    if (keep_apart(options, words, count, err) < 0)
+        return -(int)err->code;
+    return options->command == RP_HISTORY_ADD ? add(options, words, count, text, err)
+                                              : rp_history_read(options->path, history, err);
+}
+
 int rp_cmd_history(int argc, char **argv)
 {
     rp_cleanup(rp_history_options_free) struct rp_history_options options = {
@@ -264,22 +325,17 @@ int rp_cmd_history(int argc, char **argv)
     rp_cleanup(rp_history_free) struct rp_history history = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
-    bool slower = false;
+    bool fails = false;
     int code, rc;
 
     if (rp_history_options(argc, argv, &options, &code) < 0)
         return code;
     if ((code = check_operands(&options, argv + optind, argc - optind)) != RP_OK)
         return code;
-    if (keep_apart(&options, argv + optind, (size_t)(argc - optind), &err) < 0)
-        return rp_cli_error(&err);
-    if (options.command == RP_HISTORY_ADD)
-        rc = add(&options, argv + optind, (size_t)(argc - optind), &text, &err);
-    else
-        rc = rp_history_read(options.path, &history, &err);
+    rc = prepare(&options, argv + optind, (size_t)(argc - optind), &history, &text, &err);
     if (rc == 0 && (options.command == RP_HISTORY_CHECK || options.command == RP_HISTORY_PLOT))
-        rc = put_series(&options, &history, &slower, &text, &err);
-    else if (rc == 0 && options.command != RP_HISTORY_ADD)
+        rc = put_series(&options, &history, &fails, &text, &err);
+    else if (rc == 0 && options.command != RP_HISTORY_ADD && options.command != RP_HISTORY_REMOVE)
         rc = put_results(&options, &history, &text, &err);
     code = rc < 0 ? rp_cli_error(&err) : RP_OK;
     if (text.len || rc == 0) {
@@ -287,5 +343,5 @@ int rp_cmd_history(int argc, char **argv)
 
         code = code == RP_OK ? printed : code;
     }
-    return code == RP_OK && slower && options.command == RP_HISTORY_CHECK ? RP_VERDICT : code;
+    return code == RP_OK && fails && options.command == RP_HISTORY_CHECK ? RP_VERDICT : code;
 }

@@ -11,8 +11,9 @@ static const char help[] =
     "usage: rocm-perf history add [--commit C] [--config KEY=VALUE]... [--program NAME]\n"
     "                             [--at TIME] RESULT...\n"
     "       rocm-perf history list | show [--json] [filters]\n"
-    "       rocm-perf history check [--margin X] [--recent N] [--json] [filters]\n"
+    "       rocm-perf history check [--margin X] [--recent N] [--strict] [--json] [filters]\n"
     "       rocm-perf history plot [-o FILE] [--margin X] [filters]\n"
+    "       rocm-perf history remove NUMBER...\n"
     "       rocm-perf history export [--format jsonl|csv] [-o FILE] [filters]\n"
     "\n"
     "Keeps results in one file, shows them, and finds where times have changed.\n"
@@ -21,8 +22,8 @@ static const char help[] =
     "\n"
     "  --db FILE           the file (default .rocm-perf/history.db)\n"
     "  --commit C          add: of what was run (default: that of the git work tree here, with\n"
-    "                      -dirty where files are changed; '' for none). Else: only results\n"
-    "                      whose commit begins so\n"
+    "                      -dirty where files are changed; '' for none). Else, but not of\n"
+    "                      check: only results whose commit begins so\n"
     "  --config KEY=VALUE  add: what else tells results apart; may be repeated\n"
     "  --program NAME      add: a name in place of the command\n"
     "  --at TIME           add: when, as 2026-11-23T20:15:00Z (default: now)\n"
@@ -33,16 +34,18 @@ static const char help[] =
     "                      and 0 where they are modelled, which are exact)\n"
     "  --recent N          a change to slower is a regression while at most so many results\n"
     "                      have it (default 5)\n"
+    "  --strict            check: exit status 1 also where a series is undecided\n"
     "  --format F          jsonl (default) or csv\n"
     "  -o FILE             write there, not to standard output\n"
     "  --help              this text\n"
     "\n"
-    "exit status: 0 done, 1 check: a series has become slower, 2 usage, 3 a result or the file\n"
-    "cannot be used, 4 environment\n";
+    "exit status: 0 done, 1 check: a series has become slower (--strict: or is undecided),\n"
+    "2 usage, 3 a result or the file cannot be used, 4 environment\n";
 
 static const char *const names[] = {
-    [RP_HISTORY_ADD] = "add",   [RP_HISTORY_LIST] = "list",   [RP_HISTORY_SHOW] = "show",
-    [RP_HISTORY_PLOT] = "plot", [RP_HISTORY_CHECK] = "check", [RP_HISTORY_EXPORT] = "export",
+    [RP_HISTORY_ADD] = "add",       [RP_HISTORY_LIST] = "list",   [RP_HISTORY_SHOW] = "show",
+    [RP_HISTORY_PLOT] = "plot",     [RP_HISTORY_CHECK] = "check", [RP_HISTORY_EXPORT] = "export",
+    [RP_HISTORY_REMOVE] = "remove",
 };
 
 enum {
@@ -57,6 +60,7 @@ enum {
     MARGIN,
     RECENT,
     FORMAT,
+    STRICT,
 };
 
 /* Which commands take it: their letters, after those of names. */
@@ -64,8 +68,9 @@ static const struct {
     int option;
     const char *commands;
 } takers[] = {
-    {CONFIG, "a"}, {PROGRAM, "a"}, {AT, "a"},     {KERNEL, "lspce"}, {DEVICE, "lspce"},
-    {JSON, "lsc"}, {MARGIN, "pc"}, {RECENT, "c"}, {FORMAT, "e"},     {'o', "pe"},
+    {CONFIG, "a"},     {PROGRAM, "a"}, {AT, "a"},      {KERNEL, "lspce"},
+    {DEVICE, "lspce"}, {JSON, "lsc"},  {MARGIN, "pc"}, {RECENT, "c"},
+    {FORMAT, "e"},     {'o', "pe"},    {STRICT, "c"},  {COMMIT, "alspe"},
 };
 
 void rp_history_options_free(struct rp_history_options *given)
@@ -162,6 +167,7 @@ static int take(int option, char *word, struct rp_history_options *ret)
         if (texts[i].option == option)
             *texts[i].to = word;
     ret->json |= option == JSON;
+    ret->strict |= option == STRICT;
     return option == CONFIG   ? take_config(word, ret)
            : option == MARGIN ? take_margin(word, ret)
            : option == RECENT ? take_recent(word, ret)
@@ -177,8 +183,8 @@ static int take_command(int argc, char **argv, struct rp_history_options *ret)
             ret->command = (enum rp_history_command)i;
             return 0;
         }
-    return rp_cli_usage_error("history",
-                              "give a command first: add, list, show, check, plot or export");
+    return rp_cli_usage_error(
+        "history", "give a command first: add, list, show, check, plot, remove or export");
 }
 
 static const struct option options[] = {
@@ -193,6 +199,7 @@ static const struct option options[] = {
     {"margin", required_argument, NULL, MARGIN},
     {"recent", required_argument, NULL, RECENT},
     {"format", required_argument, NULL, FORMAT},
+    {"strict", no_argument, NULL, STRICT},
     {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},

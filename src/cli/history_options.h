@@ -16,6 +16,7 @@ enum rp_history_command {
     RP_HISTORY_PLOT,
     RP_HISTORY_CHECK,
     RP_HISTORY_EXPORT,
+    RP_HISTORY_REMOVE,
     RP_HISTORY_COMMANDS
 };
 
@@ -28,6 +29,7 @@ struct rp_history_options {
     size_t config_count;
     char at[RP_RFC3339_BYTES]; /**< "": now */
     bool json, csv;
+    bool strict; /**< undecided is no answer */
     struct rp_change_rule rule;
 };
 void rp_history_options_free(struct rp_history_options *options);

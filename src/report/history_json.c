@@ -185,6 +185,28 @@ static void put_change(struct rp_buf *buf, const struct rp_series *s, const stru
     rp_buf_printf(buf, ", \"since\": %" PRId64 "}", s->points[c->at].result->id);
 }
 
+static void put_newest(struct rp_buf *buf, const struct rp_change_newest *is)
+{
+    rp_buf_puts(buf, ", \"newest_odd\": ");
+    if (is->odd) {
+        rp_buf_printf(buf, "{\"id\": %" PRId64, is->odd->result->id);
+        key_number(buf, "ratio", is->odd_ratio);
+        rp_buf_puts(buf, "}");
+    } else {
+        rp_buf_puts(buf, "null");
+    }
+    rp_buf_puts(buf, ", \"newest_range\": ");
+    if (is->high > 0) {
+        rp_buf_puts(buf, "[");
+        rp_text_json_number(buf, rp_text_round6(is->low));
+        rp_buf_puts(buf, ", ");
+        rp_text_json_number(buf, rp_text_round6(is->high));
+        rp_buf_puts(buf, "]");
+    } else {
+        rp_buf_puts(buf, "null");
+    }
+}
+
 static void put_series(struct rp_buf *buf, const struct rp_series *s)
 {
     rp_buf_puts(buf, "{\"changes\": [");
@@ -195,8 +217,12 @@ static void put_series(struct rp_buf *buf, const struct rp_series *s)
     rp_buf_puts(buf, "], \"config\": ");
     put_config(buf, s->config);
     key_text(buf, "device", s->device);
+    rp_buf_printf(buf, ", \"exact\": %s, \"inexact\": %zu", s->exact ? "true" : "false",
+                  s->inexact);
     key_text(buf, "kernel", s->kernel);
-    rp_buf_printf(buf, ", \"missing\": %zu, \"points\": [", s->missing);
+    rp_buf_printf(buf, ", \"missing\": %zu", s->missing);
+    put_newest(buf, &s->newest_is);
+    rp_buf_puts(buf, ", \"points\": [");
     for (size_t i = 0; i < s->point_count; i++) {
         rp_buf_printf(buf, "%s[%" PRId64 ", ", i ? ", " : "", s->points[i].result->id);
         rp_text_json_number(buf, rp_text_round6(s->points[i].ms));

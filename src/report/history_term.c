@@ -153,6 +153,37 @@ static double newest_ns(const struct rp_series *s)
     return s->points[s->point_count - 1].ms * 1e6;
 }
 
+/* "+1.2", of a ratio */
+static void put_per_cent(struct rp_buf *to, double ratio)
+{
+    rp_buf_printf(to, "%s%s", ratio > 1 ? "+" : "", rp_text_fixed(100 * (ratio - 1), 2).text);
+}
+
+/* Why, and what mends it. */
+static void put_undecided(const struct rp_page *page, const struct rp_series *s)
+{
+    const struct rp_change_newest *is = &s->newest_is;
+    rp_autobuf text = {0};
+
+    if (s->missing) {
+        rp_buf_printf(&text, "%zu more result%s needed%s", s->missing,
+                      s->missing == 1 ? " is" : "s are",
+                      s->change_count ? " since the last change" : "");
+    } else if (is->odd) {
+        rp_buf_printf(&text, "result %" PRId64 " is ", is->odd->result->id);
+        put_per_cent(&text, is->odd_ratio);
+        rp_buf_puts(&text, " % off, one alone: add another of the same commit");
+    } else {
+        rp_buf_puts(&text, "newest ");
+        put_per_cent(&text, is->low);
+        rp_buf_puts(&text, " to ");
+        put_per_cent(&text, is->high);
+        rp_buf_puts(&text, " %: add results, or allow more with --margin");
+    }
+    rp_page_text(page, RP_INK_DIM, 12, rp_buf_text(&text));
+    page->out->failed |= text.failed;
+}
+
 /* @param unit  of the times of the group */
 static void put_series(const struct rp_page *page, const struct rp_series *s, struct rp_unit unit)
 {
@@ -162,10 +193,12 @@ static void put_series(const struct rp_page *page, const struct rp_series *s, st
                   s->point_count == 1 ? " " : "s");
     for (size_t i = 0; i < s->change_count; i++)
         put_change(page, s, &s->changes[i]);
+    if (s->inexact)
+        rp_page_line(page, RP_INK_YELLOW, 12,
+                     "the runs of %zu modelled result%s differ: the medians are compared",
+                     s->inexact, s->inexact == 1 ? "" : "s");
     if (s->state == RP_SERIES_UNDECIDED)
-        rp_page_line(page, RP_INK_DIM, 12, "%zu more result%s needed%s", s->missing,
-                     s->missing == 1 ? " is" : "s are",
-                     s->change_count ? " since the last change" : "");
+        put_undecided(page, s);
 }
 
 /* @param first  of a program on a device */

@@ -1,8 +1,10 @@
-/* The file of a history: what it is, who may write, and adding to it. */
+/* The file of a history: what it is, who may write, adding to it and removing from it. */
 #include "rocm-perf/history.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -204,6 +206,45 @@ int rp_history_add(const char *path, const struct rp_history_result *result, int
     rc = rp_history_open(path, true, &db, err);
     if (rc == 0)
         rc = add(db, result, ret_id, ret_new, err);
+    sqlite3_close(db); /* takes back what was not committed */
+    return rc < 0 ? rp_wrap(err, "history %s", path) : 0;
+}
+
+/* --- removing ------------------------------------------------------------------------------ */
+
+static int remove_one(sqlite3 *db, int64_t id, struct rp_err *err)
+{
+    rp_autostmt *result = NULL, *times = NULL;
+    int rc = prepare(db, "DELETE FROM result WHERE id = ?1", &result, err);
+
+    if (rc == 0)
+        rc = prepare(db, "DELETE FROM times WHERE result = ?1", &times, err);
+    if (rc < 0)
+        return rc;
+    sqlite3_bind_int64(result, 1, id);
+    sqlite3_bind_int64(times, 1, id);
+    rc = step(db, result, err);
+    if (rc == 0 && sqlite3_changes(db) == 0)
+        return rp_fail(err, RP_USAGE, "there is no result %lld: `history list` has their numbers",
+                       (long long)id);
+    return rc < 0 ? rc : step(db, times, err);
+}
+
+int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct rp_err *err)
+{
+    struct rp_err mine = RP_ERR_INIT;
+    sqlite3 *db = NULL;
+    int rc;
+
+    if (!err)
+        err = &mine;
+    if (access(path, F_OK) != 0)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "history %s", path);
+    rc = rp_history_open(path, true, &db, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = remove_one(db, ids[i], err);
+    if (rc == 0)
+        rc = rp_sql_exec(db, "COMMIT", err);
     sqlite3_close(db); /* takes back what was not committed */
     return rc < 0 ? rp_wrap(err, "history %s", path) : 0;
 }

@@ -11,12 +11,22 @@
 static const double error_factor = 1.7;
 static const double drift_factor = 2;
 
+/* So many standard deviations from those before, one result alone is not what they are. */
+static const double odd_from = 3;
+
 /* A machine of long ago says little of today's. */
 enum { MOST_BEFORE = 30 };
 
 /* How many of the last results are looked at together. */
 static const size_t lengths[] = {2, 3, 5, 8};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST_AFTER = 8 };
+
+/* One series, parted. */
+struct parted {
+    struct rp_versus_shift shift;
+    double scatter; /* standard deviation of a result, of its logarithm */
+    double mean;    /* of the logarithms of those before */
+};
 
 static double mean_of_squares(const struct rp_history_point *points, size_t count)
 {
@@ -38,12 +48,10 @@ static double most_tick(const struct rp_history_point *points, size_t count)
 
 /* As between two sides of a comparison (analysis/compare/interval.c), but for a few new results:
  * how they scatter is known by those before. */
-static struct rp_versus_shift shift_of(const struct rp_history_point *points, size_t before,
-                                       size_t after)
+static struct parted part(const struct rp_history_point *points, size_t before, size_t after)
 {
     double ms[MOST_BEFORE + MOST_AFTER] = {0};
-    const double n = (double)before, m = (double)after;
-    struct rp_versus_shift ret = {.degrees = n - 2 + m - 1};
+    const double n = (double)before, m = (double)after, degrees = n - 2 + m - 1;
     struct rp_line old, new;
     double squares = 0, spread, r;
 
@@ -53,35 +61,95 @@ static struct rp_versus_shift shift_of(const struct rp_history_point *points, si
     new = rp_line_of(ms + before, after);
     for (size_t i = before; i < before + after; i++)
         squares += (log(ms[i]) - new.mean) * (log(ms[i]) - new.mean);
-    spread = (old.squares + squares) / ret.degrees;
+    spread = (old.squares + squares) / degrees;
     r = rp_line_dependence(&old, &old, n);
-    ret.log_ratio = new.mean - old.mean;
-    ret.error = error_factor * sqrt((1 + r) / (1 - r)) *
-                sqrt(spread / n + fmax(spread, mean_of_squares(points + before, after)) / m);
-    ret.drift = drift_factor * fabs(old.slope) * (n + m) / 2 + most_tick(points, before) +
-                most_tick(points + before, after);
+    return (struct parted){
+        .scatter = sqrt(old.squares / (n - 2)),
+        .mean = old.mean,
+        .shift = {.log_ratio = new.mean - old.mean,
+                  .degrees = degrees,
+                  .error =
+                      error_factor *sqrt((1 + r) / (1 - r)) *
+                      sqrt(spread / n + fmax(spread, mean_of_squares(points + before, after)) / m),
+                  .drift = drift_factor *fabs(old.slope) * (n + m) / 2 + most_tick(points, before) +
+                           most_tick(points + before, after)}};
+}
+
+static struct parted part_at_end(const struct rp_history_point *points, size_t count, size_t after)
+{
+    const size_t all = count - after, before = all < MOST_BEFORE ? all : MOST_BEFORE;
+
+    return part(points + all - before, before, after);
+}
+
+/* How many of the lengths leave enough results before them. */
+static size_t parts_of(size_t count)
+{
+    size_t ret = 0;
+
+    while (ret < LENGTHS && lengths[ret] + RP_CHANGE_LEAST_BEFORE <= count)
+        ret++;
     return ret;
 }
 
 size_t rp_change_at_end(const struct rp_history_point *points, size_t count, double alpha,
                         double margin, double *ret_ratio)
 {
-    double least = alpha / LENGTHS;
+    const size_t parts = parts_of(count);
+    double least = alpha / (double)parts;
     size_t found = 0;
 
-    for (size_t i = 0; i < LENGTHS && lengths[i] + RP_CHANGE_LEAST_BEFORE <= count; i++) {
-        size_t before = count - lengths[i];
-        struct rp_versus_shift shift;
-        double p;
+    for (size_t i = 0; i < parts; i++) {
+        const struct parted parted = part_at_end(points, count, lengths[i]);
+        const double p = rp_versus_p(&parted.shift, 1 + margin);
 
-        before = before < MOST_BEFORE ? before : MOST_BEFORE;
-        shift = shift_of(points + count - lengths[i] - before, before, lengths[i]);
-        p = rp_versus_p(&shift, 1 + margin);
         if (p < least) {
             least = p;
             found = lengths[i];
-            *ret_ratio = exp(shift.log_ratio);
+            *ret_ratio = exp(parted.shift.log_ratio);
         }
     }
     return found;
+}
+
+/* The one of the newest results, of the two at least, that is farthest from those before. */
+static void find_odd(const struct rp_history_point *points, size_t count, double margin,
+                     struct rp_change_newest *ret)
+{
+    const size_t after = RP_CHANGE_LEAST_AFTER;
+    const struct parted parted = part_at_end(points, count, after);
+    const double least = fmax(odd_from * parted.scatter, log(1 + margin) + parted.shift.drift);
+    double farthest = 0;
+
+    for (size_t i = count - after; i < count; i++) {
+        const double off = log(points[i].ms) - parted.mean;
+
+        if (fabs(off) <= fmax(least, fabs(farthest)))
+            continue;
+        farthest = off;
+        ret->odd = &points[i];
+        ret->odd_ratio = exp(off);
+    }
+}
+
+bool rp_change_newest(const struct rp_history_point *points, size_t count, double alpha,
+                      double margin, struct rp_change_newest *ret)
+{
+    const size_t parts = parts_of(count);
+    double narrowest = INFINITY;
+
+    *ret = (struct rp_change_newest){0};
+    for (size_t i = 0; i < parts; i++) {
+        const struct parted parted = part_at_end(points, count, lengths[i]);
+        const double half = rp_versus_half(&parted.shift, alpha / (double)parts);
+
+        if (half >= narrowest)
+            continue;
+        narrowest = half;
+        ret->low = exp(parted.shift.log_ratio - half);
+        ret->high = exp(parted.shift.log_ratio + half);
+    }
+    if (parts)
+        find_odd(points, count, margin, ret);
+    return parts > 0;
 }

@@ -240,13 +240,14 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
 
 /* --- judging ------------------------------------------------------------------------------- */
 
-static bool is_exact(const struct rp_series *s)
+/* Modelled, and most of its results are the same in each run: a few others change no rule. */
+static void find_exact(struct rp_series *s)
 {
-    bool exact = true;
-
     for (size_t i = 0; i < s->point_count; i++)
-        exact &= s->points[i].exact;
-    return exact;
+        s->inexact += !s->points[i].exact;
+    s->exact = s->software && 2 * s->inexact <= s->point_count;
+    if (!s->exact)
+        s->inexact = 0;
 }
 
 static void put_change(struct rp_series *s, size_t at, size_t found, double ratio)
@@ -285,18 +286,39 @@ static void judge_measured(struct rp_series *s, double alpha, double margin)
     }
 }
 
-static enum rp_series_state state_of(struct rp_series *s, bool exact, size_t recent)
+static enum rp_series_state state_of_exact(struct rp_series *s, size_t since)
+{
+    if (since >= 2 || s->change_count)
+        return RP_SERIES_STEADY;
+    s->missing = 2 - since;
+    return RP_SERIES_UNDECIDED;
+}
+
+/* Never is a series called steady that could have changed by more than the margin. */
+static enum rp_series_state state_of_measured(struct rp_series *s, size_t since, double alpha,
+                                              double margin)
+{
+    struct rp_change_newest *is = &s->newest_is;
+
+    if (!rp_change_newest(s->points + s->point_count - since, since, alpha, margin, is)) {
+        s->missing = RP_CHANGE_LEAST - since;
+        return RP_SERIES_UNDECIDED;
+    }
+    return !is->odd && is->low >= 1 / (1 + margin) && is->high <= 1 + margin ? RP_SERIES_STEADY
+                                                                             : RP_SERIES_UNDECIDED;
+}
+
+static enum rp_series_state state_of(struct rp_series *s, double alpha,
+                                     const struct rp_change_rule *rule)
 {
     const struct rp_change *last = s->change_count ? &s->changes[s->change_count - 1] : NULL;
     const size_t since = s->point_count - (last ? last->at : 0);
-    const size_t least = exact ? 2 : RP_CHANGE_LEAST_BEFORE + RP_CHANGE_LEAST_AFTER;
 
-    if (last && (last->found + 1 == s->point_count || since <= recent))
+    if (s->points[s->point_count - 1].result != s->newest)
+        return RP_SERIES_ENDED;
+    if (last && (last->found + 1 == s->point_count || since <= rule->recent))
         return last->ratio > 1 ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
-    if (since >= least || (exact && last))
-        return RP_SERIES_STEADY;
-    s->missing = least - since;
-    return RP_SERIES_UNDECIDED;
+    return s->exact ? state_of_exact(s, since) : state_of_measured(s, since, alpha, rule->margin);
 }
 
 int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
@@ -304,22 +326,22 @@ int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *ru
 {
     size_t measured = 0;
 
-    for (size_t i = 0; i < list->count; i++)
-        measured += !is_exact(&list->list[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        find_exact(&list->list[i]);
+        measured += !list->list[i].exact;
+    }
     for (size_t i = 0; i < list->count; i++) {
         struct rp_series *s = &list->list[i];
-        const bool exact = is_exact(s);
+        const double alpha = rule->alpha / (double)measured;
 
         s->changes = calloc(s->point_count + 1, sizeof *s->changes);
         if (!s->changes)
             return rp_out_of_memory(err);
-        if (exact)
+        if (s->exact)
             judge_exact(s, rule->exact);
         else
-            judge_measured(s, rule->alpha / (double)measured, rule->margin);
-        s->state = s->points[s->point_count - 1].result != s->newest
-                       ? RP_SERIES_ENDED
-                       : state_of(s, exact, rule->recent);
+            judge_measured(s, alpha, rule->margin);
+        s->state = state_of(s, alpha, rule);
     }
     return 0;
 }

@@ -73,7 +73,7 @@ static const struct world worlds[] = {
     {.name = "coarse clock", .noise = 0.01, .tick = 1},
 };
 enum { WORLDS = sizeof worlds / sizeof *worlds };
-static const size_t counts[] = {10, 12, 15, 20, 30, 50};
+static const size_t counts[] = {6, 7, 8, 10, 12, 15, 20, 30, 50};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
 /* The last @p changed of them take @p ratio times as long. */
@@ -139,8 +139,9 @@ static void regressions_of_three_per_cent_are_found(void **state)
         double noise;
         size_t before, after;
         double least; /* of series in which it is found */
-    } rows[] = {{0.001, 8, 2, 0.97},  {0.002, 10, 3, 0.9}, {0.002, 18, 2, 0.95},
-                {0.002, 32, 2, 0.98}, {0.005, 18, 8, 0.6}, {0.005, 32, 8, 0.85}};
+    } rows[] = {{0.001, 4, 2, 0.95},  {0.001, 8, 2, 0.97},  {0.002, 4, 5, 0.65},
+                {0.002, 10, 3, 0.9},  {0.002, 18, 2, 0.95}, {0.002, 32, 2, 0.98},
+                {0.005, 18, 8, 0.55}, {0.005, 32, 8, 0.85}};
 
     (void)state;
     seed = 521288629u;
@@ -335,10 +336,19 @@ static void modelled_times_are_exact(void **state)
     list = judged(made, NULL, 1); /* known for longer */
     assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
     rp_series_list_free(&list);
-    made->ms[1][0][1] = 1.2; /* not so exact after all */
+    made->ms[1][0][1] = 1.2; /* one that is not exact makes no other rule for all */
     list = judged(made, NULL, 1);
+    assert_true(list.list[0].exact);
+    assert_int_equal(list.list[0].inexact, 1);
+    assert_int_equal(list.list[0].change_count, 1);
+    assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
+    rp_series_list_free(&list);
+    made->ms[0][0][1] = made->ms[2][0][1] = 1.2; /* most of them do */
+    list = judged(made, NULL, 1);
+    assert_false(list.list[0].exact);
+    assert_int_equal(list.list[0].inexact, 0);
     assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
-    assert_int_equal(list.list[0].missing, 6);
+    assert_int_equal(list.list[0].missing, 2);
     rp_series_list_free(&list);
 }
 
@@ -373,9 +383,11 @@ static void a_regression_is_told_for_a_while(void **state)
         list = judged(made, NULL, 4);
         assert_int_equal(list.count, 2);
         assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
-        assert_int_equal(list.list[1].state, count < 14   ? RP_SERIES_STEADY
+        assert_int_equal(list.list[1].state, count < 13   ? RP_SERIES_STEADY
+                                             : count < 14 ? RP_SERIES_UNDECIDED /* one alone */
                                              : count < 17 ? RP_SERIES_SLOWER
                                                           : RP_SERIES_UNDECIDED);
+        assert_int_equal(list.list[1].missing, count == 17 ? 1 : 0);
         if (count >= 14) {
             assert_int_equal(list.list[1].changes[0].at, 12);
             assert_int_equal(list.list[1].changes[0].found, 13);
@@ -385,6 +397,7 @@ static void a_regression_is_told_for_a_while(void **state)
     }
 }
 
+/* Nor is it steady: it is said which one it is, and by how much it is off. */
 static void one_odd_result_is_no_change(void **state)
 {
     struct made *made = make(14, 1, false);
@@ -393,11 +406,67 @@ static void one_odd_result_is_no_change(void **state)
     (void)state;
     for (size_t i = 0; i < 14; i++)
         set(made, i, 0, 1 + 0.001 * (double)(i * 7 % 3));
-    set(made, 13, 0, 1.5);
     list = judged(made, NULL, 5);
-    assert_int_equal(list.list[0].change_count, 0);
     assert_int_equal(list.list[0].state, RP_SERIES_STEADY);
+    assert_null(list.list[0].newest_is.odd);
     rp_series_list_free(&list);
+    for (size_t at = 12; at < 14; at++) {
+        set(made, at, 0, 1.5);
+        list = judged(made, NULL, 5);
+        assert_int_equal(list.list[0].change_count, 0);
+        assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
+        assert_int_equal(list.list[0].missing, 0);
+        assert_int_equal(list.list[0].newest_is.odd->result->id, at + 1);
+        assert_true(fabs(list.list[0].newest_is.odd_ratio - 1.5) < 0.01);
+        rp_series_list_free(&list);
+        set(made, at, 0, 1);
+    }
+}
+
+/* Four results are enough before a change, of all and of those since the last one. */
+static void changes_near_the_start_are_found(void **state)
+{
+    struct made *made = make(12, 1, false);
+    struct rp_series_list list;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++)
+        set(made, i, 0, (i < 4 ? 1 : i < 8 ? 1.05 : 1.1) * (1 + 0.0005 * (double)(i * 7 % 3)));
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.list[0].change_count, 2);
+    assert_int_equal(list.list[0].changes[0].at, 4);
+    assert_int_equal(list.list[0].changes[0].found, 5);
+    assert_int_equal(list.list[0].changes[1].at, 8);
+    assert_int_equal(list.list[0].state, RP_SERIES_SLOWER);
+    rp_series_list_free(&list);
+}
+
+/* Noise that hides what the margin allows is no steadiness. */
+static void steady_is_within_the_margin(void **state)
+{
+    static const struct {
+        double noise;
+        enum rp_series_state state;
+    } rows[] = {{0.0005, RP_SERIES_STEADY}, {0.02, RP_SERIES_UNDECIDED}};
+
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < 2; i++) {
+        struct made *made = make(20, 1, false);
+        struct rp_history_point points[MOST];
+        struct rp_series_list list;
+        const struct rp_change_newest *is;
+
+        series(&(struct world){.noise = rows[i].noise}, 20, 0, 1, points);
+        for (size_t r = 0; r < 20; r++)
+            set(made, r, 0, points[r].ms);
+        list = judged(made, NULL, 5);
+        is = &list.list[0].newest_is;
+        assert_int_equal(list.list[0].state, rows[i].state);
+        assert_true(is->low < 1 && is->high > 1);
+        assert_int_equal(is->high <= 1.01, rows[i].state == RP_SERIES_STEADY);
+        rp_series_list_free(&list);
+    }
 }
 
 static void results_are_told_apart(void **state)
@@ -519,7 +588,7 @@ static void a_result_is_known_by_its_contents(void **state)
 
 static void table(const char *title, double noise, double ratio)
 {
-    static const size_t after[] = {2, 3, 5, 8}, befores[] = {8, 10, 15, 20, 30};
+    static const size_t after[] = {2, 3, 5, 8}, befores[] = {4, 6, 8, 10, 15, 20, 30};
 
     printf("\n%s, noise %g %%\n\n| before | 2 | 3 | 5 | 8 |\n|---|---|---|---|---|\n", title,
            100 * noise);
@@ -531,6 +600,40 @@ static void table(const char *title, double noise, double ratio)
         for (size_t i = 0; i < sizeof after / sizeof *after; i++)
             printf(" %.1f |",
                    100.0 * alarms(&w, before + after[i], after[i], ratio, usual_margin) / TRIALS);
+        printf("\n");
+    }
+}
+
+/* How many of series without a change are called so. */
+static unsigned steady(double noise, size_t count)
+{
+    const struct rp_change_rule rule = {.alpha = alpha, .margin = usual_margin, .recent = 5};
+    const struct world w = {.noise = noise};
+    struct rp_history_point points[MOST];
+    unsigned ret = 0;
+
+    for (unsigned i = 0; i < TRIALS; i++) {
+        struct rp_series one = {.points = points, .point_count = count};
+        struct rp_series_list list = {.list = &one, .count = 1};
+
+        series(&w, count, 0, 1, points);
+        rp_series_judge(&list, &rule, NULL);
+        ret += one.state == RP_SERIES_STEADY;
+        free(one.changes);
+    }
+    return ret;
+}
+
+static void print_steady(void)
+{
+    static const double noises[] = {0.0005, 0.001, 0.002, 0.003, 0.005};
+    static const size_t lengths[] = {6, 8, 10, 15, 20, 30, 50};
+
+    printf("\n| noise | 6 | 8 | 10 | 15 | 20 | 30 | 50 |\n|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
+        printf("| %g %% |", 100 * noises[i]);
+        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
+            printf(" %.1f |", 100.0 * steady(noises[i], lengths[j]) / TRIALS);
         printf("\n");
     }
 }
@@ -559,6 +662,7 @@ static void print_tables(void)
         printf("| %s | %.2f | %.2f |\n", worlds[i].name, 100.0 * ever / TRIALS,
                100.0 * failed / TRIALS);
     }
+    print_steady();
 }
 
 int main(int argc, char **argv)
@@ -573,6 +677,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_creeps_is_found),
         cmocka_unit_test(a_regression_is_told_for_a_while),
         cmocka_unit_test(one_odd_result_is_no_change),
+        cmocka_unit_test(changes_near_the_start_are_found),
+        cmocka_unit_test(steady_is_within_the_margin),
         cmocka_unit_test(results_are_told_apart),
         cmocka_unit_test(times_of_day_are_read),
         cmocka_unit_test(a_result_is_known_by_its_contents),
