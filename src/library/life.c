@@ -36,6 +36,7 @@ int rp_life_of(struct rp_store *store, struct rp_life *ret, struct rp_err *err)
 {
     const struct rp_row_process *p;
     const struct rp_row_node *nodes;
+    const char *device;
     size_t count, node_count;
     int rc = rp_store_processes(store, &p, &count, err);
 
@@ -43,7 +44,13 @@ int rp_life_of(struct rp_store *store, struct rp_life *ret, struct rp_err *err)
         rc = rp_store_nodes(store, &nodes, &node_count, err);
     if (rc < 0)
         return rc;
-    *ret = (struct rp_life){.path = rp_store_path(store), .machine = "", .command = ""};
+    *ret = (struct rp_life){.path = rp_store_path(store),
+                            .machine = "",
+                            .command = "",
+                            .guid = rp_store_guid(store, 0)};
+    ret->guid = ret->guid ? ret->guid : "";
+    device = rp_store_metadata(store, "rocm_perf_device");
+    ret->own_clock = device && strcmp(device, "software") == 0;
     if (count) {
         ret->machine = machine_of(nodes, node_count, p->guid_index);
         ret->command = p->command ? p->command : "";
@@ -52,9 +59,12 @@ int rp_life_of(struct rp_store *store, struct rp_life *ret, struct rp_err *err)
         ret->start_ns = p->start_ns > 0 ? p->start_ns : p->init_ns;
         ret->end_ns = p->end_ns > 0 ? p->end_ns : p->fini_ns;
     }
-    if (ret->start_ns > 0 && ret->end_ns > ret->start_ns)
+    if (ret->start_ns > 0 && ret->end_ns > ret->start_ns && !ret->own_clock)
         return 0;
     ret->start_ns = ret->end_ns = 0;
+    if (ret->own_clock)
+        return 0;
+    ret->by_kernels = true;
     return times_of_kernels(store, ret, err);
 }
 

@@ -18,7 +18,10 @@ struct rp_life {
     const char *path, *machine;
     const char *command; /**< "": not known, as of CSV */
     int64_t pid, ppid;
+    const char *guid;         /**< of databases it begins with the time at which it was made; "" */
     int64_t start_ns, end_ns; /**< both 0: not known */
+    bool by_kernels;          /**< the times are those of its kernels: it was there for longer */
+    bool own_clock; /**< of the software device: its times do not compare with those of others */
 };
 
 int rp_life_of(struct rp_store *store, struct rp_life *ret, struct rp_err *err);

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "library/life.h"
 
-/* A trace, and the group of those that were there at the same time as it. */
+/* A trace, and the run that it is of. */
 struct member {
     struct rp_life life;
     struct rp_store *store;
@@ -25,10 +25,11 @@ void rp_repeats_free(struct rp_repeats *repeats)
 static int by_start(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
+    const int guids = strcmp(a->life.guid, b->life.guid);
 
     if (a->life.start_ns != b->life.start_ns)
         return a->life.start_ns < b->life.start_ns ? -1 : 1;
-    return strcmp(a->life.path, b->life.path);
+    return guids ? guids : strcmp(a->life.path, b->life.path);
 }
 
 static int by_group_and_command(const void *left, const void *right)
@@ -40,19 +41,32 @@ static int by_group_and_command(const void *left, const void *right)
     return strcmp(a->life.command, b->life.command);
 }
 
-/* In the order of their starts, each begins a group that began after all before had ended. */
-static void group_by_time(struct member *members, size_t count)
+/* Where it is not known how long a process was there, those of one parent are taken to be of one
+ * run. CSV says nothing of parents. */
+static bool are_apart(const struct rp_life *a, const struct rp_life *b)
 {
-    int64_t latest = 0;
-    size_t groups = 0;
+    const bool siblings = (a->ppid > 0 || b->ppid > 0) && rp_lives_related(a, b);
 
+    if (a->own_clock || b->own_clock)
+        return !siblings;
+    return rp_lives_apart(a, b) && !(siblings && (a->by_kernels || b->by_kernels));
+}
+
+/* Those of one run get the number of its first trace. */
+static void group(struct member *members, size_t count)
+{
     qsort(members, count, sizeof *members, by_start);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || (members[i].life.start_ns >= latest && latest > 0))
-            groups++;
-        members[i].group = groups - 1;
-        if (members[i].life.end_ns > latest)
-            latest = members[i].life.end_ns;
+        members[i].group = i;
+        for (size_t k = 0; k < i; k++) {
+            const size_t from = members[k].group, to = members[i].group;
+
+            if (from == to || are_apart(&members[k].life, &members[i].life))
+                continue;
+            for (size_t j = 0; j <= i; j++)
+                if (members[j].group == (from > to ? from : to))
+                    members[j].group = from > to ? to : from;
+        }
     }
     qsort(members, count, sizeof *members, by_group_and_command);
 }
@@ -95,7 +109,7 @@ static const struct member *stranger(const struct member *members, size_t count,
         for (size_t k = 0; k < i; k++) {
             const struct rp_life *a = &members[k].life, *b = &members[i].life;
 
-            if (!rp_lives_on_one_machine(a, b) || !rp_lives_apart(a, b))
+            if (!rp_lives_on_one_machine(a, b) || !are_apart(a, b))
                 continue;
             if (!a->command[0] || strcmp(a->command, b->command) == 0 || !rp_lives_related(a, b)) {
                 *ret_other = &members[i];
@@ -113,15 +127,15 @@ static int refuse(const struct rp_life *a, const struct rp_life *b, struct rp_er
                        "are: give one of them, or traces that do (rocprofv3 --output-format rocpd)",
                        a->path, b->path);
     if (strcmp(a->command, b->command) == 0)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "%s and %s ran '%.60s' one after the other, but beside them there are other "
-                       "commands, other machines, or runs of fewer processes: put the traces of "
-                       "each run into a folder of its own, and give one",
-                       a->path, b->path, a->command);
+        return rp_fail(
+            err, RP_BAD_INPUT,
+            "%s and %s are of different runs of '%.60s', but beside them there are other "
+            "commands, other machines, or runs of fewer processes: put the traces of "
+            "each run into a folder of its own, and give one",
+            a->path, b->path, a->command);
     return rp_fail(err, RP_BAD_INPUT,
-                   "%s ('%.60s') and %s ('%.60s') ran one after the other, and are neither "
-                   "processes of one run nor runs of the same commands: put traces of each program "
-                   "into a folder of its own",
+                   "%s ('%.60s') and %s ('%.60s') are neither processes of one run nor runs of the "
+                   "same command: put traces of each program into a folder of its own",
                    a->path, a->command, b->path, b->command);
 }
 
@@ -173,7 +187,7 @@ int rp_repeats_of(struct rp_store *const *stores, size_t count, struct rp_repeat
     }
     repeats = all_on_one_machine(members, count);
     if (repeats)
-        group_by_time(members, count);
+        group(members, count);
     repeats = repeats && are_repeats(members, count);
     a = repeats ? NULL : stranger(members, count, &b);
     return a ? refuse(&a->life, &b->life, err) : fill(members, count, repeats, ret, err);

@@ -23,6 +23,7 @@ struct rp_repeats {
  * the same commands; where no command came twice, and one process started all, they are what a
  * script started. All else is no result: it is refused, as adding it up would make a time of
  * nothing.
+ * On the software device each process has a clock of its own: those of one parent are one run.
  * Clocks of different machines do not compare: traces of several are of one run, unless one of the
  * machines ran the same command one after the other, which is refused.
  * @return 0, to be released also when count is 0; RP_BAD_INPUT names two traces

@@ -25,8 +25,18 @@ says out 'SOFTWARE DEVICE'
 other=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
 expect 3 rocm-perf analyze .rocpd_profile/trace_results.db "$other"
 says err 'not of one run'
-expect 3 rocm-perf analyze .rocpd_profile/trace_results.db .rocpd_profile/trace_results.db
+expect 0 rocm-perf profile --device software --runs 1 -o again ./two_streams
+expect 3 rocm-perf analyze .rocpd_profile/trace_results.db again/trace_results.db
 says err 'clock of its own'
+expect 3 rocm-perf analyze again/trace_results.db again/trace_results.db
+says err 'given twice'
+# Modelled times of two runs are those of one: they are no sum.
+mkdir two
+cp .rocpd_profile/trace_results.db two/1_results.db
+cp again/trace_results.db two/2_results.db
+expect 0 rocm-perf compare again/trace_results.db two
+says err '2 traces are 2 runs of the same command'
+says out 'equal     1.0000 (exact)'
 expect 3 rocm-perf analyze "$other" "$other"
 says err 'given twice'
 
