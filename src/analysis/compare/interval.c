@@ -125,13 +125,39 @@ double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, doub
     return fmin(fmax(corrected, 0), most_dependence);
 }
 
+/* Of more runs, those that follow each other are taken together, so that there are so many. */
+enum { MOST_BATCHES = 20 };
+
+/* Batch means: what is slow and hidden by noise from run to run shows from batch to batch.
+ * @return their number */
+static size_t batches_of(const double *ms, size_t count, double ret[MOST_BATCHES])
+{
+    const size_t batches = count < MOST_BATCHES ? count : MOST_BATCHES;
+
+    for (size_t b = 0; b < batches; b++) {
+        double sum = 0;
+        size_t timed = 0;
+
+        for (size_t i = b * count / batches; i < (b + 1) * count / batches; i++)
+            if (!isnan(ms[i])) {
+                sum += log(ms[i]);
+                timed++;
+            }
+        ret[b] = timed ? exp(sum / (double)timed) : NAN;
+    }
+    return batches;
+}
+
 struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                           const double *after_ms, size_t after_count)
 {
-    const struct rp_line before = rp_line_of(before_ms, before_count);
-    const struct rp_line after = rp_line_of(after_ms, after_count);
+    double b_ms[MOST_BATCHES], a_ms[MOST_BATCHES];
+    const size_t b_count = batches_of(before_ms, before_count, b_ms);
+    const size_t a_count = batches_of(after_ms, after_count, a_ms);
+    const struct rp_line before = rp_line_of(b_ms, b_count);
+    const struct rp_line after = rp_line_of(a_ms, a_count);
     const double n = (double)before.count, m = (double)after.count;
-    const double runs = ((double)before_count + (double)after_count) / 2;
+    const double runs = ((double)b_count + (double)a_count) / 2;
     const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
     const double r = rp_line_dependence(&before, &after, (n + m) / 2);
     const double sum = of_before + of_after;
@@ -139,7 +165,7 @@ struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before
 
     if (sum > 0) /* after Welch and Satterthwaite; a line has taken two degrees of freedom */
         ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
-    ret.degrees = fmax(ret.degrees, 1);
+    ret.degrees = fmax(ret.degrees * (1 - r * r) / (1 + r * r), 1);
     ret.error = error_factor * sqrt(sum * (1 + r) / (1 - r));
     ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));
     return ret;
