@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/schema_version.h"
 #include "cli/busy.h"
 #include "cli/cli.h"
 #include "cli/results.h"
@@ -196,6 +197,9 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is damaged (line %d: %s): profile again, or remove it", path, at.line,
                        *ret ? "no object" : at.text);
+    if (rp_schema_version_check(json_string_value(json_object_get(*ret, "schema_version")), path,
+                                err) < 0)
+        return -(int)RP_BAD_INPUT;
     rp_buf_puts(add(d, "profile"), text);
     return 0;
 }

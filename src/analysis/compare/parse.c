@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/schema_version.h"
 
 enum { MOST_RUNS = 100000 };
 
@@ -30,7 +31,10 @@ static int load(const char *text, const char *path, json_t **ret, struct rp_err 
     *ret = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!*ret)
         return rp_fail(err, RP_BAD_INPUT, "%s: line %d: %s", path, error.line, error.text);
-    return json_is_object(*ret) ? 0 : bad(path, err, "no JSON object");
+    if (!json_is_object(*ret))
+        return bad(path, err, "no JSON object");
+    return rp_schema_version_check(json_string_value(json_object_get(*ret, "schema_version")), path,
+                                   err);
 }
 
 /* A number that is no number, or below 0, is not known. */
@@ -370,11 +374,8 @@ int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_si
     rp_cleanup(drop) json_t *root = NULL;
     struct rp_versus_side side = {.path = strdup(path)};
     int rc = side.path ? load(text, path, &root, err) : no_memory(err);
-    const char *version = json_string_value(json_object_get(root, "schema_version"));
 
-    if (rc == 0 && (!version || strcmp(version, "1.0") != 0))
-        rc = bad(path, err, "schema_version is not \"1.0\"");
-    else if (rc == 0 && json_object_get(root, "stability") && json_object_get(root, "kernels"))
+    if (rc == 0 && json_object_get(root, "stability") && json_object_get(root, "kernels"))
         rc = read_profile(root, &side, path, err);
     else if (rc == 0 && json_object_get(root, "a_to_a_blocks"))
         rc = read_replay(root, &side, path, err);

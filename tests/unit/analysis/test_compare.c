@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/schema_version.h"
 #include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
 
@@ -672,6 +673,11 @@ static void gates_hold_or_not_or_are_open(void **state)
     " \"command\": [\"./a\", \"b\"]}}"
 #define GPU "[{\"architecture\": \"gfx942\", \"product\": null}]"
 
+#define BESIDE(version)                                                                            \
+    "{\"schema_version\": \"" version                                                              \
+    "\", \"kernels\": [{\"name\": \"k\", \"hbm_read_bytes\": 3, "                                  \
+    "\"hbm_write_bytes\": 4, \"bound\": \"hbm\"}]}"
+
 static void profiles_are_read(void **state)
 {
     static const char text[] = PROFILE("[{\"name\": \"k\", \"runs_ms\": [1, null], \"resources\": "
@@ -689,11 +695,7 @@ static void profiles_are_read(void **state)
     assert_true(side.kernels[1].metrics[RP_COMPARE_VGPRS].known);
     assert_false(side.kernels[1].metrics[RP_COMPARE_SGPRS].known);
     assert_string_equal(side.command, "./a b");
-    assert_int_equal(rp_versus_side_add(&side,
-                                        "{\"kernels\": [{\"name\": \"k\", \"hbm_read_bytes\": 3, "
-                                        "\"hbm_write_bytes\": 4, \"bound\": \"hbm\"}]}",
-                                        "r", NULL),
-                     0);
+    assert_int_equal(rp_versus_side_add(&side, BESIDE("1.3"), "r", NULL), 0);
     assert_true(side.kernels[1].metrics[RP_COMPARE_BYTES].value == 7);
     assert_string_equal(side.kernels[1].bound, "hbm");
     rp_versus_side_free(&side);
@@ -728,6 +730,30 @@ static void kernels_of_further_runs_are_read(void **state)
     assert_true(k->runs.ms[0] == 4 && k->runs.ms[1] == 6);
     assert_true(k->metrics[RP_COMPARE_DISPATCHES].value == 2);
     assert_false(k->metrics[RP_COMPARE_VGPRS].known);
+    rp_versus_side_free(&side);
+}
+
+/* Of any kind of document: later minor versions are read, other major ones are not. */
+static void other_versions_are_refused(void **state)
+{
+    static const char *const read[] = {"1.0", "1.1", "1.10"}, *const refused[] = {
+                                                                  "2.0", "1",    "1.", "1.0.0",
+                                                                  "1.x", "10.0", "0.9"};
+    static const char text[] = PROFILE("[{\"name\": \"k\", \"runs_ms\": [1, 2]}]", GPU);
+    struct rp_versus_side side;
+
+    (void)state;
+    assert_int_equal(rp_versus_side_parse(text, "p", &side, NULL), 0);
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        assert_int_equal(rp_schema_version_check(read[i], "f", NULL), 0);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_schema_version_check(refused[i], "f", &err), -RP_BAD_INPUT);
+        assert_non_null(strstr(err.text, refused[i]));
+    }
+    assert_int_equal(rp_versus_side_add(&side, BESIDE("2.0"), "r", NULL), -RP_BAD_INPUT);
+    assert_int_equal(rp_versus_side_add(&side, "{\"kernels\": []}", "r", NULL), -RP_BAD_INPUT);
     rp_versus_side_free(&side);
 }
 
@@ -878,6 +904,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gates_hold_or_not_or_are_open),
         cmocka_unit_test(profiles_are_read),
         cmocka_unit_test(kernels_of_further_runs_are_read),
+        cmocka_unit_test(other_versions_are_refused),
         cmocka_unit_test(other_json_is_refused),
         cmocka_unit_test(replays_are_told_again),
     };
