@@ -139,6 +139,7 @@ struct rp_report_parts {
     const struct rp_dag_result *dag;          /**< with steps */
     const struct rp_timeline *timeline;       /**< where there is a dag */
     const struct rp_roofline *roofline;
+    const struct rp_profile *profile;         /**< registers and launches of kernels */
     const struct rp_html_document *documents; /**< for HTML alone */
     size_t document_count;
 };

@@ -321,6 +321,7 @@ static int make_report(char **paths, size_t count, const struct options *options
 
     if (rp_inputs_open(paths, count, &in, err) < 0 || rp_parts_make(&in, &wish, &made, err) < 0)
         return -1;
+    parts.profile = made.ranking.profile;
     rp_work_at(&in.work, RP_WORK_WRITE, 0);
     if (made.has_dag) {
         if (rp_timeline_make(in.stores, in.store_count, &made.dag, &timeline, err) < 0)

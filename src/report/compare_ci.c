@@ -16,15 +16,18 @@
 /* As workflow commands want it; a property ends with a comma or two colons, too. */
 static void escape(struct rp_buf *buf, const char *text, bool property)
 {
-    rp_autobuf clean = {0};
+    while (*text) {
+        const size_t plain = strcspn(text, property ? "%\r\n:," : "%\r\n");
+        rp_autobuf part = {0}, clean = {0};
 
-    rp_text_utf8(&clean, text);
-    for (const char *p = rp_buf_text(&clean); *p; p++)
-        if (*p == '%' || *p == '\r' || *p == '\n' || (property && (*p == ':' || *p == ',')))
-            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*p);
-        else
-            rp_buf_add(buf, p, 1);
-    buf->failed |= clean.failed;
+        rp_buf_add(&part, text, plain);
+        rp_text_spelled(&clean, rp_buf_text(&part));
+        rp_buf_puts(buf, rp_buf_text(&clean));
+        if (text[plain])
+            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)text[plain]);
+        text += plain + (text[plain] != '\0');
+        buf->failed |= part.failed || clean.failed;
+    }
 }
 
 static void annotate(struct rp_buf *buf, const char *kind, const char *title, const char *text)

@@ -170,6 +170,20 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
     put_cut(buf, text, max_cells, max_cells > CUT_CELLS ? (max_cells - CUT_CELLS) / 3 : 0);
 }
 
+void rp_text_spelled(struct rp_buf *buf, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    while (*at) {
+        const uint32_t point = next_point(&at);
+
+        if (!is_unprintable(point))
+            put_point(buf, point);
+        else
+            rp_buf_printf(buf, point < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)point);
+    }
+}
+
 void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
 {
     put_cut(buf, text, max_cells, 0);

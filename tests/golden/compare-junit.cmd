@@ -27,7 +27,7 @@ python3 "$SOURCE/tests/report/junit.py" file.xml 0 1
 try "$data/before.json" "$data/after.json" "$data/drift.json" --gate 'runtime<=1.02' --gate 'cv<=0' --junit file.xml >table
 python3 "$SOURCE/tests/report/junit.py" file.xml "$(grep -cE '^gate (failed|undecided)' table)" 0
 rocm-perf compare "$out/names.json" "$out/hostile.json" --junit named.xml >/dev/null
-python3 "$SOURCE/tests/report/junit.py" named.xml 0 0 'a?]]><b c="'\''">&??'
+python3 "$SOURCE/tests/report/junit.py" named.xml 0 0 'a\x0a]]><b c="'\''">&\x01?'
 # A time that nobody has measured is no number of seconds.
 python3 - "$data/before.json" <<'END'
 import json, sys

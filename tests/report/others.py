@@ -32,7 +32,11 @@ def openmetrics(folder):
     samples = [sample for family in families.values() for sample in family.samples]
     assert samples and all(sample.labels["title"] == HOSTILE for sample in samples), samples[:3]
     for family in families.values():
-        assert family.type == "gauge" and family.documentation, family
+        assert family.type == ("info" if family.name == "rocm_perf_kernel" else "gauge"), family
+        assert family.documentation, family
+    info = families["rocm_perf_kernel"].samples
+    assert [sample.labels["gpu"] for sample in info] == ["gfx942"] * 3 and all(s.labels["bottleneck"] for s in info), info
+    assert all(0 < sample.value <= 512 for sample in families["rocm_perf_kernel_vgprs"].samples)
     calls, times = (families["rocm_perf_kernel_" + name].samples for name in ("calls", "time_seconds"))
     names = [sample.labels["kernel"] for sample in calls]
     assert len(names) == len(set(names)) == len(times) and families["rocm_perf_kernel_time_seconds"].unit == "seconds"

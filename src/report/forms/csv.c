@@ -7,13 +7,15 @@
 #include "report/forms/parts.h"
 
 static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
-                    const struct rp_bottleneck_kernel *k, const struct rp_roofline_kernel *r)
+                    const struct rp_form_kernel *kernel)
 {
+    const struct rp_bottleneck_kernel *k = kernel->k;
+    const struct rp_roofline_kernel *r = kernel->r;
     struct rp_quantity numbers[RP_FORM_MOST_VALUES];
     size_t count;
 
     rp_form_values(&count);
-    rp_form_values_of(k, r, numbers);
+    rp_form_values_of(kernel, numbers);
     rp_csv_cell(buf, k->name);
     rp_buf_printf(buf, ",%s,", rp_form_device(parts));
     rp_csv_cell(buf, rp_form_timing(parts));
@@ -24,24 +26,27 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_buf_puts(buf, ",");
         rp_form_put_number(buf, numbers[i], 1);
     }
-    rp_buf_puts(buf, "\n");
+    rp_buf_printf(buf, ",%s\n", kernel->gpu);
 }
 
 int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
-    rp_cleanup(rp_form_counted_free) struct rp_form_counted counted = {0};
+    rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
     const struct rp_bottlenecks *b = parts->bottlenecks;
     const struct rp_form_value *values;
     size_t count;
 
-    if (rp_form_counted_make(parts->roofline, &counted, err) < 0)
+    if (rp_form_known_make(parts, &known, err) < 0)
         return -RP_ENVIRONMENT;
     values = rp_form_values(&count);
     rp_buf_puts(buf, "kernel,device,timing_model,bottleneck,weight_of,occupancy_limiter,bound");
     for (size_t i = 0; i < count; i++)
         rp_buf_printf(buf, ",%s", values[i].name);
-    rp_buf_puts(buf, "\n");
-    for (size_t i = 0; i < b->kernel_count; i++)
-        put_row(buf, parts, &b->kernels[i], rp_form_counted_find(&counted, b->kernels[i].name));
+    rp_buf_puts(buf, ",gpu\n");
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        const struct rp_form_kernel kernel = rp_form_kernel_of(&known, &b->kernels[i]);
+
+        put_row(buf, parts, &kernel);
+    }
     return buf->failed ? rp_out_of_memory(err) : 0;
 }

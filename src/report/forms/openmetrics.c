@@ -116,7 +116,7 @@ static int make_labels(const struct rp_bottlenecks *b, struct labels *ret, struc
 }
 
 static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
-                        const struct labels *labels, const struct rp_form_counted *counted)
+                        const struct labels *labels, const struct rp_form_known *known)
 {
     const struct rp_bottlenecks *b = parts->bottlenecks;
     struct rp_quantity numbers[RP_FORM_MOST_VALUES];
@@ -127,10 +127,10 @@ static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
     for (size_t v = 0; v < count; v++) {
         put_family(buf, parts, values[v].metric, values[v].unit, values[v].help);
         for (size_t i = 0; i < b->kernel_count; i++) {
-            const struct rp_bottleneck_kernel *k = &b->kernels[i];
+            const struct rp_form_kernel kernel = rp_form_kernel_of(known, &b->kernels[i]);
             rp_autobuf number = {0};
 
-            rp_form_values_of(k, rp_form_counted_find(counted, k->name), numbers);
+            rp_form_values_of(&kernel, numbers);
             if (!rp_form_put_number(&number, numbers[v], values[v].scale))
                 continue;
             rp_buf_printf(buf, "rocm_perf_%s{", values[v].metric);
@@ -140,6 +140,29 @@ static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
             rp_buf_printf(buf, "} %s\n", rp_buf_text(&number));
             buf->failed |= number.failed;
         }
+    }
+}
+
+/* What a kernel ran on, and what was found of it: to be joined with its numbers. */
+static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
+                     const struct labels *labels, const struct rp_form_known *known)
+{
+    const struct rp_bottlenecks *b = parts->bottlenecks;
+
+    rp_buf_puts(buf, "# TYPE rocm_perf_kernel info\n"
+                     "# HELP rocm_perf_kernel GPU and bottleneck of a kernel.\n");
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        const struct rp_form_kernel kernel = rp_form_kernel_of(known, &b->kernels[i]);
+
+        rp_buf_puts(buf, "rocm_perf_kernel_info{");
+        put_origin(buf, parts);
+        rp_buf_puts(buf, ",");
+        put_label(buf, "kernel", labels->text[i]);
+        rp_buf_puts(buf, ",");
+        put_label(buf, "gpu", kernel.gpu);
+        rp_buf_puts(buf, ",");
+        put_label(buf, "bottleneck", rp_bottleneck_name(b->kernels[i].label));
+        rp_buf_puts(buf, "} 1\n");
     }
 }
 
@@ -173,15 +196,16 @@ static void put_whole(struct rp_buf *buf, const struct rp_report_parts *parts)
 
 int rp_form_openmetrics(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
-    rp_cleanup(rp_form_counted_free) struct rp_form_counted counted = {0};
+    rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
     rp_cleanup(free_labels) struct labels labels = {0};
 
-    if (rp_form_counted_make(parts->roofline, &counted, err) < 0 ||
+    if (rp_form_known_make(parts, &known, err) < 0 ||
         make_labels(parts->bottlenecks, &labels, err) < 0)
         return -RP_ENVIRONMENT;
     if (parts->dag)
         put_whole(buf, parts);
-    put_kernels(buf, parts, &labels, &counted);
+    put_info(buf, parts, &labels, &known);
+    put_kernels(buf, parts, &labels, &known);
     rp_buf_puts(buf, "# EOF\n");
     return buf->failed ? rp_out_of_memory(err) : 0;
 }

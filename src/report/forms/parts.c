@@ -35,9 +35,32 @@ static struct rp_quantity rp_form_count(uint64_t calls)
 
 #define RP_FORM_OF(r, field) ((r) ? (r)->field : (struct rp_quantity){0})
 
-void rp_form_values_of(const struct rp_bottleneck_kernel *k, const struct rp_roofline_kernel *r,
-                       struct rp_quantity *ret)
+static struct rp_quantity rp_form_register(const struct rp_kernel_summary *s, uint32_t value)
 {
+    return (struct rp_quantity){.known = s && s->symbol_known, .value = value};
+}
+
+static struct rp_quantity rp_form_bytes(const struct rp_kernel_summary *s, uint32_t value)
+{
+    return (struct rp_quantity){.known = s, .value = value};
+}
+
+/* Of a kernel that is always launched in the same way. */
+static struct rp_quantity rp_form_items(const struct rp_kernel_summary *s, double x, double y,
+                                        double z)
+{
+    return (struct rp_quantity){.known = s && s->geometries == 1, .value = x * y * z};
+}
+
+void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
+{
+    static const struct rp_kernel_summary none;
+    const struct rp_bottleneck_kernel *k = kernel->k;
+    const struct rp_roofline_kernel *r = kernel->r;
+    const struct rp_kernel_summary *s = kernel->s;
+    const struct rp_kernel_resources *of = s ? &s->resources : &none.resources;
+    const uint64_t *grid = s ? s->grid : none.grid;
+    const uint32_t *block = s ? s->block : none.block;
     size_t i = 0;
 
 #define RP_KERNEL_VALUE(name_, metric_, unit_, scale_, help_, value_) ret[i++] = value_;
@@ -45,7 +68,7 @@ void rp_form_values_of(const struct rp_bottleneck_kernel *k, const struct rp_roo
 #undef RP_KERNEL_VALUE
 }
 
-/* --- kernels that were counted -------------------------------------------------------------- */
+/* --- what else is known of kernels ---------------------------------------------------------- */
 
 static int by_kernel_name(const void *a, const void *b)
 {
@@ -54,41 +77,85 @@ static int by_kernel_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-int rp_form_counted_make(const struct rp_roofline *roofline, struct rp_form_counted *ret,
-                         struct rp_err *err)
+static int by_summary_name(const void *a, const void *b)
 {
-    size_t count = roofline ? roofline->kernel_count : 0;
+    const struct rp_kernel_summary *const *x = a, *const *y = b;
 
-    *ret = (struct rp_form_counted){.by_name = malloc((count + 1) * sizeof *ret->by_name)};
-    if (!ret->by_name)
+    return strcmp((*x)->name, (*y)->name);
+}
+
+int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known *ret,
+                       struct rp_err *err)
+{
+    const size_t counted = parts->roofline ? parts->roofline->kernel_count : 0;
+    const size_t launched = parts->profile ? parts->profile->kernel_count : 0;
+
+    *ret = (struct rp_form_known){.counted = malloc((counted + 1) * sizeof *ret->counted),
+                                  .launched = malloc((launched + 1) * sizeof *ret->launched),
+                                  .profile = parts->profile};
+    if (!ret->counted || !ret->launched) {
+        rp_form_known_free(ret);
         return rp_out_of_memory(err);
-    for (size_t i = 0; i < count; i++)
-        ret->by_name[ret->count++] = &roofline->kernels[i];
-    qsort(ret->by_name, ret->count, sizeof *ret->by_name, by_kernel_name);
+    }
+    for (size_t i = 0; i < counted; i++)
+        ret->counted[ret->counted_count++] = &parts->roofline->kernels[i];
+    for (size_t i = 0; i < launched; i++)
+        ret->launched[ret->launched_count++] = &parts->profile->kernels[i];
+    qsort(ret->counted, counted, sizeof *ret->counted, by_kernel_name);
+    qsort(ret->launched, launched, sizeof *ret->launched, by_summary_name);
     return 0;
 }
 
-void rp_form_counted_free(struct rp_form_counted *counted)
+void rp_form_known_free(struct rp_form_known *known)
 {
-    free(counted->by_name);
-    *counted = (struct rp_form_counted){0};
+    free(known->counted);
+    free(known->launched);
+    *known = (struct rp_form_known){0};
 }
 
-const struct rp_roofline_kernel *rp_form_counted_find(const struct rp_form_counted *counted,
-                                                      const char *name)
+static const struct rp_roofline_kernel *find_counted(const struct rp_form_known *known,
+                                                     const char *name)
 {
     const struct rp_roofline_kernel key = {.name = name}, *wanted = &key, **found;
     size_t at;
 
-    found = bsearch(&wanted, counted->by_name, counted->count, sizeof *counted->by_name,
+    found = bsearch(&wanted, known->counted, known->counted_count, sizeof *known->counted,
                     by_kernel_name);
     if (!found)
         return NULL;
-    at = (size_t)(found - counted->by_name);
+    at = (size_t)(found - known->counted);
     if ((at > 0 && strcmp(found[-1]->name, name) == 0) ||
-        (at + 1 < counted->count && strcmp(found[1]->name, name) == 0))
+        (at + 1 < known->counted_count && strcmp(found[1]->name, name) == 0))
         return NULL;
     return *found;
+}
+
+static const struct rp_kernel_summary *find_launched(const struct rp_form_known *known,
+                                                     const char *name)
+{
+    const struct rp_kernel_summary key = {.name = name}, *wanted = &key, **found;
+    size_t at;
+
+    found = bsearch(&wanted, known->launched, known->launched_count, sizeof *known->launched,
+                    by_summary_name);
+    if (!found)
+        return NULL;
+    at = (size_t)(found - known->launched);
+    if ((at > 0 && strcmp(found[-1]->name, name) == 0) ||
+        (at + 1 < known->launched_count && strcmp(found[1]->name, name) == 0))
+        return NULL;
+    return *found;
+}
+
+struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
+                                        const struct rp_bottleneck_kernel *k)
+{
+    struct rp_form_kernel ret = {
+        .k = k, .r = find_counted(known, k->name), .s = find_launched(known, k->name), .gpu = ""};
+
+    if (ret.s)
+        ret.gpu = known->profile->agents[ret.s->agent].name;
+    return ret;
 }
 
 /* --- where times are from ------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/report.h"
 
@@ -23,23 +24,31 @@ const struct rp_form_value *rp_form_values(size_t *ret_count);
 
 enum { RP_FORM_MOST_VALUES = 32 };
 
-/** Kernels of the roofline by name: one that ran on two GPUs has two rows there, and no single
- *  number. */
-struct rp_form_counted {
-    const struct rp_roofline_kernel **by_name;
-    size_t count;
+/** What else is known of kernels, by name: one that ran on two GPUs, or was compiled twice, has two
+ *  rows there, and no single number. */
+struct rp_form_known {
+    const struct rp_roofline_kernel **counted;
+    const struct rp_kernel_summary **launched;
+    size_t counted_count, launched_count;
+    const struct rp_profile *profile; /**< NULL: none */
 };
-/** @param ret  release with rp_form_counted_free */
-int rp_form_counted_make(const struct rp_roofline *roofline, struct rp_form_counted *ret,
-                         struct rp_err *err);
-void rp_form_counted_free(struct rp_form_counted *counted);
-/** NULL: it was not counted, or not once. */
-const struct rp_roofline_kernel *rp_form_counted_find(const struct rp_form_counted *counted,
-                                                      const char *name);
+/** @param ret  release with rp_form_known_free */
+int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known *ret,
+                       struct rp_err *err);
+void rp_form_known_free(struct rp_form_known *known);
+
+/** A kernel with its rows there; NULL: there is none, or not one. */
+struct rp_form_kernel {
+    const struct rp_bottleneck_kernel *k;
+    const struct rp_roofline_kernel *r;
+    const struct rp_kernel_summary *s;
+    const char *gpu; /**< "gfx942"; "" */
+};
+struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
+                                        const struct rp_bottleneck_kernel *k);
 
 /** All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
-void rp_form_values_of(const struct rp_bottleneck_kernel *k, const struct rp_roofline_kernel *r,
-                       struct rp_quantity *ret);
+void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret);
 
 /** Some time of this report, or what follows from it, is modelled. */
 bool rp_form_is_software(const struct rp_report_parts *parts);

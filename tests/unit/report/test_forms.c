@@ -146,8 +146,23 @@ static void test_xml_text(void **state)
 
     (void)state;
     make_of("junit", names, 1, &text);
-    assert_non_null(strstr(text.data, "name=\"&lt;a b=&quot;&#39;&quot;&gt;&amp;??]]&gt;?\xef\xbf"
-                                      "\xbd\""));
+    assert_non_null(strstr(text.data, "name=\"&lt;a b=&quot;&#39;&quot;&gt;&amp;\\x01\\x1b]]&gt;?"
+                                      "\xef\xbf\xbd\""));
+}
+
+/* A server takes cases of one name for one case, and drops those without. */
+static void test_junit_names_differ(void **state)
+{
+    char a[] = "k\x01", b[] = "k\x02", turned[] = "k\xe2\x80\xae", none[] = "";
+    char *names[] = {a, b, turned, none};
+    rp_autobuf text = {0};
+
+    (void)state;
+    make_of("junit", names, 4, &text);
+    assert_non_null(strstr(text.data, "name=\"k\\x01\""));
+    assert_non_null(strstr(text.data, "name=\"k\\x02\""));
+    assert_non_null(strstr(text.data, "name=\"k\\u202e\""));
+    assert_non_null(strstr(text.data, "name=\"(no name)\""));
 }
 
 /* Software in any part: graph, kernels, or waves alone. */
@@ -243,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_csv_has_no_formulas),
         cmocka_unit_test(test_openmetrics_labels),
         cmocka_unit_test(test_xml_text),
+        cmocka_unit_test(test_junit_names_differ),
         cmocka_unit_test(test_modelled_time_is_marked),
         cmocka_unit_test(test_forms_by_name),
         cmocka_unit_test(test_timeline_is_small),
