@@ -15,17 +15,35 @@ int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
     return -(int)code;
 }
 
+/* Appends ": reason". Of a text that is too long for both, as a path may be, the end gives way:
+ * what is wrong with it says more. */
+static void append(struct rp_err *err, const char *reason)
+{
+    enum { LEAST = 200 };
+    static const char cut[] = "...";
+    const size_t room = sizeof err->text, wanted = strlen(": ") + strlen(reason) + 1;
+    size_t used = strlen(err->text);
+
+    if (used + wanted > room) {
+        const size_t all =
+            wanted + strlen(cut) + LEAST < room ? room - wanted - strlen(cut) : LEAST;
+
+        used = used < all ? used : all;
+        memcpy(err->text + used, cut, sizeof cut);
+        used += strlen(cut);
+    }
+    snprintf(err->text + used, room - used, ": %s", reason);
+}
+
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
 {
     if (err) {
         va_list ap;
-        size_t used;
         err->code = code;
         va_start(ap, fmt);
         vsnprintf(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
-        used = strlen(err->text);
-        snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errno_value));
+        append(err, strerror(errno_value));
     }
     return -(int)code;
 }
@@ -33,7 +51,6 @@ int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const 
 int rp_wrap(struct rp_err *err, const char *fmt, ...)
 {
     char inner[RP_ERR_TEXT_BYTES];
-    size_t used;
     va_list ap;
 
     if (!err)
@@ -42,8 +59,7 @@ int rp_wrap(struct rp_err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    used = strlen(err->text);
-    snprintf(err->text + used, sizeof err->text - used, ": %s", inner);
+    append(err, inner);
     return -(int)err->code;
 }
 

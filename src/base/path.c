@@ -88,6 +88,10 @@ int rp_check_input(const char *path, struct rp_err *err)
 {
     struct stat st;
 
+    if (stat(path, &st) != 0 && errno == ENAMETOOLONG)
+        return rp_fail(err, RP_USAGE,
+                       "%.60s...: a path of %zu bytes is longer than the system allows: correct it",
+                       path, strlen(path));
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return 0;
     return rp_fail(err, RP_BAD_INPUT,

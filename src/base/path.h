@@ -30,7 +30,8 @@ bool rp_path_is_dir(const char *path);
 bool rp_same_file(const char *a, const char *b);
 /**
  * What is read more than once, or not from its beginning, has to be a file or a folder; a pipe
- * without a writer would be waited for. @return 0, also when nothing is there; or RP_BAD_INPUT
+ * without a writer would be waited for. @return 0, also when nothing is there; RP_BAD_INPUT;
+ * RP_USAGE when it is longer than the system allows
  */
 int rp_check_input(const char *path, struct rp_err *err);
 

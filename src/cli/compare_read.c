@@ -218,11 +218,11 @@ int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)
 
     if (!json)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!rp_path_exists(path))
-        return rp_fail(err, RP_BAD_INPUT, "%s: no such file or folder", path);
     rc = rp_check_input(path, err);
     if (rc < 0)
         return rc;
+    if (!rp_path_exists(path))
+        return rp_fail(err, RP_BAD_INPUT, "%s: no such file or folder", path);
     if (!rp_path_is_dir(path))
         return is_json(path) ? read_json(path, path, ret, err) : read_traces(path, ret, err);
     rc = rp_result_settle(path, err);

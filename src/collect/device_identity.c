@@ -32,7 +32,8 @@ static int identify_software(struct rp_device_identity *ret, struct rp_err *err)
     struct rp_arch arch;
 
     if (rp_arch_select(spec && *spec ? spec : "gfx942", &arch) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "ROCM_PERF_DEVICE=%s: no such target", spec);
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCM_PERF_DEVICE=%s: no such target; `rocm-perf doctor` lists them", spec);
     timing = timing && *timing ? timing : "fast";
     ret->gfx = strdup(arch.name);
     ret->gpu = strdup(arch.product);

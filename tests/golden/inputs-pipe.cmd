@@ -16,4 +16,11 @@ try compare folder profile
 try report profile
 mv profile/profile.json profile/roofline.json && cp "$data/compare/before.json" profile/profile.json
 try compare profile profile
+# A path that is too long is not printed whole, and what is wrong with it is.
+long=$(printf 'a/%.0s' {1..3000})
+try compare "$long" "$data/compare/before.json"
+try analyze "$long"
+try report "$long"
+try history add --commit '' "$long"
+try report -o "$long.html" "$data/rocpd/vadd-kernel_results.db"
 timeout 20 rocm-perf compare pipe pipe
