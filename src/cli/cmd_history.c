@@ -141,26 +141,40 @@ static int add(struct rp_history_options *options, char **paths, size_t count, s
 
 /* --- remove -------------------------------------------------------------------------------- */
 
+static bool has_id(const int64_t *ids, size_t count, int64_t id)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < count && !found; i++)
+        found = ids[i] == id;
+    return found;
+}
+
+/* One that is given twice is removed once. */
 static int remove_results(const struct rp_history_options *options, char **words, size_t count,
                           struct rp_buf *text, struct rp_err *err)
 {
     rp_autofree int64_t *ids = calloc(count + 1, sizeof *ids);
+    size_t kept = 0;
     int rc;
 
     if (!ids)
         return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++) {
         char *end;
+        long long id;
 
         errno = 0;
-        ids[i] = strtoll(words[i], &end, 10);
+        id = strtoll(words[i], &end, 10);
         if (!isdigit((unsigned char)words[i][0]) || *end || errno)
             return rp_fail(err, RP_USAGE,
                            "history: remove %s: give numbers that `history list` prints", words[i]);
+        if (!has_id(ids, kept, id))
+            ids[kept++] = id;
     }
-    rc = rp_history_remove(options->path, ids, count, err);
+    rc = rp_history_remove(options->path, ids, kept, err);
     if (rc == 0)
-        rp_buf_printf(text, "%zu result%s removed\n", count, count == 1 ? "" : "s");
+        rp_buf_printf(text, "%zu result%s removed\n", kept, kept == 1 ? "" : "s");
     return rc;
 }
 

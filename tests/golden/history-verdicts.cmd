@@ -22,7 +22,7 @@ sed -i '$d' check.json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/history.schema.json" check.json
 echo "== removed again"
 rocm-perf history list --db odd.db | tail -n 1
-try remove --db odd.db 13
+try remove --db odd.db 13 13
 try check --db odd.db --kernel '' --strict
 for day in 1 2 3 4 5 6 7 8 9 10; do add $day noisy.db 3.$((day * 7 % 5))00; done
 echo "== noise"
