@@ -35,17 +35,20 @@ static int by_start(const void *left, const void *right)
 static int by_group_and_command(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
+    const int commands = strcmp(a->life.command, b->life.command);
 
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return strcmp(a->life.command, b->life.command);
+    return commands ? commands : by_start(left, right);
 }
 
 /* Where it is not known how long a process was there, those of one parent are taken to be of one
- * run. CSV says nothing of parents. */
+ * run; but for those of one pid, as each has that is the first of a container. CSV says nothing of
+ * parents. */
 static bool are_apart(const struct rp_life *a, const struct rp_life *b)
 {
-    const bool siblings = (a->ppid > 0 || b->ppid > 0) && rp_lives_related(a, b);
+    const bool siblings =
+        (a->ppid > 0 || b->ppid > 0) && a->pid != b->pid && rp_lives_related(a, b);
 
     if (a->own_clock || b->own_clock)
         return !siblings;

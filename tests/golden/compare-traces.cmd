@@ -19,6 +19,9 @@ db.execute(f"update rocpd_info_process{end} set {', '.join(map(moved, ('init', '
            (command, int(pid), int(ppid)))
 db.execute(f"update rocpd_kernel_dispatch{end} set {moved('start')}, {moved('end')}")
 db.execute(f"update rocpd_kernel_dispatch{end} set end = start + cast((end - start) * ? as integer)", (float(slower),))
+if os.environ.get("SOFTWARE"):
+    for tag, value in (("rocm_perf_device", "software"), ("rocm_perf_timing", "fast"), ("rocm_perf_timing_version", "2")):
+        db.execute(f"insert into rocpd_metadata{end}(tag, value) values (?, ?)", (tag, value))
 db.commit()
 END
 try() { rocm-perf "$@"; echo "exit $?"; }
@@ -50,6 +53,15 @@ python3 again.py script/a_results.db 40 500 1 ./a 7 6 && python3 again.py script
 try compare script script | sed -n '/all kernels/p; /exit/p'
 try history add --commit '' script
 try history add --commit '' --program ./script.sh script
+echo "== the software device, on which each has a clock of its own: two of one parent, two parents, two containers"
+export SOFTWARE=1
+for i in 0 1; do
+    python3 again.py parent/${i}_results.db $((70 + i)) 800 1 ./a $((7 + i)) 6
+    python3 again.py parents/${i}_results.db $((72 + i)) 800 1 ./a $((7 + 2 * i)) $((6 + 2 * i))
+    python3 again.py containers/${i}_results.db $((74 + i)) 800 1 ./a 7 1
+done
+unset SOFTWARE
+for with in parent parents containers; do try compare parents $with | sed -n '/all kernels/p; /exit/p'; done
 echo "== neither"
 python3 again.py mixed/a_results.db 50 600 1 ./a 7 6 && python3 again.py mixed/b_results.db 51 610 1 ./b 8 7777
 try compare mixed ranks
