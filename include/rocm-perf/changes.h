@@ -45,10 +45,11 @@ struct rp_history_point {
 };
 
 struct rp_change_rule {
-    double alpha;  /**< of a false alarm, at most, in a check of all series */
+    double alpha;  /**< of a false alarm, at most, in a check of all series of a program */
     double margin; /**< times that differ by less are equal, where measured */
     double exact;  /**< the same where modelled */
-    size_t recent; /**< a change to slower is a regression until so many results have it */
+    size_t recent; /**< a change to slower is a regression until so many sessions have it: of a
+                        commit, or without one of a time of adding */
 };
 
 struct rp_change {
@@ -84,9 +85,10 @@ struct rp_series {
     struct rp_change *changes;
     size_t change_count;
     enum rp_series_state state;
-    size_t missing; /**< of undecided: so many results more are needed at least; 0: enough */
-    bool exact;     /**< judged as modelled times: of most results all runs are the same */
-    size_t inexact; /**< of such a series: results of which they are not */
+    size_t missing;  /**< of undecided: so many results more are needed at least; 0: enough */
+    bool exact;      /**< judged as modelled times: of most results all runs are the same */
+    size_t inexact;  /**< of such a series: results of which they are not */
+    bool taken_back; /**< the newest results are near to those before the last change */
     struct rp_change_newest newest_is; /**< of measured times, where no change is new */
 };
 

@@ -55,7 +55,7 @@ int rp_history_add(const char *path, const struct rp_history_result *result, int
                    bool *ret_new, struct rp_err *err);
 
 /**
- * Removes results by their numbers, all or none; a number is given again when it was the last.
+ * Removes results by their numbers, all or none. Their numbers are not given again.
  * @return 0; RP_USAGE: there is none of that number; RP_BAD_INPUT; RP_ENVIRONMENT
  */
 int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct rp_err *err);

@@ -233,6 +233,40 @@ static int put_results(const struct rp_history_options *options, struct rp_histo
                          : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
 }
 
+static bool is_newest_of_program(const struct rp_history *history, size_t at)
+{
+    const struct rp_history_result *r = &history->results[at];
+
+    for (size_t i = at + 1; i < history->count; i++) {
+        const struct rp_history_result *o = &history->results[i];
+
+        if (strcmp(o->program, r->program) == 0 && strcmp(o->device, r->device) == 0 &&
+            strcmp(o->config, r->config) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* What lost dispatches is not judged; of the newest that is to be known. @return whether there are
+ * such */
+static bool note_incomplete(const struct rp_history_options *options,
+                            const struct rp_history *history)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct rp_history_result *r = &history->results[i];
+
+        if (r->complete || !rp_history_result_matches(r, &options->filter) ||
+            !is_newest_of_program(history, i))
+            continue;
+        rp_cli_note("history: result %lld of %s is not complete, and not checked: measure it again",
+                    (long long)r->id, r->program);
+        found = true;
+    }
+    return found;
+}
+
 /* @param ret_fails  whether a check has to fail */
 static int put_series(const struct rp_history_options *options, const struct rp_history *history,
                       bool *ret_fails, struct rp_buf *text, struct rp_err *err)
@@ -248,6 +282,8 @@ static int put_series(const struct rp_history_options *options, const struct rp_
                      options->path);
     if (rc < 0)
         return rc;
+    if (options->command == RP_HISTORY_CHECK)
+        *ret_fails |= note_incomplete(options, history) && options->strict;
     for (size_t i = 0; i < list.count; i++)
         *ret_fails |= list.list[i].state == RP_SERIES_SLOWER ||
                       (options->strict && list.list[i].state == RP_SERIES_UNDECIDED);

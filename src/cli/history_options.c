@@ -33,7 +33,7 @@ static const char help[] =
     "  --margin X          by how many per cent times may differ and be the same (default 1,\n"
     "                      and 0 where they are modelled, which are exact)\n"
     "  --recent N          a change to slower is a regression while at most so many results\n"
-    "                      have it (default 5)\n"
+    "                      (or commits) have it (default 5)\n"
     "  --strict            check: exit status 1 also where a series is undecided\n"
     "  --format F          jsonl (default) or csv\n"
     "  -o FILE             write there, not to standard output\n"

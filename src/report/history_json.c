@@ -185,6 +185,9 @@ static void put_change(struct rp_buf *buf, const struct rp_series *s, const stru
     rp_buf_printf(buf, ", \"since\": %" PRId64 "}", s->points[c->at].result->id);
 }
 
+/* Of times that tell nothing: six digits have no more, and JSON no infinity. */
+static const double least_ratio = 1e-5;
+
 static void put_newest(struct rp_buf *buf, const struct rp_change_newest *is)
 {
     rp_buf_puts(buf, ", \"newest_odd\": ");
@@ -196,7 +199,7 @@ static void put_newest(struct rp_buf *buf, const struct rp_change_newest *is)
         rp_buf_puts(buf, "null");
     }
     rp_buf_puts(buf, ", \"newest_range\": ");
-    if (is->high > 0) {
+    if (is->low >= least_ratio && is->high <= 1 / least_ratio) {
         rp_buf_puts(buf, "[");
         rp_text_json_number(buf, rp_text_round6(is->low));
         rp_buf_puts(buf, ", ");
@@ -233,6 +236,7 @@ static void put_series(struct rp_buf *buf, const struct rp_series *s)
     rp_buf_printf(buf, ", \"runtime_internal\": %s, \"software\": %s",
                   s->runtime_internal ? "true" : "false", s->software ? "true" : "false");
     key_text(buf, "state", rp_series_state_name(s->state));
+    rp_buf_printf(buf, ", \"taken_back\": %s", s->taken_back ? "true" : "false");
     rp_buf_puts(buf, "}");
 }
 

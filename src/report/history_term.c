@@ -165,14 +165,21 @@ static void put_undecided(const struct rp_page *page, const struct rp_series *s)
     const struct rp_change_newest *is = &s->newest_is;
     rp_autobuf text = {0};
 
-    if (s->missing) {
+    if (s->taken_back) {
+        rp_buf_puts(&text, "as before the last change: taken back? add results to be sure");
+    } else if (s->missing && s->exact && s->inexact) {
+        rp_buf_puts(&text, "the runs of the newest result differ: profile and add it again");
+    } else if (s->missing) {
         rp_buf_printf(&text, "%zu more result%s needed%s", s->missing,
                       s->missing == 1 ? " is" : "s are",
                       s->change_count ? " since the last change" : "");
     } else if (is->odd) {
         rp_buf_printf(&text, "result %" PRId64 " is ", is->odd->result->id);
         put_per_cent(&text, is->odd_ratio);
-        rp_buf_puts(&text, " % off, one alone: add another of the same commit");
+        if (is->odd == &s->points[s->point_count - 1])
+            rp_buf_puts(&text, " % off, one alone: add another of the same commit");
+        else
+            rp_buf_puts(&text, " % off, the next is not: add results, or remove it");
     } else {
         rp_buf_puts(&text, "newest ");
         put_per_cent(&text, is->low);
@@ -195,7 +202,7 @@ static void put_series(const struct rp_page *page, const struct rp_series *s, st
         put_change(page, s, &s->changes[i]);
     if (s->inexact)
         rp_page_line(page, RP_INK_YELLOW, 12,
-                     "the runs of %zu modelled result%s differ: the medians are compared",
+                     "the runs of %zu modelled result%s differ: no change begins with one",
                      s->inexact, s->inexact == 1 ? "" : "s");
     if (s->state == RP_SERIES_UNDECIDED)
         put_undecided(page, s);

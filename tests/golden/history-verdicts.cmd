@@ -28,6 +28,28 @@ for day in 1 2 3 4 5 6 7 8 9 10; do add $day noisy.db 3.$((day * 7 % 5))00; done
 echo "== noise"
 try check --db noisy.db --kernel ''
 try check --db noisy.db --kernel '' --margin 40 --strict
+for day in 1 2 3 4 5 6 7 8 9 10; do add $day back.db 3.000$((day * 7 % 5)); done
+for day in 11 12; do add $day back.db 3.1500; done
+for day in 13 14; do add $day back.db 3.000$((day * 7 % 5)); done
+echo "== taken back"
+try check --db back.db --kernel ''
+add 11 odd.db 4.4
+add 12 odd.db 4.5
+sed 's/"complete": true/"complete": false/' "$data/few.json" >lost.json
+rocm-perf history add --db odd.db --program app --at 2026-10-20T00:00:00Z --commit lost lost.json
+echo "== what is not complete"
+try check --db odd.db --kernel '' --strict
+for day in 1 2 3; do rocm-perf history add --db wide.db --program app --at "2026-10-0${day}T00:00:00Z" --commit "w$day" "$data/software.json" >/dev/null; done
+python3 - "$data/software.json" >differs.json <<'END'
+import json, sys
+profile = json.load(open(sys.argv[1]))
+for of in [profile["stability"]] + profile["kernels"]:
+    of["runs_ms"].append(of["runs_ms"][0] + 0.0001)
+print(json.dumps(profile))
+END
+rocm-perf history add --db wide.db --program app --at 2026-10-04T00:00:00Z --commit w4 differs.json
+echo "== modelled, and not the same in each run"
+try check --db wide.db --kernel ''
 echo "== refused"
 try remove --db odd.db 3 99
 rocm-perf history list --db odd.db | wc -l

@@ -255,18 +255,24 @@ static void put_change(struct rp_series *s, size_t at, size_t found, double rati
     s->changes[s->change_count++] = (struct rp_change){.at = at, .found = found, .ratio = ratio};
 }
 
-/* Against the first time since the last change: what creeps is found, too. */
+/* Against the first time since the last change: what creeps is found, too. A result whose runs
+ * differ is no such time. */
 static void judge_exact(struct rp_series *s, double margin)
 {
-    size_t start = 0;
+    const struct rp_history_point *first = NULL;
 
-    for (size_t i = 1; i < s->point_count; i++) {
-        const double ratio = s->points[i].ms / s->points[start].ms;
+    for (size_t i = 0; i < s->point_count; i++) {
+        const struct rp_history_point *p = &s->points[i];
+        double ratio;
 
+        if (!p->exact)
+            continue;
+        first = first ? first : p;
+        ratio = p->ms / first->ms;
         if (ratio <= 1 + margin && ratio >= 1 / (1 + margin))
             continue;
         put_change(s, i, i, ratio);
-        start = i;
+        first = p;
     }
 }
 
@@ -288,10 +294,43 @@ static void judge_measured(struct rp_series *s, double alpha, double margin)
 
 static enum rp_series_state state_of_exact(struct rp_series *s, size_t since)
 {
-    if (since >= 2 || s->change_count)
+    const bool told = s->points[s->point_count - 1].exact;
+
+    if (told && (since >= 2 || s->change_count))
         return RP_SERIES_STEADY;
-    s->missing = 2 - since;
+    s->missing = told ? 2 - since : 1;
     return RP_SERIES_UNDECIDED;
+}
+
+/* Of the same commit, or without one added at the same time, as ten runs of a night are. */
+static bool are_of_one_session(const struct rp_history_result *a, const struct rp_history_result *b)
+{
+    return a->commit || b->commit ? is_same(a->commit, b->commit) : is_same(a->added, b->added);
+}
+
+static size_t sessions_from(const struct rp_series *s, size_t at)
+{
+    size_t sessions = 1;
+
+    for (size_t i = at + 1; i < s->point_count; i++)
+        sessions += !are_of_one_session(s->points[i - 1].result, s->points[i].result);
+    return sessions;
+}
+
+/* Are the newest results nearer to what was before the change? Until that is sure, nothing is. */
+static bool seems_taken_back(const struct rp_series *s, const struct rp_change *last)
+{
+    const size_t after = s->point_count - last->at;
+    double before = 0;
+
+    if (after < 2 * RP_CHANGE_LEAST_AFTER)
+        return false;
+    for (size_t i = last->at; i < last->at + RP_CHANGE_LEAST_AFTER; i++)
+        before += log(s->points[i].ms / last->ratio) / RP_CHANGE_LEAST_AFTER;
+    for (size_t i = s->point_count - RP_CHANGE_LEAST_AFTER; i < s->point_count; i++)
+        if (fabs(log(s->points[i].ms) - before) >= fabs(log(last->ratio)) / 2)
+            return false;
+    return true;
 }
 
 /* Never is a series called steady that could have changed by more than the margin. */
@@ -316,24 +355,46 @@ static enum rp_series_state state_of(struct rp_series *s, double alpha,
 
     if (s->points[s->point_count - 1].result != s->newest)
         return RP_SERIES_ENDED;
-    if (last && (last->found + 1 == s->point_count || since <= rule->recent))
+    s->taken_back = last && !s->exact && seems_taken_back(s, last);
+    if (last && !s->taken_back &&
+        (last->found + 1 == s->point_count || sessions_from(s, last->at) <= rule->recent))
         return last->ratio > 1 ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
     return s->exact ? state_of_exact(s, since) : state_of_measured(s, since, alpha, rule->margin);
+}
+
+static bool are_of_one_program(const struct rp_series *a, const struct rp_series *b)
+{
+    return is_same(a->program, b->program) && is_same(a->device, b->device) &&
+           is_same(a->config, b->config);
+}
+
+/* Series of a program in which a change can be found: what else is in the file, or has ended, makes
+ * nothing less sure. */
+static size_t judged_beside(const struct rp_series_list *list, const struct rp_series *of)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rp_series *s = &list->list[i];
+
+        count += !s->exact && s->point_count >= RP_CHANGE_LEAST &&
+                 s->points[s->point_count - 1].result == s->newest && are_of_one_program(s, of);
+    }
+    return count ? count : 1;
 }
 
 int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
                     struct rp_err *err)
 {
-    size_t measured = 0;
+    double alpha = rule->alpha;
 
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         find_exact(&list->list[i]);
-        measured += !list->list[i].exact;
-    }
     for (size_t i = 0; i < list->count; i++) {
         struct rp_series *s = &list->list[i];
-        const double alpha = rule->alpha / (double)measured;
 
+        if (i == 0 || !are_of_one_program(s, &list->list[i - 1]))
+            alpha = rule->alpha / (double)judged_beside(list, s);
         s->changes = calloc(s->point_count + 1, sizeof *s->changes);
         if (!s->changes)
             return rp_out_of_memory(err);

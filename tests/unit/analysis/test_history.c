@@ -76,6 +76,17 @@ enum { WORLDS = sizeof worlds / sizeof *worlds };
 static const size_t counts[] = {6, 7, 8, 10, 12, 15, 20, 30, 50};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
+/* Each of a commit of its own. */
+static const struct rp_history_result *result_at(size_t at)
+{
+    static struct rp_history_result results[MOST];
+    static char commits[MOST][8];
+
+    snprintf(commits[at], sizeof commits[at], "c%zu", at % MOST);
+    results[at].commit = commits[at];
+    return &results[at];
+}
+
 /* The last @p changed of them take @p ratio times as long. */
 static void series(const struct world *w, size_t count, size_t changed, double ratio,
                    struct rp_history_point *ret)
@@ -96,7 +107,8 @@ static void series(const struct world *w, size_t count, size_t changed, double r
               (w->odd > 0 && uniform() < w->odd ? 10 : 0);
         if (w->tick > 0)
             off = w->tick * round(off / w->tick);
-        ret[i] = (struct rp_history_point){.ms = 2 * exp(w->noise * off) *
+        ret[i] = (struct rp_history_point){.result = result_at(i),
+                                           .ms = 2 * exp(w->noise * off) *
                                                  (i + changed < count ? 1 : ratio)};
     }
 }
@@ -173,15 +185,17 @@ static const char names[ROWS][2] = {"",  "a", "b", "c", "d", "e", "f", "g", "h",
 static struct made *make(size_t count, size_t rows, bool software)
 {
     static struct made made;
+    static char commits[RESULTS][8];
 
     memset(&made, 0, sizeof made);
     for (size_t i = 0; i < count; i++) {
+        snprintf(commits[i], sizeof commits[i], "abc%zu", i % RESULTS);
         made.results[i] = (struct rp_history_result){.id = (int64_t)i + 1,
                                                      .complete = true,
                                                      .software = software,
                                                      .program = (char *)"app",
                                                      .config = (char *)"",
-                                                     .commit = (char *)"abc",
+                                                     .commit = commits[i],
                                                      .device = (char *)"hardware x",
                                                      .added = (char *)"2026-11-23T00:00:00Z",
                                                      .times = made.times[i],
@@ -255,7 +269,8 @@ static void check_all_along(const struct world *w, size_t count, unsigned trials
 
     *ret_ever = *ret_failed = 0;
     for (unsigned i = 0; i < trials; i++) {
-        struct rp_series one = {.points = points, .point_count = count};
+        struct rp_series one = {
+            .points = points, .point_count = count, .newest = result_at(count - 1)};
         struct rp_series_list list = {.list = &one, .count = 1};
 
         series(w, count, 0, 1, points);
@@ -350,6 +365,151 @@ static void modelled_times_are_exact(void **state)
     assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
     assert_int_equal(list.list[0].missing, 2);
     rp_series_list_free(&list);
+}
+
+/* Modelled, and the newest one is not the same in each run: no change begins with it. */
+static void runs_that_differ_are_no_change(void **state)
+{
+    struct made *made = make(8, 1, true);
+    struct rp_series_list list;
+
+    (void)state;
+    made->ms[7][0][1] = made->ms[7][0][2] = 1.00001;
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.list[0].change_count, 0);
+    assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
+    assert_int_equal(list.list[0].missing, 1);
+    rp_series_list_free(&list);
+}
+
+/* Ten results of one commit, or added at once without one, are one session: a change does not
+ * become old by them. */
+static void a_batch_does_not_hide_a_regression(void **state)
+{
+    (void)state;
+    for (int commits = 0; commits < 2; commits++) {
+        struct made *made = make(20, 1, false);
+        struct rp_series_list list;
+
+        for (size_t i = 0; i < 20; i++) {
+            set(made, i, 0, (i < 10 ? 1 : 1.5) * (1 + 0.001 * (double)(i * 7 % 3)));
+            if (i >= 10)
+                made->results[i].commit = commits ? (char *)"slow" : NULL;
+        }
+        list = judged(made, NULL, 5);
+        assert_int_equal(list.list[0].change_count, 1);
+        assert_int_equal(list.list[0].state, RP_SERIES_SLOWER);
+        rp_series_list_free(&list);
+    }
+}
+
+static void what_is_taken_back_fails_no_more(void **state)
+{
+    struct made *made = make(14, 1, false);
+    struct rp_series_list list;
+
+    (void)state;
+    for (size_t i = 0; i < 14; i++)
+        set(made, i, 0, (i == 10 || i == 11 ? 1.05 : 1) * (1 + 0.001 * (double)(i * 7 % 3)));
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.list[0].change_count, 1);
+    assert_true(list.list[0].taken_back);
+    assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
+    rp_series_list_free(&list);
+}
+
+/* A change of 5 % behind one result of +50 % that was alone. */
+static void one_odd_result_hides_no_change(void **state)
+{
+    struct made *made = make(16, 1, false);
+    struct rp_series_list list;
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        set(made, i, 0, (i == 10 ? 1.5 : i < 13 ? 1 : 1.05) * (1 + 0.001 * (double)(i * 7 % 3)));
+    list = judged(made, NULL, 5);
+    assert_int_equal(list.list[0].change_count, 1);
+    assert_int_equal(list.list[0].changes[0].at, 13);
+    assert_int_equal(list.list[0].state, RP_SERIES_SLOWER);
+    rp_series_list_free(&list);
+}
+
+/* The least ratio of the last two results that is told as slower; with so many other series, which
+ * ended before. */
+static double least_slower(size_t others)
+{
+    double ratio = 1;
+    bool slower = false;
+
+    while (!slower && ratio < 1.1) {
+        struct made *made = make(14, 1 + others, false);
+        struct rp_series_list list;
+
+        ratio += 0.0002;
+        for (size_t i = 0; i < 14; i++) {
+            set(made, i, 0, (i < 12 ? 1 : ratio) * (1 + 0.0008 * (double)(i * 7 % 3)));
+            for (size_t j = 1; j <= others; j++)
+                set(made, i, j, 1 + 0.0008 * (double)(i * 7 % 3));
+            if (i >= 11)
+                made->results[i].times_count = 1;
+        }
+        list = judged(made, NULL, 5);
+        slower = list.list[0].state == RP_SERIES_SLOWER;
+        rp_series_list_free(&list);
+    }
+    return ratio;
+}
+
+/* What else is in the file makes a change no less sure, where it has ended. */
+static void what_has_ended_hides_no_change(void **state)
+{
+    (void)state;
+    assert_true(least_slower(0) < 1.05);
+    assert_true(least_slower(20) == least_slower(0));
+}
+
+/* A shift that is less than the margin, and an interval that reaches over it on either side. */
+static void neither_side_reaches_over_the_margin(void **state)
+{
+    (void)state;
+    for (int up = 0; up < 2; up++) {
+        struct made *made = make(20, 1, false);
+        struct rp_series_list list;
+        const struct rp_change_newest *is;
+
+        for (size_t i = 0; i < 20; i++)
+            set(made, i, 0,
+                (i < 15 ? 1
+                 : up   ? 1.008
+                        : 1 / 1.008) *
+                    (1 + 0.001 * (double)(i * 7 % 3)));
+        list = judged(made, NULL, 5);
+        is = &list.list[0].newest_is;
+        assert_int_equal(list.list[0].change_count, 0);
+        assert_null(is->odd);
+        assert_true(up ? is->low > 1 / 1.01 && is->high > 1.01
+                       : is->low < 1 / 1.01 && is->high < 1.01);
+        assert_int_equal(list.list[0].state, RP_SERIES_UNDECIDED);
+        rp_series_list_free(&list);
+    }
+}
+
+/* What the clock, and the new results' own runs, can be off by is no change. */
+static void ticks_and_errors_are_allowed_for(void **state)
+{
+    struct rp_history_point points[12];
+    double ratio;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++)
+        points[i] = (struct rp_history_point){.ms = (i < 10 ? 1 : 1.05) *
+                                                    (1 + 0.001 * (double)(i * 7 % 3))};
+    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 2);
+    points[3].tick = points[11].tick = 0.03;
+    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 0);
+    points[3].tick = points[11].tick = 0;
+    points[10].error = points[11].error = 0.03;
+    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 0);
 }
 
 static void what_creeps_is_found(void **state)
@@ -604,7 +764,7 @@ static void table(const char *title, double noise, double ratio)
     }
 }
 
-/* How many of series without a change are called so. */
+/* How many of TRIALS series without a change are called so. */
 static unsigned steady(double noise, size_t count)
 {
     const struct rp_change_rule rule = {.alpha = alpha, .margin = usual_margin, .recent = 5};
@@ -613,7 +773,8 @@ static unsigned steady(double noise, size_t count)
     unsigned ret = 0;
 
     for (unsigned i = 0; i < TRIALS; i++) {
-        struct rp_series one = {.points = points, .point_count = count};
+        struct rp_series one = {
+            .points = points, .point_count = count, .newest = result_at(count - 1)};
         struct rp_series_list list = {.list = &one, .count = 1};
 
         series(&w, count, 0, 1, points);
@@ -622,6 +783,14 @@ static unsigned steady(double noise, size_t count)
         free(one.changes);
     }
     return ret;
+}
+
+static void results_are_steady_as_the_docs_say(void **state)
+{
+    (void)state;
+    seed = 88172645463325252u;
+    assert_true(steady(0.002, 30) > 0.85 * TRIALS);
+    assert_true(steady(0.005, 30) < 0.05 * TRIALS);
 }
 
 static void print_steady(void)
@@ -634,6 +803,49 @@ static void print_steady(void)
         printf("| %g %% |", 100 * noises[i]);
         for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
             printf(" %.1f |", 100.0 * steady(noises[i], lengths[j]) / TRIALS);
+        printf("\n");
+    }
+}
+
+/* Checks of 20 series that each go their own way: in how many one has changed with the newest. */
+static unsigned alarms_of_many(const struct world *w, size_t count, unsigned trials)
+{
+    enum { SERIES = 20 };
+    const struct rp_change_rule rule = {.alpha = alpha, .margin = 0, .recent = 5};
+    unsigned ret = 0;
+
+    for (unsigned i = 0; i < trials; i++) {
+        static struct rp_history_point points[SERIES][MOST];
+        struct rp_series all[SERIES];
+        struct rp_series_list list = {.list = all, .count = SERIES};
+        bool alarm = false;
+
+        for (size_t k = 0; k < SERIES; k++) {
+            series(w, count, 0, 1, points[k]);
+            all[k] = (struct rp_series){
+                .points = points[k], .point_count = count, .newest = result_at(count - 1)};
+        }
+        rp_series_judge(&list, &rule, NULL);
+        for (size_t k = 0; k < SERIES; k++) {
+            for (size_t c = 0; c < all[k].change_count; c++)
+                alarm |= all[k].changes[c].found == count - 1;
+            free(all[k].changes);
+        }
+        ret += alarm;
+    }
+    return ret;
+}
+
+static void print_many(void)
+{
+    static const size_t lengths[] = {6, 7, 8, 10, 20, 30};
+    const unsigned trials = TRIALS / 2;
+
+    printf("\n20 series\n\n| | 6 | 7 | 8 | 10 | 20 | 30 |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < WORLDS; i++) {
+        printf("| %s |", worlds[i].name);
+        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
+            printf(" %.1f |", 100.0 * alarms_of_many(&worlds[i], lengths[j], trials) / trials);
         printf("\n");
     }
 }
@@ -663,6 +875,7 @@ static void print_tables(void)
                100.0 * failed / TRIALS);
     }
     print_steady();
+    print_many();
 }
 
 int main(int argc, char **argv)
@@ -674,6 +887,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(identical_programs_pass_their_checks),
         cmocka_unit_test(many_kernels_keep_their_series),
         cmocka_unit_test(modelled_times_are_exact),
+        cmocka_unit_test(runs_that_differ_are_no_change),
+        cmocka_unit_test(a_batch_does_not_hide_a_regression),
+        cmocka_unit_test(what_is_taken_back_fails_no_more),
+        cmocka_unit_test(one_odd_result_hides_no_change),
+        cmocka_unit_test(what_has_ended_hides_no_change),
+        cmocka_unit_test(neither_side_reaches_over_the_margin),
+        cmocka_unit_test(results_are_steady_as_the_docs_say),
+        cmocka_unit_test(ticks_and_errors_are_allowed_for),
         cmocka_unit_test(what_creeps_is_found),
         cmocka_unit_test(a_regression_is_told_for_a_while),
         cmocka_unit_test(one_odd_result_is_no_change),
