@@ -11,6 +11,8 @@
 static const double error_factor = 1.5;
 static const double drift_factor = 1.25;
 static const double most_dependence = 0.95;
+static const double slow_factor = 0.75;
+static const double slow_degrees = 2;
 
 /* --- Student's t --------------------------------------------------------------------------- */
 
@@ -83,18 +85,18 @@ double rp_student_t(double alpha, double degrees)
 struct rp_line rp_line_of(const double *ms, size_t count)
 {
     struct rp_line ret = {0};
-    double middle = 0, spread = 0, last = 0;
+    double spread = 0, last = 0;
 
     for (size_t i = 0; i < count; i++)
         if (!isnan(ms[i])) {
-            middle += (double)i;
+            ret.middle += (double)i;
             ret.count++;
         }
-    middle /= (double)ret.count;
+    ret.middle /= (double)ret.count;
     for (size_t i = 0; i < count; i++)
         ret.mean += isnan(ms[i]) ? 0 : log(ms[i]) / (double)ret.count;
     for (size_t i = 0; i < count; i++) {
-        const double at = (double)i - middle;
+        const double at = (double)i - ret.middle;
 
         if (isnan(ms[i]))
             continue;
@@ -103,7 +105,7 @@ struct rp_line rp_line_of(const double *ms, size_t count)
     }
     ret.slope /= spread;
     for (size_t i = 0; i < count; i++) {
-        const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - middle);
+        const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - ret.middle);
 
         if (isnan(ms[i]))
             continue;
@@ -125,48 +127,73 @@ double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, doub
     return fmin(fmax(corrected, 0), most_dependence);
 }
 
-/* Of more runs, those that follow each other are taken together, so that there are so many. */
-enum { MOST_BATCHES = 20 };
+/* Cosines of so many half periods in all runs: the slowest that a line leaves. */
+enum { SLOWEST = 2, LAST_SLOW = 4 };
 
-/* Batch means: what is slow and hidden by noise from run to run shows from batch to batch.
- * @return their number */
-static size_t batches_of(const double *ms, size_t count, double ret[MOST_BATCHES])
+/* What is slow in runs, and hidden from neighbours by what is quick. */
+struct slow {
+    double squares; /* of the cosines' parts; of noise alone each is as much as a run's */
+    double count;   /* of those */
+};
+
+static struct slow slow_of(const double *ms, size_t count, const struct rp_line *line)
 {
-    const size_t batches = count < MOST_BATCHES ? count : MOST_BATCHES;
+    struct slow ret = {0};
 
-    for (size_t b = 0; b < batches; b++) {
-        double sum = 0;
-        size_t timed = 0;
+    for (size_t k = SLOWEST; k <= LAST_SLOW && 2 * k < line->count; k++) {
+        double part = 0, length = 0;
 
-        for (size_t i = b * count / batches; i < (b + 1) * count / batches; i++)
-            if (!isnan(ms[i])) {
-                sum += log(ms[i]);
-                timed++;
-            }
-        ret[b] = timed ? exp(sum / (double)timed) : NAN;
+        for (size_t i = 0; i < count; i++) {
+            const double wave = cos(M_PI * (double)k * ((double)i + 0.5) / (double)count);
+
+            if (isnan(ms[i]))
+                continue;
+            part += wave * (log(ms[i]) - line->mean - line->slope * ((double)i - line->middle));
+            length += wave * wave;
+        }
+        ret.squares += part * part / length;
+        ret.count++;
     }
-    return batches;
+    return ret;
+}
+
+/* What the variance of a mean is times that of runs that do not depend on each other. By
+ * neighbours; and by what is slow where that says more, which few waves tell with little
+ * certainty. @param degrees  of freedom: as Welch's, made fewer */
+static double inflation(const struct rp_line *a, const struct rp_line *b, const struct slow *slow_a,
+                        const struct slow *slow_b, double *degrees)
+{
+    const double count = (double)a->count + (double)b->count, squares = a->squares + b->squares;
+    const double r = rp_line_dependence(a, b, count / 2);
+    const double quick = (1 + r) / (1 - r);
+    const double waves = (slow_a->squares + slow_b->squares) / (slow_a->count + slow_b->count);
+    const double slow = squares > 0 ? slow_factor * waves * (count - 4) / squares : 0;
+    const double more = slow - quick;
+
+    *degrees = *degrees * (1 - r * r) / (1 + r * r);
+    if (more > 0) /* after Satterthwaite */
+        *degrees = slow * slow / (quick * quick / *degrees + more * more / slow_degrees);
+    *degrees = fmax(*degrees, 1);
+    return fmax(quick, slow);
 }
 
 struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                           const double *after_ms, size_t after_count)
 {
-    double b_ms[MOST_BATCHES], a_ms[MOST_BATCHES];
-    const size_t b_count = batches_of(before_ms, before_count, b_ms);
-    const size_t a_count = batches_of(after_ms, after_count, a_ms);
-    const struct rp_line before = rp_line_of(b_ms, b_count);
-    const struct rp_line after = rp_line_of(a_ms, a_count);
+    const struct rp_line before = rp_line_of(before_ms, before_count);
+    const struct rp_line after = rp_line_of(after_ms, after_count);
+    const struct slow slow_before = slow_of(before_ms, before_count, &before);
+    const struct slow slow_after = slow_of(after_ms, after_count, &after);
     const double n = (double)before.count, m = (double)after.count;
-    const double runs = ((double)b_count + (double)a_count) / 2;
+    const double runs = ((double)before_count + (double)after_count) / 2;
     const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
-    const double r = rp_line_dependence(&before, &after, (n + m) / 2);
     const double sum = of_before + of_after;
     struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
 
     if (sum > 0) /* after Welch and Satterthwaite; a line has taken two degrees of freedom */
         ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
-    ret.degrees = fmax(ret.degrees * (1 - r * r) / (1 + r * r), 1);
-    ret.error = error_factor * sqrt(sum * (1 + r) / (1 - r));
+    ret.error = error_factor *
+                sqrt(sum * inflation(&before, &after, &slow_before, &slow_after, &ret.degrees));
     ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));
     return ret;
 }

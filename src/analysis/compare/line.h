@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 struct rp_line {
-    size_t count; /**< of times */
+    size_t count;  /**< of times */
+    double middle; /**< of the places of the times in the order of runs */
     double mean, slope;
     double squares;    /**< sum of the squared deviations from the line */
     double neighbours; /**< sum of the products of deviations that follow each other */

@@ -248,8 +248,8 @@ static void regressions_of_three_per_cent_are_found(void **state)
         double noise;
         size_t runs;
         double least; /* of sessions that find it */
-    } rows[] = {{0.001, 6, 0.98},  {0.002, 6, 0.9},  {0.002, 10, 0.98},
-                {0.005, 15, 0.75}, {0.005, 20, 0.9}, {0.005, 30, 0.97}};
+    } rows[] = {{0.001, 6, 0.98}, {0.002, 6, 0.9},   {0.002, 10, 0.98}, {0.005, 15, 0.75},
+                {0.005, 20, 0.9}, {0.005, 30, 0.97}, {0.01, 30, 0.38}};
     unsigned n[4];
 
     (void)state;
@@ -390,6 +390,27 @@ static void gaps_keep_their_place(void **state)
 }
 
 /* What was lost took no time: such a result would look fast. */
+/* A kernel that only the first few of many runs have launched. */
+static void a_few_timed_runs_of_many_are_compared(void **state)
+{
+    enum { RUNS = 120, TIMED = 6 };
+    double before_ms[RUNS], after_ms[RUNS];
+    const struct rp_versus_side before = side_of(before_ms, RUNS, NULL, 0);
+    const struct rp_versus_side after = side_of(after_ms, RUNS, NULL, 0);
+    struct rp_versus_found c;
+
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        before_ms[i] = i < TIMED ? 2 + 0.01 * (double)(i * 7 % 3) : NAN;
+        after_ms[i] = i < TIMED ? 1 + 0.005 * (double)(i * 7 % 3) : NAN;
+    }
+    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_FASTER);
+    assert_true(c.whole.low > 0.4 && c.whole.low < c.whole.ratio);
+    assert_true(c.whole.high > c.whole.ratio && c.whole.high < 0.9);
+    rp_versus_found_free(&c);
+}
+
 static void incomplete_results_decide_nothing(void **state)
 {
     double a[] = {2}, b[] = {1};
@@ -893,6 +914,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(levels_are_after_holm),
         cmocka_unit_test(few_runs_decide_nothing),
         cmocka_unit_test(gaps_keep_their_place),
+        cmocka_unit_test(a_few_timed_runs_of_many_are_compared),
         cmocka_unit_test(incomplete_results_decide_nothing),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(clocks_have_ticks),
