@@ -37,6 +37,7 @@ terminal 60 ' 2 s; [0-9]+ s of --budget left' rocm-perf optimize ./k --source k.
 # Runs of a capture, and blocks of two by turns.
 cat >slow.hip <<'END'
 #include <hip/hip_runtime.h>
+#include <cstdlib>
 __global__ void slow(unsigned *out, unsigned n)
 {
     unsigned x = threadIdx.x;
@@ -44,19 +45,24 @@ __global__ void slow(unsigned *out, unsigned n)
         x = x * 1664525u + 1013904223u;
     out[threadIdx.x] = x;
 }
-int main()
+int main(int, char **argv)
 {
     unsigned *out;
     if (hipMalloc(&out, 256) != hipSuccess)
         return 1;
-    slow<<<1, 64>>>(out, 20000000);
+    slow<<<1, 64>>>(out, (unsigned)atol(argv[1]));
     return hipDeviceSynchronize() != hipSuccess;
 }
 END
 rocm-perf hipcc -O1 slow.hip -o slow || fail 'cannot compile'
-terminal 60 - rocm-perf isolate --kernel slow --device software -o cap --no-self-check ./slow
+# So long that a run takes 1.5 s: on some machines that is twenty times as much work as on others.
+from=${EPOCHREALTIME/./}
+expect 0 rocm-perf run --device software ./slow 50000000
+rounds=$((50000000 * 1500000 / (${EPOCHREALTIME/./} - from)))
+[ "$rounds" -lt 4000000000 ] || rounds=4000000000
+terminal 60 - rocm-perf isolate --kernel slow --device software -o cap --no-self-check ./slow "$rounds"
 grep -qx 'isolate: the program runs to its end' shown || fail 'isolate'
-terminal 60 - rocm-perf isolate --kernel slow --longest --device software -o longest ./slow
+terminal 60 - rocm-perf isolate --kernel slow --longest --device software -o longest ./slow "$rounds"
 says shown 'isolate: run 1 of 2, which dispatch is the longest'
 grep -qE '^isolate: run 2 of 2(, [0-9]+ s left)?$' shown || fail 'the second run of isolate'
 tr '\r' '\n' <shown | grep -qE '^the capture is replayed: run [1-3] of 3, [0-9]+ s( left)?$' || fail 'the self-check of isolate'
