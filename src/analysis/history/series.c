@@ -352,12 +352,14 @@ static enum rp_series_state state_of(struct rp_series *s, double alpha,
 {
     const struct rp_change *last = s->change_count ? &s->changes[s->change_count - 1] : NULL;
     const size_t since = s->point_count - (last ? last->at : 0);
+    bool is_new;
 
     if (s->points[s->point_count - 1].result != s->newest)
         return RP_SERIES_ENDED;
-    s->taken_back = last && !s->exact && seems_taken_back(s, last);
-    if (last && !s->taken_back &&
-        (last->found + 1 == s->point_count || sessions_from(s, last->at) <= rule->recent))
+    is_new =
+        last && (last->found + 1 == s->point_count || sessions_from(s, last->at) <= rule->recent);
+    s->taken_back = is_new && !s->exact && seems_taken_back(s, last);
+    if (is_new && !s->taken_back)
         return last->ratio > 1 ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
     return s->exact ? state_of_exact(s, since) : state_of_measured(s, since, alpha, rule->margin);
 }
