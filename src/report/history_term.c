@@ -187,7 +187,7 @@ static void put_undecided(const struct rp_page *page, const struct rp_series *s)
         put_per_cent(&text, is->high);
         rp_buf_puts(&text, " %: add results, or allow more with --margin");
     }
-    rp_page_text(page, RP_INK_DIM, 12, rp_buf_text(&text));
+    rp_page_words(page, RP_INK_DIM, 12, 2, "%s", rp_buf_text(&text));
     page->out->failed |= text.failed;
 }
 
