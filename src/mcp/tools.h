@@ -49,7 +49,7 @@ struct rp_mcp_tool {
     const char *words; /**< of the command, blanks between */
     const char *title;
     const char *output_schema; /**< text of a JSON Schema; NULL: it has several forms */
-    bool read_only;
+    bool read_only;            /**< changes no file in any case, as clients may call it unasked */
     int answer; /**< exit status that is a result besides 0 and 1; 0: there is none */
     const char *description;
 };

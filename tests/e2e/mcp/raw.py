@@ -174,6 +174,39 @@ def calls():
     server.end()
 
 
+def tree(folder):
+    found = {}
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(path, name), "rb") as file:
+                found[os.path.relpath(os.path.join(path, name), folder)] = file.read()
+    return found
+
+
+def finishes_what_was_interrupted(folder):
+    """A tool that changes files is not said to be read-only; without such a result both change nothing."""
+    server = Server()
+    server.send("tools/list", 1)
+    tools = {tool["name"]: tool for tool in server.read()["result"]["tools"]}
+    before, after = (f"{SOURCE}/tests/data/compare/{side}.json" for side in ("before", "after"))
+    for name in ("compare", "analyze"):
+        result = os.path.join(folder, name)
+        new = os.path.join(result, ".rocm-perf-complete")
+        os.makedirs(new)
+        shutil.copy(before, os.path.join(result, "profile.json"))
+        shutil.copy(after, os.path.join(new, "profile.json"))
+        shutil.copy(SOURCE + "/tests/data/rocpd/streams-hip_results.db", os.path.join(new, "trace_results.db"))
+        expected = tree(new)
+        arguments = {"results": [before, result]} if name == "compare" else {"traces": [result]}
+        for id in ("interrupted", "in order"):
+            server.call(name + id, name, arguments)
+            answer = server.read()["result"]
+            assert not answer["isError"], answer
+            assert tree(result) == expected, (id, sorted(tree(result)))
+        assert tools[name]["annotations"]["readOnlyHint"] is False, tools[name]["annotations"]
+    server.end()
+
+
 STAYS = """#!/bin/sh
 setsid sh -c 'echo $$ >"$0.child"; while :; do sleep 1; done' "$0" &
 echo $$ >"$0.self"
@@ -262,7 +295,7 @@ def main():
     not_read()
     modern()
     calls()
-    for scenario in (lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

@@ -172,13 +172,31 @@ static void schemas_are_closed(void **state)
     json_decref(tools);
 }
 
+/* Clients may call without asking what is said to be read-only. */
+static void what_is_read_only(void **state)
+{
+    json_t *tools = rp_mcp_tools(), *tool;
+    size_t i;
+
+    (void)state;
+    json_array_foreach(tools, i, tool)
+    {
+        const char *name = json_string_value(json_object_get(tool, "name"));
+        const json_t *hints = json_object_get(tool, "annotations");
+        const bool read_only = json_is_true(json_object_get(hints, "readOnlyHint"));
+
+        if (read_only != (strcmp(name, "doctor") == 0))
+            fail_msg("%s is said to be read-only: %d", name, read_only);
+    }
+    json_decref(tools);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_commands),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(what_linux_does_not_take),
-        cmocka_unit_test(schemas_are_closed),
+        cmocka_unit_test(words_of_commands),        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(what_linux_does_not_take), cmocka_unit_test(schemas_are_closed),
+        cmocka_unit_test(what_is_read_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
