@@ -193,8 +193,8 @@ static int read_runs(const struct rp_inputs *in, const char *path, struct rp_ver
     if (rc == 0)
         rc = read_repeats(&repeats, path, ret, err);
     if (rc == 0 && repeats.count > 1)
-        rp_note(&in->notes, "%s: %zu traces are %zu runs of the same command",
-                path, count, repeats.count);
+        rp_note(&in->notes, "%s: %zu traces are %zu runs of the same command", path, count,
+                repeats.count);
     return rc;
 }
 

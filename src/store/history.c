@@ -16,7 +16,8 @@
 enum { APPLICATION = 0x72706869, WAIT_MS = 120000 };
 
 static const char tables[] =
-    "CREATE TABLE result(id INTEGER PRIMARY KEY AUTOINCREMENT, hash TEXT NOT NULL UNIQUE, added TEXT NOT NULL,"
+    "CREATE TABLE result(id INTEGER PRIMARY KEY AUTOINCREMENT, hash TEXT NOT NULL UNIQUE, added "
+    "TEXT NOT NULL,"
     " commit_id TEXT, config TEXT NOT NULL, program TEXT NOT NULL, device TEXT NOT NULL,"
     " software INTEGER NOT NULL, wall INTEGER NOT NULL, complete INTEGER NOT NULL,"
     " rocm_version TEXT, tracer TEXT);"
