@@ -20,6 +20,8 @@ struct rp_counted_device {
     int64_t id; /**< agent, -1 = whichever ran the kernels */
     char arch[32];
     uint32_t pci_device_id, compute_units, xcc_count, engine_clock_mhz, memory_clock_mhz;
+    /** How the driver has split the GPU, as the file says it: "SPX", "CPX"; "NPS1", "NPS4". */
+    char compute_mode[8], memory_mode[8];
     bool guessed; /**< written by a tool that is known to guess: what the table knows is better */
     const char *source; /**< file that says so; NULL = unknown */
 };
@@ -51,6 +53,8 @@ struct rp_counters {
     size_t dispatch_count;
     uint64_t spoilt_times; /**< dispatches whose times a spreadsheet has rounded */
     bool is_timeline;      /**< a kernel trace: its times are better than those of counter runs */
+    char **warnings;       /**< what a reader of the numbers has to know of the files */
+    size_t warning_count;
 
     /* Owned by the functions below. */
     struct rp_text *text;
@@ -94,6 +98,9 @@ const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set,
 /* --- building, for readers of other files; all fail only for want of memory ------------------ */
 
 struct rp_counters *rp_counters_new(void);
+/** What is said of a file is said once. */
+int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /** Index of the device, added when new. */
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
 /** The file that facts come from which have no source yet. */

@@ -116,6 +116,8 @@ struct rp_roofline_device {
     char arch[32];                                       /**< "" = unknown */
     const char *product;                                 /**< static; NULL = unknown */
     uint32_t compute_units, xcc_count, engine_clock_mhz; /**< 0 = unknown */
+    uint32_t parts;        /**< the device is one of so many of a GPU (CPX: 8); 0 = all of it */
+    uint32_t memory_parts; /**< and reaches one of so many parts of the memory */
     struct rp_ceilings ceilings;
     char overruled[64]; /**< what the files say where options say another GPU; else "" */
 };

@@ -33,6 +33,8 @@ int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct
 {
     int result;
 
+    for (size_t i = 0; i < set->warning_count; i++)
+        rp_note(&in->notes, "%s", set->warnings[i]);
     if (!in->counters) {
         in->counters = set;
         return 0;

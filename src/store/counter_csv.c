@@ -35,6 +35,8 @@ enum role {
     ROLE_XCCS,
     ROLE_CLOCK,
     ROLE_MEMORY_CLOCK,
+    ROLE_COMPUTE_MODE,
+    ROLE_MEMORY_MODE,
     ROLE_COUNT
 };
 
@@ -81,7 +83,7 @@ static const struct {
     {"Node_ID", ROLE_NONE},
 };
 
-/* agent_info.csv, then sysinfo.csv. */
+/* agent_info.csv, then sysinfo.csv of rocprof-compute, then that of Omniperf. */
 static const struct {
     const char *word;
     enum role role;
@@ -95,10 +97,19 @@ static const struct {
     {"Max_Engine_Clk_Fcompute", ROLE_CLOCK},
     {"gpu_arch", ROLE_ARCH},
     {"gpu_chip_id", ROLE_PCI_DEVICE},
+    {"chip_id", ROLE_PCI_DEVICE}, /* before rocprof-compute 3.2 */
     {"cu_per_gpu", ROLE_UNITS},
     {"num_xcd", ROLE_XCCS},
     {"max_sclk", ROLE_CLOCK},
     {"max_mclk", ROLE_MEMORY_CLOCK},
+    {"compute_partition", ROLE_COMPUTE_MODE},
+    {"memory_partition", ROLE_MEMORY_MODE},
+    {"gpu_soc", ROLE_ARCH},
+    {"arch", ROLE_ARCH},
+    {"numCU", ROLE_UNITS},
+    {"CU", ROLE_UNITS},
+    {"sclk", ROLE_CLOCK},
+    {"mclk", ROLE_MEMORY_CLOCK},
 };
 
 struct form {
@@ -155,8 +166,8 @@ static bool has_word(const struct rp_csv *csv, const char *word)
 
 static int read_header(const struct rp_csv *csv, struct form *form, struct rp_err *err)
 {
-    form->is_facts =
-        has_word(csv, "gpu_arch") || (has_word(csv, "Agent_Type") && has_word(csv, "Node_Id"));
+    form->is_facts |= has_word(csv, "gpu_arch") || has_word(csv, "gpu_soc") ||
+                      (has_word(csv, "Agent_Type") && has_word(csv, "Node_Id"));
     form->count = csv->count;
     form->roles = calloc(csv->count, sizeof *form->roles);
     form->names = calloc(csv->count, sizeof *form->names);
@@ -176,7 +187,9 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
         }
     }
     if (form->is_facts)
-        return 0;
+        return form->at[ROLE_ARCH] || form->at[ROLE_PCI_DEVICE]
+                   ? 0
+                   : rp_fail(err, RP_BAD_INPUT, "it has no column that names the GPU (gpu_arch)");
     if (!form->at[ROLE_KERNEL] || !form->at[ROLE_DISPATCH])
         return rp_fail(
             err, RP_BAD_INPUT,
@@ -311,6 +324,8 @@ static int read_facts(struct rp_counters *set, const struct rp_csv *csv, const s
     if (form->at[ROLE_KIND] && strcmp(get(csv, form, ROLE_KIND), "GPU") != 0)
         return 0;
     snprintf(d.arch, sizeof d.arch, "%s", get(csv, form, ROLE_ARCH));
+    snprintf(d.compute_mode, sizeof d.compute_mode, "%s", get(csv, form, ROLE_COMPUTE_MODE));
+    snprintf(d.memory_mode, sizeof d.memory_mode, "%s", get(csv, form, ROLE_MEMORY_MODE));
     if (d.guessed) {
         set->any = d;
         return 0;
@@ -324,10 +339,12 @@ static int read_facts(struct rp_counters *set, const struct rp_csv *csv, const s
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static int read_text(struct rp_counters *set, const char *text, size_t len, struct rp_err *err)
+/* @param beside  it lies beside counters to say which GPU it was, and is nothing else */
+static int read_text(struct rp_counters *set, const char *text, size_t len, bool beside,
+                     struct rp_err *err)
 {
     rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
-    rp_cleanup(form_free) struct form form = {0};
+    rp_cleanup(form_free) struct form form = {.is_facts = beside};
     int result = rp_csv_next(&csv, err);
 
     if (result == 0)
@@ -345,13 +362,13 @@ static int read_text(struct rp_counters *set, const char *text, size_t len, stru
     return result;
 }
 
-static int read_file(struct rp_counters *set, const char *path, struct rp_err *err)
+static int read_file(struct rp_counters *set, const char *path, bool beside, struct rp_err *err)
 {
     rp_autobuf text = {0};
     int result = rp_csv_load(path, &text, err);
 
     if (result == 0)
-        result = read_text(set, rp_buf_text(&text), text.len, err);
+        result = read_text(set, rp_buf_text(&text), text.len, beside, err);
     if (result == 0)
         result = rp_counters_set_source(set, path, err);
     return result < 0 ? rp_wrap(err, "read counters %s", path) : 0;
@@ -367,6 +384,19 @@ static bool ends_with(const char *text, const char *end)
 bool rp_counters_can_open(const char *path)
 {
     return ends_with(path, ".csv") || rp_path_is_dir(path);
+}
+
+/* Counters are worth reading when nothing says which GPU it was: --arch can. */
+static int read_beside(struct rp_counters *set, const char *path, struct rp_err *err)
+{
+    struct rp_err why = RP_ERR_INIT;
+    int result = read_file(set, path, true, &why);
+
+    if (result == 0)
+        return 0;
+    if (why.code != RP_BAD_INPUT)
+        return rp_fail(err, why.code, "%s", why.text);
+    return rp_counters_warn(set, err, "%s; --arch says which GPU it was", why.text);
 }
 
 /* What lies beside a counter file and says which GPU it was. */
@@ -385,13 +415,14 @@ static int read_neighbours(struct rp_counters *set, const char *path, struct rp_
         facts_path = rp_format("%.*ssysinfo.csv", folder, path);
     if (!facts_path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_path_exists(facts_path) ? read_file(set, facts_path, err) : 0;
+    return rp_path_exists(facts_path) ? read_beside(set, facts_path, err) : 0;
 }
 
 static int read_one(const char *path, struct rp_counters **ret, struct rp_err *err)
 {
     struct rp_counters *set = rp_counters_new();
-    int result = set ? read_file(set, path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result =
+        set ? read_file(set, path, false, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (result == 0)
         result = read_neighbours(set, path, err);
@@ -544,7 +575,7 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
 
     if (!set)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (read_text(set, text, len, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
+    if (read_text(set, text, len, false, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
         rp_counters_free(set);
         return rp_wrap(err, "read counters %s", path);
     }

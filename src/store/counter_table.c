@@ -1,5 +1,7 @@
 #include "rocm-perf/counters.h"
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "store/names.h"
 #include "store/text.h"
@@ -44,6 +46,9 @@ void rp_counters_free(struct rp_counters *set)
         rp_names_free(set->name_ids);
     if (set->kernel_ids)
         rp_names_free(set->kernel_ids);
+    for (size_t i = 0; i < set->warning_count; i++)
+        free(set->warnings[i]);
+    free(set->warnings);
     free(set->text);
     free(set->name_ids);
     free(set->kernel_ids);
@@ -66,6 +71,26 @@ static bool grow(void **rows, size_t count, size_t row_bytes)
     if (grown)
         *rows = grown;
     return grown != NULL;
+}
+
+int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < set->warning_count && !text.failed; i++)
+        if (strcmp(set->warnings[i], rp_buf_text(&text)) == 0)
+            return 0;
+    if (text.failed || !grow((void **)&set->warnings, set->warning_count, sizeof *set->warnings))
+        return no_memory(err);
+    set->warnings[set->warning_count] = strdup(rp_buf_text(&text));
+    if (!set->warnings[set->warning_count])
+        return no_memory(err);
+    set->warning_count++;
+    return 0;
 }
 
 /* Number of a text in a list of different texts. */
@@ -444,6 +469,8 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
     if (result < 0)
         return result;
     result = take_facts(into, from, err);
+    for (size_t i = 0; i < from->warning_count && result == 0; i++)
+        result = rp_counters_warn(into, err, "%s", from->warnings[i]);
     if (result < 0)
         return result;
     into->spoilt_times += from->spoilt_times;

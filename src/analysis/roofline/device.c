@@ -84,12 +84,60 @@ static double memory_peak(const struct rp_arch *arch, const struct rp_arch_produ
            arch->memory_transfers_per_clock / 1000;
 }
 
+/* What a mode that the driver knows divides the GPU by; 0: it is none. */
+static uint32_t compute_parts(const char *mode, uint32_t xcc_count)
+{
+    static const struct {
+        const char *mode;
+        uint32_t parts;
+    } modes[] = {{"SPX", 1}, {"DPX", 2}, {"TPX", 3}, {"QPX", 4}};
+
+    if (strcmp(mode, "CPX") == 0) /* an XCD is a device of its own */
+        return xcc_count;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(mode, modes[i].mode) == 0)
+            return modes[i].parts;
+    return 0;
+}
+
+/* NPS1, NPS2, NPS4 ...: how many parts the memory is split into; 0: not known. */
+static uint32_t memory_parts(const char *mode)
+{
+    return strncmp(mode, "NPS", 3) == 0 && mode[3] >= '1' && mode[3] <= '8' && !mode[4]
+               ? (uint32_t)(mode[3] - '0')
+               : 0;
+}
+
+/* A part of a GPU has its share of CUs and XCDs. It reaches all of the memory unless that is split,
+ * too; then it reaches its own part. */
+static uint32_t take_part(const struct rp_counted_device *facts,
+                          const struct rp_arch_product *product, struct rp_roofline_device *d)
+{
+    uint32_t xccs = product->xcc_count, parts = compute_parts(facts->compute_mode, xccs);
+    uint32_t memory = memory_parts(facts->memory_mode);
+
+    /* Who lists fewer XCDs than the product has lists a part. rocprof-compute guesses 1 XCD for
+     * what it does not know; that is a part if the CUs are fewer by the same factor. */
+    if (!parts && facts->xcc_count && xccs % facts->xcc_count == 0 &&
+        (!facts->guessed ||
+         facts->compute_units * (xccs / facts->xcc_count) == product->compute_units))
+        parts = xccs / facts->xcc_count;
+    if (parts < 2 || xccs % parts || product->compute_units % parts)
+        return 1;
+    d->parts = parts;
+    d->xcc_count = xccs / parts;
+    d->compute_units = product->compute_units / parts;
+    d->memory_parts = memory > 1 && memory <= parts ? memory : 1;
+    return d->memory_parts;
+}
+
 static void describe(const struct rp_counted_device *facts, struct rp_roofline_device *d,
                      const struct rp_roofline_options *options)
 {
     static const struct rp_arch_product nothing;
     const struct rp_arch *arch = rp_arch_find(facts->arch);
     const struct rp_arch_product *found, *product;
+    uint32_t memory_share;
 
     snprintf(d->arch, sizeof d->arch, "%s", arch ? arch->name : facts->arch);
     found = arch ? rp_arch_product_find(arch, facts->pci_device_id, facts->compute_units,
@@ -107,7 +155,8 @@ static void describe(const struct rp_counted_device *facts, struct rp_roofline_d
         d->xcc_count = first_of(facts->xcc_count, product->xcc_count);
         d->engine_clock_mhz = first_of(facts->engine_clock_mhz, product->engine_clock_mhz);
     }
-    set_ceilings(d, arch ? memory_peak(arch, found) : 0,
+    memory_share = take_part(facts, product, d);
+    set_ceilings(d, arch ? memory_peak(arch, found) / memory_share : 0,
                  arch ? arch->l2_channels_per_xcc * d->xcc_count : 0, options);
 }
 

@@ -92,6 +92,24 @@ static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *
     return ok;
 }
 
+/* Ceilings of a part of a GPU; the memory is shared by what runs in the other parts. */
+static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
+{
+    if (d->parts < 2)
+        return true;
+    if (d->memory_parts > 1)
+        return rp_roof_note(r,
+                            "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u"
+                            " CUs on %u XCD%s, that of HBM is 1/%u of the GPU's",
+                            d->id, d->parts, d->compute_units, d->xcc_count,
+                            d->xcc_count == 1 ? "" : "s", d->memory_parts);
+    return rp_roof_note(r,
+                        "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u CUs"
+                        " on %u XCD%s; that of HBM is the GPU's, which the partitions share",
+                        d->id, d->parts, d->compute_units, d->xcc_count,
+                        d->xcc_count == 1 ? "" : "s");
+}
+
 /* More than all of the GPU: then the ceilings are not those of the run. */
 static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
@@ -119,6 +137,8 @@ bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_
 
     for (size_t i = 0; i < r->kernel_count && ok; i++)
         ok = note_kernel(r, &r->kernels[i]) && note_lacking(r, &r->kernels[i]);
+    for (size_t i = 0; i < r->device_count && ok && !options->arch; i++)
+        ok = note_part(r, &r->devices[i]);
     if (!ok || rp_roof_find(counters, RP_ROOF_GUI_ACTIVE, false) < 0)
         return ok;
     for (size_t i = 0; i < r->device_count && ok; i++)

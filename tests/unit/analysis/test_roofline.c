@@ -408,6 +408,58 @@ static void test_ceilings(void **state)
     }
 }
 
+/* Partition modes of the driver, and files that do not name them. */
+static void test_partitions(void **state)
+{
+    static const struct {
+        const char *sysinfo; /* columns below */
+        uint32_t compute_units, xccs, parts;
+        double hbm;
+    } cases[] = {
+        {"gfx942,29857,304,8,SPX,NPS1", 304, 8, 0, 5324.8},
+        {"gfx942,29857,152,4,DPX,NPS1", 152, 4, 2, 5324.8},
+        {"gfx942,29857,152,4,DPX,NPS2", 152, 4, 2, 5324.8 / 2},
+        {"gfx942,29857,76,2,QPX,NPS1", 76, 2, 4, 5324.8},
+        {"gfx942,29857,38,1,CPX,NPS1", 38, 1, 8, 5324.8},
+        {"gfx942,29857,38,1,CPX,NPS4", 38, 1, 8, 5324.8 / 4},
+        {"gfx942,29856,76,2,TPX,NPS1", 76, 2, 3, 5324.8},
+        {"gfx942,29856,38,1,CPX,NPS4", 38, 1, 6, 5324.8 / 4},
+        {"gfx942,29861,304,1,CPX,NPS4", 38, 1, 8, 6144.0 / 4}, /* 304 is a guess, too */
+        {"gfx950,30112,32,1,CPX,NPS2", 32, 1, 8, 7782.4 / 2},
+        {"gfx950,30112,128,8,SPX,NPS1", 256, 8, 0, 7782.4}, /* guesses of a real file */
+        {"gfx942,29861,304,1,,", 304, 8, 0, 6144},          /* and of another */
+        {"gfx942,29857,38,1,N/A,N/A", 38, 1, 8, 5324.8},
+        {"gfx942,29857,304,8,SPX,NPS4", 304, 8, 0, 5324.8}, /* no part reaches all of it */
+        {"gfx90a,29704,110,1,NA,NA", 110, 1, 0, 1638.4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rp_counters *facts = NULL;
+        struct result got = {0};
+        rp_autofree char *text = rp_format(
+            "gpu_arch,gpu_chip_id,cu_per_gpu,num_xcd,compute_partition,memory_partition\n%s\n",
+            cases[i].sysinfo);
+
+        assert_int_equal(rp_counters_parse("sysinfo.csv", text, strlen(text), &facts, &err), 0);
+        assert_int_equal(rp_counters_parse("t.csv", "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n",
+                                           strlen("Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n"),
+                                           &got.counters, &err),
+                         0);
+        assert_int_equal(rp_counters_merge(got.counters, facts, &err), 0);
+        rp_counters_free(facts);
+        compute(&got, &plain);
+        if (got.r.devices[0].compute_units != cases[i].compute_units ||
+            got.r.devices[0].xcc_count != cases[i].xccs || got.r.devices[0].parts != cases[i].parts)
+            fail_msg("%s: %u CUs, %u XCDs, %u parts", cases[i].sysinfo,
+                     got.r.devices[0].compute_units, got.r.devices[0].xcc_count,
+                     got.r.devices[0].parts);
+        NEAR(got.r.devices[0].ceilings.gbps[RP_LEVEL_HBM].value, cases[i].hbm);
+        assert_int_equal(has_note(&got.r, "partitions"), cases[i].parts > 1);
+        release(&got);
+    }
+}
+
 static void test_overrides(void **state)
 {
     static const struct rp_roofline_options options = {
@@ -551,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_long_reads),
         cmocka_unit_test(test_work_and_bound),
         cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_partitions),
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_width),
         cmocka_unit_test(test_unknown_gpu),

@@ -200,6 +200,15 @@ static void test_facts(void **state)
     assert_int_equal(b->any.engine_clock_mhz, 0);
     rp_counters_free(a);
     rp_counters_free(b);
+    a = parse("gpu_series,gpu_arch,chip_id,num_xcd\nMI300,gfx942,29861,1\n"); /* before 3.2 */
+    assert_int_equal(a->any.pci_device_id, 29861);
+    rp_counters_free(a);
+    a = parse("gpu_soc,numSE,numCU,sclk,mclk,name,hbmBW,compute_partition,memory_partition\n"
+              "gfx90a,8,104,1700,1600,mi200,1638.4,NA,NA\n"); /* Omniperf */
+    assert_string_equal(a->any.arch, "gfx90a");
+    assert_int_equal(a->any.compute_units, 104);
+    assert_int_equal(a->any.engine_clock_mhz, 1700);
+    rp_counters_free(a);
 }
 
 /* Real files: rows, kernels and times as the files say. */
