@@ -108,10 +108,23 @@ int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_
 /** Index of the dispatch, added when new; times and kernel are those of the first call. */
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);
-/** Adds to the counter's value; an instance "NAME[3]" counts as NAME. */
+/**
+ * Adds to the counter's value; an instance "NAME[3]" counts as NAME. A register of 32 bits that is
+ * full makes the sum unknown.
+ */
 int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, double value,
                     struct rp_err *err);
-/** Value of a counter of a dispatch. */
+/**
+ * Why a number cannot be what a counter counted: it is negative, not finite, too large for 64 bits,
+ * or a fraction although the hardware counts events. Metrics that rocprofv3 derives (FETCH_SIZE,
+ * L2CacheHit, TA_BUSY_avr) may be fractions.
+ * @return a static text; NULL: it can be one
+ */
+const char *rp_counter_refusal(const char *name, double value);
+/** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
+ */
+bool rp_counter_is_full(double value);
+/** Value of a counter of a dispatch; false: it was not counted, or a register was full. */
 bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
 
 #endif

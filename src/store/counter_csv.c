@@ -261,12 +261,13 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
 {
     char *end;
     double value = strtod(text, &end);
+    const char *refusal = end == text || *end ? "" : rp_counter_refusal(name, value);
 
     if (*text == '\0') /* the pass did not count it */
         return 0;
-    if (end == text || *end || !isfinite(value))
-        return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s",
-                       csv->line, text, name);
+    if (refusal)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s%s%s",
+                       csv->line, text, name, *refusal ? ": " : "", refusal);
     return rp_counters_add(set, dispatch, name, value, err);
 }
 

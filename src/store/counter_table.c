@@ -6,6 +6,7 @@
 #include "store/names.h"
 #include "store/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,9 +215,49 @@ bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t coun
 {
     const struct rp_counter_value *found = find_value(dispatch, counter);
 
-    if (found)
-        *ret = found->value;
-    return found != NULL;
+    if (!found || isnan(found->value))
+        return false;
+    *ret = found->value;
+    return true;
+}
+
+/* Counters of the hardware are named after their block and have no small letters; what rocprofv3
+ * derives from them has another name, or ends in _avr, _max, _min. */
+static bool is_of_hardware(const char *name)
+{
+    static const char *const blocks[] = {"SQ",  "SQC", "SPI",  "TA",   "TD",   "TCP",  "TCC",
+                                         "TCA", "CPC", "CPF",  "CPG",  "GRBM", "GDS",  "GCEA",
+                                         "EA",  "GCR", "GL1A", "GL1C", "GL2A", "GL2C", "SDMA"};
+    size_t block = strcspn(name, "_"), len = strcspn(name, "[");
+
+    if (len > 4 && strncmp(name + len - 4, "_sum", 4) == 0)
+        len -= 4;
+    if (block >= len || strcspn(name, "abcdefghijklmnopqrstuvwxyz") < len)
+        return false;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (strlen(blocks[i]) == block && strncmp(name, blocks[i], block) == 0)
+            return true;
+    return false;
+}
+
+const char *rp_counter_refusal(const char *name, double value)
+{
+    static const double most = 9223372036854775808.0; /* 2^63: no GPU counts that in a day */
+
+    if (!isfinite(value))
+        return "it is not finite";
+    if (value < 0)
+        return "counters only count up from 0";
+    if (value >= most)
+        return "it is above 2^63, as when a counter of 64 bits fell below 0";
+    if (value != floor(value) && is_of_hardware(name))
+        return "the hardware counts whole events";
+    return NULL;
+}
+
+bool rp_counter_is_full(double value)
+{
+    return value == (double)UINT32_MAX;
 }
 
 static int put_value(struct rp_counted_dispatch *d, uint32_t counter, double value,
@@ -253,6 +294,8 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
 
     if (result < 0)
         return result;
+    if (rp_counter_is_full(value))
+        value = NAN; /* and so is every sum with it */
     found = find_value(d, counter);
     if (!found)
         return put_value(d, counter, value, err);

@@ -88,19 +88,64 @@ static void test_refused(void **state)
     REFUSE(HEAD "1,k\0k,7\n", "line 2 holds a zero byte");
 }
 
+#define LONG "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n"
+
+/* What no counter can have counted, by the name of the counter. */
+static void test_impossible(void **state)
+{
+    static const char metrics[] =
+        LONG "1,k,FETCH_SIZE,10.625\n1,k,L2CacheHit,32.669323\n1,k,TA_BUSY_avr,0.5\n"
+             "1,k,SQ_WAVES,1.6384e+04\n1,k,TCC_HIT[3],7.000000\n1,k,OccupancyPercent,7.1e-01\n";
+    struct rp_counters *set;
+
+    (void)state;
+    REFUSE(HEAD "1,k,-5\n",
+           "line 2: '-5' is no value of the counter SQ_WAVES: counters only count");
+    REFUSE(LONG "1,k,SQ_WAVES,3\n1,k,FETCH_SIZE,-0.5\n",
+           "line 3: '-0.5' is no value of the counter FETCH_SIZE: counters only count up from 0");
+    REFUSE(HEAD "1,k,-inf\n", "SQ_WAVES: it is not finite");
+    REFUSE(HEAD "1,k,1e999\n", "SQ_WAVES: it is not finite");
+    REFUSE(HEAD "1,k,18446744073709551611\n", "SQ_WAVES: it is above 2^63");
+    REFUSE(LONG "1,k,L2CacheHit,-nan\n", "L2CacheHit: it is not finite");
+    REFUSE(HEAD "1,k,16384.5\n", "SQ_WAVES: the hardware counts whole events");
+    REFUSE(LONG "1,k,TCC_HIT[3],7.5\n", "TCC_HIT[3]: the hardware counts whole events");
+    REFUSE(LONG "1,k,TCC_HIT_sum,7.5\n", "TCC_HIT_sum: the hardware counts whole events");
+    REFUSE(LONG "1,k,GL2C_HIT_sum,7.5\n", "GL2C_HIT_sum: the hardware counts whole events");
+    set = parse(metrics);
+    assert_true(value(set, 0, "FETCH_SIZE") == 10.625);
+    assert_true(value(set, 0, "TA_BUSY_avr") == 0.5);
+    assert_true(value(set, 0, "TCC_HIT") == 7);
+    assert_true(value(set, 0, "SQ_WAVES") == 16384);
+    rp_counters_free(set);
+}
+
+/* A register of 32 bits that is full: neither it nor a sum with it is a count. */
+static void test_full(void **state)
+{
+    struct rp_counters *set = parse(LONG "1,k,TCC_HIT[0],4294967295\n1,k,TCC_HIT[1],7\n"
+                                         "1,k,TCC_MISS[0],4294967294\n2,k,TCC_HIT[0],9\n");
+
+    (void)state;
+    assert_int_equal(set->dispatch_count, 2);
+    assert_true(value(set, 0, "TCC_HIT") == -1);
+    assert_true(value(set, 0, "TCC_MISS") == 4294967294);
+    assert_true(value(set, 1, "TCC_HIT") == 9);
+    rp_counters_free(set);
+}
+
 /* Instances add up, joined passes repeat columns, empty cells were not counted. */
 static void test_wide(void **state)
 {
     struct rp_counters *set =
         parse("Dispatch_ID,Kernel_Name,GPU_ID,obj_1,TCC_REQ[0],TCC_REQ[1],TCC_REQ_sum,SQ_WAVES,"
               "Start_Timestamp,End_Timestamp\n"
-              "0,k,2,0x7f,3,4.5,8,,1000000,1000250\n"
+              "0,k,2,0x7f,3,4,8,,1000000,1000250\n"
               "1,k,3,0x7f,1,1,2,16384.0,1248227793203453.2,1248227793220373.0\n");
 
     (void)state;
     assert_int_equal(set->dispatch_count, 2);
     assert_int_equal(set->device_count, 2);
-    assert_true(value(set, 0, "TCC_REQ") == 7.5);
+    assert_true(value(set, 0, "TCC_REQ") == 7);
     assert_true(value(set, 0, "TCC_REQ_sum") == 8);
     assert_true(value(set, 0, "SQ_WAVES") == -1);
     assert_true(value(set, 1, "SQ_WAVES") == 16384);
@@ -327,11 +372,12 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_wide),      cmocka_unit_test(test_times),
-        cmocka_unit_test(test_passes),    cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_real),      cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_other_gpu), cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_grammar),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_impossible), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_wide),       cmocka_unit_test(test_times),
+        cmocka_unit_test(test_passes),     cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_real),       cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_other_gpu),  cmocka_unit_test(test_agents),
     };
 
     return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,52 @@ static void test_damaged(void **state)
     rp_store_close(s);
 }
 
+/* Of the first instance that counted waves. */
+static void put_waves(const char *path, const char *uuid, const char *value)
+{
+    kit_sql(path,
+            "UPDATE rocpd_pmc_event%s SET value = %s WHERE id = (SELECT min(e.id) FROM"
+            " rocpd_pmc_event%s e JOIN rocpd_info_pmc%s p ON p.id = e.pmc_id WHERE p.name ="
+            " 'SQ_WAVES')",
+            uuid, value, uuid, uuid);
+}
+
+/* A sum over instances would hide the one that no counter can have. */
+static void test_impossible(void **state)
+{
+    static const struct {
+        const char *value, *says;
+    } cases[] = {
+        {"-5", "-5 is no value of the counter SQ_WAVES: counters only count up from 0"},
+        {"9e999", "SQ_WAVES: it is not finite"},
+        {"1.8446744073709552e19", "SQ_WAVES: it is above 2^63"},
+        {"7.5", "7.5 is no value of the counter SQ_WAVES: the hardware counts whole events"},
+    };
+    const struct rp_row_counter *rows;
+    struct rp_store *s;
+    char room[64];
+    const char *path = kit_path("impossible.db"), *uuid;
+    size_t count, full = 0;
+
+    (void)state;
+    kit_copy(kit_data(trace), path);
+    uuid = uuid_of(path, room);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_waves(path, uuid, cases[i].value);
+        assert_ok(rp_store_open(path, &s, &err));
+        assert_int_equal(rp_store_counters(s, &rows, &count, &err), -RP_BAD_INPUT);
+        assert_says(err, cases[i].says);
+        assert_says(err, path);
+        rp_store_close(s);
+    }
+    put_waves(path, uuid, "4294967295");
+    count = load(&s, path, &rows);
+    for (size_t i = 0; i < count; i++)
+        full += isnan(rows[i].value);
+    assert_int_equal(full, 1);
+    rp_store_close(s);
+}
+
 static void test_without(void **state)
 {
     const struct rp_row_counter *rows;
@@ -140,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_dispatches),
         cmocka_unit_test(test_samples_do_not_count),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_impossible),
         cmocka_unit_test(test_without),
     };
 
