@@ -453,11 +453,27 @@ static enum group_state end_wave(struct rp_hand *h, struct rp_group *g, struct r
     return g->waves_ended == g->wave_count ? GROUP_ENDED : GROUP_MORE;
 }
 
+/*
+ * After s_icache_inv: each page of code is compared with memory when the thread next enters it, and
+ * decoded again if it has been rewritten (rp_code_page_get). Waves of other threads keep what they
+ * have until they execute one themselves, as those of other compute units do.
+ */
+static void forget_code(struct rp_hand *h)
+{
+    for (unsigned i = 0; i < RP_CODE_WAYS; i++) {
+        rp_code_page_put(h->code[i]);
+        h->code[i] = NULL;
+    }
+}
+
 /* What a wave's turn means for its workgroup. */
 static enum group_state after_turn(struct rp_hand *h, struct rp_group *g, struct rp_wave *w,
                                    int step)
 {
     switch (step) {
+    case RP_STEP_REFETCH:
+        forget_code(h);
+        /* fallthrough */
     case RP_STEP_NEXT:
     case RP_STEP_ORDERED:
         if (!g->wave_budget) { /* else the turn has only been interrupted */

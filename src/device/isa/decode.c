@@ -424,6 +424,7 @@ static bool ends_block(const struct rp_insn *in)
     case RP_OP_s_sethalt:
     case RP_OP_s_trap:
     case RP_OP_s_sendmsg:
+    case RP_OP_s_icache_inv:
     case RP_OP_s_setpc_b64:
     case RP_OP_s_swappc_b64:
     case RP_OP_s_call_b64:

@@ -125,6 +125,7 @@ enum rp_step {
     RP_STEP_POLL,     /**< loaded what it loaded before: perhaps it waits */
     RP_STEP_YIELD,    /**< s_sleep and the like: let others run */
     RP_STEP_PAUSE,    /**< goes on, but the other waves of the workgroup come first */
+    RP_STEP_REFETCH,  /**< goes on; code may be other code than when it was decoded */
     RP_STEP_ORDERED,  /**< as NEXT, after an ordered operation (exec/order.h) */
     RP_STEP_TURN,     /**< not executed: to be tried again in turn (exec/order.h) */
     RP_STEP_LATER,    /**< not executed: the other waves of the workgroup come first */

@@ -133,7 +133,11 @@ RP_INLINE uint64_t rp_read64(const void *p)
     return v;
 }
 
-/** Memory at @p p to register rows @p d, one lane. */
+/**
+ * Memory at @p p to register rows @p d, one lane. A load into one half of a register clears the
+ * other half: with SRAM ECC, which all targets have (their ISA names say sramecc+), a load writes
+ * whole registers (LLVM: GCNSubtarget::d16PreservesUnusedBits is false then).
+ */
 RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void *p)
 {
     const uint8_t *b = p;
@@ -152,22 +156,22 @@ RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void
         *r = (uint32_t)(int32_t)(int16_t)rp_read16(p);
         break;
     case RP_ELEM_U8_D16:
-        *r = (*r & 0xffff0000u) | *b;
+        *r = *b;
         break;
     case RP_ELEM_U8_D16_HI:
-        *r = (*r & 0xffffu) | (uint32_t)*b << 16;
+        *r = (uint32_t)*b << 16;
         break;
     case RP_ELEM_I8_D16:
-        *r = (*r & 0xffff0000u) | (uint16_t)(int16_t)(int8_t)*b;
+        *r = (uint16_t)(int16_t)(int8_t)*b;
         break;
     case RP_ELEM_I8_D16_HI:
-        *r = (*r & 0xffffu) | (uint32_t)(uint16_t)(int16_t)(int8_t)*b << 16;
+        *r = (uint32_t)(uint16_t)(int16_t)(int8_t)*b << 16;
         break;
     case RP_ELEM_B16_D16:
-        *r = (*r & 0xffff0000u) | rp_read16(p);
+        *r = rp_read16(p);
         break;
     case RP_ELEM_B16_D16_HI:
-        *r = (*r & 0xffffu) | (uint32_t)rp_read16(p) << 16;
+        *r = (uint32_t)rp_read16(p) << 16;
         break;
     case RP_ELEM_B64: { /* one access, as the hardware's: polled flags must not tear */
         uint64_t v = rp_read64(p);
@@ -210,12 +214,6 @@ RP_INLINE void rp_elem_store(enum rp_elem e, rp_row *s, unsigned lane, void *p)
     }
 }
 
-/** Whether a load leaves the other half of its register as it was. */
-RP_INLINE bool rp_elem_is_half(enum rp_elem e)
-{
-    return e >= RP_ELEM_U8_D16;
-}
-
 /** The same element for all lanes in @p exec, read once: lanes must not see a change differently.
  */
 RP_INLINE void rp_lanes_broadcast(enum rp_elem e, rp_row *d, const uint8_t *at, uint64_t exec)
@@ -240,7 +238,7 @@ RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, in
                              uint64_t exec)
 {
     const unsigned bytes = rp_elem_bytes(e);
-    if (stride == 0 && !rp_elem_is_half(e)) {
+    if (stride == 0) {
         rp_lanes_broadcast(e, d, lane0, exec);
         return;
     }

@@ -84,17 +84,20 @@ static const char *select_component(const struct typed *t, const uint32_t word[4
                           t->num_format, d16, ret_value);
 }
 
-/* Register layout of a component: whole dwords, or halves of them from @p first_half on. */
+/*
+ * Register layout of a component: whole dwords, or halves of them from @p first_half on. The first
+ * half that is put into a register clears the other (rp_elem_load says why).
+ */
 RP_INLINE void put(rp_row *d, unsigned lane, unsigned c, bool d16, unsigned first_half,
                    uint32_t value)
 {
     unsigned half = c + first_half;
     if (!d16)
         d[c][lane] = value;
-    else if (half % 2)
-        d[half / 2][lane] = (d[half / 2][lane] & 0xffff) | value << 16;
+    else if (half % 2 == 0 || c == 0)
+        d[half / 2][lane] = value << (half % 2 * 16);
     else
-        d[half / 2][lane] = (d[half / 2][lane] & 0xffff0000) | value;
+        d[half / 2][lane] |= value << 16;
 }
 
 RP_INLINE uint32_t get(const rp_row *s, unsigned lane, unsigned c, bool d16, unsigned first_half)

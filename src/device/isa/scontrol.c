@@ -133,6 +133,14 @@ HANDLER(rp_s_nop)
     return RP_STEP_NEXT;
 }
 
+/* The run loop compares code with memory again before it executes the next instruction. */
+HANDLER(rp_s_icache_inv)
+{
+    (void)w;
+    (void)in;
+    return RP_STEP_REFETCH;
+}
+
 /*
  * Memory completes in order here, so there is nothing to wait for. But where hardware waits for the
  * first time after a barrier, all waves have issued their loads before one goes on and stores;

@@ -406,12 +406,15 @@ static uint64_t scalar(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu
     return done;
 }
 
-/* What a memory instruction touches. */
-static const struct rp_rec_access *access_of(const struct rp_cu_wave *w)
+/* What a memory instruction touches. Accesses of earlier steps are left over where code has been
+ * rewritten: what accessed memory then is another instruction now. */
+static const struct rp_rec_access *access_of(struct rp_cu_wave *w)
 {
     static const struct rp_rec_access nothing = {0};
-    const bool there =
-        w->access < w->access_end && w->access->step == (uint32_t)(w->step - w->rec->step);
+    const uint32_t step = (uint32_t)(w->step - w->rec->step);
+    while (w->access < w->access_end && w->access->step < step)
+        w->access++;
+    const bool there = w->access < w->access_end && w->access->step == step;
     return there ? w->access : &nothing;
 }
 

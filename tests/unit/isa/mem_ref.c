@@ -318,10 +318,9 @@ static void load_element(const struct ref_shape *shape, struct state *s, uint32_
         value |= UINT32_MAX << top;
     if (shape->to_lds)
         memcpy(s->lds + lds_at, &value, 4);
-    else if (shape->d16) {
-        unsigned shift = shape->hi ? 16 : 0;
-        rows[dst][lane] = (rows[dst][lane] & ~(0xffffu << shift)) | (value & 0xffff) << shift;
-    } else
+    else if (shape->d16) /* with SRAM ECC the other half is cleared */
+        rows[dst][lane] = (value & 0xffff) << (shape->hi ? 16 : 0);
+    else
         rows[dst][lane] = value;
 }
 

@@ -243,7 +243,6 @@ static void test_without_effect(void **state)
         {"s_sethalt 0", 0xbf8d0000},
         {"s_setkill 0", 0xbf8b0000},
         {"s_setprio 3", 0xbf8f0003},
-        {"s_icache_inv", 0xbf930000},
         {"s_incperflevel 1", 0xbf940001},
         {"s_decperflevel 1", 0xbf950001},
         {"s_ttracedata", 0xbf960000},
@@ -412,6 +411,7 @@ static void test_steps(void **state)
     fixture_init(&f);
     assert_int_equal(fixture_step(&f, "s_barrier", 0xbf8a0000, 0), RP_STEP_BARRIER);
     assert_int_equal(fixture_step(&f, "s_sleep 1", 0xbf8e0001, 0), RP_STEP_YIELD);
+    assert_int_equal(fixture_step(&f, "s_icache_inv", 0xbf930000, 0), RP_STEP_REFETCH);
     assert_int_equal(fixture_step(&f, "s_endpgm", 0xbf810000, 0), RP_STEP_END);
     assert_int_equal(fixture_step(&f, "s_endpgm_saved", 0xbf9b0000, 0), RP_STEP_END);
     assert_int_equal(fixture_step(&f, "s_endpgm_ordered_ps_done", 0xbf9e0000, 0), RP_STEP_END);
