@@ -26,6 +26,25 @@ bool rp_code_elf_segment(const struct rp_code_elf *elf, size_t i, Elf64_Phdr *re
 /** Bytes of the file at an address of the loaded object; NULL: not all of them are in it. */
 const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, uint64_t bytes);
 
+/** One note: what a tool has left beside code and data. */
+struct rp_code_note {
+    uint32_t type;
+    const char *owner; /**< without an end of its own */
+    uint32_t owner_bytes;
+    const uint8_t *text;
+    uint32_t text_bytes;
+};
+
+/** Takes one note. @return whether to go on */
+typedef bool rp_code_note_fn(void *ctx, const struct rp_code_note *note);
+
+/**
+ * Every note, in the order of the file: those of segments (PT_NOTE), and where no segment has any,
+ * those of sections (SHT_NOTE). A linker that joins several files
+ * leaves their notes side by side. Notes behind one that is cut short are not there.
+ */
+void rp_code_elf_notes(const struct rp_code_elf *elf, rp_code_note_fn *take, void *ctx);
+
 /** What the loader can find by name. */
 struct rp_code_symbols {
     const uint8_t *at; /**< Elf64_Sym, not aligned */
@@ -34,8 +53,18 @@ struct rp_code_symbols {
     size_t name_bytes;
 };
 
-/** @return whether there is a sound table of dynamic symbols */
+/**
+ * The dynamic symbols. Their section says where they are, and where sections are stripped, the
+ * dynamic segment does.
+ * @return whether there is a sound table
+ */
 bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
+
+/** All symbols, local ones included. @return false: they are stripped, or damaged */
+bool rp_code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
+
+/** Looks for a symbol among the dynamic ones, then among all: a descriptor may be local. */
+bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym *ret);
 
 /** @param i below count. @return its name; NULL: it has none, or is defined elsewhere */
 const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret);
@@ -44,5 +73,37 @@ bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name
 
 /** LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
 bool rp_code_symbol_is_kernel(const char *name);
+
+enum { RP_CODE_DESCRIPTOR_BYTES = 64 }; /* LLVM's AMDGPU user guide, "Kernel Descriptor" */
+
+/** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
+ * descriptor is in the file */
+bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor, uint64_t *ret);
+
+/** A function, or a kernel. */
+struct rp_code_function {
+    const char *symbol; /**< without .kd; it lives as long as the bytes */
+    uint32_t symbol_bytes;
+    bool is_kernel; /**< named by its descriptor */
+    uint64_t address, bytes;
+};
+
+/** Functions by address; of those at one address a kernel, else the first by name. */
+struct rp_code_functions {
+    struct rp_code_function *at;
+    size_t count;
+};
+
+/**
+ * Functions of all symbols, or of the dynamic ones where the others are stripped. A kernel has
+ * the name of its descriptor, which is what the runtime launches it by. Hand-written assembly
+ * leaves out sizes: a function of size 0 ends where the next one, or its segment, does.
+ * @return 0; negative: out of memory
+ */
+int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functions *ret);
+void rp_code_functions_free(struct rp_code_functions *functions);
+/** The function that has the address, or NULL. */
+const struct rp_code_function *rp_code_function_at(const struct rp_code_functions *functions,
+                                                   uint64_t address);
 
 #endif

@@ -7,49 +7,8 @@
 #include "capture/code_elf.h"
 #include "capture/msgpack.h"
 
-enum { NOTE_METADATA = 32 }; /* NT_AMDGPU_METADATA, LLVM's AMDGPU user guide */
-
-/* --- note ---------------------------------------------------------------------------------- */
-
-static bool find_in_segment(const uint8_t *notes, uint64_t bytes, struct rp_msgpack *ret)
-{
-    while (bytes >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr note;
-        uint64_t name, text, all;
-
-        memcpy(&note, notes, sizeof note);
-        name = ((uint64_t)note.n_namesz + 3) & ~(uint64_t)3;
-        text = ((uint64_t)note.n_descsz + 3) & ~(uint64_t)3;
-        all = sizeof note + name + text;
-        if (all > bytes)
-            return false;
-        if (note.n_type == NOTE_METADATA && note.n_namesz == sizeof "AMDGPU" &&
-            memcmp(notes + sizeof note, "AMDGPU", sizeof "AMDGPU") == 0) {
-            ret->at = notes + sizeof note + name;
-            ret->end = ret->at + note.n_descsz;
-            return true;
-        }
-        notes += all;
-        bytes -= all;
-    }
-    return false;
-}
-
-static bool find_metadata(const uint8_t *bytes, size_t size, struct rp_msgpack *ret)
-{
-    struct rp_code_elf elf;
-
-    if (!rp_code_elf_open(bytes, size, &elf))
-        return false;
-    for (size_t i = 0; i < elf.header.e_phnum; i++) {
-        Elf64_Phdr p;
-
-        if (rp_code_elf_segment(&elf, i, &p) && p.p_type == PT_NOTE &&
-            find_in_segment(bytes + p.p_offset, p.p_filesz, ret))
-            return true;
-    }
-    return false;
-}
+/* LLVM's AMDGPU user guide, "Note Records": of code objects V3 and later, and of V2. */
+enum { NOTE_METADATA = 32, NOTE_METADATA_V2 = 10 };
 
 /* --- values -------------------------------------------------------------------------------- */
 
@@ -179,46 +138,91 @@ static int read_kernel(struct rp_msgpack kernel, struct rp_code_kernel *k, struc
     return read_args(kernel, k, err);
 }
 
-static int find_kernel(struct rp_msgpack all, const char *symbol, struct rp_msgpack *ret,
-                       bool *ret_missing, struct rp_err *err)
+/** A kernel that is looked for in every note: a code object that was linked of several ones has
+ * the metadata of each, as all of Tensile's have. */
+struct search {
+    const char *symbol;
+    bool any, old, damaged, found;
+    struct rp_msgpack note, kernel; /* of the kernel that was found */
+};
+
+static bool is_of(const struct rp_code_note *note, const char *owner)
+{
+    /* The end of the name counts; some writers leave it out. */
+    const size_t length = strnlen(note->owner, note->owner_bytes);
+
+    return length == strlen(owner) && memcmp(note->owner, owner, length) == 0;
+}
+
+/* Kernels of one note; some have none, of a file of functions. */
+static void search_kernels(struct search *s, struct rp_msgpack all)
 {
     struct rp_msgpack kernels;
     uint32_t count;
 
     if (!member(all, "amdhsa.kernels", &kernels) || !rp_msgpack_array(&kernels, &count))
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no metadata of its kernels");
+        return;
+    s->any = true;
     for (uint32_t i = 0; i < count; i++) {
         struct rp_code_text name;
 
-        if (text(kernels, ".symbol", &name) && rp_code_text_is(name, symbol)) {
-            *ret = kernels;
-            return 0;
+        if (text(kernels, ".symbol", &name) && rp_code_text_is(name, s->symbol)) {
+            s->found = true;
+            s->note = all;
+            s->kernel = kernels;
+            return;
         }
-        if (!rp_msgpack_skip(&kernels))
-            return damaged(err);
+        if (!rp_msgpack_skip(&kernels)) {
+            s->damaged = true;
+            return;
+        }
     }
-    *ret_missing = true;
-    return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", symbol);
+}
+
+static bool search_note(void *ctx, const struct rp_code_note *note)
+{
+    struct search *s = ctx;
+
+    if (note->type == NOTE_METADATA && is_of(note, "AMDGPU"))
+        search_kernels(s,
+                       (struct rp_msgpack){.at = note->text, .end = note->text + note->text_bytes});
+    else if (note->type == NOTE_METADATA_V2 && is_of(note, "AMD"))
+        s->old = true;
+    return !s->found;
+}
+
+static int find_kernel(const uint8_t *bytes, size_t size, struct search *s, struct rp_err *err)
+{
+    struct rp_code_elf elf;
+
+    if (rp_code_elf_open(bytes, size, &elf))
+        rp_code_elf_notes(&elf, search_note, s);
+    if (s->found)
+        return 0;
+    if (s->damaged)
+        return damaged(err);
+    if (s->any)
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", s->symbol);
+    if (s->old)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the code object is of version 2, whose metadata is not read: compile it "
+                       "with -mcode-object-version=5");
+    return rp_fail(err, RP_BAD_INPUT, "the code object has no metadata of its kernels");
 }
 
 int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol,
                         struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err)
 {
+    struct search s = {.symbol = symbol};
     struct rp_code_kernel k = {0};
-    struct rp_msgpack all, kernel;
-    bool missing = false;
-    int rc = 0;
+    int rc = find_kernel(elf, elf_bytes, &s, err);
 
-    if (!find_metadata(elf, elf_bytes, &all))
-        rc = rp_fail(err, RP_BAD_INPUT, "the code object has no metadata of its kernels");
-    if (rc == 0)
-        rc = find_kernel(all, symbol, &kernel, &missing, err);
     if (rc == 0) {
-        text(all, "amdhsa.target", &k.target);
-        rc = read_kernel(kernel, &k, err);
+        text(s.note, "amdhsa.target", &k.target);
+        rc = read_kernel(s.kernel, &k, err);
     }
     if (ret_missing)
-        *ret_missing = missing;
+        *ret_missing = s.any && !s.damaged && !s.found;
     if (rc == 0)
         *ret = k;
     else

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,101 +13,48 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "capture/code_elf.h"
 #include "collect/environment.h"
+
+enum { MOST_BYTES = 1 << 30 };
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-static int by_address(const void *a, const void *b)
+static int copy_functions(const struct rp_code_functions *from, struct rp_elf_functions *ret)
 {
-    const struct rp_elf_function *x = a, *y = b;
-
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return strcmp(x->symbol, y->symbol);
-}
-
-static int add_function(const GElf_Sym *symbol, const char *name, struct rp_elf_functions *to)
-{
-    struct rp_elf_function *grown;
-
-    if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size || !name)
-        return 0;
-    grown = reallocarray(to->at, to->count + 1, sizeof *grown);
-    if (!grown)
+    ret->at = calloc(from->count + 1, sizeof *ret->at);
+    if (!ret->at)
         return -1;
-    to->at = grown;
-    grown[to->count] = (struct rp_elf_function){
-        .symbol = strdup(name), .address = symbol->st_value, .bytes = symbol->st_size};
-    return grown[to->count].symbol ? (to->count++, 0) : -1;
-}
+    for (size_t i = 0; i < from->count; i++) {
+        const struct rp_code_function *f = &from->at[i];
 
-static int read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                        struct rp_elf_functions *to)
-{
-    Elf_Data *data = elf_getdata(section, NULL);
-    int rc = 0;
-
-    for (size_t i = 0; data && header->sh_entsize && i < data->d_size / header->sh_entsize; i++) {
-        GElf_Sym symbol;
-
-        if (rc == 0 && gelf_getsym(data, (int)i, &symbol))
-            rc = add_function(&symbol, elf_strptr(elf, header->sh_link, symbol.st_name), to);
+        ret->at[i] = (struct rp_elf_function){.symbol = strndup(f->symbol, f->symbol_bytes),
+                                              .address = f->address,
+                                              .bytes = f->bytes};
+        if (!ret->at[i].symbol)
+            return -1;
+        ret->count++;
     }
-    return rc;
-}
-
-/* The full symbol table has local functions; where it is stripped, the dynamic one is left. */
-static int read_tables(Elf *elf, GElf_Word type, struct rp_elf_functions *to)
-{
-    Elf_Scn *section = NULL;
-    int rc = 0;
-
-    while (rc == 0 && (section = elf_nextscn(elf, section))) {
-        GElf_Shdr header;
-
-        if (gelf_getshdr(section, &header) && header.sh_type == type)
-            rc = read_symbols(elf, section, &header, to);
-    }
-    return rc;
-}
-
-static void drop_aliases(struct rp_elf_functions *functions)
-{
-    size_t kept = 0;
-
-    if (functions->count)
-        qsort(functions->at, functions->count, sizeof *functions->at, by_address);
-    for (size_t i = 0; i < functions->count; i++)
-        if (kept && functions->at[kept - 1].address == functions->at[i].address)
-            free(functions->at[i].symbol);
-        else
-            functions->at[kept++] = functions->at[i];
-    functions->count = kept;
+    return 0;
 }
 
 int rp_elf_functions_read(const char *path, struct rp_elf_functions *ret, struct rp_err *err)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    rp_cleanup(rp_code_functions_free) struct rp_code_functions found = {0};
     struct rp_elf_functions functions = {0};
-    Elf *elf;
-    int rc = 0;
+    struct rp_code_elf elf;
+    rp_autofree void *bytes = NULL;
+    size_t size;
+    int rc = rp_read_file(path, MOST_BYTES, RP_ENVIRONMENT, &bytes, &size, err);
 
-    if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
-        return rp_fail(err, RP_ENVIRONMENT, "cannot read %s: %m", path);
-    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (!elf || elf_kind(elf) != ELF_K_ELF) {
-        elf_end(elf);
+    if (rc < 0)
+        return rc;
+    if (!rp_code_elf_open(bytes, size, &elf))
         return rp_fail(err, RP_BAD_INPUT, "%s is no ELF file", path);
-    }
-    rc = read_tables(elf, SHT_SYMTAB, &functions);
-    if (rc == 0 && !functions.count)
-        rc = read_tables(elf, SHT_DYNSYM, &functions);
-    elf_end(elf);
-    if (rc < 0) {
+    if (rp_code_functions_read(&elf, &found) < 0 || copy_functions(&found, &functions) < 0) {
         rp_elf_functions_free(&functions);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
-    drop_aliases(&functions);
     *ret = functions;
     return 0;
 }

@@ -12,11 +12,11 @@ struct rp_environment;
 struct rp_err;
 
 struct rp_elf_function {
-    char *symbol;
+    char *symbol; /**< a kernel's without .kd */
     uint64_t address, bytes;
 };
 
-/** Functions by address; of those at one address the first. Free with rp_elf_functions_free. */
+/** As rp_code_functions_read finds them. Free with rp_elf_functions_free. */
 struct rp_elf_functions {
     struct rp_elf_function *at;
     size_t count;

@@ -78,8 +78,8 @@ static bool add_symbols(struct holds *h, const Elf64_Shdr *table)
 
         memcpy(&s, h->elf.bytes + table->sh_offset + i * sizeof s, sizeof s);
         type = ELF64_ST_TYPE(s.st_info);
-        if (s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE || !s.st_size ||
-            s.st_name >= names->sh_size || (type != STT_FUNC && type != STT_OBJECT))
+        if (s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE || s.st_name >= names->sh_size ||
+            !(type == STT_FUNC || (type == STT_OBJECT && s.st_size)))
             continue;
         h->named[h->named_count++] =
             (struct named){.at = s.st_value,
@@ -105,6 +105,43 @@ static bool add_relocations(struct holds *h, const Elf64_Shdr *table)
     memcpy(grown + h->relocation_count, h->elf.bytes + table->sh_offset, count * sizeof *grown);
     h->relocation_count += count;
     return true;
+}
+
+/* From there on to what has a name, or the end of the section: a table that has none may be as
+ * long. 0: there is nothing. */
+static uint64_t unnamed_bytes(const struct holds *h, uint64_t at)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < h->section_count; i++) {
+        const Elf64_Shdr *s = &h->sections[i];
+
+        if (s->sh_flags & SHF_ALLOC && at >= s->sh_addr && at - s->sh_addr < s->sh_size)
+            end = s->sh_addr + s->sh_size;
+    }
+    for (size_t i = 0; i < h->named_count; i++)
+        if (h->named[i].at > at && h->named[i].at < end)
+            end = h->named[i].at;
+    return end > at ? end - at : 0;
+}
+
+/* Hand-written assembly leaves out sizes: what has the address of a sized one is that, and other
+ * functions end where the next one begins, or their section ends. */
+static void fill_sizes(struct holds *h)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < h->named_count; i++) {
+        struct named *n = &h->named[i];
+
+        for (size_t j = i + 1; !n->bytes && j < h->named_count && h->named[j].at == n->at; j++)
+            n->bytes = h->named[j].bytes;
+        if (!n->bytes)
+            n->bytes = unnamed_bytes(h, n->at);
+        if (n->bytes)
+            h->named[kept++] = *n;
+    }
+    h->named_count = kept;
 }
 
 /* Both tables of symbols have most of them: which comes first is the same in both builds. */
@@ -139,6 +176,7 @@ static int read_object(const struct rp_code_object *object, struct holds *ret, s
     }
     if (h.named_count)
         qsort(h.named, h.named_count, sizeof *h.named, by_place);
+    fill_sizes(&h);
     *ret = h;
     return 0;
 }
@@ -161,24 +199,6 @@ static bool is_variable(const struct holds *h, const struct named *n)
             return true;
     }
     return !n->local; /* the host may write into it by its name */
-}
-
-/* From there on to what has a name, or the end of the section: a table that has none may be as
- * long. 0: there is nothing. */
-static uint64_t unnamed_bytes(const struct holds *h, uint64_t at)
-{
-    uint64_t end = 0;
-
-    for (size_t i = 0; i < h->section_count; i++) {
-        const Elf64_Shdr *s = &h->sections[i];
-
-        if (s->sh_flags & SHF_ALLOC && at >= s->sh_addr && at - s->sh_addr < s->sh_size)
-            end = s->sh_addr + s->sh_size;
-    }
-    for (size_t i = 0; i < h->named_count; i++)
-        if (h->named[i].at > at && h->named[i].at < end)
-            end = h->named[i].at;
-    return end > at ? end - at : 0;
 }
 
 /* --- what a kernel comes to ---------------------------------------------------------------- */

@@ -63,11 +63,12 @@ int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uin
                           struct rp_err *err)
 {
     struct rp_code_symbols symbols;
+    struct rp_code_elf object;
     Elf64_Sym symbol;
 
-    if (!find_symbols(elf, size, &symbols))
+    if (!rp_code_elf_open(elf, size, &object) || !rp_code_elf_symbols(&object, &symbols))
         return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
-    if (!rp_code_symbol_find(&symbols, name, &symbol))
+    if (!rp_code_elf_find(&object, name, &symbol))
         return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
     *ret = symbol.st_value;
     return 0;

@@ -1,0 +1,416 @@
+/* Code objects as linkers, assemblers and strip leave them: notes, symbols, functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "capture/code_elf.h"
+#include "capture/code_metadata.h"
+
+/* --- a code object, put together piece by piece ---------------------------------------------- */
+
+enum {
+    NOTE_AT = 0x400, /* places in the file, which are the addresses too */
+    SYMBOLS_AT = 0x1000,
+    NAMES_AT = 0x1800,
+    HASH_AT = 0x1c00,
+    DYNAMIC_AT = 0x1e00,
+    DESCRIPTORS_AT = 0x2000,
+    CODE_AT = 0x2400,
+    CODE_BYTES = 0x400,
+    SECTIONS_AT = 0x3000,
+    FILE_BYTES = 0x4000,
+};
+
+struct object {
+    uint8_t bytes[FILE_BYTES];
+    size_t note_bytes, name_bytes, symbols, segments, sections;
+    bool notes_in_section, no_sections, gnu_hash, local;
+};
+
+static void open_object(struct object *o)
+{
+    memset(o, 0, sizeof *o);
+    o->symbols = 1;
+    o->name_bytes = 1;
+}
+
+static void add_symbol(struct object *o, const char *name, unsigned type, uint64_t at,
+                       uint64_t bytes)
+{
+    const Elf64_Sym s = {.st_name = (Elf64_Word)o->name_bytes,
+                         .st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+                         .st_shndx = 1,
+                         .st_value = at,
+                         .st_size = bytes};
+
+    memcpy(o->bytes + SYMBOLS_AT + o->symbols++ * sizeof s, &s, sizeof s);
+    strcpy((char *)o->bytes + NAMES_AT + o->name_bytes, name);
+    o->name_bytes += strlen(name) + 1;
+}
+
+/* A kernel as hand-written assembly has it: only the descriptor says where its code is. */
+static void add_descriptor(struct object *o, const char *kd, unsigned number, uint64_t entry)
+{
+    const uint64_t at = DESCRIPTORS_AT + number * (uint64_t)RP_CODE_DESCRIPTOR_BYTES;
+    const int64_t offset = (int64_t)(entry - at);
+
+    memcpy(o->bytes + at + 16, &offset, sizeof offset);
+    add_symbol(o, kd, STT_OBJECT, at, RP_CODE_DESCRIPTOR_BYTES);
+}
+
+static void add_note(struct object *o, const char *owner, uint32_t type, const void *text,
+                     size_t bytes)
+{
+    const Elf64_Nhdr h = {
+        .n_namesz = (Elf64_Word)strlen(owner) + 1, .n_descsz = (Elf64_Word)bytes, .n_type = type};
+    uint8_t *to = o->bytes + NOTE_AT + o->note_bytes;
+
+    memcpy(to, &h, sizeof h);
+    memcpy(to + sizeof h, owner, h.n_namesz);
+    memcpy(to + sizeof h + ((h.n_namesz + 3) & ~3u), text, bytes);
+    o->note_bytes += sizeof h + ((h.n_namesz + 3) & ~3u) + ((bytes + 3) & ~(size_t)3);
+    assert_true(NOTE_AT + o->note_bytes <= SYMBOLS_AT);
+}
+
+/* MessagePack: short strings, small numbers. */
+static void put_text(struct rp_buf *b, const char *text)
+{
+    assert_true(strlen(text) < 32);
+    rp_buf_printf(b, "%c%s", 0xa0 | (int)strlen(text), text);
+}
+
+static void put_number(struct rp_buf *b, const char *key, uint8_t value)
+{
+    put_text(b, key);
+    rp_buf_add(b, &value, 1);
+}
+
+/* The metadata of one kernel, of @p args arguments of 8 bytes each. */
+static void add_metadata(struct object *o, const char *kd, uint8_t args, uint8_t vgprs)
+{
+    struct rp_buf b = {0};
+
+    rp_buf_puts(&b, "\x82");
+    put_text(&b, "amdhsa.target");
+    put_text(&b, "amdgcn-amd-amdhsa--gfx942");
+    put_text(&b, "amdhsa.kernels");
+    rp_buf_puts(&b, "\x91\x89");
+    put_text(&b, ".symbol");
+    put_text(&b, kd);
+    put_text(&b, ".args");
+    rp_buf_printf(&b, "%c", 0x90 | args);
+    for (uint8_t i = 0; i < args; i++) {
+        rp_buf_puts(&b, "\x83");
+        put_number(&b, ".offset", (uint8_t)(8 * i));
+        put_number(&b, ".size", 8);
+        put_text(&b, ".value_kind");
+        put_text(&b, "global_buffer");
+    }
+    put_number(&b, ".kernarg_segment_size", (uint8_t)(8 * args));
+    put_number(&b, ".group_segment_fixed_size", 0);
+    put_number(&b, ".private_segment_fixed_size", 0);
+    put_number(&b, ".wavefront_size", 64);
+    put_number(&b, ".max_flat_workgroup_size", 64);
+    put_number(&b, ".vgpr_count", vgprs);
+    put_number(&b, ".sgpr_count", 16);
+    assert_false(b.failed);
+    add_note(o, "AMDGPU", 32, b.data, b.len);
+    rp_buf_free(&b);
+}
+
+static void add_segment(struct object *o, Elf64_Word type, Elf64_Word flags, uint64_t at,
+                        uint64_t bytes)
+{
+    const Elf64_Phdr p = {.p_type = type,
+                          .p_flags = flags,
+                          .p_offset = at,
+                          .p_vaddr = at,
+                          .p_filesz = bytes,
+                          .p_memsz = bytes,
+                          .p_align = 4};
+
+    memcpy(o->bytes + sizeof(Elf64_Ehdr) + o->segments++ * sizeof p, &p, sizeof p);
+}
+
+static void add_section(struct object *o, Elf64_Word type, uint64_t at, uint64_t bytes,
+                        Elf64_Word link)
+{
+    const Elf64_Shdr s = {.sh_type = type,
+                          .sh_offset = at,
+                          .sh_addr = at,
+                          .sh_size = bytes,
+                          .sh_link = link,
+                          .sh_addralign = 4};
+
+    memcpy(o->bytes + SECTIONS_AT + o->sections++ * sizeof s, &s, sizeof s);
+}
+
+static void add_dynamic(struct object *o)
+{
+    const Elf64_Dyn dynamic[] = {
+        {.d_tag = DT_SYMTAB, .d_un.d_val = SYMBOLS_AT},
+        {.d_tag = DT_STRTAB, .d_un.d_val = NAMES_AT},
+        {.d_tag = DT_STRSZ, .d_un.d_val = o->name_bytes},
+        {.d_tag = o->gnu_hash ? DT_GNU_HASH : DT_HASH, .d_un.d_val = HASH_AT},
+        {.d_tag = DT_NULL}};
+    const uint32_t last = (uint32_t)o->symbols - 1, one = 1;
+
+    memcpy(o->bytes + DYNAMIC_AT, dynamic, sizeof dynamic);
+    add_segment(o, PT_DYNAMIC, PF_R, DYNAMIC_AT, sizeof dynamic);
+    if (!o->gnu_hash) {
+        memcpy(o->bytes + HASH_AT, (uint32_t[]){1, last + 1}, 8);
+        return;
+    }
+    /* One bucket with all symbols, one word of the filter; the last one's chain is odd. */
+    memcpy(o->bytes + HASH_AT, (uint32_t[]){1, 1, 1, 0}, 16);
+    memcpy(o->bytes + HASH_AT + 24, &one, 4);
+    memcpy(o->bytes + HASH_AT + 28 + 4 * (last - 1), &one, 4);
+}
+
+static void close_object(struct object *o, struct rp_code_elf *ret)
+{
+    Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+                    .e_phoff = sizeof h,
+                    .e_phentsize = sizeof(Elf64_Phdr)};
+
+    add_segment(o, PT_LOAD, PF_R, 0, CODE_AT);
+    add_segment(o, PT_LOAD, PF_R | PF_X, CODE_AT, CODE_BYTES);
+    if (!o->notes_in_section && o->note_bytes)
+        add_segment(o, PT_NOTE, PF_R, NOTE_AT, o->note_bytes);
+    if (!o->local)
+        add_dynamic(o);
+    if (!o->no_sections) {
+        add_section(o, SHT_NULL, 0, 0, 0);
+        add_section(o, o->local ? SHT_SYMTAB : SHT_DYNSYM, SYMBOLS_AT,
+                    o->symbols * sizeof(Elf64_Sym), 2);
+        add_section(o, SHT_STRTAB, NAMES_AT, o->name_bytes, 0);
+        if (o->notes_in_section)
+            add_section(o, SHT_NOTE, NOTE_AT, o->note_bytes, 0);
+        h.e_shoff = SECTIONS_AT;
+        h.e_shentsize = sizeof(Elf64_Shdr);
+    }
+    h.e_phnum = (Elf64_Half)o->segments;
+    h.e_shnum = (Elf64_Half)o->sections;
+    memcpy(o->bytes, &h, sizeof h);
+    assert_true(rp_code_elf_open(o->bytes, sizeof o->bytes, ret));
+}
+
+static struct object the_object; /* 16 KiB */
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void check_kernel(const struct object *o, const char *kd, size_t args, uint64_t vgprs)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_code_kernel k;
+    bool missing = true;
+
+    assert_int_equal(rp_code_kernel_read(o->bytes, sizeof o->bytes, kd, &k, &missing, &err), 0);
+    assert_false(missing);
+    assert_int_equal(k.arg_count, args);
+    assert_int_equal(k.kernarg_bytes, 8 * args);
+    assert_int_equal(k.vgprs, vgprs);
+    assert_true(rp_code_text_is(k.target, "amdgcn-amd-amdhsa--gfx942"));
+    rp_code_kernel_free(&k);
+}
+
+static void check_fails(const struct object *o, const char *kd, bool is_missing, const char *says)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_code_kernel k;
+    bool missing = !is_missing;
+
+    assert_int_equal(rp_code_kernel_read(o->bytes, sizeof o->bytes, kd, &k, &missing, &err),
+                     -(int)RP_BAD_INPUT);
+    assert_int_equal(missing, is_missing);
+    assert_non_null(strstr(err.text, says));
+}
+
+/* All of Tensile's are such: one note for each kernel, among them notes of others. */
+static void every_note_is_read(void **state)
+{
+    struct object *o = &the_object;
+    struct rp_code_elf elf;
+
+    (void)state;
+    for (unsigned in_section = 0; in_section < 2; in_section++) {
+        open_object(o);
+        o->notes_in_section = in_section;
+        add_note(o, "GNU", 3, "abcdefg", 7);
+        add_metadata(o, "a.kd", 1, 8);
+        add_note(o, "AMDGPU", 32, "\x80", 1); /* of a file without kernels */
+        add_metadata(o, "b.kd", 3, 16);
+        add_metadata(o, "c.kd", 2, 24);
+        add_metadata(o, "b.kd", 1, 99); /* the first one counts */
+        close_object(o, &elf);
+        check_kernel(o, "a.kd", 1, 8);
+        check_kernel(o, "b.kd", 3, 16);
+        check_kernel(o, "c.kd", 2, 24);
+        check_fails(o, "d.kd", true, "the code object has no kernel d.kd");
+    }
+}
+
+static void what_lacks_metadata_is_said(void **state)
+{
+    struct object *o = &the_object;
+    struct rp_code_elf elf;
+
+    (void)state;
+    open_object(o);
+    close_object(o, &elf);
+    check_fails(o, "a.kd", false, "no metadata of its kernels");
+    open_object(o);
+    add_note(o, "AMD", 10, "---\nVersion: [ 1, 0 ]\n", 22);
+    close_object(o, &elf);
+    check_fails(o, "a.kd", false, "of version 2");
+    open_object(o); /* a note that is cut short hides what follows, not what was before */
+    add_metadata(o, "a.kd", 1, 8);
+    add_metadata(o, "b.kd", 1, 8);
+    o->note_bytes -= 8;
+    close_object(o, &elf);
+    check_kernel(o, "a.kd", 1, 8);
+    check_fails(o, "b.kd", true, "no kernel b.kd");
+    open_object(o); /* an array that does not end */
+    add_note(o, "AMDGPU", 32,
+             "\x81\xae"
+             "amdhsa.kernels"
+             "\x92\x80",
+             18);
+    close_object(o, &elf);
+    check_fails(o, "a.kd", false, "damaged");
+}
+
+/* --- functions ------------------------------------------------------------------------------- */
+
+static void check_function(const struct rp_code_functions *f, uint64_t at, const char *name,
+                           uint64_t begin, uint64_t bytes)
+{
+    const struct rp_code_function *found = rp_code_function_at(f, at);
+
+    assert_non_null(found);
+    assert_int_equal(found->symbol_bytes, strlen(name));
+    assert_memory_equal(found->symbol, name, strlen(name));
+    assert_int_equal(found->address, begin);
+    assert_int_equal(found->bytes, bytes);
+}
+
+/* Wherever the symbols are: in a section, only in the dynamic segment, or only local ones. */
+static void functions_without_a_size_end_at_the_next(void **state)
+{
+    struct object *o = &the_object;
+    struct rp_code_elf elf;
+    struct rp_code_functions f;
+    Elf64_Sym s;
+
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        open_object(o);
+        o->no_sections = kind == 1 || kind == 2;
+        o->gnu_hash = kind == 2;
+        o->local = kind == 3;
+        add_symbol(o, "entry_of_b", STT_FUNC, CODE_AT + 0x100, 0);
+        add_symbol(o, "helper", STT_FUNC, CODE_AT + 0x200, 0x20);
+        add_symbol(o, "label", STT_NOTYPE, CODE_AT + 0x40, 0);
+        add_descriptor(o, "a.kd", 0, CODE_AT);
+        add_descriptor(o, "b.kd", 1, CODE_AT + 0x100);
+        add_descriptor(o, "last.kd", 2, CODE_AT + 0x300);
+        close_object(o, &elf);
+        assert_int_equal(rp_code_functions_read(&elf, &f), 0);
+        assert_int_equal(f.count, 4);
+        check_function(&f, CODE_AT, "a", CODE_AT, 0x100);
+        check_function(&f, CODE_AT + 0xff, "a", CODE_AT, 0x100);
+        check_function(&f, CODE_AT + 0x104, "b", CODE_AT + 0x100, 0x100);
+        check_function(&f, CODE_AT + 0x21f, "helper", CODE_AT + 0x200, 0x20);
+        assert_null(rp_code_function_at(&f, CODE_AT + 0x220));
+        check_function(&f, CODE_AT + CODE_BYTES - 1, "last", CODE_AT + 0x300, 0x100);
+        assert_null(rp_code_function_at(&f, CODE_AT + CODE_BYTES));
+        assert_null(rp_code_function_at(&f, CODE_AT - 1));
+        rp_code_functions_free(&f);
+        assert_true(rp_code_elf_find(&elf, "last.kd", &s));
+        assert_int_equal(s.st_value, DESCRIPTORS_AT + 2 * RP_CODE_DESCRIPTOR_BYTES);
+        assert_false(rp_code_elf_find(&elf, "las.kd", &s));
+    }
+}
+
+/* The size that a compiler gives its function is that of the kernel. */
+static void a_kernel_takes_the_size_of_its_function(void **state)
+{
+    struct object *o = &the_object;
+    struct rp_code_elf elf;
+    struct rp_code_functions f;
+
+    (void)state;
+    open_object(o);
+    add_symbol(o, "zz", STT_FUNC, CODE_AT, 0x30);
+    add_symbol(o, "zz_alias", STT_FUNC, CODE_AT, 0x30);
+    add_descriptor(o, "zz.kd", 0, CODE_AT);
+    add_descriptor(o, "outside.kd", 1, CODE_AT + 0x10000); /* of no code that is there */
+    close_object(o, &elf);
+    assert_int_equal(rp_code_functions_read(&elf, &f), 0);
+    check_function(&f, CODE_AT + 0x2f, "zz", CODE_AT, 0x30);
+    assert_null(rp_code_function_at(&f, CODE_AT + 0x30));
+    assert_null(rp_code_function_at(&f, CODE_AT + 0x10000));
+    rp_code_functions_free(&f);
+}
+
+/* Every byte of headers, notes and tables may be anything: nothing is read beyond the file. */
+static void damaged_files_are_survived(void **state)
+{
+    struct object *o = &the_object;
+    uint8_t *copy = malloc(FILE_BYTES);
+    struct rp_code_elf elf;
+    uint32_t random = 1;
+
+    (void)state;
+    assert_non_null(copy);
+    open_object(o);
+    add_metadata(o, "a.kd", 1, 8);
+    add_metadata(o, "b.kd", 1, 8);
+    add_symbol(o, "a", STT_FUNC, CODE_AT, 0);
+    add_descriptor(o, "a.kd", 0, CODE_AT);
+    close_object(o, &elf);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct rp_code_functions f;
+        struct rp_code_kernel k;
+        struct rp_err err = RP_ERR_INIT;
+        size_t size = FILE_BYTES;
+
+        memcpy(copy, o->bytes, FILE_BYTES);
+        for (unsigned j = 0; j < 3; j++) {
+            static const uint32_t from[] = {0, NOTE_AT, SYMBOLS_AT, HASH_AT, SECTIONS_AT};
+
+            random = random * 1664525u + 1013904223u;
+            copy[from[random >> 8 & 3] + (random >> 12) % 0x200] = (uint8_t)(random >> 24);
+        }
+        if (i % 8 == 0)
+            size = random % FILE_BYTES;
+        if (!rp_code_elf_open(copy, size, &elf))
+            continue;
+        if (rp_code_functions_read(&elf, &f) == 0)
+            rp_code_functions_free(&f);
+        if (rp_code_kernel_read(copy, size, "b.kd", &k, NULL, &err) == 0)
+            rp_code_kernel_free(&k);
+    }
+    free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_note_is_read),
+        cmocka_unit_test(what_lacks_metadata_is_said),
+        cmocka_unit_test(functions_without_a_size_end_at_the_next),
+        cmocka_unit_test(a_kernel_takes_the_size_of_its_function),
+        cmocka_unit_test(damaged_files_are_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
