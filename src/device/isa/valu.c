@@ -173,6 +173,23 @@ bool rp_keeps_other_half(const struct rp_insn *in)
     }
 }
 
+/* Halves named where the opcode has none to choose between, or none in its result: LLVM's assembler
+ * writes no such thing, and its disassembler reads over it. */
+static bool has_undefined_op_sel(const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    const unsigned named = in->raw[0] >> 11 & 15;
+    const bool carries = row->sdst != RP_T_NONE && row->fmt != RP_FMT_VOPC; /* sdst is there */
+    bool narrow = rp_type_is_16bit(row->dst);
+    if (in->fmt != RP_FMT_VOP3 || carries || !named)
+        return false;
+    if (in->op_sel != 0)
+        return (named & 8) && !narrow;
+    for (unsigned i = 0; i < 3; i++)
+        narrow |= rp_type_is_16bit(row->src[i]);
+    return narrow;
+}
+
 /*
  * Modifier combinations whose result this file would have to guess: LLVM assembles them, but no
  * public source says what they do. op_sel of v_align*: the ISA documents' pseudo code has none.
@@ -181,6 +198,8 @@ bool rp_keeps_other_half(const struct rp_insn *in)
 static bool is_unsupported(const struct rp_insn *in)
 {
     if (in->op_sel != 0 && (in->op == RP_OP_v_alignbit_b32 || in->op == RP_OP_v_alignbyte_b32))
+        return true;
+    if (has_undefined_op_sel(in))
         return true;
     for (unsigned i = 0; i < 3; i++) {
         const unsigned type = in->src[i].type;
