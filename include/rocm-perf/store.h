@@ -195,6 +195,13 @@ struct rp_row_counter {
     uint32_t guid_index;
 };
 
+/**
+ * How much of a kernel's name names the kernel: " [clone .kd]", " (.kd)" and ".kd" at its end name
+ * its descriptor. Tools write the same kernel with and without; the readers here leave it away
+ * from display names and from names in counter files.
+ */
+size_t rp_kernel_name_length(const char *name);
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 /** Who wrote the trace; goes to metadata and info_node. */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "rocm-perf/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,21 +12,6 @@
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/** Length without a suffix that names the descriptor, not the kernel. */
-static size_t bare_length(const char *name)
-{
-    static const char *const suffixes[] = {" [clone .kd]", ".kd"};
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        size_t cut = strlen(suffixes[i]);
-
-        if (len > cut && strcmp(name + len - cut, suffixes[i]) == 0)
-            return len - cut;
-    }
-    return len;
 }
 
 /** The columns of 3.0.x have no wave size; a tracer that knows it says so in the extra data. */
@@ -58,8 +44,8 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
         snprintf(missing, sizeof missing, "(unknown kernel %lld)", (long long)kernel_id);
         name = missing;
     }
-    id.symbol = rp_profile_keep(memory, symbol, bare_length(symbol));
-    id.name = rp_profile_keep(memory, name, bare_length(name));
+    id.symbol = rp_profile_keep(memory, symbol, rp_kernel_name_length(symbol));
+    id.name = rp_profile_keep(memory, name, rp_kernel_name_length(name));
     grown =
         rp_grow(build->identities, build->identity_count, &build->identity_capacity, sizeof *grown);
     if (grown)

@@ -1,17 +1,13 @@
 #include "analysis/name_index.h"
 
+#include "rocm-perf/store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of a name that rp_same_kernel compares: without one ".kd", unless that leaves nothing or
- * another one. */
 static struct rp_indexed_name key_of(const char *name, size_t at)
 {
-    size_t length = strlen(name), rest = length > 3 ? length - 3 : 0;
-    bool strips = rest > 0 && memcmp(name + rest, ".kd", 3) == 0 &&
-                  !(rest > 3 && memcmp(name + rest - 3, ".kd", 3) == 0);
-
-    return (struct rp_indexed_name){.name = name, .length = strips ? rest : length, .at = at};
+    return (struct rp_indexed_name){.name = name, .length = rp_kernel_name_length(name), .at = at};
 }
 
 static int compare_names(const struct rp_indexed_name *x, const struct rp_indexed_name *y)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** A name, without the ".kd" that does not count, and its place in the source's list. */
+/** A name, its rp_kernel_name_length, and its place in the source's list. */
 struct rp_indexed_name {
     const char *name;
     size_t length, at;

@@ -58,6 +58,7 @@ int rp_roof_take(const char *command, int key, const char *word, struct rp_roof_
 
 int rp_roof_read(struct rp_roof_options *options, struct rp_err *err)
 {
+    const struct rp_note_sink notes = rp_cli_notes();
     int rc = 0;
 
     if (options->roof.arch)
@@ -69,6 +70,8 @@ int rp_roof_read(struct rp_roof_options *options, struct rp_err *err)
         rc = rp_counters_open_facts(options->ceilings, &options->measured_on, err);
     if (rc < 0)
         return rc;
+    for (size_t i = 0; i < options->measured_on->warning_count; i++)
+        rp_note(&notes, "%s", options->measured_on->warnings[i]);
     options->roof.measured = &options->measured;
     options->roof.measured_on = &options->measured_on->any;
     return 0;

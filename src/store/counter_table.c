@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "rocm-perf/store.h"
 #include "store/names.h"
 #include "store/text.h"
 
@@ -186,8 +187,8 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
     }
     if (set->dispatch_count == UINT32_MAX / 2)
         return rp_fail(err, RP_BAD_INPUT, "too many dispatches");
-    result = intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, kernel, strlen(kernel),
-                    &d.kernel, err);
+    result = intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, kernel,
+                    rp_kernel_name_length(kernel), &d.kernel, err);
     if (result < 0)
         return result;
     if (!grow((void **)&set->dispatches, set->dispatch_count, sizeof d))

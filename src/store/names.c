@@ -1,5 +1,7 @@
 #include "store/names.h"
 
+#include "rocm-perf/store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,4 +73,18 @@ void rp_names_free(struct rp_names *names)
         free(names->slots[i].text);
     free(names->slots);
     memset(names, 0, sizeof *names);
+}
+
+size_t rp_kernel_name_length(const char *name)
+{
+    static const char *const ends[] = {" [clone .kd]", " (.kd)", ".kd"};
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t end = strlen(ends[i]);
+
+        if (len > end && memcmp(name + len - end, ends[i], end) == 0)
+            return len - end;
+    }
+    return len;
 }

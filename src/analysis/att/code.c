@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "rocm-perf/store.h"
 #include "store/csv.h"
 
 #include <errno.h>
@@ -125,8 +126,9 @@ static int add_kernel(struct rp_thread_trace *trace, const char *symbol, const c
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     trace->kernels = grown;
     kernel = &grown[trace->kernel_count];
-    *kernel = (struct rp_att_kernel){.symbol = strdup(symbol),
-                                     .name = strdup(name && *name ? name : symbol)};
+    name = name && *name ? name : symbol;
+    *kernel = (struct rp_att_kernel){.symbol = strndup(symbol, rp_kernel_name_length(symbol)),
+                                     .name = strndup(name, rp_kernel_name_length(name))};
     if (!kernel->symbol || !kernel->name) {
         free(kernel->symbol);
         free(kernel->name);

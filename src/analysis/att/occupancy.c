@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "rocm-perf/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,10 +180,9 @@ static json_t *find_kernel(const json_t *dispatches, const char *symbol, const c
     json_object_foreach((json_t *)(uintptr_t)dispatches, id, entry)
     {
         const char *text = json_string_value(entry);
-        size_t len = symbol ? strlen(symbol) : 0;
+        size_t len = text ? rp_kernel_name_length(text) : 0;
 
-        if (text && ((symbol && strncmp(text, symbol, len) == 0 &&
-                      (!text[len] || strcmp(text + len, ".kd") == 0)) ||
+        if (text && ((symbol && strncmp(text, symbol, len) == 0 && !symbol[len]) ||
                      (name && strcmp(text, name) == 0)))
             json_object_set_new(found, id, json_true());
     }

@@ -1,26 +1,19 @@
 #include "analysis/bottleneck/parts.h"
 
 #include "arch/arch.h"
+#include "rocm-perf/store.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass up to where they differ. */
 bool rp_same_kernel(const char *a, const char *b)
 {
-    const char *longer, *ended;
-    size_t same = 0;
+    size_t length;
 
     if (!a || !b)
         return false;
-    while (a[same] && a[same] == b[same])
-        same++;
-    if (a[same] == b[same])
-        return true;
-    longer = a[same] ? a + same : b + same;
-    ended = a[same] ? b + same : a + same;
-    return !*ended && same > 0 && strcmp(longer, ".kd") == 0 &&
-           !(same > 3 && memcmp(ended - 3, ".kd", 3) == 0);
+    length = rp_kernel_name_length(a);
+    return length == rp_kernel_name_length(b) && memcmp(a, b, length) == 0;
 }
 
 static void learn(struct rp_bottleneck_kernel *k, enum rp_feature feature, bool known, double value)

@@ -12,7 +12,7 @@
 #include "rocm-perf/dag.h"
 #include "rocm-perf/thread_trace.h"
 
-/** Names are equal; a ".kd" at the end does not count. NULL equals nothing. */
+/** Names are equal as far as rp_kernel_name_length counts. NULL equals nothing. */
 bool rp_same_kernel(const char *a, const char *b);
 
 /** Sums over the dispatches of each kernel of the counters, of what the rules ask. */

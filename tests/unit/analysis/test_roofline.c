@@ -166,7 +166,9 @@ static void check_kernels(const char *file, const struct rp_roofline *r, const c
         };
 
         assert_int_equal(rp_csv_next(&rows, &err), 1);
-        assert_string_equal(field(&head, &rows, "kernel"), one->name);
+        /* The other program keeps the end that names the descriptor. */
+        assert_int_equal(strlen(one->name), rp_kernel_name_length(field(&head, &rows, "kernel")));
+        assert_int_equal(strncmp(field(&head, &rows, "kernel"), one->name, strlen(one->name)), 0);
         assert_true(
             compare(name, &head, &rows, columns, sizeof columns / sizeof columns[0], skip) >= 13);
     }

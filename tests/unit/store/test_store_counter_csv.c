@@ -256,6 +256,32 @@ static void test_facts(void **state)
     rp_counters_free(a);
 }
 
+/* Kernels of rocprof-compute, of rocprof and of assemblers are those of traces. */
+static void test_descriptor_names(void **state)
+{
+    static const struct {
+        const char *name, *kernel;
+    } rows[] = {
+        {"k(float*) (.kd)", "k(float*)"},
+        {"k(float*) [clone .kd]", "k(float*)"},
+        {"_Z1kPf.kd", "_Z1kPf"},
+        {"k(float*)", "k(float*)"},
+        {"f(int) [clone .isra.0] [clone .kd]", "f(int) [clone .isra.0]"},
+        {".kd", ".kd"},
+        {"kd", "kd"},
+        {"a.kd b", "a.kd b"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rp_autofree char *text = rp_format("Dispatch_ID,Kernel_Name,A\n0,\"%s\",1\n", rows[i].name);
+        struct rp_counters *set = parse(text);
+
+        assert_string_equal(set->kernels[0], rows[i].kernel);
+        rp_counters_free(set);
+    }
+}
+
 /* Real files: rows, kernels and times as the files say. */
 static void test_real(void **state)
 {
@@ -372,12 +398,19 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_impossible), cmocka_unit_test(test_full),
-        cmocka_unit_test(test_wide),       cmocka_unit_test(test_times),
-        cmocka_unit_test(test_passes),     cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_real),       cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_other_gpu),  cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_descriptor_names),
     };
 
     return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);
