@@ -41,14 +41,27 @@ static void show_progress(const struct rp_profile_options *options,
                     number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0);
 }
 
-/* The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. */
-static void show_log(const struct rp_profile_options *options, const char *dir)
+/*
+ * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
+ * ROCr says at the end of every run (device/kfd/hooks.c) is shown once.
+ */
+static void show_log(const struct rp_profile_options *options, struct rp_profile_session *session,
+                     const char *dir)
 {
+    static const char leak[] = "Warning: Resource leak detected by ";
     rp_autofree char *path = options->debug ? rp_path_join(dir, "tracer.log") : NULL;
     rp_autofree char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
 
-    if (text)
-        fputs(text, stderr);
+    for (const char *line = text, *end; line && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        if (strncmp(line, leak, sizeof leak - 1) == 0) {
+            if (session->leak_shown)
+                continue;
+            session->leak_shown = true;
+        }
+        fwrite(line, 1, (size_t)(end - line), stderr);
+    }
 }
 
 static int run_once(const struct rp_profile_options *options, struct rp_profile_session *session,
@@ -82,7 +95,7 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);
     if (session->tracer && !session->tracer->shows_log)
-        show_log(options, dir);
+        show_log(options, session, dir);
     if (rc < 0)
         return rc;
     return rp_profile_session_warn(session, &session->runs[session->run_count++], err);

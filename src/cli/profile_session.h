@@ -56,6 +56,7 @@ struct rp_profile_session {
     double *kernel_ms;           /**< as in rp_profile_report */
     struct rp_repeat_kernels repeat_kernels;
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
+    bool leak_shown;            /**< of ROCr, with --debug */
     char **warnings;            /**< of the tracer, shown once */
     size_t warning_count;
 
