@@ -92,11 +92,11 @@ static int take_kernel(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
                        const void *bytes, uint32_t *ret_reply, struct rp_err *err)
 {
     rp_autofree char *symbol = strndup(bytes, m->bytes);
-    rp_autofree char *name = symbol ? feed->wishes->name(symbol) : NULL;
+    rp_autofree char *name = symbol ? feed->wishes->name(symbol, feed->wishes->data) : NULL;
 
     if (!name)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    *ret_reply = feed->wishes->wants(name, feed->wishes->data);
+    *ret_reply = feed->wishes->wants(symbol, name, feed->wishes->data);
     feed->seen++;
     feed->wanted += *ret_reply;
     return 0;
@@ -116,7 +116,7 @@ static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
         return nonsense(m, err);
     memcpy(&dispatch, bytes, sizeof dispatch);
     symbol = strndup((const char *)bytes + sizeof dispatch, m->bytes - sizeof dispatch);
-    name = symbol ? wishes->name(symbol) : NULL;
+    name = symbol ? wishes->name(symbol, wishes->data) : NULL;
     folder = wishes->several
                  ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER, wishes->folder, dispatch.match)
                  : strdup(wishes->folder);

@@ -22,9 +22,9 @@ struct rp_snapshot_wishes {
     bool several;       /**< it gets a folder for each one: RP_CAPTURE_SEVERAL_FOLDER */
     struct rp_capture_origin origin;
     /** Name of a symbol for people; owned by the caller. NULL: out of memory. */
-    char *(*name)(const char *symbol);
+    char *(*name)(const char *symbol, void *data);
     /** Whether dispatches of a kernel are wanted. */
-    bool (*wants)(const char *name, void *data);
+    bool (*wants)(const char *symbol, const char *name, void *data);
     void *data;
 };
 

@@ -1,6 +1,5 @@
 #include <getopt.h>
 #include <jansson.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "collect/demangle.h"
+#include "collect/environment.h"
 #include "collect/kernel_filter.h"
 #include "collect/kernel_match.h"
 #include "optimize/compile_command.h"
@@ -153,9 +153,11 @@ static bool same_symbol(const char *symbol, const char *word)
 static int choose(const struct rp_source_kernels *kernels, const char *which, size_t *ret,
                   struct rp_err *err)
 {
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
     rp_autobuf names = {0};
     size_t found = 0;
-    regex_t regex;
 
     if (kernels->count == 0)
         return rp_fail(err, RP_BAD_INPUT, "no kernel is in this file");
@@ -165,19 +167,21 @@ static int choose(const struct rp_source_kernels *kernels, const char *which, si
             return 0;
         }
     if (which && (rp_kernel_regex_check("--kernel", which, err) < 0 ||
-                  rp_kernel_regex_compile("--kernel", which, &regex, err) < 0))
+                  rp_kernel_pattern_compile("--kernel", which, &pattern, err) < 0))
         return -(int)err->code;
+    if (rp_environment_detect(&env, err) < 0)
+        return -(int)err->code;
+    rp_demangler_open(&env, &demangler);
     for (size_t i = 0; i < kernels->count; i++) {
-        rp_autofree char *name = rp_demangle_kernel(kernels->symbols[i]);
-        bool wanted = !which || (name && regexec(&regex, name, 0, NULL, 0) == 0);
+        rp_autofree char *name = rp_demangle_kernel(&demangler, kernels->symbols[i]);
+        bool wanted =
+            !which || (name && rp_kernel_pattern_finds(&pattern, name, kernels->symbols[i]));
 
         if (wanted && found++ == 0)
             *ret = i;
         if (wanted || found == 0)
             rp_buf_printf(&names, "\n  %s", name ? name : kernels->symbols[i]);
     }
-    if (which)
-        regfree(&regex);
     if (found == 0)
         return rp_fail(err, RP_USAGE, "--kernel %s finds none of the file's kernels:%.600s", which,
                        rp_buf_text(&names));

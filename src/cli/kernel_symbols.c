@@ -8,7 +8,7 @@
 #include "collect/kernel_match.h"
 
 struct search {
-    const regex_t *regex; /* NULL: by name */
+    const struct rp_kernel_pattern *pattern; /* NULL: by name */
     const char *name;
     const char **found;
     size_t count;
@@ -16,8 +16,8 @@ struct search {
 
 static bool fits(const struct search *s, const struct rp_row_kernel *kernel)
 {
-    if (s->regex)
-        return regexec(s->regex, kernel->display_name, 0, NULL, 0) == 0;
+    if (s->pattern)
+        return rp_kernel_pattern_finds(s->pattern, kernel->display_name, kernel->kernel_name);
     return strcmp(kernel->display_name, s->name) == 0 || strcmp(kernel->kernel_name, s->name) == 0;
 }
 
@@ -45,19 +45,17 @@ int rp_kernel_symbols(const struct rp_profile_session *session, const char *rege
                       const char ***ret, struct rp_err *err)
 {
     struct search s = {.name = name};
-    regex_t compiled;
-    int rc = regex ? rp_kernel_regex_compile("--kernel-include-regex", regex, &compiled, err) : 0;
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
+    int rc = regex ? rp_kernel_pattern_compile("--kernel-include-regex", regex, &pattern, err) : 0;
 
     if (rc < 0)
         return rc;
-    s.regex = regex ? &compiled : NULL;
+    s.pattern = regex ? &pattern : NULL;
     s.found = calloc(1, sizeof *s.found);
     if (!s.found)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < session->store_count && rc == 0; i++)
         rc = add_found(&s, session->stores[i], err);
-    if (regex)
-        regfree(&compiled);
     if (rc < 0)
         free(s.found);
     else

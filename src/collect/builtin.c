@@ -426,8 +426,9 @@ static int unknown_kernel(struct conversion *c, uint64_t agent, int64_t *ret, st
 static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, struct rp_err *err)
 {
     const char *name = text(c, kernel->name_id);
-    rp_autofree char *display = kernel->display_name_id ? strdup(text(c, kernel->display_name_id))
-                                                        : rp_demangle_kernel(name);
+    rp_autofree char *display = kernel->display_name_id
+                                    ? strdup(text(c, kernel->display_name_id))
+                                    : rp_demangle_kernel(c->opt->demangler, name);
     struct rp_row_kernel row = {
         .id = kernel->id,
         .code_object_id = kernel->code_object_id,

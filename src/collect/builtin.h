@@ -7,12 +7,14 @@
 
 #include <stdint.h>
 
+struct rp_demangler;
 struct rp_err;
 struct utsname;
 
 /** What the record file does not know. Zero-initialise; every member may stay 0 or NULL. */
 struct rp_builtin_options {
-    const char *command; /**< as the user gave it */
+    struct rp_demangler *demangler; /**< NULL: names stay mangled */
+    const char *command;            /**< as the user gave it */
     const char *hostname;
     const struct utsname *host; /**< for info_node */
     const char *machine_id;

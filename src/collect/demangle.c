@@ -1,42 +1,205 @@
-/**
- * @file demangle.c
- * @brief Kernel symbol -> name for people.
- *
- * libstdc++ is loaded rather than linked: C programs need no C++ runtime for anything else, and
- * every Debian has it (apt is written in C++).
- */
 #include "collect/demangle.h"
 
-#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/environment.h"
 
-typedef char *(*cxa_demangle)(const char *mangled, char *buffer, size_t *length, int *ret_status);
+enum {
+    /* Substitutions of a mangled name can stand for each other: a hostile one grows without end. */
+    MOST_NAME_BYTES = 4 << 20,
+    PATIENCE_MS = 5000,
+    MOST_FAILURES = 3,
+};
 
-/* The library stays loaded: dlopen counts, and the demangler keeps no state. */
-static cxa_demangle find_demangler(void)
+extern char **environ;
+
+void rp_demangler_open(const struct rp_environment *env, struct rp_demangler *ret)
 {
-    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-
-    return library ? (cxa_demangle)dlsym(library, "__cxa_demangle") : NULL;
+    *ret = (struct rp_demangler){.program = rp_find_llvm_program(env, "llvm-cxxfilt"),
+                                 .patience_ms = PATIENCE_MS};
 }
 
-char *rp_demangle_kernel(const char *symbol)
+/* --- the program --------------------------------------------------------------------------- */
+
+static void stop(struct rp_demangler *d)
+{
+    if (!d->child)
+        return;
+    close(d->fd); /* the end of its input ends it */
+    kill(-d->child, SIGKILL);
+    while (waitpid(d->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    d->child = 0;
+}
+
+/* In a group of its own, so that Ctrl-C for the profiled program does not end it. */
+static int spawn(struct rp_demangler *d, int fd, posix_spawn_file_actions_t *files,
+                 posix_spawnattr_t *how)
+{
+    char *argv[] = {(char *)"llvm-cxxfilt", NULL};
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (posix_spawn_file_actions_adddup2(files, fd, STDIN_FILENO) ||
+        posix_spawn_file_actions_adddup2(files, fd, STDOUT_FILENO) ||
+        posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null", 1 /* O_WRONLY */, 0) ||
+        posix_spawnattr_setflags(how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                          POSIX_SPAWN_SETSIGDEF) ||
+        posix_spawnattr_setpgroup(how, 0) || posix_spawnattr_setsigmask(how, &none) ||
+        posix_spawnattr_setsigdefault(how, &all))
+        return -1;
+    return posix_spawn(&d->child, d->program, files, how, argv, environ) ? -1 : 0;
+}
+
+void rp_demangler_start(struct rp_demangler *d)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    int ends[2], rc;
+
+    if (d->child || !d->program || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&how);
+    rc = spawn(d, ends[1], &files, &how);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[1]);
+    d->fd = ends[0];
+    if (rc < 0) {
+        close(ends[0]);
+        d->child = 0;
+        free(d->program);
+        d->program = NULL;
+    }
+}
+
+void rp_demangler_close(struct rp_demangler *d)
+{
+    stop(d);
+    free(d->program);
+    *d = (struct rp_demangler){0};
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits until it can be read, or written. */
+static bool is_ready(int fd, short what, int64_t end_ms)
+{
+    struct pollfd one = {.fd = fd, .events = what};
+    int ready;
+
+    do {
+        const int64_t left = end_ms - now_ms();
+
+        ready = left > 0 ? poll(&one, 1, (int)left) : 0;
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+static bool put_line(int fd, const char *line, size_t length, int64_t end_ms)
+{
+    for (size_t sent = 0; sent < length;) {
+        ssize_t n = send(fd, line + sent, length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && is_ready(fd, POLLOUT, end_ms))
+            continue;
+        if (n < 0 && errno != EINTR)
+            return false;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Its answer, without the end of the line; NULL: none that can be used. */
+static char *get_line(int fd, int64_t end_ms)
+{
+    rp_autobuf line = {0};
+    char piece[4096];
+
+    while (line.len <= MOST_NAME_BYTES && is_ready(fd, POLLIN, end_ms)) {
+        ssize_t n = recv(fd, piece, sizeof piece, MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+            continue;
+        if (n <= 0)
+            return NULL;
+        rp_buf_add(&line, piece, (size_t)n);
+        if (!line.failed && line.data[line.len - 1] == '\n') {
+            line.data[line.len - 1] = '\0';
+            return rp_buf_steal(&line);
+        }
+    }
+    return NULL;
+}
+
+/* @return NULL: it does not know the name, or there is no demangler */
+static char *ask(struct rp_demangler *d, const char *name)
+{
+    const int64_t end_ms = now_ms() + d->patience_ms;
+    rp_autofree char *line = NULL;
+    rp_autofree char *plain = NULL;
+
+    rp_demangler_start(d);
+    if (!d->child || strlen(name) > MOST_NAME_BYTES)
+        return NULL;
+    line = rp_format("%s\n", name);
+    plain = line && put_line(d->fd, line, strlen(line), end_ms) ? get_line(d->fd, end_ms) : NULL;
+    if (!plain) { /* what it may say later is of this name: the next one gets a new one */
+        stop(d);
+        if (++d->failures == MOST_FAILURES) {
+            free(d->program);
+            d->program = NULL;
+        }
+    }
+    return plain && *plain ? rp_steal(plain) : NULL;
+}
+
+/* It takes words of a line for names: one with blanks or control characters is none. */
+static bool is_mangled(const char *name)
+{
+    if (strncmp(name, "_Z", 2) != 0)
+        return false;
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return false;
+    return true;
+}
+
+char *rp_demangle_kernel(struct rp_demangler *d, const char *symbol)
 {
     size_t length = strlen(symbol);
     rp_autofree char *name = NULL;
-    cxa_demangle demangle;
     char *plain;
-    int status = -1;
 
     if (length > 3 && strcmp(symbol + length - 3, ".kd") == 0)
         length -= 3;
     name = strndup(symbol, length);
-    if (!name || strncmp(name, "_Z", 2) != 0)
+    if (!name || !d || !is_mangled(name))
         return rp_steal(name);
-    demangle = find_demangler();
-    plain = demangle ? demangle(name, NULL, NULL, &status) : NULL;
-    return status == 0 && plain ? plain : rp_steal(name);
+    plain = ask(d, name);
+    return plain ? plain : rp_steal(name);
 }

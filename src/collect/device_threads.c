@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "capture/thread_trace.h"
 #include "capture/trace_read.h"
+#include "collect/demangle.h"
 #include "collect/environment.h"
 #include "collect/kernel_match.h"
 #include "collect/threads_write.h"
@@ -194,6 +195,7 @@ static bool lists(const char *list, uint32_t number)
 struct conversion {
     const struct rp_thread_trace_options *options;
     const char *symbolizer; /**< NULL: none */
+    struct rp_demangler *demangler;
     const char *dir;
     size_t written;
     size_t elsewhere; /**< on GPUs that were not chosen */
@@ -223,7 +225,7 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
         rc = rp_threads_list(&file, p->objects, p->object_count, c->symbolizer, scratch, &listing,
                              err);
     if (rc == 0)
-        rc = rp_threads_write(&file, &listing, c->dir, agent->node_id, dispatch, err);
+        rc = rp_threads_write(&file, &listing, c->demangler, c->dir, agent->node_id, dispatch, err);
     c->written += rc == 0;
     return rc < 0 ? rp_wrap(err, "thread trace of dispatch %" PRIu64, dispatch) : 0;
 }
@@ -271,12 +273,15 @@ int rp_device_threads_convert(const struct rp_run_request *request,
 {
     rp_autofree char *dir = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
     rp_autofree char *symbolizer = rp_find_symbolizer(request->env);
+    rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     size_t written = 0, processes = 0;
     int rc = dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
+    rp_demangler_open(request->env, &demangler);
     for (size_t i = 0; i < count && rc == 0; i++) {
         rp_autofree char *folder = folder_of(dir, processes);
-        struct conversion c = {.options = options, .symbolizer = symbolizer, .dir = folder};
+        struct conversion c = {
+            .options = options, .symbolizer = symbolizer, .demangler = &demangler, .dir = folder};
 
         rc = folder ? convert_process(&c, record_files[i], err)
                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");

@@ -244,6 +244,28 @@ static char *find_setup(const char *exe_dir)
     return real ? rp_format("%s --rocm", real) : NULL;
 }
 
+char *rp_find_llvm_program(const struct rp_environment *env, const char *name)
+{
+    static const char *const places[] = {"llvm/bin", "lib/llvm/bin"};
+    const char *slash = env->compiler ? strrchr(env->compiler, '/') : NULL;
+    struct rp_err ignored = RP_ERR_INIT;
+    char *path = NULL;
+
+    if (slash) { /* beside clang++ */
+        path = rp_format("%.*s/%s", (int)(slash - env->compiler), env->compiler, name);
+        if (path && access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    for (size_t i = 0; env->rocm_root && i < sizeof places / sizeof *places; i++) {
+        path = rp_format("%s/%s/%s", env->rocm_root, places[i], name);
+        if (path && access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return rp_find_program(name, &path, &ignored) == 0 ? path : NULL;
+}
+
 const char *rp_environment_mend(const struct rp_environment *env)
 {
     return env->setup_command ? env->setup_command

@@ -37,6 +37,9 @@ struct rp_environment {
 int rp_environment_detect(struct rp_environment *ret, struct rp_err *err);
 void rp_environment_free(struct rp_environment *env);
 
+/** A program of ROCm's LLVM, else of $PATH; owned by the caller, NULL: none. */
+char *rp_find_llvm_program(const struct rp_environment *env, const char *name);
+
 /** What brings a ROCm where there is none: a command, or where to run which. */
 const char *rp_environment_mend(const struct rp_environment *env);
 

@@ -125,7 +125,8 @@ static int run(const struct rp_isolation_request *request, struct scratch *scrat
                                         .origin = {.command = (const char *const *)request->argv,
                                                    .version = request->version,
                                                    .rocm = request->env->rocm_version}};
-    const struct rp_snapshot_wanted wanted = {.kernel_regex = request->kernel,
+    const struct rp_snapshot_wanted wanted = {.env = request->env,
+                                              .kernel_regex = request->kernel,
                                               .selection = request->selection,
                                               .numbers = request->numbers};
     struct rp_snapshot_server *server;

@@ -1,6 +1,7 @@
 #include "collect/kernel_match.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -138,4 +139,61 @@ int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, 
         return 0;
     regerror(rc, ret, why, sizeof why);
     return rp_fail(err, RP_USAGE, "%s %s: %s", option, text, why);
+}
+
+/* --- patterns ------------------------------------------------------------------------------ */
+
+/* Length of a name, or of an expression for one, without what names the descriptor. */
+static size_t bare_length(const char *text)
+{
+    static const char *const ends[] = {
+        " [clone .kd]", " \\[clone \\.kd\\]", " (.kd)", " \\(\\.kd\\)", "\\.kd", "[.]kd", ".kd"};
+    size_t length = strlen(text);
+    const size_t without_end = length && text[length - 1] == '$' ? length - 1 : length;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t cut = strlen(ends[i]);
+
+        if (without_end > cut && memcmp(text + without_end - cut, ends[i], cut) == 0)
+            return without_end - cut;
+    }
+    return length;
+}
+
+int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_kernel_pattern *ret,
+                              struct rp_err *err)
+{
+    struct rp_kernel_pattern pattern = {.text = strndup(text, bare_length(text))};
+    int rc = pattern.text ? rp_kernel_regex_compile(option, pattern.text, &pattern.regex, err)
+                          : rp_out_of_memory(err);
+
+    if (rc < 0)
+        free(pattern.text);
+    else
+        *ret = pattern;
+    return rc;
+}
+
+static bool is_symbol(const char *text, const char *symbol)
+{
+    const size_t length = strlen(text);
+
+    return strncmp(symbol, text, length) == 0 &&
+           (!symbol[length] || strcmp(symbol + length, ".kd") == 0);
+}
+
+bool rp_kernel_pattern_finds(const struct rp_kernel_pattern *pattern, const char *name,
+                             const char *symbol)
+{
+    return regexec(&pattern->regex, name, 0, NULL, 0) == 0 || strcmp(pattern->text, name) == 0 ||
+           (symbol && *pattern->text && is_symbol(pattern->text, symbol));
+}
+
+void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern)
+{
+    if (!pattern->text)
+        return;
+    free(pattern->text);
+    regfree(&pattern->regex);
+    *pattern = (struct rp_kernel_pattern){0};
 }

@@ -6,6 +6,7 @@
 #define RP_COLLECT_KERNEL_MATCH_H
 
 #include <regex.h>
+#include <stdbool.h>
 
 struct rp_err;
 
@@ -16,5 +17,25 @@ struct rp_err;
  * @return 0; RP_USAGE for what that dialect cannot say: looking ahead, control characters
  */
 int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err);
+
+/**
+ * What a --kernel says: a regular expression that is found in the demangled name, or the whole name
+ * or symbol as it stands in a table, whatever its characters mean in an expression. The names of
+ * descriptors that other tools print ("NAME.kd", "NAME [clone .kd]", "NAME (.kd)") are those of
+ * their kernels.
+ */
+struct rp_kernel_pattern {
+    char *text; /**< without what names the descriptor */
+    regex_t regex;
+};
+
+/** @return as rp_kernel_regex_compile, RP_ENVIRONMENT */
+int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_kernel_pattern *ret,
+                              struct rp_err *err);
+/** @param name  demangled; @param symbol  mangled, with .kd or without; NULL: not known */
+bool rp_kernel_pattern_finds(const struct rp_kernel_pattern *pattern, const char *name,
+                             const char *symbol);
+/** Accepts a zeroed one. */
+void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern);
 
 #endif

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,8 @@ struct rp_snapshot_server {
     pthread_t thread;
     struct rp_snapshot_wishes *wishes;
     const struct rp_snapshot_wanted *wanted;
-    regex_t regex;
+    struct rp_kernel_pattern pattern;
+    struct rp_demangler demangler;
     int stop[2]; /* a pipe: closed at the end of the program */
     struct pollfd *polls;
     struct link *links; /* as the polls from FIRST_LINK on */
@@ -293,13 +293,20 @@ static void note_name(struct rp_isolation *found, const char *name)
         found->names[i] = strdup(name);
 }
 
-static bool wants(const char *name, void *data)
+static char *name_of(const char *symbol, void *data)
+{
+    struct rp_snapshot_server *s = data;
+
+    return rp_demangle_kernel(&s->demangler, symbol);
+}
+
+static bool wants(const char *symbol, const char *name, void *data)
 {
     struct rp_snapshot_server *s = data;
 
     if (strncmp(name, INTERNAL, sizeof INTERNAL - 1) != 0)
         note_name(&s->found, name);
-    return regexec(&s->regex, name, 0, NULL, 0) == 0;
+    return rp_kernel_pattern_finds(&s->pattern, name, symbol);
 }
 
 static int open_socket(const char *path, struct rp_err *err)
@@ -330,7 +337,8 @@ static void free_server(struct rp_snapshot_server *s)
         if (s->polls && i == LISTEN && s->polls[i].fd >= 0)
             close(s->polls[i].fd);
     }
-    regfree(&s->regex);
+    rp_kernel_pattern_free(&s->pattern);
+    rp_demangler_close(&s->demangler);
     rp_isolation_free(&s->found);
     free(s->polls);
     free(s->links);
@@ -359,7 +367,7 @@ int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes
 
     if (!s)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_kernel_regex_compile("--kernel", wanted->kernel_regex, &s->regex, err);
+    rc = rp_kernel_pattern_compile("--kernel", wanted->kernel_regex, &s->pattern, err);
     if (rc < 0) {
         free(s);
         return rc;
@@ -370,7 +378,11 @@ int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes
     s->links = calloc(s->capacity, sizeof *s->links);
     s->wishes = wishes;
     s->wanted = wanted;
-    wishes->name = rp_demangle_kernel;
+    if (wanted->env) {
+        rp_demangler_open(wanted->env, &s->demangler);
+        rp_demangler_start(&s->demangler);
+    }
+    wishes->name = name_of;
     wishes->wants = wants;
     wishes->data = s;
     if (!s->polls || !s->links || pipe2(s->stop, O_CLOEXEC) < 0) {

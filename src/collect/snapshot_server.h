@@ -8,10 +8,12 @@
 #include "capture/snapshot_feed.h"
 #include "collect/isolate_run.h"
 
+struct rp_environment;
 struct rp_err;
 struct rp_snapshot_server;
 
 struct rp_snapshot_wanted {
+    const struct rp_environment *env; /**< has the demangler; NULL: none */
     const char *kernel_regex;
     struct rp_snapshot_selection selection;
     const uint64_t *numbers; /**< .selection.number_count of them */

@@ -89,24 +89,7 @@ const struct rp_elf_function *rp_elf_function_at(const struct rp_elf_functions *
 
 char *rp_find_symbolizer(const struct rp_environment *env)
 {
-    static const char *const places[] = {"llvm/bin", "lib/llvm/bin"};
-    struct rp_err ignored = RP_ERR_INIT;
-    char *path = NULL;
-    const char *slash = env->compiler ? strrchr(env->compiler, '/') : NULL;
-
-    if (slash) { /* beside clang++ */
-        path = rp_format("%.*s/llvm-symbolizer", (int)(slash - env->compiler), env->compiler);
-        if (path && access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    for (size_t i = 0; env->rocm_root && i < sizeof places / sizeof *places; i++) {
-        path = rp_format("%s/%s/llvm-symbolizer", env->rocm_root, places[i]);
-        if (path && access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    return rp_find_program("llvm-symbolizer", &path, &ignored) == 0 ? path : NULL;
+    return rp_find_llvm_program(env, "llvm-symbolizer");
 }
 
 /* Of "/a/b.hip:12:7" without the column; nothing of "??:0:0". */

@@ -23,6 +23,7 @@ enum { MOST_ENGINES = 32, SIMDS = 4, SLOTS = 8 };
 struct writer {
     const struct rp_threads_file *file;
     const struct rp_threads_listing *listing;
+    struct rp_demangler *demangler;
     char *folder;
     uint32_t *id; /* of each wave: of those on its slot */
 };
@@ -64,7 +65,8 @@ static const char *text_of(const struct writer *w, const struct rp_listed *line)
 static void put_code_row(const struct writer *w, const struct rp_listed *line, struct rp_buf *to)
 {
     rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
-    rp_autofree char *name = line->label ? rp_demangle_kernel(line->label->symbol) : NULL;
+    rp_autofree char *name =
+        line->label ? rp_demangle_kernel(w->demangler, line->label->symbol) : NULL;
 
     rp_buf_puts(to, "[");
     put_string(to, label ? label : text_of(w, line));
@@ -103,7 +105,8 @@ static void put_quoted(struct rp_buf *to, const char *text)
 static void put_stats_row(const struct writer *w, const struct rp_listed *line, struct rp_buf *to)
 {
     rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
-    rp_autofree char *name = line->label ? rp_demangle_kernel(line->label->symbol) : NULL;
+    rp_autofree char *name =
+        line->label ? rp_demangle_kernel(w->demangler, line->label->symbol) : NULL;
 
     rp_buf_printf(to, "%" PRIu32 ",%" PRIu64 ",", line->object, line->address);
     put_quoted(to, label ? label : text_of(w, line));
@@ -277,7 +280,7 @@ static int write_filenames(const struct writer *w, struct rp_err *err)
     const struct rp_threads_header *h = w->file->header;
     uint64_t cut = 0, by_buffer = 0;
     const char *symbol = w->listing->kernel_symbol;
-    rp_autofree char *kernel = symbol ? rp_demangle_kernel(symbol) : NULL;
+    rp_autofree char *kernel = symbol ? rp_demangle_kernel(w->demangler, symbol) : NULL;
     rp_autofree char *text = NULL;
     rp_autobuf out = {0};
     json_t *root;
@@ -378,7 +381,8 @@ static int number_waves(struct writer *w, struct rp_err *err)
 }
 
 int rp_threads_write(const struct rp_threads_file *file, const struct rp_threads_listing *listing,
-                     const char *dir, uint64_t agent, uint64_t dispatch, struct rp_err *err)
+                     struct rp_demangler *demangler, const char *dir, uint64_t agent,
+                     uint64_t dispatch, struct rp_err *err)
 {
     static int (*const steps[])(const struct writer *w, struct rp_err *err) = {
         write_code, write_waves, write_filenames, write_occupancy, write_clocks};
@@ -386,7 +390,7 @@ int rp_threads_write(const struct rp_threads_file *file, const struct rp_threads
         rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
     rp_autofree char *folder = name ? rp_path_join(dir, name) : NULL;
     rp_autofree char *stats = name ? rp_format("%s/stats_%s.csv", dir, name) : NULL;
-    struct writer w = {.file = file, .listing = listing, .folder = folder};
+    struct writer w = {.file = file, .listing = listing, .demangler = demangler, .folder = folder};
     int rc;
 
     if (!folder || !stats)

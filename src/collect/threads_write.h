@@ -8,11 +8,14 @@
 
 #include "collect/threads_listing.h"
 
+struct rp_demangler;
+
 /**
  * DIR/ui_output_agent_A_dispatch_D and DIR/stats_ui_output_agent_A_dispatch_D.csv
  * @return 0, RP_ENVIRONMENT
  */
 int rp_threads_write(const struct rp_threads_file *file, const struct rp_threads_listing *listing,
-                     const char *dir, uint64_t agent, uint64_t dispatch, struct rp_err *err);
+                     struct rp_demangler *demangler, const char *dir, uint64_t agent,
+                     uint64_t dispatch, struct rp_err *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "capture/records.h"
 #include "collect/builtin.h"
+#include "collect/demangle.h"
 #include "collect/device_threads.h"
 #include "collect/launch.h"
 
@@ -97,16 +98,18 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                    size_t count, struct rp_run *run, struct rp_err *err)
 {
     rp_autofree char *command = join_command(request->argv);
+    rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     struct utsname host;
     int rc = 0;
 
+    rp_demangler_open(request->env, &demangler);
     uname(&host);
     run->db_paths = calloc(count + 1, sizeof *run->db_paths);
     if (!command || !run->db_paths)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct rp_builtin_options options = {
-            .command = command, .hostname = host.nodename, .host = &host};
+            .demangler = &demangler, .command = command, .hostname = host.nodename, .host = &host};
         char *path = rp_run_db_path(request, i + 1);
 
         if (!path)

@@ -2,7 +2,6 @@
  * kernel of which nothing can be told is left with the reason; the others are tried all the same.
  */
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,20 +40,20 @@ static int profile(struct rp_session *s, unsigned round, const char *folder, str
 static int named_kernels(const struct rp_session *s, const struct rp_facts *facts, bool **ret,
                          struct rp_err *err)
 {
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
     bool *list;
-    regex_t regex;
     int rc;
 
     *ret = NULL;
     if (!s->o->kernel)
         return 0;
-    rc = rp_kernel_regex_compile("--kernel", s->o->kernel, &regex, err);
+    rc = rp_kernel_pattern_compile("--kernel", s->o->kernel, &pattern, err);
     if (rc < 0)
         return rc;
     list = calloc(facts->count + 1, sizeof *list);
     for (size_t i = 0; list && i < facts->count; i++)
-        list[i] = regexec(&regex, facts->kernels[i].name, 0, NULL, 0) == 0;
-    regfree(&regex);
+        list[i] =
+            rp_kernel_pattern_finds(&pattern, facts->kernels[i].name, facts->kernels[i].symbol);
     *ret = list;
     return list ? 0 : rp_out_of_memory(err);
 }

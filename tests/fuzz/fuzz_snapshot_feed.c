@@ -18,13 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[64];
 
-static char *same(const char *symbol)
+static char *same(const char *symbol, void *data)
 {
+    (void)data;
     return strdup(symbol);
 }
 
-static bool any(const char *name, void *data)
+static bool any(const char *symbol, const char *name, void *data)
 {
+    (void)symbol;
     (void)data;
     return name[0] == 'a';
 }

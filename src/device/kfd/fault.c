@@ -170,20 +170,70 @@ static void print_line(const struct rp_cp *cp, char *line, int used, size_t room
 
 enum { DETAIL_ROOM = 4096, LISTING_LINES = 6 };
 
+/** amd_comgr.h: what HIP loads to look into code objects. A handle is a structure of one word. */
+struct comgr {
+    int (*create_data)(int kind, uint64_t *ret);
+    int (*set_data)(uint64_t data, size_t bytes, const char *text);
+    int (*get_data)(uint64_t data, size_t *bytes, char *text);
+    int (*demangle_symbol_name)(uint64_t symbol, uint64_t *ret);
+    int (*release_data)(uint64_t data);
+};
+
+enum { COMGR_BYTES = 9 /* AMD_COMGR_DATA_KIND_BYTES */ };
+
+static bool find_comgr(struct comgr *ret)
+{
+    static const char *const libraries[] = {"libamd_comgr.so.3", "libamd_comgr.so.2"};
+    const struct {
+        const char *name;
+        void *to;
+    } functions[] = {
+        {"amd_comgr_create_data", &ret->create_data},
+        {"amd_comgr_set_data", &ret->set_data},
+        {"amd_comgr_get_data", &ret->get_data},
+        {"amd_comgr_demangle_symbol_name", &ret->demangle_symbol_name},
+        {"amd_comgr_release_data", &ret->release_data},
+    };
+    void *library = NULL;
+
+    for (size_t i = 0; !library && i < sizeof libraries / sizeof *libraries; i++)
+        library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    for (size_t i = 0; library && i < sizeof functions / sizeof *functions; i++) {
+        void *function = dlsym(library, functions[i].name);
+
+        if (!function)
+            return false;
+        memcpy(functions[i].to, &function, sizeof function);
+    }
+    return library != NULL;
+}
+
 /**
- * The C++ name behind a kernel's symbol, if the program's C++ library is there to tell. The caller
- * frees it; NULL otherwise.
+ * The C++ name behind a kernel's symbol, if the program has loaded ROCm's demangler: a C++ runtime
+ * does not know every name. The caller frees it; NULL otherwise.
  */
 static char *demangled(const char *name)
 {
-    typedef char *demangle_fn(const char *, char *, size_t *, int *);
-    demangle_fn *demangle;
-    void *symbol = strncmp(name, "_Z", 2) ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    int status = 0;
-    if (!symbol)
+    struct comgr comgr;
+    uint64_t symbol, plain;
+    size_t bytes = 0;
+    char *text = NULL;
+
+    if (strncmp(name, "_Z", 2) != 0 || !find_comgr(&comgr) ||
+        comgr.create_data(COMGR_BYTES, &symbol) != 0)
         return NULL;
-    memcpy(&demangle, &symbol, sizeof demangle);
-    return demangle(name, NULL, NULL, &status);
+    if (comgr.set_data(symbol, strlen(name), name) == 0 &&
+        comgr.demangle_symbol_name(symbol, &plain) == 0) {
+        if (comgr.get_data(plain, &bytes, NULL) == 0)
+            text = calloc(bytes + 1, 1);
+        if (text && comgr.get_data(plain, &bytes, text) != 0) {
+            free(text);
+            text = NULL;
+        }
+        comgr.release_data(plain);
+    }
+    comgr.release_data(symbol);
+    return text;
 }
 
 static size_t add(char *text, size_t used, const char *fmt, ...)

@@ -64,13 +64,15 @@ struct memory {
     size_t pages;
 };
 
-static char *same_name(const char *symbol)
+static char *same_name(const char *symbol, void *data)
 {
+    (void)data;
     return strdup(symbol);
 }
 
-static bool wants_all(const char *name, void *data)
+static bool wants_all(const char *symbol, const char *name, void *data)
 {
+    (void)symbol;
     (void)data;
     return strcmp(name, "unwanted") != 0;
 }
