@@ -15,6 +15,7 @@ static const char *short_name(const char *product)
 
 void rp_cli_warn_about_target(const char *executable, enum rp_device device)
 {
+    static const char said[] = "ROCM_PERF_DEVICE_TARGET_SAID"; /* the device need not */
     const char *gfx, *product, *wish = getenv("HSA_XNACK");
     bool xnack = wish && strcmp(wish, "1") == 0; /* other values leave it as it is: off */
     char targets[256];
@@ -26,18 +27,21 @@ void rp_cli_warn_about_target(const char *executable, enum rp_device device)
     case RP_OFFLOAD_FITS:
         return;
     case RP_OFFLOAD_OTHER_GPU:
+        setenv(said, "1", 1);
         fprintf(stderr,
                 "rocm-perf: warning: %s has device code for %s only, but the software %s is "
                 "%s: its kernels cannot start; compile with --offload-arch=%s\n",
                 executable, targets, short_name(product), gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_ON:
+        setenv(said, "1", 1);
         fprintf(stderr,
                 "rocm-perf: warning: %s has device code for %s:xnack+ only, but XNACK is off: its "
                 "kernels cannot start; set HSA_XNACK=1 or compile with --offload-arch=%s\n",
                 executable, gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_OFF:
+        setenv(said, "1", 1);
         fprintf(stderr,
                 "rocm-perf: warning: %s has device code for %s:xnack- only, but XNACK is on: its "
                 "kernels cannot start; unset HSA_XNACK or compile with --offload-arch=%s\n",

@@ -8,12 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum rp_offload_fit {
-    RP_OFFLOAD_FITS,      /**< or nobody can tell: no bundles, compressed ones, no such file */
-    RP_OFFLOAD_OTHER_GPU, /**< none of the entries is for the GPU, generic, or SPIR-V */
-    RP_OFFLOAD_XNACK_ON,  /**< those for the GPU are xnack+ ones, and XNACK is off */
-    RP_OFFLOAD_XNACK_OFF, /**< those for the GPU are xnack- ones, and XNACK is on */
-};
+#include "base/offload_bundle.h"
 
 /**
  * Whether a program's device code is surely for something else than @p gfx ("gfx942") with XNACK on

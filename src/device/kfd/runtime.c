@@ -3,16 +3,30 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+/* Of a library that is loaded; it is not among those that come next if it was loaded by dlopen().
+ */
+static void *function_of(const char *library, const char *name)
+{
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = loaded ? dlsym(loaded, name) : NULL;
+    if (loaded)
+        dlclose(loaded); /* the program's own reference keeps it */
+    return found;
+}
+
 void *rp_runtime_function(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
-    if (found)
-        return found;
-    void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (!runtime)
-        return NULL;
-    found = dlsym(runtime, name);
-    dlclose(runtime); /* the program's own reference keeps it */
+    return found ? found : function_of("libhsa-runtime64.so.1", name);
+}
+
+void *rp_hip_function(const char *name)
+{
+    static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                            "libamdhip64.so"};
+    void *found = dlsym(RTLD_NEXT, name);
+    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && !found; i++)
+        found = function_of(libraries[i], name);
     return found;
 }
 

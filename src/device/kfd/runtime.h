@@ -19,6 +19,9 @@ typedef struct {
 /** The runtime's function, or NULL; its order in the search is that of the program. */
 void *rp_runtime_function(const char *name);
 
+/** The same of HIP. */
+void *rp_hip_function(const char *name);
+
 /** Ticks a second of the clock in which the runtime takes timeouts; 0 before hsa_init. */
 uint64_t rp_runtime_hz(void);
 
