@@ -124,6 +124,28 @@ static void recorded_code_rewrites_itself(void **state)
     rp_timing_set_mode(RP_TIMING_FAST);
 }
 
+/* The host changes what has been translated, between two launches. */
+static void host_rewrites_hot_code(void **state)
+{
+    enum { ADD_11 = 0xb01a0011, ADD_33 = 0xb01a0033 }; /* s_movk_i32 s26, 0x11 and 0x33 */
+    struct fixture *f = *state;
+    struct {
+        uint32_t *out;
+        uint32_t turns, at;
+    } args = {sim_alloc(&f->sim, 4096), 5000, UINT32_MAX};
+    unsigned found = 0;
+    run_ok(f, "rewrites_itself", 1, 64, &args, sizeof args);
+    assert_int_equal(args.out[0], 5000 * 0x11);
+    for (size_t at = 0; at + 4 <= f->code.image_bytes; at += 4)
+        if (!memcmp(f->code.image + at, &(uint32_t){ADD_11}, 4)) {
+            memcpy(f->code.image + at, &(uint32_t){ADD_33}, 4);
+            found++;
+        }
+    assert_int_equal(found, 1);
+    run_ok(f, "rewrites_itself", 1, 64, &args, sizeof args);
+    assert_int_equal(args.out[0], 5000 * 0x33);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -134,6 +156,7 @@ int main(void)
         TEST(code_rewrites_itself),
         TEST(hot_code_rewrites_itself),
         TEST(recorded_code_rewrites_itself),
+        TEST(host_rewrites_hot_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
