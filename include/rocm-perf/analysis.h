@@ -11,6 +11,7 @@
 
 struct rp_err;
 struct rp_arch;
+struct rp_buf;
 struct rp_store;
 
 /* --- occupancy ------------------------------------------------------------------------------ */
@@ -138,6 +139,29 @@ struct rp_agent_summary {
     bool vgprs_doubled; /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };
 
+/** Launches that HIP refused in the same way, or whose kernel is not in the trace. */
+struct rp_failed_launch {
+    const char *api;    /**< "hipLaunchKernel" */
+    const char *error;  /**< "hipErrorInvalidConfiguration"; NULL: the trace does not say */
+    uint32_t code;      /**< of the error, likewise 0 */
+    const char *kernel; /**< demangled; NULL: not known, or a graph */
+    const char *symbol; /**< mangled, likewise */
+    uint64_t calls;
+    uint64_t grid[3]; /**< work-items, of the first of them; 0: not known */
+    uint32_t block[3];
+    uint64_t dynamic_lds_bytes;
+};
+
+/** What the program asked HIP to launch, and what of it started no kernel. */
+struct rp_launches {
+    bool known;      /**< false: the traces have no HIP calls */
+    bool inferred;   /**< of a trace that has no results of calls: its dispatches were missed */
+    uint64_t calls;  /**< that launch kernels or graphs */
+    uint64_t failed; /**< of these */
+    struct rp_failed_launch *list; /**< the first 64 kinds of failed ones of each process */
+    size_t count;
+};
+
 struct rp_profile_memory;
 
 struct rp_profile {
@@ -150,6 +174,7 @@ struct rp_profile {
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
     bool complete;                /**< by what its traces say, nothing was lost */
+    struct rp_launches launches;  /**< of the base run */
     const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
                                        times are measured, or the traces do not say */
     uint32_t timing_version;      /**< of that model */
@@ -198,6 +223,34 @@ struct rp_repeat_kernels {
 int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
                               size_t runs, struct rp_repeat_kernels *ret, struct rp_err *err);
 void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels);
+
+/** A kernel that runs of the same program launched differently. */
+struct rp_run_difference {
+    const char *name, *symbol; /**< the base profile's */
+    uint32_t agent;            /**< index into the base profile's agents */
+    uint64_t *calls;           /**< of each run */
+    bool geometry; /**< grid, block, LDS or scratch of some run differ from those of the base run */
+};
+
+struct rp_run_differences {
+    struct rp_run_difference *list; /**< in the order of the base profile's kernels */
+    size_t count;
+    bool failed; /**< the runs differ in how many launches failed */
+};
+
+/**
+ * What kernels of the program the runs launched more or less often than the base run did, or with
+ * another geometry. Kernels that the base run did not launch are rp_profile_repeat_kernels'.
+ * @param repeats  as there
+ */
+int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,
+                               size_t runs, struct rp_run_differences *ret, struct rp_err *err);
+void rp_run_differences_free(struct rp_run_differences *differences);
+
+/** "hipLaunchKernel of f(int*): hipErrorInvalidValue (block 64 x 1 x 1)"; the trace's own words. */
+void rp_failed_launch_put(struct rp_buf *to, const struct rp_failed_launch *launch);
+/** "1 of 2 launches started no kernel: ..." with the first kinds; NULL: out of memory. */
+char *rp_launches_text(const struct rp_launches *launches);
 
 /** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,

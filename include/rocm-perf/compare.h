@@ -13,6 +13,7 @@
 #include "rocm-perf/roofline.h"
 
 struct rp_err;
+struct rp_launches;
 struct rp_profile;
 
 /* --- one result ---------------------------------------------------------------------------- */
@@ -75,6 +76,8 @@ struct rp_versus_side {
     size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
     bool incomplete;                       /**< something was lost */
+    char *failed_launches;     /**< which of a run started no kernel, sorted; NULL: none */
+    uint64_t failed, launches; /**< how many, and of how many */
     char *walls; /**< wall clocks of modelled runs, which tell runs apart; NULL: not known */
     struct rp_versus_told told;
 };
@@ -103,6 +106,10 @@ int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_si
 /** Adds what roofline.json or analysis.json beside it says: bytes, bounds, bottlenecks. */
 int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
                        struct rp_err *err);
+
+/** Takes up which launches of the base run started no kernel. */
+int rp_versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
+                                struct rp_err *err);
 
 /** Adds to the kernel of this name, or adds it; copies the row. */
 int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
@@ -148,12 +155,13 @@ const char *rp_versus_verdict_name(enum rp_versus_verdict verdict);
 
 /** How a ratio is known. */
 enum rp_versus_basis {
-    RP_COMPARE_NOT_TIMED,  /**< one of both has no time */
-    RP_COMPARE_INCOMPLETE, /**< something was lost: only the estimate */
-    RP_COMPARE_TOO_FEW,    /**< measured, and too few runs: only the estimate */
-    RP_COMPARE_MEASURED,   /**< by the spread of the runs */
-    RP_COMPARE_MODELLED,   /**< the same in each run: exact */
-    RP_COMPARE_BY_REPLAY,  /**< told by `replay compare` */
+    RP_COMPARE_NOT_TIMED,       /**< one of both has no time */
+    RP_COMPARE_INCOMPLETE,      /**< something was lost: only the estimate */
+    RP_COMPARE_FAILED_LAUNCHES, /**< HIP refused launches of one side: only the estimate */
+    RP_COMPARE_TOO_FEW,         /**< measured, and too few runs: only the estimate */
+    RP_COMPARE_MEASURED,        /**< by the spread of the runs */
+    RP_COMPARE_MODELLED,        /**< the same in each run: exact */
+    RP_COMPARE_BY_REPLAY,       /**< told by `replay compare` */
 };
 const char *rp_versus_basis_name(enum rp_versus_basis basis);
 
@@ -211,6 +219,8 @@ struct rp_versus_gate {
     enum rp_versus_relation relation;
     double bound;
     bool of_before; /**< the bound is that many times what it was before */
+    /** A time holds also where a kernel of the program that ran before does not run after. */
+    bool may_miss;
 };
 
 int rp_versus_gate_parse(const char *text, struct rp_versus_gate *ret, struct rp_err *err);

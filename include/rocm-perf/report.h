@@ -20,6 +20,7 @@ struct rp_buf;
 struct rp_err;
 struct rp_profile;
 struct rp_repeat_kernels;
+struct rp_run_differences;
 struct rp_dag_result;
 struct rp_counters;
 struct rp_roofline;
@@ -67,6 +68,8 @@ struct rp_profile_report {
     const double *kernel_ms; /**< runs x kernels of the profile, run by run; NAN = no usable time;
                                   NULL: not known */
     const struct rp_repeat_kernels *repeat_kernels; /**< NULL: none */
+    const struct rp_run_differences *differences;   /**< NULL: none */
+    const uint64_t *failed_launches;                /**< of each run; NULL: not known */
     const struct rp_counters *counters;             /**< of all runs; NULL: none were collected */
     const struct rp_roofline *roofline;             /**< NULL: none */
     const char *roofline_reason; /**< why there is none; NULL: nobody asked for it */

@@ -259,6 +259,9 @@ int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *r
 /** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
+/** Metadata: JSON, how many launches HIP was asked for and which of them it refused
+ *  (docs/format/rocpd.md). */
+#define RP_STORE_LAUNCHES_TAG "rocm_perf_launches"
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself

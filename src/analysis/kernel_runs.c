@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 /* Runs that use other GPUs number them in another way. */
@@ -144,6 +145,76 @@ int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *
         qsort(found.list, found.count, sizeof *found.list, by_class_time_name);
     *ret = found;
     return 0;
+}
+
+/* --- kernels that were launched differently ------------------------------------------------ */
+
+/* The most frequent launch and how many kinds there are; runs are not asked for more. */
+static bool is_launched_alike(const struct rp_kernel_summary *a, const struct rp_kernel_summary *b)
+{
+    return a->geometries == b->geometries && memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
+           memcmp(a->block, b->block, sizeof a->block) == 0 &&
+           a->resources.lds_bytes == b->resources.lds_bytes &&
+           a->resources.scratch_bytes == b->resources.scratch_bytes;
+}
+
+/* @return whether it differs; < 0: no memory */
+static int compare_runs(const struct rp_profile *base, struct rp_profile *const *repeats,
+                        size_t runs, size_t at, struct rp_run_difference *ret)
+{
+    const struct rp_kernel_summary *k = &base->kernels[at];
+    bool differs = false;
+
+    *ret = (struct rp_run_difference){.name = k->name,
+                                      .symbol = k->symbol,
+                                      .agent = k->agent,
+                                      .calls = calloc(runs + 1, sizeof *ret->calls)};
+    if (!ret->calls)
+        return -1;
+    ret->calls[0] = k->calls;
+    for (size_t run = 1; run < runs; run++) {
+        const struct rp_kernel_summary *there = find(repeats[run], at, k, gpu_of(base, k));
+
+        ret->calls[run] = there ? there->calls : 0;
+        ret->geometry |= there && !is_launched_alike(k, there);
+        differs |= ret->calls[run] != k->calls;
+    }
+    return differs || ret->geometry;
+}
+
+int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,
+                               size_t runs, struct rp_run_differences *ret, struct rp_err *err)
+{
+    struct rp_run_differences found = {.list = calloc(base->kernel_count + 1, sizeof *found.list)};
+    int differs = found.list ? 0 : -1;
+
+    for (size_t run = 1; run < runs; run++)
+        found.failed |= repeats[run]->launches.failed != base->launches.failed;
+    for (size_t i = 0; differs >= 0 && i < base->kernel_count; i++) {
+        struct rp_run_difference *one = &found.list[found.count];
+
+        if (base->kernels[i].runtime_internal)
+            continue;
+        differs = compare_runs(base, repeats, runs, i, one);
+        if (differs > 0)
+            found.count++;
+        else
+            free(rp_steal(one->calls));
+    }
+    if (differs < 0) {
+        rp_run_differences_free(&found);
+        return rp_out_of_memory(err);
+    }
+    *ret = found;
+    return 0;
+}
+
+void rp_run_differences_free(struct rp_run_differences *differences)
+{
+    for (size_t i = 0; i < differences->count; i++)
+        free(differences->list[i].calls);
+    free(differences->list);
+    *differences = (struct rp_run_differences){0};
 }
 
 void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels)

@@ -81,6 +81,10 @@ int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_
 int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                       struct rp_err *err);
 
+/** Which launches of the traces started no kernel. */
+int rp_profile_launches(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
+                        struct rp_err *err);
+
 /** Working state; the profile under construction is owned by the caller. */
 struct rp_profile_build {
     struct rp_profile *profile;

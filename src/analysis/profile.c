@@ -174,6 +174,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
     }
     build->profile->complete = rp_losses_none(&losses);
     int rc = rp_profile_timing(build->profile, stores, count, err);
+    if (rc == 0)
+        rc = rp_profile_launches(build->profile, stores, count, err);
     return rc < 0 ? rc : analyse(build, err);
 }
 
@@ -213,6 +215,7 @@ void rp_profile_free(struct rp_profile *profile)
     }
     free(profile->memory);
     free(profile->agents);
+    free(profile->launches.list);
     free(profile->kernels);
     free(profile);
 }

@@ -51,7 +51,9 @@ struct rp_trace_header {
     uint32_t hsa_runtime_version;
     uint32_t timing;         /**< enum rp_trace_timing */
     uint32_t timing_version; /**< of that model */
-    uint8_t reserved[44];
+    uint8_t reserved[4];
+    uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
+    uint8_t reserved_too[32];
 };
 static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
 
@@ -66,11 +68,12 @@ enum rp_record_kind {
     RP_REC_COPY = 7,
     RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
     RP_REC_QUEUE_END = 9,
-    RP_REC_BARRIER = 10,  /**< packet that only orders others, when it is submitted */
-    RP_REC_CALL = 11,     /**< call of the program to the HIP runtime, when it has returned */
-    RP_REC_WAIT = 12,     /**< what a copy waits for, when it is submitted */
-    RP_REC_COUNTERS = 13, /**< hardware counters of a dispatch, behind its record */
-    RP_REC_REPLAY = 14,   /**< what its modelled time is from, likewise */
+    RP_REC_BARRIER = 10,       /**< packet that only orders others, when it is submitted */
+    RP_REC_CALL = 11,          /**< call of the program to the HIP runtime, when it has returned */
+    RP_REC_WAIT = 12,          /**< what a copy waits for, when it is submitted */
+    RP_REC_COUNTERS = 13,      /**< hardware counters of a dispatch, behind its record */
+    RP_REC_REPLAY = 14,        /**< what its modelled time is from, likewise */
+    RP_REC_FAILED_LAUNCH = 15, /**< HIP refused it, and nothing ran */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -231,6 +234,19 @@ struct rp_rec_call {
 };
 static_assert(sizeof(struct rp_rec_call) == 120, "a call fills its record");
 
+struct rp_rec_failed_launch {
+    uint64_t correlation_id; /**< of the call */
+    uint32_t api_name_id;    /**< "hipLaunchKernel" */
+    uint32_t kernel_name_id; /**< mangled; 0: not known, or a graph */
+    uint32_t error_name_id;  /**< "hipErrorInvalidConfiguration" */
+    uint32_t error;          /**< hipError_t */
+    uint32_t tid;
+    uint32_t grid[3];  /**< as the call gives it: in blocks or in work-items; 0: not known */
+    uint32_t block[3]; /**< work-items; 0: not known */
+    uint32_t reserved;
+    uint64_t dynamic_lds_bytes;
+};
+
 struct rp_record {
     uint32_t kind; /**< enum rp_record_kind */
     uint32_t reserved;
@@ -248,6 +264,7 @@ struct rp_record {
         struct rp_rec_wait wait;
         struct rp_rec_counters counters;
         struct rp_rec_replay replay;
+        struct rp_rec_failed_launch failed_launch;
         uint8_t bytes[120];
     } u;
 };

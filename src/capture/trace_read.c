@@ -187,6 +187,15 @@ static const char *check_replay(const struct rp_rec_replay *replay)
                : NULL;
 }
 
+static const char *check_failed_launch(const struct rp_trace_file *file,
+                                       const struct rp_rec_failed_launch *failed)
+{
+    return known_string(file, failed->api_name_id) && known_string(file, failed->kernel_name_id) &&
+                   known_string(file, failed->error_name_id)
+               ? NULL
+               : "failed launch refers to an unknown string";
+}
+
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
 static const char *check_record(const struct rp_trace_file *file, struct seen *seen,
                                 const struct rp_record *record)
@@ -236,6 +245,8 @@ static const char *check_record(const struct rp_trace_file *file, struct seen *s
         return check_counters(file, &record->u.counters);
     case RP_REC_REPLAY:
         return check_replay(&record->u.replay);
+    case RP_REC_FAILED_LAUNCH:
+        return check_failed_launch(file, &record->u.failed_launch);
     case RP_REC_CALL:
         return check_call(file, &record->u.call);
     default:

@@ -13,7 +13,7 @@
 #include "rocm-perf/compare.h"
 
 static const char help[] =
-    "usage: rocm-perf compare [--gate CONDITION]... [--margin X]\n"
+    "usage: rocm-perf compare [--gate CONDITION]... [--allow-missing] [--margin X]\n"
     "                         [--json | --markdown | --github] [--junit FILE] BEFORE AFTER...\n"
     "       rocm-perf compare [options] REPLAY.json\n"
     "\n"
@@ -33,6 +33,8 @@ static const char help[] =
     "                    end; all of its interval must hold), or of AFTER vgprs, agprs, sgprs,\n"
     "                    lds_bytes, scratch_bytes, occupancy, bytes, dispatches, cv.\n"
     "                    BOUND: a number, before, or NUMBER*before\n"
+    "  --allow-missing   a gate of runtime holds also where a kernel of the program that ran\n"
+    "                    before does not run after; without it such a gate fails\n"
     "  --margin X        by how many per cent times may differ and be equal (default 1)\n"
     "  --json            print compare.json (schemas/compare.schema.json) instead of a table\n"
     "  --markdown        print a table for a pull request instead\n"
@@ -50,6 +52,7 @@ struct options {
     enum { FORM_TERM, FORM_JSON, FORM_MARKDOWN, FORM_GITHUB } form;
     const char *junit; /* file, or "-"; NULL: none */
     double margin;
+    bool allow_missing;
     struct rp_versus_gate *gates;
     size_t gate_count;
 };
@@ -116,7 +119,9 @@ static bool prints_junit(const struct options *options)
 
 static int take_option(int c, const char *word, struct options *ret)
 {
+    ret->allow_missing |= c == 'a';
     return c == 'g'   ? take_gate(word, ret)
+           : c == 'a' ? 0
            : c == 'm' ? take_margin(word, ret)
            : c == 'x' ? take_junit(word, ret)
                       : take_form(c, ret);
@@ -126,10 +131,15 @@ static int take_option(int c, const char *word, struct options *ret)
 static int parse(int argc, char **argv, struct options *ret, int *ret_code)
 {
     static const struct option options[] = {
-        {"gate", required_argument, NULL, 'g'},     {"margin", required_argument, NULL, 'm'},
-        {"json", no_argument, NULL, FORM_JSON},     {"markdown", no_argument, NULL, FORM_MARKDOWN},
-        {"github", no_argument, NULL, FORM_GITHUB}, {"junit", required_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+        {"gate", required_argument, NULL, 'g'},
+        {"margin", required_argument, NULL, 'm'},
+        {"json", no_argument, NULL, FORM_JSON},
+        {"markdown", no_argument, NULL, FORM_MARKDOWN},
+        {"github", no_argument, NULL, FORM_GITHUB},
+        {"junit", required_argument, NULL, 'x'},
+        {"allow-missing", no_argument, NULL, 'a'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -143,6 +153,8 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             continue;
         return -1;
     }
+    for (size_t i = 0; i < ret->gate_count; i++)
+        ret->gates[i].may_miss = ret->allow_missing;
     if (prints_junit(ret) && ret->form != FORM_TERM)
         *ret_code =
             rp_cli_usage_error("compare", "--junit - takes standard output, which --json,"
@@ -292,10 +304,11 @@ static int judge(const struct options *options, const struct work *work)
             if (gated->passed == RP_COMPARE_PASSED)
                 continue;
             code = RP_VERDICT;
-            rp_cli_note("compare: %s: --gate %s %s%s%s", work->list[i].after->path,
+            rp_cli_note("compare: %s: --gate %s %s%s%s%s%s", work->list[i].after->path,
                         options->gates[g].text,
                         gated->passed == RP_COMPARE_OPEN ? "is undecided" : "does not hold",
-                        gated->reason[0] ? ": " : "", gated->reason);
+                        gated->reason[0] ? ": " : "", gated->reason, gated->kernel ? "; in " : "",
+                        gated->kernel ? gated->kernel : "");
         }
         if (work->list[i].after->told.wrong) {
             code = RP_VERDICT;

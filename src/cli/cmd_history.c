@@ -107,7 +107,13 @@ static int add_one(char *path, const struct rp_history_options *options,
     rp_buf_printf(text, "%s: result %lld%s%s%s\n", path, (long long)id,
                   result.commit ? ", commit " : ", no commit", result.commit ? result.commit : "",
                   is_new ? "" : ", was there already");
-    if (!result.complete)
+    if (side.failed)
+        rp_cli_note(
+            "history: %s: %llu of %llu launches started no kernel (%s): it is kept, and not "
+            "checked",
+            path, (unsigned long long)side.failed, (unsigned long long)side.launches,
+            side.failed_launches);
+    else if (!result.complete)
         rp_cli_note("history: %s is not complete: it is kept, and not checked", path);
     return 0;
 }

@@ -72,7 +72,7 @@ static const char help_tail[] =
     "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
     "  4 environment (no ROCm, no device, rocprofv3 failed, cannot write DIR), 5 PROGRAM failed, "
     "or\n"
-    "  none of its kernels came to its end, 130 interrupted\n";
+    "  all of its launches, or none of its kernels came to its end, 130 interrupted\n";
 
 static const struct word_option {
     const char *name, *help;
@@ -372,6 +372,8 @@ static void fill_report(const struct rp_profile_options *options,
         .runs = session->run_count,
         .kernel_ms = session->kernel_ms,
         .repeat_kernels = &session->repeat_kernels,
+        .differences = &session->differences,
+        .failed_launches = session->failed_launches,
         .counters = session->counters,
         .roofline = session->has_roofline ? &session->roofline : NULL,
         .roofline_reason = session->roofline_reason,
@@ -416,6 +418,15 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
     return 0;
 }
 
+/* The table says it by itself. */
+static void warn_of_failed_launches(const struct rp_profile *profile)
+{
+    rp_autofree char *text = profile->launches.failed ? rp_launches_text(&profile->launches) : NULL;
+
+    if (text)
+        rp_cli_note("%s", text);
+}
+
 static int print_result(const struct rp_profile_options *options,
                         const struct rp_profile_session *session,
                         const struct rp_profile_report *report, const char *json,
@@ -423,6 +434,8 @@ static int print_result(const struct rp_profile_options *options,
 {
     rp_autobuf text = {0};
 
+    if (options->json || options->quiet)
+        warn_of_failed_launches(report->profile);
     if (options->json)
         return rp_cli_result(json);
     if (options->quiet)

@@ -246,8 +246,19 @@ static int program_failed(const struct rp_profile_options *options,
                                      where, err);
 }
 
+static int all_failed(const struct rp_profile_options *options, const struct rp_launches *launches,
+                      struct rp_err *err)
+{
+    rp_autofree char *text = rp_launches_text(launches);
+
+    return text ? rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->argv[0], text)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* @param launches  NULL: not known */
 static int no_kernel(const struct rp_profile_options *options,
-                     const struct rp_profile_session *session, struct rp_err *err)
+                     const struct rp_profile_session *session, const struct rp_launches *launches,
+                     struct rp_err *err)
 {
     uint64_t lost = session->losses.lost_dispatches + session->losses.lost_records;
 
@@ -261,6 +272,8 @@ static int no_kernel(const struct rp_profile_options *options,
                        "%s launched its kernels on queues that the collector cannot "
                        "watch" RP_WALLCLOCK_INSTEAD,
                        options->argv[0]);
+    if (launches && launches->failed)
+        return all_failed(options, launches, err);
     return rp_fail(err, RP_BAD_INPUT,
                    "%s launched no kernel on %s, so there is nothing to "
                    "profile" RP_WALLCLOCK_INSTEAD,
@@ -291,10 +304,11 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
     if (rc == 0)
         rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
     session->runtime_ms[at] = (double)ns / 1e6;
-    if (rc == 0 && dispatches == 0)
-        rc = no_kernel(options, session, err);
-    if (rc == 0 && at > 0) /* the base run's is made of all of it, in the end */
+    /* The base run's is made of all of it, in the end. */
+    if (rc == 0 && (at > 0 || dispatches == 0))
         rc = rp_profile_compute(stores, run->db_count, NULL, 0, &session->repeats[at], err);
+    if (rc == 0 && dispatches == 0)
+        rc = no_kernel(options, session, &session->repeats[at]->launches, err);
     if (at == 0 && rc == 0) {
         session->stores = stores;
         session->store_count = run->db_count;
@@ -373,15 +387,34 @@ static int refuse_failed(const struct rp_profile_options *options,
 {
     const struct rp_profile *p = session->profile;
 
-    if (options->wallclock || !(session->losses.lost_dispatches + session->losses.lost_records))
+    if (options->wallclock ||
+        !(session->losses.lost_dispatches + session->losses.lost_records + p->launches.failed))
         return 0;
     for (size_t i = 0; i < p->kernel_count; i++)
         if (!p->kernels[i].runtime_internal)
             return 0;
-    return no_kernel(options, session, err);
+    return no_kernel(options, session, &p->launches, err);
 }
 
-/* Kernels by run. */
+/* In what the runs differ, other than times. */
+static int find_differences(struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *base = session->profile;
+    int rc;
+
+    session->failed_launches = calloc(session->run_count + 1, sizeof *session->failed_launches);
+    if (!session->failed_launches)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < session->run_count; i++)
+        session->failed_launches[i] = (i ? session->repeats[i] : base)->launches.failed;
+    rc = rp_profile_run_differences(base, session->repeats, session->run_count,
+                                    &session->differences, err);
+    return rc < 0 ? rc
+                  : rp_profile_repeat_kernels(base, session->repeats, session->run_count,
+                                              &session->repeat_kernels, err);
+}
+
+/* Times of kernels by run. */
 static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_profile *base = session->profile;
@@ -393,8 +426,7 @@ static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
     for (size_t i = 0; i < session->run_count; i++)
         rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
                              session->kernel_ms + i * base->kernel_count);
-    return rp_profile_repeat_kernels(base, session->repeats, session->run_count,
-                                     &session->repeat_kernels, err);
+    return find_differences(session, err);
 }
 
 int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
@@ -456,6 +488,8 @@ void rp_profile_session_free(struct rp_profile_session *session)
     free(session->repeats);
     free(session->kernel_ms);
     rp_repeat_kernels_free(&session->repeat_kernels);
+    rp_run_differences_free(&session->differences);
+    free(session->failed_launches);
     free(session->runtime_ms);
     free(session->wall_ms);
     free(session->tracer_version);

@@ -55,6 +55,8 @@ struct rp_profile_session {
     struct rp_profile **repeats; /**< per run but the first */
     double *kernel_ms;           /**< as in rp_profile_report */
     struct rp_repeat_kernels repeat_kernels;
+    struct rp_run_differences differences;
+    uint64_t *failed_launches;  /**< per run; NULL: wallclock */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
     bool leak_shown;            /**< of ROCr, with --debug */
     char **warnings;            /**< of the tracer, shown once */

@@ -17,6 +17,7 @@
 #include "collect/demangle.h"
 #include "collect/dependencies.h"
 #include "collect/device_counters.h"
+#include "collect/failed_launches.h"
 #include "collect/hip_calls.h"
 #include "collect/modelled_time.h"
 #include "rocm-perf/store.h"
@@ -623,6 +624,8 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
         return status;
     writer = c->writer;
     status = rp_modelled_time_put(c->file, writer, err);
+    if (status == 0)
+        status = rp_failed_launches_put(c->file, c->opt->demangler, writer, err);
     if (status == 0)
         status = rp_counter_rows_new(c->file, writer, &c->counters, err);
     if (status == 0)

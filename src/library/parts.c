@@ -1,6 +1,11 @@
 #include "library/parts.h"
 
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "library/one_run.h"
+#include "rocm-perf/analysis.h"
 #include "rocm-perf/counters.h"
 
 void rp_parts_free(struct rp_parts *parts)
@@ -10,18 +15,35 @@ void rp_parts_free(struct rp_parts *parts)
     rp_dag_result_free(&parts->dag);
 }
 
+/* Work that did not happen is in no number of what is made of the traces. */
+static int note_failed_launches(const struct rp_inputs *in, const struct rp_profile *profile,
+                                struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+
+    if (!profile || !profile->launches.failed)
+        return 0;
+    text = rp_launches_text(&profile->launches);
+    if (!text)
+        return rp_out_of_memory(err);
+    rp_note(&in->notes, "%s", text);
+    return 0;
+}
+
 static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *wish,
                         struct rp_parts *parts, struct rp_err *err)
 {
     struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
                                    .roofline = in->counters ? &parts->roofline : NULL,
                                    .arch = wish->roof->arch};
+    int rc;
 
     if (!wish->ranking)
         return 0;
     parts->has_ranking = true;
     rp_work_at(&in->work, RP_WORK_RANK, 0);
-    return rp_make_ranking(in, &from, &parts->ranking, err);
+    rc = rp_make_ranking(in, &from, &parts->ranking, err);
+    return rc < 0 ? rc : note_failed_launches(in, parts->ranking.profile, err);
 }
 
 int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,

@@ -68,6 +68,8 @@ static void put_side(struct rp_buf *buf, const struct rp_versus_side *side)
     rp_text_json(buf, side->command);
     rp_buf_printf(buf, ", \"complete\": %s", side->incomplete ? "false" : "true");
     key_text(buf, "device", side->software ? "software" : "hardware");
+    rp_buf_printf(buf, ", \"failed\": %" PRIu64, side->failed);
+    key_text(buf, "failed_launches", side->failed_launches);
     rp_buf_puts(buf, ", \"gpus\": ");
     put_gpus(buf, side);
     key_text(buf, "measurement",

@@ -33,6 +33,15 @@ static void put_head(const struct rp_page *page, const struct rp_versus_side *si
                  name ? name : "", side->incomplete ? ", INCOMPLETE" : "");
 }
 
+static void put_failed(const struct rp_page *page, const struct rp_versus_side *side)
+{
+    if (!side->failed)
+        return;
+    rp_page_words(page, RP_INK_RED, 7, 2, "%llu of %llu launches started no kernel: %s",
+                  (unsigned long long)side->failed, (unsigned long long)side->launches,
+                  side->failed_launches);
+}
+
 /* One unit for both, chosen line by line: these compare with each other, kernels by their ratio. */
 static void put_times(const struct rp_page *page, struct rp_buf *buf,
                       const struct rp_versus_time *t)
@@ -101,7 +110,7 @@ static void put_gates(const struct rp_page *page, const struct rp_compare_report
         rp_versus_gate_text(&text, gated);
         rp_page_line(page, gated->passed == RP_COMPARE_PASSED ? RP_INK_GREEN : RP_INK_RED, 0,
                      "gate %-9s %s", rp_versus_passed_name(gated->passed), r->gates[i].text);
-        rp_page_text(page, RP_INK_DIM, 15, rp_buf_text(&text));
+        rp_page_words(page, RP_INK_DIM, 15, 0, "%s", rp_buf_text(&text));
         page->out->failed |= text.failed;
     }
 }
@@ -127,7 +136,9 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
         rp_page_named(page, RP_INK_PLAIN, 0, c->after->path, "replay compare, A before, B after ");
     } else {
         put_head(page, c->before, "before");
+        put_failed(page, c->before);
         put_head(page, c->after, "after ");
+        put_failed(page, c->after);
     }
     if (c->before->software)
         rp_software_line(page, c->before->timing_model);

@@ -290,6 +290,76 @@ static json_t *repeat_kernels(const struct rp_profile_report *r, bool *ok)
     return array;
 }
 
+static json_t *sizes(const uint64_t *three, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < 3; i++)
+        append(array, count(three[i]), ok);
+    return array;
+}
+
+static json_t *failed_launch(const struct rp_failed_launch *launch, bool *ok)
+{
+    const uint64_t block[3] = {launch->block[0], launch->block[1], launch->block[2]};
+    const bool known = block[0] || block[1] || block[2];
+    json_t *o = json_object();
+
+    put(o, "api", text(launch->api), ok);
+    put(o, "block", known ? sizes(block, ok) : json_null(), ok);
+    put(o, "calls", count(launch->calls), ok);
+    put(o, "code", launch->code ? count(launch->code) : json_null(), ok);
+    put(o, "dynamic_lds_bytes", known ? count(launch->dynamic_lds_bytes) : json_null(), ok);
+    put(o, "error", text(launch->error), ok);
+    put(o, "grid", known ? sizes(launch->grid, ok) : json_null(), ok);
+    put(o, "kernel", text(launch->kernel), ok);
+    put(o, "symbol", text(launch->symbol), ok);
+    return o;
+}
+
+/* null: no HIP calls were recorded. */
+static json_t *launches(const struct rp_profile_report *r, bool *ok)
+{
+    const struct rp_launches *l = &r->profile->launches;
+    json_t *o, *list, *runs;
+
+    if (!l->known || r->measurement == RP_MEASURED_WALL_CLOCK)
+        return json_null();
+    o = json_object();
+    list = json_array();
+    runs = json_array();
+    for (size_t i = 0; i < l->count; i++)
+        append(list, failed_launch(&l->list[i], ok), ok);
+    for (size_t i = 0; r->failed_launches && i < r->runs; i++)
+        append(runs, count(r->failed_launches[i]), ok);
+    put(o, "calls", count(l->calls), ok);
+    put(o, "failed", count(l->failed), ok);
+    put(o, "failed_launches", list, ok);
+    put(o, "inferred", json_boolean(l->inferred), ok);
+    put(o, "runs_failed", runs, ok);
+    return o;
+}
+
+static json_t *run_differences(const struct rp_profile_report *r, bool *ok)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; r->differences && i < r->differences->count; i++) {
+        const struct rp_run_difference *d = &r->differences->list[i];
+        json_t *o = json_object(), *calls = json_array();
+
+        for (size_t run = 0; run < r->runs; run++)
+            append(calls, count(d->calls[run]), ok);
+        put(o, "geometry_differs", json_boolean(d->geometry), ok);
+        put(o, "gpu", count(d->agent), ok);
+        put(o, "name", text(d->name), ok);
+        put(o, "runs_calls", calls, ok);
+        put(o, "symbol", text(d->symbol && *d->symbol ? d->symbol : NULL), ok);
+        append(array, o, ok);
+    }
+    return array;
+}
+
 static json_t *stability(const struct rp_profile_report *r, bool *ok)
 {
     const struct rp_stability *s = &r->profile->stability;
@@ -466,7 +536,9 @@ static json_t *profile(const struct rp_profile_report *r, bool *ok)
         append(kernels, kernel_row(r, i, &counters, ok), ok);
     rp_kernel_counters_free(&counters);
     put(root, "kernels", kernels, ok);
+    put(root, "launches", launches(r, ok), ok);
     put(root, "repeat_kernels", repeat_kernels(r, ok), ok);
+    put(root, "run_differences", run_differences(r, ok), ok);
     for (size_t i = 0; i < p->agent_count; i++)
         append(gpus, gpu(&p->agents[i], ok), ok);
     put(root, "gpus", gpus, ok);

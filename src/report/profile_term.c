@@ -31,6 +31,11 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+static const char *plural_es(uint64_t n)
+{
+    return n == 1 ? "" : "es";
+}
+
 /* Head: what ran, on what, how long, how steadily. */
 
 static void put_command(const struct rp_page *page, const struct rp_provenance *from)
@@ -376,6 +381,59 @@ static void put_warnings(const struct rp_page *page, const struct rp_profile_rep
     }
 }
 
+/* Work that did not happen took no time: the numbers below are those of less than the program. */
+static void put_launches(const struct rp_page *page, const struct rp_launches *l)
+{
+    if (!l->failed)
+        return;
+    rp_page_line(page, RP_INK_RED, 0, "warning: %llu of %llu launch%s started no kernel%s",
+                 (unsigned long long)l->failed, (unsigned long long)l->calls, plural_es(l->calls),
+                 l->inferred ? ", as far as the trace tells" : ": HIP refused them");
+    for (size_t i = 0; i < l->count && i < MOST_KERNELS; i++) {
+        rp_autobuf text = {0};
+
+        rp_failed_launch_put(&text, &l->list[i]);
+        page->out->failed |= text.failed;
+        rp_page_words(page, RP_INK_RED, INDENT, 2, "%s", rp_buf_text(&text));
+    }
+    if (l->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_RED, INDENT, "and %zu more: profile.json has them",
+                     l->count - MOST_KERNELS);
+}
+
+static void put_counts(const struct rp_page *page, const char *name, const uint64_t *counts,
+                       size_t runs, bool geometry)
+{
+    enum { MOST_SHOWN = 12 };
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "by run:");
+    for (size_t i = 0; i < runs && i < MOST_SHOWN; i++)
+        rp_buf_printf(&text, "%s %llu", i ? "," : "", (unsigned long long)counts[i]);
+    rp_buf_printf(&text, "%s%s  ", runs > MOST_SHOWN ? ", ..." : "",
+                  geometry ? "; other grid or block" : "");
+    page->out->failed |= text.failed;
+    rp_page_named(page, RP_INK_YELLOW, INDENT, name, "%s", rp_buf_text(&text));
+}
+
+static void put_differences(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_run_differences *d = r->differences;
+
+    if (!d || (!d->count && !d->failed))
+        return;
+    rp_page_line(page, RP_INK_YELLOW, 0,
+                 "warning: the runs launch different work, which their "
+                 "spread is of, too");
+    for (size_t i = 0; i < d->count && i < MOST_KERNELS; i++)
+        put_counts(page, d->list[i].name, d->list[i].calls, r->runs, d->list[i].geometry);
+    if (d->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_YELLOW, INDENT, "and %zu more kernels: profile.json has them",
+                     d->count - MOST_KERNELS);
+    if (d->failed && r->failed_launches)
+        put_counts(page, "launches that failed", r->failed_launches, r->runs, false);
+}
+
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
@@ -390,6 +448,10 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
         page.width = LEAST_WIDTH;
     put_head(&page, report);
     put_warnings(&page, report); /* before the numbers that they are about */
+    if (report->measurement == RP_MEASURED_DISPATCHES) {
+        put_launches(&page, &report->profile->launches);
+        put_differences(&page, report);
+    }
     if (report->measurement == RP_MEASURED_DISPATCHES)
         put_kernels(&page, report);
     put_repeat_kernels(&page, report);

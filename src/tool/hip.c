@@ -171,6 +171,7 @@ static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t
         hip->operations[i].launches_graph =
             strcmp(name, "hipGraphLaunch") == 0 || strcmp(name, "hipGraphLaunch_spt") == 0;
         hip->operations[i].destroys_graph = strcmp(name, "hipGraphExecDestroy") == 0;
+        hip->operations[i].launch_at = rp_hip_launch_at(name);
         for (size_t k = 0; k < sizeof(listed) / sizeof(listed[0]); k++) {
             if (strcmp(listed[k].name, name) == 0) {
                 hip->operations[i].arg_bytes = listed[k].arg_bytes;
@@ -337,6 +338,17 @@ static void note_own_stream(struct rp_tool *tool, const struct rp_hip_operation 
             __cxa_thread_atexit_impl(on_own_stream_end, tool, &__dso_handle) == 0;
 }
 
+/* Only of the outermost call: what the runtime launches within another one is that one's. */
+static void end_launch(struct rp_tool *tool, struct rp_hip_operation *operation,
+                       const struct rp_hip_trace_data *data)
+{
+    if (operation->launch_at == 0 || this_thread.correlation_id || !rp_tool_records(tool))
+        return;
+    this_thread.asking = true;
+    rp_hip_launch_end(tool, operation->launch_at, data, name_id(tool, operation));
+    this_thread.asking = false;
+}
+
 static void leave(uint32_t operation, struct rp_hip_trace_data *data)
 {
     struct rp_tool *tool = &rp_the_tool;
@@ -350,6 +362,7 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     if (!rp_tool_active(tool))
         return;
     note_own_stream(tool, known, data);
+    end_launch(tool, known, data);
     if (known->kind == RP_HIP_STREAM_CREATE)
         call.created = created_stream(tool, data);
     if (call.created && rp_isolate_is_on(tool))
@@ -462,6 +475,7 @@ void rp_hip_attach(struct rp_tool *tool)
 {
     struct rp_hip *hip = &tool->hip;
     const char *(*name_of)(uint32_t operation);
+    struct rp_hip_launch_calls launch_calls;
     struct rp_hip_quiet quiet;
     void *handle, *symbols[4];
 
@@ -474,6 +488,7 @@ void rp_hip_attach(struct rp_tool *tool)
     symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
     symbols[3] = dlsym(handle, "hipPeekAtLastError");
     rp_hip_quiet_find(&quiet, handle);
+    rp_hip_launch_find(&launch_calls, handle);
     pthread_mutex_lock(&hip->lock);
     if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2] && symbols[3]) {
         memcpy(&hip->enlist, &symbols[0], sizeof(hip->enlist));
@@ -483,6 +498,7 @@ void rp_hip_attach(struct rp_tool *tool)
         learn_operations(hip, name_of);
         __atomic_store_n(&hip->state, RP_HIP_UNCHECKED, __ATOMIC_RELEASE);
         hip->quiet = quiet;
+        hip->launch_calls = launch_calls;
         hip->enlist(on_report);
     }
     pthread_mutex_unlock(&hip->lock);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool/hip_launch.h"
 #include "tool/hip_quiet.h"
 
 struct rp_tool;
@@ -33,6 +34,7 @@ struct rp_hip_operation {
     bool resets;         /**< destroys all streams of the device */
     bool launches_graph; /**< the first argument is the graph */
     bool destroys_graph;
+    uint8_t launch_at; /**< rp_hip_launch_at: not 0 when it launches kernels */
 };
 
 struct rp_hip {
@@ -47,6 +49,7 @@ struct rp_hip {
     int (*get_version)(int *ret);
     int (*peek_error)(void);
     struct rp_hip_quiet quiet;
+    struct rp_hip_launch_calls launch_calls;
     void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
     struct rp_hip_operation operations[RP_HIP_OPERATIONS];
 };

@@ -201,6 +201,14 @@ void rp_trace_count_lost(struct rp_trace *trace)
     pthread_mutex_unlock(&trace->lock);
 }
 
+void rp_trace_count_launch(struct rp_trace *trace)
+{
+    pthread_mutex_lock(&trace->lock);
+    if (trace->open)
+        __atomic_fetch_add(&trace->header->launch_calls, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&trace->lock);
+}
+
 static uint32_t hash_text(const char *text)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */

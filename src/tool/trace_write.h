@@ -61,6 +61,9 @@ void rp_trace_prepare(struct rp_trace *trace);
 /** Something that should have become a record did not. */
 void rp_trace_count_lost(struct rp_trace *trace);
 
+/** The program has made a call that launches. */
+void rp_trace_count_launch(struct rp_trace *trace);
+
 /** Id of a string, written on first use; 0 for NULL and "". */
 uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
 

@@ -151,7 +151,6 @@ static int start(struct attempt *a, struct rp_err *err)
                                            .db_prefix = "trace",
                                            .stdout_fd = a->tap.fds[0],
                                            .timeout_ns = a->timeout_ns,
-                                           .no_hip_calls = true,
                                            .limits = &limits};
 
     return traced ? a->ev->tracer->trace(&request, &a->run, err)
@@ -268,11 +267,12 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
 {
     const struct rp_evaluation_request *r = a->request;
     char *why = NULL;
+    bool failed = false;
     double ns = (double)a->run.end.wall_ns;
     int rc = 0;
 
     if (r->objective == RP_OBJECTIVE_DISPATCH)
-        rc = rp_objective_dispatch(&a->run, a->ev->device, &ns, &why, err);
+        rc = rp_objective_dispatch(&a->run, a->ev->device, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
         rc = rp_objective_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)
@@ -280,7 +280,7 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */
         rp_say_with_log(&why, a->complaints);
     if (why)
-        return end_as(e, RP_EVALUATION_NO_TIME, why, err);
+        return end_as(e, failed ? RP_EVALUATION_FAILED : RP_EVALUATION_NO_TIME, why, err);
     e->runtimes_ns[e->count++] = ns;
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,7 +21,26 @@ enum { MOST_OUTPUT = 64 << 20, MOST_QUOTED = 60 };
 struct sum {
     uint64_t ns, dispatches, bad;
     struct rp_losses losses;
+    char *failed_launches; /* of the first process that has any */
 };
+
+static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *err)
+{
+    struct rp_profile *profile;
+    int rc = 0;
+
+    if (sum->failed_launches)
+        return 0;
+    rc = rp_profile_compute(&store, 1, NULL, 0, &profile, err);
+    if (rc < 0)
+        return rc;
+    if (profile->launches.failed) {
+        sum->failed_launches = rp_launches_text(&profile->launches);
+        rc = sum->failed_launches ? 0 : rp_out_of_memory(err);
+    }
+    rp_profile_free(profile);
+    return rc;
+}
 
 static int add_store(const char *path, enum rp_device device, struct sum *sum, struct rp_err *err)
 {
@@ -39,6 +59,8 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
                      label, rp_device_label(device));
     if (rc == 0)
         rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
+    if (rc == 0)
+        rc = add_launches(store, sum, err);
     sum->ns += ns;
     sum->dispatches += dispatches;
     sum->bad += bad;
@@ -62,17 +84,23 @@ static char *why_not_whole(const struct sum *sum)
 }
 
 int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, double *ret_ns,
-                          char **ret_why, struct rp_err *err)
+                          char **ret_why, bool *ret_failed, struct rp_err *err)
 {
     struct sum sum = {0};
     int rc = 0;
 
     *ret_why = NULL;
+    *ret_failed = false;
     for (size_t i = 0; rc == 0 && i < run->db_count; i++)
         rc = add_store(run->db_paths[i], device, &sum, err);
-    if (rc < 0)
+    if (rc < 0) {
+        free(sum.failed_launches);
         return rc;
-    if (sum.bad || !rp_losses_none(&sum.losses))
+    }
+    *ret_failed = sum.failed_launches != NULL;
+    if (sum.failed_launches)
+        *ret_why = sum.failed_launches;
+    else if (sum.bad || !rp_losses_none(&sum.losses))
         *ret_why = why_not_whole(&sum);
     else if (sum.dispatches == 0)
         *ret_why = rp_format("it launched no kernel");

@@ -6,6 +6,7 @@
 #define RP_TUNE_OBJECTIVE_H
 
 #include "collect/environment.h"
+#include <stdbool.h>
 
 struct rp_err;
 struct rp_run;
@@ -16,10 +17,11 @@ int rp_objective_check_pattern(const char *pattern, struct rp_err *err);
 /**
  * The sum over all dispatches of all processes.
  * @param ret_why  owned; why there is none: then it is not NULL, and ret_ns is not written
+ * @param ret_failed  because launches of it failed
  * @return 0; RP_ENVIRONMENT: it ran on another device than this one; RP_BAD_INPUT
  */
 int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, double *ret_ns,
-                          char **ret_why, struct rp_err *err);
+                          char **ret_why, bool *ret_failed, struct rp_err *err);
 
 /**
  * The number in the last match of the expression.

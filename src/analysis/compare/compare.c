@@ -23,10 +23,13 @@ const char *rp_versus_verdict_name(enum rp_versus_verdict verdict)
 
 const char *rp_versus_basis_name(enum rp_versus_basis basis)
 {
-    static const char *const words[] = {
-        [RP_COMPARE_NOT_TIMED] = "none",       [RP_COMPARE_INCOMPLETE] = "incomplete",
-        [RP_COMPARE_TOO_FEW] = "too few runs", [RP_COMPARE_MEASURED] = "runs",
-        [RP_COMPARE_MODELLED] = "modelled",    [RP_COMPARE_BY_REPLAY] = "replay"};
+    static const char *const words[] = {[RP_COMPARE_NOT_TIMED] = "none",
+                                        [RP_COMPARE_INCOMPLETE] = "incomplete",
+                                        [RP_COMPARE_FAILED_LAUNCHES] = "failed launches",
+                                        [RP_COMPARE_TOO_FEW] = "too few runs",
+                                        [RP_COMPARE_MEASURED] = "runs",
+                                        [RP_COMPARE_MODELLED] = "modelled",
+                                        [RP_COMPARE_BY_REPLAY] = "replay"};
 
     return words[basis];
 }
@@ -218,7 +221,7 @@ static double ticks(const struct rp_quantity *dispatches, double ms)
 struct timed {
     const struct rp_versus_runs *before, *after;
     const struct rp_quantity *dispatches_before, *dispatches_after;
-    bool software, wall, incomplete;
+    bool software, wall, incomplete, failed;
 };
 
 /* @return whether the verdict is left to the spread of the runs */
@@ -238,6 +241,11 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
     if (of->incomplete) { /* what was lost took no time */
         t->basis = RP_COMPARE_INCOMPLETE;
         t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
+        return false;
+    }
+    if (of->failed) { /* nor what never ran */
+        t->basis = RP_COMPARE_FAILED_LAUNCHES;
+        t->reason = "HIP refused launches of one side, which did less work for that";
         return false;
     }
     exactly = same_in_all(b, of->after->count) / same_in_all(a, of->before->count);
@@ -318,6 +326,13 @@ static size_t most_runs(const struct rp_versus_side *side)
     return most;
 }
 
+/* A program may try whether a launch is possible: then the same ones fail on both sides. */
+static bool failed_differently(const struct rp_versus_found *c)
+{
+    return c->before->failed != c->after->failed ||
+           !is_same(c->before->failed_launches, c->after->failed_launches);
+}
+
 static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
                          double *b, struct candidate *candidates)
 {
@@ -326,7 +341,8 @@ static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule 
     for (size_t i = 0; i < c->kernel_count; i++) {
         struct rp_versus_pair *k = &c->kernels[i];
         struct timed timed = {.software = c->before->software,
-                              .incomplete = c->before->incomplete || c->after->incomplete};
+                              .incomplete = c->before->incomplete || c->after->incomplete,
+                              .failed = failed_differently(c)};
 
         k->time = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED,
                                           .before_ms = NAN,
@@ -359,6 +375,7 @@ static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *r
         .software = c->before->software,
         .wall = c->before->wall,
         .incomplete = c->before->incomplete || c->after->incomplete,
+        .failed = failed_differently(c),
     };
     struct rp_versus_shift shift;
 

@@ -265,7 +265,10 @@ static void judge_kernel(const struct rp_versus_gate *gate, const struct rp_vers
                          struct rp_versus_gated *ret)
 {
     ret->kernel = k->after ? k->after->name : k->before->name;
-    if (!k->after)
+    if (!k->after && gate->runtime && !gate->may_miss)
+        end_with(ret, RP_COMPARE_FAILED,
+                 "it ran before and does not run now (--allow-missing allows it)");
+    else if (!k->after)
         end_with(ret, RP_COMPARE_OPEN, "the kernel does not run after");
     else if (gate->runtime && !k->before)
         end_with(ret, RP_COMPARE_OPEN, "the kernel does not run before");
@@ -273,6 +276,32 @@ static void judge_kernel(const struct rp_versus_gate *gate, const struct rp_vers
         judge_time(gate, &k->time, ret);
     else
         judge_metric(gate, k->before ? k->before->metrics : NULL, k->after->metrics, ret);
+}
+
+/* Work that is not done takes no time. @return the first kernel of the program that ran before and
+ * does not run after; NULL: there is none */
+static const char *missing(const struct rp_versus_found *compared)
+{
+    for (size_t i = 0; i < compared->kernel_count; i++) {
+        const struct rp_versus_pair *k = &compared->kernels[i];
+
+        if (k->before && !k->after && !k->before->runtime_internal)
+            return k->before->name;
+    }
+    return NULL;
+}
+
+static void judge_whole_time(const struct rp_versus_gate *gate,
+                             const struct rp_versus_found *compared, struct rp_versus_gated *ret)
+{
+    const char *name = gate->may_miss ? NULL : missing(compared);
+
+    judge_time(gate, &compared->whole, ret);
+    if (!name)
+        return;
+    ret->kernel = name;
+    end_with(ret, RP_COMPARE_FAILED,
+             "a kernel that ran before does not run now (--allow-missing allows it)");
 }
 
 void rp_versus_gate_apply(const struct rp_versus_gate *gate, const struct rp_versus_found *compared,
@@ -283,7 +312,7 @@ void rp_versus_gate_apply(const struct rp_versus_gate *gate, const struct rp_ver
 
     *ret = (struct rp_versus_gated){0};
     if (whole && gate->runtime)
-        judge_time(gate, &compared->whole, ret);
+        judge_whole_time(gate, compared, ret);
     else if (whole)
         judge_metric(gate, compared->before->metrics, compared->after->metrics, ret);
     for (size_t i = 0; !whole && i < compared->kernel_count; i++) {

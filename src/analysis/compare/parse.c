@@ -1,4 +1,5 @@
 /* JSON of other commands as one side of a comparison. It may be damaged, or made by anyone. */
+#include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 
 #include <math.h>
@@ -311,6 +312,37 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     return read_command(provenance, side, err);
 }
 
+/* Versions before this key did not know of them. */
+static int read_launches(const json_t *root, struct rp_versus_side *side, struct rp_err *err)
+{
+    const json_t *launches = json_object_get(root, "launches");
+    const json_t *rows = json_object_get(launches, "failed_launches"), *row;
+    const json_t *runs = json_object_get(launches, "runs_failed");
+    rp_autofree struct rp_failed_launch *list = calloc(json_array_size(rows) + 1, sizeof *list);
+    struct rp_launches found = {
+        .list = list, .failed = count_at(launches, "failed"), .calls = count_at(launches, "calls")};
+    size_t i;
+
+    if (!list)
+        return no_memory(err);
+    json_array_foreach(rows, i, row)
+    {
+        list[found.count++] = (struct rp_failed_launch){
+            .api = json_string_value(json_object_get(row, "api")),
+            .error = json_string_value(json_object_get(row, "error")),
+            .code = (uint32_t)count_at(row, "code"),
+            .kernel = json_string_value(json_object_get(row, "kernel")),
+            .calls = count_at(row, "calls"),
+        };
+    }
+    for (i = 0; !found.failed && i < json_array_size(runs); i++) { /* only of a further run */
+        const struct rp_quantity failed = quantity(json_array_get(runs, i));
+
+        found.failed = failed.known && failed.value <= 9e15 ? (uint64_t)failed.value : 0;
+    }
+    return rp_versus_side_add_launches(side, &found, err);
+}
+
 static int read_profile(const json_t *root, struct rp_versus_side *side, const char *path,
                         struct rp_err *err)
 {
@@ -321,6 +353,8 @@ static int read_profile(const json_t *root, struct rp_versus_side *side, const c
         rc = bad(path, err, "stability.runs_ms has not 1 to 100000 times");
     if (rc == 0)
         rc = read_runs(runs, &side->runs, err);
+    if (rc == 0)
+        rc = read_launches(root, side, err);
     if (rc == 0)
         rc = read_gpus(root, side, path, err);
     if (rc == 0)

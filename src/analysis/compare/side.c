@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/compare/names.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/analysis.h"
@@ -52,6 +53,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
     free(side->rocm_version);
     free(side->tracer);
     free(side->walls);
+    free(side->failed_launches);
     free(side->told.verdict);
     free(side->told.reason);
     memset(side, 0, sizeof *side);
@@ -269,8 +271,64 @@ int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_s
                 return rc;
         }
     side->incomplete |= run->incomplete;
+    if (!side->failed_launches && run->failed_launches) {
+        side->failed_launches = strdup(run->failed_launches);
+        side->failed = run->failed;
+        side->launches = run->launches;
+        if (!side->failed_launches)
+            return rp_out_of_memory(err);
+    }
     rp_versus_side_finish(side);
     return 0;
+}
+
+/* --- launches that started nothing --------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Without the geometry: that of the first one says nothing of the others. @return NULL: no memory
+ */
+static char *launch_text(const struct rp_failed_launch *launch)
+{
+    const struct rp_failed_launch of_any_size = {.api = launch->api,
+                                                 .error = launch->error,
+                                                 .code = launch->code,
+                                                 .kernel = launch->kernel,
+                                                 .calls = launch->calls};
+    struct rp_buf text = {0};
+
+    rp_failed_launch_put(&text, &of_any_size);
+    return rp_buf_steal(&text);
+}
+
+int rp_versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
+                                struct rp_err *err)
+{
+    char **kinds = calloc(launches->count + 1, sizeof *kinds);
+    rp_autobuf text = {0};
+    bool ok = kinds != NULL;
+
+    if (launches->failed && ok) {
+        for (size_t i = 0; i < launches->count && ok; i++)
+            ok = (kinds[i] = launch_text(&launches->list[i])) != NULL;
+        if (ok && launches->count)
+            qsort(kinds, launches->count, sizeof *kinds, by_text);
+        for (size_t i = 0; i < launches->count && ok; i++)
+            rp_buf_printf(&text, "%s%s", i ? "; " : "", kinds[i]);
+        if (!launches->count)
+            rp_buf_puts(&text, "no more is known of them");
+        side->failed = launches->failed;
+        side->launches = launches->calls;
+        side->failed_launches = ok ? rp_buf_steal(&text) : NULL;
+        ok = side->failed_launches != NULL;
+    }
+    for (size_t i = 0; kinds && i < launches->count; i++)
+        free(kinds[i]);
+    free(kinds);
+    return ok ? 0 : rp_out_of_memory(err);
 }
 
 /* --- from a profile ------------------------------------------------------------------------ */
@@ -342,6 +400,8 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
     if (!side.path || !side.runs.ms || (p->timing_model && !side.timing_model) ||
         add_gpus(&side, p) < 0)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = rp_versus_side_add_launches(&side, &p->launches, err);
     for (size_t i = 0; rc == 0 && i < p->kernel_count; i++)
         rc = add_summary(&side, &p->kernels[i], err);
     if (rc < 0) {

@@ -133,8 +133,9 @@ int rp_history_result_of(const struct rp_versus_side *side, const struct rp_hist
                          struct rp_history_result *ret, struct rp_err *err)
 {
     const char *program = labels->program ? labels->program : side->command ? side->command : "";
-    struct rp_history_result r = {
-        .software = side->software, .wall = side->wall, .complete = !side->incomplete};
+    struct rp_history_result r = {.software = side->software,
+                                  .wall = side->wall,
+                                  .complete = !side->incomplete && !side->failed};
     int rc = 0;
 
     r.device = device_of(side);

@@ -25,6 +25,8 @@ function overview(docs, app) {
   const node = section('overview', 'Overview', el('div', { className: 'tiles' }, ...tiles));
   if (!app.kernels.length && !(docs.timeline && docs.timeline.name.length)) node.append(el('p', { id: 'nothing' }, 'Nothing ran on a GPU while this was recorded: no kernel and no copy is in these files, so there are no charts of them.'));
   if (dag && !dag.complete) node.append(el('p', {}, 'The trace was not closed in order: the end of the run may be missing.'));
+  if (profile && profile.launches && profile.launches.failed > 0) node.append(el('p', { id: 'failed-launches' }, `${whole(profile.launches.failed)} of ${whole(profile.launches.calls)} launches started no kernel, so their work is in no time on this page: ` + profile.launches.failed_launches.slice(0, 5).map((f) => `${f.calls > 1 ? whole(f.calls) + ' x ' : ''}${f.api}${f.kernel ? ' of ' + plain(f.kernel) : ''} (${or(f.error, 'no kernel in the trace')})`).join('; ') + '.'));
+  if (profile && (profile.run_differences || []).length) node.append(el('p', { id: 'run-differences' }, 'The runs launch different work, which their spread is of, too: ' + profile.run_differences.slice(0, 5).map((d) => `${plain(d.name)} ${d.runs_calls.slice(0, 12).join(', ')} launches${d.geometry_differs ? ', other grid or block' : ''}`).join('; ') + '.'));
   if (dag && dag.disturbed_by.length) node.append(el('p', {}, 'The times are not those of the program alone: ' + dag.disturbed_by.map(words).join(', ') + '.'));
   if (dag && dag.grades.inferred.dependency_share > 0) node.append(el('p', {}, `${percent(dag.grades.inferred.dependency_share)} of the dependencies are guessed, with ${percent(dag.grades.inferred.path_share)} of the critical path’s time.`));
 }

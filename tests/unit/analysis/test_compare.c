@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/schema_version.h"
+#include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
 
@@ -641,10 +642,26 @@ static enum rp_versus_passed applied(const char *text, const struct rp_versus_fo
     struct rp_versus_gated gated;
 
     assert_int_equal(rp_versus_gate_parse(text, &gate, NULL), 0);
+    gate.may_miss = true;
     rp_versus_gate_apply(&gate, c, &gated);
     assert_int_equal(gated.passed == RP_COMPARE_OPEN, gated.reason[0] != '\0');
     rp_versus_gate_free(&gate);
     return gated.passed;
+}
+
+/* Work that is not done takes no time. */
+static void fails_for(const char *text, const struct rp_versus_found *c, const char *kernel)
+{
+    struct rp_versus_gate gate;
+    struct rp_versus_gated gated;
+
+    assert_int_equal(rp_versus_gate_parse(text, &gate, NULL), 0);
+    rp_versus_gate_apply(&gate, c, &gated);
+    assert_int_equal(gated.passed, RP_COMPARE_FAILED);
+    assert_string_equal(gated.kernel, kernel);
+    assert_non_null(strstr(gated.reason, "ran before and does not run now")
+                        ?: strstr(gated.reason, "ran before does not run now"));
+    rp_versus_gate_free(&gate);
 }
 
 static void gates_hold_or_not_or_are_open(void **state)
@@ -683,6 +700,54 @@ static void gates_hold_or_not_or_are_open(void **state)
     assert_int_equal(applied("vgprs<=39", &c), RP_COMPARE_FAILED);
     assert_int_equal(applied("dispatches==7", &c), RP_COMPARE_PASSED);
     assert_int_equal(applied("dispatches<=before", &c), RP_COMPARE_OPEN);
+    fails_for("runtime<=1.02", &c, "gone");
+    fails_for("kernel:gone:runtime<=9", &c, "gone");
+    a[1].runtime_internal = true; /* copies and fills of HIP come and go */
+    kernels[0].after = NULL;
+    fails_for("runtime<=1.02", &c, "void k<1>(int)");
+}
+
+/* One side did less work than the other, and is not faster for that. */
+static void failed_launches_are_not_fast(void **state)
+{
+    static const struct rp_failed_launch refused = {.api = "hipLaunchKernel",
+                                                    .error = "hipErrorInvalidConfiguration",
+                                                    .kernel = "k",
+                                                    .calls = 1};
+    struct rp_failed_launch often = refused, list[2] = {refused, refused};
+    const struct rp_launches one = {.calls = 2, .failed = 1, .list = list, .count = 1};
+    const struct rp_launches more = {.calls = 3, .failed = 2, .list = &often, .count = 1};
+    const struct rp_launches none = {.calls = 2};
+    const struct rp_versus_rule exact = {.margin = 0.01, .alpha = 0.01};
+    const struct {
+        const struct rp_launches *before, *after;
+        bool same;
+    } rows[] = {{&none, &none, true},
+                {&none, &one, false},
+                {&one, &none, false},
+                {&one, &one, true}, /* the program tries something, and copes */
+                {&one, &more, false}};
+
+    (void)state;
+    often.calls = 2;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double slow[] = {2}, fast[] = {1};
+        struct rp_versus_kernel k = kernel_of("k", slow, 1);
+        struct rp_versus_side before = side_of(slow, 1, &k, 1), after = side_of(fast, 1, &k, 1);
+        struct rp_versus_found c;
+
+        before.software = after.software = true;
+        before.timing_model = after.timing_model = (char *)"fast";
+        assert_int_equal(rp_versus_side_add_launches(&before, rows[i].before, NULL), 0);
+        assert_int_equal(rp_versus_side_add_launches(&after, rows[i].after, NULL), 0);
+        assert_int_equal(rp_versus(&before, &after, &exact, &c, NULL), 0);
+        assert_int_equal(c.whole.verdict, rows[i].same ? RP_COMPARE_FASTER : RP_COMPARE_UNDECIDED);
+        assert_int_equal(c.whole.basis,
+                         rows[i].same ? RP_COMPARE_MODELLED : RP_COMPARE_FAILED_LAUNCHES);
+        rp_versus_found_free(&c);
+        free(before.failed_launches);
+        free(after.failed_launches);
+    }
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */
@@ -924,6 +989,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gates_that_are_none_are_refused),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(gates_hold_or_not_or_are_open),
+        cmocka_unit_test(failed_launches_are_not_fast),
         cmocka_unit_test(profiles_are_read),
         cmocka_unit_test(kernels_of_further_runs_are_read),
         cmocka_unit_test(other_versions_are_refused),

@@ -1,4 +1,5 @@
 /* Databases are made with the store's writer and read back, as a traced program leaves them. */
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "rocm-perf/analysis.h"
@@ -851,6 +852,147 @@ static void kernels_of_repeats_are_found(void **state)
     assert_int_equal(found.count, 0);
 }
 
+/* Repeats of less or other work: their spread is not that of one program. */
+static void runs_of_different_work_are_told(void **state)
+{
+    struct rp_agent_summary gpu = {.trace_id = 3};
+    struct rp_kernel_summary first[] = {
+        {.name = "a", .symbol = "a", .calls = 7},
+        {.name = "b", .symbol = "b", .calls = 1, .grid = {64, 1, 1}},
+        {.name = "same", .symbol = "same", .calls = 2},
+        {.name = "rt", .symbol = "rt", .calls = 1, .runtime_internal = true}};
+    struct rp_kernel_summary second[] = {
+        {.name = "b", .symbol = "b", .calls = 1, .grid = {128, 1, 1}},
+        {.name = "same", .symbol = "same", .calls = 2},
+        {.name = "a", .symbol = "a", .calls = 5},
+        {.name = "rt", .symbol = "rt", .calls = 9, .runtime_internal = true}};
+    struct rp_profile base = {
+        .agents = &gpu, .agent_count = 1, .kernels = first, .kernel_count = 4};
+    struct rp_profile two = {
+        .agents = &gpu, .agent_count = 1, .kernels = second, .kernel_count = 4};
+    struct rp_profile none = {.agents = &gpu, .agent_count = 1};
+    struct rp_profile *const repeats[] = {NULL, &two, &none}, *const same[] = {NULL, &base};
+    struct rp_run_differences found;
+
+    (void)state;
+    two.launches.failed = 1;
+    assert_int_equal(rp_profile_run_differences(&base, repeats, 2, &found, NULL), 0);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.list[0].name, "a");
+    assert_true(found.list[0].calls[0] == 7 && found.list[0].calls[1] == 5);
+    assert_false(found.list[0].geometry);
+    assert_string_equal(found.list[1].name, "b");
+    assert_true(found.list[1].geometry && found.list[1].calls[1] == 1);
+    assert_true(found.failed);
+    rp_run_differences_free(&found);
+    assert_int_equal(rp_profile_run_differences(&base, repeats, 3, &found, NULL), 0);
+    assert_int_equal(found.count, 3); /* the third run launched none of them */
+    assert_true(found.list[2].calls[1] == 2 && found.list[2].calls[2] == 0);
+    rp_run_differences_free(&found);
+    assert_int_equal(rp_profile_run_differences(&base, same, 2, &found, NULL), 0);
+    assert_true(found.count == 0 && !found.failed);
+    rp_run_differences_free(&found);
+}
+
+static void put_call(struct lab *lab, int64_t id, const char *name, int64_t start_ns,
+                     int64_t end_ns)
+{
+    const struct rp_row_region row = {.id = id,
+                                      .tid = 100 + (int64_t)lab->count,
+                                      .start_ns = start_ns,
+                                      .end_ns = end_ns,
+                                      .name = name,
+                                      .correlation_id = id};
+
+    ok(lab, rp_store_put_region(lab->writer, &row, NULL, 0, &lab->err));
+}
+
+/* rocprofv3 records no results of calls: what tells is that there is no dispatch of the call,
+ * unless it only made a node of a graph. */
+static void launches_without_a_dispatch_are_found(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, NULL, true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "_Z4vaddPf.kd", "vadd(float*)", 12, 4);
+    put_call(lab, 10, "hipLaunchKernel", 50, 60); /* in a capture that began before the trace */
+    put_call(lab, 11, "hipStreamEndCapture", 100, 110);
+    put_call(lab, 1, "hipLaunchKernel", 200, 210);
+    put_call(lab, 12, "hipStreamBeginCapture", 300, 310);
+    put_call(lab, 13, "hipLaunchKernel", 320, 330);
+    put_call(lab, 14, "hipStreamEndCapture", 400, 410);
+    put_call(lab, 15, "hipGraphLaunch", 420, 430); /* of an empty graph */
+    put_call(lab, 16, "hipModuleLaunchKernel", 500, 510);
+    put_call(lab, 17, "hipExtModuleLaunchKernel", 600, 610);
+    put_call(lab, 18, "hipExtModuleLaunchKernel", 700, 710);
+    put_call(lab, 19, "hipLaunchHostFunc", 800, 810);
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_true(p->launches.known && p->launches.inferred);
+    assert_int_equal(p->launches.calls, 4);
+    assert_int_equal(p->launches.failed, 3);
+    assert_int_equal(p->launches.count, 2);
+    assert_string_equal(p->launches.list[0].api, "hipModuleLaunchKernel");
+    assert_string_equal(p->launches.list[1].api, "hipExtModuleLaunchKernel");
+    assert_int_equal(p->launches.list[1].calls, 2);
+    assert_null(p->launches.list[1].error);
+    rp_profile_free(p);
+}
+
+/* Without a single one that fits, dispatches do not say who launched them. */
+static void calls_that_fit_no_dispatch_are_not_failed(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin(lab, NULL, true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "_Z4vaddPf.kd", "vadd(float*)", 12, 4);
+    put_call(lab, 7, "hipLaunchKernel", 200, 210);
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+    finish(lab);
+    p = compute(lab);
+    assert_false(p->launches.known);
+    assert_int_equal(p->launches.failed, 0);
+    rp_profile_free(p);
+}
+
+#define SAID(calls, failed, rows)                                                                  \
+    "{\"calls\":" #calls ",\"failed\":" #failed ",\"list\":[" rows "]}"
+#define ROW(n)                                                                                     \
+    "{\"api\":\"hipLaunchKernel\",\"block\":[2048,1,1],\"calls\":" #n ",\"code\":9,"               \
+    "\"dynamic_lds_bytes\":0,\"error\":\"hipErrorInvalidConfiguration\",\"grid\":[4096,1,1],"      \
+    "\"kernel\":\"k(int*)\",\"symbol\":\"_Z1kPi\"}"
+
+/* Of each process; damage is as nothing. */
+static void launches_that_failed_add_up(void **state)
+{
+    static const char *const said[] = {SAID(5, 1, ROW(1)), SAID(7, 3, ROW(3) ",7,{\"calls\":-1}"),
+                                       "[", "{\"calls\":\"x\",\"list\":{}}"};
+    struct lab *lab = *state;
+    rp_autofree char *text = NULL;
+    struct rp_profile *p;
+
+    for (size_t i = 0; i < 4; i++) {
+        begin(lab, "software", true);
+        put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+        put_kernel(lab, 1, 1, "_Z4vaddPf.kd", "vadd(float*)", 12, 4);
+        ok(lab, rp_store_put_metadata(lab->writer, RP_STORE_LAUNCHES_TAG, said[i], &lab->err));
+        put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+        finish(lab);
+    }
+    p = compute(lab);
+    assert_true(p->launches.known && !p->launches.inferred);
+    assert_true(p->launches.calls == 12 && p->launches.failed == 4 && p->launches.count == 1);
+    text = rp_launches_text(&p->launches);
+    assert_string_equal(text, "4 of 12 launches started no kernel: 4 x hipLaunchKernel of k(int*): "
+                              "hipErrorInvalidConfiguration (block 2048 x 1 x 1)");
+    rp_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -878,6 +1020,10 @@ int main(void)
         cmocka_unit_test(kernels_are_found_in_another_run),
         cmocka_unit_test(gpus_of_another_run_are_told_apart),
         cmocka_unit_test(kernels_of_repeats_are_found),
+        cmocka_unit_test(runs_of_different_work_are_told),
+        LAB_TEST(launches_without_a_dispatch_are_found),
+        LAB_TEST(calls_that_fit_no_dispatch_are_not_failed),
+        LAB_TEST(launches_that_failed_add_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,12 @@ int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struc
     return fn(ctx, &row, err);
 }
 
+int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    (void)s, (void)fn, (void)ctx, (void)err;
+    return 0;
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;

@@ -33,6 +33,40 @@ static_assert(HIP_API_ID_LAST < 1024, "RP_HIP_OPERATIONS");
                   #call ": " #name);
 #include "capture/hip_calls.def"
 
+// Where src/tool/hip_launches.def finds function, geometry and dynamic LDS.
+#define AT(call, member, off)                                                                      \
+    static_assert(offsetof(hip_api_data_t, args.call.member) == offsetof(hip_api_data_t, args) + (off), \
+                  #call ": " #member)
+AT(hipLaunchKernel, numBlocks, 8);
+AT(hipLaunchKernel, sharedMemBytes, 48);
+AT(hipExtLaunchKernel, numBlocks, 8);
+AT(hipExtLaunchKernel, sharedMemBytes, 48);
+AT(hipLaunchCooperativeKernel, gridDim, 8);
+AT(hipLaunchCooperativeKernel, sharedMemBytes, 48);
+AT(hipLaunchByPtr, hostFunction, 0);
+AT(hipModuleLaunchKernel, gridDimX, 8);
+AT(hipModuleLaunchKernel, sharedMemBytes, 32);
+AT(hipModuleLaunchCooperativeKernel, gridDimX, 8);
+AT(hipModuleLaunchCooperativeKernel, sharedMemBytes, 32);
+AT(hipExtModuleLaunchKernel, globalWorkSizeX, 8);
+AT(hipExtModuleLaunchKernel, localWorkSizeX, 20);
+AT(hipExtModuleLaunchKernel, sharedMemBytes, 32);
+AT(hipHccModuleLaunchKernel, globalWorkSizeX, 8);
+AT(hipHccModuleLaunchKernel, sharedMemBytes, 32);
+AT(hipLaunchKernelExC, fPtr, 64);
+AT(hipDrvLaunchKernelEx, f, 64);
+static_assert(offsetof(hipLaunchConfig_t, blockDim) == 12 &&
+                  offsetof(hipLaunchConfig_t, dynamicSmemBytes) == 24,
+              "hipLaunchConfig_t");
+static_assert(offsetof(HIP_LAUNCH_CONFIG, blockDimX) == 12 &&
+                  offsetof(HIP_LAUNCH_CONFIG, sharedMemBytes) == 24,
+              "HIP_LAUNCH_CONFIG");
+static_assert(offsetof(hipLaunchParams, gridDim) == 8 && offsetof(hipLaunchParams, sharedMem) == 40,
+              "hipLaunchParams");
+static_assert(offsetof(hipFunctionLaunchParams, gridDimX) == 8 &&
+                  offsetof(hipFunctionLaunchParams, sharedMemBytes) == 32,
+              "hipFunctionLaunchParams");
+
 static_assert(hipMemcpyHostToHost == 0 && hipMemcpyDeviceToDevice == 3 && hipMemcpyDefault == 4 &&
                   hipMemcpyDeviceToDeviceNoCU == 1024,
               "");

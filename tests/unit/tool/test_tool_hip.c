@@ -19,7 +19,21 @@
 #include "harness.h"
 #include "tool/hip_abi.h"
 
-enum { PUSH, MALLOC, CREATE, LAUNCH, QUERY, SYNC, DESTROY, GRAPH, GRAPH_END, OPERATIONS };
+enum {
+    PUSH,
+    MALLOC,
+    CREATE,
+    LAUNCH,
+    QUERY,
+    SYNC,
+    DESTROY,
+    GRAPH,
+    GRAPH_END,
+    MODULE,
+    EXC,
+    LIST,
+    OPERATIONS
+};
 
 static const char *const names[OPERATIONS] = {
     "__hipPushCallConfiguration",
@@ -31,6 +45,9 @@ static const char *const names[OPERATIONS] = {
     "hipStreamDestroy",
     "hipGraphLaunch",
     "hipGraphExecDestroy",
+    "hipExtModuleLaunchKernel",
+    "hipLaunchKernelExC",
+    "hipLaunchCooperativeKernelMultiDevice",
 };
 
 static rp_hip_tracer tracer;
@@ -65,7 +82,7 @@ int hipRuntimeGetVersion(int *ret)
     return 0;
 }
 
-static int error_now, capture_mode, synchronized;
+static int error_now, result_now, results_asked, capture_mode, synchronized;
 static void *capturing_stream;
 
 int hipPeekAtLastError(void);
@@ -76,7 +93,39 @@ int hipThreadExchangeStreamCaptureMode(int *mode);
 
 int hipPeekAtLastError(void)
 {
+    result_now = error_now;
     return error_now;
+}
+
+int hipExtGetLastError(void);
+const char *hipGetErrorName(int error);
+const char *hipKernelNameRefByPtr(const void *function, void *stream);
+const char *hipKernelNameRef(void *function);
+
+/* The real one forgets the result, which hipPeekAtLastError puts back when it was an error. */
+int hipExtGetLastError(void)
+{
+    int result = result_now;
+
+    results_asked++;
+    result_now = 0;
+    return result;
+}
+
+const char *hipGetErrorName(int error)
+{
+    return error == 9 ? "hipErrorInvalidConfiguration" : "hipErrorUnknown";
+}
+
+const char *hipKernelNameRefByPtr(const void *function, void *stream)
+{
+    assert_null(stream);
+    return (uintptr_t)function == 0x1000 ? "_Z4hostPi" : NULL;
+}
+
+const char *hipKernelNameRef(void *function)
+{
+    return (uintptr_t)function == 0x2000 ? "_Z6modulePi" : NULL;
 }
 
 enum { CAPTURE_RELAXED = 2 };
@@ -241,6 +290,94 @@ static void polling_is_merged(void **state)
         assert_memory_equal(call->args, &asked[query++], sizeof(asked[0]));
     }
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 1000);
+    rp_trace_file_close(file);
+}
+
+/** Geometry of a launch, as in the arguments of several calls. */
+struct geometry {
+    uint32_t grid[3], block[3];
+};
+
+static void make_launch(int which, int result, const void *args, size_t bytes)
+{
+    struct call call;
+
+    begin(&call, which, args, bytes);
+    result_now = error_now = result;
+    end(&call);
+    assert_int_equal(result_now, result); /* the program may ask, too */
+    error_now = 0;
+}
+
+static const struct geometry geometry = {.grid = {4, 2, 1}, .block = {2048, 1, 1}};
+
+static void fail_in_each_way(void)
+{
+    uint64_t host[8] = {0x1000}, module[9] = {0x2000}, unknown[8] = {0x3000}, graph[2] = {0x4000};
+    uint64_t config[7] = {0}, exc[9] = {0}, row[7] = {0x1000}, list[2] = {0}, null_list[2] = {0};
+
+    memcpy(&host[1], &geometry, sizeof(geometry));
+    host[6] = 70000;
+    memcpy(&module[1], &geometry, sizeof(geometry));
+    module[4] = 16;
+    memcpy(config, &geometry, sizeof(geometry));
+    config[3] = 24;
+    exc[0] = (uint64_t)(uintptr_t)config;
+    exc[8] = 0x1000;
+    memcpy(&row[1], &geometry, sizeof(geometry));
+    row[5] = 40;
+    list[0] = (uint64_t)(uintptr_t)row;
+    make_launch(LAUNCH, 9, host, sizeof(host));
+    make_launch(MODULE, 9, module, sizeof(module));
+    make_launch(EXC, 9, exc, sizeof(exc));
+    make_launch(LIST, 9, list, sizeof(list));
+    make_launch(LIST, 1, null_list, sizeof(null_list));
+    make_launch(LAUNCH, 1, unknown, sizeof(unknown));
+    make_launch(GRAPH, 1, graph, sizeof(graph));
+}
+
+/* Nothing ran, and the program may not have looked. */
+static void failed_launches_are_recorded(void **state)
+{
+    static const struct {
+        const char *api, *kernel, *error;
+        uint64_t lds_bytes;
+        bool sized;
+    } wanted[] = {
+        {"hipLaunchKernel", "_Z4hostPi", "hipErrorInvalidConfiguration", 70000, true},
+        {"hipExtModuleLaunchKernel", "_Z6modulePi", "hipErrorInvalidConfiguration", 16, true},
+        {"hipLaunchKernelExC", "_Z4hostPi", "hipErrorInvalidConfiguration", 24, true},
+        {"hipLaunchCooperativeKernelMultiDevice", "_Z4hostPi", "hipErrorInvalidConfiguration", 40,
+         true},
+        {"hipLaunchCooperativeKernelMultiDevice", "", "hipErrorUnknown", 0, false},
+        {"hipLaunchKernel", "", "hipErrorUnknown", 0, true},
+        {"hipGraphLaunch", "", "hipErrorUnknown", 0, false},
+    };
+    enum { FAILED = sizeof(wanted) / sizeof(wanted[0]) };
+    static const struct geometry nothing;
+    uint64_t host[8] = {0x1000};
+    struct rp_trace_file *file;
+
+    (void)state;
+    results_asked = 0;
+    make_launch(LAUNCH, 0, host, sizeof(host));
+    make_call(SYNC, NULL, 0); /* launches nothing: not asked for */
+    assert_int_equal(results_asked, 1);
+    fail_in_each_way();
+    file = read_trace();
+    assert_int_equal(rp_trace_file_header(file)->launch_calls, FAILED + 1);
+    assert_int_equal(count_kind(file, RP_REC_FAILED_LAUNCH), FAILED);
+    for (size_t i = 0; i < FAILED; i++) {
+        const struct rp_rec_failed_launch *f = &nth(file, RP_REC_FAILED_LAUNCH, i)->u.failed_launch;
+        const struct geometry *sizes = wanted[i].sized && i != 5 ? &geometry : &nothing;
+
+        assert_string_equal(rp_trace_file_string(file, f->api_name_id), wanted[i].api);
+        assert_string_equal(rp_trace_file_string(file, f->kernel_name_id), wanted[i].kernel);
+        assert_string_equal(rp_trace_file_string(file, f->error_name_id), wanted[i].error);
+        assert_memory_equal(f->grid, sizes->grid, sizeof(f->grid));
+        assert_memory_equal(f->block, sizes->block, sizeof(f->block));
+        assert_int_equal(f->dynamic_lds_bytes, wanted[i].lds_bytes);
+    }
     rp_trace_file_close(file);
 }
 
@@ -668,6 +805,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_are_recorded, load, tool_unload),
+        cmocka_unit_test_setup_teardown(failed_launches_are_recorded, load, tool_unload),
         cmocka_unit_test_setup_teardown(work_belongs_to_its_call, load, tool_unload),
         cmocka_unit_test_setup_teardown(polling_is_merged, load, tool_unload),
         cmocka_unit_test_setup_teardown(queries_of_a_thread_that_ends_are_written, load,

@@ -79,7 +79,7 @@ static void numbers(void **state)
 }
 
 /** @param tag  NULL: none @return why there is no time of it */
-static char *why_of_trace(const char *tag, bool closed)
+static char *why_of_trace(const char *tag, const char *value, bool closed)
 {
     const struct rp_store_origin origin = {.hostname = "test",
                                            .system_name = "Linux",
@@ -96,15 +96,17 @@ static char *why_of_trace(const char *tag, bool closed)
     struct rp_store_writer *writer;
     char *db = rp_path_join(folder, "trace.db"), *why = NULL;
     const struct rp_run run = {.db_paths = &db, .db_count = 1};
+    bool failed = false;
     double ns = 0;
 
     assert_int_equal(rp_store_writer_open(db, &origin, &writer, &err), 0);
     assert_int_equal(rp_store_put_process(writer, &process, &err), 0);
     if (tag)
-        assert_int_equal(rp_store_put_metadata(writer, tag, "3", &err), 0);
+        assert_int_equal(rp_store_put_metadata(writer, tag, value, &err), 0);
     assert_int_equal(rp_store_writer_commit(writer, &err), 0);
-    if (rp_objective_dispatch(&run, RP_DEVICE_SOFTWARE, &ns, &why, &err) < 0)
+    if (rp_objective_dispatch(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
         fail_msg("%s", err.text);
+    assert_int_equal(failed, tag && strcmp(tag, RP_STORE_LAUNCHES_TAG) == 0);
     free(db);
     return why;
 }
@@ -112,20 +114,26 @@ static char *why_of_trace(const char *tag, bool closed)
 static void a_sum_of_a_part_is_no_time(void **state)
 {
     static const struct {
-        const char *tag;
+        const char *tag, *value;
         bool closed;
         const char *why;
     } cases[] = {
-        {"rocm_perf_lost_dispatches", true, "3 of its dispatches have no times"},
-        {"rocm_perf_lost_records", false, "3 of its dispatches have no times"},
-        {"rocm_perf_untraced_queues", false, "it used a queue that could not be traced"},
-        {NULL, false, "its trace was not closed in order"},
-        {NULL, true, "it launched no kernel"},
+        {"rocm_perf_lost_dispatches", "3", true, "3 of its dispatches have no times"},
+        {"rocm_perf_lost_records", "3", false, "3 of its dispatches have no times"},
+        {"rocm_perf_untraced_queues", "3", false, "it used a queue that could not be traced"},
+        {NULL, NULL, false, "its trace was not closed in order"},
+        {NULL, NULL, true, "it launched no kernel"},
+        {RP_STORE_LAUNCHES_TAG,
+         "{\"calls\": 9, \"failed\": 3, \"list\": [{\"api\": \"hipLaunchKernel\", \"calls\": 3, "
+         "\"code\": 9, \"error\": \"hipErrorInvalidConfiguration\", \"kernel\": \"k()\"}]}",
+         true,
+         "3 of 9 launches started no kernel: 3 x hipLaunchKernel of k(): "
+         "hipErrorInvalidConfiguration"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rp_autofree char *why = why_of_trace(cases[i].tag, cases[i].closed);
+        rp_autofree char *why = why_of_trace(cases[i].tag, cases[i].value, cases[i].closed);
 
         assert_non_null(why);
         assert_memory_equal(why, cases[i].why, strlen(cases[i].why));

@@ -1,0 +1,43 @@
+# What HIP refuses to launch does not run, and is nowhere taken for fast.
+. "$(dirname "$0")/../lib.sh"
+example unchecked
+profile() { expect "$1" rocm-perf profile --device software --runs "$2" -o "$3" ./unchecked "${@:4}"; }
+profile 0 1 good 256
+grep -q 'started no kernel' out && fail 'nothing failed'
+[ "$(json launches.failed good/profile.json)" = 0 ] || fail 'launches.failed of a good run'
+[ "$(json launches.calls good/profile.json)" = 2 ] || fail 'launches.calls'
+profile 0 2 bad 2048
+says out 'warning: 1 of 2 launches started no kernel: HIP refused them'
+says out 'hipLaunchKernel of work(float*, int): hipErrorInvalidConfiguration'
+profile 0 1 lds 256 70000
+says out 'hipErrorInvalidValue'
+says out '70000 bytes of dynamic'
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" good/profile.json bad/profile.json
+[ "$(json launches.runs_failed bad/profile.json)" = '[1, 1]' ] || fail 'runs_failed'
+[ "$(json launches.failed_launches.0.symbol bad/profile.json)" = _Z4workPfi ] || fail 'symbol'
+[ "$(json launches.failed_launches.0.block bad/profile.json)" = '[2048, 1, 1]' ] || fail 'block'
+expect 0 rocm-perf profile --device software --runs 1 --no-hip-calls --quiet -o quiet ./unchecked 2048
+says err '1 of 2 launches started no kernel'
+profile 5 1 none 2048 0 only
+says err '1 of 1 launch started no kernel'
+
+expect 1 rocm-perf compare good bad --gate 'runtime<=1.0'
+says out 'undecided'
+says err 'a kernel that ran before does not run now'
+says err 'work(float*, int)'
+expect 1 rocm-perf compare good bad --gate 'runtime<=1.0' --allow-missing
+says err 'is undecided: HIP refused launches of one side'
+expect 0 rocm-perf compare bad bad/trace_results.db --gate 'runtime<=1.0'
+expect 0 rocm-perf analyze bad
+says err '1 of 2 launches started no kernel'
+
+expect 0 rocm-perf history add --db h.db --commit a --program p bad
+says err 'it is kept, and not checked'
+expect 0 rocm-perf history list --db h.db
+says out 'INCOMPLETE'
+
+# The fastest configuration is none whose work did not happen.
+echo '{"BLOCK": [64, 256, 1024, 2048]}' >space.json
+expect 0 rocm-perf autotune --space space.json --device software --cmd-template './unchecked {BLOCK}' --max-fraction 0.99 -o s
+grep -q '^best.*2048' out && fail "the best is what HIP refuses: $(cat out)"
+grep -rq 'started no kernel' s || fail 'the reason is not kept'
