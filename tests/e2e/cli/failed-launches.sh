@@ -37,7 +37,7 @@ expect 0 rocm-perf history list --db h.db
 says out 'INCOMPLETE'
 
 # The fastest configuration is none whose work did not happen.
-echo '{"BLOCK": [64, 256, 1024, 2048]}' >space.json
+echo '{"BLOCK": [64, 1280, 1536, 2048]}' >space.json
 expect 0 rocm-perf autotune --space space.json --device software --cmd-template './unchecked {BLOCK}' --max-fraction 0.99 -o s
-grep -q '^best.*2048' out && fail "the best is what HIP refuses: $(cat out)"
+grep -qE "^Best.*BLOCK=(1280|1536|2048)" out && fail "the best is what HIP refuses: $(cat out)"
 grep -rq 'started no kernel' s || fail 'the reason is not kept'
