@@ -117,7 +117,7 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
 /**
  * Why a number cannot be what a counter counted: it is negative, not finite, too large for 64 bits,
  * or a fraction although the hardware counts events. Metrics that rocprofv3 derives (FETCH_SIZE,
- * L2CacheHit, TA_BUSY_avr) may be fractions.
+ * L2CacheHit, TA_BUSY_avr) may be fractions, and not finite: then they are not known.
  * @return a static text; NULL: it can be one
  */
 const char *rp_counter_refusal(const char *name, double value);

@@ -117,6 +117,13 @@ int rp_report_roofline_json(const struct rp_roofline *roofline, struct rp_buf *b
 /** The same for people. As rp_report_profile_term. */
 int rp_report_roofline_term(const struct rp_roofline *roofline, struct rp_term_style style,
                             struct rp_buf *buf, struct rp_err *err);
+/**
+ * Kernels by counters for people: what is made of them and, with @p raw, every counter under its
+ * own name. A terminal shows the first ones; where style.width is 0, as in a pipe, everything is
+ * there.
+ */
+int rp_report_counters_term(const struct rp_roofline *roofline, bool raw,
+                            struct rp_term_style style, struct rp_buf *buf, struct rp_err *err);
 /** The same for people. As rp_report_profile_term. */
 int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err);

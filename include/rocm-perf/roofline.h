@@ -79,6 +79,78 @@ enum rp_convention {
 };
 const char *rp_convention_name(enum rp_convention convention);
 
+/** Numbers that are what is left of a counter without others: see pass_differences.def. */
+enum rp_difference {
+#define RP_DIFFERENCE(id, what, ...) RP_DIFFERENCE_##id,
+#include "rocm-perf/pass_differences.def"
+#undef RP_DIFFERENCE
+    RP_DIFFERENCE_COUNT
+};
+/** "bytes written" */
+const char *rp_difference_name(enum rp_difference difference);
+
+enum { RP_DIFFERENCE_PARTS = 4 };
+
+/** How far counters of different passes contradict each other in a kernel. */
+struct rp_pass_difference {
+    const char *whole, *parts[RP_DIFFERENCE_PARTS]; /**< as the file names them; NULL: no more */
+    uint64_t negative; /**< dispatches in which the parts are more than the whole */
+    double most;       /**< of those by which fraction of the whole at most; infinite: of nothing */
+    double share;      /**< by which fraction of the whole, over all dispatches */
+    bool asked;        /**< a number of the kernel is made of it */
+    bool withheld;     /**< and is not known, since the passes disagree too much */
+};
+
+/** Passes may disagree by this fraction of the larger counter: a negative rest is then 0. */
+double rp_pass_tolerance(void);
+/** A part of a whole, both counted: cut at the whole if it is above it by no more than that.
+ *  @return whether it can be a part */
+bool rp_pass_part(double whole, double *part);
+
+/** What is made of the counters of a kernel: see derived_counters.def. */
+enum rp_derived {
+#define RP_DERIVED(id, name, title, unit, value, ...) RP_DERIVED_##id,
+#include "rocm-perf/derived_counters.def"
+#undef RP_DERIVED
+    RP_DERIVED_COUNT
+};
+struct rp_derived_info {
+    const char *name;  /**< "l2_hit_rate" */
+    const char *title; /**< "L2 hit rate" */
+    const char *unit;  /**< "%" of a fraction; "bytes"; "" */
+};
+const struct rp_derived_info *rp_derived_info(enum rp_derived derived);
+
+enum { RP_DERIVED_COUNTERS = 5 };
+
+struct rp_derived_value {
+    struct rp_quantity q;
+    uint64_t dispatches;                      /**< that have all of its counters */
+    bool asked;                               /**< some of its counters were collected */
+    const char *missing[RP_DERIVED_COUNTERS]; /**< counters that were not, by a name to collect them
+                                                   by; static; NULL: no more */
+    const char *reason; /**< why it is unknown although none is missing; static; else NULL */
+};
+
+/** A counter of a kernel. */
+struct rp_kernel_count {
+    const char *name;
+    uint32_t counter;    /**< index into rp_roofline.counter_names */
+    uint64_t dispatches; /**< that have it */
+    double sum;          /**< over these */
+};
+
+/** A rate against what the GPU can do. */
+enum rp_peak {
+    RP_PEAK_UNKNOWN,
+    RP_PEAK_BELOW,
+    RP_PEAK_CACHED,    /**< above the peak of HBM, which the Infinity Cache can serve */
+    RP_PEAK_MEASURED,  /**< above what a benchmark reached (--ceilings) */
+    RP_PEAK_IMPOSSIBLE /**< no GPU of this kind can do it */
+};
+/** "below", "infinity_cache", "above_measured", "impossible"; NULL for unknown */
+const char *rp_peak_name(enum rp_peak peak);
+
 /** What a GPU can do at most; all unknown without an architecture. */
 struct rp_ceilings {
     struct rp_quantity gbps[RP_LEVEL_COUNT];
@@ -105,9 +177,14 @@ struct rp_roofline_kernel {
     enum rp_level_class level_class[RP_LEVEL_COUNT];
     enum rp_bound bound;
     struct rp_quantity bound_share; /**< of the measured time that the bound needs at least */
-    uint32_t device;                /**< index into devices */
-    const char *lacks;              /**< why its bytes are unknown; static; NULL: they are not, or
-                                         nobody can tell */
+    enum rp_peak peak[RP_LEVEL_COUNT];
+    struct rp_pass_difference differences[RP_DIFFERENCE_COUNT];
+    struct rp_kernel_count *counts; /**< in the order of the file; none of the program */
+    size_t count_count;
+    struct rp_derived_value derived[RP_DERIVED_COUNT];
+    uint32_t device;   /**< index into devices */
+    const char *lacks; /**< why its bytes are unknown; static; NULL: they are not, or
+                            nobody can tell */
 };
 
 /** GPU that ran kernels. */
@@ -142,6 +219,8 @@ struct rp_roofline {
     struct rp_roofline_kernel *kernels; /**< by time, then name */
     size_t kernel_count;
     struct rp_roofline_kernel program;
+    const char *const *counter_names; /**< of the counters, in the order of the file */
+    size_t counter_name_count;
     struct rp_roofline_device *devices;
     size_t device_count;
     char **notes; /**< what to know before trusting a number, each one once */

@@ -14,6 +14,7 @@
 #include "cli/roofline_options.h"
 #include "library/apart.h"
 #include "library/parts.h"
+#include "rocm-perf/report.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
@@ -232,6 +233,8 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
         rc = rp_put_thread_trace(in, &for_waves, text, err);
     if (rc == 0 && parts->has_ranking)
         rc = rp_put_ranking(&parts->ranking, options->top, &for_ranking, text, err);
+    if (rc == 0 && parts->has_roofline && for_roofline.print == RP_PRINT_TERM)
+        rc = rp_report_counters_term(&parts->roofline, true, rp_cli_style(), text, err);
     return rc == 0 && text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
 }
 

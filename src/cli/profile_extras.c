@@ -226,6 +226,26 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_wis
     return rc;
 }
 
+/* What was counted and what is made of it; the counters themselves where somebody asked for them.
+ */
+static int show_counters(const struct rp_profile_options *options,
+                         struct rp_profile_session *session, struct rp_err *err)
+{
+    static const struct rp_roofline_options plain;
+    rp_cleanup(rp_roofline_free) struct rp_roofline made = {0};
+    rp_autobuf text = {0};
+    int rc = 0;
+
+    if (!session->has_roofline)
+        rc = rp_roofline_compute(session->counters, &plain, &made, err);
+    if (rc == 0)
+        rc = rp_report_counters_term(session->has_roofline ? &session->roofline : &made,
+                                     options->counter_count > 0, rp_cli_style(), &text, err);
+    if (rc == 0 && text.len)
+        rp_buf_printf(&session->summary, "\n%s", rp_buf_text(&text));
+    return rc;
+}
+
 /* --- graph --------------------------------------------------------------------------------- */
 
 /* Traces whose times cannot be compared, as those of several processes on the software device, have
@@ -441,6 +461,8 @@ int rp_profile_extras(const struct rp_profile_options *options, struct rp_profil
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
     if (rc == 0 && options->deep_analysis)
         rc = rank(session, has_graph ? &graph : NULL, &wish, &session->summary, err);
+    if (rc == 0 && session->counters && wish.print == RP_PRINT_TERM)
+        rc = show_counters(options, session, err);
     if (rc == 0 && session->summary.failed)
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -70,9 +71,47 @@ static void put_levels(struct rp_buf *buf, const struct rp_roofline_kernel *k)
         rp_buf_puts(buf, ", \"class\": ");
         rp_text_json(buf, rp_level_class_name(k->level_class[level]));
         key(buf, "gbps", k->gbps[level]);
+        rp_buf_puts(buf, ", \"peak\": ");
+        rp_text_json(buf, rp_peak_name(k->peak[level]));
         rp_buf_puts(buf, "}");
     }
     rp_buf_puts(buf, "}");
+}
+
+/* What cannot be a number of JSON is none: nothing was counted of which the parts are so many. */
+static void put_finite(struct rp_buf *buf, const char *name, double value)
+{
+    key(buf, name, (struct rp_quantity){.known = isfinite(value), .value = value});
+}
+
+/* Those in which passes contradict each other. */
+static void put_differences(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+{
+    bool first = true;
+
+    rp_buf_puts(buf, ", \"pass_differences\": [");
+    for (unsigned i = 0; i < RP_DIFFERENCE_COUNT; i++) {
+        const struct rp_pass_difference *d = &k->differences[i];
+
+        if (!d->asked || d->negative == 0)
+            continue;
+        rp_buf_printf(buf, "%s{\"dispatches\": %" PRIu64, first ? "" : ", ", d->negative);
+        put_finite(buf, "largest", d->most);
+        rp_buf_puts(buf, ", \"of\": ");
+        rp_text_json(buf, rp_difference_name((enum rp_difference)i));
+        rp_buf_puts(buf, ", \"parts\": [");
+        for (size_t p = 0; p < RP_DIFFERENCE_PARTS && d->parts[p]; p++) {
+            rp_buf_puts(buf, p ? ", " : "");
+            rp_text_json(buf, d->parts[p]);
+        }
+        rp_buf_puts(buf, "]");
+        put_finite(buf, "share", d->share);
+        rp_buf_puts(buf, ", \"whole\": ");
+        rp_text_json(buf, d->whole);
+        rp_buf_printf(buf, ", \"withheld\": %s}", d->withheld ? "true" : "false");
+        first = false;
+    }
+    rp_buf_puts(buf, "]");
 }
 
 static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
@@ -122,6 +161,7 @@ static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
     key(buf, "mfma_i8_ops", k->matrix_int8_ops);
     rp_buf_puts(buf, ", \"name\": ");
     rp_text_json(buf, k->name);
+    put_differences(buf, k);
     rp_buf_printf(buf, ", \"read_model\": \"%s\"", k->reads_by_width ? "width" : "exact");
     key(buf, "time_ns", k->time_ns);
     rp_buf_puts(buf, "}");
@@ -150,6 +190,90 @@ static void put_devices(struct rp_buf *buf, const struct rp_roofline *r)
     rp_buf_puts(buf, "],\n");
 }
 
+/* --- kernel x counter --------------------------------------------------------------------- */
+
+static void put_counts(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+{
+    rp_buf_puts(buf, ", \"values\": [");
+    for (size_t i = 0; i < k->count_count; i++) {
+        const struct rp_kernel_count *c = &k->counts[i];
+
+        rp_buf_puts(buf, i ? ", {\"counter\": " : "{\"counter\": ");
+        rp_text_json(buf, c->name);
+        rp_buf_printf(buf, ", \"dispatches\": %" PRIu64 ", \"mean\": ", c->dispatches);
+        rp_text_json_number(buf, c->sum / (double)c->dispatches);
+        rp_buf_puts(buf, ", \"sum\": ");
+        rp_text_json_number(buf, c->sum);
+        rp_buf_puts(buf, "}");
+    }
+    rp_buf_puts(buf, "]");
+}
+
+/* Those that some of their counters were collected for. */
+static void put_derived(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+{
+    bool first = true;
+
+    rp_buf_puts(buf, ", \"derived\": [");
+    for (unsigned i = 0; i < RP_DERIVED_COUNT; i++) {
+        const struct rp_derived_value *d = &k->derived[i];
+        const struct rp_derived_info *info = rp_derived_info((enum rp_derived)i);
+
+        if (!d->asked)
+            continue;
+        rp_buf_printf(buf, "%s{\"dispatches\": %" PRIu64 ", \"missing\": [", first ? "" : ", ",
+                      d->dispatches);
+        for (size_t m = 0; m < RP_DERIVED_COUNTERS && d->missing[m]; m++) {
+            rp_buf_puts(buf, m ? ", " : "");
+            rp_text_json(buf, d->missing[m]);
+        }
+        rp_buf_puts(buf, "], \"name\": ");
+        rp_text_json(buf, info->name);
+        rp_buf_puts(buf, ", \"reason\": ");
+        rp_text_json(buf, d->reason);
+        rp_buf_puts(buf, ", \"title\": ");
+        rp_text_json(buf, info->title);
+        rp_buf_puts(buf, ", \"unit\": ");
+        rp_text_json(buf, info->unit);
+        key(buf, "value", d->q);
+        rp_buf_puts(buf, "}");
+        first = false;
+    }
+    rp_buf_puts(buf, "]");
+}
+
+/* Also where no roofline can be made of them. */
+static void put_counters(struct rp_buf *buf, const struct rp_roofline *r)
+{
+    bool first = true;
+
+    rp_buf_puts(buf, "  \"counters\": [");
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+
+        if (k->count_count == 0)
+            continue;
+        rp_buf_printf(buf, "%s\n    {\"calls\": %" PRIu64, first ? "" : ",", k->calls);
+        put_derived(buf, k);
+        rp_buf_printf(buf, ", \"gpu\": %" PRId64 ", \"name\": ", r->devices[k->device].id);
+        rp_text_json(buf, k->name);
+        put_counts(buf, k);
+        rp_buf_puts(buf, "}");
+        first = false;
+    }
+    rp_buf_puts(buf, "],\n");
+}
+
+static void put_notes(struct rp_buf *buf, const struct rp_roofline *r)
+{
+    rp_buf_puts(buf, "\"notes\": [");
+    for (size_t i = 0; i < r->note_count; i++) {
+        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
+        rp_text_json(buf, r->notes[i]);
+    }
+    rp_buf_puts(buf, "]");
+}
+
 static bool one_device(const struct rp_roofline *r)
 {
     for (size_t i = 1; i < r->kernel_count; i++)
@@ -167,11 +291,15 @@ static void put_end(struct rp_buf *buf, const struct rp_roofline *r)
 
 int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n  \"device\": ");
+    rp_buf_puts(buf, "{\n");
+    put_counters(buf, r);
+    rp_buf_puts(buf, "  \"device\": ");
     rp_text_json(buf, r->origin.device);
     rp_buf_puts(buf, ",\n");
     if (r->reason) {
-        rp_buf_puts(buf, "  \"reason\": ");
+        rp_buf_puts(buf, "  ");
+        put_notes(buf, r);
+        rp_buf_puts(buf, ",\n  \"reason\": ");
         rp_text_json(buf, r->reason);
         rp_buf_puts(buf, ",\n  \"roofline\": null");
         put_end(buf, r);
@@ -183,12 +311,9 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
         rp_buf_printf(buf, "%s\n    ", i ? "," : "");
         put_kernel(buf, r, &r->kernels[i], true);
     }
-    rp_buf_puts(buf, "],\n  \"notes\": [");
-    for (size_t i = 0; i < r->note_count; i++) {
-        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
-        rp_text_json(buf, r->notes[i]);
-    }
-    rp_buf_puts(buf, "],\n  \"program\": ");
+    rp_buf_puts(buf, "],\n  ");
+    put_notes(buf, r);
+    rp_buf_puts(buf, ",\n  \"program\": ");
     put_kernel(buf, r, &r->program, one_device(r));
     put_end(buf, r);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;

@@ -145,6 +145,8 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
     if (r->reason) {
         rp_page_line(&page, RP_INK_YELLOW, 0, "No roofline:");
         put_note(&page, r->reason);
+        for (size_t i = 0; i < r->note_count; i++)
+            put_note(&page, r->notes[i]);
         return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
     }
     for (size_t i = 0; i < r->device_count; i++)

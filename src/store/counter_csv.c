@@ -268,6 +268,8 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
     if (refusal)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s%s%s",
                        csv->line, text, name, *refusal ? ": " : "", refusal);
+    if (!isfinite(value)) /* of a metric: the same as not counted */
+        return 0;
     return rp_counters_add(set, dispatch, name, value, err);
 }
 

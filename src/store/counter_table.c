@@ -245,8 +245,8 @@ const char *rp_counter_refusal(const char *name, double value)
 {
     static const double most = 9223372036854775808.0; /* 2^63: no GPU counts that in a day */
 
-    if (!isfinite(value))
-        return "it is not finite";
+    if (!isfinite(value)) /* of what is divided, 0 by 0 for one, it says that there is no number */
+        return is_of_hardware(name) ? "it is not finite" : NULL;
     if (value < 0)
         return "counters only count up from 0";
     if (value >= most)

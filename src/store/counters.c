@@ -64,12 +64,16 @@ static int take_values(struct rp_store *s, const struct rp_rowset *set, struct r
             if (!pmc || !*pmc->name)
                 continue;
             name = pmc->name;
+        }
+        if (check_value(v, name, err) < 0)
+            return -RP_BAD_INPUT;
+        if (!isfinite(v->value)) /* of a metric: the same as not counted */
+            continue;
+        if (!same) {
             last = v;
             ret[used++] = (struct rp_row_counter){
                 .event_id = v->event_id, .name = name, .guid_index = v->guid_index};
         }
-        if (check_value(v, name, err) < 0)
-            return -RP_BAD_INPUT;
         ret[used - 1].value += usable(v->value);
     }
     *ret_count = used;

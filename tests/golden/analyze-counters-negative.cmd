@@ -1,2 +1,2 @@
 # exit 3
-rocm-perf analyze --arch gfx942 "$SOURCE/tests/data/counters/case_negative"
+rocm-perf analyze --arch gfx942 "$SOURCE/tests/data/cases/counters_negative"

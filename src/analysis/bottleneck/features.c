@@ -153,7 +153,9 @@ void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
     learn(k, RP_FEATURE_DURATION_NS, true, r->time_ns.value / (double)r->calls);
     learn(k, RP_FEATURE_BOUND_SHARE, r->bound_share.known, r->bound_share.value);
     for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
-        learn(k, levels[l], r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0,
+        learn(k, levels[l],
+              r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0 &&
+                  r->peak[l] != RP_PEAK_IMPOSSIBLE,
               r->gbps[l].value / (c->gbps[l].value > 0 ? c->gbps[l].value : 1));
     share = flops_share(r, c, RP_FLOP_VALU_F16, RP_FLOP_VALU_F64);
     learn(k, RP_FEATURE_VALU_SHARE, share.known, share.value);
@@ -228,13 +230,15 @@ struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters)
     return sums;
 }
 
+/* Counters of different passes disagree a little: what is above @p most by no more than that is it.
+ */
 static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whole, double most)
 {
     struct rp_quantity q = {.known = part.known && whole.known && whole.value > 0};
 
     if (q.known) {
         q.value = part.value / whole.value;
-        q.known = q.value <= most; /* counters of different passes can disagree: then unknown */
+        q.known = rp_pass_part(most, &q.value);
     }
     return q;
 }

@@ -1,5 +1,8 @@
 #include "analysis/roofline/parts.h"
 
+#include "arch/arch.h"
+
+#include <math.h>
 #include <string.h>
 
 /* Formulas: AMD's documentation of the counters and rocprof-compute's roofline;
@@ -28,12 +31,6 @@ static quantity plus(quantity a, quantity b)
 static quantity minus(quantity a, quantity b)
 {
     return plus(a, times(-1, b));
-}
-
-static quantity at_least_0(quantity q)
-{
-    q.known = q.known && q.value >= 0;
-    return q;
 }
 
 /* --- work --------------------------------------------------------------------------------- */
@@ -83,96 +80,111 @@ static void work_by_width(const quantity *of, struct rp_roofline_kernel *ret)
 
 /* --- memory ------------------------------------------------------------------------------- */
 
-static quantity reads_32_64(const quantity *of)
-{
-    quantity rest = at_least_0(minus(of[RP_ROOF_READS], of[RP_ROOF_READS_32]));
+/* What is known of a kernel, and where it is noted how far passes disagree. */
+struct measuring {
+    const quantity *of;
+    const struct rp_roof_sums *sums;
+    struct rp_roofline_kernel *kernel;
+};
 
-    return plus(times(64, rest), times(32, of[RP_ROOF_READS_32]));
+static quantity rest_of(const struct measuring *m, enum rp_difference difference)
+{
+    return rp_roof_rest(m->sums, difference, m->kernel);
 }
 
-static quantity reads_bubble(const quantity *of)
+static quantity reads_32_64(const struct measuring *m)
 {
-    quantity rest =
-        at_least_0(minus(minus(of[RP_ROOF_READS], of[RP_ROOF_BUBBLES]), of[RP_ROOF_READS_32]));
-
-    return plus(plus(times(128, of[RP_ROOF_BUBBLES]), times(64, rest)),
-                times(32, of[RP_ROOF_READS_32]));
+    return plus(times(64, rest_of(m, RP_DIFFERENCE_READS_OF_TWO)),
+                times(32, m->of[RP_ROOF_READS_32]));
 }
 
-static quantity reads_128(const quantity *of)
+static quantity reads_bubble(const struct measuring *m)
 {
-    quantity rest = of[RP_ROOF_READS_64];
+    return plus(plus(times(128, m->of[RP_ROOF_BUBBLES]),
+                     times(64, rest_of(m, RP_DIFFERENCE_READS_OF_BUBBLE))),
+                times(32, m->of[RP_ROOF_READS_32]));
+}
+
+static quantity reads_128(const struct measuring *m)
+{
+    quantity rest = m->of[RP_ROOF_READS_64];
 
     if (!rest.known)
-        rest = at_least_0(
-            minus(minus(of[RP_ROOF_READS], of[RP_ROOF_READS_128]), of[RP_ROOF_READS_32]));
-    return plus(plus(times(128, of[RP_ROOF_READS_128]), times(64, rest)),
-                times(32, of[RP_ROOF_READS_32]));
+        rest = rest_of(m, RP_DIFFERENCE_READS_OF_128);
+    return plus(plus(times(128, m->of[RP_ROOF_READS_128]), times(64, rest)),
+                times(32, m->of[RP_ROOF_READS_32]));
 }
 
-static quantity writes(const quantity *of)
+static quantity writes(const struct measuring *m)
 {
-    quantity rest = at_least_0(minus(of[RP_ROOF_WRITES], of[RP_ROOF_WRITES_64]));
+    return plus(times(64, m->of[RP_ROOF_WRITES_64]), times(32, rest_of(m, RP_DIFFERENCE_WRITES)));
+}
 
-    return plus(times(64, of[RP_ROOF_WRITES_64]), times(32, rest));
+/* Counters that contradict each other: what is made of fewer of them would hide it. */
+static bool reads_contradict(const struct rp_roofline_kernel *k)
+{
+    return k->differences[RP_DIFFERENCE_READS_OF_BUBBLE].withheld ||
+           k->differences[RP_DIFFERENCE_READS_OF_128].withheld ||
+           k->differences[RP_DIFFERENCE_READS_OF_TWO].withheld;
 }
 
 /* gfx950 without the counter of long reads: each may have 64 or 128 bytes. */
-static void range_of_reads(const quantity *of, struct rp_roofline_kernel *ret)
+static void range_of_reads(const struct measuring *m, struct rp_roofline_kernel *ret)
 {
-    quantity least = reads_32_64(of);
+    quantity least = reads_32_64(m);
 
     if (!least.known)
         return;
     ret->hbm_read_least = least;
-    ret->hbm_read_most = minus(times(2, least), times(32, of[RP_ROOF_READS_32]));
+    ret->hbm_read_most = minus(times(2, least), times(32, m->of[RP_ROOF_READS_32]));
 }
 
-static quantity exact_reads(const quantity *of, enum rp_roof_memory memory)
+static quantity exact_reads(const struct measuring *m, enum rp_roof_memory memory)
 {
     quantity none = {0};
 
     switch (memory) {
     case MEMORY_EA:
-        return reads_32_64(of);
+        return reads_32_64(m);
     case MEMORY_EA0_BUBBLE:
-        return reads_bubble(of);
+        return reads_bubble(m);
     case MEMORY_EA0_128B:
-        return reads_128(of);
+        return reads_128(m);
     case MEMORY_UNKNOWN:
         break;
     }
     return none;
 }
 
-static void measure_memory(const quantity *of, enum rp_roof_memory memory, enum rp_flop_model model,
-                           struct rp_roofline_kernel *ret)
+static void measure_memory(const struct measuring *m, enum rp_roof_memory memory,
+                           enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
     /* FETCH_SIZE is made from TCC_BUBBLE: on gfx950 it is wrong, and so is the simple model. */
     bool substitutes = memory != MEMORY_EA0_128B;
 
     if (model != RP_FLOPS_WIDTH) {
-        ret->hbm_read = exact_reads(of, memory);
+        ret->hbm_read = exact_reads(m, memory);
         if (!ret->hbm_read.known && substitutes)
-            ret->hbm_read = times(1024, of[RP_ROOF_FETCH_SIZE]);
+            ret->hbm_read = times(1024, m->of[RP_ROOF_FETCH_SIZE]);
     }
     if (model == RP_FLOPS_WIDTH ||
-        (model == RP_FLOPS_AUTO && substitutes && !ret->hbm_read.known)) {
-        ret->hbm_read = reads_32_64(of);
+        (model == RP_FLOPS_AUTO && substitutes && !ret->hbm_read.known && !reads_contradict(ret))) {
+        ret->hbm_read = reads_32_64(m);
         ret->reads_by_width = ret->hbm_read.known;
     }
-    if (!ret->hbm_read.known && !substitutes)
-        range_of_reads(of, ret);
-    ret->hbm_write = writes(of);
+    if (!ret->hbm_read.known && !substitutes && !reads_contradict(ret))
+        range_of_reads(m, ret);
+    ret->hbm_write = writes(m);
     if (!ret->hbm_write.known)
-        ret->hbm_write = times(1024, of[RP_ROOF_WRITE_SIZE]);
+        ret->hbm_write = times(1024, m->of[RP_ROOF_WRITE_SIZE]);
 }
 
 /* --- caches ------------------------------------------------------------------------------- */
 
-static void measure_caches(const quantity *of, const struct rp_roof_arch *arch,
+static void measure_caches(const struct measuring *m, const struct rp_roof_arch *arch,
                            struct rp_roofline_kernel *ret)
 {
+    const quantity *of = m->of;
     quantity others = plus(plus(of[RP_ROOF_L1_MISS_WRITES], of[RP_ROOF_L1_MISS_ATOMICS]),
                            of[RP_ROOF_L1_MISS_ATOMICS_NO_RET]);
     quantity *by = ret->by_convention;
@@ -186,8 +198,9 @@ static void measure_caches(const quantity *of, const struct rp_roof_arch *arch,
     by[RP_L1_ACCESSES_128] = times(128, of[RP_ROOF_L1_ACCESSES]);
     ret->bytes[RP_LEVEL_L2] = by[RP_L2_FROM_L1_READS_128];
     ret->bytes[RP_LEVEL_L1] = by[RP_L1_ACCESSES_64];
-    ret->bytes[RP_LEVEL_LDS] =
-        times(LDS_BYTES, at_least_0(minus(of[RP_ROOF_LDS_ACTIVE], of[RP_ROOF_LDS_CONFLICT])));
+    ret->bytes[RP_LEVEL_LDS] = times(LDS_BYTES, rest_of(m, RP_DIFFERENCE_LDS));
+    rest_of(m,
+            RP_DIFFERENCE_L1_HITS); /* only for how far its passes disagree: see derived values */
 }
 
 /* A product with something unknown is no number. */
@@ -202,14 +215,15 @@ void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_roof_arch 
                      enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
     const quantity *of = sums->of;
+    const struct measuring m = {.of = of, .sums = sums, .kernel = ret};
 
     if (model != RP_FLOPS_WIDTH)
         measure_work(of, ret);
     if (model == RP_FLOPS_WIDTH || (model == RP_FLOPS_AUTO && !any_work(ret)))
         if (of[RP_ROOF_INSTS_VALU].known)
             work_by_width(of, ret);
-    measure_memory(of, arch ? arch->memory : MEMORY_UNKNOWN, model, ret);
-    measure_caches(of, arch, ret);
+    measure_memory(&m, arch ? arch->memory : MEMORY_UNKNOWN, model, ret);
+    measure_caches(&m, arch, ret);
     clean(ret->flops_by_type, RP_FLOP_COUNT);
     clean(ret->bytes, RP_LEVEL_COUNT);
     clean(ret->by_convention, RP_CONVENTION_COUNT);
@@ -280,6 +294,46 @@ static void find_bound(struct rp_roofline_kernel *k, const struct rp_ceilings *c
             k->bound = (enum rp_bound)(RP_BOUND_HBM + i);
         }
     k->bound_share = ratio(most, k->time_ns);
+}
+
+/* What a rate above the peak of HBM means: it is what the L2 asks of the fabric, and where there is
+ * an Infinity Cache, what fits it never reaches HBM. Where nobody says what that cache delivers, it
+ * is at least not more than the L2. */
+static enum rp_peak above_hbm(const struct rp_roofline_device *d, double gbps)
+{
+    const struct rp_arch *arch = rp_arch_find(d->arch);
+    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+    double most = roof ? roof->mall_gbps : 0;
+
+    if (!arch || arch->mall_bytes == 0)
+        return RP_PEAK_IMPOSSIBLE;
+    if (most <= 0)
+        most = d->ceilings.gbps[RP_LEVEL_L2].known ? d->ceilings.gbps[RP_LEVEL_L2].value : INFINITY;
+    return gbps <= most ? RP_PEAK_CACHED : RP_PEAK_IMPOSSIBLE;
+}
+
+void rp_roof_find_peaks(const struct rp_roofline_device *d, bool measured,
+                        struct rp_roofline_kernel *k)
+{
+    bool impossible = false;
+
+    for (size_t l = 0; l < RP_LEVEL_COUNT; l++) {
+        const quantity *peak = &d->ceilings.gbps[l];
+
+        if (!k->gbps[l].known || !peak->known)
+            k->peak[l] = RP_PEAK_UNKNOWN;
+        else if (k->gbps[l].value <= peak->value)
+            k->peak[l] = RP_PEAK_BELOW;
+        else if (measured)
+            k->peak[l] = RP_PEAK_MEASURED;
+        else
+            k->peak[l] = l == RP_LEVEL_HBM ? above_hbm(d, k->gbps[l].value) : RP_PEAK_IMPOSSIBLE;
+        impossible |= k->peak[l] == RP_PEAK_IMPOSSIBLE;
+    }
+    if (impossible) { /* nothing bounds a kernel whose times or bytes are wrong */
+        k->bound = RP_BOUND_UNKNOWN;
+        k->bound_share = (quantity){0};
+    }
 }
 
 void rp_roof_derive(struct rp_roofline_kernel *k, const struct rp_ceilings *ceilings)

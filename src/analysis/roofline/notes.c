@@ -1,8 +1,13 @@
 #include "analysis/roofline/parts.h"
 
+#include "arch/arch.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a reader must know before trusting a number. */
@@ -110,15 +115,20 @@ static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
                         d->xcc_count == 1 ? "" : "s");
 }
 
-/* More than all of the GPU: then the ceilings are not those of the run. */
+/* Above what a benchmark reached, or with more FLOPs than the units can do. */
 static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
     const struct rp_roofline_kernel *worst = NULL;
 
-    for (size_t i = 0; i < r->kernel_count; i++)
-        if (r->kernels[i].bound_share.known && r->kernels[i].bound_share.value > 1 &&
-            (!worst || r->kernels[i].bound_share.value > worst->bound_share.value))
-            worst = &r->kernels[i];
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+
+        if (!k->bound_share.known || k->bound_share.value <= 1 ||
+            (!options->measured && k->bound != RP_BOUND_VALU && k->bound != RP_BOUND_MFMA))
+            continue;
+        if (!worst || k->bound_share.value > worst->bound_share.value)
+            worst = k;
+    }
     if (!worst)
         return true;
     return rp_roof_note(r, "%s is above its ceiling (%s %.1f %%): %s", worst->name,
@@ -126,14 +136,293 @@ static bool note_shares(const struct rp_roofline_options *options, struct rp_roo
                         options->measured
                             ? "the measured ceilings are of another GPU, or its benchmarks did not"
                               " reach what it can do"
-                            : "GPU or clock are not those of the run, its times are wrong, or a"
-                              " cache behind the L2 served part of the bytes");
+                            : "GPU or clock are not those of the run, or its times are wrong");
 }
+
+/* --- above a peak ------------------------------------------------------------------------- */
+
+/* The kernel that is furthest above the peak of a level in this way. */
+static const struct rp_roofline_kernel *furthest(const struct rp_roofline *r, size_t level,
+                                                 enum rp_peak peak, size_t *ret_count)
+{
+    const struct rp_roofline_kernel *worst = NULL;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        if (r->kernels[i].peak[level] != peak)
+            continue;
+        ++*ret_count;
+        if (!worst || r->kernels[i].gbps[level].value > worst->gbps[level].value)
+            worst = &r->kernels[i];
+    }
+    return worst;
+}
+
+static const char *more_kernels(size_t count, char room[40])
+{
+    room[0] = '\0';
+    if (count > 1)
+        snprintf(room, 40, ", and %zu more kernel%s", count - 1, count == 2 ? "" : "s");
+    return room;
+}
+
+/* What the memory side could serve beyond HBM, for a rate that even that is less than. */
+static void say_beyond(const struct rp_roofline_device *d, struct rp_buf *to)
+{
+    const struct rp_arch *arch = rp_arch_find(d->arch);
+    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+
+    if (!arch || arch->mall_bytes == 0)
+        return;
+    if (roof && roof->mall_gbps > 0)
+        rp_buf_printf(to, " and above the %.3g TB/s of the Infinity Cache", roof->mall_gbps / 1000);
+    else
+        rp_buf_printf(to, " and above the %.3g TB/s of the L2",
+                      d->ceilings.gbps[RP_LEVEL_L2].value / 1000);
+}
+
+static bool note_peak(struct rp_roofline *r, size_t level, enum rp_peak peak)
+{
+    static const char *const names[] = {"HBM", "L2", "vector L1", "LDS"};
+    rp_autobuf text = {0};
+    char room[40];
+    size_t count;
+    const struct rp_roofline_kernel *k = furthest(r, level, peak, &count);
+    const struct rp_roofline_device *d = k ? &r->devices[k->device] : NULL;
+
+    if (!k)
+        return true;
+    rp_buf_printf(&text, "%.4g TB/s of %s%s is above the %s peak of %.3g TB/s",
+                  k->gbps[level].value / 1000, k->name, more_kernels(count, room), names[level],
+                  d->ceilings.gbps[level].value / 1000);
+    if (peak == RP_PEAK_CACHED) {
+        rp_buf_printf(&text,
+                      ": probably the Infinity Cache (%" PRIu64 " MB) served what fits it, which"
+                      " never reaches HBM",
+                      rp_arch_find(d->arch)->mall_bytes >> 20);
+    } else {
+        if (level == RP_LEVEL_HBM)
+            say_beyond(d, &text);
+        rp_buf_puts(&text, ", so counters, times or the GPU are not those of one run");
+    }
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_peaks(struct rp_roofline *r)
+{
+    bool ok = true;
+
+    for (size_t l = 0; l < RP_LEVEL_COUNT && ok; l++)
+        ok = note_peak(r, l, RP_PEAK_CACHED) && note_peak(r, l, RP_PEAK_IMPOSSIBLE);
+    return ok;
+}
+
+/* What the counters of memory traffic see. */
+static bool note_fabric(struct rp_roofline *r)
+{
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        const struct rp_arch *arch = rp_arch_find(r->devices[k->device].arch);
+
+        if ((k->hbm_read.known || k->hbm_write.known) && arch && arch->mall_bytes)
+            return rp_roof_note(
+                r,
+                "HBM bytes are what the L2 asks of the fabric: what fits the Infinity"
+                " Cache (%" PRIu64 " MB) is counted, too, but never reaches HBM",
+                arch->mall_bytes >> 20);
+    }
+    return true;
+}
+
+/* --- passes ------------------------------------------------------------------------------- */
+
+enum { MOST_OF_A_KIND = 8 /* notes about single kernels */ };
+
+static void say_parts(const struct rp_pass_difference *d, struct rp_buf *to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < RP_DIFFERENCE_PARTS && d->parts[i]; i++, count++)
+        rp_buf_printf(to, "%s%s", i ? " + " : "", d->parts[i]);
+    rp_buf_printf(to, " %s %s", count == 1 ? "exceeds" : "exceed", d->whole);
+}
+
+static void say_percent(double fraction, struct rp_buf *to)
+{
+    if (isfinite(fraction))
+        rp_buf_printf(to, "%.2g %%", fraction * 100);
+    else
+        rp_buf_puts(to, "all of it");
+}
+
+/* Kernels whose passes disagree within the tolerance, in one sentence for each difference. */
+static bool note_disagreement(struct rp_roofline *r, enum rp_difference difference)
+{
+    rp_autobuf text = {0};
+    const struct rp_roofline_kernel *worst = NULL;
+    uint64_t negative = 0, calls = 0;
+    size_t kernels = 0;
+    char room[40];
+
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        const struct rp_pass_difference *d = &k->differences[difference];
+
+        if (!d->asked || d->withheld || d->negative == 0)
+            continue;
+        kernels++;
+        negative += d->negative;
+        calls += k->calls;
+        if (!worst || d->most > worst->differences[difference].most)
+            worst = k;
+    }
+    if (!worst)
+        return true;
+    rp_buf_puts(&text, "passes disagree: ");
+    say_parts(&worst->differences[difference], &text);
+    rp_buf_puts(&text, " by ");
+    say_percent(worst->differences[difference].most, &text);
+    rp_buf_printf(&text,
+                  " at most, in %" PRIu64 " of %" PRIu64
+                  " dispatches of %s%s: what is left counts as 0",
+                  negative, calls, worst->name, more_kernels(kernels, room));
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_withheld(struct rp_roofline *r, const struct rp_roofline_kernel *k,
+                          enum rp_difference difference)
+{
+    const struct rp_pass_difference *d = &k->differences[difference];
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "%s of %s are not known: ", rp_difference_name(difference), k->name);
+    say_parts(d, &text);
+    rp_buf_puts(&text, " by ");
+    say_percent(d->share, &text);
+    rp_buf_printf(&text, ", and passes of one program disagree by %.0f %% at most",
+                  rp_pass_tolerance() * 100);
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_differences(struct rp_roofline *r)
+{
+    size_t withheld = 0;
+    bool ok = true;
+
+    for (unsigned d = 0; d < RP_DIFFERENCE_COUNT && ok; d++)
+        ok = note_disagreement(r, (enum rp_difference)d);
+    for (size_t i = 0; i < r->kernel_count && ok; i++)
+        for (unsigned d = 0; d < RP_DIFFERENCE_COUNT && ok; d++)
+            if (r->kernels[i].differences[d].withheld && withheld++ < MOST_OF_A_KIND)
+                ok = note_withheld(r, &r->kernels[i], (enum rp_difference)d);
+    if (ok && withheld > MOST_OF_A_KIND)
+        ok = rp_roof_note(r, "passes disagree too much in %zu more kernels: see pass_differences",
+                          withheld - MOST_OF_A_KIND);
+    return ok;
+}
+
+/* --- what lacks a pass -------------------------------------------------------------------- */
+
+/* Of all spellings of a formula's counter, in how many dispatches of the kernel it is. */
+static uint64_t counted(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
+                        enum rp_roof_counter counter, bool *ret_in_file)
+{
+    uint64_t most = 0;
+
+    *ret_in_file = false;
+    for (int sum = 0; sum < 2; sum++) {
+        int64_t at = rp_roof_find(counters, counter, sum);
+
+        *ret_in_file |= at >= 0;
+        for (size_t i = 0; at >= 0 && i < k->count_count; i++)
+            if (k->counts[i].name == counters->names[at] && k->counts[i].dispatches > most)
+                most = k->counts[i].dispatches;
+    }
+    return most;
+}
+
+/* "write requests in 2, vector instructions in 1"; what formulas ask for goes by what it counts. */
+static void say_lacking(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
+                        uint64_t most, struct rp_buf *to)
+{
+    const char *said = "";
+
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
+        const char *what = rp_roof_counter_what((enum rp_roof_counter)c);
+        bool in_file;
+        uint64_t count = counted(counters, k, (enum rp_roof_counter)c, &in_file);
+
+        if (!in_file || count >= most || strcmp(said, what) == 0)
+            continue;
+        said = what;
+        rp_buf_printf(to, "%s%s counted in %" PRIu64, to->len ? ", " : "", what, count);
+    }
+    for (size_t i = 0; i < k->count_count && to->len == 0; i++)
+        if (k->counts[i].dispatches < most)
+            rp_buf_printf(to, "%s counted in %" PRIu64, k->counts[i].name, k->counts[i].dispatches);
+}
+
+/* A pass that ended early, or ran other dispatches, leaves sums that are too small: they are
+ * unknown. */
+static bool note_passes(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    size_t lacking = 0;
+    bool ok = true;
+
+    for (size_t i = 0; i < r->kernel_count && ok; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        rp_autobuf text = {0};
+        uint64_t most = 0;
+
+        for (size_t c = 0; c < k->count_count; c++)
+            most = k->counts[c].dispatches > most ? k->counts[c].dispatches : most;
+        if (most > 0)
+            say_lacking(counters, k, most, &text);
+        if (most > 0 && text.len == 0 && most < k->calls)
+            rp_buf_printf(&text, "counters collected in %" PRIu64, most);
+        if (text.len == 0 || lacking++ >= MOST_OF_A_KIND)
+            continue;
+        ok =
+            !text.failed &&
+            rp_roof_note(r, "%s of %" PRIu64 " dispatches of %s: what is made of them is not known",
+                         rp_buf_text(&text), k->calls, k->name);
+    }
+    if (ok && lacking > MOST_OF_A_KIND)
+        ok = rp_roof_note(r, "counters are missing in part of the dispatches of %zu more kernels",
+                          lacking - MOST_OF_A_KIND);
+    return ok;
+}
+
+/* Registers of 32 bits that were full. */
+static bool note_full(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    rp_autofree uint64_t *full = calloc(counters->name_count + 1, sizeof *full);
+    bool ok = full != NULL;
+
+    for (size_t i = 0; ok && i < counters->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &counters->dispatches[i];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            full[d->values[v].counter] += isnan(d->values[v].value);
+    }
+    for (size_t i = 0; ok && i < counters->name_count; i++)
+        if (full[i])
+            ok =
+                rp_roof_note(r,
+                             "%s reads 4294967295, which is a full register of 32 bits, in %" PRIu64
+                             " dispatches: it is not known there",
+                             counters->names[i], full[i]);
+    return ok;
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
 
 bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
                    struct rp_roofline *r)
 {
-    bool ok = note_times(counters, r) && note_uncounted(r) && note_shares(options, r);
+    bool ok = note_times(counters, r) && note_passes(counters, r) && note_full(counters, r) &&
+              note_differences(r) && note_uncounted(r) && note_shares(options, r) &&
+              note_peaks(r) && note_fabric(r);
 
     for (size_t i = 0; i < r->kernel_count && ok; i++)
         ok = note_kernel(r, &r->kernels[i]) && note_lacking(r, &r->kernels[i]);
@@ -144,8 +433,8 @@ bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_
     for (size_t i = 0; i < r->device_count && ok; i++)
         if (r->devices[i].xcc_count > 1)
             ok = rp_roof_note(r,
-                              "GRBM_GUI_ACTIVE is the sum over %u XCDs and is not used: times are"
-                              " those of the dispatches",
+                              "GRBM_GUI_ACTIVE is the sum over %u XCDs: utilisations divide it by"
+                              " that; times are those of the dispatches",
                               r->devices[i].xcc_count);
     return ok;
 }

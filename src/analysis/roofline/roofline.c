@@ -17,9 +17,9 @@ static int no_memory(struct rp_err *err)
 /* --- names -------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name, *other;
+    const char *name, *other, *what;
 } counter_names[] = {
-#define COUNTER(id, name, other) {name, other},
+#define COUNTER(id, name, other, what) {name, other, what},
 #include "analysis/roofline/counters.def"
 #undef COUNTER
 };
@@ -29,6 +29,11 @@ const char *rp_roof_counter_name(enum rp_roof_counter counter)
     return counter_names[counter].name;
 }
 
+const char *rp_roof_counter_what(enum rp_roof_counter counter)
+{
+    return counter_names[counter].what;
+}
+
 /* Blocks of one instance for the whole GPU or shader engine are summed by the readers; of the many
  * caches rocprofv3 gives the sum itself, which makes smaller traces. */
 const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other)
@@ -36,7 +41,7 @@ const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other)
     static const struct {
         const char *name, *other;
     } sums[] = {
-#define COUNTER(id, name, other) {name "_sum", other "_sum"},
+#define COUNTER(id, name, other, what) {name "_sum", other "_sum"},
 #include "analysis/roofline/counters.def"
 #undef COUNTER
     };
@@ -74,6 +79,13 @@ const char *rp_level_class_name(enum rp_level_class level_class)
 {
     static const char *const names[] = {NULL, "memory", "compute"};
     return names[level_class];
+}
+
+const char *rp_peak_name(enum rp_peak peak)
+{
+    static const char *const names[] = {NULL, "below", "infinity_cache", "above_measured",
+                                        "impossible"};
+    return names[peak];
 }
 
 const char *rp_convention_name(enum rp_convention convention)
@@ -127,15 +139,40 @@ static bool value_of(const struct rp_counted_dispatch *d, const uint32_t at[2], 
 static void add_dispatch(const struct rp_counted_dispatch *d, const struct columns *columns,
                          struct rp_roof_sums *sums, struct rp_roofline_kernel *kernel)
 {
+    struct rp_quantity now[RP_ROOF_COUNTERS] = {0};
+
     kernel->calls++;
     kernel->time_ns.known &= d->timed;
     kernel->time_ns.value += d->duration_ns;
     for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
-        double value = 0;
+        now[c].known = value_of(d, columns->at[c], &now[c].value);
+        sums->counted[c] += now[c].known;
+        sums->of[c].known &= now[c].known;
+        sums->of[c].value += now[c].value;
+    }
+    rp_roof_see_excess(now, sums);
+    rp_roof_see_inputs(now, sums);
+}
 
-        if (sums->of[c].known)
-            sums->of[c].known = value_of(d, columns->at[c], &value);
-        sums->of[c].value += value;
+/* The sum of the instances goes before them, as in the formulas. */
+static const char *name_in_file(const struct rp_counters *counters, const struct columns *columns,
+                                enum rp_roof_counter counter)
+{
+    const uint32_t *at = columns->at[counter];
+
+    return at[0] ? counters->names[at[0] - 1] : at[1] ? counters->names[at[1] - 1] : NULL;
+}
+
+static void name_differences(const struct rp_counters *counters, const struct columns *columns,
+                             struct rp_roofline_kernel *kernel)
+{
+    for (size_t i = 0; i < RP_DIFFERENCE_COUNT; i++) {
+        const struct rp_roof_difference *of = rp_roof_difference((enum rp_difference)i);
+        struct rp_pass_difference *d = &kernel->differences[i];
+
+        d->whole = name_in_file(counters, columns, of->whole);
+        for (size_t p = 0; p < of->part_count; p++)
+            d->parts[p] = name_in_file(counters, columns, of->parts[p]);
     }
 }
 
@@ -162,41 +199,76 @@ static int by_time(const void *left, const void *right)
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
-static int add_kernels(const struct rp_counters *counters, enum rp_flop_model model,
-                       struct rp_roofline *ret, struct rp_err *err)
+/* What the dispatches of a kernel say together. */
+struct group {
+    const struct rp_counters *counters;
+    const struct rp_roofline_options *options;
+    struct columns columns;
+    struct rp_roof_counts counts;
+};
+
+static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *all, size_t count,
+                      struct rp_roofline *r, struct rp_err *err)
+{
+    struct rp_roofline_kernel *kernel = &r->kernels[r->kernel_count++];
+    const struct rp_roofline_device *device = &r->devices[all[0]->device];
+    const struct rp_roof_arch *arch = rp_roof_arch_find(device->arch);
+    struct rp_roof_sums sums = {0};
+
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++)
+        sums.of[c] = (struct rp_quantity){.known = true};
+    kernel->name = g->counters->kernels[all[0]->kernel];
+    kernel->device = all[0]->device;
+    kernel->time_ns.known = true;
+    for (size_t i = 0; i < count; i++) {
+        add_dispatch(all[i], &g->columns, &sums, kernel);
+        rp_roof_counts_add(all[i], &g->counts);
+    }
+    rp_roof_measure(&sums, arch, g->options->model, kernel);
+    name_differences(g->counters, &g->columns, kernel);
+    rp_roof_derive(kernel, &device->ceilings);
+    rp_roof_find_peaks(device, g->options->measured != NULL, kernel);
+    rp_roof_derive_counters(&sums, device, kernel);
+    return rp_roof_counts_take(&g->counts, kernel) ? 0 : no_memory(err);
+}
+
+static size_t same_group(const struct rp_counted_dispatch *const *all, size_t count)
+{
+    size_t same = 1;
+
+    while (same < count && all[same]->kernel == all[0]->kernel &&
+           all[same]->device == all[0]->device)
+        same++;
+    return same;
+}
+
+static int add_kernels(const struct rp_counters *counters,
+                       const struct rp_roofline_options *options, struct rp_roofline *ret,
+                       struct rp_err *err)
 {
     size_t count = counters->dispatch_count, groups = 0;
     rp_autofree const struct rp_counted_dispatch **all = calloc(count + 1, sizeof(void *));
-    struct columns columns = find_columns(counters);
+    rp_cleanup(rp_roof_counts_free) struct rp_roof_counts counts = {0};
+    struct group g = {.counters = counters, .options = options, .columns = find_columns(counters)};
+    int result = 0;
 
-    if (!all)
+    if (!all || !rp_roof_counts_make(counters, &counts))
         return no_memory(err);
+    g.counts = counts;
     for (size_t i = 0; i < count; i++)
         all[i] = &counters->dispatches[i];
     qsort(all, count, sizeof(void *), by_group);
-    for (size_t i = 0; i < count; i++)
-        groups +=
-            i == 0 || all[i]->kernel != all[i - 1]->kernel || all[i]->device != all[i - 1]->device;
+    for (size_t i = 0; i < count; i += same_group(all + i, count - i))
+        groups++;
     ret->kernels = calloc(groups + 1, sizeof *ret->kernels);
     if (!ret->kernels)
         return no_memory(err);
-    for (size_t i = 0; i < count;) {
-        const struct rp_counted_dispatch *first = all[i];
-        struct rp_roofline_kernel *kernel = &ret->kernels[ret->kernel_count++];
-        struct rp_roof_sums sums;
-
-        for (int c = 0; c < RP_ROOF_COUNTERS; c++)
-            sums.of[c] = (struct rp_quantity){.known = true};
-        kernel->name = counters->kernels[first->kernel];
-        kernel->device = first->device;
-        kernel->time_ns.known = true;
-        for (; i < count && all[i]->kernel == first->kernel && all[i]->device == first->device; i++)
-            add_dispatch(all[i], &columns, &sums, kernel);
-        rp_roof_measure(&sums, rp_roof_arch_find(ret->devices[first->device].arch), model, kernel);
-        rp_roof_derive(kernel, &ret->devices[first->device].ceilings);
+    for (size_t i = 0, same; i < count && result == 0; i += same) {
+        same = same_group(all + i, count - i);
+        result = add_kernel(&g, all + i, same, ret, err);
     }
     qsort(ret->kernels, ret->kernel_count, sizeof *ret->kernels, by_time);
-    return 0;
+    return result;
 }
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -207,7 +279,7 @@ static void add(struct rp_quantity *sum, struct rp_quantity q)
     sum->value = sum->known ? sum->value + q.value : 0;
 }
 
-static void add_up(struct rp_roofline *r)
+static void add_up(struct rp_roofline *r, bool measured)
 {
     static const struct rp_ceilings none;
     struct rp_roofline_kernel *p = &r->program;
@@ -250,6 +322,8 @@ static void add_up(struct rp_roofline *r)
         ceilings = &r->devices[p->device].ceilings;
     }
     rp_roof_derive(p, ceilings);
+    if (r->kernel_count && same)
+        rp_roof_find_peaks(&r->devices[p->device], measured, p);
 }
 
 static bool is_useful(const struct rp_roofline_kernel *k)
@@ -318,13 +392,15 @@ int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,
                         struct rp_err *err)
 {
-    struct rp_roofline r = {.origin = options->origin};
+    struct rp_roofline r = {.origin = options->origin,
+                            .counter_names = counters->names,
+                            .counter_name_count = counters->name_count};
     int result = rp_roof_devices(counters, options, &r, err);
 
     if (result == 0)
-        result = add_kernels(counters, options->model, &r, err);
+        result = add_kernels(counters, options, &r, err);
     if (result == 0) {
-        add_up(&r);
+        add_up(&r, options->measured != NULL);
         result = find_reason(counters, &r, err);
     }
     if (result == 0 && !rp_roof_notes(counters, options, &r))
@@ -344,6 +420,8 @@ void rp_roofline_free(struct rp_roofline *r)
 {
     for (size_t i = 0; i < r->note_count; i++)
         free(r->notes[i]);
+    for (size_t i = 0; i < r->kernel_count; i++)
+        free(r->kernels[i].counts);
     free(r->notes);
     free(r->kernels);
     free(r->devices);

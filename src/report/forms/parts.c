@@ -113,21 +113,31 @@ void rp_form_known_free(struct rp_form_known *known)
     *known = (struct rp_form_known){0};
 }
 
-static const struct rp_roofline_kernel *find_counted(const struct rp_form_known *known,
-                                                     const char *name)
+const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
+                                                        const char *name, size_t *ret_count)
 {
     const struct rp_roofline_kernel key = {.name = name}, *wanted = &key, **found;
-    size_t at;
+    const struct rp_roofline_kernel **end = known->counted + known->counted_count;
 
+    *ret_count = 0;
     found = bsearch(&wanted, known->counted, known->counted_count, sizeof *known->counted,
                     by_kernel_name);
     if (!found)
         return NULL;
-    at = (size_t)(found - known->counted);
-    if ((at > 0 && strcmp(found[-1]->name, name) == 0) ||
-        (at + 1 < known->counted_count && strcmp(found[1]->name, name) == 0))
-        return NULL;
-    return *found;
+    while (found > known->counted && strcmp(found[-1]->name, name) == 0)
+        found--;
+    while (found + *ret_count < end && strcmp(found[*ret_count]->name, name) == 0)
+        ++*ret_count;
+    return found;
+}
+
+static const struct rp_roofline_kernel *find_counted(const struct rp_form_known *known,
+                                                     const char *name)
+{
+    size_t count;
+    const struct rp_roofline_kernel *const *found = rp_form_counted(known, name, &count);
+
+    return count == 1 ? *found : NULL;
 }
 
 static const struct rp_kernel_summary *find_launched(const struct rp_form_known *known,

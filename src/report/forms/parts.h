@@ -47,6 +47,10 @@ struct rp_form_kernel {
 struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
                                         const struct rp_bottleneck_kernel *k);
 
+/** The rows of a kernel in the roofline, one for each GPU that it ran on. */
+const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
+                                                        const char *name, size_t *ret_count);
+
 /** All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
 void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret);
 

@@ -172,11 +172,34 @@ function ceilingTable(doc) {
   return table('Ceilings', [...(doc.devices.length > 1 ? [{ title: 'GPU', of: (row) => gpuName(doc, row[2]) }] : []), { title: 'ceiling', of: (row) => words(row[0].replace(/_g(bps|flops)$/, '')) }, { title: 'value', n: true, of: (row) => whole(Math.round(row[1])) }, { title: 'unit', of: (row) => (row[0].endsWith('gbps') ? 'GB/s' : 'GFLOP/s') }], rows);
 }
 
+// Kernels by counters, also where no roofline can be made of them.
+const count = (value) => (Number.isInteger(value) ? whole(value) : digits(value));
+
+function derivedCell(d) {
+  if (!known(d.value)) return 'unknown: ' + (d.missing.length ? 'needs ' + d.missing.join(', ') : or(d.reason, ''));
+  return d.unit === '%' ? percent(d.value) : digits(d.value) + (d.unit ? ' ' + d.unit : '');
+}
+
+function countersSection(docs) {
+  const list = ((docs.roofline && docs.roofline.counters) || []).filter((k) => k.values.length);
+  if (!list.length) return;
+  const gpus = new Set(list.map((k) => k.gpu)).size > 1;
+  const node = section('counters', 'Counters of each kernel', el('p', { className: 'dim' }, 'Sums over the dispatches that have the counter, and what is made of them.'));
+  for (const k of list.slice(0, 100)) {
+    const some = k.values.some((v) => v.dispatches < k.calls);
+    node.append(folded(brief(k.name) + (gpus ? `, GPU ${k.gpu}` : '') + `: ${whole(k.calls)} dispatch${k.calls === 1 ? '' : 'es'}, ${whole(k.values.length)} counter${k.values.length === 1 ? '' : 's'}`,
+      k.derived.length ? scrolled(table('What is made of them', [{ title: 'value', of: (d) => d.title }, { title: 'of this kernel', of: derivedCell }], k.derived)) : null,
+      scrolled(table('Counters', [{ title: 'counter', cls: 'code', of: (v) => plain(v.counter) }, { title: 'sum', n: true, of: (v) => count(v.sum) }, { title: 'per dispatch', n: true, of: (v) => count(v.mean) }, ...(some ? [{ title: 'dispatches', n: true, of: (v) => `${whole(v.dispatches)} of ${whole(k.calls)}` }] : [])], k.values))));
+  }
+  if (list.length > 100) node.append(el('p', { className: 'dim' }, `and ${whole(list.length - 100)} more kernels, in roofline.json`));
+}
+
 function rooflineSection(docs, app) {
   const doc = docs.roofline;
   if (!doc) return;
   if (!doc.kernels || !doc.kernels.length) {
-    section('roofline', 'Roofline', el('p', {}, 'There is none: ' + or(doc.reason, 'no kernel was counted') + '.'));
+    const node = section('roofline', 'Roofline', el('p', {}, 'There is none: ' + or(doc.reason, 'no kernel was counted') + '.'));
+    for (const note of doc.notes || []) node.append(el('p', { className: 'dim' }, note));
     return;
   }
   const node = section('roofline', 'Roofline', el('p', { className: 'dim' }, 'How fast each kernel computes, against what memories and units allow. Circles: FLOPs per byte of HBM; of the selected kernel also L2 (square), L1 (triangle) and LDS (diamond). A click selects.'));

@@ -78,6 +78,7 @@ function main() {
   pathSection(docs, app);
   whatIfSection(docs, app);
   rooflineSection(docs, app);
+  countersSection(docs);
   kernelSection(docs, app);
   provenance(docs);
   document.body.dataset.ready = 'true';

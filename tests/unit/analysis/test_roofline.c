@@ -60,6 +60,17 @@ static void parse(struct result *ret, const char *text, const struct rp_roofline
     compute(ret, options);
 }
 
+static void open_case(struct result *ret, const char *name,
+                      const struct rp_roofline_options *options)
+{
+    rp_autofree char *path = rp_format("%s/cases/%s", getenv("RP_TEST_DATA"), name);
+
+    err = (struct rp_err)RP_ERR_INIT;
+    if (rp_counters_open(path, &ret->counters, &err) != 0)
+        fail_msg("%s", err.text);
+    compute(ret, options);
+}
+
 static bool has_note(const struct rp_roofline *r, const char *part)
 {
     for (size_t i = 0; i < r->note_count; i++)
@@ -553,6 +564,298 @@ static void test_missing_in_one(void **state)
     release(&got);
 }
 
+/* --- passes that disagree ------------------------------------------------------------------ */
+
+static bool has_text(const char *text, const char *part)
+{
+    return text && strstr(text, part);
+}
+
+#define MEMORY                                                                                     \
+    "Dispatch_ID,Kernel_Name,TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,"              \
+    "TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum\n"
+
+/* A rest that is negative within 5 % is 0; beyond, the value is withheld, with the reason. */
+static void test_tolerance(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    static const struct {
+        const char *rows, *note;
+        double read, written; /* -1: withheld */
+    } cases[] = {
+        {"0,k,1000,0,1000,400,400\n", NULL, 128000, 25600},
+        {"0,k,1000,0,1000,400,420\n",
+         "TCC_EA0_WRREQ_64B_sum exceeds TCC_EA0_WRREQ_sum by 5 % at most, in 1 of 1 dispatches of "
+         "k",
+         128000, 26880},
+        {"0,k,1000,0,1000,400,421\n",
+         "bytes written of k are not known: TCC_EA0_WRREQ_64B_sum exceeds TCC_EA0_WRREQ_sum by"
+         " 5.2 %",
+         128000, -1},
+        {"0,k,1000,10,1000,400,400\n",
+         "TCC_BUBBLE_sum + TCC_EA0_RDREQ_32B_sum exceed TCC_EA0_RDREQ_sum by 1 % at most",
+         128000 + 320, 25600},
+        {"0,k,1000,0,1100,400,400\n", "bytes read of k are not known", -1, 25600},
+        /* What is wrong in one dispatch is not made good by another, unless it is small. */
+        {"0,k,1000,0,0,400,400\n1,k,1000,0,0,400,800\n", "TCC_EA0_WRREQ_sum by 50 %", 128000, -1},
+        {"0,k,1000,0,0,400,0\n1,k,1000,0,0,400,410\n", "by 2.5 % at most, in 1 of 2 dispatches",
+         128000, 410 * 64 + 390 * 32},
+        {"0,k,1000,0,0,0,1\n", "TCC_EA0_WRREQ_sum by all of it", 64000, -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autofree char *text = rp_format("%s%s", MEMORY, cases[i].rows);
+        struct result got = {0};
+        const struct rp_roofline_kernel *k;
+
+        parse(&got, text, &options);
+        k = &got.r.kernels[0];
+        assert_int_equal(k->hbm_read.known, cases[i].read >= 0);
+        assert_int_equal(k->hbm_write.known, cases[i].written >= 0);
+        assert_true(k->hbm_read.value == (cases[i].read < 0 ? 0 : cases[i].read));
+        assert_true(k->hbm_write.value == (cases[i].written < 0 ? 0 : cases[i].written));
+        assert_false(k->reads_by_width);
+        if (cases[i].note && !has_note(&got.r, cases[i].note))
+            fail_msg("case %zu: no note says '%s'", i, cases[i].note);
+        if (!cases[i].note)
+            assert_false(has_note(&got.r, "exceed"));
+        release(&got);
+    }
+}
+
+/* Every difference of every formula goes the same way. */
+static void test_all_differences(void **state)
+{
+    static const struct {
+        const char *arch, *names, *little, *much;
+        enum rp_difference difference;
+    } cases[] = {
+        {"gfx90a", "TCC_EA_RDREQ_sum,TCC_EA_RDREQ_32B_sum", "100,101", "100,120",
+         RP_DIFFERENCE_READS_OF_TWO},
+        {"gfx942", "TCC_EA0_RDREQ_sum,TCC_BUBBLE_sum,TCC_EA0_RDREQ_32B_sum", "100,90,11",
+         "100,90,30", RP_DIFFERENCE_READS_OF_BUBBLE},
+        {"gfx950", "TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_128B_sum,TCC_EA0_RDREQ_32B_sum", "100,90,11",
+         "100,90,30", RP_DIFFERENCE_READS_OF_128},
+        {"gfx90a", "TCC_EA_WRREQ_sum,TCC_EA_WRREQ_64B_sum", "100,101", "100,120",
+         RP_DIFFERENCE_WRITES},
+        {"gfx950", "SQ_LDS_IDX_ACTIVE,SQ_LDS_BANK_CONFLICT", "100,101", "100,120",
+         RP_DIFFERENCE_LDS},
+        {"gfx942",
+         "TCP_TOTAL_CACHE_ACCESSES_sum,TCP_TCC_READ_REQ_sum,TCP_TCC_WRITE_REQ_sum,"
+         "TCP_TCC_ATOMIC_WITH_RET_REQ_sum,TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum",
+         "100,90,11,0,0", "100,90,30,0,0", RP_DIFFERENCE_L1_HITS},
+    };
+
+    (void)state;
+    assert_int_equal(sizeof cases / sizeof *cases, RP_DIFFERENCE_COUNT);
+    for (size_t i = 0; i < 2 * RP_DIFFERENCE_COUNT; i++) {
+        bool much = i % 2;
+        const struct rp_roofline_options options = {.arch = cases[i / 2].arch};
+        rp_autofree char *text =
+            rp_format("Dispatch_ID,Kernel_Name,%s\n0,k,%s\n", cases[i / 2].names,
+                      much ? cases[i / 2].much : cases[i / 2].little);
+        struct result got = {0};
+        const struct rp_pass_difference *d;
+
+        parse(&got, text, &options);
+        d = &got.r.kernels[0].differences[cases[i / 2].difference];
+        assert_true(d->asked && d->negative == 1 && d->withheld == much);
+        assert_true(d->most > (much ? 0.19 : 0.009) && d->most < (much ? 0.21 : 0.011));
+        assert_true(has_note(&got.r, much ? "not known" : "passes disagree"));
+        release(&got);
+    }
+}
+
+/* What lacks a pass in part of its dispatches. */
+static void test_lost_pass(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    struct result lost = {0}, some = {0}, own = {0};
+
+    (void)state;
+    open_case(&lost, "counters_pass_lost", &options);
+    assert_true(has_note(&lost.r, "write requests counted in 2 of 3 dispatches of k(float*)"));
+    assert_true(lost.r.kernels[0].hbm_read.known && !lost.r.kernels[0].hbm_write.known);
+    parse(&some, "Dispatch_ID,Kernel_Name,SQ_WAVES\n0,k,7\n1,k,\n", &options);
+    assert_true(has_note(&some.r, "counters collected in 1 of 2 dispatches of k"));
+    parse(&own, "Dispatch_ID,Kernel_Name,SQ_WAVES,MINE\n0,k,7,1\n1,k,7,\n", &options);
+    assert_true(has_note(&own.r, "MINE counted in 1 of 2 dispatches of k"));
+    release(&lost);
+    release(&some);
+    release(&own);
+}
+
+/* Above the peak of HBM: what the Infinity Cache can serve, and what nothing can. */
+static void test_peaks(void **state)
+{
+    static const struct {
+        const char *arch, *note;
+        double reads; /* of 64 bytes, in 1 us */
+        enum rp_peak peak;
+    } cases[] = {
+        {"gfx942", NULL, 80000, RP_PEAK_BELOW},
+        {"gfx942", "6.4 TB/s of k is above the HBM peak of 5.32 TB/s: probably the Infinity Cache",
+         100000, RP_PEAK_CACHED},
+        {"gfx942", "19.2 TB/s of k is above the HBM peak of 5.32 TB/s and above the 17.2 TB/s",
+         300000, RP_PEAK_IMPOSSIBLE},
+        {"gfx950", "probably the Infinity Cache", 300000, RP_PEAK_CACHED},
+        {"gfx950", "and above the 36 TB/s of the L2", 600000, RP_PEAK_IMPOSSIBLE},
+        {"gfx90a", "6.4 TB/s of k is above the HBM peak of 1.64 TB/s, so counters", 100000,
+         RP_PEAK_IMPOSSIBLE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_roofline_options options = {.arch = cases[i].arch};
+        rp_autofree char *text = rp_format(
+            "Dispatch_ID,Kernel_Name,Start_Timestamp,End_Timestamp,TCC_EA0_RDREQ_sum,"
+            "TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_RDREQ_128B_sum,TCC_EA0_WRREQ_sum,"
+            "TCC_EA0_WRREQ_64B_sum,SQ_INSTS_VALU\n0,k,1000,2000,%.0f,0,0,0,0,0,1\n",
+            cases[i].reads);
+        struct result got = {0};
+        const struct rp_roofline_kernel *k;
+
+        parse(&got, text, &options);
+        k = &got.r.kernels[0];
+        assert_int_equal(k->peak[RP_LEVEL_HBM], cases[i].peak);
+        assert_int_equal(got.r.program.peak[RP_LEVEL_HBM], cases[i].peak);
+        if (cases[i].note && !has_note(&got.r, cases[i].note))
+            fail_msg("case %zu: no note says '%s'", i, cases[i].note);
+        if (!cases[i].note)
+            assert_false(has_note(&got.r, "is above the"));
+        assert_int_equal(k->bound_share.known, cases[i].peak != RP_PEAK_IMPOSSIBLE);
+        assert_int_equal(has_note(&got.r, "Infinity Cache (256 MB) is counted"),
+                         strcmp(cases[i].arch, "gfx90a") != 0);
+        release(&got);
+    }
+}
+
+/* --- kernel x counter ---------------------------------------------------------------------- */
+
+static const struct rp_kernel_count *count_of(const struct rp_roofline_kernel *k, const char *name)
+{
+    for (size_t i = 0; i < k->count_count; i++)
+        if (strcmp(k->counts[i].name, name) == 0)
+            return &k->counts[i];
+    return NULL;
+}
+
+/* Counters of any name, without times and without a roofline. */
+static void test_counts(void **state)
+{
+    struct result got = {0}, full = {0};
+
+    (void)state;
+    open_case(&got, "notime", &plain);
+    assert_non_null(got.r.reason);
+    assert_int_equal(got.r.kernel_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct rp_roofline_kernel *k = &got.r.kernels[i];
+        bool copy = strstr(k->name, "Copy") != NULL;
+
+        assert_int_equal(k->count_count, 2);
+        assert_true(count_of(k, "TCP_UTCL1_TRANSLATION_HIT_sum")->sum ==
+                    (copy ? 30341578 : 15186725));
+        assert_int_equal(count_of(k, "TCP_UTCL1_TRANSLATION_HIT_sum")->dispatches, 1);
+        assert_string_equal(k->derived[RP_DERIVED_UTCL1_HIT_RATE].missing[0],
+                            "TCP_UTCL1_REQUEST_sum");
+        assert_false(k->derived[RP_DERIVED_L2_HIT_RATE].asked);
+    }
+    parse(&full, "Dispatch_ID,Kernel_Name,GL2C_X,SQ_WAVES\n0,k,4294967295,3\n1,k,5,4\n", &plain);
+    assert_true(count_of(&full.r.kernels[0], "GL2C_X")->sum == 5);
+    assert_int_equal(count_of(&full.r.kernels[0], "GL2C_X")->dispatches, 1);
+    assert_true(count_of(&full.r.kernels[0], "SQ_WAVES")->sum == 7);
+    assert_true(has_note(&full.r, "GL2C_X reads 4294967295"));
+    release(&got);
+    release(&full);
+}
+
+/* Formulas against sums by hand; numbers are such that no two counters can be exchanged. */
+static void test_derived(void **state)
+{
+    static const char text[] =
+        "Dispatch_ID,Kernel_Name,TCC_HIT_sum,TCC_MISS_sum,TCP_TOTAL_CACHE_ACCESSES_sum,"
+        "TCP_TCC_READ_REQ_sum,TCP_TCC_WRITE_REQ_sum,TCP_TCC_ATOMIC_WITH_RET_REQ_sum,"
+        "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum,SQC_DCACHE_HITS,SQC_DCACHE_MISSES,SQC_ICACHE_HITS,"
+        "SQC_ICACHE_MISSES,TCP_UTCL1_TRANSLATION_HIT_sum,TCP_UTCL1_REQUEST_sum,"
+        "TA_TOTAL_WAVEFRONTS_sum,TCP_TOTAL_ACCESSES_sum,TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum,"
+        "TCC_BUBBLE_sum,TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum,TCC_EA0_RDREQ_LEVEL_sum,"
+        "TCC_EA0_WRREQ_LEVEL_sum,SQ_LDS_BANK_CONFLICT,SQ_LDS_IDX_ACTIVE,SQ_ACCUM_PREV_HIRES,"
+        "SQ_LEVEL_WAVES,GRBM_GUI_ACTIVE,SQ_WAVE_CYCLES,SQ_BUSY_CU_CYCLES,SQ_ACTIVE_INST_VALU,"
+        "SQ_VALU_MFMA_BUSY_CYCLES,SQ_THREAD_CYCLES_VALU,SQ_INSTS,SQ_WAVES,SQ_WAIT_ANY\n"
+        "0,k,30,10,1000,200,100,40,10,90,10,970,30,450,500,100,6400,100,25,50,80,60,70000,24000,"
+        "30,70,1216000,0,8000,5000,1000,30400,243200,1459200,750,20,4000\n";
+    static const struct {
+        enum rp_derived derived;
+        double value;
+    } cases[] = {
+        {RP_DERIVED_L2_HIT_RATE, 30.0 / 40},
+        {RP_DERIVED_L1_HIT_RATE, 650.0 / 1000},
+        {RP_DERIVED_SCALAR_L1_HIT_RATE, 0.9},
+        {RP_DERIVED_INST_L1_HIT_RATE, 0.97},
+        {RP_DERIVED_UTCL1_HIT_RATE, 0.9},
+        {RP_DERIVED_COALESCING, 0.25},
+        {RP_DERIVED_READ_BYTES, (50 * 128 + 25 * 64 + 25 * 32) / 100.0},
+        {RP_DERIVED_WRITE_BYTES, (60 * 64 + 20 * 32) / 80.0},
+        {RP_DERIVED_READ_LATENCY, 700},
+        {RP_DERIVED_WRITE_LATENCY, 300},
+        {RP_DERIVED_LDS_CONFLICTS, 30.0 / 40},
+        {RP_DERIVED_OCCUPANCY, 4}, /* 1216000 wave cycles in 1000 clocks on 304 CUs */
+        {RP_DERIVED_BUSY_OCCUPANCY, 5},
+        {RP_DERIVED_VALU, 0.1},
+        {RP_DERIVED_MFMA, 0.2},
+        {RP_DERIVED_LANES, 48},
+        {RP_DERIVED_IPC, 0.75},
+        {RP_DERIVED_WAVE_LIFE, 1000},
+        {RP_DERIVED_WAIT, 0.8},
+    };
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    struct result got = {0};
+
+    (void)state;
+    assert_int_equal(sizeof cases / sizeof *cases, RP_DERIVED_COUNT);
+    parse(&got, text, &options);
+    for (size_t i = 0; i < RP_DERIVED_COUNT; i++) {
+        const struct rp_derived_value *d = &got.r.kernels[0].derived[cases[i].derived];
+
+        if (!d->asked || !d->q.known || d->q.value < cases[i].value * 0.999999 ||
+            d->q.value > cases[i].value * 1.000001)
+            fail_msg("%s is %g, not %g", rp_derived_info(cases[i].derived)->name, d->q.value,
+                     cases[i].value);
+        assert_int_equal(d->dispatches, 1);
+        assert_null(d->reason);
+    }
+    release(&got);
+}
+
+/* Why a derived value is not known. */
+static void test_derived_unknown(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    struct result got = {0}, blind = {0};
+    const struct rp_derived_value *d;
+
+    (void)state;
+    parse(&got,
+          "Dispatch_ID,Kernel_Name,TCC_HIT_sum,TCC_MISS_sum,SQ_LDS_BANK_CONFLICT,"
+          "SQ_LDS_IDX_ACTIVE,SQ_WAIT_ANY,SQ_WAVE_CYCLES,SQ_THREAD_CYCLES_VALU\n"
+          "0,k,30,,0,0,120,100,5\n1,k,30,10,0,0,120,100,5\n2,k,,20,0,0,120,100,5\n",
+          &options);
+    d = got.r.kernels[0].derived;
+    assert_true(d[RP_DERIVED_L2_HIT_RATE].q.value == 0.75); /* of the one that has both */
+    assert_int_equal(d[RP_DERIVED_L2_HIT_RATE].dispatches, 1);
+    assert_string_equal(d[RP_DERIVED_LDS_CONFLICTS].reason, "none counted");
+    assert_true(has_text(d[RP_DERIVED_WAIT].reason, "contradict"));
+    assert_string_equal(d[RP_DERIVED_LANES].missing[0], "SQ_ACTIVE_INST_VALU");
+    assert_false(d[RP_DERIVED_LANES].q.known);
+    parse(&blind, "Dispatch_ID,Kernel_Name,SQ_ACTIVE_INST_VALU,GRBM_GUI_ACTIVE\n0,k,5,100\n",
+          &plain);
+    assert_true(has_text(blind.r.kernels[0].derived[RP_DERIVED_VALU].reason, "--arch"));
+    release(&got);
+    release(&blind);
+}
+
 /* What is asked for exists: real machines counted it under that name. */
 static void check_needs(const char *gfx, const char *folder, const char *const *uncounted)
 {
@@ -611,6 +914,13 @@ int main(void)
         cmocka_unit_test(test_unknown_gpu),
         cmocka_unit_test(test_missing_in_one),
         cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_tolerance),
+        cmocka_unit_test(test_all_differences),
+        cmocka_unit_test(test_lost_pass),
+        cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_derived_unknown),
     };
 
     return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);

@@ -453,6 +453,60 @@ static void term_does_not_flood(void **state)
     free(text);
 }
 
+/* A terminal gets the first counters and kernels and is told of the others, a pipe all of them; no
+ * name is cut there. */
+static void test_counters(void **state)
+{
+    enum { KERNELS = 8, COUNTERS = 20 };
+    static const char long_name[] = "void a_kernel_whose_name_is_longer_than_a_line<float, float, "
+                                    "float, float>(float const*, float const*, float*, int, int)";
+    struct rp_kernel_count counts[COUNTERS];
+    struct rp_roofline_kernel kernels[KERNELS] = {0};
+    struct rp_roofline_device device = {0};
+    const struct rp_roofline r = {
+        .kernels = kernels, .kernel_count = KERNELS, .devices = &device, .device_count = 1};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf pipe = {0}, terminal = {0}, derived = {0};
+    char names[COUNTERS][24];
+    size_t lines = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNTERS; i++) {
+        snprintf(names[i], sizeof names[i], "GL2C_ODD_%zu\033", i);
+        counts[i] = (struct rp_kernel_count){.name = names[i], .dispatches = 2, .sum = 3};
+    }
+    for (size_t i = 0; i < KERNELS; i++)
+        kernels[i] = (struct rp_roofline_kernel){
+            .name = long_name, .calls = 4, .counts = counts, .count_count = COUNTERS};
+    kernels[1].derived[RP_DERIVED_L2_HIT_RATE] =
+        (struct rp_derived_value){.asked = true, .missing = {"TCC_HIT_sum", "TCC_MISS_sum"}};
+    assert_int_equal(
+        rp_report_counters_term(&r, true, (struct rp_term_style){.width = 80}, &terminal, &err), 0);
+    assert_int_equal(rp_report_counters_term(&r, true, (struct rp_term_style){0}, &pipe, &err), 0);
+    assert_int_equal(rp_report_counters_term(&r, false, (struct rp_term_style){0}, &derived, &err),
+                     0);
+    assert_non_null(strstr(rp_buf_text(&terminal), "and 4 more counters"));
+    assert_non_null(strstr(rp_buf_text(&terminal), "and 2 more kernels"));
+    assert_null(strstr(rp_buf_text(&terminal), "GL2C_ODD_16"));
+    assert_null(strstr(rp_buf_text(&pipe), " more "));
+    assert_non_null(strstr(rp_buf_text(&pipe), long_name));
+    assert_null(strchr(rp_buf_text(&pipe), '\033'));
+    for (const char *at = rp_buf_text(&pipe); (at = strstr(at, "GL2C_ODD_")); at++, lines++)
+        ;
+    assert_int_equal(lines, KERNELS * COUNTERS);
+    assert_non_null(strstr(rp_buf_text(&pipe), "             3             1.5  2 of 4"));
+    /* Without the counters themselves only the kernel with something made of them is there. */
+    assert_non_null(strstr(rp_buf_text(&derived), "- needs TCC_HIT_sum, TCC_MISS_sum"));
+    assert_null(strstr(rp_buf_text(&derived), "GL2C_ODD_"));
+    assert_ptr_equal(strstr(rp_buf_text(&derived), long_name),
+                     strstr(rp_buf_text(&derived), "void a_kernel"));
+    for (const char *at = rp_buf_text(&terminal); *at;) {
+        const char *end = strchrnul(at, '\n');
+        assert_true(end - at <= 80);
+        at = end + (*end == '\n');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +525,7 @@ int main(void)
         cmocka_unit_test(term_has_one_unit_for_a_column),
         cmocka_unit_test(term_colours_only_if_told),
         cmocka_unit_test(term_does_not_flood),
+        cmocka_unit_test(test_counters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static const char trace[] =
                           "\"dispatch_data\":"
                           "{\"dispatch_info\":{\"dispatch_id\":1}},\"records\":[{\"counter_id\":{"
                           "\"handle\":9},"
-                          "\"value\":1.5},{\"counter_id\":{\"handle\":9},\"value\":2.5},"
+                          "\"value\":1},{\"counter_id\":{\"handle\":9},\"value\":3.0},"
                           "{\"counter_id\":{\"handle\":8},\"value\":NaN}]}]},"
                           "\"counters\":[{\"id\":{\"handle\":9},\"name\":\"SQ_WAVES\"},"
                           "{\"id\":{\"handle\":9},\"name\":\"SQ_WAVES\"},{\"id\":{\"handle\":8},"
@@ -193,7 +193,7 @@ static void test_what_is_wrong_is_named(void **state)
         {"\"name\":\"gfx942\"}]}]}", "\"name\":\"gfx942\"", "in the middle of a value"},
         {"\"kernel_id\":2,\"dispatch_id\"", "\"kernel_id\":2.5,\"dispatch_id\"",
          "dispatch_info.kernel_id is no whole number"},
-        {"\"value\":1.5", "\"value\":true", "counter_collection[0]"},
+        {"\"value\":1}", "\"value\":true}", "counter_collection[0]"},
     };
 
     (void)state;
