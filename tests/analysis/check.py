@@ -91,7 +91,8 @@ def counters_of(folder):
         rows = list(csv.DictReader(file))
     sums = {}
     for row in rows:
-        mine = sums.setdefault(row["Kernel_Name"], {})
+        name = re.sub(r"( \[clone \.kd\]| \(\.kd\)|\.kd)$", "", row["Kernel_Name"])  # as they are joined
+        mine = sums.setdefault(name, {})
         if "Counter_Name" in row:
             mine[row["Counter_Name"]] = mine.get(row["Counter_Name"], 0) + float(row["Counter_Value"])
             continue
