@@ -101,9 +101,13 @@ void rp_series_list_free(struct rp_series_list *list);
 /** NULL: all. Patterns of fnmatch(3). */
 struct rp_series_filter {
     const char *kernel, *device, *commit;
+    const char *program;       /**< also the first words of a command line */
+    const char *const *config; /**< lines of the configuration, or patterns; each must be there */
+    size_t config_count;
 };
 bool rp_history_matches(const char *pattern, const char *text);
-/** Whether it is of that device and commit, of which the first digits are enough. */
+/** Whether it is of that device, program, configuration, and commit, of which the first digits are
+ * enough. */
 bool rp_history_result_matches(const struct rp_history_result *result,
                                const struct rp_series_filter *filter);
 

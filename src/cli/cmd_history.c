@@ -273,6 +273,119 @@ static bool note_incomplete(const struct rp_history_options *options,
     return found;
 }
 
+/* --- names that are meant ------------------------------------------------------------------ */
+
+enum { MOST_LETTERS = 200, MOST_NAMES = 3 };
+
+/* How many letters differ, of the first MOST_LETTERS. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[MOST_LETTERS + 1], as = strnlen(a, MOST_LETTERS), bs = strnlen(b, MOST_LETTERS);
+
+    for (size_t j = 0; j <= bs; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= as; i++) {
+        size_t before = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= bs; j++) {
+            size_t least = before + (a[i - 1] != b[j - 1]);
+
+            before = row[j];
+            least = row[j] + 1 < least ? row[j] + 1 : least;
+            row[j] = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
+        }
+    }
+    return row[bs];
+}
+
+/** The nearest names, each once. */
+struct near {
+    const char *wanted;
+    char *names[MOST_NAMES];
+    size_t distances[MOST_NAMES], count;
+};
+
+static void add_near(struct near *near, const char *text, size_t len)
+{
+    char *name = strndup(text, len);
+    size_t far = name ? distance(near->wanted, name) : 0, at = 0;
+
+    for (size_t i = 0; name && i < near->count; i++) {
+        if (strcmp(near->names[i], name) == 0)
+            free(rp_steal(name));
+        else
+            at += near->distances[i] <= far;
+    }
+    if (!name || !*name || at >= MOST_NAMES) {
+        free(name);
+        return;
+    }
+    if (near->count == MOST_NAMES)
+        free(near->names[--near->count]);
+    for (size_t i = near->count++; i > at; i--) {
+        near->names[i] = near->names[i - 1];
+        near->distances[i] = near->distances[i - 1];
+    }
+    near->names[at] = name;
+    near->distances[at] = far;
+}
+
+static void put_near(struct near *near, const char *what, struct rp_buf *text)
+{
+    rp_buf_printf(text, "; --%s %s is near to", what, near->wanted);
+    for (size_t i = 0; i < near->count; i++) {
+        rp_buf_printf(text, "%s '%s'", i ? "," : "", near->names[i]);
+        free(near->names[i]);
+    }
+    if (!near->count)
+        rp_buf_puts(text, " nothing that it has");
+}
+
+static void find_near(const struct rp_history *history, const char *program, const char *line,
+                      struct rp_buf *text)
+{
+    struct near near = {.wanted = program ? program : line};
+
+    for (size_t i = 0; i < history->count; i++) {
+        const char *config = history->results[i].config;
+
+        if (program)
+            add_near(&near, history->results[i].program, strlen(history->results[i].program));
+        for (size_t len; !program && *config; config += len + (config[len] == '\n')) {
+            len = strcspn(config, "\n");
+            add_near(&near, config, len);
+        }
+    }
+    put_near(&near, program ? "program" : "config", text);
+}
+
+/* Which of the filters alone leaves nothing, and what was perhaps meant. */
+static int nothing_matches(const struct rp_history_options *options,
+                           const struct rp_history *history, struct rp_err *err)
+{
+    const struct rp_series_filter program = {.program = options->filter.program};
+    rp_autobuf text = {0};
+    size_t found = 0;
+
+    for (size_t i = 0; i < history->count && program.program; i++)
+        found += rp_history_result_matches(&history->results[i], &program);
+    if (program.program && !found)
+        find_near(history, program.program, NULL, &text);
+    for (size_t k = 0; k < options->filter.config_count; k++) {
+        const struct rp_series_filter config = {.config = &options->filter.config[k],
+                                                .config_count = 1};
+
+        found = 0;
+        for (size_t i = 0; i < history->count; i++)
+            found += rp_history_result_matches(&history->results[i], &config);
+        if (!found)
+            find_near(history, NULL, options->filter.config[k], &text);
+    }
+    return rp_fail(err, RP_BAD_INPUT, "history %s: no complete result of it matches%s",
+                   options->path, rp_buf_text(&text));
+}
+
 /* @param ret_fails  whether a check has to fail */
 static int put_series(const struct rp_history_options *options, const struct rp_history *history,
                       bool *ret_fails, struct rp_buf *text, struct rp_err *err)
@@ -284,8 +397,7 @@ static int put_series(const struct rp_history_options *options, const struct rp_
         rc = rp_series_judge(&list, &options->rule, err);
     /* A pattern with a mistake would pass each check. */
     if (rc == 0 && !list.count)
-        rc = rp_fail(err, RP_BAD_INPUT, "history %s: no complete result of it matches",
-                     options->path);
+        rc = nothing_matches(options, history, err);
     if (rc < 0)
         return rc;
     if (options->command == RP_HISTORY_CHECK)
@@ -388,6 +500,11 @@ int rp_cmd_history(int argc, char **argv)
         return code;
     if ((code = check_operands(&options, argv + optind, argc - optind)) != RP_OK)
         return code;
+    if (options.command != RP_HISTORY_ADD) {
+        options.filter.program = options.program;
+        options.filter.config = (const char *const *)options.config;
+        options.filter.config_count = options.config_count;
+    }
     rc = prepare(&options, argv + optind, (size_t)(argc - optind), &history, &text, &err);
     if (rc == 0 && (options.command == RP_HISTORY_CHECK || options.command == RP_HISTORY_PLOT))
         rc = put_series(&options, &history, &fails, &text, &err);

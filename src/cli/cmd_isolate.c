@@ -19,6 +19,7 @@
 #include "cli/target.h"
 #include "collect/environment.h"
 #include "collect/isolate_run.h"
+#include "collect/kept_input.h"
 #include "collect/kernel_filter.h"
 #include "collect/output_claim.h"
 #include "report/page.h"
@@ -540,7 +541,8 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
 
 /* The first run of two. @return false: it is over, with *ret_code */
 static bool choose_longest(struct options *o, const struct rp_isolation_request *request,
-                           struct rp_isolate_longest *longest, int64_t *ret_wall_ns, int *ret_code)
+                           struct rp_kept_input *input, struct rp_isolate_longest *longest,
+                           int64_t *ret_wall_ns, int *ret_code)
 {
     rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
@@ -552,7 +554,9 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
         return false;
     }
     rp_progress_say("isolate", "run 1 of 2, which dispatch is the longest", 0);
-    if (rp_isolate_find_longest(request, longest, &isolation, &err) < 0) {
+    if (rp_kept_input_begin(input, &err) < 0 ||
+        rp_isolate_find_longest(request, longest, &isolation, &err) < 0 ||
+        rp_kept_input_end(input, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
     }
@@ -595,18 +599,22 @@ static int compare_runs(const struct options *o, const struct rp_isolate_longest
 static int capture(struct options *o, struct rp_isolation_request *request)
 {
     rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
+    rp_cleanup(rp_kept_input_free) struct rp_kept_input input = {0};
     struct rp_isolate_longest longest = {0};
     struct rp_err err = RP_ERR_INIT;
     int64_t first_ns = 0;
     int code;
 
-    if (o->choice.longest && !choose_longest(o, request, &longest, &first_ns, &code))
+    if (rp_kept_input_open(o->choice.longest, "choose with --dispatch", &input, &err) < 0)
+        return rp_cli_error(&err);
+    if (o->choice.longest && !choose_longest(o, request, &input, &longest, &first_ns, &code))
         return code;
     rp_progress_say("isolate", o->choice.longest ? "run 2 of 2" : "the program runs to its end",
                     (double)first_ns / 1e9);
     request->selection = o->choice.selection;
     request->numbers = o->choice.numbers;
-    if (rp_isolate_program(request, &isolation, &err) < 0)
+    if (rp_kept_input_begin(&input, &err) < 0 ||
+        rp_isolate_program(request, &isolation, &err) < 0 || rp_kept_input_end(&input, &err) < 0)
         return rp_cli_error(&err);
     code = report(o, &isolation, request->env, request->device);
     return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;

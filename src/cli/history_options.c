@@ -24,8 +24,10 @@ static const char help[] =
     "  --commit C          add: of what was run (default: that of the git work tree here, with\n"
     "                      -dirty where files are changed; '' for none). Else, but not of\n"
     "                      check: only results whose commit begins so\n"
-    "  --config KEY=VALUE  add: what else tells results apart; may be repeated\n"
-    "  --program NAME      add: a name in place of the command\n"
+    "  --config KEY=VALUE  add: what else tells results apart; may be repeated. Else: only\n"
+    "                      results with it; VALUE may be a pattern\n"
+    "  --program NAME      add: a name in place of the command. Else: only results of this\n"
+    "                      program: the command or its first words, or a pattern of it\n"
     "  --at TIME           add: when, as 2026-11-23T20:15:00Z (default: now)\n"
     "  --kernel GLOB       only these kernels; of list only results with one\n"
     "  --device NAME       only devices that begin so, as software, or match this pattern\n"
@@ -68,9 +70,9 @@ static const struct {
     int option;
     const char *commands;
 } takers[] = {
-    {CONFIG, "a"},     {PROGRAM, "a"}, {AT, "a"},      {KERNEL, "lspce"},
-    {DEVICE, "lspce"}, {JSON, "lsc"},  {MARGIN, "pc"}, {RECENT, "c"},
-    {FORMAT, "e"},     {'o', "pe"},    {STRICT, "c"},  {COMMIT, "alspe"},
+    {CONFIG, "alspce"}, {PROGRAM, "alspce"}, {AT, "a"},      {KERNEL, "lspce"},
+    {DEVICE, "lspce"},  {JSON, "lsc"},       {MARGIN, "pc"}, {RECENT, "c"},
+    {FORMAT, "e"},      {'o', "pe"},         {STRICT, "c"},  {COMMIT, "alspe"},
 };
 
 void rp_history_options_free(struct rp_history_options *given)

@@ -109,9 +109,14 @@ static int run_pass(const struct rp_profile_options *options, struct rp_profile_
     if (rc < 0)
         return rc;
     show_progress(options, what, left_s);
-    rc = session->tracer->count(&request, (const char *const *)plan->passes[at].names, ret, err);
+    rc = rp_kept_input_begin(&session->input, err);
+    if (rc == 0)
+        rc =
+            session->tracer->count(&request, (const char *const *)plan->passes[at].names, ret, err);
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);
+    if (rc == 0)
+        rc = rp_kept_input_end(&session->input, err);
     if (rc == 0)
         rc = rp_profile_session_warn(session, ret, err);
     if (rc == 0 && !ret->too_much && rp_profile_ended_badly(options, ret))
@@ -387,9 +392,13 @@ static int trace_threads(const struct rp_profile_options *options,
     show_progress(options, "thread trace", 0);
     if (rp_device_counts(session)) /* the base run had them, and they take time */
         rp_ask_no_counters();
-    rc = session->tracer->trace_threads(&request, &threads, &run, err);
+    rc = rp_kept_input_begin(&session->input, err);
+    if (rc == 0)
+        rc = session->tracer->trace_threads(&request, &threads, &run, err);
     if (request.stdout_fd >= 0)
         close(request.stdout_fd);
+    if (rc == 0)
+        rc = rp_kept_input_end(&session->input, err);
     if (rc == 0)
         rc = rp_profile_session_warn(session, &run, err);
     if (rc == 0 && rp_profile_ended_badly(options, &run))

@@ -89,6 +89,9 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     if (rc < 0)
         return rc;
     show_progress(options, session, number);
+    rc = rp_kept_input_begin(&session->input, err);
+    if (rc < 0)
+        return rc;
     request.stdout_fd = stdout_for_run(options, number);
     rc = session->tracer ? session->tracer->trace(&request, &session->runs[session->run_count], err)
                          : rp_run_program(&request, &session->runs[session->run_count], err);
@@ -98,7 +101,10 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
         show_log(options, session, dir);
     if (rc < 0)
         return rc;
-    return rp_profile_session_warn(session, &session->runs[session->run_count++], err);
+    session->run_count++;
+    rc = rp_kept_input_end(&session->input, err);
+    return rc < 0 ? rc
+                  : rp_profile_session_warn(session, &session->runs[session->run_count - 1], err);
 }
 
 int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
@@ -376,6 +382,11 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
     if (rc == 0)
         rp_cli_warn_about_target(program, session->device);
     if (rc == 0)
+        rc = rp_kept_input_open(options->runs > 1 || options->deep_analysis || options->roofline ||
+                                    options->counter_count,
+                                options->runs > 1 ? "use --runs 1" : "leave out further analyses",
+                                &session->input, err);
+    if (rc == 0)
         rc = rp_result_dir_open(options->out_dir, &session->dir, err);
     return rc;
 }
@@ -475,6 +486,7 @@ int rp_profile_session_commit(struct rp_profile_session *session, const char *js
 
 void rp_profile_session_free(struct rp_profile_session *session)
 {
+    rp_kept_input_free(&session->input);
     rp_profile_free(session->profile);
     rp_profile_close_stores(session->stores, session->store_count);
     for (size_t i = 0; i < session->run_count; i++)

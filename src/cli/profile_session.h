@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "cli/results.h"
 #include "collect/environment.h"
+#include "collect/kept_input.h"
 #include "collect/result_dir.h"
 #include "collect/tracer.h"
 #include "rocm-perf/analysis.h"
@@ -45,7 +46,8 @@ struct rp_profile_session {
     const struct rp_tracer *tracer; /**< NULL: wallclock */
     char *tracer_version;           /**< NULL: that of this program, or unknown */
     struct rp_result_dir dir;
-    struct rp_run *runs; /**< in order; runs[0] is the base run */
+    struct rp_kept_input input; /**< for all runs */
+    struct rp_run *runs;        /**< in order; runs[0] is the base run */
     size_t run_count;
     struct rp_store **stores; /**< of the base run, one per process */
     size_t store_count;

@@ -41,12 +41,42 @@ bool rp_history_matches(const char *pattern, const char *text)
     return !pattern || fnmatch(pattern, text, 0) == 0;
 }
 
+/* "./app" is every "./app ARGS...", and no "./app2". */
+static bool is_program(const char *program, const char *wanted)
+{
+    const size_t len = strlen(wanted);
+
+    return (strncmp(program, wanted, len) == 0 && (!program[len] || program[len] == ' ')) ||
+           rp_history_matches(wanted, program);
+}
+
+/* KEY=VALUE is a line of the configuration, or a pattern of one. */
+static bool has_line(const char *config, const char *wanted)
+{
+    while (*config) {
+        const size_t len = strcspn(config, "\n");
+        char *line = strndup(config, len);
+        bool found = line && (strcmp(line, wanted) == 0 || rp_history_matches(wanted, line));
+
+        free(line);
+        if (found)
+            return true;
+        config += len + (config[len] == '\n');
+    }
+    return false;
+}
+
 bool rp_history_result_matches(const struct rp_history_result *r,
                                const struct rp_series_filter *filter)
 {
     if (filter->commit &&
         (!r->commit || strncmp(r->commit, filter->commit, strlen(filter->commit)) != 0))
         return false;
+    if (filter->program && !is_program(r->program, filter->program))
+        return false;
+    for (size_t i = 0; i < filter->config_count; i++)
+        if (!has_line(r->config, filter->config[i]))
+            return false;
     /* "hardware" is "hardware*": nobody types all of it. */
     return !filter->device || rp_history_matches(filter->device, r->device) ||
            strncmp(r->device, filter->device, strlen(filter->device)) == 0;

@@ -1,0 +1,420 @@
+#include "collect/kept_input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+enum {
+    MEMORY_BYTES = 64 << 20,
+    MOST_BYTES = 1 << 30, /* more is an endless stream, or better a file */
+    CHUNK_BYTES = 64 << 10,
+    LOOK_MS = 100,
+    LOOKS = 3, /* in a row: who reads what was typed already does not wait */
+};
+
+int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *ret,
+                       struct rp_err *err)
+{
+    struct stat info;
+
+    *ret = (struct rp_kept_input){.source = -1,
+                                  .remedy = remedy,
+                                  .file = -1,
+                                  .to_program = -1,
+                                  .stop = {-1, -1},
+                                  .most_bytes = MOST_BYTES,
+                                  .memory_bytes = MEMORY_BYTES};
+    if (!several || fstat(STDIN_FILENO, &info) < 0)
+        return 0;
+    if (S_ISREG(info.st_mode))
+        ret->kind = RP_INPUT_FILE;
+    else if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))
+        ret->kind = RP_INPUT_STREAM;
+    else if (isatty(STDIN_FILENO))
+        ret->kind = RP_INPUT_TERMINAL;
+    else
+        return 0;
+    ret->offset = ret->kind == RP_INPUT_FILE ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    ret->source = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return ret->source < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input") : 0;
+}
+
+/* --- what was read ------------------------------------------------------------------------- */
+
+static int open_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+    int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    rp_autofree char *name = NULL;
+
+    if (fd >= 0)
+        return fd;
+    name = rp_path_join(folder && *folder ? folder : "/tmp", "rocm-perf-input-XXXXXX");
+    fd = name ? mkostemp(name, O_CLOEXEC) : -1; /* a file system without nameless files */
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
+static int keep_in_file(struct rp_kept_input *in, const uint8_t *bytes, size_t count)
+{
+    if (in->file < 0)
+        in->file = open_file();
+    while (in->file >= 0 && count > 0) {
+        ssize_t n = pwrite(in->file, bytes, count, (off_t)(in->bytes - in->memory_bytes));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        bytes += n;
+        count -= (size_t)n;
+        in->bytes += (uint64_t)n;
+    }
+    return count == 0 ? 0 : errno ? errno : ENOSPC;
+}
+
+static int keep(struct rp_kept_input *in, const uint8_t *bytes, size_t count)
+{
+    size_t part = 0;
+
+    if (in->bytes < in->memory_bytes)
+        part =
+            count < in->memory_bytes - in->bytes ? count : (size_t)(in->memory_bytes - in->bytes);
+    if (in->bytes + part > in->capacity && part) {
+        uint64_t wanted = in->capacity ? 2 * in->capacity : CHUNK_BYTES;
+        uint8_t *grown;
+
+        while (wanted < in->bytes + part)
+            wanted *= 2;
+        grown = realloc(in->memory, wanted);
+        if (!grown)
+            return ENOMEM;
+        in->memory = grown;
+        in->capacity = wanted;
+    }
+    if (part)
+        memcpy(in->memory + in->bytes, bytes, part);
+    in->bytes += part;
+    return part < count ? keep_in_file(in, bytes + part, count - part) : 0;
+}
+
+/* @return how many bytes of what was kept are at *ret; 0: they cannot be read */
+static size_t kept_at(struct rp_kept_input *in, uint64_t at, uint8_t *buffer, const uint8_t **ret)
+{
+    uint64_t in_memory = in->bytes < in->memory_bytes ? in->bytes : in->memory_bytes;
+    ssize_t n;
+
+    if (at < in_memory) {
+        *ret = in->memory + at;
+        return in_memory - at < CHUNK_BYTES ? (size_t)(in_memory - at) : CHUNK_BYTES;
+    }
+    *ret = buffer;
+    do
+        n = pread(in->file, buffer, CHUNK_BYTES, (off_t)(at - in->memory_bytes));
+    while (n < 0 && errno == EINTR);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* --- the feeder of a stream ---------------------------------------------------------------- */
+
+/* @return false: the run is over */
+static bool wait_for(struct rp_kept_input *in, int fd, short events)
+{
+    struct pollfd fds[] = {{.fd = in->stop[0], .events = POLLIN}, {.fd = fd, .events = events}};
+
+    while (poll(fds, 2, -1) < 0)
+        if (errno != EINTR && errno != EAGAIN)
+            return false;
+    return !fds[0].revents;
+}
+
+/* One piece more of the source, when it has one. @return false: the run is over */
+static bool read_on(struct rp_kept_input *in, uint8_t *buffer)
+{
+    ssize_t n;
+
+    if (!wait_for(in, in->source, POLLIN))
+        return false;
+    n = read(in->source, buffer, CHUNK_BYTES);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return true;
+    if (n <= 0) {
+        in->ended = true;
+    } else if (in->bytes + (uint64_t)n > in->most_bytes) {
+        in->too_much = in->ended = true; /* the program finds an end, and comes to its own */
+    } else {
+        in->trouble = keep(in, buffer, (size_t)n);
+        in->ended |= in->trouble != 0;
+    }
+    return true;
+}
+
+static void *feed(void *context)
+{
+    struct rp_kept_input *in = context;
+    uint8_t *buffer = malloc(CHUNK_BYTES);
+    uint64_t sent = 0;
+
+    if (!buffer)
+        in->trouble = ENOMEM;
+    while (buffer && !in->trouble) {
+        const uint8_t *bytes;
+        size_t count;
+        ssize_t n;
+
+        if (sent == in->bytes && in->ended)
+            break;
+        if (!wait_for(in, in->to_program, POLLOUT)) /* nothing is read that it has no room for */
+            break;
+        if (sent == in->bytes) {
+            if (!read_on(in, buffer))
+                break;
+            continue;
+        }
+        count = kept_at(in, sent, buffer, &bytes);
+        if (count == 0)
+            in->trouble = EIO;
+        n = count ? write(in->to_program, bytes, count) : 0;
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            break;
+        sent += n > 0 ? (uint64_t)n : 0;
+    }
+    free(buffer);
+    close(in->to_program); /* the program's end of input */
+    in->to_program = -1;
+    return NULL;
+}
+
+/* --- a terminal ---------------------------------------------------------------------------- */
+
+static bool reads_input(const char *pid, const char *task)
+{
+    char path[300], text[64] = "";
+    FILE *file;
+    bool reads;
+
+    snprintf(path, sizeof path, "/proc/%.20s/task/%.20s/syscall", pid, task);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    reads = fgets(text, sizeof text, file) && strncmp(text, "0 0x0 ", 6) == 0; /* read(0, ...) */
+    fclose(file);
+    return reads;
+}
+
+/* A thread that waits for this terminal. */
+static bool waits_for(const struct rp_kept_input *in, const char *pid)
+{
+    struct stat theirs, ours;
+    struct dirent *task;
+    bool found = false;
+    char path[300];
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%.20s/fd/0", pid);
+    if (stat(path, &theirs) < 0 || fstat(in->source, &ours) < 0 || theirs.st_rdev != ours.st_rdev ||
+        !S_ISCHR(theirs.st_mode))
+        return false;
+    snprintf(path, sizeof path, "/proc/%.20s/task", pid);
+    tasks = opendir(path);
+    while (tasks && !found && (task = readdir(tasks)))
+        found = task->d_name[0] != '.' && reads_input(pid, task->d_name);
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[512] = "", *end;
+    FILE *file;
+    int parent = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fgets(text, sizeof text, file) && (end = strrchr(text, ')')))
+        sscanf(end + 1, " %*c %d", &parent);
+    fclose(file);
+    return parent;
+}
+
+static bool is_of_us(pid_t pid)
+{
+    for (int depth = 0; pid > 1 && depth < 64; depth++) {
+        pid = parent_of(pid);
+        if (pid == getpid())
+            return true;
+    }
+    return false;
+}
+
+/* @return a process that this one has started, and that waits for the terminal; 0: none */
+static pid_t find_reader(const struct rp_kept_input *in)
+{
+    DIR *all = opendir("/proc");
+    struct dirent *entry;
+    pid_t found = 0;
+
+    while (all && !found && (entry = readdir(all))) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+
+        if (pid > 0 && waits_for(in, entry->d_name) && is_of_us(pid))
+            found = pid;
+    }
+    if (all)
+        closedir(all);
+    return found;
+}
+
+static void *watch(void *context)
+{
+    struct rp_kept_input *in = context;
+    struct pollfd stop = {.fd = in->stop[0], .events = POLLIN};
+    int looks = 0;
+
+    while (poll(&stop, 1, LOOK_MS) <= 0) {
+        pid_t reader = find_reader(in);
+
+        looks = reader ? looks + 1 : 0;
+        if (looks < LOOKS)
+            continue;
+        in->asked_person = true;
+        kill(reader, SIGKILL);
+        looks = 0;
+    }
+    return NULL;
+}
+
+/* --- runs ---------------------------------------------------------------------------------- */
+
+static int start_thread(struct rp_kept_input *in, void *(*thread)(void *context),
+                        struct rp_err *err)
+{
+    sigset_t all, old;
+    int code;
+
+    if (pipe2(in->stop, O_CLOEXEC) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
+    sigfillset(&all); /* signals are for the thread that runs the program */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    code = pthread_create(&in->feeder, NULL, thread, in);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (code)
+        return rp_fail_errno(err, RP_ENVIRONMENT, code, "cannot start a thread");
+    in->feeding = true;
+    return 0;
+}
+
+static int begin_stream(struct rp_kept_input *in, struct rp_err *err)
+{
+    int ends[2], rc;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
+    in->to_program = ends[1];
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    rc = dup2(ends[0], STDIN_FILENO) < 0
+             ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input")
+             : start_thread(in, feed, err);
+    close(ends[0]);
+    return rc;
+}
+
+/* The first run reads the file itself: who comes after this command goes on behind it. */
+static int begin_file(struct rp_kept_input *in, struct rp_err *err)
+{
+    rp_autoclose int fd = -1;
+
+    if (!in->again)
+        return 0;
+    fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) { /* it may not be opened any more: then its own place is moved back */
+        if (lseek(in->source, in->offset, SEEK_SET) >= 0)
+            return 0;
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input");
+    }
+    if (lseek(fd, in->offset, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input");
+    return 0;
+}
+
+int rp_kept_input_begin(struct rp_kept_input *in, struct rp_err *err)
+{
+    int rc = 0;
+
+    if (in->kind == RP_INPUT_FILE)
+        rc = begin_file(in, err);
+    else if (in->kind == RP_INPUT_STREAM)
+        rc = begin_stream(in, err);
+    else if (in->kind == RP_INPUT_TERMINAL)
+        rc = start_thread(in, watch, err);
+    in->again = true;
+    return rc;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+int rp_kept_input_end(struct rp_kept_input *in, struct rp_err *err)
+{
+    if (in->kind == RP_INPUT_INHERITED)
+        return 0;
+    if (in->feeding) {
+        close_fd(&in->stop[1]); /* which the other end sees */
+        pthread_join(in->feeder, NULL);
+        in->feeding = false;
+    }
+    close_fd(&in->stop[0]);
+    close_fd(&in->stop[1]);
+    close_fd(&in->to_program);
+    if (in->kind != RP_INPUT_TERMINAL)
+        dup2(in->source, STDIN_FILENO);
+    if (in->asked_person)
+        return rp_fail(err, RP_USAGE,
+                       "the program waits for input from the terminal, which cannot be given to "
+                       "each run: %s, or give it a file (< FILE)",
+                       in->remedy);
+    if (in->too_much)
+        return rp_fail(
+            err, RP_USAGE,
+            "the program has read %" PRIu64 " MiB of standard input, which does not end "
+            "there, and more cannot be kept for further runs: %s, or give it a file (< FILE)",
+            in->most_bytes >> 20, in->remedy);
+    if (in->trouble)
+        return rp_fail_errno(err, RP_ENVIRONMENT, in->trouble,
+                             "standard input cannot be kept for further runs in %s: %s",
+                             getenv("TMPDIR") ?: "/tmp", in->remedy);
+    return 0;
+}
+
+void rp_kept_input_free(struct rp_kept_input *in)
+{
+    if (in->kind != RP_INPUT_INHERITED) {
+        struct rp_err err = RP_ERR_INIT;
+
+        rp_kept_input_end(in, &err);
+        close_fd(&in->source);
+        close_fd(&in->file);
+    }
+    free(in->memory);
+    *in = (struct rp_kept_input){0};
+}

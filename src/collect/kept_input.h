@@ -1,0 +1,70 @@
+/**
+ * @file kept_input.h
+ * @brief Standard input of a program that runs several times: each run gets the same.
+ *
+ * A file is opened again, a device is inherited. What comes through a pipe or a socket is read only
+ * as far as the program's own pipe has room, kept, and given to the next run again, which may read
+ * on. A terminal cannot be kept: a program that waits for it is ended, which is told.
+ */
+#ifndef RP_COLLECT_KEPT_INPUT_H
+#define RP_COLLECT_KEPT_INPUT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rp_err;
+
+enum rp_input_kind {
+    RP_INPUT_INHERITED, /**< nothing to do: one run, a device, or there is none */
+    RP_INPUT_FILE,
+    RP_INPUT_STREAM,
+    RP_INPUT_TERMINAL,
+};
+
+/** Zeroed: inherited. Release with rp_kept_input_free. */
+struct rp_kept_input {
+    enum rp_input_kind kind;
+    const char *remedy;
+    int source;            /**< what standard input is by itself */
+    bool again;            /**< a run has had it */
+    off_t offset;          /**< of a file, at the first run */
+    uint64_t most_bytes;   /**< of a stream */
+    uint64_t memory_bytes; /**< of these in memory; the others are in .file */
+    uint8_t *memory;
+    uint64_t capacity;
+    int file; /**< -1: none so far; nobody else can open it */
+    uint64_t bytes;
+    bool ended; /**< the source has no more */
+    bool too_much;
+    int trouble;       /**< errno of keeping it; 0: none */
+    bool asked_person; /**< a program waited for the terminal */
+    /* While a run goes on: */
+    bool feeding;
+    pthread_t feeder;
+    int to_program; /**< write end of its pipe */
+    int stop[2];    /**< a pipe: ends the feeder */
+};
+
+/**
+ * Looks at what standard input is.
+ * @param several  there will be more than one run
+ * @param remedy   how to do with one: "use --runs 1"; static
+ */
+int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *ret,
+                       struct rp_err *err);
+
+/** From here on standard input of this process is that of the run. */
+int rp_kept_input_begin(struct rp_kept_input *input, struct rp_err *err);
+
+/**
+ * The run is over: standard input is the old one again. Accepts what was not begun.
+ * @return 0; RP_USAGE when the input cannot be given to another run; RP_ENVIRONMENT when it could
+ *         not be kept
+ */
+int rp_kept_input_end(struct rp_kept_input *input, struct rp_err *err);
+
+void rp_kept_input_free(struct rp_kept_input *input);
+
+#endif
