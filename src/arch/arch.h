@@ -117,6 +117,11 @@ struct rp_arch {
     /* Identity on the PCI bus and in KFD's topology (used by the software device). */
     uint32_t pci_vendor_id;
     uint32_t pci_device_id;
+    uint32_t pci_class;         /**< PCI's class code: 0x120000 is a processing accelerator */
+    uint32_t pcie_mtransfers_s; /**< of its slot, per lane: 32000 for PCIe 5.0; 0 = no slot */
+    uint32_t pcie_lanes;
+    uint32_t mec_firmware;  /**< version of the command processor's firmware that is modelled */
+    uint32_t sdma_firmware; /**< likewise, of the DMA engines */
     uint32_t l1_bytes, l1_line_bytes; /**< vector L1 per CU */
     uint32_t scalar_l1_bytes, scalar_l1_line_bytes;
     uint32_t l2_bytes, l2_line_bytes; /**< per XCC */

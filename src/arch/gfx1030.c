@@ -99,6 +99,11 @@ const struct rp_arch rp_arch_gfx1030 = {
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x73bf,
+    .pci_class = 0x030000,      /* lspci of a Navi 21: VGA controller */
+    .pcie_mtransfers_s = 16000, /* [DS] PCIe 4.0 x16 */
+    .pcie_lanes = 16,
+    .mec_firmware = 166,           /* assumed: nothing asks for a certain one */
+    .sdma_firmware = 22,           /* assumed: nothing asks for a certain one */
     .l1_bytes = RP_KIB(16),        /* [ISA] L0 of each CU */
     .l1_line_bytes = 128,          /* [ISA] */
     .scalar_l1_bytes = RP_KIB(16), /* [ISA] per WGP */

@@ -85,6 +85,11 @@ const struct rp_arch rp_arch_gfx90a = {
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x7408,
+    .pci_class = 0x038000,      /* lspci of an MI250X: display controller */
+    .pcie_mtransfers_s = 16000, /* [DS] PCIe 4.0 x16 */
+    .pcie_lanes = 16,
+    .mec_firmware = 166,           /* assumed: nothing asks for a certain one */
+    .sdma_firmware = 22,           /* assumed: nothing asks for a certain one */
     .l1_bytes = RP_KIB(16),        /* [SPEC], [WP] */
     .l1_line_bytes = 64,           /* [RPC] 64 bytes per clock and per request */
     .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */

@@ -138,6 +138,12 @@ const struct rp_arch rp_arch_gfx942 = {
 
     .pci_vendor_id = 0x1002, /* [KFD] 4098 */
     .pci_device_id = 0x74a1,
+    .pci_class = 0x120000,      /* [IDS] of PCI: processing accelerator */
+    .pcie_mtransfers_s = 32000, /* [DS] PCIe 5.0 x16 */
+    .pcie_lanes = 16,
+    .mec_firmware =
+        177, /* the first that RCCL trusts to reclaim scratch (validHsaScratchEnvSetting) */
+    .sdma_firmware = 22,           /* assumed: nothing asks for a certain one */
     .l1_bytes = RP_KIB(32),        /* [SPEC], [DS], [mt4g] */
     .l1_line_bytes = 128,          /* [mt4g] */
     .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */

@@ -77,6 +77,12 @@ const struct rp_arch rp_arch_gfx950 = {
 
     .pci_vendor_id = 0x1002,
     .pci_device_id = 0x75a0,
+    .pci_class = 0x120000,      /* as gfx942 */
+    .pcie_mtransfers_s = 32000, /* [DS] PCIe 5.0 x16 */
+    .pcie_lanes = 16,
+    .mec_firmware =
+        24, /* the first that RCCL trusts to reclaim scratch (validHsaScratchEnvSetting) */
+    .sdma_firmware = 22,           /* assumed: nothing asks for a certain one */
     .l1_bytes = RP_KIB(32),        /* [SPEC], [DS] */
     .l1_line_bytes = 128,          /* [RPC] */
     .scalar_l1_bytes = RP_KIB(16), /* [SPEC] shared by two CUs */

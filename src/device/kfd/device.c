@@ -113,22 +113,27 @@ unsigned rp_device_gpu_count(void)
     return count ? count : 1;
 }
 
+struct rp_device *rp_device_get(void)
+{
+    struct rp_device *device = __atomic_load_n(&the_device, __ATOMIC_ACQUIRE);
+    return device && device->pid == getpid() ? device : NULL;
+}
+
 struct rp_topology rp_device_topology(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
-    return (struct rp_topology){
+    struct rp_topology topology = {
         .arch = rp_device_arch(),
         .gpu_count = rp_device_gpu_count(),
         .host.cores = cores > 0 ? (uint32_t)cores : 1,
         .host.memory_bytes =
             pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 1ull << 30,
     };
-}
-
-struct rp_device *rp_device_get(void)
-{
-    struct rp_device *device = __atomic_load_n(&the_device, __ATOMIC_ACQUIRE);
-    return device && device->pid == getpid() ? device : NULL;
+    const struct rp_device *device = rp_device_get();
+    for (unsigned gpu = 0; device && gpu < device->gpu_count; gpu++)
+        topology.memory_used_bytes[gpu] =
+            __atomic_load_n(&device->memory.vram_used_bytes[gpu], __ATOMIC_RELAXED);
+    return topology;
 }
 
 /* ---- what the executor asks --------------------------------------------------------------- */

@@ -6,7 +6,6 @@
  * else on unchanged. Nothing runs before a hooked function is called, so a shell or another child
  * that merely inherits the preload is not touched. errno changes only as the function says.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,33 +20,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "device.h"
 #include "device/exec/guard.h"
 #include "export.h"
+#include "hooks.h"
 #include "log.h"
-#include "vfs.h"
-
-/** The next definition of @p name in the process. Looked up once; keeps errno. */
-#define NEXT(name)                                                                                 \
-    __extension__({                                                                                \
-        static __typeof__(name) *next_;                                                            \
-        __typeof__(name) *found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED);                      \
-        if (!found_) {                                                                             \
-            int errno_ = errno;                                                                    \
-            found_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                  \
-            __atomic_store_n(&next_, found_, __ATOMIC_RELAXED);                                    \
-            errno = errno_;                                                                        \
-        }                                                                                          \
-        found_;                                                                                    \
-    })
-
-static int fail(int error)
-{
-    errno = error;
-    return -1;
-}
 
 /** 0, or -1 with errno from a negative code. */
 static int result(int rc)
@@ -60,16 +40,18 @@ static int result(int rc)
 /** Returns whether the path is ours; then *ret_fd is what open() returns. */
 static bool open_ours(const char *path, int flags, int *ret_fd)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path);
-    if (node.kind == RP_VFS_NONE)
+    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & O_NOFOLLOW));
+    if (rp_vfs_is_hosts(&node))
         return false;
     int rc;
     if (node.kind == RP_VFS_DEVICE)
         rc = rp_device_open(node.gpu, flags & O_CLOEXEC);
     else if (node.kind == RP_VFS_FILE)
         rc = (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(&node, flags & O_CLOEXEC) : -EACCES;
+    else if (node.kind == RP_VFS_LINK)
+        rc = -ELOOP; /* O_NOFOLLOW */
     else
-        rc = node.kind == RP_VFS_DIR ? -ENOTSUP : -ENOENT;
+        rc = node.kind == RP_VFS_ABSENT ? -ENOENT : -ENOTSUP;
     rp_log("open %s: %d", path, rc);
     *ret_fd = result(rc);
     return true;
@@ -153,23 +135,81 @@ static int access_ours(const struct rp_vfs_node *node, int mode)
 
 RP_EXPORT int access(const char *path, int mode)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path);
-    return node.kind == RP_VFS_NONE ? NEXT(access)(path, mode) : access_ours(&node, mode);
+    struct rp_vfs_node node = rp_vfs_lookup(path, true);
+    return rp_vfs_is_hosts(&node) ? NEXT(access)(path, mode) : access_ours(&node, mode);
 }
 
 RP_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path);
-    return node.kind == RP_VFS_NONE ? NEXT(faccessat)(dir, path, mode, flags)
-                                    : access_ours(&node, mode);
+    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));
+    return rp_vfs_is_hosts(&node) ? NEXT(faccessat)(dir, path, mode, flags)
+                                  : access_ours(&node, mode);
+}
+
+static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t room)
+{
+    char target[2 * RP_TOPOLOGY_PATH_BYTES];
+    if (node->kind != RP_VFS_LINK)
+        return fail(node->kind == RP_VFS_ABSENT ? ENOENT : EINVAL);
+    int bytes = rp_vfs_readlink(node, target);
+    if (bytes < 0)
+        return fail(-bytes);
+    size_t taken = (size_t)bytes < room ? (size_t)bytes : room;
+    memcpy(out, target, taken);
+    return (ssize_t)taken;
 }
 
 RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t room)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path);
-    if (node.kind == RP_VFS_NONE)
-        return NEXT(readlink)(path, out, room);
-    return fail(node.kind == RP_VFS_ABSENT ? ENOENT : EINVAL); /* nothing of ours is a link */
+    struct rp_vfs_node node = rp_vfs_lookup(path, false);
+    return rp_vfs_is_hosts(&node) ? NEXT(readlink)(path, out, room)
+                                  : readlink_ours(&node, out, room);
+}
+
+RP_EXPORT ssize_t readlinkat(int dir, const char *restrict path, char *restrict out, size_t room)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path, false);
+    return rp_vfs_is_hosts(&node) ? NEXT(readlinkat)(dir, path, out, room)
+                                  : readlink_ours(&node, out, room);
+}
+
+/* What readlink() becomes in programs built with _FORTIFY_SOURCE. */
+ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t room, size_t there);
+RP_EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t room,
+                                 size_t there)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path, false);
+    return rp_vfs_is_hosts(&node) || room > there ? NEXT(__readlink_chk)(path, out, room, there)
+                                                  : readlink_ours(&node, out, room);
+}
+
+static char *realpath_ours(const struct rp_vfs_node *node, char *out)
+{
+    if (node->kind == RP_VFS_ABSENT) {
+        errno = ENOENT;
+        return NULL;
+    }
+    return out ? strcpy(out, node->path) : strdup(node->path);
+}
+
+RP_EXPORT char *realpath(const char *restrict path, char *restrict out)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path, true);
+    return rp_vfs_is_hosts(&node) ? NEXT(realpath)(path, out) : realpath_ours(&node, out);
+}
+
+char *__realpath_chk(const char *restrict path, char *restrict out, size_t there);
+RP_EXPORT char *__realpath_chk(const char *restrict path, char *restrict out, size_t there)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path, true);
+    return rp_vfs_is_hosts(&node) ? NEXT(__realpath_chk)(path, out, there)
+                                  : realpath_ours(&node, out);
+}
+
+RP_EXPORT char *canonicalize_file_name(const char *path)
+{
+    struct rp_vfs_node node = rp_vfs_lookup(path, true);
+    return rp_vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(path) : realpath_ours(&node, NULL);
 }
 
 static int stat_ours(const struct rp_vfs_node *node, void *out)
@@ -182,23 +222,22 @@ static int stat_ours(const struct rp_vfs_node *node, void *out)
 
 static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout on x86-64");
 
-#define STAT_HOOK(name, type)                                                                      \
+#define STAT_HOOK(name, type, follow)                                                              \
     RP_EXPORT int name(const char *restrict path, struct type *restrict out)                       \
     {                                                                                              \
-        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
-        return node.kind == RP_VFS_NONE ? NEXT(name)(path, out) : stat_ours(&node, out);           \
+        struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(path, out) : stat_ours(&node, out);             \
     }
-STAT_HOOK(stat, stat)
-STAT_HOOK(stat64, stat64)
-STAT_HOOK(lstat, stat)
-STAT_HOOK(lstat64, stat64)
+STAT_HOOK(stat, stat, true)
+STAT_HOOK(stat64, stat64, true)
+STAT_HOOK(lstat, stat, false)
+STAT_HOOK(lstat64, stat64, false)
 
 #define FSTATAT_HOOK(name, type)                                                                   \
     RP_EXPORT int name(int dir, const char *restrict path, struct type *restrict out, int flags)   \
     {                                                                                              \
-        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
-        return node.kind == RP_VFS_NONE ? NEXT(name)(dir, path, out, flags)                        \
-                                        : stat_ours(&node, out);                                   \
+        struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));             \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(dir, path, out, flags) : stat_ours(&node, out); \
     }
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
@@ -206,9 +245,9 @@ FSTATAT_HOOK(fstatat64, stat64)
 RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask,
                     struct statx *restrict out)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path);
+    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));
     struct stat st;
-    if (node.kind == RP_VFS_NONE)
+    if (rp_vfs_is_hosts(&node))
         return NEXT(statx)(dir, path, flags, mask, out);
     if (stat_ours(&node, &st) < 0)
         return -1;
@@ -225,132 +264,28 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
 }
 
 /* How stat() looks in programs linked against glibc before 2.33. */
-#define XSTAT_HOOK(name, type)                                                                     \
+#define XSTAT_HOOK(name, type, follow)                                                             \
     int name(int version, const char *path, struct type *out);                                     \
     RP_EXPORT int name(int version, const char *path, struct type *out)                            \
     {                                                                                              \
-        struct rp_vfs_node node = rp_vfs_lookup(path);                                             \
-        return node.kind == RP_VFS_NONE ? NEXT(name)(version, path, out) : stat_ours(&node, out);  \
+        struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(version, path, out) : stat_ours(&node, out);    \
     }
-XSTAT_HOOK(__xstat, stat)
-XSTAT_HOOK(__xstat64, stat64)
-XSTAT_HOOK(__lxstat, stat)
-XSTAT_HOOK(__lxstat64, stat64)
+XSTAT_HOOK(__xstat, stat, true)
+XSTAT_HOOK(__xstat64, stat64, true)
+XSTAT_HOOK(__lxstat, stat, false)
+XSTAT_HOOK(__lxstat64, stat64, false)
 
-/* ---- directories -------------------------------------------------------------------------- */
-
-/** An open directory of the generated tree, in the place of a DIR. */
-struct tree_dir {
-    char tree_path[128];
-    unsigned next;
-    struct dirent entry;
-};
-
-static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on x86-64");
-
-/* Which DIR pointers are ours. Few are open at a time; the count keeps readdir() cheap. */
-enum { OPEN_DIRS = 32 };
-static struct tree_dir *open_dirs[OPEN_DIRS];
-static unsigned open_dir_count;
-
-static struct tree_dir **find_dir(const void *dir)
-{
-    if (__atomic_load_n(&open_dir_count, __ATOMIC_ACQUIRE) == 0)
-        return NULL;
-    for (unsigned i = 0; i < OPEN_DIRS; i++)
-        if (dir && __atomic_load_n(&open_dirs[i], __ATOMIC_ACQUIRE) == dir)
-            return &open_dirs[i];
-    return NULL;
-}
-
-static DIR *open_tree_dir(const struct rp_vfs_node *node)
-{
-    struct tree_dir *dir = calloc(1, sizeof *dir);
-    if (!dir)
-        return NULL;
-    memcpy(dir->tree_path, node->tree_path, sizeof dir->tree_path);
-    __atomic_add_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
-    for (unsigned i = 0; i < OPEN_DIRS; i++) {
-        struct tree_dir *expected = NULL;
-        if (__atomic_compare_exchange_n(&open_dirs[i], &expected, dir, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
-            return (DIR *)dir;
+/* Tools that list files ask for their access lists, too: nothing of ours has any. */
+#define XATTR_HOOK(name, follow)                                                                   \
+    RP_EXPORT ssize_t name(const char *path, const char *key, void *out, size_t room)              \
+    {                                                                                              \
+        struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(path, key, out, room)                           \
+                                      : fail(node.kind == RP_VFS_ABSENT ? ENOENT : ENODATA);       \
     }
-    __atomic_sub_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
-    free(dir);
-    errno = EMFILE;
-    return NULL;
-}
-
-RP_EXPORT DIR *opendir(const char *path)
-{
-    struct rp_vfs_node node = rp_vfs_lookup(path);
-    if (node.kind == RP_VFS_NONE)
-        return NEXT(opendir)(path);
-    if (node.kind == RP_VFS_DIR)
-        return open_tree_dir(&node);
-    errno = node.kind == RP_VFS_ABSENT ? ENOENT : ENOTDIR;
-    return NULL;
-}
-
-static struct dirent *read_tree_dir(struct tree_dir *dir)
-{
-    static const char *const dots[] = {".", ".."};
-    struct rp_topology topology = rp_device_topology();
-    enum rp_topology_kind kind = RP_TOPOLOGY_DIR;
-    unsigned index = dir->next;
-    if (index < 2)
-        snprintf(dir->entry.d_name, sizeof dir->entry.d_name, "%s", dots[index]);
-    else
-        kind = rp_topology_entry(&topology, dir->tree_path, index - 2, dir->entry.d_name,
-                                 sizeof dir->entry.d_name);
-    if (kind == RP_TOPOLOGY_NONE)
-        return NULL;
-    dir->next++;
-    dir->entry.d_ino = index + 1;
-    dir->entry.d_off = dir->next;
-    dir->entry.d_reclen = sizeof dir->entry;
-    dir->entry.d_type = kind == RP_TOPOLOGY_DIR ? DT_DIR : DT_REG;
-    return &dir->entry;
-}
-
-RP_EXPORT struct dirent *readdir(DIR *dir)
-{
-    struct tree_dir **slot = find_dir(dir);
-    return slot ? read_tree_dir(*slot) : NEXT(readdir)(dir);
-}
-
-RP_EXPORT struct dirent64 *readdir64(DIR *dir)
-{
-    struct tree_dir **slot = find_dir(dir);
-    return slot ? (struct dirent64 *)read_tree_dir(*slot) : NEXT(readdir64)(dir);
-}
-
-RP_EXPORT void rewinddir(DIR *dir)
-{
-    struct tree_dir **slot = find_dir(dir);
-    if (slot)
-        (*slot)->next = 0;
-    else
-        NEXT(rewinddir)(dir);
-}
-
-RP_EXPORT int dirfd(DIR *dir)
-{
-    return find_dir(dir) ? fail(ENOTSUP) : NEXT(dirfd)(dir);
-}
-
-RP_EXPORT int closedir(DIR *dir)
-{
-    struct tree_dir **slot = find_dir(dir);
-    if (!slot)
-        return NEXT(closedir)(dir);
-    struct tree_dir *ours = *slot;
-    __atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
-    free(ours);
-    __atomic_sub_fetch(&open_dir_count, 1, __ATOMIC_ACQ_REL);
-    return 0;
-}
+XATTR_HOOK(getxattr, true)
+XATTR_HOOK(lgetxattr, false)
 
 /* ---- the device --------------------------------------------------------------------------- */
 

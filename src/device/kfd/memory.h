@@ -21,9 +21,8 @@
 #include "device/timing/copy.h"
 #include "pages.h"
 #include "svm_range.h"
+#include "topology.h"
 #include "vm.h"
-
-enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
 
 enum {
     RP_MEMORY_DOORBELL_OFFSET = 0x10000, /**< in the store; two pages of 8-byte doorbells */

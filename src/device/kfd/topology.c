@@ -7,53 +7,53 @@
 #include <stdio.h>
 #include <string.h>
 
-struct text {
-    char *out;
-    size_t used;
-    const struct rp_topology *topology;
-    const struct rp_arch *arch;
-    unsigned gpu;     /**< whose node this is; of a node of the host, 0 */
-    unsigned to_node; /**< of a link */
-};
+#include "driver_files.h"
 
-static void line(struct text *t, const char *key, uint64_t value)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+void rp_driver_text_add(struct rp_driver_text *text, const char *format, ...)
 {
-    int n = snprintf(t->out + t->used, RP_TOPOLOGY_FILE_BYTES - t->used, "%s %" PRIu64 "\n", key,
-                     value);
-    if (n > 0 && t->used + (size_t)n < RP_TOPOLOGY_FILE_BYTES)
-        t->used += (size_t)n;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text->out + text->used, RP_TOPOLOGY_FILE_BYTES - text->used, format, args);
+    va_end(args);
+    if (n > 0 && text->used + (size_t)n < RP_TOPOLOGY_FILE_BYTES)
+        text->used += (size_t)n;
 }
 
-static void word(struct text *t, const char *value)
+static void line(struct rp_driver_text *t, const char *key, uint64_t value)
 {
-    int n = snprintf(t->out + t->used, RP_TOPOLOGY_FILE_BYTES - t->used, "%s\n", value);
-    if (n > 0 && t->used + (size_t)n < RP_TOPOLOGY_FILE_BYTES)
-        t->used += (size_t)n;
+    rp_driver_text_add(t, "%s %" PRIu64 "\n", key, value);
 }
 
-static void generation_id(struct text *t)
+static void word(struct rp_driver_text *t, const char *value)
+{
+    rp_driver_text_add(t, "%s\n", value);
+}
+
+static void generation_id(struct rp_driver_text *t)
 {
     word(t, "1");
 }
 
-static void system_properties(struct text *t)
+static void system_properties(struct rp_driver_text *t)
 {
     line(t, "platform_oem", 0);
     line(t, "platform_id", 0);
     line(t, "platform_rev", 0);
 }
 
-static void cpu_gpu_id(struct text *t)
+static void cpu_gpu_id(struct rp_driver_text *t)
 {
     word(t, "0");
 }
 
-static void cpu_name(struct text *t)
+static void cpu_name(struct rp_driver_text *t)
 {
     word(t, "");
 }
 
-static void cpu_properties(struct text *t)
+static void cpu_properties(struct rp_driver_text *t)
 {
     line(t, "cpu_cores_count", t->topology->host.cores);
     line(t, "simd_count", 0);
@@ -63,16 +63,37 @@ static void cpu_properties(struct text *t)
     line(t, "p2p_links_count", 0);
     line(t, "cpu_core_id_base", 0);
     line(t, "simd_id_base", 0);
-    line(t, "gfx_target_version", 0);
-    line(t, "vendor_id", 0);
-    line(t, "device_id", 0);
-    line(t, "location_id", 0);
-    line(t, "domain", 0);
-    line(t, "drm_render_minor", 0);
+    /* The driver writes these for every node. Tools look each of them up, and say what is missing.
+     */
+    static const char *const of_gpus[] = {
+        "max_waves_per_simd",
+        "lds_size_in_kb",
+        "gds_size_in_kb",
+        "num_gws",
+        "wave_front_size",
+        "array_count",
+        "simd_arrays_per_engine",
+        "cu_per_simd_array",
+        "simd_per_cu",
+        "max_slots_scratch_cu",
+        "gfx_target_version",
+        "vendor_id",
+        "device_id",
+        "location_id",
+        "domain",
+        "drm_render_minor",
+        "hive_id",
+        "num_sdma_engines",
+        "num_sdma_xgmi_engines",
+        "num_sdma_queues_per_engine",
+        "num_cp_queues",
+    };
+    for (size_t i = 0; i < COUNT(of_gpus); i++)
+        line(t, of_gpus[i], 0);
     line(t, "max_engine_clk_ccompute", 2000);
 }
 
-static void cpu_memory(struct text *t)
+static void cpu_memory(struct rp_driver_text *t)
 {
     line(t, "heap_type", 0); /* system */
     line(t, "size_in_bytes", t->topology->host.memory_bytes);
@@ -82,7 +103,7 @@ static void cpu_memory(struct text *t)
 }
 
 /** GPUs of one hive reach each other over XGMI, the host over PCI Express. */
-static void link_properties(struct text *t, unsigned from)
+static void link_properties(struct rp_driver_text *t, unsigned from)
 {
     bool xgmi = from != 0 && t->to_node != 0;
     uint32_t mbytes_s = xgmi ? t->arch->xgmi_link_mbytes_s : 0;
@@ -101,24 +122,24 @@ static void link_properties(struct text *t, unsigned from)
     line(t, "flags", 1); /* enabled */
 }
 
-static void cpu_link(struct text *t)
+static void cpu_link(struct rp_driver_text *t)
 {
     link_properties(t, 0);
 }
 
-static void gpu_link(struct text *t)
+static void gpu_link(struct rp_driver_text *t)
 {
     link_properties(t, t->gpu + 1);
 }
 
-static void gpu_id(struct text *t)
+static void gpu_id(struct rp_driver_text *t)
 {
     char id[16];
     snprintf(id, sizeof id, "%u", rp_topology_gpu_id(t->gpu));
     word(t, id);
 }
 
-static void gpu_name(struct text *t)
+static void gpu_name(struct rp_driver_text *t)
 {
     word(t, t->arch->kfd_name);
 }
@@ -129,9 +150,9 @@ enum { GPU_CAPABILITY = 201826944 };
 /* HSA_CAP_FLAGS_COHERENTHOSTACCESS: set by the driver where processor and GPU share the memory. */
 enum { COHERENT_HOST_ACCESS = 0x10000000 };
 enum { SIMD_ID_BASE = 0x80001000u };
-enum { UNIQUE_ID = 1234567890, HIVE_ID = 1234567890 };
+enum { HIVE_ID = 1234567890 };
 
-static void gpu_properties(struct text *t)
+static void gpu_properties(struct rp_driver_text *t)
 {
     const struct rp_arch *a = t->arch;
     line(t, "cpu_cores_count", 0);
@@ -155,7 +176,7 @@ static void gpu_properties(struct text *t)
     line(t, "gfx_target_version", a->gfx_target_version);
     line(t, "vendor_id", a->pci_vendor_id);
     line(t, "device_id", a->pci_device_id);
-    line(t, "location_id", (t->gpu + 1) << 8); /* bus 1 and up, device 0 */
+    line(t, "location_id", (RP_TOPOLOGY_BUS + t->gpu) << 8); /* device 0 */
     line(t, "domain", 0);
     line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR + t->gpu);
     line(t, "hive_id", t->topology->gpu_count > 1 ? HIVE_ID : 0);
@@ -165,16 +186,16 @@ static void gpu_properties(struct text *t)
     line(t, "num_cp_queues", 24);
     line(t, "max_engine_clk_fcompute", a->engine_clock_mhz);
     line(t, "local_mem_size", 0);
-    line(t, "fw_version", 166);
+    line(t, "fw_version", a->mec_firmware);
     line(t, "capability", GPU_CAPABILITY | (a->apu ? COHERENT_HOST_ACCESS : 0));
     line(t, "debug_prop", 1495);
-    line(t, "sdma_fw_version", 22);
-    line(t, "unique_id", UNIQUE_ID + t->gpu);
+    line(t, "sdma_fw_version", a->sdma_firmware);
+    line(t, "unique_id", rp_topology_unique_id(t->gpu));
     line(t, "num_xcc", a->xcc_count);
     line(t, "max_engine_clk_ccompute", a->engine_clock_mhz);
 }
 
-static void gpu_memory(struct text *t)
+static void gpu_memory(struct rp_driver_text *t)
 {
     line(t, "heap_type", 1); /* public frame buffer: a large BAR */
     line(t, "size_in_bytes", t->arch->memory_bytes);
@@ -183,7 +204,7 @@ static void gpu_memory(struct text *t)
     line(t, "mem_clk_max", t->arch->memory_clock_mhz);
 }
 
-static void cache(struct text *t, unsigned level, uint64_t bytes, uint32_t line_bytes)
+static void cache(struct rp_driver_text *t, unsigned level, uint64_t bytes, uint32_t line_bytes)
 {
     line(t, "processor_id_low", SIMD_ID_BASE);
     line(t, "level", level);
@@ -196,22 +217,22 @@ static void cache(struct text *t, unsigned level, uint64_t bytes, uint32_t line_
     word(t, "sibling_map 1,0,0,0");
 }
 
-static void gpu_l1(struct text *t)
+static void gpu_l1(struct rp_driver_text *t)
 {
     cache(t, 1, t->arch->l1_bytes, t->arch->l1_line_bytes);
 }
 
-static void gpu_l2(struct text *t)
+static void gpu_l2(struct rp_driver_text *t)
 {
     cache(t, 2, t->arch->l2_bytes, t->arch->l2_line_bytes);
 }
 
-static void gpu_mall(struct text *t)
+static void gpu_mall(struct rp_driver_text *t)
 {
     cache(t, 3, t->arch->mall_bytes, t->arch->l2_line_bytes);
 }
 
-static void module_state(struct text *t)
+static void module_state(struct rp_driver_text *t)
 {
     word(t, "live"); /* rocminfo looks here before anything else */
 }
@@ -220,13 +241,15 @@ static void module_state(struct text *t)
 
 struct file {
     const char *path; /**< below the node's folder, if it belongs to a node */
-    void (*write)(struct text *t);
+    void (*write)(struct rp_driver_text *t);
 };
 
+#define KFD    "/sys/devices/virtual/kfd/kfd"
+#define MODULE "/sys/module/amdgpu"
+
 static const struct file common_files[] = {
-    {"module/initstate", module_state},
-    {"topology/generation_id", generation_id},
-    {"topology/system_properties", system_properties},
+    {KFD "/topology/generation_id", generation_id},
+    {KFD "/topology/system_properties", system_properties},
 };
 
 static const struct file cpu_files[] = {
@@ -246,27 +269,24 @@ static const struct file gpu_files[] = {
     {"mem_banks/0/properties", gpu_memory},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+bool rp_driver_related(const char *path, const char *root)
+{
+    size_t a = strlen(path), b = strlen(root);
+    size_t common = a < b ? a : b;
+    const char *longer = a < b ? root : path;
+    return strncmp(path, root, common) == 0 && (longer[common] == '\0' || longer[common] == '/');
+}
 
-/** One file of the tree, in the order of the tree: a folder's files are neighbours. */
-struct entry {
-    char path[64];
-    void (*write)(struct text *t);
-    unsigned gpu, to_node;
-};
-
-/** Ends the walk by returning true. */
-typedef bool visitor(void *ctx, const struct entry *entry);
-
-static bool visit_node(const struct rp_topology *topology, unsigned node, visitor *each, void *ctx)
+static bool visit_node(const struct rp_topology *topology, unsigned node, rp_driver_visitor *each,
+                       void *ctx)
 {
     const struct file *files = node ? gpu_files : cpu_files;
     size_t count = node ? COUNT(gpu_files) : COUNT(cpu_files);
-    struct entry entry = {.gpu = node ? node - 1 : 0};
+    struct rp_driver_file entry = {.kind = RP_TOPOLOGY_FILE, .gpu = node ? node - 1 : 0};
     for (size_t i = 0; i < count; i++) {
         if (files[i].write == gpu_mall && !topology->arch.mall_bytes)
             continue;
-        snprintf(entry.path, sizeof entry.path, "topology/nodes/%u/%s", node, files[i].path);
+        snprintf(entry.path, sizeof entry.path, KFD "/topology/nodes/%u/%s", node, files[i].path);
         entry.write = files[i].write;
         if (each(ctx, &entry))
             return true;
@@ -275,26 +295,49 @@ static bool visit_node(const struct rp_topology *topology, unsigned node, visito
     for (unsigned link = 0; link < topology->gpu_count; link++) {
         /* To every node but itself: the host first. */
         entry.to_node = link < node ? link : link + 1;
-        snprintf(entry.path, sizeof entry.path, "topology/nodes/%u/io_links/%u/properties", node,
-                 link);
+        snprintf(entry.path, sizeof entry.path, KFD "/topology/nodes/%u/io_links/%u/properties",
+                 node, link);
         if (each(ctx, &entry))
             return true;
     }
     return false;
 }
 
-static void visit(const struct rp_topology *topology, visitor *each, void *ctx)
+static bool visit_topology(const struct rp_topology *topology, const char *path,
+                           rp_driver_visitor *each, void *ctx)
 {
-    struct entry entry = {.gpu = 0};
+    /* Of processes that use the GPUs. Every process has software GPUs of its own, so nobody else
+     * is there; tools want the folder. */
+    struct rp_driver_file entry = {.path = KFD "/proc", .kind = RP_TOPOLOGY_DIR};
+    if (each(ctx, &entry))
+        return true;
+    entry.kind = RP_TOPOLOGY_FILE;
     for (size_t i = 0; i < COUNT(common_files); i++) {
         snprintf(entry.path, sizeof entry.path, "%s", common_files[i].path);
         entry.write = common_files[i].write;
-        if (each(ctx, &entry))
-            return;
+        if (rp_driver_related(path, entry.path) && each(ctx, &entry))
+            return true;
     }
-    for (unsigned node = 0; node <= topology->gpu_count; node++)
-        if (visit_node(topology, node, each, ctx))
-            return;
+    for (unsigned node = 0; node <= topology->gpu_count; node++) {
+        snprintf(entry.path, sizeof entry.path, KFD "/topology/nodes/%u", node);
+        if (rp_driver_related(path, entry.path) && visit_node(topology, node, each, ctx))
+            return true;
+    }
+    return false;
+}
+
+/* In such an order that the files of a folder are neighbours. */
+static void visit(const struct rp_topology *topology, const char *path, rp_driver_visitor *each,
+                  void *ctx)
+{
+    struct rp_driver_file module = {
+        .path = MODULE "/initstate", .kind = RP_TOPOLOGY_FILE, .write = module_state};
+    struct rp_driver_file kfd = {
+        .path = "/sys/class/kfd/kfd", .kind = RP_TOPOLOGY_LINK, .target = KFD};
+    if (each(ctx, &module) || each(ctx, &kfd) || rp_sysfs_visit_names(topology, path, each, ctx) ||
+        visit_topology(topology, path, each, ctx))
+        return;
+    rp_sysfs_visit_devices(topology, path, each, ctx);
 }
 
 /** The rest of @p file below directory @p dir, or NULL. */
@@ -307,14 +350,14 @@ static const char *below(const char *file, const char *dir)
 struct search {
     const char *path;
     enum rp_topology_kind kind;
-    struct entry file; /**< when kind is FILE */
+    struct rp_driver_file file; /**< when kind is FILE, LINK or DEVICE */
 };
 
-static bool look_for(void *ctx, const struct entry *entry)
+static bool look_for(void *ctx, const struct rp_driver_file *entry)
 {
     struct search *search = ctx;
     if (strcmp(entry->path, search->path) == 0) {
-        search->kind = RP_TOPOLOGY_FILE;
+        search->kind = entry->kind;
         search->file = *entry;
     } else if (below(entry->path, search->path)) {
         search->kind = RP_TOPOLOGY_DIR;
@@ -322,25 +365,51 @@ static bool look_for(void *ctx, const struct entry *entry)
     return search->kind != RP_TOPOLOGY_NONE;
 }
 
-enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path)
+static struct search find(const struct rp_topology *topology, const char *path)
 {
     struct search search = {.path = path};
-    visit(topology, look_for, &search);
-    return search.kind;
+    if (path[0] == '/')
+        visit(topology, path, look_for, &search);
+    return search;
+}
+
+enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path)
+{
+    return find(topology, path).kind;
+}
+
+bool rp_topology_target(const struct rp_topology *topology, const char *path,
+                        char out[RP_TOPOLOGY_PATH_BYTES])
+{
+    struct search search = find(topology, path);
+    if (search.kind != RP_TOPOLOGY_LINK)
+        return false;
+    memcpy(out, search.file.target, sizeof search.file.target);
+    return true;
+}
+
+bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
+                        unsigned *ret_minor)
+{
+    struct search search = find(topology, path);
+    if (search.kind != RP_TOPOLOGY_DEVICE)
+        return false;
+    *ret_gpu = search.file.gpu;
+    *ret_minor = search.file.minor;
+    return true;
 }
 
 int rp_topology_read(const struct rp_topology *topology, const char *path,
                      char out[RP_TOPOLOGY_FILE_BYTES])
 {
-    struct search search = {.path = path};
-    visit(topology, look_for, &search);
+    struct search search = find(topology, path);
     if (search.kind != RP_TOPOLOGY_FILE)
         return -ENOENT;
-    struct text text = {.out = out,
-                        .topology = topology,
-                        .arch = &topology->arch,
-                        .gpu = search.file.gpu,
-                        .to_node = search.file.to_node};
+    struct rp_driver_text text = {.out = out,
+                                  .topology = topology,
+                                  .arch = &topology->arch,
+                                  .gpu = search.file.gpu,
+                                  .to_node = search.file.to_node};
     search.file.write(&text);
     out[text.used] = '\0';
     return (int)text.used;
@@ -355,7 +424,7 @@ struct listing {
     enum rp_topology_kind kind;
 };
 
-static bool list(void *ctx, const struct entry *entry)
+static bool list(void *ctx, const struct rp_driver_file *entry)
 {
     struct listing *listing = ctx;
     const char *rest = below(entry->path, listing->dir);
@@ -370,7 +439,7 @@ static bool list(void *ctx, const struct entry *entry)
     if (listing->left-- > 0)
         return false;
     snprintf(listing->name, listing->room, "%s", name);
-    listing->kind = rest[bytes] ? RP_TOPOLOGY_DIR : RP_TOPOLOGY_FILE;
+    listing->kind = rest[bytes] ? RP_TOPOLOGY_DIR : entry->kind;
     return true;
 }
 
@@ -378,6 +447,6 @@ enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, cons
                                         unsigned index, char *name, size_t room)
 {
     struct listing listing = {.dir = path, .left = index, .name = name, .room = room};
-    visit(topology, list, &listing);
+    visit(topology, path, list, &listing);
     return listing.kind;
 }

@@ -1,14 +1,16 @@
 /**
  * @file topology.h
- * @brief The text files by which the driver describes the machine: KFD topology, module state.
+ * @brief The files by which the driver describes the machine: KFD topology, PCI and DRM devices.
  *
- * A tree of small files, generated from struct rp_arch: node 0 is the host's processor, nodes 1 to
- * N are the GPUs. Paths are relative to the tree ("topology/nodes/1/properties"). Several GPUs are
- * one XGMI hive: every GPU has a link to every other one.
+ * A tree of small files, links and device files, generated from struct rp_arch. In the topology
+ * node 0 is the host's processor, nodes 1 to N are the GPUs. Paths are absolute and in the form of
+ * the kernel (/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties): vfs.h resolves links.
+ * Several GPUs are one XGMI hive: every GPU has a link to every other one.
  */
 #ifndef RP_DEVICE_KFD_TOPOLOGY_H
 #define RP_DEVICE_KFD_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +21,11 @@ enum {
     RP_TOPOLOGY_RENDER_MINOR = 128, /**< likewise */
     RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
     RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
+    RP_TOPOLOGY_PATH_BYTES = 128,   /**< nor a path */
+    RP_TOPOLOGY_BUS = 1,            /**< on the PCI bus, of GPU 0; the others follow */
 };
+
+enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
 
 /** Facts about the host that node 0 shows. */
 struct rp_topology_host {
@@ -27,13 +33,20 @@ struct rp_topology_host {
     uint64_t memory_bytes;
 };
 
-enum rp_topology_kind { RP_TOPOLOGY_NONE = 0, RP_TOPOLOGY_FILE, RP_TOPOLOGY_DIR };
+enum rp_topology_kind {
+    RP_TOPOLOGY_NONE = 0,
+    RP_TOPOLOGY_FILE,
+    RP_TOPOLOGY_DIR,
+    RP_TOPOLOGY_LINK,
+    RP_TOPOLOGY_DEVICE, /**< /dev/kfd or one of a GPU */
+};
 
 /** The machine to describe. */
 struct rp_topology {
     struct rp_arch arch; /**< of every GPU */
     unsigned gpu_count;
     struct rp_topology_host host;
+    uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
 };
 
 /** KFD's name of a GPU. */
@@ -42,8 +55,25 @@ static inline uint32_t rp_topology_gpu_id(unsigned gpu)
     return RP_TOPOLOGY_GPU_ID + gpu;
 }
 
+/** The serial number that the driver reads from a GPU. No real one has it. */
+static inline uint64_t rp_topology_unique_id(unsigned gpu)
+{
+    return 1234567890 + (uint64_t)gpu;
+}
+
 /** What @p path names in the tree. */
 enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path);
+
+/**
+ * Where the link @p path leads: an absolute path without links in it.
+ * @return false: it is no link
+ */
+bool rp_topology_target(const struct rp_topology *topology, const char *path,
+                        char out[RP_TOPOLOGY_PATH_BYTES]);
+
+/** Major and minor number of the device file @p path, and its GPU. @return false: it is none */
+bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
+                        unsigned *ret_minor);
 
 /** Writes the file's text (terminated) to @p out; returns its length or -ENOENT. */
 int rp_topology_read(const struct rp_topology *topology, const char *path,

@@ -8,71 +8,138 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "topology.h"
 
-static const struct {
-    const char *prefix, *tree;
-} roots[] = {
-    {"/sys/devices/virtual/kfd/kfd/topology", "topology"},
-    {"/sys/class/kfd/kfd/topology", "topology"},
-    {"/sys/module/amdgpu", "module"},
+enum { DRM_MAJOR = 226, MOST_LINKS = 40 };
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/** Is everything at @p path and below it ours? */
+static bool is_owned(const struct rp_topology *topology, const char *path)
+{
+    static const char *const folders[] = {"/sys/class/kfd", "/sys/devices/virtual/kfd",
+                                          "/sys/module/amdgpu", "/sys/class/drm",
+                                          "/sys/bus/pci/drivers/amdgpu"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (is_below(path, folders[i]))
+            return true;
+    for (unsigned gpu = 0; gpu < topology->gpu_count; gpu++) {
+        char folder[40];
+        snprintf(folder, sizeof folder, "/sys/devices/pci0000:%02x", RP_TOPOLOGY_BUS + gpu);
+        if (is_below(path, folder))
+            return true;
+    }
+    return false;
+}
+
+/** The path so far, without links, and what is there. */
+struct place {
+    char path[RP_TOPOLOGY_PATH_BYTES];
+    size_t used;
+    enum rp_topology_kind kind;
 };
 
-/** Which GPU's device file @p path is (0 for /dev/kfd), or -1. */
-static int device_of(const char *path)
+static bool go_up(struct place *place)
 {
-    static const char render[] = "/dev/dri/renderD";
-    if (strcmp(path, "/dev/kfd") == 0)
-        return 0;
-    if (strncmp(path, render, sizeof render - 1) != 0)
-        return -1;
-    for (unsigned gpu = 0; gpu < rp_device_gpu_count(); gpu++) {
-        char minor[16];
-        snprintf(minor, sizeof minor, "%u", RP_TOPOLOGY_RENDER_MINOR + gpu);
-        if (strcmp(path + sizeof render - 1, minor) == 0)
-            return (int)gpu;
-    }
-    return -1;
+    if (place->kind != RP_TOPOLOGY_DIR)
+        return false; /* of the host: where ".." leads from there, the kernel knows */
+    while (place->used && place->path[place->used - 1] != '/')
+        place->used--;
+    if (place->used)
+        place->used--;
+    place->path[place->used] = '\0';
+    return true;
 }
 
-static struct rp_vfs_node in_tree(const char *tree, const char *rest)
+static bool go_into(struct place *place, const char *name, size_t bytes)
 {
-    struct rp_vfs_node node = {.kind = RP_VFS_ABSENT};
-    int n = snprintf(node.tree_path, sizeof node.tree_path, "%s%s", tree, rest);
-    if (n < 0 || (size_t)n >= sizeof node.tree_path)
+    if (place->used + 1 + bytes >= sizeof place->path)
+        return false;
+    place->path[place->used++] = '/';
+    memcpy(place->path + place->used, name, bytes);
+    place->used += bytes;
+    place->path[place->used] = '\0';
+    return true;
+}
+
+/** Goes where @p path leads. Returns false if that is for the kernel to say. */
+static bool resolve(const struct rp_topology *topology, const char *path, bool follow,
+                    struct place *place)
+{
+    unsigned links = 0;
+    *place = (struct place){.kind = RP_TOPOLOGY_DIR};
+    for (const char *name = path + strspn(path, "/"); *name;) {
+        size_t bytes = strcspn(name, "/");
+        const char *next = name + bytes + strspn(name + bytes, "/");
+        bool is_up = bytes == 2 && memcmp(name, "..", 2) == 0;
+        if (is_up ? !go_up(place) : !(bytes == 1 && *name == '.') && !go_into(place, name, bytes))
+            return false;
+        place->kind = place->used ? rp_topology_kind(topology, place->path) : RP_TOPOLOGY_DIR;
+        bool is_last = !*next && name[bytes] != '/';
+        if (place->kind == RP_TOPOLOGY_LINK && (!is_last || follow)) {
+            if (++links > MOST_LINKS || !rp_topology_target(topology, place->path, place->path))
+                return false;
+            place->used = strlen(place->path);
+            place->kind = rp_topology_kind(topology, place->path);
+        }
+        name = next;
+    }
+    return true;
+}
+
+static enum rp_vfs_kind kind_of(const struct rp_topology *topology, const struct place *place)
+{
+    switch (place->kind) {
+    case RP_TOPOLOGY_FILE:
+        return RP_VFS_FILE;
+    case RP_TOPOLOGY_LINK:
+        return RP_VFS_LINK;
+    case RP_TOPOLOGY_DEVICE:
+        return RP_VFS_DEVICE;
+    case RP_TOPOLOGY_DIR:
+        return is_owned(topology, place->path) ? RP_VFS_DIR : RP_VFS_SHARED;
+    default:
+        return is_owned(topology, place->path) ? RP_VFS_ABSENT : RP_VFS_NONE;
+    }
+}
+
+/** Cheap: most paths in /sys and /dev have nothing to do with GPUs. */
+static bool may_be_ours(const char *path)
+{
+    static const char *const folders[] = {"/sys/class",  "/sys/bus", "/sys/devices", "/sys/dev",
+                                          "/sys/module", "/dev/dri", "/dev/kfd"};
+    if (!path || (strncmp(path, "/sys", 4) != 0 && strncmp(path, "/dev/", 5) != 0))
+        return false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (is_below(path, folders[i]))
+            return true;
+    return false;
+}
+
+struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
+{
+    struct rp_vfs_node node = {.kind = RP_VFS_NONE};
+    struct place place;
+    if (!may_be_ours(path) || !rp_device_wanted())
         return node;
-    while (n > 0 && node.tree_path[n - 1] == '/')
-        node.tree_path[--n] = '\0';
     struct rp_topology topology = rp_device_topology();
-    enum rp_topology_kind kind = rp_topology_kind(&topology, node.tree_path);
-    if (kind == RP_TOPOLOGY_FILE)
-        node.kind = RP_VFS_FILE;
-    else if (kind == RP_TOPOLOGY_DIR)
-        node.kind = RP_VFS_DIR;
+    if (!resolve(&topology, path, follow, &place))
+        return node;
+    node.kind = kind_of(&topology, &place);
+    if (node.kind == RP_VFS_DEVICE)
+        rp_topology_device(&topology, place.path, &node.gpu, &node.minor);
+    memcpy(node.path, place.path, sizeof node.path);
     return node;
-}
-
-struct rp_vfs_node rp_vfs_lookup(const char *path)
-{
-    struct rp_vfs_node none = {.kind = RP_VFS_NONE};
-    if (!path || (strncmp(path, "/sys/", 5) != 0 && strncmp(path, "/dev/", 5) != 0))
-        return none;
-    int gpu = rp_device_wanted() ? device_of(path) : -1;
-    if (gpu >= 0)
-        return (struct rp_vfs_node){.kind = RP_VFS_DEVICE, .gpu = (unsigned)gpu};
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        size_t n = strlen(roots[i].prefix);
-        if (strncmp(path, roots[i].prefix, n) == 0 && (path[n] == '\0' || path[n] == '/'))
-            return rp_device_wanted() ? in_tree(roots[i].tree, path + n) : none;
-    }
-    return none;
 }
 
 int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
 {
     char text[RP_TOPOLOGY_FILE_BYTES];
     struct rp_topology topology = rp_device_topology();
-    int bytes = rp_topology_read(&topology, node->tree_path, text);
+    int bytes = rp_topology_read(&topology, node->path, text);
     if (bytes < 0)
         return bytes;
     int fd = memfd_create("rocm-perf-topology", close_on_exec ? MFD_CLOEXEC : 0);
@@ -92,14 +159,43 @@ void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat)
     switch (node->kind) {
     case RP_VFS_DEVICE:
         ret_stat->st_mode = S_IFCHR | 0666;
-        ret_stat->st_rdev = makedev(226, RP_TOPOLOGY_RENDER_MINOR + node->gpu);
+        ret_stat->st_rdev = makedev(DRM_MAJOR, node->minor);
         break;
     case RP_VFS_DIR:
+    case RP_VFS_SHARED:
         ret_stat->st_mode = S_IFDIR | 0555;
+        break;
+    case RP_VFS_LINK:
+        ret_stat->st_mode = S_IFLNK | 0777;
         break;
     default:
         ret_stat->st_mode = S_IFREG | 0444;
         ret_stat->st_size = RP_TOPOLOGY_FILE_BYTES;
         break;
     }
+}
+
+/** How many bytes of both are the same whole folders, the last name of @p target left out. */
+static size_t common_folders(const char *from, const char *target)
+{
+    size_t common = 0;
+    for (size_t i = 0; target[i] && from[i] == target[i]; i++)
+        if (target[i] == '/')
+            common = i;
+    return common;
+}
+
+int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES])
+{
+    char target[RP_TOPOLOGY_PATH_BYTES];
+    struct rp_topology topology = rp_device_topology();
+    size_t used = 0;
+    if (!rp_topology_target(&topology, node->path, target))
+        return -EINVAL;
+    /* As the kernel does it: up to the folder that both are below, and down from there. */
+    size_t common = common_folders(node->path, target);
+    for (const char *up = strchr(node->path + common + 1, '/'); up; up = strchr(up + 1, '/'))
+        used += (size_t)sprintf(out + used, "../");
+    used += (size_t)sprintf(out + used, "%s", target + common + 1);
+    return (int)used;
 }

@@ -1,6 +1,10 @@
 /**
  * @file vfs.h
  * @brief Which paths are answered by the library, and with what.
+ *
+ * Paths may lead through links of the tree and through "..", as libdrm's and RCCL's do. Folders
+ * that the host has, too (/sys/class, /sys/bus/pci/devices, /dev/dri) are shared: what is in them
+ * of the host is answered by the kernel.
  */
 #ifndef RP_DEVICE_KFD_VFS_H
 #define RP_DEVICE_KFD_VFS_H
@@ -8,27 +12,38 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "topology.h"
+
 enum rp_vfs_kind {
     RP_VFS_NONE = 0, /**< not ours: pass on */
-    RP_VFS_ABSENT,   /**< inside one of our trees, but there is no such file */
+    RP_VFS_ABSENT,   /**< inside a folder of ours, but there is no such file */
     RP_VFS_FILE,
-    RP_VFS_DIR,
+    RP_VFS_DIR,    /**< all of it is ours */
+    RP_VFS_SHARED, /**< a folder of the host, or one that it could have, with files of ours */
+    RP_VFS_LINK,
     RP_VFS_DEVICE,
 };
 
 struct rp_vfs_node {
     enum rp_vfs_kind kind;
-    unsigned gpu;        /**< of a DEVICE */
-    char tree_path[128]; /**< of a FILE or DIR: topology.h */
+    unsigned gpu;                      /**< of a DEVICE */
+    unsigned minor;                    /**< likewise: its number in /dev/dri */
+    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: topology.h */
 };
 
-/** Looks an absolute path up. Cheap for paths outside /dev and /sys; keeps errno. */
-struct rp_vfs_node rp_vfs_lookup(const char *path);
+/**
+ * Looks an absolute path up. Cheap for paths outside /dev and /sys; keeps errno.
+ * @param follow  a link at the end of the path is followed
+ */
+struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow);
 
 /** A read-only descriptor on a FILE's text. -errno on failure. */
 int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec);
 
-/** struct stat of a FILE, DIR or DEVICE. */
+/** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
+
+/** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
+int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
 
 #endif
