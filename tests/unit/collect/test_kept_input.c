@@ -193,6 +193,7 @@ static void devices_and_nothing_are_inherited(void **state)
     close(STDIN_FILENO);
     ok(rp_kept_input_open(true, "use --runs 1", &in, &err));
     assert_int_equal(in.kind, RP_INPUT_INHERITED);
+    assert_int_equal(open("/dev/null", O_RDONLY), STDIN_FILENO);
     close(pipe_input());
     fstat(STDIN_FILENO, &before);
     ok(rp_kept_input_open(false, "use --runs 1", &in, &err)); /* one run: the pipe itself */
