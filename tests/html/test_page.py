@@ -232,6 +232,21 @@ def threads_alone(b, scratch):
     check("modelled thread traces are not marked:", said.startswith("Modelled time"), said)
 
 
+def counters_alone(b, scratch):
+    """Counters without times and without a roofline are tables, a block for each kernel."""
+    page = os.path.join(scratch, "notime.html")
+    docs = report(page, os.path.join(SOURCE, "tests", "data", "cases", "notime"))
+    check("there is a roofline", docs["roofline"]["reason"])
+    loads(b, page)
+    blocks = b.run("document.querySelectorAll('#counters details').length")
+    check("not a block for each kernel:", blocks == len(docs["roofline"]["counters"]) == 2, blocks)
+    shown = b.run("[...document.querySelectorAll('#counters details')].map(d => d.textContent)")
+    for text, kernel in zip(shown, docs["roofline"]["counters"]):
+        for value in kernel["values"]:
+            check("a counter is not shown:", value["counter"] in text and f"{value['sum']:,}" in text, (value, text))
+        check("what is missing is not named:", "needs TCP_UTCL1_REQUEST_sum" in text, text)
+
+
 def main():
     if not browser.find():
         print("no Chromium here: ./setup --check installs it")
@@ -257,6 +272,7 @@ def main():
         odd_pages.run(b, os.path.join(scratch, "streams.html"), page, scratch, check, loads)
         software_is_said(b, scratch)
         threads_alone(b, scratch)
+        counters_alone(b, scratch)
         check("the console complains:", not b.complaints, b.complaints)
 
 

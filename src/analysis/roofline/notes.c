@@ -323,36 +323,52 @@ static bool note_differences(struct rp_roofline *r)
 
 /* --- what lacks a pass -------------------------------------------------------------------- */
 
-/* Of all spellings of a formula's counter, in how many dispatches of the kernel it is. */
-static uint64_t counted(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
-                        enum rp_roof_counter counter, bool *ret_in_file)
+/* Where the counters of the formulas are in the file, in both spellings; -1: not there. */
+struct spelled {
+    int64_t at[RP_ROOF_COUNTERS][2];
+};
+
+static struct spelled find_spelled(const struct rp_counters *counters)
 {
-    uint64_t most = 0;
+    struct spelled ret;
 
-    *ret_in_file = false;
-    for (int sum = 0; sum < 2; sum++) {
-        int64_t at = rp_roof_find(counters, counter, sum);
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++)
+        for (int sum = 0; sum < 2; sum++)
+            ret.at[c][sum] = rp_roof_find(counters, (enum rp_roof_counter)c, sum);
+    return ret;
+}
 
-        *ret_in_file |= at >= 0;
-        for (size_t i = 0; at >= 0 && i < k->count_count; i++)
-            if (k->counts[i].name == counters->names[at] && k->counts[i].dispatches > most)
-                most = k->counts[i].dispatches;
+/* In how many dispatches of the kernel the counter is; its counts are in the order of the file. */
+static uint64_t counted(const struct rp_roofline_kernel *k, int64_t counter)
+{
+    size_t low = 0, high = k->count_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (k->counts[middle].counter < counter)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return most;
+    return counter >= 0 && low < k->count_count && k->counts[low].counter == counter
+               ? k->counts[low].dispatches
+               : 0;
 }
 
 /* "write requests in 2, vector instructions in 1"; what formulas ask for goes by what it counts. */
-static void say_lacking(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
+static void say_lacking(const struct spelled *spelled, const struct rp_roofline_kernel *k,
                         uint64_t most, struct rp_buf *to)
 {
     const char *said = "";
 
     for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
         const char *what = rp_roof_counter_what((enum rp_roof_counter)c);
-        bool in_file;
-        uint64_t count = counted(counters, k, (enum rp_roof_counter)c, &in_file);
+        const int64_t *at = spelled->at[c];
+        uint64_t plain = counted(k, at[0]), sum = counted(k, at[1]);
+        uint64_t count = plain > sum ? plain : sum;
 
-        if (!in_file || count >= most || strcmp(said, what) == 0)
+        if ((at[0] < 0 && at[1] < 0) || count >= most || strcmp(said, what) == 0)
             continue;
         said = what;
         rp_buf_printf(to, "%s%s counted in %" PRIu64, to->len ? ", " : "", what, count);
@@ -366,6 +382,7 @@ static void say_lacking(const struct rp_counters *counters, const struct rp_roof
  * unknown. */
 static bool note_passes(const struct rp_counters *counters, struct rp_roofline *r)
 {
+    const struct spelled spelled = find_spelled(counters);
     size_t lacking = 0;
     bool ok = true;
 
@@ -377,7 +394,7 @@ static bool note_passes(const struct rp_counters *counters, struct rp_roofline *
         for (size_t c = 0; c < k->count_count; c++)
             most = k->counts[c].dispatches > most ? k->counts[c].dispatches : most;
         if (most > 0)
-            say_lacking(counters, k, most, &text);
+            say_lacking(&spelled, k, most, &text);
         if (most > 0 && text.len == 0 && most < k->calls)
             rp_buf_printf(&text, "counters collected in %" PRIu64, most);
         if (text.len == 0 || lacking++ >= MOST_OF_A_KIND)
