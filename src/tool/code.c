@@ -182,6 +182,9 @@ static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent age
         return RP_HSA_SUCCESS;
     rec->id = ++tool->kernel_count;
     rec->code_object_id = object_of(freeze, rec->kernel_object);
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->objects[i].id == rec->code_object_id)
+            rec->code_bytes = (uint32_t)freeze->objects[i].bytes;
     name = symbol_name(tool, symbol);
     rec->name_id = rp_trace_string(&tool->trace, name);
     rec->kernarg_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_BYTES);

@@ -231,6 +231,21 @@ static void tell_passed(struct rp_tool *tool, const struct rp_candidate *candida
     pthread_mutex_unlock(&isolate->link_lock);
 }
 
+/* Of JIT compilers' kernels the name says little: many code objects have one of the same name.
+ * Their registers, arguments and memory are not all the same, nor the sizes of their code objects.
+ */
+static uint64_t hash_of_code(const struct rp_rec_kernel *k)
+{
+    const uint32_t words[] = {k->arch_vgpr_count, k->accum_vgpr_count, k->sgpr_count,
+                              k->wave_size,       k->kernarg_bytes,    k->group_bytes,
+                              k->private_bytes,   k->code_bytes};
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, by words */
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        hash = (hash ^ words[i]) * 0x100000001b3u;
+    return hash;
+}
+
 static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
                  const struct rp_hsa_packet *packet, uint64_t *ret_match)
 {
@@ -241,6 +256,7 @@ static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
     if (!kernel)
         return false;
     candidate.symbol = kernel->symbol;
+    candidate.code = hash_of_code(&kernel->rec);
     if (rp_select_take(tool, &tool->isolate.select, &candidate, ret_match))
         return true;
     if (*ret_match == 0)

@@ -8,6 +8,7 @@
 /** What makes two dispatches the same for --representative. */
 struct rp_seen_geometry {
     const char *symbol;
+    uint64_t code;
     uint32_t grid[3];
     uint16_t workgroup[3];
     uint32_t group_bytes;
@@ -98,9 +99,11 @@ static bool is_new(struct rp_select *select, const struct rp_candidate *c)
     for (const struct rp_seen_geometry *g = select->seen; g < to; g++)
         if (memcmp(g->grid, c->packet->grid, sizeof(g->grid)) == 0 &&
             memcmp(g->workgroup, c->packet->workgroup, sizeof(g->workgroup)) == 0 &&
-            g->group_bytes == c->packet->group_bytes && strcmp(g->symbol, c->symbol) == 0)
+            g->group_bytes == c->packet->group_bytes && g->code == c->code &&
+            strcmp(g->symbol, c->symbol) == 0)
             return false;
     to->symbol = c->symbol;
+    to->code = c->code;
     memcpy(to->grid, c->packet->grid, sizeof(to->grid));
     memcpy(to->workgroup, c->packet->workgroup, sizeof(to->workgroup));
     to->group_bytes = c->packet->group_bytes;

@@ -38,6 +38,8 @@ struct rp_select {
 struct rp_candidate {
     const struct rp_hsa_packet *packet;
     const char *symbol; /**< of its kernel; must stay */
+    uint64_t code; /**< tells kernels of one name apart that lie in two code objects, and is the
+                        same for one code object on several GPUs */
     rp_hsa_agent agent;
     uint32_t queue_index;
 };

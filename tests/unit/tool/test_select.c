@@ -214,6 +214,37 @@ static void kinds_are_named_once(void **state)
     assert_int_equal(named, RP_SNAPSHOT_MOST_PASSED);
 }
 
+/* JIT compilers give many kernels one name: each code object's is one of its own, and one code
+ * object on two GPUs is one. */
+static void kernels_of_one_name_are_several(void **state)
+{
+    static const struct {
+        uint64_t code;
+        rp_hsa_agent agent;
+        bool taken;
+    } kernels[] = {{1, FIRST_GPU, true},
+                   {2, FIRST_GPU, true},
+                   {1, FIRST_GPU, false},
+                   {2, SECOND_GPU, false},
+                   {3, SECOND_GPU, true}};
+    const struct rp_snapshot_selection wish = {.mode = RP_SNAPSHOT_GEOMETRIES, .most = 9};
+    struct rp_select select;
+
+    (void)state;
+    rp_select_init(&select, &wish, NULL);
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+        struct rp_hsa_packet packet = {.grid = {64, 1, 1}, .workgroup = {64, 1, 1}};
+        const struct rp_candidate candidate = {.packet = &packet,
+                                               .symbol = "triton_k",
+                                               .code = kernels[i].code,
+                                               .agent = kernels[i].agent};
+        uint64_t match;
+
+        assert_int_equal(rp_select_take(&tool, &select, &candidate, &match), kernels[i].taken);
+    }
+    free(select.seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +252,7 @@ int main(void)
         cmocka_unit_test(the_end_is_that_of_the_last),
         cmocka_unit_test(who_gives_up_wants_nothing),
         cmocka_unit_test(kinds_are_named_once),
+        cmocka_unit_test(kernels_of_one_name_are_several),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
