@@ -1,7 +1,10 @@
 #include "base/err.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
 {
@@ -35,6 +38,22 @@ static void append(struct rp_err *err, const char *reason)
     snprintf(err->text + used, room - used, ": %s", reason);
 }
 
+/* "File too large" does not say which limit it is, nor where it is set. */
+static void append_file_limit(struct rp_err *err)
+{
+    struct rlimit limit;
+    char text[120];
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) {
+        append(err, strerror(EFBIG));
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%s: files may have %" PRIu64 " bytes here (ulimit -f); raise that limit",
+             strerror(EFBIG), (uint64_t)limit.rlim_cur);
+    append(err, text);
+}
+
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
 {
     if (err) {
@@ -43,7 +62,10 @@ int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const 
         va_start(ap, fmt);
         vsnprintf(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
-        append(err, strerror(errno_value));
+        if (errno_value == EFBIG)
+            append_file_limit(err);
+        else
+            append(err, strerror(errno_value));
     }
     return -(int)code;
 }

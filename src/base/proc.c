@@ -130,6 +130,7 @@ static void set_limits(const struct rp_proc_limits *limits)
 
 int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
 {
+    signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (apply_env(proc->env) != 0)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (proc->stdin_fd > 0)
@@ -155,7 +156,6 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     if (own_group)
         setpgid(0, 0);
     /* exec resets the caught signals by itself. */
-    signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
     (void)!write(report_fd, &code, sizeof code);

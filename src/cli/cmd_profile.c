@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -465,7 +464,6 @@ int rp_cmd_profile(int argc, char **argv)
 
     if (parse(argc, argv, &options, &code))
         return code;
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error to report, not the end */
     if (rp_profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -117,8 +119,10 @@ int rp_cli_timing(const char *word, struct rp_err *err)
 int rp_cli_result(const char *text)
 {
     if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
-        perror("rocm-perf: cannot write to standard output");
-        return RP_ENVIRONMENT;
+        struct rp_err err = RP_ERR_INIT;
+
+        rp_fail_errno(&err, RP_ENVIRONMENT, errno, "cannot write to standard output");
+        return rp_cli_error(&err);
     }
     return RP_OK;
 }
@@ -178,6 +182,9 @@ int main(int argc, char **argv)
     /* With standard input closed, the first file that anyone opens would become it. */
     if (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
         return RP_ENVIRONMENT;
+    /* A limit on the size of files is an error to report, not the end; programs that are started
+     * get the signal nevertheless (rp_proc_exec). */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_usage(stderr);
         return RP_USAGE;

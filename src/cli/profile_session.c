@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,8 +226,15 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
         run->end.timed_out
             ? rp_format("did not end within %g s (--timeout)%s", (double)options->timeout_ns / 1e9,
                         foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
+        : run->end.signaled && run->end.status == SIGXFSZ
+            ? rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
+                        "(SIGXFSZ),")
         : run->end.signaled
             ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
+        : run->end.status == 128 + SIGXFSZ
+            ? rp_format("exited with status %d: a process of it wrote a file beyond the limit on "
+                        "their size (ulimit -f),",
+                        run->end.status)
         : options->expected_status ? rp_format("exited with status %d instead of %d",
                                                run->end.status, options->expected_status)
                                    : rp_format("exited with status %d", run->end.status);

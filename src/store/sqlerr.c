@@ -30,7 +30,7 @@ int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err)
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
         if (sys == EFBIG)
-            return rp_fail(err, RP_ENVIRONMENT, "file size limit reached");
+            return rp_fail_errno(err, RP_ENVIRONMENT, EFBIG, "file size limit reached");
         if (sys)
             return rp_fail_errno(err, RP_ENVIRONMENT, sys, "%s", sqlite3_errstr(result));
         return rp_fail(err, RP_ENVIRONMENT, "%s", sqlite3_errstr(result));

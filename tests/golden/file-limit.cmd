@@ -1,0 +1,12 @@
+# exit 0
+# A limit on the size of files is named, ends no command silently, and leaves nothing half.
+trace=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
+limited() { (ulimit -f 1; rocm-perf "$@" >out); echo "exit $?"; }
+limited analyze --json "$trace"
+limited analyze -o made "$trace"
+limited report -o page.html "$trace"
+limited history add --db h.db --commit c --program p "$trace"
+limited profile --no-rocprof --runs 1 -o wall sh -c 'head -c 100000 /dev/zero >big'
+(ulimit -f 1; rocm-perf run sh -c 'head -c 100000 /dev/zero >big; echo "the program saw $(kill -l $?)"')
+ls -A made
+[ ! -e page.html ] || echo 'half a page'
