@@ -170,7 +170,8 @@ static void float_mode_of_the_descriptor(void **state)
 static void vector_skip(void **state)
 {
     struct fixture *f = *state;
-    const uint32_t code[] = {0xbf1080c1, 0x7e100280, S_ENDPGM}; /* s_setvskip -1, 0; v_mov_b32 v8 */
+    const uint32_t code[] = {0xbf1080c1, 0x7e200280,
+                             S_ENDPGM}; /* s_setvskip -1, 0; v_mov_b32 v16 */
     assert_int_equal(run_code(f, code, 3), RP_RUN_DONE);
 }
 
@@ -240,9 +241,28 @@ static void preloaded_arguments(void **state)
 static void register_beyond_allocation(void **state)
 {
     struct fixture *f = *state;
-    const uint32_t code[] = {0x7e100280, S_ENDPGM}; /* v_mov_b32 v8, 0 */
+    const uint32_t code[] = {0x7e200280, S_ENDPGM}; /* v_mov_b32 v16, 0 */
     assert_int_equal(run_code(f, code, 2), RP_RUN_FAULT);
     assert_contains(f->sim.fault.text, "register");
+}
+
+/* The vector registers behind accum_offset are the accumulation registers, also under their own
+ * numbers. */
+static void one_register_file(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t code[] = {
+        0x7e100281,             /* v_mov_b32 v8, 1 */
+        0xd3d84001, 0x18000100, /* v_accvgpr_read_b32 v1, a0 */
+        0x7d9a0281,             /* v_cmp_ne_u32 vcc, 1, v1 */
+        0xbf870004,             /* s_cbranch_vccnz 4 */
+        0xd3d94007, 0x18000082, /* v_accvgpr_write_b32 a7, 2 */
+        0x7d9a1e82,             /* v_cmp_ne_u32 vcc, 2, v15 */
+        0xbf860001,             /* s_cbranch_vccz 1 */
+        0xbf920002,             /* s_trap 2 */
+        S_ENDPGM,
+    };
+    assert_int_equal(run_code(f, code, sizeof code / 4), RP_RUN_DONE);
 }
 
 static void running_off_the_code(void **state)
@@ -361,6 +381,7 @@ int main(void)
         TEST(vector_skip),
         TEST(unimplemented_opcode),
         TEST(register_beyond_allocation),
+        TEST(one_register_file),
         TEST(running_off_the_code),
         TEST(code_rewritten_in_place),
         TEST(listing),

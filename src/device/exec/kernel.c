@@ -328,9 +328,11 @@ void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], s
     w->scc = 0;
     w->gpr_idx = 0;
     rp_wave_set_mode(w, k->mode);
-    w->vgpr_count = k->accum_offset < k->vgpr_rows ? k->accum_offset : k->vgpr_rows;
+    /* One file: a vector register's number may go beyond accum_offset, where it is an accumulation
+     * register by another name. hipBLASLt's softmax for gfx90a uses v8 with an offset of 8. */
+    w->vgpr_count = k->vgpr_rows;
     w->agpr = w->vgpr + k->accum_offset;
-    w->agpr_count = k->vgpr_rows - w->vgpr_count;
+    w->agpr_count = k->accum_offset < k->vgpr_rows ? k->vgpr_rows - k->accum_offset : 0;
     w->cycles = 0;
     w->clock_lead = 0;
     w->fast_clock = false;

@@ -75,8 +75,7 @@ static int register_fault(struct rp_wave *w, const struct rp_insn *in)
     rp_isa_print(in, w->pc, text, sizeof text);
     w->fault = (struct rp_fault){.kind = RP_FAULT_ILLEGAL_OPCODE, .pc = w->pc, .lane = -1};
     snprintf(w->fault.text, sizeof w->fault.text,
-             "register beyond the kernel's %u+%u vector registers: %s", w->vgpr_count,
-             w->agpr_count, text);
+             "register beyond the kernel's %u vector registers: %s", w->vgpr_count, text);
     return RP_STEP_FAULT;
 }
 

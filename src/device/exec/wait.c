@@ -30,8 +30,6 @@ static uint64_t state_hash(const struct rp_wave *w)
     hash = mix(hash, w->sgpr, RP_SGPR_COUNT);
     for (uint32_t i = 0; i < w->vgpr_count; i++)
         hash = mix(hash, w->vgpr[i], RP_LANES);
-    for (uint32_t i = 0; i < w->agpr_count; i++)
-        hash = mix(hash, w->agpr[i], RP_LANES);
     return hash;
 }
 

@@ -93,8 +93,8 @@ struct rp_wave {
                            index mode is on the index in [7:0] and enables in [15:12] */
     uint32_t (*vgpr)[RP_LANES]; /**< row per VGPR, 64-byte aligned */
     uint32_t (*agpr)[RP_LANES]; /**< accumulation registers; same file at accum_offset */
-    uint32_t vgpr_count;        /**< rows behind vgpr: an index beyond it is a fault at decode/exec;
-                                     0 while VSKIP is on */
+    uint32_t vgpr_count; /**< rows behind vgpr, those of agpr among them: an index beyond it is
+                              a fault at decode/exec; 0 while VSKIP is on */
     uint32_t agpr_count;
     uint32_t skip_vgpr_count; /**< while VSKIP is on, the two counts to restore */
     uint32_t skip_agpr_count;

@@ -26,8 +26,7 @@ const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o
 int rp_fault_register(struct rp_wave *w, const struct rp_insn *in)
 {
     return rp_wave_fault(w, in, RP_FAULT_ILLEGAL_OPCODE,
-                         "a vector register beyond the %u allocated ones",
-                         w->vgpr_count + w->agpr_count);
+                         "a vector register beyond the %u allocated ones", w->vgpr_count);
 }
 
 /* Things that need the long way whatever the instruction: index mode, missing registers. */
