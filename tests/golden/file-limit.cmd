@@ -3,7 +3,7 @@
 trace=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
 limited() { (ulimit -f 1; rocm-perf "$@" >out); echo "exit $?"; }
 limited analyze --json "$trace"
-limited analyze -o made "$trace"
+limited analyze -o made "$trace" 2>&1 | sed "s/pending\.[0-9]*/pending.PID/"
 limited report -o page.html "$trace"
 limited history add --db h.db --commit c --program p "$trace"
 limited profile --no-rocprof --runs 1 -o wall sh -c 'head -c 100000 /dev/zero >big'
