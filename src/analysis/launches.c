@@ -282,7 +282,8 @@ static int find_missing(struct rp_profile *profile, struct search *s, struct rp_
         else
             missing++;
     }
-    if (!started) /* dispatches do not say who launched them */
+    /* Dispatches do not say who launched them, or calls and dispatches are not of the same time. */
+    if (!started || started < missing)
         return 0;
     for (size_t i = 0; rc == 0 && i < s->call_count && missing; i++) {
         const struct rp_failed_launch row = {.api = s->calls[i].name, .calls = 1};

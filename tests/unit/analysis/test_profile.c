@@ -920,6 +920,8 @@ static void launches_without_a_dispatch_are_found(void **state)
     put_call(lab, 10, "hipLaunchKernel", 50, 60); /* in a capture that began before the trace */
     put_call(lab, 11, "hipStreamEndCapture", 100, 110);
     put_call(lab, 1, "hipLaunchKernel", 200, 210);
+    put_call(lab, 2, "hipLaunchKernel", 220, 230);
+    put_call(lab, 3, "hipLaunchKernel", 240, 250);
     put_call(lab, 12, "hipStreamBeginCapture", 300, 310);
     put_call(lab, 13, "hipLaunchKernel", 320, 330);
     put_call(lab, 14, "hipStreamEndCapture", 400, 410);
@@ -929,10 +931,12 @@ static void launches_without_a_dispatch_are_found(void **state)
     put_call(lab, 18, "hipExtModuleLaunchKernel", 700, 710);
     put_call(lab, 19, "hipLaunchHostFunc", 800, 810);
     put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 2000, 2500, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){3, 1, 1, 3000, 3500, 4096, 256, 0});
     finish(lab);
     p = compute(lab);
     assert_true(p->launches.known && p->launches.inferred);
-    assert_int_equal(p->launches.calls, 4);
+    assert_int_equal(p->launches.calls, 6);
     assert_int_equal(p->launches.failed, 3);
     assert_int_equal(p->launches.count, 2);
     assert_string_equal(p->launches.list[0].api, "hipModuleLaunchKernel");
@@ -952,6 +956,8 @@ static void calls_that_fit_no_dispatch_are_not_failed(void **state)
     put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
     put_kernel(lab, 1, 1, "_Z4vaddPf.kd", "vadd(float*)", 12, 4);
     put_call(lab, 7, "hipLaunchKernel", 200, 210);
+    put_call(lab, 1, "hipLaunchKernel", 220, 230);
+    put_call(lab, 8, "hipLaunchKernel", 240, 250); /* most fit none */
     put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
     finish(lab);
     p = compute(lab);
