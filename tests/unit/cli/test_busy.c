@@ -94,6 +94,7 @@ static void start(struct child *c)
     fflush(NULL);
     c->pid = fork();
     if (c->pid == 0) {
+        signal(SIGINT, SIG_DFL); /* a shell's background commands ignore it */
         dup2(theirs, STDERR_FILENO);
         close(pipes[1]);
         work(pipes[0]);
