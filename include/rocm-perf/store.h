@@ -312,6 +312,11 @@ bool rp_store_is_json(const char *path, bool of_process);
 bool rp_store_is_named_json(const char *path);
 /** Is it an SQLite database of something else? False when that cannot be told. */
 bool rp_store_is_foreign(const char *path);
+/** What a file of another tool is, and what to do instead, by its name or as JSON; NULL: nobody
+ *  knows. Static. */
+const char *rp_foreign_what(const char *path);
+/** The first such file, by name, in a folder or its folders; NULL: none. Free it. */
+char *rp_foreign_in(const char *folder, int depth, const char **ret_what);
 /** Is it such a file? All of one process have the same beginning of their paths. */
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Accepts NULL. */

@@ -188,7 +188,9 @@ struct rp_thread_traces {
     size_t count;
 };
 
-/** Does it hold thread traces: such a folder, one that holds them, or a stats CSV? */
+/** Is it one: a folder of decoded files, or a stats CSV? */
+bool rp_thread_trace_is_one(const char *path);
+/** Is it one, or a folder that holds some? */
 bool rp_thread_trace_can_open(const char *path);
 
 /**

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "store/gzip.h"
 
 /* HOST/pass_1/PID_results.db, thread-trace/att-threads/ui_output_.../wave.json */
 enum { MOST_DEPTH = 4 };
@@ -21,14 +22,10 @@ static bool is_read(const char *name)
         ".db",  ".json",      "_trace.csv",   "counter_collection.csv",
         ".att", ".jsonl",     "pmc_perf.csv", "agent_info.csv",
         ".out", "sysinfo.csv"};
-    const size_t len = strlen(name);
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t end = strlen(endings[i]);
-
-        if (len >= end && strcmp(name + len - end, endings[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (rp_plain_ends_with(name, endings[i]))
             return true;
-    }
     return false;
 }
 

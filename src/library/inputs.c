@@ -15,6 +15,7 @@
 #include "rocm-perf/counters.h"
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
+#include "store/gzip.h"
 
 void rp_inputs_close(struct rp_inputs *in)
 {
@@ -106,22 +107,21 @@ static int open_json(const char *path, struct rp_inputs *in, struct rp_err *err)
 static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     struct rp_store *store;
+    const char *foreign;
     size_t prefix_len;
+    bool is_json;
     int rc;
 
     if (rp_store_csv_prefix(path, &prefix_len))
         return open_csv(path, prefix_len, in, err);
-    if (rp_store_is_json(path, false) || rp_store_is_named_json(path))
+    is_json = rp_store_is_json(path, false);
+    foreign = is_json ? NULL : rp_foreign_what(path);
+    if (foreign)
+        return rp_fail(err, RP_BAD_INPUT, "%s: it is %s", path, foreign);
+    if (is_json || rp_store_is_named_json(path))
         return open_json(path, in, err);
     rc = rp_store_open(path, &store, err);
     return rc < 0 ? rc : add_store(in, store, NULL, err);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), part = strlen(end);
-
-    return len >= part && strcmp(text + len - part, end) == 0;
 }
 
 /* Folders of rocprofv3: HOST/PID_results.db, pass_1/HOST/PID_results.db. */
@@ -136,9 +136,10 @@ static int visible(const struct dirent *entry)
 static bool is_said_by(const char *path, size_t prefix_len, const char *better,
                        const struct rp_note_sink *notes)
 {
-    rp_autofree char *other = rp_format("%.*s%s", (int)prefix_len, path, better);
+    rp_autofree char *name = rp_format("%.*s%s", (int)prefix_len, path, better);
+    rp_autofree char *other = name ? rp_plain_find(name) : NULL;
 
-    if (!other || !rp_path_exists(other))
+    if (!other)
         return false;
     rp_note(notes, "%s is of the same process as %s: left out", path, other);
     return true;
@@ -146,9 +147,9 @@ static bool is_said_by(const char *path, size_t prefix_len, const char *better,
 
 static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
 {
-    size_t len = strlen(path), end = strlen("results.json");
+    size_t len = rp_plain_length(path), end = strlen("results.json");
 
-    return ends_with(path, "results.json") && rp_store_is_json(path, true) &&
+    return rp_plain_ends_with(path, "results.json") && rp_store_is_json(path, true) &&
            !is_said_by(path, len - end, "results.db", notes);
 }
 
@@ -157,10 +158,12 @@ static bool is_trace(const char *path, const struct rp_note_sink *notes)
 {
     size_t prefix_len;
 
+    if (rp_plain_is_beside(path)) /* it is the same file */
+        return false;
     if (rp_store_csv_prefix(path, &prefix_len))
         return !is_said_by(path, prefix_len, "results.db", notes) &&
                !is_said_by(path, prefix_len, "results.json", notes);
-    if (!ends_with(path, ".db"))
+    if (!rp_plain_ends_with(path, ".db"))
         return is_json_trace(path, notes);
     if (!rp_store_is_foreign(path))
         return true;
@@ -175,6 +178,12 @@ static bool is_profile(const char *folder)
     rp_autofree char *trace = rp_path_join(folder, "trace_results.db");
 
     return result && trace && rp_path_exists(result) && rp_path_exists(trace);
+}
+
+/* A decoded thread trace has thousands of files, none of them a trace of dispatches. */
+static bool is_decoded(const char *name)
+{
+    return strncmp(name, "ui_output_agent_", strlen("ui_output_agent_")) == 0;
 }
 
 static bool is_aside(const char *name)
@@ -204,7 +213,7 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
         if (rc == 0 && !path)
             rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
         else if (rc == 0 && rp_path_is_dir(path))
-            rc = depth && !(own && is_aside(names[i]->d_name))
+            rc = depth && !(own && is_aside(names[i]->d_name)) && !is_decoded(names[i]->d_name)
                      ? open_traces_in(path, depth - 1, in, err)
                      : 0;
         else if (rc == 0 && !is_pipe(path) && is_trace(path, &in->notes))
@@ -219,7 +228,10 @@ static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *
 {
     struct rp_counters *set;
     int rc = rp_counters_open(path, &set, err);
+    const char *foreign = rc == -(int)RP_BAD_INPUT ? rp_foreign_what(path) : NULL;
 
+    if (foreign)
+        return rp_fail(err, RP_BAD_INPUT, "%s: it is %s", path, foreign);
     return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
 }
 
@@ -232,6 +244,101 @@ static int open_waves_of(const char *folder, const char *within, struct rp_input
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rp_thread_trace_can_open(path) ? rp_thread_trace_open(path, &in->waves, err) : 0;
+}
+
+/* rocprofv3 --att -d DIR leaves DIR/ui_output_agent_... beside DIR/HOST/PID_results.db, and jobs of
+ * one input file leave both in DIR/pass_N. */
+static int open_waves_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
+{
+    bool here = rp_thread_trace_can_open(folder);
+    struct dirent **names = NULL;
+    int count, rc = here ? rp_thread_trace_open(folder, &in->waves, err) : 0;
+
+    if (rc < 0 || depth == 0)
+        return rc;
+    count = scandir(folder, &names, visible, versionsort);
+    if (count < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
+    for (int i = 0; i < count; i++) {
+        const char *name = names[i]->d_name;
+        /* process-2 ... are read with the folder that they lie in */
+        bool is_read = is_decoded(name) || (here && strncmp(name, "process-", 8) == 0);
+        rp_autofree char *path = is_read ? NULL : rp_path_join(folder, name);
+
+        if (rc == 0 && !is_read && !path)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (rc == 0 && path && rp_path_is_dir(path))
+            rc = open_waves_in(path, depth - 1, in, err);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+static int is_there(void *ctx, const void *row, struct rp_err *err)
+{
+    (void)row;
+    *(bool *)ctx = true;
+    return rp_fail(err, RP_BAD_INPUT, "one is enough");
+}
+
+static int has_work(struct rp_store *store, bool *ret, struct rp_err *err)
+{
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_copy *copies;
+    size_t dispatch_count, copy_count = 0;
+    int rc = rp_store_dispatches(store, &dispatches, &dispatch_count, err);
+
+    if (rc == 0)
+        rc = rp_store_copies(store, &copies, &copy_count, err);
+    if (rc < 0)
+        return rc;
+    *ret = dispatch_count + copy_count > 0;
+    rc = *ret ? 0 : rp_store_each_region(store, is_there, ret, err);
+    if (*ret)
+        *err = (struct rp_err)RP_ERR_INIT;
+    return *ret ? 0 : rc;
+}
+
+/* rocprofv3 --att without --kernel-trace leaves a database of agents and code objects beside. */
+static int drop_idle_stores(struct rp_inputs *in, size_t first, struct rp_err *err)
+{
+    size_t kept = first;
+    int rc = 0;
+
+    for (size_t i = first; i < in->store_count; i++) {
+        bool works = true;
+
+        if (rc == 0)
+            rc = has_work(in->stores[i], &works, err);
+        if (works) {
+            in->stores[kept] = in->stores[i];
+            in->csv_prefixes[kept++] = in->csv_prefixes[i];
+            continue;
+        }
+        rp_note(&in->notes, "%s has neither kernels, copies nor HIP calls: left out",
+                rp_store_path(in->stores[i]));
+        rp_store_close(in->stores[i]);
+        free(in->csv_prefixes[i]);
+    }
+    in->store_count = kept;
+    return rc;
+}
+
+static int refuse_folder(const char *path, struct rp_err *err)
+{
+    const char *what = NULL;
+    rp_autofree char *foreign = rp_foreign_in(path, FOLDER_DEPTH, &what);
+
+    if (foreign)
+        return rp_fail(err, RP_BAD_INPUT, "folder %s holds nothing that is read; %s is %s", path,
+                       foreign, what);
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor CSV"
+        " files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv,"
+        " pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
+        path);
 }
 
 /* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
@@ -247,28 +354,23 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
         return rc;
     if (is_profile(path))
         return open_waves_of(path, "thread-trace/att-threads", in, err);
-    rc = open_waves_of(path, "att-threads", in, err);
+    rc = open_waves_in(path, FOLDER_DEPTH, in, err);
+    if (rc == 0 && in->waves.count > waves_before)
+        rc = drop_idle_stores(in, before, err);
     if (rc < 0)
         return rc;
     if (rp_counters_in(path))
         return open_counters(path, in, err);
     if (in->store_count == before && in->waves.count == waves_before)
-        return rp_fail(
-            err, RP_BAD_INPUT,
-            "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor "
-            "CSV "
-            "files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv, "
-            "pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
-            path);
+        return refuse_folder(path, err);
     return 0;
 }
-
 static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     size_t prefix_len;
     int rc;
 
-    if (rp_thread_trace_can_open(path)) /* before counters, which may be any folder */
+    if (rp_thread_trace_is_one(path)) /* before counters, which may be any folder */
         return rp_thread_trace_open(path, &in->waves, err);
     if (rp_path_is_dir(path))
         return open_folder(path, in, err);
@@ -277,7 +379,8 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
     if (!rp_store_csv_prefix(path, &prefix_len))
         return open_counters(path, in, err);
     rc = open_trace(path, in, err);
-    return rc == 0 && ends_with(path, "kernel_trace.csv") ? open_counters(path, in, err) : rc;
+    return rc == 0 && rp_plain_ends_with(path, "kernel_trace.csv") ? open_counters(path, in, err)
+                                                                   : rc;
 }
 
 int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)

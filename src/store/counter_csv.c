@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "store/csv.h"
+#include "store/gzip.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,6 +49,14 @@ static const struct {
     enum role role;
 } words[] = {
     {"Kernel_Name", ROLE_KERNEL},
+    {"KernelName", ROLE_KERNEL}, /* rocprof and Omniperf 1, likewise the next four */
+    {"Index", ROLE_DISPATCH},
+    {"gpu-id", ROLE_DEVICE},
+    {"BeginNs", ROLE_START},
+    {"EndNs", ROLE_END},
+    {"DispatchNs", ROLE_NONE},
+    {"CompleteNs", ROLE_NONE},
+    {"DurationNs", ROLE_NONE},
     {"Dispatch_Id", ROLE_DISPATCH},
     {"Agent_Id", ROLE_DEVICE},
     {"GPU_ID", ROLE_DEVICE},
@@ -76,6 +85,11 @@ static const struct {
     {"TID", ROLE_NONE},
     {"Thread_ID", ROLE_NONE},
     {"Queue_ID", ROLE_NONE},
+    {"Queue_Index", ROLE_NONE},
+    {"GRD", ROLE_NONE},
+    {"WGR", ROLE_NONE},
+    {"LDS", ROLE_NONE},
+    {"SCR", ROLE_NONE},
     {"Stream_ID", ROLE_NONE},
     {"Kernel_ID", ROLE_NONE},
     {"Correlation_ID", ROLE_NONE},
@@ -377,16 +391,9 @@ static int read_file(struct rp_counters *set, const char *path, bool beside, str
     return result < 0 ? rp_wrap(err, "read counters %s", path) : 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), part = strlen(end);
-
-    return len >= part && strcasecmp(text + len - part, end) == 0;
-}
-
 bool rp_counters_can_open(const char *path)
 {
-    return ends_with(path, ".csv") || rp_path_is_dir(path);
+    return rp_plain_ends_with(path, ".csv") || rp_path_is_dir(path);
 }
 
 /* Counters are worth reading when nothing says which GPU it was: --arch can. */
@@ -408,17 +415,18 @@ static int read_neighbours(struct rp_counters *set, const char *path, struct rp_
     static const char *const forms[] = {"counter_collection.csv", "kernel_trace.csv"};
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     int folder = (int)(base - path);
-    rp_autofree char *facts_path = NULL;
+    rp_autofree char *facts_path = NULL, *there = NULL;
 
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !facts_path; i++)
-        if (ends_with(path, forms[i]))
-            facts_path =
-                rp_format("%.*sagent_info.csv", (int)(strlen(path) - strlen(forms[i])), path);
+        if (rp_plain_ends_with(path, forms[i]))
+            facts_path = rp_format("%.*sagent_info.csv",
+                                   (int)(rp_plain_length(path) - strlen(forms[i])), path);
     if (!facts_path)
         facts_path = rp_format("%.*ssysinfo.csv", folder, path);
     if (!facts_path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_path_exists(facts_path) ? read_beside(set, facts_path, err) : 0;
+    there = rp_plain_find(facts_path);
+    return there ? read_beside(set, there, err) : 0;
 }
 
 static int read_one(const char *path, struct rp_counters **ret, struct rp_err *err)
@@ -439,17 +447,21 @@ static int read_one(const char *path, struct rp_counters **ret, struct rp_err *e
 
 static int is_wanted(const struct dirent *entry)
 {
-    return strcmp(entry->d_name, "pmc_perf.csv") == 0 ||
-           ends_with(entry->d_name, "counter_collection.csv") ||
-           ends_with(entry->d_name, "kernel_trace.csv");
+    return rp_plain_ends_with(entry->d_name, "pmc_perf.csv") ||
+           strcasecmp(entry->d_name, "results.csv") == 0 || /* of rocprof */
+           rp_plain_ends_with(entry->d_name, "counter_collection.csv") ||
+           rp_plain_ends_with(entry->d_name, "kernel_trace.csv");
 }
 
 static int add_file(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
 {
     struct rp_counters *next;
-    int result = read_one(path, &next, err);
+    int result;
 
     (void)depth;
+    if (rp_plain_is_beside(path))
+        return 0;
+    result = read_one(path, &next, err);
     if (result < 0)
         return result;
     if (!*set) {

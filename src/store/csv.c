@@ -2,22 +2,22 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "store/gzip.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 int rp_csv_load(const char *path, struct rp_buf *text, struct rp_err *err)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    rp_autoclose int fd = -1;
     char chunk[65536];
     ssize_t got = -1;
+    int result = rp_plain_open(path, 0, &fd, err);
 
-    if (fd < 0)
-        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT, errno,
-                             "cannot open it");
+    if (result < 0)
+        return result;
     while ((got = read(fd, chunk, sizeof chunk)) > 0)
         rp_buf_add(text, chunk, (size_t)got);
     if (got < 0)

@@ -17,7 +17,8 @@ enum {
     RP_CSV_MAX_RECORD = 16 << 20, /**< bytes */
 };
 
-/** Reads a whole file. @return 0; RP_BAD_INPUT when it does not exist; RP_ENVIRONMENT */
+/** Reads a whole file, which gzip may have packed. @return 0; RP_BAD_INPUT when it does not exist;
+ * RP_ENVIRONMENT */
 int rp_csv_load(const char *path, struct rp_buf *text, struct rp_err *err);
 
 /** Set at and end; zero the rest; release with rp_csv_free. */

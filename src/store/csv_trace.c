@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "rocm-perf/store.h"
 #include "store/csv.h"
+#include "store/gzip.h"
 #include "store/memdb.h"
 #include "store/names.h"
 #include "store/nesting.h"
@@ -393,11 +394,11 @@ static const char tables[] =
 /* How much of the path stands before the name that rocprofv3 gives each file; false: none. */
 static bool prefix_of(const char *path, size_t *ret)
 {
-    size_t len = strlen(path);
+    size_t len = rp_plain_length(path);
 
     for (size_t i = 0; i < FILE_COUNT; i++) {
         size_t end = strlen(files[i].end);
-        if (files[i].is_trace && len >= end && strcasecmp(path + len - end, files[i].end) == 0 &&
+        if (files[i].is_trace && rp_plain_ends_with(path, files[i].end) &&
             (len == end || strchr("/_", path[len - end - 1]))) {
             *ret = len - end;
             return true;
@@ -433,10 +434,11 @@ static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t 
         result = rp_sql_exec(l->m.db, "BEGIN", err);
     for (size_t i = 0; i < FILE_COUNT && result == 0; i++) {
         rp_autofree char *name = rp_format("%.*s%s", (int)prefix, path, files[i].end);
+        rp_autofree char *there = name ? rp_plain_find(name) : NULL;
         if (!name)
             result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        else if (rp_path_exists(name))
-            result = read_file(l, name, files[i].kind, ret_bytes, err);
+        else if (there)
+            result = read_file(l, there, files[i].kind, ret_bytes, err);
     }
     if (result == 0)
         result = put_calls(l, err);

@@ -1,26 +1,25 @@
 #include "store/json_cut.h"
 
 #include "base/err.h"
+#include "store/gzip.h"
 #include "store/utf8.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int rp_json_cut_open(struct rp_json_cut *cut, const char *path, struct rp_err *err)
+int rp_json_cut_open(struct rp_json_cut *cut, const char *path, uint64_t peek, struct rp_err *err)
 {
     struct stat st;
+    int result = rp_plain_open(path, peek, &cut->fd, err);
 
-    cut->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (cut->fd < 0 || fstat(cut->fd, &st) < 0)
-        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT, errno,
-                             "cannot open it");
-    if (!S_ISREG(st.st_mode))
-        return rp_fail(err, RP_BAD_INPUT, "it is not a regular file");
+    if (result < 0)
+        return result;
+    if (fstat(cut->fd, &st) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read it");
     cut->size_bytes = (uint64_t)st.st_size;
     return 0;
 }

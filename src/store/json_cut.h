@@ -30,8 +30,11 @@ struct rp_json_cut {
     struct rp_buf raw, mended;
 };
 
-/** @return 0; RP_BAD_INPUT, RP_ENVIRONMENT when it cannot be read */
-int rp_json_cut_open(struct rp_json_cut *cut, const char *path, struct rp_err *err);
+/**
+ * The file may be packed by gzip. @param peek  as for rp_plain_open
+ * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT when it cannot be read
+ */
+int rp_json_cut_open(struct rp_json_cut *cut, const char *path, uint64_t peek, struct rp_err *err);
 void rp_json_cut_close(struct rp_json_cut *cut);
 
 uint64_t rp_json_cut_offset(const struct rp_json_cut *cut);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "rocm-perf/store.h"
+#include "store/gzip.h"
 #include "store/json_cut.h"
 #include "store/json_fields.h"
 #include "store/json_rows.h"
@@ -272,7 +273,7 @@ static const char rest[] =
 static int read_all(struct file *f, const char *path, size_t process, struct rp_err *err)
 {
     struct places places = {0};
-    int result = rp_json_cut_open(&f->cut, path, err), found = 0;
+    int result = rp_json_cut_open(&f->cut, path, 0, err), found = 0;
 
     if (result == 0)
         result = found = go_to_process(f, process, err);
@@ -332,6 +333,8 @@ int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, 
     return 0;
 }
 
+enum { PEEK_BYTES = 1 << 20 }; /* more than keys and white space have before the first record */
+
 /* Up to the first key of the first process. */
 static bool begins_with(struct rp_json_cut *cut, bool of_process)
 {
@@ -359,7 +362,7 @@ bool rp_store_is_json(const char *path, bool of_process)
     if (!cut)
         return false;
     cut->fd = -1;
-    is = rp_json_cut_open(cut, path, &err) == 0 && begins_with(cut, of_process);
+    is = rp_json_cut_open(cut, path, PEEK_BYTES, &err) == 0 && begins_with(cut, of_process);
     rp_json_cut_close(cut);
     free(cut);
     return is;
@@ -370,15 +373,15 @@ bool rp_store_is_named_json(const char *path)
     static const char name[] = "results.json";
     struct rp_json_cut *cut = calloc(1, sizeof *cut);
     struct rp_err err = RP_ERR_INIT;
-    size_t len = strlen(path);
     char first;
     bool is = false;
 
     if (!cut)
         return false;
     cut->fd = -1;
-    if (len >= strlen(name) && strcmp(path + len - strlen(name), name) == 0)
-        is = rp_json_cut_open(cut, path, &err) == 0 && rp_json_cut_peek(cut, &first, &err) == 0 &&
+    if (rp_plain_ends_with(path, name))
+        is = rp_json_cut_open(cut, path, PEEK_BYTES, &err) == 0 &&
+             rp_json_cut_peek(cut, &first, &err) == 0 &&
              first != 'S'; /* "SQLite format 3": a database by another name */
     rp_json_cut_close(cut);
     free(cut);

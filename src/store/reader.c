@@ -3,10 +3,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/store.h"
+#include "store/gzip.h"
 #include "store/pass.h"
 #include "store/probe.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Rows may repeat a text through views, but not without end. */
 static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
@@ -21,13 +23,27 @@ static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
     return result < 0 ? result : rp_load_metadata(s, err);
 }
 
+/* SQLite reads files by name: what is unpacked has one until it is open. */
+static int open_database(const char *path, struct rp_probe *probe, sqlite3 **ret,
+                         struct rp_err *err)
+{
+    rp_autofree char *unpacked = NULL;
+    int result = rp_is_packed(path) ? rp_unpack(path, &unpacked, err) : 0;
+
+    if (result == 0)
+        result = rp_probe_file(unpacked ? unpacked : path, probe, err);
+    if (result == 0)
+        result = rp_probe_open(unpacked ? unpacked : path, probe, ret, err);
+    if (unpacked)
+        unlink(unpacked);
+    return result;
+}
+
 static int open_and_find(struct rp_store *s, struct rp_err *err)
 {
     struct rp_probe probe;
-    int result = rp_probe_file(s->path, &probe, err);
+    int result = open_database(s->path, &probe, &s->db, err);
 
-    if (result == 0)
-        result = rp_probe_open(s->path, &probe, &s->db, err);
     return result < 0 ? result : find_all(s, probe.size_bytes, err);
 }
 
@@ -92,7 +108,7 @@ bool rp_store_is_foreign(const char *path)
     sqlite3 *db = NULL;
     bool found;
 
-    if (rp_probe_file(path, &probe, &err) < 0 || rp_probe_open(path, &probe, &db, &err) < 0)
+    if (open_database(path, &probe, &db, &err) < 0)
         return false;
     found = rp_relations_exist(db);
     sqlite3_close(db);

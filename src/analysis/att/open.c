@@ -49,15 +49,20 @@ static int is_candidate(const struct dirent *entry)
            is_stats(entry->d_name);
 }
 
+bool rp_thread_trace_is_one(const char *path)
+{
+    return rp_path_is_dir(path) ? is_trace_folder(path) : is_stats(name_of(path));
+}
+
 bool rp_thread_trace_can_open(const char *path)
 {
     struct dirent **entries;
     int count;
 
-    if (!rp_path_is_dir(path))
-        return is_stats(name_of(path));
-    if (is_trace_folder(path))
+    if (rp_thread_trace_is_one(path))
         return true;
+    if (!rp_path_is_dir(path))
+        return false;
     count = scandir(path, &entries, is_candidate, alphasort);
     for (int i = 0; i < count; i++)
         free(entries[i]);
@@ -130,6 +135,13 @@ static int read_listing(struct rp_thread_trace *trace, struct rp_att_build *buil
     json_t *root = NULL;
     int rc = load(trace, "code.json", true, &root, err);
 
+    if (rc > 0 && json_is_array(json_object_get(root, "code")) &&
+        !json_object_get(root, "header") && !json_object_get(root, "version")) {
+        json_decref(root);
+        return rp_fail(err, RP_BAD_INPUT,
+                       "rocprofv2 decoded it, in a format which is not read: record it with"
+                       " rocprofv3 --att");
+    }
     if (rc > 0) {
         rc = forgive(trace, "code.json", rp_att_read_code(root, trace, err), err);
         build->has_lines = trace->instruction_count > 0;

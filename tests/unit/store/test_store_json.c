@@ -28,7 +28,7 @@ static char *first_value(const char *text, struct rp_err *err)
     char *ret = NULL;
 
     cut->fd = -1;
-    assert_int_equal(rp_json_cut_open(cut, put("value.json", text), err), 0);
+    assert_int_equal(rp_json_cut_open(cut, put("value.json", text), 0, err), 0);
     if (rp_json_cut_value(cut, &value, err) == 0)
         ret = strdup(rp_buf_text(value));
     rp_json_cut_close(cut);

@@ -29,7 +29,7 @@ static json_t *by_jansson(const char *text)
 
     cut->fd = -1;
     kit_write_file(path, text, strlen(text));
-    assert_int_equal(rp_json_cut_open(cut, path, &err), 0);
+    assert_int_equal(rp_json_cut_open(cut, path, 0, &err), 0);
     if (rp_json_cut_value(cut, &value, &err) == 0)
         ret = rp_json_parse(value, &err);
     rp_json_cut_close(cut);

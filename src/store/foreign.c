@@ -1,0 +1,138 @@
+#include "rocm-perf/store.h"
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "store/gzip.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Results of tools whose users come here with them, each by what it is and what to do instead. */
+
+#define PYTORCH   "a trace of the PyTorch profiler, which is not read yet: "
+#define AGAIN     "record the program with rocm-perf profile or rocprofv3"
+#define ROCPROFV2 "a result of rocprofv2, which is not read: " AGAIN
+#define ATT_V2    "a thread trace of rocprofv2, which is not read: record it with rocprofv3 --att"
+
+static const struct {
+    const char *pattern; /* of the file's name, without .gz */
+    const char *what;
+} by_name[] = {
+    {"*.pt.trace.json", PYTORCH AGAIN},
+    {"*.pftrace", "a Perfetto trace, which is not read: add --output-format rocpd to rocprofv3"},
+    {"*.otf2", "an OTF2 trace, which is not read: add --output-format rocpd to rocprofv3"},
+    {"*.rpd", "an RPD trace (rocpd 2), which is not read: " AGAIN},
+    {"*.nsys-rep", "a report of Nsight Systems, for other GPUs"},
+    {"*.ncu-rep", "a report of Nsight Compute, for other GPUs"},
+    /* rocprofv2's file plugin: what, then the number of the process or a name */
+    {"results_*.csv", ROCPROFV2},
+    {"hip_api_trace_*.csv", ROCPROFV2},
+    {"hip_activity_trace_*.csv", ROCPROFV2},
+    {"hip_ops_trace_*.csv", ROCPROFV2},
+    {"hcc_ops_trace_*.csv", ROCPROFV2},
+    {"hsa_api_trace_*.csv", ROCPROFV2},
+    {"async_copy_trace_*.csv", ROCPROFV2},
+    {"roctx_trace_*.csv", ROCPROFV2},
+    {"pcs_*.csv", ROCPROFV2},
+    {"*_kernel.txt", ATT_V2},
+    {"*.att", "a thread trace that nothing has decoded: rocprofv3 does if it finds"
+              " librocprof-trace-decoder.so (--att-library-path)"},
+};
+
+static const char *what_by_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    rp_autofree char *name = strndup(path, rp_plain_length(path));
+
+    for (size_t i = 0; name && i < sizeof by_name / sizeof by_name[0]; i++)
+        if (fnmatch(by_name[i].pattern, slash ? name + (slash + 1 - path) : name, 0) == 0)
+            return by_name[i].what;
+    return NULL;
+}
+
+/* The beginning of a file, unpacked. */
+static char *head_of(const char *path)
+{
+    enum { HEAD_BYTES = 65536 };
+    rp_autoclose int fd = -1;
+    char *head = calloc(1, HEAD_BYTES + 1);
+    size_t len = 0;
+    ssize_t got = 0;
+
+    if (head && rp_plain_open(path, HEAD_BYTES, &fd, NULL) == 0)
+        while (len < HEAD_BYTES && (got = read(fd, head + len, HEAD_BYTES - len)) > 0)
+            len += (size_t)got;
+    return head;
+}
+
+/* Chrome's format of events, which many tools write. PyTorch's names its version and GPUs first. */
+static const char *what_by_events(const char *head)
+{
+    static const char *const of_pytorch[] = {"\"schemaVersion\"", "\"deviceProperties\"",
+                                             "\"distributedInfo\"", "\"cuda_runtime\"",
+                                             "ProfilerStep#"};
+
+    for (size_t i = 0; i < sizeof of_pytorch / sizeof of_pytorch[0]; i++)
+        if (strstr(head, of_pytorch[i]))
+            return PYTORCH AGAIN;
+    return strstr(head, "\"traceEvents\"") || strstr(head, "\"ph\"")
+               ? "a trace in Chrome's format, as rocprof and other tools write it, which is not"
+                 " read: " AGAIN
+               : NULL;
+}
+
+const char *rp_foreign_what(const char *path)
+{
+    const char *what = what_by_name(path);
+    rp_autofree char *head = what ? NULL : head_of(path);
+    const char *begin = head ? head + strspn(head, " \t\r\n") : "";
+
+    return *begin == '{' || *begin == '[' ? what_by_events(begin) : what;
+}
+
+static bool is_decoded_by_rocprofv2(const char *folder, const char *name)
+{
+    size_t len = strlen(name);
+    rp_autofree char *code =
+        len > 3 && strcmp(name + len - 3, "_ui") == 0 ? rp_format("%s/code.json", folder) : NULL;
+
+    return code && rp_path_exists(code);
+}
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+char *rp_foreign_in(const char *folder, int depth, const char **ret_what)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, visible, alphasort);
+    char *found = NULL;
+
+    for (int i = 0; i < count; i++) {
+        char *path = found ? NULL : rp_path_join(folder, names[i]->d_name);
+
+        if (path && rp_path_is_dir(path)) {
+            *ret_what = is_decoded_by_rocprofv2(path, names[i]->d_name) ? ATT_V2 : NULL;
+            if (!*ret_what && depth > 0)
+                found = rp_foreign_in(path, depth - 1, ret_what);
+        } else if (path) {
+            /* JSON says by its contents what it is, if it is called like a trace. */
+            *ret_what =
+                rp_plain_ends_with(path, "trace.json") || rp_plain_ends_with(path, "results.json")
+                    ? rp_foreign_what(path)
+                    : what_by_name(path);
+        }
+        if (!found && path && *ret_what)
+            found = rp_steal(path);
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return found;
+}
