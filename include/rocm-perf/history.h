@@ -46,10 +46,19 @@ struct rp_history {
 void rp_history_free(struct rp_history *history);
 
 /**
+ * Whether a path can be that of a history: no empty name, no database of SQLite without a file, no
+ * URI, no folder. Nothing need be there.
+ * @return 0; RP_USAGE; RP_BAD_INPUT: it is a pipe or a device
+ */
+int rp_history_check_path(const char *path, struct rp_err *err);
+
+/**
  * Adds a result to a file, which is made if there is none. Any number of processes may do so at
  * once. One that is there already is not added again.
  * @param ret_id  of the result, also when it was there
- * @return 0; RP_BAD_INPUT: the file is no history, or of a later version; RP_ENVIRONMENT
+ * @return 0; RP_USAGE: see rp_history_check_path; RP_BAD_INPUT: the file is no history, of a later
+ *         version, damaged, or has what no rocm-perf makes, as a trigger; RP_ENVIRONMENT. Nothing
+ *         is changed then
  */
 int rp_history_add(const char *path, const struct rp_history_result *result, int64_t *ret_id,
                    bool *ret_new, struct rp_err *err);

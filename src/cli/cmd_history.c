@@ -476,6 +476,8 @@ static int keep_apart(const struct rp_history_options *options, char **paths, si
 static int prepare(struct rp_history_options *options, char **words, size_t count,
                    struct rp_history *history, struct rp_buf *text, struct rp_err *err)
 {
+    if (rp_history_check_path(options->path, err) < 0)
+        return -(int)err->code;
     if (options->command == RP_HISTORY_REMOVE)
         return remove_results(options, words, count, text, err);
     if (keep_apart(options, words, count, err) < 0)

@@ -67,11 +67,11 @@ static bool fill_result(sqlite3_stmt *stmt, struct rp_history_result *ret)
            text_at(stmt, 8, false, &ret->tracer);
 }
 
-static int read_results(sqlite3 *db, struct rp_history *ret, struct rp_err *err)
+static int read_results(struct rp_history_file *file, struct rp_history *ret, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;
     int result = sqlite3_prepare_v2(
-        db,
+        file->db,
         "SELECT id, hash, added, commit_id, config, program, device, rocm_version, tracer,"
         " software, wall, complete FROM result ORDER BY added, id",
         -1, &stmt, NULL);
@@ -90,7 +90,7 @@ static int read_results(sqlite3 *db, struct rp_history *ret, struct rp_err *err)
         if (!fill_result(stmt, &grown[ret->count++]))
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    return result == SQLITE_DONE ? 0 : rp_sql_fail(db, result, err);
+    return result == SQLITE_DONE ? 0 : rp_history_fail(file, result, err);
 }
 
 static int read_runs(const char *text, struct rp_history_times *ret, struct rp_err *err)
@@ -130,16 +130,16 @@ static int add_row(sqlite3_stmt *stmt, struct rp_history_result *to, struct rp_e
     return read_runs((const char *)sqlite3_column_text(stmt, 3), row, err);
 }
 
-static int read_times(sqlite3 *db, struct rp_history *history, struct rp_err *err)
+static int read_times(struct rp_history_file *file, struct rp_history *history, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;
-    int result = sqlite3_prepare_v2(db,
+    int result = sqlite3_prepare_v2(file->db,
                                     "SELECT kernel, runtime_internal, launches, runs_ms FROM times"
                                     " WHERE result = ?1 ORDER BY position",
                                     -1, &stmt, NULL);
 
     if (result != SQLITE_OK)
-        return rp_sql_fail(db, result, err);
+        return rp_history_fail(file, result, err);
     for (size_t i = 0; i < history->count; i++) {
         sqlite3_bind_int64(stmt, 1, history->results[i].id);
         while ((result = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -149,38 +149,34 @@ static int read_times(sqlite3 *db, struct rp_history *history, struct rp_err *er
                 return rc;
         }
         if (result != SQLITE_DONE)
-            return rp_sql_fail(db, result, err);
+            return rp_history_fail(file, result, err);
         sqlite3_reset(stmt);
     }
     return 0;
-}
-
-static bool is_empty(sqlite3 *db)
-{
-    return sqlite3_table_column_metadata(db, NULL, "result", "id", NULL, NULL, NULL, NULL, NULL) !=
-           SQLITE_OK;
 }
 
 int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err)
 {
     struct rp_history history = {0};
     struct rp_err mine = RP_ERR_INIT;
-    sqlite3 *db = NULL;
+    struct rp_history_file file = {0};
     int rc;
 
     if (!err)
         err = &mine;
+    if (rp_history_check_path(path, err) < 0)
+        return -(int)err->code;
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT,
                        "there is no history '%s' yet: `rocm-perf history add RESULT` begins one",
                        path);
-    rc = rp_history_open(path, false, &db, err);
-    if (rc == 0 && !is_empty(db)) {
-        rc = read_results(db, &history, err);
+    rc = rp_history_open(path, false, &file, err);
+    if (rc == 0 && !file.is_empty) {
+        rc = read_results(&file, &history, err);
         if (rc == 0)
-            rc = read_times(db, &history, err);
+            rc = read_times(&file, &history, err);
     }
-    sqlite3_close(db);
+    rp_history_close(&file);
     if (rc < 0) {
         rp_history_free(&history);
         return rp_wrap(err, "history %s", path);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,7 +140,7 @@ static void other_files_are_refused(void **state)
     is_refused(path, "later rocm-perf");
     add(path, "one", "2026-01-01T00:00:00Z", true);
     kit_sql(path, "DROP TABLE times");
-    is_refused(path, "no such table");
+    is_refused(path, "table times is gone");
 }
 
 /* As a writer leaves it that was killed before it had written anything. */
@@ -176,6 +177,183 @@ static void rows_of_others_are_looked_at(void **state)
     }
 }
 
+/* --- files that anybody made ---------------------------------------------------------------- */
+
+/* Nothing is read of it, and nothing changed in it: not a byte. */
+static void refused_as_it_is(const char *path, const char *says)
+{
+    const struct rp_history_result r = sample("new", "2026-01-01T00:00:00Z");
+    const int64_t ids[] = {1};
+    struct rp_err err = RP_ERR_INIT;
+    size_t before_bytes, after_bytes;
+    void *before = kit_read_file(path, &before_bytes), *after;
+    struct rp_history h;
+    bool is_new;
+    int64_t id;
+
+    assert_int_equal(rp_history_read(path, &h, &err), -RP_BAD_INPUT);
+    assert_says(err, says);
+    assert_int_equal(rp_history_add(path, &r, &id, &is_new, &err), -RP_BAD_INPUT);
+    assert_says(err, says);
+    assert_int_equal(rp_history_remove(path, ids, 1, &err), -RP_BAD_INPUT);
+    assert_says(err, says);
+    after = kit_read_file(path, &after_bytes);
+    assert_int_equal(after_bytes, before_bytes);
+    assert_memory_equal(after, before, before_bytes);
+    free(before);
+    free(after);
+    kit_remove_all();
+}
+
+static void what_no_rocm_perf_makes_is_refused(void **state)
+{
+    static const struct {
+        const char *sql, *says;
+    } cases[] = {
+        {"CREATE VIEW v AS SELECT 1", "view 'v'"},
+        {"CREATE TRIGGER t AFTER INSERT ON result BEGIN DELETE FROM result WHERE id < new.id; END",
+         "trigger 't'"},
+        {"CREATE TABLE extra(a)", "table 'extra'"},
+        {"CREATE INDEX i ON times(kernel)", "index 'i'"},
+        {"CREATE INDEX i ON times(abs(launches))", "index 'i'"},
+        {"ALTER TABLE times ADD COLUMN g AS (launches + 1)", "table times is another one"},
+        {"ALTER TABLE result ADD COLUMN c DEFAULT 1", "table result is another one"},
+        {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'TEXT,', 'TEXT "
+         "CHECK(1),') WHERE name = 'times'",
+         "table times is another one"},
+        {"ALTER TABLE times RENAME TO t; CREATE VIEW times AS SELECT * FROM t", "'t"},
+        {"INSERT INTO times VALUES(2, 0, NULL, 0, 1, '[1.0]')", "numbers"},
+        {"UPDATE result SET id = 0; UPDATE times SET result = 0", "numbers"},
+        {"UPDATE sqlite_sequence SET seq = 9223372036854775807", "numbers"},
+        {"UPDATE sqlite_sequence SET seq = 'x'", "numbers"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = kit_path("h.db");
+
+        add(path, "one", "2026-01-01T00:00:00Z", true);
+        kit_sql(path, "%s", cases[i].sql);
+        refused_as_it_is(path, cases[i].says);
+    }
+}
+
+/* The root page of times becomes that of result: a tree that is there twice. */
+static void pages_that_are_used_twice_are_refused(void **state)
+{
+    const char *path = kit_path("h.db");
+
+    (void)state;
+    add(path, "one", "2026-01-01T00:00:00Z", true);
+    kit_sql(path,
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT "
+            "rootpage FROM sqlite_schema WHERE name = 'result') WHERE name = 'sqlite_sequence'");
+    refused_as_it_is(path, "damaged");
+}
+
+/* An index that has a result which its table has not would swallow the one to be added. */
+static void an_index_with_more_than_its_table_is_refused(void **state)
+{
+    const char *path = kit_path("h.db");
+    size_t bytes;
+    char *image, *at;
+
+    (void)state;
+    add(path, "the-hash-of-1", "2026-01-01T00:00:00Z", true);
+    image = kit_read_file(path, &bytes);
+    at = memmem(image, bytes, "the-hash-of-1", 13);
+    assert_non_null(at);
+    for (char *next = at; next;
+         next = memmem(next + 1, bytes - (size_t)(next + 1 - image), "the-hash-of-1", 13))
+        at = next;
+    at[12] = '2';
+    kit_write_file(path, image, bytes);
+    free(image);
+    refused_as_it_is(path, "damaged");
+}
+
+static void names_of_no_file_are_refused(void **state)
+{
+    static const char *const names[] = {"", ":memory:", "file:x", "file:x?mode=memory"};
+    const struct rp_history_result r = sample("new", "2026-01-01T00:00:00Z");
+    const int64_t ids[] = {1};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_history h;
+    bool is_new;
+    int64_t id;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(rp_history_read(names[i], &h, &err), -RP_USAGE);
+        assert_says(err, "give --db");
+        assert_int_equal(rp_history_add(names[i], &r, &id, &is_new, &err), -RP_USAGE);
+        assert_int_equal(rp_history_remove(names[i], ids, 1, &err), -RP_USAGE);
+    }
+    assert_int_equal(rp_history_check_path("./file:x", &err), 0);
+    assert_int_equal(rp_history_check_path(kit_path(""), &err), -RP_BAD_INPUT);
+}
+
+/* SQLite would wait for the writer of a pipe, and remove the file that such a journal names. */
+static void what_lies_beside_it_is_looked_at(void **state)
+{
+    static const char journal[] = "a\0\0\0\1\0\0\0\x61\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_history h;
+    const char *path = kit_path("h.db");
+
+    (void)state;
+    add(path, "one", "2026-01-01T00:00:00Z", true);
+    assert_int_equal(mkfifo(kit_path("h.db-journal"), 0600), 0);
+    assert_int_equal(rp_history_read(path, &h, &err), -RP_BAD_INPUT);
+    assert_says(err, "h.db-journal, where SQLite keeps");
+    kit_remove_all();
+    add(path, "one", "2026-01-01T00:00:00Z", true);
+    kit_write_file(kit_path("h.db-journal"), journal, sizeof journal - 1);
+    assert_int_equal(rp_history_read(path, &h, &err), -RP_BAD_INPUT);
+    assert_says(err, "several databases");
+    kit_remove_all();
+}
+
+/* The budget of steps is that of the smallest rows that there can be. */
+static void many_small_rows_are_read(void **state)
+{
+    enum { ROWS = 50000 };
+    const char *path = kit_path("h.db");
+    struct rp_history h;
+
+    (void)state;
+    add(path, "one", "2026-01-01T00:00:00Z", true);
+    kit_sql(path,
+            "WITH RECURSIVE n(x) AS (SELECT 2 UNION ALL SELECT x + 1 FROM n WHERE x < %d) INSERT "
+            "INTO times SELECT 1, x, NULL, 0, 1, '[]' FROM n",
+            ROWS);
+    assert_int_equal(rp_history_read(path, &h, NULL), 0);
+    assert_int_equal(h.results[0].times_count, ROWS + 1); /* sample() has two, at 0 and 1 */
+    rp_history_free(&h);
+    kit_remove_all();
+}
+
+/* The first histories had no AUTOINCREMENT, and are as good. */
+static void a_history_of_the_first_version_is_taken(void **state)
+{
+    const char *path = kit_path("h.db");
+
+    (void)state;
+    kit_sql(
+        path,
+        "CREATE TABLE result(id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, added TEXT NOT "
+        "NULL, commit_id TEXT, config TEXT NOT NULL, program TEXT NOT NULL, device TEXT NOT "
+        "NULL, software INTEGER NOT NULL, wall INTEGER NOT NULL, complete INTEGER NOT NULL, "
+        "rocm_version TEXT, tracer TEXT);"
+        "CREATE TABLE times(result INTEGER NOT NULL REFERENCES result(id), position INTEGER NOT "
+        "NULL, kernel TEXT, runtime_internal INTEGER NOT NULL, launches INTEGER NOT NULL, "
+        "runs_ms TEXT NOT NULL, PRIMARY KEY(result, position)) WITHOUT ROWID;"
+        "PRAGMA application_id = 1919969385; PRAGMA user_version = 1");
+    assert_int_equal(add(path, "one", "2026-01-01T00:00:00Z", true), 1);
+    assert_int_equal(add(path, "one", "2026-01-01T00:00:00Z", false), 1);
+    kit_remove_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +362,13 @@ int main(void)
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(an_empty_file_has_no_results),
         cmocka_unit_test(rows_of_others_are_looked_at),
+        cmocka_unit_test(what_no_rocm_perf_makes_is_refused),
+        cmocka_unit_test(pages_that_are_used_twice_are_refused),
+        cmocka_unit_test(an_index_with_more_than_its_table_is_refused),
+        cmocka_unit_test(names_of_no_file_are_refused),
+        cmocka_unit_test(what_lies_beside_it_is_looked_at),
+        cmocka_unit_test(many_small_rows_are_read),
+        cmocka_unit_test(a_history_of_the_first_version_is_taken),
     };
 
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);

@@ -1,0 +1,416 @@
+/* The file of a history: what it has to be, who may read it, and how it is opened. Anybody may have
+ * made it: SQLite would run what a view, a trigger or an index on an expression says. */
+#include "store/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "rocm-perf/history.h"
+#include "store/sqlerr.h"
+
+/* "rphi": says that a file is ours, in the header that SQLite has for it. */
+enum { APPLICATION = 0x72706869, WAIT_MS = 120000 };
+
+/* A transaction may take STEP_BASE units of STEP_OPS virtual machine steps, plus one for every
+ * STEP_BYTES of the file. The check of all rows and reading them take some 30 steps for each row,
+ * which has 20 bytes at the least. */
+enum { STEP_OPS = 1000, STEP_BASE = 1000, STEP_BYTES = 64 };
+
+enum {
+    MOST_ADDED_BYTES =
+        256 << 20,        /* of a value that is added: a command line, the times of all runs */
+    MOST_NAME_BYTES = 60, /* of a name of theirs in a message */
+};
+
+/* --- the tables ---------------------------------------------------------------------------- */
+
+#define RESULT_TABLE(id)                                                                           \
+    "CREATE TABLE result(id " id ", hash TEXT NOT NULL UNIQUE, added TEXT NOT NULL,"               \
+    " commit_id TEXT, config TEXT NOT NULL, program TEXT NOT NULL, device TEXT NOT NULL,"          \
+    " software INTEGER NOT NULL, wall INTEGER NOT NULL, complete INTEGER NOT NULL,"                \
+    " rocm_version TEXT, tracer TEXT)"
+#define TIMES_TABLE                                                                                \
+    "CREATE TABLE times(result INTEGER NOT NULL REFERENCES result(id), position INTEGER NOT NULL," \
+    " kernel TEXT, runtime_internal INTEGER NOT NULL, launches INTEGER NOT NULL,"                  \
+    " runs_ms TEXT NOT NULL, PRIMARY KEY(result, position)) WITHOUT ROWID"
+
+static const char tables[] =
+    RESULT_TABLE("INTEGER PRIMARY KEY AUTOINCREMENT") ";" TIMES_TABLE ";"
+                                                      "PRAGMA application_id = 1919969385;"
+                                                      "PRAGMA user_version = 1;";
+_Static_assert(APPLICATION == 1919969385 && RP_HISTORY_VERSION == 1, "as the statements say");
+
+/* All that was ever in the schema of a history of ours, with the statements as SQLite keeps them. A
+ * name may have several: the first histories gave numbers of removed results again. */
+static const struct known {
+    const char *type, *name, *table, *sql;
+    bool needed;
+} known_objects[] = {
+    {"table", "result", "result", RESULT_TABLE("INTEGER PRIMARY KEY AUTOINCREMENT"), true},
+    {"table", "result", "result", RESULT_TABLE("INTEGER PRIMARY KEY"), true},
+    {"index", "sqlite_autoindex_result_1", "result", NULL, true},
+    {"table", "sqlite_sequence", "sqlite_sequence", "CREATE TABLE sqlite_sequence(name,seq)",
+     false},
+    {"table", "times", "times", TIMES_TABLE, true},
+};
+enum { KNOWN = sizeof known_objects / sizeof *known_objects };
+
+/* --- the name ------------------------------------------------------------------------------ */
+
+int rp_history_check_path(const char *path, struct rp_err *err)
+{
+    static const char scheme[] = "file:";
+    struct stat st;
+
+    if (!*path)
+        return rp_fail(err, RP_USAGE,
+                       "the name of the history is empty: give --db a file, or leave it out");
+    if (strcmp(path, ":memory:") == 0 || strncmp(path, scheme, sizeof scheme - 1) == 0)
+        return rp_fail(
+            err, RP_USAGE,
+            "history %s: SQLite does not take it for a file's name: give --db the path of "
+            "a file (./%s is one of that name)",
+            path, path);
+    if (rp_check_input(path, err) < 0)
+        return -(int)err->code;
+    if (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return rp_fail(err, RP_BAD_INPUT, "history %s is a folder: name a file in it", path);
+    return 0;
+}
+
+/* The end of a rollback journal of a transaction over several databases: it names a further file,
+ * which SQLite would read, and remove. */
+static bool names_another_journal(const char *path)
+{
+    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    unsigned char end[sizeof magic];
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= (off_t)(2 * sizeof magic) &&
+           pread(fd, end, sizeof end, st.st_size - (off_t)sizeof end) == (ssize_t)sizeof end &&
+           memcmp(end, magic, sizeof magic) == 0;
+}
+
+/* What lies beside it SQLite opens, too, and would wait for the writer of a pipe. */
+static int check_neighbours(const char *path, struct rp_err *err)
+{
+    static const char *const endings[] = {"-journal", "-wal", "-shm"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        rp_autofree char *name = rp_format("%s%s", path, endings[i]);
+        struct stat st;
+
+        if (!name)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (stat(name, &st) == 0 && !S_ISREG(st.st_mode))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s, where SQLite keeps what is being written, is no file: remove it",
+                           name);
+        if (i == 0 && names_another_journal(name))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s is of a transaction over several databases, which no rocm-perf "
+                           "makes: settle it with sqlite3, or name another file with --db",
+                           name);
+    }
+    return 0;
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+/* A result is for others to read, and for nobody else to write. */
+static int make_file(const char *path, struct rp_err *err)
+{
+    rp_autoclose int fd = -1;
+
+    if (rp_path_exists(path))
+        return 0;
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    return fd >= 0 ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make it");
+}
+
+static int spend_step(void *context)
+{
+    struct rp_history_file *file = context;
+
+    file->out_of_steps = file->steps_left == 0;
+    file->steps_left -= !file->out_of_steps;
+    return file->out_of_steps;
+}
+
+int rp_history_fail(struct rp_history_file *file, int result, struct rp_err *err)
+{
+    if (file->out_of_steps)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it takes more work than a history of its size can: name another file with "
+                       "--db");
+    return rp_sql_fail(file->db, result, err);
+}
+
+static uint64_t size_of(const char *path, const char *ending)
+{
+    rp_autofree char *name = rp_format("%s%s", path, ending);
+    struct stat st;
+
+    return name && stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* Nothing in its schema may act, whatever it is. */
+static int confine(struct rp_history_file *file, uint64_t longest_bytes, struct rp_err *err)
+{
+    static const struct {
+        int setting, value;
+    } settings[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
+    };
+    sqlite3 *db = file->db;
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        sqlite3_db_config(db, settings[i].setting, settings[i].value, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, longest_bytes < INT_MAX ? (int)longest_bytes : INT_MAX);
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_busy_timeout(db, WAIT_MS);
+    file->steps_left = STEP_BASE;
+    sqlite3_progress_handler(db, STEP_OPS, spend_step, file);
+    return rp_sql_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", err);
+}
+
+/* --- what is in it ------------------------------------------------------------------------- */
+
+static int number(struct rp_history_file *file, const char *sql, int64_t *ret, struct rp_err *err)
+{
+    rp_autostmt *stmt = NULL;
+    int result = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
+
+    if (result == SQLITE_OK)
+        result = sqlite3_step(stmt);
+    if (result != SQLITE_ROW)
+        return rp_history_fail(file, result, err);
+    *ret = sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
+static const char *text_at(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+    return text ? text : "";
+}
+
+/* A name of theirs, of which nothing reaches a terminal but plain letters. */
+static void plain(const char *text, char ret[MOST_NAME_BYTES + 1])
+{
+    size_t len = 0;
+
+    for (; text[len] && len < MOST_NAME_BYTES; len++)
+        ret[len] = text[len] >= ' ' && text[len] <= '~' ? text[len] : '?';
+    ret[len] = '\0';
+}
+
+static const char *kind_of(const char *type, const char *sql)
+{
+    return strcmp(type, "view") == 0                            ? "view"
+           : strcmp(type, "trigger") == 0                       ? "trigger"
+           : strcmp(type, "index") == 0                         ? "index"
+           : strncasecmp(sql, "CREATE VIRTUAL TABLE ", 21) == 0 ? "virtual table"
+                                                                : "table";
+}
+
+static int refuse(sqlite3_stmt *stmt, struct rp_err *err)
+{
+    const char *type = text_at(stmt, 0), *kind = kind_of(type, text_at(stmt, 3));
+    bool is_ours = false;
+    char name[MOST_NAME_BYTES + 1];
+
+    plain(text_at(stmt, 1), name);
+    for (size_t i = 0; i < KNOWN; i++)
+        is_ours |= strcmp(type, known_objects[i].type) == 0 &&
+                   strcasecmp(name, known_objects[i].name) == 0;
+    if (is_ours)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "its %s %s is another one than rocm-perf makes: name another file with --db",
+                       kind, name);
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "it has the %s '%s', and no rocm-perf makes one: remove it with sqlite3, or name "
+        "another file with --db",
+        kind, name);
+}
+
+/* @param found  which of known_objects are there */
+static int take_object(sqlite3_stmt *stmt, bool *found, struct rp_err *err)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        const struct known *known = &known_objects[i];
+        const bool has_sql = sqlite3_column_type(stmt, 3) != SQLITE_NULL;
+
+        if (strcmp(text_at(stmt, 0), known->type) == 0 &&
+            strcmp(text_at(stmt, 1), known->name) == 0 &&
+            strcmp(text_at(stmt, 2), known->table) == 0 && has_sql == (known->sql != NULL) &&
+            (!has_sql || strcmp(text_at(stmt, 3), known->sql) == 0) && !found[i]) {
+            found[i] = true;
+            return 0;
+        }
+    }
+    return refuse(stmt, err);
+}
+
+static int check_complete(const bool *found, struct rp_err *err)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        bool has = false;
+
+        for (size_t j = 0; j < KNOWN; j++)
+            has |= found[j] && strcmp(known_objects[j].name, known_objects[i].name) == 0;
+        if (known_objects[i].needed && !has)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "its %s %s is gone: the history is damaged; name another file with --db",
+                           known_objects[i].type, known_objects[i].name);
+    }
+    return 0;
+}
+
+/* The statements are compared whole: so there are no generated columns, no checks, no indices on
+ * expressions and no defaults either. */
+static int check_schema(struct rp_history_file *file, struct rp_err *err)
+{
+    rp_autostmt *stmt = NULL;
+    bool found[KNOWN] = {false};
+    int result = sqlite3_prepare_v2(file->db, "SELECT type, name, tbl_name, sql FROM sqlite_schema",
+                                    -1, &stmt, NULL);
+
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
+        result = sqlite3_step(stmt);
+        if (result == SQLITE_ROW && take_object(stmt, found, err) < 0)
+            return -(int)err->code;
+    }
+    return result == SQLITE_DONE ? check_complete(found, err) : rp_history_fail(file, result, err);
+}
+
+/* Each page is used once, and indices have what their tables have. A damaged tree could give the
+ * same rows without end, a damaged index a result that is not there for the one to be added. */
+static int check_pages(struct rp_history_file *file, struct rp_err *err)
+{
+    rp_autostmt *stmt = NULL;
+    char said[2 * MOST_NAME_BYTES + 1] = "";
+    int result = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(1)", -1, &stmt, NULL);
+
+    if (result == SQLITE_OK)
+        result = sqlite3_step(stmt);
+    if (result != SQLITE_ROW)
+        return rp_history_fail(file, result, err);
+    if (strcmp(text_at(stmt, 0), "ok") == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof said - 1 && text_at(stmt, 0)[i]; i++)
+        said[i] =
+            text_at(stmt, 0)[i] >= ' ' && text_at(stmt, 0)[i] <= '~' ? text_at(stmt, 0)[i] : ' ';
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "the database is damaged (%s): `sqlite3 FILE .recover` prints what is left of it", said);
+}
+
+/* Numbers are counted on and printed as JSON; times of no result would become those of the next. */
+static int check_numbers(struct rp_history_file *file, struct rp_err *err)
+{
+    static const char *const questions[] = {
+        "SELECT count(*) FROM result WHERE id < 1 OR id > 9007199254740992",
+        "SELECT count(*) FROM times WHERE result NOT IN (SELECT id FROM result)",
+        "SELECT count(*) FROM sqlite_sequence WHERE name = 'result' AND (typeof(seq) <> 'integer'"
+        " OR seq < 0 OR seq > 9007199254740992)"};
+    const bool counts = sqlite3_table_column_metadata(file->db, NULL, "sqlite_sequence", "seq",
+                                                      NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+
+    for (size_t i = 0; i < (counts ? 3 : 2); i++) {
+        int64_t found = 0;
+
+        if (number(file, questions[i], &found, err) < 0)
+            return -(int)err->code;
+        if (found)
+            return rp_fail(
+                err, RP_BAD_INPUT,
+                "the database is damaged: results and their times do not have the numbers "
+                "that belong to them; name another file with --db");
+    }
+    return 0;
+}
+
+static int check_contents(struct rp_history_file *file, struct rp_err *err)
+{
+    int rc = check_schema(file, err);
+
+    if (rc == 0)
+        rc = check_pages(file, err);
+    return rc < 0 ? rc : check_numbers(file, err);
+}
+
+static int check(struct rp_history_file *file, bool write, struct rp_err *err)
+{
+    int64_t application, version, count;
+
+    if (number(file, "PRAGMA application_id", &application, err) < 0 ||
+        number(file, "PRAGMA user_version", &version, err) < 0 ||
+        number(file, "SELECT count(*) FROM sqlite_schema", &count, err) < 0)
+        return -(int)err->code;
+    file->is_empty = application == 0 && version == 0 && count == 0;
+    if (file->is_empty)
+        return write ? rp_sql_exec(file->db, tables, err) : 0;
+    if (application != APPLICATION)
+        return rp_fail(err, RP_BAD_INPUT, "it is no history of rocm-perf: name another file");
+    if (version > RP_HISTORY_VERSION)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "a later rocm-perf has written it (version %lld, this one knows %d): use "
+                       "that one",
+                       (long long)version, RP_HISTORY_VERSION);
+    return version == RP_HISTORY_VERSION ? check_contents(file, err)
+                                         : rp_fail(err, RP_BAD_INPUT, "the database is damaged");
+}
+
+static int begin(const char *path, bool write, struct rp_history_file *file, struct rp_err *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    /* So that no name is one of SQLite's own. */
+    rp_autofree char *name = path[0] == '/' ? strdup(path) : rp_format("./%s", path);
+    const uint64_t added_bytes = write ? MOST_ADDED_BYTES : 1 << 16;
+    int result, rc;
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result = sqlite3_open_v2(name, &file->db, flags, NULL);
+    if (result != SQLITE_OK)
+        return rp_sql_fail(file->db, result, err);
+    if (confine(file, size_of(path, "") + size_of(path, "-wal") + added_bytes, err) < 0)
+        return -(int)err->code;
+    /* Whoever writes takes the lock first: two that read, then write, would wait for each other. */
+    rc = rp_sql_exec(file->db, write ? "BEGIN IMMEDIATE" : "BEGIN", err);
+    if (rc < 0)
+        return rc;
+    file->steps_left += (size_of(path, "") + size_of(path, "-wal")) / STEP_BYTES;
+    return check(file, write, err);
+}
+
+int rp_history_open(const char *path, bool write, struct rp_history_file *ret, struct rp_err *err)
+{
+    int rc = check_neighbours(path, err);
+
+    if (rc == 0 && write)
+        rc = make_file(path, err);
+    return rc < 0 ? rc : begin(path, write, ret, err);
+}
+
+void rp_history_close(struct rp_history_file *file)
+{
+    sqlite3_close(file->db);
+    *file = (struct rp_history_file){0};
+}
