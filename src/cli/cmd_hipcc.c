@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "cli/cli.h"
+#include "collect/compiler_cache.h"
 #include "collect/environment.h"
 #include "collect/hipcc.h"
 
@@ -20,7 +22,30 @@ static const char help[] =
     "`rocm-perf hipcc --help` prints this; `rocm-perf hipcc -help` shows the compiler's own\n"
     "options.\n"
     "\n"
+    "What the compiler of the private ROCm has made before of the same command and the same files "
+    "is\n"
+    "kept in the folder compiler of the cache, and taken from there (rocm-perf-hipcc(1)).\n"
+    "\n"
+    "environment:\n"
+    "  ROCM_PERF_COMPILER_CACHE   the most that is kept there, in MiB (default 1024); off: "
+    "nothing\n"
+    "\n"
     "exit status: the compiler's; 4 when there is no compiler\n";
+
+/** As if this process had become the compiler. */
+static int run_cached(const struct rp_environment *env, const struct rp_proc *proc)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc_end end = {0};
+
+    if (rp_compiler_run(env, proc, false, &end, &err) < 0)
+        return rp_cli_error(&err);
+    if (!end.signaled)
+        return end.status;
+    signal(end.status, SIG_DFL);
+    raise(end.status);
+    return 128 + end.status;
+}
 
 int rp_cmd_hipcc(int argc, char **argv)
 {
@@ -35,6 +60,8 @@ int rp_cmd_hipcc(int argc, char **argv)
         return rp_cli_error(&err);
     proc.path = args[0];
     proc.argv = args;
+    if (rp_compiler_cache_takes(&env, args))
+        return run_cached(&env, &proc);
     rp_proc_exec(&proc, &err);
     return rp_cli_error(&err);
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/proc.h"
+#include "collect/compiler_cache.h"
 #include "optimize/ast.h"
 #include "optimize/child.h"
 #include "optimize/compile_command.h"
@@ -80,14 +81,15 @@ static int ask(const struct rp_compile_command *command, enum rp_compile_what wh
     rc = rp_compile_argv(command, what, path, output, arch, &argv, err);
     if (rc < 0)
         return rc;
-    rc = rp_proc_run(&(struct rp_proc){.path = argv[0],
-                                       .argv = argv,
-                                       .env = env,
-                                       .stdout_fd = fileno(dump),
-                                       .stderr_fd = fileno(said),
-                                       .timeout_ns = TIMEOUT_NS,
-                                       .limits = &limits},
-                     &end, err);
+    rc = rp_compiler_run(rp_compile_command_environment(command),
+                         &(struct rp_proc){.path = argv[0],
+                                           .argv = argv,
+                                           .env = env,
+                                           .stdout_fd = fileno(dump),
+                                           .stderr_fd = fileno(said),
+                                           .timeout_ns = TIMEOUT_NS,
+                                           .limits = &limits},
+                         false, &end, err);
     if (rc < 0)
         return rp_wrap(err, "%s", argv[0]);
     if (fstat(fileno(dump), &status) != 0)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "collect/compiler_cache.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;
 
@@ -59,18 +60,20 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     other = one_file ? -1 : open_output(child->stderr_path, err);
     if (!one_file && other < 0)
         return other;
-    return rp_proc_run(&(struct rp_proc){.path = path,
-                                         .argv = (char *const *)(uintptr_t)child->argv,
-                                         .env = child->env,
-                                         .directory = child->directory,
-                                         .stdin_fd = in,
-                                         .stdout_fd = out,
-                                         .stderr_fd = one_file ? out : other,
-                                         .timeout_ns = child->timeout_ns,
-                                         .limits = &child->limits,
-                                         .waiting = child->waiting,
-                                         .context = child->context},
-                       ret, err);
+    const struct rp_proc proc = {.path = path,
+                                 .argv = (char *const *)(uintptr_t)child->argv,
+                                 .env = child->env,
+                                 .directory = child->directory,
+                                 .stdin_fd = in,
+                                 .stdout_fd = out,
+                                 .stderr_fd = one_file ? out : other,
+                                 .timeout_ns = child->timeout_ns,
+                                 .limits = &child->limits,
+                                 .waiting = child->waiting,
+                                 .context = child->context};
+
+    return child->compiler_of ? rp_compiler_run(child->compiler_of, &proc, child->again, ret, err)
+                              : rp_proc_run(&proc, ret, err);
 }
 
 static bool read_part(int fd, off_t offset, char *at, size_t bytes)

@@ -12,6 +12,7 @@
 
 #include "base/proc.h"
 
+struct rp_environment;
 struct rp_err;
 
 struct rp_child {
@@ -22,6 +23,10 @@ struct rp_child {
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
     struct rp_proc_limits limits;
+    const struct rp_environment
+        *compiler_of; /**< it may be this one's compiler, whose results are kept
+                       * (collect/compiler_cache.h); NULL: no compiler */
+    bool again;       /**< as of rp_compiler_run */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of rp_proc */
     void *context;
 };

@@ -40,7 +40,7 @@ char *rp_built_reason(const struct rp_built *built)
 }
 
 static int run(const struct rp_compile_command *command, const struct rp_compile_step *step,
-               const char *log, struct rp_built *ret, struct rp_err *err)
+               const char *log, bool again, struct rp_built *ret, struct rp_err *err)
 {
     const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
     const char *output = step->output;
@@ -56,7 +56,9 @@ static int run(const struct rp_compile_command *command, const struct rp_compile
                                          .stdout_path = log,
                                          .stderr_path = log,
                                          .timeout_ns = PATIENCE_NS,
-                                         .limits = rp_compiler_limits()},
+                                         .limits = rp_compiler_limits(),
+                                         .compiler_of = rp_compile_command_environment(command),
+                                         .again = again},
                       &end, err);
     if (rc < 0)
         return rc;
@@ -78,7 +80,7 @@ static int run(const struct rp_compile_command *command, const struct rp_compile
 }
 
 static int compile_device(const struct rp_compile_command *command, const char *source,
-                          const char *arch, const char *output, const char *log,
+                          const char *arch, const char *output, const char *log, bool again,
                           struct rp_built *ret, struct rp_err *err)
 {
     rp_cleanup(rp_compile_step_free) struct rp_compile_step step = {.output = strdup(output),
@@ -88,7 +90,7 @@ static int compile_device(const struct rp_compile_command *command, const char *
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_compile_argv(command, RP_COMPILE_DEVICE, source, output, arch, &step.argv, err) < 0)
         return -(int)err->code;
-    return run(command, &step, log, ret, err);
+    return run(command, &step, log, again, ret, err);
 }
 
 /** All steps; what was made on the way is removed. */
@@ -105,7 +107,7 @@ static int compile_program(const struct rp_compile_command *command, const char 
         rp_built_free(&built);
         rc = rp_compile_step(command, i, source, output, &steps[i], err);
         if (rc == 0)
-            rc = run(command, &steps[i], log, &built, err);
+            rc = run(command, &steps[i], log, false, &built, err);
     }
     for (size_t i = 0; steps && i < count; i++) {
         if (i + 1 < count && steps[i].output)
@@ -118,8 +120,8 @@ static int compile_program(const struct rp_compile_command *command, const char 
     return rc;
 }
 
-int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
-               const char *output, struct rp_built *ret, struct rp_err *err)
+static int compile(const struct rp_compile_command *command, const char *source, const char *arch,
+                   const char *output, bool again, struct rp_built *ret, struct rp_err *err)
 {
     rp_autofree char *log = rp_format("%s.log", output);
     struct rp_err own = RP_ERR_INIT;
@@ -128,9 +130,15 @@ int rp_compile(const struct rp_compile_command *command, const char *source, con
     err = err ? err : &own;
     if (!log)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = arch ? compile_device(command, source, arch, output, log, ret, err)
+    rc = arch ? compile_device(command, source, arch, output, log, again, ret, err)
               : compile_program(command, source, output, log, ret, err);
     return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;
+}
+
+int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
+               const char *output, struct rp_built *ret, struct rp_err *err)
+{
+    return compile(command, source, arch, output, false, ret, err);
 }
 
 int rp_compile_twice(const struct rp_compile_command *command, const char *source, const char *arch,
@@ -152,7 +160,7 @@ int rp_compile_twice(const struct rp_compile_command *command, const char *sourc
     /* To the same name: the name may be in what is written. */
     if (!first || rename(output, first) != 0)
         return rp_fail(err, RP_ENVIRONMENT, "cannot rename %s", output);
-    rc = rp_compile(command, source, arch, output, &built, err);
+    rc = compile(command, source, arch, output, true, &built, err);
     if (rc < 0)
         return rc;
     if (built.ok) {

@@ -51,6 +51,12 @@ struct rp_env_change rp_compile_command_env(const struct rp_compile_command *com
                                   .value = command->temporary};
 }
 
+const struct rp_environment *
+rp_compile_command_environment(const struct rp_compile_command *command)
+{
+    return &command->env;
+}
+
 const char *rp_compile_command_origin(const struct rp_compile_command *command)
 {
     return command->program.count ? "--build" : command->origin;

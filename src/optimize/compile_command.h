@@ -11,6 +11,7 @@
 
 #include "base/proc.h"
 
+struct rp_environment;
 struct rp_err;
 struct rp_compile_command;
 
@@ -54,6 +55,10 @@ int rp_compile_command_set_temporary(struct rp_compile_command *command, const c
 
 /** What compilers get of that; the end of the list alone where nothing was said. */
 struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command);
+
+/** Whose compiler the commands may call. */
+const struct rp_environment *
+rp_compile_command_environment(const struct rp_compile_command *command);
 
 /** In words: "--build", "build/compile_commands.json", "hipcc -O3 (no --build was given)". */
 const char *rp_compile_command_origin(const struct rp_compile_command *command);

@@ -75,7 +75,7 @@ static int write_file(struct candidate *candidate, const char *scratch_dir, stru
 {
     const char *name = strrchr(candidate->original->path, '/');
     rp_autofree char *real = realpath(scratch_dir, NULL);
-    char *path = real && name ? rp_format("%s/guard-%ld-%s", real, (long)getpid(), name + 1) : NULL;
+    char *path = real && name ? rp_format("%s/guard-%s", real, name + 1) : NULL;
 
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "the folder %s cannot be used", scratch_dir);

@@ -1,0 +1,530 @@
+/* Results of the compiler, one in a file: a head, what went to standard output and to standard
+ * error, and the file that was written. A file gets its name when it is whole, and its sum is
+ * checked when it is read: it does not matter who else writes, reads or removes what is here
+ * meanwhile. */
+#include "collect/compiler_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "collect/compiler_key.h"
+#include "collect/environment.h"
+
+static const size_t MOST_ENTRY_BYTES = (size_t)64 << 20;
+static const uint64_t MIB = (uint64_t)1 << 20;
+
+enum { DEFAULT_MIB = 1024 };
+
+/** At the beginning of each file; the three parts follow. */
+struct head {
+    char magic[8];
+    uint64_t out_bytes, err_bytes, file_bytes;
+    uint32_t executable; /**< of what is written */
+    uint32_t one_output; /**< both outputs went to one file: out_bytes is of both */
+    uint64_t sum[2];     /**< XXH3 of the head without it, and of the parts */
+};
+
+static const char magic[8] = "rpcc 1\n";
+
+/* --- where --- */
+
+/** @return the most bytes, 0: there is no cache */
+static uint64_t limit_bytes(void)
+{
+    const char *text = getenv("ROCM_PERF_COMPILER_CACHE");
+    char *end;
+    unsigned long long mib;
+
+    if (!text || !*text)
+        return DEFAULT_MIB * MIB;
+    mib = strtoull(text, &end, 10);
+    return *end || *text < '0' || *text > '9' || mib > UINT64_MAX / MIB ? 0 : mib * MIB;
+}
+
+/** What others can write is not trusted. @return false, too, when it cannot be made */
+static bool own_folder(const char *path)
+{
+    struct stat st;
+
+    return (mkdir(path, 0700) == 0 || errno == EEXIST) && stat(path, &st) == 0 &&
+           S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static char *cache_folder(const struct rp_environment *env)
+{
+    const char *slash = env->private_root ? strrchr(env->private_root, '/') : NULL;
+    rp_autofree char *parent =
+        slash ? strndup(env->private_root, (size_t)(slash - env->private_root)) : NULL;
+    char *path = parent ? rp_path_join(parent, "compiler") : NULL;
+
+    if (path && (rp_mkdirs(parent, NULL) < 0 || !own_folder(path))) {
+        free(path);
+        return NULL;
+    }
+    return path;
+}
+
+/** "CACHE/3f/3f0a...": NULL when its folder cannot be. */
+static char *entry_path(const char *cache, const char *key)
+{
+    rp_autofree char *folder = rp_format("%s/%.2s", cache, key);
+
+    return folder && own_folder(folder) ? rp_path_join(folder, key) : NULL;
+}
+
+/* --- one result --- */
+
+/** Bytes that are mapped or ours. */
+struct result {
+    struct head head;
+    const char *out, *err, *file;
+};
+
+static XXH128_hash_t sum_of(const struct result *result)
+{
+    XXH3_state_t *state = XXH3_createState();
+    XXH128_hash_t sum = {0};
+
+    if (!state)
+        return sum;
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, &result->head, offsetof(struct head, sum));
+    XXH3_128bits_update(state, result->out, result->head.out_bytes);
+    XXH3_128bits_update(state, result->err, result->head.err_bytes);
+    XXH3_128bits_update(state, result->file, result->head.file_bytes);
+    sum = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    return sum;
+}
+
+/** @return whether it is whole: then it refers to data */
+static bool parse(const char *data, size_t bytes, struct result *ret)
+{
+    struct result result;
+    XXH128_hash_t sum;
+    uint64_t rest;
+
+    if (bytes < sizeof result.head)
+        return false;
+    memcpy(&result.head, data, sizeof result.head);
+    rest = bytes - sizeof result.head;
+    if (memcmp(result.head.magic, magic, sizeof magic) != 0 || result.head.out_bytes > rest ||
+        result.head.err_bytes > rest - result.head.out_bytes ||
+        result.head.file_bytes != rest - result.head.out_bytes - result.head.err_bytes)
+        return false;
+    result.out = data + sizeof result.head;
+    result.err = result.out + result.head.out_bytes;
+    result.file = result.err + result.head.err_bytes;
+    sum = sum_of(&result);
+    if (sum.low64 != result.head.sum[0] || sum.high64 != result.head.sum[1])
+        return false;
+    *ret = result;
+    return true;
+}
+
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes) {
+        const ssize_t put = write(fd, data, bytes);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        data += put;
+        bytes -= (size_t)put;
+    }
+    return true;
+}
+
+/** A new file that takes the place of what has its name, as compilers do it. */
+static bool replace(const char *path, bool executable, const char *data, size_t bytes)
+{
+    rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
+    const int fd =
+        partial ? open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0777 : 0666)
+                : -1;
+    bool done;
+
+    if (fd < 0)
+        return false;
+    done = write_all(fd, data, bytes);
+    done = close(fd) == 0 && done && rename(partial, path) == 0;
+    if (!done)
+        unlink(partial);
+    return done;
+}
+
+static char *output_path(const struct rp_proc *proc, const struct rp_compiler_command *command)
+{
+    const char *folder = command->directory ? command->directory : proc->directory;
+
+    return !folder || command->output[0] == '/' ? strdup(command->output)
+                                                : rp_path_join(folder, command->output);
+}
+
+static int real_fd(int fd, int inherited)
+{
+    return fd >= 0 ? fd : inherited;
+}
+
+static bool is_one_output(const struct rp_proc *proc)
+{
+    struct stat out, err;
+
+    return fstat(real_fd(proc->stdout_fd, STDOUT_FILENO), &out) == 0 &&
+           fstat(real_fd(proc->stderr_fd, STDERR_FILENO), &err) == 0 && out.st_dev == err.st_dev &&
+           out.st_ino == err.st_ino;
+}
+
+/** @return whether all was done as the compiler would have */
+static bool give(const struct rp_proc *proc, const struct rp_compiler_command *command,
+                 const struct result *result)
+{
+    rp_autofree char *path = command->output ? output_path(proc, command) : NULL;
+
+    if (result->head.one_output != is_one_output(proc) || (command->output && !path) ||
+        (path && !replace(path, result->head.executable, result->file, result->head.file_bytes)))
+        return false;
+    return write_all(real_fd(proc->stdout_fd, STDOUT_FILENO), result->out,
+                     result->head.out_bytes) &&
+           write_all(real_fd(proc->stderr_fd, STDERR_FILENO), result->err, result->head.err_bytes);
+}
+
+static bool give_kept(const char *entry, const struct rp_proc *proc,
+                      const struct rp_compiler_command *command)
+{
+    rp_autoclose int fd = open(entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct result result;
+    struct stat st;
+    void *data;
+    bool given;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+        st.st_size <= 0 || (uint64_t)st.st_size > MOST_ENTRY_BYTES)
+        return false;
+    data = malloc((size_t)st.st_size); /* not mapped: it may be cut meanwhile */
+    given = data && pread(fd, data, (size_t)st.st_size, 0) == st.st_size &&
+            parse(data, (size_t)st.st_size, &result) && give(proc, command, &result);
+    free(data);
+    if (given)
+        futimens(fd, NULL); /* used last now */
+    return given;
+}
+
+/* --- to keep one --- */
+
+/** One output while the compiler runs. */
+struct stream {
+    int to;       /**< where it is wanted */
+    int fd;       /**< where the compiler writes */
+    off_t offset; /**< where it begins there */
+    bool direct;  /**< these are the same */
+};
+
+/** Into a file the compiler writes by itself; else what it writes is passed on at its end. */
+static bool open_stream(int wanted, struct stream *ret)
+{
+    struct stat st;
+
+    *ret = (struct stream){.to = wanted, .fd = wanted};
+    ret->direct = fstat(wanted, &st) == 0 && S_ISREG(st.st_mode);
+    if (ret->direct) {
+        ret->offset = fcntl(wanted, F_GETFL) & O_APPEND ? st.st_size : lseek(wanted, 0, SEEK_CUR);
+        return ret->offset >= 0;
+    }
+    ret->fd = memfd_create("compiler", MFD_CLOEXEC);
+    return ret->fd >= 0;
+}
+
+static void close_stream(struct stream *stream)
+{
+    if (!stream->direct && stream->fd >= 0)
+        close(stream->fd);
+}
+
+/** @return false: it cannot be read, or is too much */
+static bool read_stream(const struct stream *stream, struct rp_buf *ret)
+{
+    char name[40], part[1 << 14];
+    off_t at = stream->offset;
+    ssize_t got = 1;
+
+    snprintf(name, sizeof name, "/proc/self/fd/%d", stream->fd);
+    rp_autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && ret->len < MOST_ENTRY_BYTES && (got = pread(fd, part, sizeof part, at)) > 0) {
+        rp_buf_add(ret, part, (size_t)got);
+        at += got;
+    }
+    return fd >= 0 && got == 0 && !ret->failed;
+}
+
+/** Everything to where it is wanted, also what is too much to be kept. */
+static void pass_on(const struct stream *stream)
+{
+    char part[1 << 14];
+    ssize_t got;
+
+    for (off_t at = 0; !stream->direct && (got = pread(stream->fd, part, sizeof part, at)) > 0;
+         at += got)
+        if (!write_all(stream->to, part, (size_t)got))
+            return;
+}
+
+static void keep_bytes(const char *entry, const struct result *result)
+{
+    rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", entry, (int)getpid());
+    int fd = partial ? open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    bool done;
+
+    if (fd < 0)
+        return;
+    done = write_all(fd, (const char *)&result->head, sizeof result->head) &&
+           write_all(fd, result->out, result->head.out_bytes) &&
+           write_all(fd, result->err, result->head.err_bytes) &&
+           write_all(fd, result->file, result->head.file_bytes);
+    if (close(fd) != 0 || !done || rename(partial, entry) != 0)
+        unlink(partial);
+}
+
+/** What the compiler has just given, if it can be kept. */
+static void keep(const char *entry, const struct rp_proc *proc,
+                 const struct rp_compiler_command *command, const struct stream *out,
+                 const struct stream *err)
+{
+    rp_autobuf printed = {0};
+    rp_autobuf said = {0};
+    rp_autofree char *path = command->output ? output_path(proc, command) : NULL;
+    rp_autofree void *file = NULL;
+    const bool one = out->fd == err->fd;
+    struct result result = {.head.one_output = one};
+    struct stat st;
+    size_t file_bytes = 0;
+    XXH128_hash_t sum;
+
+    if (!read_stream(out, &printed) || (!one && !read_stream(err, &said)))
+        return;
+    if (command->output &&
+        (!path || lstat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+         rp_read_file(path, MOST_ENTRY_BYTES, RP_BAD_INPUT, &file, &file_bytes, NULL) < 0))
+        return;
+    if (printed.len + said.len + file_bytes + sizeof result.head > MOST_ENTRY_BYTES)
+        return;
+    memcpy(result.head.magic, magic, sizeof magic);
+    result.head.out_bytes = printed.len;
+    result.head.err_bytes = said.len;
+    result.head.file_bytes = file_bytes;
+    result.head.executable = path && (st.st_mode & S_IXUSR);
+    result.out = rp_buf_text(&printed);
+    result.err = rp_buf_text(&said);
+    result.file = file ? file : "";
+    sum = sum_of(&result);
+    result.head.sum[0] = sum.low64;
+    result.head.sum[1] = sum.high64;
+    keep_bytes(entry, &result);
+}
+
+/* --- not too much --- */
+
+struct aged {
+    char *path;
+    struct timespec used;
+    uint64_t bytes;
+};
+
+static int by_age(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct aged *)a)->used,
+                          *y = &((const struct aged *)b)->used;
+
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/** All files, also those that somebody was killed at. */
+static size_t list_entries(const char *cache, struct aged **ret)
+{
+    char *const roots[] = {(char *)(uintptr_t)cache, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    struct aged *list = NULL;
+    size_t count = 0, capacity = 0;
+
+    for (FTSENT *file; tree && (file = fts_read(tree));) {
+        if (file->fts_info != FTS_F)
+            continue;
+        if (count == capacity) {
+            struct aged *more = reallocarray(list, capacity ? 2 * capacity : 256, sizeof *list);
+
+            if (!more)
+                break;
+            list = more;
+            capacity = capacity ? 2 * capacity : 256;
+        }
+        list[count++] = (struct aged){.path = strdup(file->fts_path),
+                                      .used = file->fts_statp->st_mtim,
+                                      .bytes = (uint64_t)file->fts_statp->st_blocks * 512};
+    }
+    if (tree)
+        fts_close(tree);
+    *ret = list;
+    return count;
+}
+
+/** Removes what was not used for longest, until a fifth is free. */
+static void trim(const char *cache, uint64_t most_bytes)
+{
+    struct aged *list;
+    const size_t count = list_entries(cache, &list);
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += list[i].bytes;
+    if (bytes > most_bytes) {
+        qsort(list, count, sizeof *list, by_age);
+        for (size_t i = 0; i < count && bytes > most_bytes / 5 * 4; i++) {
+            if (list[i].path)
+                unlink(list[i].path);
+            bytes -= list[i].bytes;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        free(list[i].path);
+    free(list);
+}
+
+/** It takes a look at every file: not each time. */
+static bool is_time_to_trim(const char *key, uint64_t most_bytes)
+{
+    return most_bytes < 64 * MIB || key[0] == '0'; /* a sixteenth of all keys begin so */
+}
+
+/* --- the command --- */
+
+bool rp_compiler_cache_takes(const struct rp_environment *env, char *const *argv)
+{
+    struct rp_compiler_command command;
+
+    /* Messages have colours there, and appear while it works. */
+    if (!limit_bytes() || isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) ||
+        !rp_compiler_command_read(env, argv, &command))
+        return false;
+    rp_compiler_command_free(&command);
+    return true;
+}
+
+/** Runs it with outputs that can be read again, and keeps what it gave. */
+static int run_and_keep(const char *entry, const struct rp_proc *proc,
+                        const struct rp_compiler_command *command,
+                        const struct rp_compiler_key *key, struct rp_proc_end *ret,
+                        struct rp_err *error)
+{
+    const bool one = is_one_output(proc);
+    struct rp_proc own = *proc;
+    struct stream out, err;
+    int rc;
+
+    if (!open_stream(real_fd(proc->stdout_fd, STDOUT_FILENO), &out))
+        return rp_proc_run(proc, ret, error);
+    err = out;
+    if (!one && !open_stream(real_fd(proc->stderr_fd, STDERR_FILENO), &err)) {
+        close_stream(&out);
+        return rp_proc_run(proc, ret, error);
+    }
+    own.stdout_fd = out.fd;
+    own.stderr_fd = err.fd;
+    rc = rp_proc_run(&own, ret, error);
+    pass_on(&out);
+    if (!one)
+        pass_on(&err);
+    if (rc == 0 && !ret->signaled && !ret->timed_out && ret->status == 0 &&
+        rp_compiler_key_holds(key))
+        keep(entry, proc, command, &out, &err);
+    close_stream(&out);
+    if (!one)
+        close_stream(&err);
+    return rc;
+}
+
+/** It has been asked again: whether it gave the same decides what becomes of what is kept. */
+static void compare_again(const char *entry, const char *twice, const struct rp_proc *proc,
+                          const struct rp_compiler_command *command)
+{
+    rp_autofree char *path = command->output ? output_path(proc, command) : NULL;
+    rp_autofree void *kept = NULL;
+    rp_autofree void *file = NULL;
+    size_t kept_bytes = 0, bytes = 0;
+    struct result result;
+
+    if (!path ||
+        rp_read_file(entry, MOST_ENTRY_BYTES, RP_BAD_INPUT, &kept, &kept_bytes, NULL) < 0 ||
+        !parse(kept, kept_bytes, &result) ||
+        rp_read_file(path, MOST_ENTRY_BYTES, RP_BAD_INPUT, &file, &bytes, NULL) < 0)
+        return;
+    if (bytes == result.head.file_bytes && memcmp(file, result.file, bytes) == 0)
+        close(open(twice, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    else
+        unlink(entry);
+}
+
+static int run_again(const char *entry, const struct rp_proc *proc,
+                     const struct rp_compiler_command *command, const struct rp_compiler_key *key,
+                     struct rp_proc_end *ret, struct rp_err *err)
+{
+    rp_autofree char *twice = rp_format("%s.twice", entry);
+    int rc;
+
+    if (twice && access(twice, F_OK) == 0 && give_kept(entry, proc, command)) {
+        utimensat(AT_FDCWD, twice, NULL, 0);
+        return 0;
+    }
+    rc = rp_proc_run(proc, ret, err);
+    if (twice && rc == 0 && !ret->signaled && !ret->timed_out && ret->status == 0 &&
+        rp_compiler_key_holds(key))
+        compare_again(entry, twice, proc, command);
+    return rc;
+}
+
+int rp_compiler_run(const struct rp_environment *env, const struct rp_proc *proc, bool again,
+                    struct rp_proc_end *ret, struct rp_err *err)
+{
+    const uint64_t most_bytes = limit_bytes();
+    rp_cleanup(rp_compiler_command_free) struct rp_compiler_command command = {0};
+    rp_cleanup(rp_compiler_key_free) struct rp_compiler_key key = {0};
+    rp_autofree char *cache = NULL;
+    rp_autofree char *entry = NULL;
+    int rc;
+
+    if (!most_bytes || !rp_compiler_command_read(env, proc->argv, &command) ||
+        !(cache = cache_folder(env)))
+        return rp_proc_run(proc, ret, err);
+    rc = rp_compiler_key(env, proc, &command, &key, err);
+    if (rc < 0)
+        return rc;
+    entry = rc ? entry_path(cache, key.text) : NULL;
+    if (!entry)
+        return rp_proc_run(proc, ret, err);
+    *ret = (struct rp_proc_end){0};
+    if (again)
+        return run_again(entry, proc, &command, &key, ret, err);
+    if (give_kept(entry, proc, &command))
+        return 0;
+    rc = run_and_keep(entry, proc, &command, &key, ret, err);
+    if (is_time_to_trim(key.text, most_bytes))
+        trim(cache, most_bytes);
+    return rc;
+}

@@ -1,0 +1,157 @@
+# What is kept of the compiler's results is given for the same only, and then to the byte.
+. "$(dirname "$0")/../lib.sh"
+export ROCM_PATH=$ROCM_PERF_ROCM ROCM_PERF_CACHE=$SCRATCH/cache
+unset ROCM_PERF_COMPILER_CACHE
+entries() { find cache/compiler -type f ! -name '*.twice' 2>/dev/null | wc -l; }
+device() { rocm-perf hipcc --genco --no-gpu-bundle-output -nogpulib -O1 "$@"; }
+
+# kept WHAT COMMAND...: it is run, and one more result is there; run again it is taken from there: the same file has
+# been used anew, and all that it gives is the same. Without a cache that is the same, too.
+kept() {
+    local what=$1 before=$(entries) files way
+    shift
+    for way in made taken uncached; do
+        if [ $way = taken ]; then
+            [ "$(entries)" = $((before + 1)) ] || fail "$what: not kept"
+            find cache/compiler -type f -exec touch -d @1 {} +
+            files=$(find cache/compiler -type f -printf '%i\n' | sort)
+        fi
+        rm -f out.co
+        [ $way != uncached ] || export ROCM_PERF_COMPILER_CACHE=off
+        "$@" >$way.out 2>$way.err || fail "$what, $way: $(cat $way.err)"
+        unset ROCM_PERF_COMPILER_CACHE
+        [ ! -e out.co ] || cp -p out.co $way.co
+        if [ $way = taken ]; then
+            [ "$(find cache/compiler -type f -newermt @2 | wc -l)" = 1 ] || fail "$what: not taken"
+            [ "$(find cache/compiler -type f -printf '%i\n' | sort)" = "$files" ] || fail "$what: made again"
+        fi
+        [ $way != uncached ] || sed -Ei 's/0x[0-9a-f]+/ADDRESS/g' made.out uncached.out # each process has others
+        [ $way = made ] || { cmp made.out $way.out && cmp made.err $way.err; } || fail "$what: $way says otherwise"
+        [ ! -e made.co ] || { cmp made.co $way.co && [ "$(stat -c %a made.co)" = "$(stat -c %a $way.co)" ]; } ||
+            fail "$what: $way differs"
+    done
+    rm -f made.* taken.* uncached.*
+}
+
+# passed WHAT COMMAND...: it works, and nothing is kept of it.
+passed() {
+    local what=$1 before=$(entries)
+    shift
+    "$@" >out 2>err || { cat err >&2; fail "$what"; }
+    [ "$(entries)" = "$before" ] || fail "$what: kept"
+}
+
+cat >k.hip <<'END'
+#include "h.h"
+__attribute__((global)) void k(int *p) { int unused; *p = VALUE; }
+END
+mkdir early late
+echo '#define VALUE 1 // one' >late/h.h
+kept 'code object with a warning' device -Wall -I early -I late k.hip -o out.co
+device -Wall -I early -I late k.hip -o out.co 2>err
+says err 'unused variable'
+echo '#define VALUE 2 // two' >late/h.h
+kept 'changed header' device -Wall -I early -I late k.hip -o out.co
+echo '#define VALUE 2 // 2' >late/h.h
+kept 'changed comment: a message may show it' device -Wall -I early -I late k.hip -o out.co
+echo '#define VALUE 3' >early/h.h
+kept 'header that is found earlier' device -I early -I late k.hip -o out.co
+rm early/h.h
+kept 'option' device -I late -DX k.hip -o out.co
+kept 'other place' device -I late k.hip -o ./out.co
+kept 'variable' env CPATH="$SCRATCH/late" "$BUILD/rocm-perf" hipcc --genco --no-gpu-bundle-output -nogpulib k.hip -o out.co
+kept 'standard output' device -I late k.hip -S -emit-llvm -o -
+kept 'syntax tree' device -I late k.hip -fsyntax-only -Xclang -ast-dump=json -Xclang -ast-dump-filter=k
+cp -r late near
+kept 'folder' bash -c 'cd near; exec rocm-perf hipcc --genco --no-gpu-bundle-output -nogpulib -I . ../k.hip -o ../out.co'
+
+# The same from another folder, where nothing of it is in the result.
+mkdir -p one/h two/h
+for folder in one two; do
+    cp k.hip $folder
+    cp late/h.h $folder/h
+done
+before=$(entries)
+for folder in one two; do (cd $folder; device -cuid=k -I h k.hip -o "$SCRATCH/$folder.co"); done
+[ "$(entries)" = $((before + 1)) ] && cmp one.co two.co || fail "clones do not share"
+
+# A program, from an object as well; another object is another program.
+echo 'int value() { return 1; }' >value.c
+cat >main.hip <<'END'
+extern "C" int value();
+int main() { return value(); }
+END
+for value in 1 2; do
+    echo "int value() { return $value; }" >value.c
+    gcc -c value.c -o value.o
+    rocm-perf hipcc main.hip value.o -o program
+    got=0; ./program || got=$?
+    [ $got = $value ] || fail "program with value $value ends with $got"
+done
+kept 'program' rocm-perf hipcc main.hip value.o -DY -o out.co
+
+# Mistakes are said each time, and are nobody's result.
+before=$(entries)
+echo 'no' >wrong.hip
+for i in 1 2; do
+    expect 1 device wrong.hip -o out.co
+    says err "wrong.hip:1:1: error"
+done
+[ "$(entries)" = "$before" ] || fail "a mistake is kept"
+
+printf '#include "h.h"\nint value = VALUE;\n' >v.hip
+passed 'list of what is included' rocm-perf hipcc --cuda-host-only -c -I late -MD -MF k.d v.hip -o out.o
+says k.d late/h.h
+passed 'temporary files' device -I late -save-temps=obj k.hip -o out.co
+echo "-I late k.hip -o out.co" >words
+passed 'words of a file' device @words
+passed 'standard input' device -xhip - -I late -o out.co <k.hip
+passed 'preprocessed' device -I late -E k.hip -o out.ii
+passed 'version' rocm-perf hipcc --version
+echo data >data
+echo '__asm__(".section .d,\"a\"\n.incbin \"data\"\n"); int main() { return 0; }' >incbin.hip
+passed 'file that the assembler reads' rocm-perf hipcc incbin.hip -o out.co
+
+# The folder may be anything at any time.
+rm -rf cache
+kept 'after it was removed' device -I late k.hip -o out.co
+device -I late k.hip -o out.co
+cp out.co good.co
+for entry in $(find cache/compiler -type f); do
+    for damage in 'truncate -s 20' 'truncate -s 0' 'truncate -s -1' "sed -i s/ELF/FLE/"; do
+        $damage "$entry"
+        device -I late k.hip -o out.co && cmp out.co good.co || fail "$damage"
+    done
+done
+rm -rf cache/compiler
+device -I late k.hip -o a.co & device -I late k.hip -o b.co & device -I late k.hip -o a.co &
+wait
+rm -rf cache/compiler & device -I late -DZ k.hip -o c.co
+wait
+[ -s a.co ] && [ -s b.co ] && [ -s c.co ] || fail "two at once"
+chmod 777 cache/compiler 2>/dev/null || mkdir -m 777 -p cache/compiler
+passed 'folder that others can write' device -I late -DW k.hip -o out.co
+rm -rf cache/compiler
+echo file >cache/compiler
+device -I late k.hip -o good.co || fail "a file in its place"
+rm cache/compiler
+
+# Not more than it may be.
+export ROCM_PERF_COMPILER_CACHE=1
+for i in 1 2 3 4 5; do
+    echo "__attribute__((used, device)) const char big[400000] = {$i, 1};" >big.hip
+    device big.hip -o big.co
+done
+[ "$(du -sk cache/compiler | cut -f1)" -le 1100 ] || fail "$(du -sk cache/compiler)"
+unset ROCM_PERF_COMPILER_CACHE
+
+# Another compiler, or other libraries of it: a folder of links, of which one file becomes another.
+cp -rs "$ROCM_PERF_ROCM" rocm
+cp --remove-destination "$ROCM_PERF_ROCM/.rocm-perf-prefix" rocm/
+sed -i "s|^path .*|path $SCRATCH/rocm|" rocm/.rocm-perf-prefix
+export ROCM_PATH=$SCRATCH/rocm
+kept 'other ROCm' device -I late k.hip -o out.co
+library=$(find rocm/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode -name 'ockl.bc')
+cp --remove-destination "$(readlink -f "$library")" "$library.new"
+mv "$library.new" "$library"
+kept 'other device library' device -I late k.hip -o out.co
