@@ -257,7 +257,7 @@ int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err)
     rp_autofree char *text = rp_format("{\"records\": %zu, \"sha256\": \"%s\"}\n",
                                        rp_journal_count(journal), journal->last_hash);
 
-    return path && text ? rp_write_file(path, text, strlen(text), err)
+    return path && text ? rp_write_private_file(path, text, strlen(text), err)
                         : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 
 char *rp_format(const char *fmt, ...)
 {
@@ -99,7 +100,7 @@ int rp_check_input(const char *path, struct rp_err *err)
                    path);
 }
 
-int rp_mkdirs(const char *path, struct rp_err *err)
+static int make_folders(const char *path, mode_t mode, struct rp_err *err)
 {
     rp_autofree char *copy = strdup(path);
 
@@ -108,13 +109,23 @@ int rp_mkdirs(const char *path, struct rp_err *err)
     for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash)
             *slash = '\0';
-        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && rp_path_is_dir(copy)))
+        if (mkdir(copy, mode) != 0 && !(errno == EEXIST && rp_path_is_dir(copy)))
             return rp_fail_errno(err, RP_ENVIRONMENT, errno == EEXIST ? ENOTDIR : errno,
                                  "cannot create folder %s", copy);
         if (!slash)
             return 0;
         *slash = '/';
     }
+}
+
+int rp_mkdirs(const char *path, struct rp_err *err)
+{
+    return make_folders(path, RP_MODE_FOLDER, err);
+}
+
+int rp_mkdirs_private(const char *path, struct rp_err *err)
+{
+    return make_folders(path, RP_MODE_PRIVATE_FOLDER, err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)

@@ -6,6 +6,7 @@
 #define RP_BASE_PATH_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -37,6 +38,8 @@ int rp_check_input(const char *path, struct rp_err *err);
 
 /** mkdir -p. @return 0 or RP_ENVIRONMENT naming the folder that failed. */
 int rp_mkdirs(const char *path, struct rp_err *err);
+/** The same for a capture or a session: folders that are made are for nobody else. */
+int rp_mkdirs_private(const char *path, struct rp_err *err);
 
 /** A new folder of our own in $TMPDIR, else /tmp. @return 0, or RP_ENVIRONMENT */
 int rp_temporary_folder(char **ret_path, struct rp_err *err);
@@ -75,9 +78,13 @@ int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **
 /**
  * Writes a file so that readers see the old or the new contents, never a part: temporary name in
  * the same folder, fsync, rename, fsync of the folder. Killed meanwhile it leaves nothing behind,
- * where the file system has files without names (O_TMPFILE).
+ * where the file system has files without names (O_TMPFILE). A file that is there keeps its mode.
  */
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
+/** The same for a part of a capture or a session: a new one is for nobody else. */
+int rp_write_private_file(const char *path, const void *data, size_t bytes, struct rp_err *err);
+/** A new part of a capture, to be written piece by piece. @return NULL with errno */
+FILE *rp_create_private_file(const char *path);
 
 /** Puts the name of a file that was made or renamed on the disk. @return 0, or -1 with errno */
 int rp_sync_folder_of(const char *path);
@@ -91,8 +98,8 @@ int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_
 /** Whether that would work, found before what is to be written is there. Leaves nothing behind. */
 int rp_check_output(const char *path, struct rp_err *err);
 
-/** As rp_write_file, with the permissions of another file. @param like  NULL, or not there: as new
- * files */
+/** As rp_write_file, a new file with the permissions of another. @param like  NULL, or not there:
+ * as new files */
 int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
                        struct rp_err *err);
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 #include "base/path.h"
 
 static int write_bytes(int fd, const char *data, size_t bytes)
@@ -52,9 +53,9 @@ static void fd_path(int fd, char ret[32])
 
 /** A file without a name is gone when we are killed; not every file system has them, and naming one
  * takes /proc. */
-static int open_new(const char *folder, const char *partial, bool *ret_named)
+static int open_new(const char *folder, const char *partial, mode_t mode, bool *ret_named)
 {
-    int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
     char at[32];
 
     if (fd >= 0) {
@@ -64,7 +65,8 @@ static int open_new(const char *folder, const char *partial, bool *ret_named)
         close(fd);
     }
     *ret_named = true;
-    return open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(partial); /* of a process that had our number, and perhaps for others to read */
+    return open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
 /** What has that name is of a process that had our number. */
@@ -77,16 +79,22 @@ static int give_name(int fd, const char *partial)
     return linkat(AT_FDCWD, at, AT_FDCWD, partial, AT_SYMLINK_FOLLOW);
 }
 
-int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
-{
-    return rp_write_file_like(path, NULL, data, bytes, err);
-}
-
-int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
-                       struct rp_err *err)
+/* The permissions that the new file gets whatever the umask is: those of the file whose place it
+ * takes, else those of another one. @return whether there are such */
+static bool is_to_be_like(const char *path, const char *like, mode_t *ret)
 {
     struct stat st;
-    const bool known = like && stat(like, &st) == 0;
+
+    if ((lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) && (!like || stat(like, &st) != 0))
+        return false;
+    *ret = st.st_mode & 07777;
+    return true;
+}
+
+static int write_new(const char *path, const char *like, mode_t mode, const void *data,
+                     size_t bytes, struct rp_err *err)
+{
+    const bool known = is_to_be_like(path, like, &mode);
     rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
     rp_autofree char *folder = folder_of(path);
     bool named = false;
@@ -94,12 +102,12 @@ int rp_write_file_like(const char *path, const char *like, const void *data, siz
 
     if (!partial || !folder)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    fd = open_new(folder, partial, &named);
+    fd = open_new(folder, partial, known ? RP_MODE_PRIVATE_FILE : mode, &named);
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     /* Before there is anything in it that others are not to read. */
-    if ((known && fchmod(fd, st.st_mode & 07777) != 0) || write_bytes(fd, data, bytes) != 0 ||
-        fsync(fd) != 0 || (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0 ||
+    if ((known && fchmod(fd, mode) != 0) || write_bytes(fd, data, bytes) != 0 || fsync(fd) != 0 ||
+        (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0 ||
         rp_sync_folder_of(path) != 0) {
         saved = errno;
         close(fd);
@@ -108,6 +116,32 @@ int rp_write_file_like(const char *path, const char *like, const void *data, siz
     }
     close(fd);
     return 0;
+}
+
+int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    return write_new(path, NULL, RP_MODE_FILE, data, bytes, err);
+}
+
+int rp_write_private_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
+{
+    return write_new(path, NULL, RP_MODE_PRIVATE_FILE, data, bytes, err);
+}
+
+int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
+                       struct rp_err *err)
+{
+    return write_new(path, like, RP_MODE_FILE, data, bytes, err);
+}
+
+FILE *rp_create_private_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_PRIVATE_FILE);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
 }
 
 int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_err *err)

@@ -101,7 +101,7 @@ static int write_list(const char *folder, const json_t *all, struct rp_err *err)
 
     if (!line || !path)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_write_file(path, line, strlen(line), err);
+    return rp_write_private_file(path, line, strlen(line), err);
 }
 
 int rp_capture_write_checksums(const char *folder, struct rp_err *err)

@@ -57,7 +57,7 @@ static int save(const char *folder, const char *name, const json_t *json, struct
 
     if (!path || !line)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_write_file(path, line, strlen(line), err);
+    return rp_write_private_file(path, line, strlen(line), err);
 }
 
 /* --- dispatch.json ------------------------------------------------------------------------- */

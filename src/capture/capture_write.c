@@ -41,7 +41,7 @@ int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct 
         static const char *const folders[] = {"", "memory", "after"};
         rp_autofree char *path = rp_path_join(w->partial, folders[i]);
 
-        rc = path ? rp_mkdirs(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = path ? rp_mkdirs_private(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     if (rc == 0) {
         rp_autofree char *path = rp_path_join(w->partial, RP_CAPTURE_PAGES_FILE);
@@ -87,7 +87,7 @@ int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *b
                     struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(w->partial, name);
-    FILE *file = path ? fopen(path, "wxe") : NULL;
+    FILE *file = path ? rp_create_private_file(path) : NULL;
     bool good = file && (size == 0 || fwrite(bytes, size, 1, file) == 1);
 
     if (file)

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/err.h"
+#include "base/mode.h"
 #include "capture/page_frames.h"
 
 enum {
@@ -55,7 +56,7 @@ int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_e
     store->packed = malloc(store->packed_room);
     store->open = malloc(RP_FRAME_BYTES);
     store->slots = calloc(SLOTS, sizeof *store->slots);
-    store->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    store->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_PRIVATE_FILE);
     if (store->fd < 0) {
         int saved = errno;
 

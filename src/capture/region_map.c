@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "capture/capture_open.h"
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static int cannot_write(const struct rp_region_writer *w, struct rp_err *err)
 
 static int begin_file(struct rp_region_writer *w, struct rp_err *err)
 {
-    w->file = fopen(w->path, "wxe");
+    w->file = rp_create_private_file(w->path);
     return w->file && fwrite(&w->header, sizeof w->header, 1, w->file) == 1 ? 0
                                                                             : cannot_write(w, err);
 }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 #include "base/path.h"
 
 static uint64_t hash_text(const char *text)
@@ -107,7 +108,7 @@ int rp_output_try(const char *folder, const char *suffix, struct rp_err *err)
     probe = rp_format("%s%s%d", path, suffix, (int)getpid());
     if (!probe)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (mkdir(probe, 0777) < 0 && errno != EEXIST)
+    if (mkdir(probe, RP_MODE_PRIVATE_FOLDER) < 0 && errno != EEXIST)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot create folder %s", path);
     rmdir(probe);
     return 0;

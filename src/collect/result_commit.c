@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 #include "base/path.h"
 #include "collect/result_dir.h"
 
@@ -167,7 +168,7 @@ static int go_on(const char *dir, const struct places *at, struct rp_err *err)
 {
     int rc = 0;
 
-    if (mkdir(at->former, 0777) != 0 && errno != EEXIST)
+    if (mkdir(at->former, RP_MODE_PRIVATE_FOLDER) != 0 && errno != EEXIST)
         rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot create folder %s", at->former);
     if (rc == 0)
         rc = move_result(dir, at->former, has_profile_json(at->complete), err);

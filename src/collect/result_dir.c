@@ -199,11 +199,30 @@ int rp_result_dir_keep_failed(struct rp_result_dir *dir, struct rp_err *err)
                : 0;
 }
 
+/* What takes the place of a file or a folder gets its mode: who has closed a result keeps it so. */
+static void keep_mode(const char *partial, const char *name, void *ctx)
+{
+    rp_autofree char *ours = rp_path_join(partial, name);
+    rp_autofree char *theirs = rp_path_join(ctx, name);
+    struct stat new, old;
+
+    if (!ours || !theirs || lstat(ours, &new) != 0 || lstat(theirs, &old) != 0 ||
+        (new.st_mode &S_IFMT) != (old.st_mode & S_IFMT) ||
+        !(S_ISREG(new.st_mode) || S_ISDIR(new.st_mode)))
+        return;
+    if (S_ISDIR(new.st_mode))
+        each_entry(ours, keep_mode, theirs);
+    (void)!chmod(ours, old.st_mode & 07777);
+}
+
 /* Where the commit has been undone, the new result is in the partial folder, which goes when the
  * session ends: it took a run of the program. */
 int rp_result_dir_commit(struct rp_result_dir *dir, struct rp_err *err)
 {
-    int rc = rp_result_commit(dir->path, dir->partial, err);
+    int rc;
+
+    each_entry(dir->partial, keep_mode, dir->path);
+    rc = rp_result_commit(dir->path, dir->partial, err);
 
     if (rc < 0 && rp_path_is_dir(dir->partial) && rp_result_dir_keep_failed(dir, NULL) == 0)
         return rp_wrap(err, "the new result is in %s/failed", dir->path);

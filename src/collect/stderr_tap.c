@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mode.h"
 
 /* Warnings come when the library starts, and what ended it comes last. */
 enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384 };
@@ -163,7 +164,7 @@ int rp_stderr_tap_open(rp_stderr_hides *hides, const char *log_path, struct rp_s
     tap->hides = hides;
     tap->pipe[0] = tap->pipe[1] = tap->stop[0] = tap->stop[1] = tap->log_fd = -1;
     if (log_path)
-        tap->log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        tap->log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, RP_MODE_FILE);
     rc = (log_path && tap->log_fd < 0) || pipe2(tap->pipe, O_CLOEXEC) < 0 ||
                  pipe2(tap->stop, O_CLOEXEC) < 0
              ? errno

@@ -98,7 +98,7 @@ static int copy_file(const char *from, const char *to, struct rp_err *err)
     text = rp_read_text(from, MOST_BYTES);
     if (!text)
         return 0;
-    rc = rp_write_file(to, text, strlen(text), err);
+    rc = rp_write_file_like(to, from, text, strlen(text), err);
     return rc < 0 ? rc : 1;
 }
 

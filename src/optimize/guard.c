@@ -80,7 +80,7 @@ static int write_file(struct candidate *candidate, const char *scratch_dir, stru
     if (!path)
         return rp_fail(err, RP_ENVIRONMENT, "the folder %s cannot be used", scratch_dir);
     candidate->path = path;
-    return rp_write_file(path, candidate->text.data, candidate->text.len, err);
+    return rp_write_private_file(path, candidate->text.data, candidate->text.len, err);
 }
 
 /** The compiler's own idea of where the kernel begins and ends must be ours. */

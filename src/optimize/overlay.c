@@ -25,7 +25,7 @@ int rp_overlay_write(const char *header, const char *text, char **ret_path, stru
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!json)
         return rp_fail(err, RP_BAD_INPUT, "%s: its name is not UTF-8: rename it", header);
-    rc = rp_write_file(path, json, strlen(json), err);
+    rc = rp_write_private_file(path, json, strlen(json), err);
     if (rc == 0)
         *ret_path = rp_steal(path);
     return rc;

@@ -152,25 +152,6 @@ static int open_proposer(struct rp_session *s, struct rp_err *err)
                                 err);
 }
 
-/* Who may not read the source may not read what is made of it. */
-static int make_folder(const struct rp_session_options *o, struct rp_err *err)
-{
-    struct stat source, folder;
-    mode_t mode;
-    int rc = rp_mkdirs(o->folder, err);
-
-    if (rc < 0 || stat(o->source, &source) != 0 || stat(o->folder, &folder) != 0)
-        return rc;
-    mode = folder.st_mode & 0777;
-    if (!(source.st_mode & S_IROTH))
-        mode &= ~(mode_t)S_IRWXO;
-    if (!(source.st_mode & S_IRGRP))
-        mode &= ~(mode_t)S_IRWXG;
-    if (mode != (folder.st_mode & 0777) && chmod(o->folder, mode) != 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot close %s to others", o->folder);
-    return 0;
-}
-
 struct rp_patience rp_session_patience(const struct rp_session_options *o, int64_t begin_ns)
 {
     return (struct rp_patience){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
@@ -191,7 +172,7 @@ static int make_temporary(struct rp_session *s, struct rp_err *err)
     if (!s->temporary)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find %s", s->o->folder);
     rp_remove_tree(s->temporary);
-    rc = rp_mkdirs(s->temporary, err);
+    rc = rp_mkdirs_private(s->temporary, err);
     return rc < 0 ? rc : rp_compile_command_set_temporary(s->command, s->temporary, err);
 }
 
@@ -204,7 +185,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     if (rc == 0)
         rc = rp_compile_command_check_program(s->command, err);
     if (rc == 0)
-        rc = make_folder(s->o, err);
+        rc = rp_mkdirs_private(s->o->folder, err);
     if (rc == 0)
         rc = lock(s, err);
     s->scratch = rp_path_join(s->o->folder, "scratch");
@@ -213,7 +194,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     if (rc == 0 && (!s->scratch || !s->rounds || !s->accepted))
         rc = rp_out_of_memory(err);
     if (rc == 0)
-        rc = rp_mkdirs(s->scratch, err);
+        rc = rp_mkdirs_private(s->scratch, err);
     if (rc == 0)
         rc = make_temporary(s, err);
     if (rc == 0)

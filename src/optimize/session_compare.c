@@ -116,7 +116,7 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
     }
     rp_sha256(symbol, strlen(symbol), hash); /* a mangled name may be too long for a file */
     folder = parent ? rp_path_join(parent, hash) : NULL;
-    rc = folder ? rp_mkdirs(parent, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = folder ? rp_mkdirs_private(parent, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc < 0)
         return rc;
     rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,

@@ -156,7 +156,8 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
     struct rp_session *s = run->s;
     rp_autofree char *captures = rp_path_join(run->folder, "captures");
     struct rp_err why = RP_ERR_INIT;
-    int rc = captures ? rp_mkdirs(run->folder, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = captures ? rp_mkdirs_private(run->folder, err)
+                      : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 
     if (rc < 0)
         return rc;

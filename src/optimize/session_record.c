@@ -216,7 +216,7 @@ static int restore_original(struct rp_session *s, struct rp_err *err)
         return rp_out_of_memory(err);
     rp_sha256(s->original, s->original_bytes, hash);
     if (!expected)
-        return rp_write_file_like(path, s->o->source, s->original, s->original_bytes, err);
+        return rp_write_private_file(path, s->original, s->original_bytes, err);
     if (strcmp(hash, expected) == 0 || !rp_session_has_left(s, "source_sha256", hash))
         return 0;
     text = rp_read_text(path, RP_MOST_SOURCE_BYTES);

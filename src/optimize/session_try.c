@@ -168,7 +168,7 @@ static int evaluate(struct rp_kernel_run *run, struct rp_tried *tried, json_t *r
 
         rp_sha256(guarded.file_text, guarded.bytes, hash);
         json_object_set_new(tried->json, "source_sha256", json_string(hash));
-        rc = rp_write_file(tried->source, guarded.file_text, guarded.bytes, err);
+        rc = rp_write_private_file(tried->source, guarded.file_text, guarded.bytes, err);
         if (rc == 0)
             rc = build(run, tried, record, err);
     }

@@ -251,7 +251,7 @@ int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
         announce(s, hash, &patch, &failed[0]);
     }
     rp_buf_printf(&lines, "%s\n", ret->text);
-    rp_write_file(path, rp_buf_text(&lines), lines.len, &failed[1]);
+    rp_write_private_file(path, rp_buf_text(&lines), lines.len, &failed[1]);
     if (accepted)
         write_files(s, text, &patch, whole, ret, &failed[2]);
     for (size_t i = 0; i < 3; i++)

@@ -29,7 +29,7 @@ int rp_unit_check_includes(const struct rp_compile_command *command, const char 
     object = rp_path_join(folder, "device.co");
     if (!text || !object)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (rp_write_file(text, unreadable, strlen(unreadable), err) < 0 ||
+    if (rp_write_private_file(text, unreadable, strlen(unreadable), err) < 0 ||
         rp_compile(command, text, arch, object, &built, err) < 0)
         return -(int)err->code;
     return !built.ok ? 0

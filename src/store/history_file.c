@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 #include "base/path.h"
 #include "rocm-perf/history.h"
 #include "store/sqlerr.h"
@@ -134,7 +135,7 @@ static int make_file(const char *path, struct rp_err *err)
 
     if (rp_path_exists(path))
         return 0;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, RP_MODE_HISTORY);
     return fd >= 0 ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make it");
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mode.h"
 #include "rocm-perf/store.h"
 #include "store/sqlerr.h"
 
@@ -51,13 +52,16 @@ static int create_temp(struct rp_store_writer *w, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (int n = 0; n < 1000; n++) {
         rp_autobuf name = {0};
+        struct stat st;
         int fd;
 
         rp_buf_printf(&name, "%s.rocm-perf-%ld-%d.tmp", folder, (long)getpid(), n);
         if (name.failed)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_FILE);
         if (fd >= 0) {
+            if (lstat(w->path, &st) == 0 && S_ISREG(st.st_mode))
+                (void)!fchmod(fd, st.st_mode & 0777); /* whose place it takes */
             close(fd);
             w->temp_path = rp_buf_steal(&name);
             return 0;

@@ -132,7 +132,7 @@ static int open_live(struct autotune *a, struct rp_err *err)
         builds = rp_path_join(a->o->folder, "builds");
         if (!builds)
             return out_of_memory(err);
-        if ((rc = rp_mkdirs(builds, err)) < 0)
+        if ((rc = rp_mkdirs_private(builds, err)) < 0)
             return rc;
         a->build_folder = realpath(builds, NULL);
         if (!a->build_folder)
@@ -166,7 +166,7 @@ static int lock_folder(struct autotune *a, struct rp_err *err)
 
     if (!a->o->folder)
         return 0;
-    if ((rc = rp_mkdirs(a->o->folder, err)) < 0)
+    if ((rc = rp_mkdirs_private(a->o->folder, err)) < 0)
         return rc;
     path = rp_path_join(a->o->folder, "lock");
     if (!path)
@@ -271,7 +271,7 @@ static int write_json(const struct autotune *a, const json_t *json, struct rp_er
     rp_autofree char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
 
-    return path && line ? rp_write_file(path, line, strlen(line), err) : out_of_memory(err);
+    return path && line ? rp_write_private_file(path, line, strlen(line), err) : out_of_memory(err);
 }
 
 /** The result is not lost for a copy of it. */

@@ -68,7 +68,7 @@ static int make_folder(const char *output, struct rp_err *err)
     if (!slash)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *slash = 0;
-    return *folder ? rp_mkdirs(folder, err) : 0;
+    return *folder ? rp_mkdirs_private(folder, err) : 0;
 }
 
 static bool is_program(const char *path)
@@ -113,7 +113,7 @@ static int run_build(const struct rp_evaluator *ev, const struct rp_evaluation_r
     if (!temporary || !env)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_remove_tree(temporary);
-    if (rp_mkdirs(temporary, err) < 0)
+    if (rp_mkdirs_private(temporary, err) < 0)
         return -RP_ENVIRONMENT;
     env[0] = (struct rp_env_change){.name = "TMPDIR", .value = temporary};
     for (size_t i = 0; i < count; i++)
@@ -146,7 +146,7 @@ static int build(const struct rp_evaluator *ev, const struct rp_evaluation_reque
     e->build_ns = end.wall_ns;
     e->reason = why_not(&end, r->build_output, log);
     if (!e->reason)
-        return rp_write_file(stamp, "", 0, err);
+        return rp_write_private_file(stamp, "", 0, err);
     e->outcome = RP_EVALUATION_NOT_BUILT;
     e->signaled = end.signaled;
     e->status = end.status;

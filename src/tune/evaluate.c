@@ -135,7 +135,7 @@ static int prepare(struct attempt *a, struct rp_err *err)
     if (!a->printed || !a->complaints)
         return out_of_memory(err);
     rp_remove_tree(a->folder);
-    return rp_mkdirs(a->folder, err);
+    return rp_mkdirs_private(a->folder, err);
 }
 
 static int start(struct attempt *a, struct rp_err *err)

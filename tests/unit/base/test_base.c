@@ -348,6 +348,54 @@ static void a_signal_stops_the_run(void **state)
     assert_int_equal(run("kill -TERM $PPID; exec sleep 30", NULL, &end, &err), -RP_INTERRUPTED);
 }
 
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* Under each umask: results nobody else writes, captures and sessions nobody else reads, and what
+ * is there keeps its mode. */
+static void modes_are_the_same_under_each_umask(void **state)
+{
+    static const mode_t umasks[] = {0, 022, 077};
+    const struct scratch *scratch = *state;
+    const mode_t before = umask(0);
+
+    for (size_t i = 0; i < sizeof umasks / sizeof *umasks; i++) {
+        rp_autofree char *folder = rp_format("%s/m%zu", scratch->dir, i);
+        rp_autofree char *own = rp_format("%s/own/deep", folder), *file = rp_path_join(folder, "f");
+        rp_autofree char *own_file = rp_path_join(own, "f"), *piece = rp_path_join(own, "piece");
+        rp_autofree char *closed = rp_path_join(folder, "closed");
+        struct rp_err err = RP_ERR_INIT;
+        FILE *stream;
+
+        umask(umasks[i]);
+        assert_int_equal(rp_mkdirs(folder, &err), 0);
+        assert_int_equal(mode_of(folder), 0775 & ~umasks[i]);
+        assert_int_equal(rp_mkdirs_private(own, &err), 0);
+        assert_int_equal(mode_of(own), 0700);
+        assert_int_equal(rp_write_file(file, "x", 1, &err), 0);
+        assert_int_equal(mode_of(file), 0664 & ~umasks[i]);
+        assert_int_equal(rp_write_private_file(own_file, "x", 1, &err), 0);
+        assert_int_equal(mode_of(own_file), 0600);
+        stream = rp_create_private_file(piece);
+        assert_non_null(stream);
+        fclose(stream);
+        assert_int_equal(mode_of(piece), 0600);
+        assert_int_equal(rp_write_file(closed, "x", 1, &err), 0);
+        assert_int_equal(chmod(closed, 0640), 0);
+        assert_int_equal(rp_write_file(closed, "y", 1, &err), 0);
+        assert_int_equal(rp_write_private_file(closed, "y", 1, &err), 0);
+        assert_int_equal(rp_write_output(closed, "y", 1, &err), 0);
+        assert_int_equal(rp_write_file_like(closed, file, "y", 1, &err), 0);
+        assert_int_equal(mode_of(closed), 0640);
+    }
+    umask(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +408,8 @@ int main(void)
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(removing_does_not_follow_links, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(files_are_replaced_whole, make_scratch, drop_scratch),
+        cmocka_unit_test_setup_teardown(modes_are_the_same_under_each_umask, make_scratch,
+                                        drop_scratch),
         cmocka_unit_test_setup_teardown(a_write_that_is_killed_leaves_nothing, make_scratch,
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(programs_are_found_or_explained, make_scratch,

@@ -354,6 +354,28 @@ static void a_history_of_the_first_version_is_taken(void **state)
     kit_remove_all();
 }
 
+static void a_new_history_follows_the_umask(void **state)
+{
+    static const mode_t umasks[] = {0, 022, 077};
+    const char *path = kit_path("h.db");
+    const mode_t before = umask(0);
+    struct stat st;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof umasks / sizeof *umasks; i++) {
+        umask(umasks[i]);
+        add(path, "one", "2026-01-01T00:00:00Z", true);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0644 & ~umasks[i]);
+        assert_int_equal(chmod(path, 0660), 0);
+        add(path, "two", "2026-01-01T00:00:00Z", true);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0660);
+        kit_remove_all();
+    }
+    umask(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +390,7 @@ int main(void)
         cmocka_unit_test(names_of_no_file_are_refused),
         cmocka_unit_test(what_lies_beside_it_is_looked_at),
         cmocka_unit_test(many_small_rows_are_read),
+        cmocka_unit_test(a_new_history_follows_the_umask),
         cmocka_unit_test(a_history_of_the_first_version_is_taken),
     };
 
