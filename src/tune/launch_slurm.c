@@ -17,12 +17,14 @@
 #include "tune/launcher.h"
 #include "tune/pool.h"
 
+extern char **environ;
+
 /** One allocation, with one step per worker. */
 struct slurm {
     const struct rp_tune_pool_options *options;
     char *srun, *job;              /**< job: the number of the allocation */
     char *cpus;                    /**< per task of the allocation; "": it does not say */
-    struct rp_launched allocation; /**< salloc, which holds it while we live; pid 0: not ours */
+    struct rp_launched allocation; /**< srun, which holds it while we live; pid 0: not ours */
 };
 
 /** Appends words to a list that has room. */
@@ -41,22 +43,22 @@ static size_t count_words(const char *const *words)
     return count;
 }
 
-/** @return whether salloc has ended within that time */
-static bool ends_within(pid_t salloc, int64_t ms)
+/** @return whether that srun has ended within that time */
+static bool ends_within(pid_t holder, int64_t ms)
 {
     static const struct timespec a_while = {.tv_nsec = 10000000};
 
     for (int64_t waited = 0; waited <= ms; waited += 10) {
-        const pid_t ended = waitpid(salloc, NULL, WNOHANG);
+        const pid_t ended = waitpid(holder, NULL, WNOHANG);
 
-        if (ended == salloc || (ended < 0 && errno != EINTR))
+        if (ended == holder || (ended < 0 && errno != EINTR))
             return true;
         nanosleep(&a_while, NULL);
     }
     return false;
 }
 
-/** What salloc did not give back. Nothing is left to be done where this fails, too. */
+/** What srun did not give back. Nothing is left to be done where this fails, too. */
 static void cancel_job(const char *job)
 {
     rp_autofree char *scancel = NULL;
@@ -76,22 +78,21 @@ static void cancel_job(const char *job)
 }
 
 /**
- * The program in the allocation ends, and with it salloc, which gives the allocation back. Once in
- * some hundred runs salloc of Slurm 22.05 goes on and waits for the program that has ended, with a
- * whole processor (wait4 says ECHILD, for ever): SIGTERM ends that.
+ * The program in the allocation ends, and with it srun, which gives the allocation back. One that
+ * does not is told to, and then killed.
  */
 static void end_allocation(const struct slurm *slurm)
 {
     enum { PATIENCE_MS = 10000, AFTER_SIGNAL_MS = 2000 };
-    const pid_t salloc = slurm->allocation.pid;
+    const pid_t holder = slurm->allocation.pid;
 
     close(slurm->allocation.fd);
-    if (ends_within(salloc, PATIENCE_MS))
+    if (ends_within(holder, PATIENCE_MS))
         return;
-    kill(salloc, SIGTERM);
-    if (!ends_within(salloc, AFTER_SIGNAL_MS)) {
-        kill(-salloc, SIGKILL);
-        ends_within(salloc, AFTER_SIGNAL_MS);
+    kill(holder, SIGTERM);
+    if (!ends_within(holder, AFTER_SIGNAL_MS)) {
+        kill(-holder, SIGKILL);
+        ends_within(holder, AFTER_SIGNAL_MS);
     }
     cancel_job(slurm->job);
 }
@@ -126,7 +127,7 @@ static int read_job(struct slurm *slurm, struct rp_err *err)
     }
     if (rc == 0 && (!line || !bytes))
         rc = rp_fail(err, RP_ENVIRONMENT,
-                     "salloc gave no allocation; its message is above, options for it are given "
+                     "srun gave no allocation; its message is above, options for it are given "
                      "with --salloc");
     if (rc == 0) {
         const char *space = memchr(line, ' ', bytes);
@@ -142,29 +143,67 @@ static int read_job(struct slurm *slurm, struct rp_err *err)
     return rc;
 }
 
-/** The allocation lasts as long as a program in it reads from us: also when we are killed. */
+enum { MOST_VARIABLES = 32 };
+
+/** What a user has set for salloc is meant for the allocation, which srun asks for: its variables
+ * have the same names behind the first word. @param ret  what is to be freed, with names; ended by
+ * one without */
+static void allocation_variables(struct rp_env_change ret[MOST_VARIABLES + 1])
+{
+    static const char prefix[] = "SALLOC_";
+    size_t count = 0;
+
+    for (char **variable = environ; *variable && count < MOST_VARIABLES; variable++) {
+        const char *value = strchr(*variable, '=');
+        char *name;
+
+        if (!value || strncmp(*variable, prefix, sizeof prefix - 1) != 0)
+            continue;
+        name = rp_format("SLURM_%.*s", (int)(value - *variable - (int)(sizeof prefix - 1)),
+                         *variable + sizeof prefix - 1);
+        if (name && !getenv(name))
+            ret[count++] = (struct rp_env_change){.name = name, .value = value + 1};
+        else
+            free(name);
+    }
+    ret[count] = (struct rp_env_change){0};
+}
+
+/**
+ * The allocation lasts as long as a program in it reads from us: also when we are killed. It is a
+ * step that leaves all processors and GPUs to others (--overlap). Not salloc's program: once in
+ * some hundred runs salloc of Slurm 22.05 goes on when that has ended, with a whole processor
+ * (wait4 says ECHILD, for ever).
+ */
 static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
 {
     static const char *const holder[] = {
-        "/bin/sh", "-c", "echo \"$SLURM_JOB_ID $SLURM_CPUS_PER_TASK\"; exec cat >/dev/null", NULL};
+        "/bin/sh", "-c",
+        "[ \"$SLURM_PROCID\" = 0 ] || exit 0; echo \"$SLURM_JOB_ID $SLURM_CPUS_PER_TASK\"; exec "
+        "cat >/dev/null",
+        NULL};
     const char *const *words = slurm->options->allocation_words;
-    rp_autofree const char **argv = calloc(count_words(words) + 9, sizeof *argv);
+    rp_autofree const char **argv = calloc(count_words(words) + 12, sizeof *argv);
+    struct rp_env_change variables[MOST_VARIABLES + 1];
     rp_autofree char *tasks = rp_format("--ntasks=%u", workers);
-    rp_autofree char *salloc = NULL;
     size_t at = 0;
     int rc;
 
     if (!argv || !tasks)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_find_program("salloc", &salloc, err);
-    if (rc < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "there is no salloc in $PATH: is Slurm installed?");
-    argv[at++] = "salloc";
+    argv[at++] = "srun";
     argv[at++] = "--quiet"; /* errors are said all the same */
+    argv[at++] = "--overlap";
+    argv[at++] = "--input=0"; /* the first task reads; the others end at once, which is no reason to
+                                 end it */
+    argv[at++] = "--wait=0";
     argv[at++] = tasks;
     add_words(argv, &at, words);
     add_words(argv, &at, holder);
-    rc = rp_launch_child(salloc, argv, NULL, &slurm->allocation, err);
+    allocation_variables(variables);
+    rc = rp_launch_child(slurm->srun, argv, variables, &slurm->allocation, err);
+    for (size_t i = 0; variables[i].name; i++)
+        free((char *)(uintptr_t)variables[i].name);
     return rc < 0 ? rc : read_job(slurm, err);
 }
 

@@ -32,7 +32,7 @@ struct rp_tune_pool_options {
      * that we are in. */
     unsigned workers;
     /** slurm: words for srun of each step ("--gpus=1") and, outside of an allocation, for the
-     * salloc of the one allocation ("--partition=mi300"). NULL-terminated, or NULL: none. Nothing
+     * srun of the one allocation ("--partition=mi300"). NULL-terminated, or NULL: none. Nothing
      * is asked for by itself: GPUs neither. */
     const char *const *step_words, *const *allocation_words;
     int64_t start_timeout_ns; /**< until all workers have said hello; 0: 10 minutes */

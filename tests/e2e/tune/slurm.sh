@@ -6,12 +6,12 @@
 unset ${!SLURM_*} ${!SLURMD_*} ${!SRUN_*} ${!SALLOC_*} ${!SBATCH_*} ROCR_VISIBLE_DEVICES
 export SLURM_CONF=$SCRATCH/slurm.conf
 export PYTHONPATH=$SOURCE/tests/e2e/tune PYTHONDONTWRITEBYTECODE=1 SCRATCH TMPDIR=$SCRATCH PATH=$PATH:/usr/sbin
-for program in munged slurmctld slurmd srun salloc; do
+for program in munged slurmctld slurmd srun sbatch; do
     command -v $program >/dev/null || { echo "no $program; ./setup --check installs it"; exit 77; }
 done
 ln -s "$(command -v sleep)" sleep_here
 left() { grep -qzs "^$SCRATCH/sleep_here" /proc/[0-9]*/cmdline; } # -q: also when a process ends meanwhile
-# Processes of this test that are not Slurm's daemons: salloc, srun and all that they start inherit $SCRATCH.
+# Processes of this test that are not Slurm's daemons: srun and all that they start inherit $SCRATCH.
 ours() {
     local path name
     for path in $(grep -lzsxF "SCRATCH=$SCRATCH" /proc/[0-9]*/environ); do
@@ -22,7 +22,7 @@ ours() {
 }
 
 # gone WHAT COMMAND: waits until the command fails. Not for ever: a test that is killed for its time leaves what it
-# waits for, such as a salloc that takes a whole processor.
+# waits for.
 gone() {
     local until=$((SECONDS + 300))
     while "$2"; do
@@ -201,9 +201,23 @@ END
 
 # --- the allocation that we are in; each step with a GPU of it ------------------------------------------------
 
+# within WORDS -- COMMAND...: the command in a job of its own; its outputs in out and err. Not by salloc, which of
+# Slurm 22.05 may go on for ever when its program has ended.
+within() {
+    local words=()
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    rm -f status out err
+    printf '#!/bin/bash\ncd "$SCRATCH"\n%s >out 2>err </dev/null\necho $? >status.new\nmv status.new status\n' "$(printf '%q ' "$@")" >batch
+    sbatch --quiet --output=/dev/null "${words[@]}" batch || fail "sbatch ${words[*]}"
+    no_status() { [ ! -e status ]; }
+    gone "the job of $*" no_status
+    [ "$(cat status)" = 0 ] || { cat out err >&2; fail "exit status $(cat status) in a job: $*"; }
+}
+
 grep '"id": \([3-9]\),' requests >some
 export TUNE_STEP=--gpus=1
-expect 0 salloc --quiet --ntasks=2 --gpus=2 tune_drive pool slurm 0 some inside rocm-perf autotune --worker --device software
+within --ntasks=2 --gpus=2 -- tune_drive pool slurm 0 some inside rocm-perf autotune --worker --device software
 says err "2 workers: AMD Instinct MI300X"
 [ "$(wc -l <inside)" = 7 ] || fail "$(wc -l <inside) answers"
 
@@ -217,14 +231,14 @@ END
 chmod +x cpus
 unset TUNE_STEP
 TUNE_ALLOCATION=--cpus-per-task=2 expect 0 tune_drive pool slurm 2 some answers "$SCRATCH/cpus"
-expect 0 salloc --quiet --ntasks=1 --cpus-per-task=3 tune_drive pool slurm 0 some answers "$SCRATCH/cpus"
+within --ntasks=1 --cpus-per-task=3 -- tune_drive pool slurm 0 some answers "$SCRATCH/cpus"
 [ "$(tr '\n' ' ' <cpus.seen)" = "2 2 3 " ] || { cat cpus.seen; fail "processors of the steps"; }
 
 # --- it cannot be had ---------------------------------------------------------------------------------------
 
 TUNE_ALLOCATION=--partition=none expect 4 tune_drive pool slurm 2 some answers rocm-perf autotune --worker --device software
 says err "invalid partition"
-says err "salloc gave no allocation"
+says err "srun gave no allocation"
 TUNE_STEP=--gpus=nine expect 4 tune_drive pool slurm 1 some answers rocm-perf autotune --worker --device software
 says err "worker 1 ended with exit status"
 unset TUNE_STEP
@@ -235,23 +249,23 @@ says err "Slurm chooses GPUs"
 has_jobs() { squeue -h | grep -q .; }
 gone 'a job of a worker that could not be had' has_jobs
 
-# --- salloc that does not end when its program has ended: it is told to, then killed, and the job is cancelled -----
+# --- srun that does not end when its program has ended: it is told to, then killed, and the job is cancelled -----
 
 mkdir stuck
-cat >stuck/salloc <<'END'
+cat >stuck/srun <<'END'
 #!/usr/bin/env bash
+case $* in *--jobid=*) exec rocm-perf autotune --worker --device software ;; esac
 trap 'echo asked >>"$SCRATCH/stuck.said"' TERM
 echo "4711 1"
 cat >/dev/null
 while :; do sleep 0.1; done
 END
 printf '#!/bin/sh\necho "cancelled $2" >>"$SCRATCH/stuck.said"\n' >stuck/scancel
-printf '#!/bin/sh\nexec rocm-perf autotune --worker --device software\n' >stuck/srun
 chmod +x stuck/*
 PATH=$SCRATCH/stuck:$PATH expect 0 tune_drive pool slurm 1 some answers true
 [ "$(cat stuck.said)" = "asked
-cancelled 4711" ] || { cat stuck.said; fail "salloc that does not end"; }
-[ -z "$(ours)" ] || fail "salloc that does not end is left"
+cancelled 4711" ] || { cat stuck.said; fail "srun that does not end"; }
+[ -z "$(ours)" ] || fail "srun that does not end is left"
 
 # --- it is killed: no job stays, and nothing runs ---------------------------------------------------------------
 
@@ -268,6 +282,6 @@ kill -KILL $!
 wait $! 2>/dev/null || true
 has_jobs_or_left() { has_jobs || left; }
 gone 'a job, or what it ran' has_jobs_or_left
-# salloc, too: it has been told to end, and waits for slurmctld's word.
+# srun, too: it has been told to end, and waits for slurmctld's word.
 has_ours() { [ -n "$(ours)" ]; }
-gone 'salloc' has_ours
+gone 'srun' has_ours
