@@ -1,9 +1,13 @@
 #include "optimize/llm/exchange.h"
 
 #include <curl/curl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -19,6 +23,13 @@ enum {
     /* A piece of a stream is one token in some 300 bytes of JSON: room for 100 000 tokens. */
     MAX_RECEIVED_BYTES = 32 << 20,
     MAX_WHOLE_BYTES = 8 << 20,
+    /* Status lines, headers, those of "100 Continue", and trailers, together: libcurl keeps
+     * trailers without a bound of its own, and 300 KiB of headers. */
+    MAX_HEADER_BYTES = 256 << 10,
+    /* All that comes through the sockets: also what no function of ours is called for, as the
+     * extensions of chunks, the encryption's own records and the frames of HTTP/2. */
+    MAX_WIRE_BYTES = 2 * MAX_RECEIVED_BYTES,
+    MOST_SOCKETS = 8, /* libcurl tries two addresses at a time */
 };
 
 enum body_kind { UNDECIDED, EVENTS, WHOLE, REFUSAL };
@@ -29,9 +40,13 @@ struct receiving {
     enum body_kind kind;
     struct rp_sse sse;
     struct rp_buf body;
-    int64_t last_ns; /* when anything went either way */
-    bool failed;     /* err says why */
-    bool complete;   /* nothing more is wanted */
+    size_t header_bytes;
+    curl_socket_t sockets[MOST_SOCKETS]; /* the first socket_count are open */
+    size_t socket_count;
+    uint64_t closed_bytes; /* that came through sockets which are closed again */
+    int64_t last_ns;       /* when anything went either way */
+    bool failed;           /* err says why */
+    bool complete;         /* nothing more is wanted */
     struct rp_err err;
 };
 
@@ -136,9 +151,65 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     struct receiving *r = context;
 
     (void)bytes;
+    count *= size;
     r->last_ns = monotonic_ns();
-    return size * count;
+    r->header_bytes += count;
+    if (r->header_bytes <= MAX_HEADER_BYTES)
+        return count;
+    rp_fail(&r->err, RP_VERDICT, "the model server sent more than %d bytes of headers and trailers",
+            MAX_HEADER_BYTES);
+    r->failed = true;
+    return 0; /* fewer than count: libcurl ends it */
 }
+
+/* --- bytes on the wire ---------------------------------------------------------------------- */
+
+/* 0 where the system does not count them: then the time limits are what ends it. */
+static uint64_t wire_bytes_of(curl_socket_t fd)
+{
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 ? info.tcpi_bytes_received : 0;
+}
+
+static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+    struct receiving *r = context;
+
+    (void)purpose;
+    if (r->socket_count == MOST_SOCKETS)
+        return CURL_SOCKOPT_ERROR;
+    r->sockets[r->socket_count++] = fd;
+    return CURL_SOCKOPT_OK;
+}
+
+static int on_socket_close(void *context, curl_socket_t fd)
+{
+    struct receiving *r = context;
+
+    for (size_t i = 0; i < r->socket_count; i++)
+        if (r->sockets[i] == fd) {
+            r->closed_bytes += wire_bytes_of(fd);
+            r->sockets[i] = r->sockets[--r->socket_count];
+            break;
+        }
+    return close(fd);
+}
+
+static int check_wire(const struct receiving *r, struct rp_err *err)
+{
+    uint64_t bytes = r->closed_bytes;
+
+    for (size_t i = 0; i < r->socket_count; i++)
+        bytes += wire_bytes_of(r->sockets[i]);
+    return bytes <= MAX_WIRE_BYTES
+               ? 0
+               : rp_fail(err, RP_VERDICT, "the model server sent more than %d bytes for one answer",
+                         MAX_WIRE_BYTES);
+}
+
+/* --- the request ---------------------------------------------------------------------------- */
 
 static struct curl_slist *make_headers(void)
 {
@@ -192,6 +263,10 @@ static void set_request(CURL *easy, const struct rp_llm_settings *s, const char 
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, r);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, r);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_close);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, r);
 }
 
 /* 0 while it may go on. */
@@ -238,7 +313,7 @@ static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving
         if (sent_now != sent)
             r->last_ns = monotonic_ns();
         sent = sent_now;
-        if (check_time(s, r, begin_ns, err) < 0)
+        if (check_wire(r, err) < 0 || check_time(s, r, begin_ns, err) < 0)
             return -(int)err->code;
         curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
     }

@@ -150,3 +150,17 @@ def cut(data):
 
 def silent(connection, _):
     time.sleep(30)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def flood(head, piece, pieces=None):
+    """Sends the head, then the piece, so often or for ever: only the client can end it."""
+    def behave(connection, _):
+        connection.sendall(head)
+        sent = 0
+        while pieces is None or sent < pieces:
+            connection.sendall(piece)
+            sent += 1
+    return behave

@@ -8,6 +8,7 @@ must not hold the key.
 """
 import json
 import os
+import resource
 import shutil
 import signal
 import ssl
@@ -15,16 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from scripted_server import (Server, body, completion, cut, events, reset, silent, stream,
-                             whole)
+from scripted_server import (HEAD, Server, body, completion, cut, events, flood, reset, silent,
+                             stream, whole)
 
 ASK = os.path.join(sys.argv[1], "tests", "model-ask")
 KEY = "sk-proj-4f7d1c22e5b94bd0a6"
 KERNEL = "__global__ void scale(float *x) {\n    x[threadIdx.x] *= 2.0f; // é\n}"
 GOOD = f"Here it is.\n```cpp\n{KERNEL}\n```\nIt is faster.\n"
 QUICK = {"retry_delay_s": 0.02, "connect_timeout_s": 2, "idle_timeout_s": 5, "total_timeout_s": 10}
+MOST_KIB = 512 << 10  # of memory, with the sanitizers' own; a flood takes that in a second
 OK, VERDICT, USAGE, BAD_INPUT, ENVIRONMENT, NO_BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 6, 130
 
 scratch = tempfile.mkdtemp()
@@ -150,6 +153,42 @@ def bad_bytes():
     case("endless comments", stream((b":" + b"x" * 65535 + b"\n") * 600, chunk=1 << 20), VERDICT,
          "sent more than 33554432 bytes")
     case("deep JSON", body("[" * 100000), VERDICT, "not JSON")
+
+
+def floods():
+    """Servers that never end. The client must, by a bound on bytes: not one of these may grow it."""
+    too_much = "more than 262144 bytes of headers and trailers"
+    chunked = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    case("endless trailers", flood(chunked + b"0\r\n", b"X: y\r\n" * 1000), VERDICT, too_much, requests=1)
+    case("endless trailers behind an answer", flood(chunked + b"%x\r\n" % len(completion(GOOD)) +
+         completion(GOOD).encode() + b"\r\n0\r\n", b"Retry-After: 9\r\n" * 1000), VERDICT, too_much, requests=1)
+    case("endless trailers of a refusal", flood(chunked.replace(b"200 OK", b"500 X") + b"0\r\n", b"X: y\r\n" * 1000),
+         VERDICT, too_much, requests=1)
+    case("endless headers", flood(HEAD, b"X: y\r\n" * 1000), VERDICT, too_much, requests=1)
+    case("endless 100 Continue", flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000), VERDICT, too_much, requests=1)
+    case("endless 103 with headers", flood(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 1000), VERDICT,
+         too_much, requests=1)
+    # libcurl's own bounds: 100 KiB a line, 4 KiB a trailer.
+    case("endless header line", flood(HEAD + b"X: ", b"y" * 65536), ENVIRONMENT, longest_s=8)
+    case("endless status line", flood(b"HTTP/1.1 200 ", b"y" * 65536), ENVIRONMENT, longest_s=8)
+    case("endless trailer line", flood(chunked + b"0\r\nX: ", b"y" * 65536), ENVIRONMENT, longest_s=8)
+    # What only the count of all bytes sees; the time limits are far.
+    far = {"idle_timeout_s": 50, "total_timeout_s": 50}
+    case("endless extension of a chunk", flood(chunked + b"1;x=", b"y" * 65536), VERDICT,
+         "more than 67108864 bytes for one answer", requests=1, **far)
+    case("chunks of one byte, each with an extension", flood(chunked, (b"1;" + b"y" * 65530 + b"\r\n \r\n")), VERDICT,
+         "more than 67108864 bytes for one answer", requests=1, **far)
+    # A server may compress although nobody asked; what counts is what comes out.
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    bomb = bomb.compress(b" " * (64 << 20)) + bomb.flush()
+    case("compressed bomb that was not asked for", body(bomb, extra="Content-Encoding: gzip\r\n"), VERDICT, "not",
+         requests=1)
+    case("bomb in the transfer encoding", cut(HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n%x\r\n" % len(bomb) +
+                                             bomb + b"\r\n0\r\n\r\n"), VERDICT, requests=1)
+    case("endless redirects", lambda c, r: body("", 307, extra="Location: /v1/chat/completions\r\n")(c, r), ENVIRONMENT,
+         "not followed", requests=1)
+    if resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > MOST_KIB:
+        failures.append(f"a client took {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss} KiB of memory")
 
 
 def faults():
@@ -288,7 +327,7 @@ def places():
             failures.append(f"asked: {models}")
 
 
-for group in (answers, bad_bytes, faults, times, budget, redirects, encryption, nobody, places):
+for group in (answers, bad_bytes, floods, faults, times, budget, redirects, encryption, nobody, places):
     group()
 shutil.rmtree(scratch)
 print("\n".join(failures) or f"{ran} cases")
