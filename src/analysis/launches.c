@@ -268,8 +268,10 @@ static int find_missing(struct rp_profile *profile, struct search *s, struct rp_
     uint64_t started = 0, missing = 0;
     int rc = 0;
 
-    qsort(s->works, s->work_count, sizeof *s->works, by_identity);
-    qsort(s->turns, s->turn_count, sizeof *s->turns, by_process_and_time);
+    if (s->work_count)
+        qsort(s->works, s->work_count, sizeof *s->works, by_identity);
+    if (s->turn_count)
+        qsort(s->turns, s->turn_count, sizeof *s->turns, by_process_and_time);
     find_captures(s);
     for (size_t i = 0; i < s->call_count; i++) {
         struct call *call = &s->calls[i];
