@@ -137,6 +137,7 @@ struct rp_rec_kernel {
     uint32_t max_workgroup_size; /**< 0 = unknown */
     uint32_t wave_size;
     uint32_t code_bytes; /**< of its code object when loaded, low half; 0 = unknown */
+    uint64_t code_hash;  /**< rp_code_contents_hash; 0 = unknown */
 };
 
 struct rp_rec_dispatch {

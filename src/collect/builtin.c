@@ -444,15 +444,18 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
         .arch_vgpr_count = kernel->arch_vgpr_count,
         .accum_vgpr_count = kernel->accum_vgpr_count,
     };
-    char extdata[32];
+    char extdata[96], size[32] = "", code[48] = "";
     int status = 0;
 
     if (!display)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (kernel->wave_size != 0) { /* no column holds it */
-        snprintf(extdata, sizeof(extdata), "{\"wave_size\":%" PRIu32 "}", kernel->wave_size);
-        row.extdata = extdata;
-    }
+    if (kernel->wave_size != 0) /* no column holds it, nor what is in the kernel */
+        snprintf(size, sizeof(size), "\"wave_size\":%" PRIu32, kernel->wave_size);
+    if (kernel->code_hash != 0)
+        snprintf(code, sizeof(code), "\"code_hash\":\"%016" PRIx64 "\"%s", kernel->code_hash,
+                 *size ? "," : "");
+    snprintf(extdata, sizeof(extdata), "{%s%s}", code, size);
+    row.extdata = extdata;
     append_id(&c->kernels, kernel->id);
     if (needs_stand_in(c, &c->code_objects, kernel->code_object_id))
         status = unknown_code_object(c, HOST_AGENT, &row.code_object_id, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/code_contents.h"
 #include "tool/kd.h"
 #include "tool/tool.h"
 
@@ -17,6 +18,8 @@ struct loaded {
     bool copied; /**< its ELF file */
     rp_hsa_agent agent;
     uint64_t base, bytes;
+    bool opened;
+    struct rp_code_contents *contents; /**< NULL: not opened, or they cannot be read */
 };
 
 /** What one freeze found. */
@@ -127,28 +130,57 @@ static uint32_t object_of(const struct freeze *freeze, uint64_t address)
     return 0;
 }
 
-/* What is known of it lies in the memory of this process, or of a file that is there later. */
+/* Its ELF file, where it lies in the memory of this process and not in a file that is there later.
+ */
+static const void *elf_of(const struct rp_tool *tool, rp_hsa_code_object object,
+                          uint64_t *ret_bytes)
+{
+    uint32_t storage = 0;
+    uint64_t base = 0;
+
+    *ret_bytes = 0;
+    tool->loader.code_object_get_info(object, RP_LOADER_INFO_STORAGE_TYPE, &storage);
+    if (storage != RP_LOADER_STORAGE_MEMORY ||
+        tool->loader.code_object_get_info(object, RP_LOADER_INFO_MEMORY_BASE, &base) !=
+            RP_HSA_SUCCESS ||
+        tool->loader.code_object_get_info(object, RP_LOADER_INFO_MEMORY_SIZE, ret_bytes) !=
+            RP_HSA_SUCCESS)
+        return NULL;
+    return (const void *)(uintptr_t)base;
+}
+
 static void copy_object(struct rp_tool *tool, rp_hsa_executable executable, struct loaded *object,
                         bool traced)
 {
-    uint32_t storage = 0;
-    uint64_t base = 0, bytes = 0;
+    const void *elf;
+    uint64_t bytes;
 
     if (object->copied)
         return;
     object->copied = true;
-    tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_STORAGE_TYPE, &storage);
-    if (storage != RP_LOADER_STORAGE_MEMORY ||
-        tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_MEMORY_BASE, &base) !=
-            RP_HSA_SUCCESS ||
-        tool->loader.code_object_get_info(object->object, RP_LOADER_INFO_MEMORY_SIZE, &bytes) !=
-            RP_HSA_SUCCESS)
+    elf = elf_of(tool, object->object, &bytes);
+    if (!elf)
         return;
     if (traced)
-        rp_threads_code(tool, object->id, (const void *)(uintptr_t)base, bytes);
+        rp_threads_code(tool, object->id, elf, bytes);
     else
-        rp_isolate_code(tool, executable, object->id, object->base, object->bytes,
-                        (const void *)(uintptr_t)base, bytes);
+        rp_isolate_code(tool, executable, object->id, object->base, object->bytes, elf, bytes);
+}
+
+/* JIT compilers give many kernels one name: what is in them tells them apart. */
+static void describe_code(const struct rp_tool *tool, struct loaded *object,
+                          struct rp_rec_kernel *rec, const char *name)
+{
+    rec->code_bytes = (uint32_t)object->bytes;
+    if (!object->opened) {
+        uint64_t bytes;
+        const void *elf = elf_of(tool, object->object, &bytes);
+
+        object->opened = true;
+        object->contents = elf ? rp_code_contents_open(elf, bytes) : NULL;
+    }
+    if (object->contents && name)
+        rec->code_hash = rp_code_contents_hash(object->contents, name);
 }
 
 /* Before its first launch, which may be traced. */
@@ -182,10 +214,10 @@ static rp_hsa_status visit_symbol(rp_hsa_executable executable, rp_hsa_agent age
         return RP_HSA_SUCCESS;
     rec->id = ++tool->kernel_count;
     rec->code_object_id = object_of(freeze, rec->kernel_object);
+    name = symbol_name(tool, symbol);
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->objects[i].id == rec->code_object_id)
-            rec->code_bytes = (uint32_t)freeze->objects[i].bytes;
-    name = symbol_name(tool, symbol);
+            describe_code(tool, &freeze->objects[i], rec, name);
     rec->name_id = rp_trace_string(&tool->trace, name);
     rec->kernarg_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_BYTES);
     rec->kernarg_align_bytes = symbol_u32(tool, symbol, RP_HSA_SYMBOL_KERNARG_ALIGN);
@@ -227,6 +259,8 @@ static void record_executable(struct rp_tool *tool, rp_hsa_executable executable
             if (!agent_seen_before(&freeze, i))
                 tool->hsa.hsa_executable_iterate_agent_symbols(executable, freeze.objects[i].agent,
                                                                visit_symbol, &freeze);
+        for (size_t i = 0; i < freeze.count; i++)
+            rp_code_contents_free(freeze.objects[i].contents);
     } else {
         rp_trace_count_lost(&tool->trace);
     }

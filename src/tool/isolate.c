@@ -232,8 +232,8 @@ static void tell_passed(struct rp_tool *tool, const struct rp_candidate *candida
 }
 
 /* Of JIT compilers' kernels the name says little: many code objects have one of the same name.
- * Their registers, arguments and memory are not all the same, nor the sizes of their code objects.
- */
+ * What is in them is not the same; where that cannot be told, their registers, arguments and
+ * memory, or the sizes of their code objects. */
 static uint64_t hash_of_code(const struct rp_rec_kernel *k)
 {
     const uint32_t words[] = {k->arch_vgpr_count, k->accum_vgpr_count, k->sgpr_count,
@@ -241,6 +241,8 @@ static uint64_t hash_of_code(const struct rp_rec_kernel *k)
                               k->private_bytes,   k->code_bytes};
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, by words */
 
+    if (k->code_hash)
+        return k->code_hash;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         hash = (hash ^ words[i]) * 0x100000001b3u;
     return hash;
