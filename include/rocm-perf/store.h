@@ -88,13 +88,14 @@ struct rp_row_code_object {
 struct rp_row_kernel {
     int64_t id, code_object_id;
     const char *kernel_name;  /**< mangled, with .kd */
-    const char *display_name; /**< demangled */
+    const char *display_name; /**< demangled; the reader adds what rp_store_tell_apart says */
     int64_t kernel_object;
     int64_t kernarg_bytes, kernarg_align_bytes;
     int64_t group_bytes, private_bytes;
     int64_t sgpr_count, arch_vgpr_count, accum_vgpr_count;
     const char *extdata;
     uint32_t guid_index;
+    const char *plain_name; /**< display_name without what the reader adds; not written */
 };
 
 struct rp_row_dispatch {
@@ -201,6 +202,11 @@ struct rp_row_counter {
  * from display names and from names in counter files.
  */
 size_t rp_kernel_name_length(const char *name);
+
+/** What tells kernels apart of which only the registers are known; 0: nothing does. */
+uint64_t rp_kernel_register_code(int64_t arch_vgprs, int64_t accum_vgprs, int64_t sgprs);
+/** "NAME [code 1a2b3c4d]": the first digits, 8 or all 16. NULL: out of memory */
+char *rp_kernel_code_name(const char *name, uint64_t code, int digits);
 
 /* --- writing ------------------------------------------------------------------------------- */
 
@@ -361,6 +367,15 @@ int rp_store_code_objects(struct rp_store *s, const struct rp_row_code_object **
                           size_t *ret_count, struct rp_err *err);
 int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
                      struct rp_err *err);
+/**
+ * Kernels of one name that are different code on the same kind of GPU, as JIT compilers make them,
+ * get "NAME [code 1a2b3c4d]" for their display names. Within one store that is so as soon as its
+ * kernels are read; this does so for stores of one result (processes, runs) of which each may have
+ * loaded only one of them. A kernel that is loaded twice stays one.
+ * @param ret_changed  may be NULL: whether a name is another one now
+ */
+int rp_store_tell_apart(struct rp_store *const *stores, size_t count, bool *ret_changed,
+                        struct rp_err *err);
 int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
                         struct rp_err *err);
 int rp_store_copies(struct rp_store *s, const struct rp_row_copy **ret, size_t *ret_count,

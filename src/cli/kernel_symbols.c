@@ -17,8 +17,9 @@ struct search {
 static bool fits(const struct search *s, const struct rp_row_kernel *kernel)
 {
     if (s->pattern)
-        return rp_kernel_pattern_finds(s->pattern, kernel->display_name, kernel->kernel_name);
-    return strcmp(kernel->display_name, s->name) == 0 || strcmp(kernel->kernel_name, s->name) == 0;
+        return rp_kernel_pattern_finds(s->pattern, kernel->plain_name, kernel->kernel_name);
+    return strcmp(kernel->display_name, s->name) == 0 || strcmp(kernel->plain_name, s->name) == 0 ||
+           strcmp(kernel->kernel_name, s->name) == 0;
 }
 
 static int add_found(struct search *s, struct rp_store *store, struct rp_err *err)

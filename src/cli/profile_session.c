@@ -147,6 +147,11 @@ int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, str
             return rc;
         }
     }
+    int rc = rp_store_tell_apart(stores, run->db_count, NULL, err);
+    if (rc < 0) {
+        rp_profile_close_stores(stores, run->db_count);
+        return rc;
+    }
     *ret = stores;
     return 0;
 }

@@ -182,27 +182,30 @@ static int add_times(const struct loader *l, int64_t ret[2], struct rp_err *err)
 
 /* --- rows --------------------------------------------------------------------------------- */
 
+/* A kernel of a name, a GPU and registers: of one name there may be several. */
 static int kernel_id(struct loader *l, int64_t *ret, struct rp_err *err)
 {
-    static const enum column columns[] = {LDS, SCRATCH, SGPRS, VGPRS, ACCUM_VGPRS};
+    static const enum column columns[] = {AGENT, SGPRS, VGPRS, ACCUM_VGPRS};
+    rp_autofree char *key =
+        rp_format("%s %s %s %s %s", field(l, AGENT), field(l, SGPRS), field(l, VGPRS),
+                  field(l, ACCUM_VGPRS), field(l, KERNEL_NAME));
     bool is_new = false;
-    int64_t values[6];
+    int64_t values[5];
     int result;
 
-    *ret = rp_names_id(&l->kernels, field(l, KERNEL_NAME), &is_new);
+    *ret = key ? rp_names_id(&l->kernels, key, &is_new) : 0;
     if (*ret == 0)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!is_new)
         return 0;
     values[0] = *ret;
-    result = numbers(l, columns, 5, INT64_MIN, values + 1, err);
+    result = numbers(l, columns, 4, INT64_MIN, values + 1, err);
     return result < 0 ? result
                       : run(l,
                             "INSERT INTO rocpd_info_kernel_symbol (id, code_object_id,"
-                            " group_segment_size, private_segment_size, sgpr_count,"
-                            " arch_vgpr_count, accum_vgpr_count, kernel_name, display_name)"
-                            " VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
-                            values, 6, field(l, KERNEL_NAME), err);
+                            " sgpr_count, arch_vgpr_count, accum_vgpr_count, kernel_name,"
+                            " display_name) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+                            values, 5, field(l, KERNEL_NAME), err);
 }
 
 static int add_kernel(struct loader *l, struct rp_err *err)
@@ -378,6 +381,7 @@ static const char tables[] =
     "CREATE TABLE rocpd_info_agent (id INTEGER PRIMARY KEY, type, absolute_index,"
     " logical_index, type_index, uuid, name);"
     "CREATE TABLE rocpd_info_queue (id INTEGER PRIMARY KEY, name);"
+    "CREATE TABLE rocpd_info_code_object (id INTEGER PRIMARY KEY, agent_id);" /* one of a GPU */
     "CREATE TABLE rocpd_info_kernel_symbol (id INTEGER PRIMARY KEY, code_object_id,"
     " kernel_name TEXT, display_name TEXT, kernarg_segment_size, kernarg_segment_alignment,"
     " group_segment_size, private_segment_size, sgpr_count, arch_vgpr_count, accum_vgpr_count);"
@@ -423,7 +427,9 @@ static int put_process(struct loader *l, struct rp_err *err)
 static const char rest[] =
     "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch;"
     "INSERT OR IGNORE INTO rocpd_info_agent SELECT DISTINCT agent_id, 'GPU', agent_id, agent_id,"
-    " 0, NULL, '' FROM rocpd_kernel_dispatch;";
+    " 0, NULL, '' FROM rocpd_kernel_dispatch;"
+    "INSERT OR IGNORE INTO rocpd_info_code_object SELECT DISTINCT code_object_id, code_object_id"
+    " FROM rocpd_info_kernel_symbol WHERE code_object_id IS NOT NULL;";
 
 static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t *ret_bytes,
                     struct rp_err *err)

@@ -310,22 +310,6 @@ static bool is_in_order(const struct rp_rowset *set, size_t row_bytes, struct or
     return true;
 }
 
-/* Kernels are known by their display names, which some tools leave away. */
-static int name_kernels(struct rp_store *s, struct rp_rowset *set, struct rp_err *err)
-{
-    struct rp_row_kernel *rows = set->rows;
-
-    for (size_t i = 0; i < set->count; i++) {
-        const char *name = *rows[i].display_name ? rows[i].display_name : rows[i].kernel_name;
-        size_t length = rp_kernel_name_length(name);
-
-        rows[i].display_name = name[length] ? rp_text_add(&s->text, name, length) : name;
-        if (!rows[i].display_name)
-            return rp_fail(err, RP_ENVIRONMENT, "read trace %s: out of memory", s->path);
-    }
-    return 0;
-}
-
 int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err)
 {
     struct load load = {.spec = &rp_specs[rows]};
@@ -337,7 +321,7 @@ int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err)
         return 0;
     result = read_rows(s, spec, true, add_row, &load, err);
     if (result == 0 && rows == RP_ROWS_kernel)
-        result = name_kernels(s, &load.set, err);
+        result = rp_name_kernels(s, &load.set, err);
     if (result < 0) {
         free(load.set.rows);
         return result;

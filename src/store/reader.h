@@ -98,4 +98,10 @@ int rp_load_metadata(struct rp_store *s, struct rp_err *err);
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,
                         int64_t id);
 
+/* --- kernel_names.c --- */
+
+/** Display names of the store's own kernels: without the end that names the descriptor, and with
+ * what tells those of one name apart. */
+int rp_name_kernels(struct rp_store *s, struct rp_rowset *set, struct rp_err *err);
+
 #endif

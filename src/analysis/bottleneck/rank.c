@@ -8,13 +8,18 @@
 
 /* --- which kernels ------------------------------------------------------------------------- */
 
-/* A name may be a symbol for one source and demangled for another: the trace knows both. */
+/* A name may be a symbol for one source and demangled for another: the trace knows both. Where
+ * kernels of several names have the symbol, it says of none of them that it is meant. */
 static const char *known_name(const struct rp_bottleneck_inputs *in,
                               const struct rp_bottleneck_index *index, const char *name)
 {
     size_t count;
     const struct rp_indexed_name *found = rp_name_index_find(&index->symbols, name, &count);
 
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(in->profile->kernels[found[i].at].name, in->profile->kernels[found->at].name) !=
+            0)
+            return name;
     return found ? in->profile->kernels[found->at].name : name;
 }
 

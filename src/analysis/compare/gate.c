@@ -237,7 +237,8 @@ static void judge_metric(const struct rp_versus_gate *gate, const struct rp_quan
                  "");
 }
 
-/* The whole name, or what is before arguments of templates and functions. */
+/* The whole name, or what is before arguments of templates and functions, or before what tells
+ * kernels of one name apart. */
 static bool is_called(const char *name, const char *wanted)
 {
     const size_t len = strlen(wanted);
@@ -246,7 +247,8 @@ static bool is_called(const char *name, const char *wanted)
         return true;
     if (strncmp(name, "void ", 5) == 0)
         name += 5;
-    return strncmp(name, wanted, len) == 0 && (name[len] == '(' || name[len] == '<' || !name[len]);
+    return strncmp(name, wanted, len) == 0 && (name[len] == '(' || name[len] == '<' || !name[len] ||
+                                               strncmp(name + len, " [", 2) == 0);
 }
 
 static bool concerns(const struct rp_versus_gate *gate, const struct rp_versus_pair *k)
