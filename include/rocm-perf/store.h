@@ -203,10 +203,14 @@ struct rp_row_counter {
  */
 size_t rp_kernel_name_length(const char *name);
 
+/** A hash of what the kernel consists of, as our own tool records it; 0: unknown. */
+uint64_t rp_kernel_contents(const struct rp_row_kernel *row);
 /** What tells kernels apart of which only the registers are known; 0: nothing does. */
 uint64_t rp_kernel_register_code(int64_t arch_vgprs, int64_t accum_vgprs, int64_t sgprs);
 /** "NAME [code 1a2b3c4d]": the first digits, 8 or all 16. NULL: out of memory */
 char *rp_kernel_code_name(const char *name, uint64_t code, int digits);
+/** How much of a name is before what rp_kernel_code_name adds. */
+size_t rp_kernel_plain_length(const char *name);
 
 /* --- writing ------------------------------------------------------------------------------- */
 

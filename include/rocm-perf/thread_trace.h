@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_store;
 
 enum rp_att_kind {
 #define RP_ATT_KIND(id, name) RP_ATT_##id,
@@ -153,7 +154,9 @@ struct rp_thread_trace {
 
     struct rp_att_kernel *kernels;
     size_t kernel_count;
-    size_t kernel;  /**< that needed most cycles; kernel_count: none */
+    size_t kernel;      /**< that needed most cycles; kernel_count: none */
+    uint64_t code_hash; /**< of what the kernel consists of, as the software device says; 0 =
+                             unknown */
     char *launched; /**< name of the dispatch's kernel, though no wave was traced; NULL: unknown */
     struct rp_att_instruction *instructions;
     size_t instruction_count;
@@ -198,6 +201,12 @@ bool rp_thread_trace_can_open(const char *path);
  * @return 0; RP_BAD_INPUT when nothing of a trace can be read; RP_ENVIRONMENT
  */
 int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err);
+/**
+ * Gives kernels of which the stores know several of one name the name of theirs (see
+ * rp_store_tell_apart): by what they consist of, else by the dispatch.
+ */
+int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
+                          size_t count, struct rp_err *err);
 void rp_thread_traces_free(struct rp_thread_traces *set);
 
 /** Mean waves on a SIMD while it has any: over the engines, else over the traced waves; false when

@@ -282,13 +282,14 @@ static int make_graph(struct rp_profile_session *session, const struct rp_wish *
 
 /* --- thread trace -------------------------------------------------------------------------- */
 
-/* A regular expression of exactly this name. */
+/* A regular expression of exactly this name, as it is in the program. */
 static char *exact_regex(const char *name)
 {
+    const char *end = name + rp_kernel_plain_length(name);
     rp_autobuf text = {0};
 
     rp_buf_puts(&text, "^");
-    for (; *name; name++)
+    for (; name < end; name++)
         rp_buf_printf(&text, "%s%c", strchr("\\^$.|?*+()[]{}", *name) ? "\\" : "", *name);
     rp_buf_puts(&text, "$");
     return rp_buf_steal(&text);
@@ -310,6 +311,9 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
 {
     struct rp_inputs in = {0};
     int rc = rp_thread_trace_open(folder, &session->waves, err);
+
+    if (rc == 0)
+        rc = rp_thread_traces_name(&session->waves, session->stores, session->store_count, err);
 
     if (rc == -RP_BAD_INPUT) {
         name_as_committed(session, err->text);

@@ -99,6 +99,8 @@ static void add_all(struct maker *m)
     m->listing.kernel_object = object ? object->id : 0;
     m->listing.kernel_address = f->header->entry_pc - (object ? (uint64_t)object->load_delta : 0);
     m->listing.kernel_symbol = kernel ? kernel->symbol : NULL;
+    if (kernel && object->path)
+        m->listing.kernel_hash = rp_elf_kernel_hash(object->path, kernel->symbol);
     for (uint64_t i = 0; kernel && i < f->header->code_count; i++)
         if (function_of(m, f->code[i].pc) == kernel)
             add_code(m, i, kernel);

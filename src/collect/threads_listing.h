@@ -39,6 +39,7 @@ struct rp_threads_listing {
     uint32_t kernel_object;
     uint64_t kernel_address;
     const char *kernel_symbol; /**< of the objects; NULL: unknown */
+    uint64_t kernel_hash;      /**< of what it consists of; 0 = unknown */
 };
 
 /**

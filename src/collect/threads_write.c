@@ -283,6 +283,7 @@ static int write_filenames(const struct writer *w, struct rp_err *err)
     rp_autofree char *kernel = symbol ? rp_demangle_kernel(w->demangler, symbol) : NULL;
     rp_autofree char *text = NULL;
     rp_autobuf out = {0};
+    char code[24];
     json_t *root;
 
     if (symbol && !kernel)
@@ -291,14 +292,17 @@ static int write_filenames(const struct writer *w, struct rp_err *err)
         cut += w->file->wave[i].cut != RP_THREADS_WHOLE;
         by_buffer += w->file->wave[i].cut == RP_THREADS_BUFFER_FULL;
     }
+    snprintf(code, sizeof code, "%016" PRIx64, w->listing->kernel_hash);
     root = json_pack(
-        "{s:[], s:i, s:s, s:i, s:b, s:{s:s, s:s?, s:s, s:I, s:I, s:I, s:I, s:I}, s:b, s:s, s:o}",
+        "{s:[], s:i, s:s, s:i, s:b, s:{s:s, s:s?, s:s?, s:s, s:I, s:I, s:I, s:I, s:I}, s:b, s:s, "
+        "s:o}",
         "counter_names", "gfxip", (int)h->gfx_ip, "gfxv", h->gfx_ip > 9 ? "navi" : "vega",
-        "global_begin_time", 0, "pc_sampling", 0, "rocm_perf", "device", "software", "kernel",
-        kernel, "timing", "detailed", "workgroups", (json_int_t)h->group_count,
-        "workgroups_modelled", (json_int_t)h->groups, "waves_cut_short", (json_int_t)cut,
-        "waves_cut_short_by_buffer", (json_int_t)by_buffer, "waves_lost", (json_int_t)h->lost_waves,
-        "thread_trace", 1, "version", FORMAT_VERSION, "wave_filenames", wave_names(w));
+        "global_begin_time", 0, "pc_sampling", 0, "rocm_perf", "device", "software", "code_hash",
+        w->listing->kernel_hash ? code : NULL, "kernel", kernel, "timing", "detailed", "workgroups",
+        (json_int_t)h->group_count, "workgroups_modelled", (json_int_t)h->groups, "waves_cut_short",
+        (json_int_t)cut, "waves_cut_short_by_buffer", (json_int_t)by_buffer, "waves_lost",
+        (json_int_t)h->lost_waves, "thread_trace", 1, "version", FORMAT_VERSION, "wave_filenames",
+        wave_names(w));
     text = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     if (!text)

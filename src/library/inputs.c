@@ -395,7 +395,9 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
     }
     int rc = rp_refuse_given_twice(in->stores, in->store_count, err);
 
-    return rc < 0 ? rc : rp_store_tell_apart(in->stores, in->store_count, NULL, err);
+    if (rc == 0)
+        rc = rp_store_tell_apart(in->stores, in->store_count, NULL, err);
+    return rc < 0 ? rc : rp_thread_traces_name(&in->waves, in->stores, in->store_count, err);
 }
 
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err)

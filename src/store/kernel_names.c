@@ -54,7 +54,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-static uint64_t contents_of(const struct rp_row_kernel *row)
+uint64_t rp_kernel_contents(const struct rp_row_kernel *row)
 {
     json_t *extdata;
     const char *text;
@@ -107,7 +107,7 @@ static struct known describe(struct rp_store *s, struct rp_row_kernel *row)
         rp_kernel_register_code(row->arch_vgpr_count, row->accum_vgpr_count, row->sgpr_count);
 
     k.arch_bytes = strcspn(k.arch, ":");
-    k.code[BY_CONTENTS] = contents_of(row);
+    k.code[BY_CONTENTS] = rp_kernel_contents(row);
     k.code[BY_REGISTERS] = registers;
     if (!object || !*object->uri)
         return k;
@@ -184,6 +184,22 @@ char *rp_kernel_code_name(const char *name, uint64_t code, int digits)
 {
     return digits == 16 ? rp_format("%s [code %016" PRIx64 "]", name, code)
                         : rp_format("%s [code %08" PRIx64 "]", name, code >> 32);
+}
+
+size_t rp_kernel_plain_length(const char *name)
+{
+    static const char before[] = " [code ";
+    const size_t length = strlen(name), before_length = strlen(before);
+
+    for (size_t digits = 8; digits <= 16; digits += 8) {
+        const size_t added = before_length + digits + 1;
+        const char *at = length > added ? name + length - added : "";
+
+        if (strncmp(at, before, before_length) == 0 &&
+            strspn(at + before_length, "0123456789abcdef") == digits && name[length - 1] == ']')
+            return length - added;
+    }
+    return length;
 }
 
 static int rename_one(const struct known *k, const char *name, bool *ret_changed,

@@ -268,7 +268,7 @@ static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
 static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_err *err)
 {
     int64_t ip;
-    const char *device, *launched;
+    const char *device, *launched, *code;
     int rc = load(trace, "filenames.json", true, ret, err);
 
     if (rc <= 0)
@@ -280,6 +280,8 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
     read_cuts(json_object_get(*ret, "rocm_perf"), trace);
     launched = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "kernel"));
     trace->launched = launched ? strdup(launched) : NULL;
+    code = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "code_hash"));
+    trace->code_hash = code ? strtoull(code, NULL, 16) : 0;
     if (launched && !trace->launched)
         return out_of_memory(err);
     trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
