@@ -107,6 +107,7 @@ struct rp_overlapped {
 struct rp_kernel_summary {
     const char *name;      /**< demangled; owned by the profile */
     const char *symbol;    /**< mangled, without .kd */
+    uint64_t code_hash;    /**< rp_kernel_contents; 0 = unknown */
     bool symbol_known;     /**< false: the trace lacks the symbol, registers are not known */
     bool runtime_internal; /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
     uint64_t calls;

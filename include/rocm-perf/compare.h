@@ -37,6 +37,7 @@ struct rp_versus_runs {
 /** All that a result says of kernels of one name. */
 struct rp_versus_kernel {
     char *name;
+    uint64_t code_hash; /**< of what it consists of; 0 = unknown */
     bool runtime_internal;
     struct rp_versus_runs runs;
     struct rp_quantity metrics[RP_COMPARE_METRICS];

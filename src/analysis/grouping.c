@@ -106,6 +106,7 @@ static int summarise(const struct rp_profile_build *build, const struct rp_dispa
     *kernel = (struct rp_kernel_summary){
         .name = id->name,
         .symbol = id->symbol,
+        .code_hash = id->code_hash,
         .symbol_known = id->symbol_known,
         .runtime_internal = id->runtime_internal,
         .agent = groups[0].agent,

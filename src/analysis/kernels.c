@@ -54,6 +54,7 @@ int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kern
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     id.runtime_internal =
         starts_with(id.name, "__amd_rocclr_") || starts_with(id.symbol, "__amd_rocclr_");
+    id.code_hash = row ? rp_kernel_contents(row) : 0;
     if (id.symbol_known) {
         id.arch_vgpr = rp_column_u32(row->arch_vgpr_count);
         id.accum_vgpr = rp_column_u32(row->accum_vgpr_count);

@@ -23,7 +23,8 @@ struct rp_kernel_identity {
     bool runtime_internal;
     bool symbol_known; /**< false: the trace has no row for the kernel id */
     uint32_t arch_vgpr, accum_vgpr, sgpr, wave_size;
-    uint32_t rank; /**< equal for equal kernels, ordered by name; set by the ranking */
+    uint64_t code_hash; /**< rp_kernel_contents */
+    uint32_t rank;      /**< equal for equal kernels, ordered by name; set by the ranking */
 };
 
 enum { RP_GEOMETRY_COLUMNS = 8 }; /**< grid, block, LDS, scratch: what one launch chose */

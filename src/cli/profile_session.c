@@ -337,6 +337,38 @@ static int measure_run(const struct rp_profile_options *options, struct rp_profi
     return rc;
 }
 
+/* Runs of which each loaded only one of several kernels of a name: what was made of a run without
+ * knowing the others is made again. */
+static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *err)
+{
+    struct rp_store **all = NULL, ***run = calloc(session->run_count + 1, sizeof *run);
+    size_t count = session->store_count, at = 0;
+    bool changed = false;
+    int rc = run ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = 1; rc == 0 && i < session->run_count; i++) {
+        rc = rp_profile_open_stores(&session->runs[i], &run[i], err);
+        count += session->runs[i].db_count;
+    }
+    if (rc == 0 && !(all = calloc(count + 1, sizeof *all)))
+        rc = rp_out_of_memory(err);
+    for (size_t i = 0; rc == 0 && i < session->run_count; i++)
+        for (size_t k = 0; k < session->runs[i].db_count; k++)
+            all[at++] = i ? run[i][k] : session->stores[k];
+    if (rc == 0)
+        rc = rp_store_tell_apart(all, at, &changed, err);
+    for (size_t i = 1; rc == 0 && changed && i < session->run_count; i++) {
+        rp_profile_free(rp_steal(session->repeats[i]));
+        rc = rp_profile_compute(run[i], session->runs[i].db_count, NULL, 0, &session->repeats[i],
+                                err);
+    }
+    for (size_t i = 1; run && i < session->run_count; i++)
+        rp_profile_close_stores(run[i], session->runs[i].db_count);
+    free(run);
+    free(all);
+    return rc;
+}
+
 static int run_all(const struct rp_profile_options *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
@@ -361,7 +393,7 @@ static int run_all(const struct rp_profile_options *options, struct rp_profile_s
         if (rc < 0)
             return rc;
     }
-    return 0;
+    return options->wallclock || options->runs == 1 ? 0 : tell_runs_apart(session, err);
 }
 
 /* Everything that can be refused before the program runs. */

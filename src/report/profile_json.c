@@ -11,7 +11,9 @@
 
 #include <jansson.h>
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +231,14 @@ static json_t *kernel_runs(const struct rp_profile_report *r, size_t at, bool *o
     return array;
 }
 
+static json_t *code_hash(const struct rp_kernel_summary *k)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof digits, "%016" PRIx64, k->code_hash);
+    return k->code_hash ? json_string(digits) : json_null();
+}
+
 static json_t *kernel_row(const struct rp_profile_report *r, size_t at,
                           const struct rp_kernel_counters *counters, bool *ok)
 {
@@ -238,6 +248,7 @@ static json_t *kernel_row(const struct rp_profile_report *r, size_t at,
 
     put(o, "name", text(k->name), ok);
     put(o, "symbol", text(k->symbol && *k->symbol ? k->symbol : NULL), ok);
+    put(o, "code_hash", code_hash(k), ok);
     put(o, "runtime_internal", json_boolean(k->runtime_internal), ok);
     put(o, "gpu", count(k->agent), ok);
     put(o, "calls", count(k->calls), ok);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/compare/names.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -301,21 +302,6 @@ static void judge(struct candidate *list, size_t count, double alpha, double mar
     }
 }
 
-static size_t match(const struct rp_versus_side *before, const struct rp_versus_side *after,
-                    struct rp_versus_pair *ret)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < before->kernel_count; i++)
-        ret[count++] =
-            (struct rp_versus_pair){.before = &before->kernels[i],
-                                    .after = rp_versus_side_find(after, before->kernels[i].name)};
-    for (size_t i = 0; i < after->kernel_count; i++)
-        if (!rp_versus_side_find(before, after->kernels[i].name))
-            ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
-    return count;
-}
-
 static size_t most_runs(const struct rp_versus_side *side)
 {
     size_t most = side->runs.count;
@@ -400,7 +386,11 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
         free(c.kernels);
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    c.kernel_count = match(before, after, c.kernels);
+    c.kernel_count = rp_versus_names_pair(before, after, c.kernels);
+    if (c.kernel_count == SIZE_MAX) {
+        free(c.kernels);
+        return rp_out_of_memory(err);
+    }
     time_whole(&c, rule, a, b);
     time_kernels(&c, rule, a, b, candidates);
     *ret = c;

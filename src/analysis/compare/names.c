@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "rocm-perf/compare.h"
+#include "rocm-perf/store.h"
 
 static uint64_t hash_of(const char *name)
 {
@@ -74,4 +76,112 @@ struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, 
         if (strcmp(side->kernels[i].name, name) == 0)
             return &side->kernels[i];
     return NULL;
+}
+
+/* --- pairs ---------------------------------------------------------------------------------- */
+
+/** One that the other side has not by its name. */
+struct lone {
+    const struct rp_versus_kernel *kernel;
+    size_t plain_bytes; /* of its name */
+    bool is_after;
+    const struct rp_versus_kernel *partner;
+};
+
+static struct lone lone_of(const struct rp_versus_kernel *kernel, bool is_after)
+{
+    return (struct lone){.kernel = kernel,
+                         .plain_bytes = rp_kernel_plain_length(kernel->name),
+                         .is_after = is_after};
+}
+
+static int by_plain_name(const void *left, const void *right)
+{
+    const struct lone *a = left, *b = right;
+    const size_t both = a->plain_bytes < b->plain_bytes ? a->plain_bytes : b->plain_bytes;
+    int order = memcmp(a->kernel->name, b->kernel->name, both);
+
+    return order ? order : (a->plain_bytes > b->plain_bytes) - (a->plain_bytes < b->plain_bytes);
+}
+
+static void marry(struct lone *a, struct lone *b)
+{
+    a->partner = b->kernel;
+    b->partner = a->kernel;
+}
+
+/* Those of one plain name. */
+static void pair_group(struct lone *of, size_t count)
+{
+    struct lone *last[2] = {NULL, NULL};
+    size_t left[2] = {0, 0};
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; !of[i].partner && of[i].kernel->code_hash && j < count; j++)
+            if (!of[j].partner && of[j].is_after != of[i].is_after &&
+                of[j].kernel->code_hash == of[i].kernel->code_hash)
+                marry(&of[i], &of[j]);
+    for (size_t i = 0; i < count; i++)
+        if (!of[i].partner) {
+            left[of[i].is_after]++;
+            last[of[i].is_after] = &of[i];
+        }
+    if (left[0] == 1 && left[1] == 1)
+        marry(last[0], last[1]);
+}
+
+static const struct rp_versus_kernel *partner_of(const struct lone *list, size_t count,
+                                                 const struct rp_versus_kernel *kernel)
+{
+    const struct lone key = lone_of(kernel, false);
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (by_plain_name(&list[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < count && by_plain_name(&list[low], &key) == 0; low++)
+        if (list[low].kernel == kernel)
+            return list[low].partner;
+    return NULL;
+}
+
+size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                            struct rp_versus_pair *ret)
+{
+    rp_autofree struct lone *lone =
+        calloc(before->kernel_count + after->kernel_count + 1, sizeof *lone);
+    size_t lone_count = 0, count = 0;
+
+    if (!lone)
+        return SIZE_MAX;
+    for (size_t i = 0; i < before->kernel_count; i++)
+        if (!rp_versus_side_find(after, before->kernels[i].name))
+            lone[lone_count++] = lone_of(&before->kernels[i], false);
+    for (size_t i = 0; i < after->kernel_count; i++)
+        if (!rp_versus_side_find(before, after->kernels[i].name))
+            lone[lone_count++] = lone_of(&after->kernels[i], true);
+    if (lone_count)
+        qsort(lone, lone_count, sizeof *lone, by_plain_name);
+    for (size_t i = 0, end; i < lone_count; i = end) {
+        for (end = i + 1; end < lone_count && by_plain_name(&lone[i], &lone[end]) == 0;)
+            end++;
+        pair_group(&lone[i], end - i);
+    }
+    for (size_t i = 0; i < before->kernel_count; i++) {
+        const struct rp_versus_kernel *same = rp_versus_side_find(after, before->kernels[i].name);
+
+        ret[count++] = (struct rp_versus_pair){
+            .before = &before->kernels[i],
+            .after = same ? same : partner_of(lone, lone_count, &before->kernels[i])};
+    }
+    for (size_t i = 0; i < after->kernel_count; i++)
+        if (!rp_versus_side_find(before, after->kernels[i].name) &&
+            !partner_of(lone, lone_count, &after->kernels[i]))
+            ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
+    return count;
 }

@@ -58,6 +58,15 @@ static uint64_t count_at(const json_t *object, const char *key)
     return q.known && q.value <= 9e15 ? (uint64_t)q.value : 0;
 }
 
+/* 16 hexadecimal digits; anything else is not known. */
+static uint64_t hash_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text && strspn(text, "0123456789abcdef") == 16 && !text[16] ? strtoull(text, NULL, 16)
+                                                                       : 0;
+}
+
 /* @return false: no memory; a text that is not there is NULL */
 static bool text_at(const json_t *object, const char *key, char **ret)
 {
@@ -140,6 +149,7 @@ static int read_kernel(const json_t *row, struct rp_versus_side *side, const cha
     read_sizes(json_object_get(row, "grid"), k.grid);
     read_sizes(json_object_get(row, "block"), k.block);
     read_metrics(row, k.metrics);
+    k.code_hash = hash_at(row, "code_hash");
     return rc < 0 ? rc : rp_versus_side_add_kernel(side, &k, err);
 }
 

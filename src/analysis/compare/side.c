@@ -343,6 +343,7 @@ static int add_summary(struct rp_versus_side *side, const struct rp_kernel_summa
 {
     double ms = k->timed_calls ? (double)k->total_ns / 1e6 : NAN;
     struct rp_versus_kernel row = {.name = (char *)k->name,
+                                   .code_hash = k->code_hash,
                                    .runtime_internal = k->runtime_internal,
                                    .runs = {.ms = &ms, .count = 1},
                                    .heaviest_ms = (double)k->total_ns / 1e6};
