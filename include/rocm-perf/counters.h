@@ -105,6 +105,12 @@ int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fm
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
 /** The file that facts come from which have no source yet. */
 int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
+/**
+ * Of kernels that a reader has called "NAME [code ...]" (rp_kernel_code_name, 16 digits) those that
+ * are the only ones of their name on their devices become "NAME" again, and the others get 8
+ * digits.
+ */
+int rp_counters_tell_apart(struct rp_counters *set, struct rp_err *err);
 /** Index of the dispatch, added when new; times and kernel are those of the first call. */
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);

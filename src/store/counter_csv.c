@@ -1,4 +1,5 @@
 #include "rocm-perf/counters.h"
+#include "rocm-perf/store.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -28,6 +29,9 @@ enum role {
     ROLE_END,
     ROLE_NAME, /* of the row's counter: long forms */
     ROLE_VALUE,
+    ROLE_VGPRS,
+    ROLE_ACCUM_VGPRS,
+    ROLE_SGPRS,
     ROLE_KIND, /* "KERNEL_DISPATCH": kernel traces */
     ROLE_ARCH,
     ROLE_NODE,
@@ -73,12 +77,12 @@ static const struct {
     {"LDS_Block_Size", ROLE_NONE},
     {"Scratch_Per_Workitem", ROLE_NONE},
     {"Scratch_Size", ROLE_NONE},
-    {"Arch_VGPR", ROLE_NONE},
-    {"Accum_VGPR", ROLE_NONE},
-    {"VGPR_Count", ROLE_NONE},
-    {"Accum_VGPR_Count", ROLE_NONE},
-    {"SGPR", ROLE_NONE},
-    {"SGPR_Count", ROLE_NONE},
+    {"Arch_VGPR", ROLE_VGPRS},
+    {"Accum_VGPR", ROLE_ACCUM_VGPRS},
+    {"VGPR_Count", ROLE_VGPRS},
+    {"Accum_VGPR_Count", ROLE_ACCUM_VGPRS},
+    {"SGPR", ROLE_SGPRS},
+    {"SGPR_Count", ROLE_SGPRS},
     {"wave_size", ROLE_NONE},
     {"obj", ROLE_NONE},
     {"sig", ROLE_NONE},
@@ -287,6 +291,20 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
     return rp_counters_add(set, dispatch, name, value, err);
 }
 
+/* By its registers, too, as long as the file is read: JIT compilers give many kernels one name.
+ * Owned by the caller; NULL: no memory. */
+static char *kernel_of(const struct rp_csv *csv, const struct form *form)
+{
+    const char *name = get(csv, form, ROLE_KERNEL);
+    const uint64_t code = rp_kernel_register_code(id_of(get(csv, form, ROLE_VGPRS)),
+                                                  id_of(get(csv, form, ROLE_ACCUM_VGPRS)),
+                                                  id_of(get(csv, form, ROLE_SGPRS)));
+
+    rp_autofree char *plain = strndup(name, rp_kernel_name_length(name));
+
+    return code && plain ? rp_kernel_code_name(plain, code, 16) : rp_steal(plain);
+}
+
 static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, const struct form *form,
                          struct rp_err *err)
 {
@@ -297,10 +315,14 @@ static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, cons
 
     if (form->at[ROLE_KIND] && strcmp(get(csv, form, ROLE_KIND), "KERNEL_DISPATCH") != 0)
         return result;
-    if (result == 0)
-        result = rp_counters_dispatch(set, device, id_of(get(csv, form, ROLE_PROCESS)),
-                                      id_of(get(csv, form, ROLE_DISPATCH)),
-                                      get(csv, form, ROLE_KERNEL), &at, &is_new, err);
+    if (result == 0) {
+        rp_autofree char *kernel = kernel_of(csv, form);
+
+        result = kernel ? rp_counters_dispatch(set, device, id_of(get(csv, form, ROLE_PROCESS)),
+                                               id_of(get(csv, form, ROLE_DISPATCH)), kernel, &at,
+                                               &is_new, err)
+                        : rp_out_of_memory(err);
+    }
     if (result < 0)
         return result;
     /* Passes that were joined have different times: those of the first one count. */
@@ -376,7 +398,7 @@ static int read_text(struct rp_counters *set, const char *text, size_t len, bool
         result = form.is_facts ? read_facts(set, &csv, &form, err)
                                : read_dispatch(set, &csv, &form, err);
     }
-    return result;
+    return result < 0 || form.is_facts ? result : rp_counters_tell_apart(set, err);
 }
 
 static int read_file(struct rp_counters *set, const char *path, bool beside, struct rp_err *err)

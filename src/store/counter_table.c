@@ -199,6 +199,109 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
     return 0;
 }
 
+/* --- kernels of one name ------------------------------------------------------------------ */
+
+/** A kernel on a device. */
+struct where {
+    const char *kernel;
+    size_t plain_bytes; /* of its name */
+    uint32_t device, number;
+};
+
+static int by_plain_name(const void *left, const void *right)
+{
+    const struct where *a = left, *b = right;
+    const size_t both = a->plain_bytes < b->plain_bytes ? a->plain_bytes : b->plain_bytes;
+    int order = memcmp(a->kernel, b->kernel, both);
+
+    if (!order)
+        order = (a->plain_bytes > b->plain_bytes) - (a->plain_bytes < b->plain_bytes);
+    return order ? order : (a->device > b->device) - (a->device < b->device);
+}
+
+/* How much of "NAME [code 1a2b3c4d00000000]" is the name; other ends are none of ours. */
+static size_t plain_length(const char *name)
+{
+    static const char added[] = " [code 1a2b3c4d00000000]";
+    const size_t length = strlen(name), plain = rp_kernel_plain_length(name);
+
+    return length - plain == strlen(added) ? plain : length;
+}
+
+/* @param ret_several  per kernel: another one of its name is on the same device */
+static int find_several(const struct rp_counters *set, bool *ret_several, struct rp_err *err)
+{
+    struct where *list = calloc(set->dispatch_count + 1, sizeof *list);
+    size_t count = 0;
+
+    if (!list)
+        return no_memory(err);
+    for (size_t i = 0; i < set->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &set->dispatches[i];
+        const struct where w = {
+            .kernel = set->kernels[d->kernel], .device = d->device, .number = d->kernel};
+
+        if (!count || list[count - 1].number != w.number || list[count - 1].device != w.device) {
+            list[count] = w;
+            list[count++].plain_bytes = plain_length(w.kernel);
+        }
+    }
+    if (count)
+        qsort(list, count, sizeof *list, by_plain_name);
+    for (size_t i = 0, end; i < count; i = end) {
+        bool several = false;
+
+        for (end = i + 1; end < count && by_plain_name(&list[i], &list[end]) == 0; end++)
+            several |= list[end].number != list[i].number;
+        for (size_t k = i; k < end && several; k++)
+            ret_several[list[k].number] = true;
+    }
+    free(list);
+    return 0;
+}
+
+/* As the readers of traces have it: with 8 digits. */
+static size_t short_name(char *name)
+{
+    enum { SPARE_DIGITS = 8 };
+    const size_t length = strlen(name);
+
+    if (plain_length(name) == length)
+        return length;
+    memcpy(name + length - 1 - SPARE_DIGITS, "]", 2);
+    return length - SPARE_DIGITS;
+}
+
+int rp_counters_tell_apart(struct rp_counters *set, struct rp_err *err)
+{
+    const char **old = set->kernels;
+    const size_t count = set->kernel_count;
+    bool *several = calloc(count + 1, sizeof *several);
+    uint32_t *now = calloc(count + 1, sizeof *now);
+    int result = several && now ? find_several(set, several, err) : no_memory(err);
+
+    if (result == 0) {
+        rp_names_free(set->kernel_ids);
+        set->kernels = NULL;
+        set->kernel_count = 0;
+        for (size_t i = 0; i < count && result == 0; i++) {
+            char *name = strdup(old[i]);
+            size_t length = name && several[i] ? short_name(name) : name ? plain_length(name) : 0;
+
+            result = name ? intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name,
+                                   length, &now[i], err)
+                          : no_memory(err);
+            free(name);
+        }
+        free(old);
+    }
+    for (size_t i = 0; i < set->dispatch_count && result == 0; i++)
+        set->dispatches[i].kernel = now[set->dispatches[i].kernel];
+    free(several);
+    free(now);
+    return result;
+}
+
 /* --- values ------------------------------------------------------------------------------- */
 
 static struct rp_counter_value *find_value(const struct rp_counted_dispatch *d, uint32_t counter)

@@ -353,6 +353,75 @@ static void levels_are_after_holm(void **state)
     rp_versus_found_free(&c);
 }
 
+/* Kernels of one name are told apart where a result has several: the other may have one, or others.
+ */
+static void kernels_of_one_name_are_paired(void **state)
+{
+    static const struct {
+        const char *what, *before[3], *after[3];
+        uint64_t before_hash[3], after_hash[3];
+        const char *of_before[3]; /* "": none */
+    } rows[] = {
+        {"told apart now, by what they consist of",
+         {"k"},
+         {"k [code aaaaaaaa]", "k [code bbbbbbbb]"},
+         {2},
+         {1, 2},
+         {"k [code bbbbbbbb]"}},
+        {"told apart before",
+         {"k [code aaaaaaaa]", "k [code bbbbbbbb]"},
+         {"k"},
+         {1, 2},
+         {1},
+         {"k", ""}},
+        {"nobody knows which",
+         {"k"},
+         {"k [code aaaaaaaa]", "k [code bbbbbbbb]"},
+         {0},
+         {1, 2},
+         {""}},
+        {"one of two has changed",
+         {"k [code aaaaaaaa]", "k [code bbbbbbbb]"},
+         {"k [code cccccccc]", "k [code aaaaaaaa]"},
+         {1, 2},
+         {3, 1},
+         {"k [code aaaaaaaa]", "k [code cccccccc]"}},
+        {"one that is left", {"k"}, {"k [code cccccccc]"}, {1}, {3}, {"k [code cccccccc]"}},
+        {"other names", {"k"}, {"l [code cccccccc]"}, {1}, {1}, {""}},
+        {"changed and the same name", {"k"}, {"k"}, {1}, {2}, {"k"}},
+    };
+    double ms[] = {1, 1, 1, 1, 1, 1};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct rp_versus_kernel a[3], b[3];
+        struct rp_versus_found c;
+        size_t before = 0, after = 0, paired = 0;
+
+        for (; before < 3 && rows[r].before[before]; before++) {
+            a[before] = kernel_of(rows[r].before[before], ms, 6);
+            a[before].code_hash = rows[r].before_hash[before];
+        }
+        for (; after < 3 && rows[r].after[after]; after++) {
+            b[after] = kernel_of(rows[r].after[after], ms, 6);
+            b[after].code_hash = rows[r].after_hash[after];
+        }
+        const struct rp_versus_side x = side_of(ms, 6, a, before), y = side_of(ms, 6, b, after);
+
+        assert_int_equal(rp_versus(&x, &y, &rule, &c, NULL), 0);
+        for (size_t i = 0; i < before; i++) {
+            const char *partner = c.kernels[i].after ? c.kernels[i].after->name : "";
+
+            assert_ptr_equal(c.kernels[i].before, &a[i]);
+            paired += *partner != 0;
+            if (strcmp(partner, rows[r].of_before[i]) != 0)
+                fail_msg("%s: %s is paired with '%s'", rows[r].what, a[i].name, partner);
+        }
+        assert_int_equal(c.kernel_count, before + after - paired);
+        rp_versus_found_free(&c);
+    }
+}
+
 static void few_runs_decide_nothing(void **state)
 {
     double a[] = {1, 1, 1, 1, 1}, b[] = {9, 9, 9, 9, 9, 9};
@@ -977,6 +1046,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(regressions_of_three_per_cent_are_found),
         cmocka_unit_test(many_kernels_raise_no_more_alarms),
         cmocka_unit_test(levels_are_after_holm),
+        cmocka_unit_test(kernels_of_one_name_are_paired),
         cmocka_unit_test(few_runs_decide_nothing),
         cmocka_unit_test(gaps_keep_their_place),
         cmocka_unit_test(a_few_timed_runs_of_many_are_compared),

@@ -173,6 +173,7 @@ static struct rp_profile *compute(struct lab *lab)
     static const double runs_ms[] = {1.0, 1.0, 1.0};
     struct rp_profile *profile = NULL;
 
+    ok(lab, rp_store_tell_apart(lab->stores, lab->count, NULL, &lab->err));
     ok(lab, rp_profile_compute(lab->stores, lab->count, runs_ms, 3, &profile, &lab->err));
     assert_non_null(profile);
     return profile;

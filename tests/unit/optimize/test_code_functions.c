@@ -1,6 +1,8 @@
 /* Which kernels of a file change when it does: builds by the real compiler. */
 #include "optimize/code_functions.h"
 
+#include <elf.h>
+
 #include "optimize/compile.h"
 
 #include "unit/optimize/sources.h"
@@ -114,6 +116,77 @@ static void finds_what_changes(void **state)
     rp_code_object_free(&before);
 }
 
+/* As hand-written assembly leaves them. */
+static void drop_sizes(struct rp_code_object *object)
+{
+    uint8_t *bytes = object->bytes;
+    Elf64_Ehdr header;
+    size_t dropped = 0;
+
+    memcpy(&header, bytes, sizeof header);
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+
+        memcpy(&section, bytes + header.e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM)
+            continue;
+        for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+
+            memcpy(&symbol, bytes + section.sh_offset + at, sizeof symbol);
+            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+                continue;
+            symbol.st_size = 0;
+            memcpy(bytes + section.sh_offset + at, &symbol, sizeof symbol);
+            dropped++;
+        }
+    }
+    assert_true(dropped >= 6);
+}
+
+static void sizes_are_not_needed(void **state)
+{
+    static const struct {
+        const char *defines;
+        const char *changed[4];
+    } rows[] = {
+        {USUAL("", "", "", "", "3.25f", "one"), {NULL}},
+        {USUAL("", "", "'for(int i=0;i<n;i++)for(int j=0;j<i;j++)s=s*in[j]+in[i+1];'", "", "3.25f",
+               "one"),
+         {NULL}},
+        {USUAL("", "", "", "'&&n!=77'", "3.25f", "one"), {WORK1}},
+        {USUAL("", "+1", "", "", "3.25f", "one"), {WORK1, "_Z7a_firstPKfPfi", "_Z5zlastPf"}},
+    };
+    struct rp_code_object before;
+
+    (void)state;
+    build(rows[0].defines, "before.hsaco", &before);
+    drop_sizes(&before);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_code_object after;
+        struct rp_err err = RP_ERR_INIT;
+        size_t found = 0;
+        char **names;
+
+        build(rows[i].defines, "after.hsaco", &after);
+        drop_sizes(&after);
+        assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err), 0);
+        for (char **name = names; *name; name++, found++) {
+            bool wanted = false;
+
+            for (const char *const *c = rows[i].changed; *c; c++)
+                wanted |= strcmp(*c, *name) == 0;
+            if (!wanted)
+                fail_msg("row %zu: %s is said to have changed", i, *name);
+        }
+        if (rows[i].changed[found])
+            fail_msg("row %zu: only %zu were found", i, found);
+        rp_code_names_free(names);
+        rp_code_object_free(&after);
+    }
+    rp_code_object_free(&before);
+}
+
 static void what_is_damaged_is_refused(void **state)
 {
     struct rp_code_object before, after;
@@ -136,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_changes),
+        cmocka_unit_test(sizes_are_not_needed),
         cmocka_unit_test(what_is_damaged_is_refused),
     };
 
