@@ -5,8 +5,9 @@
  * Clang puts device code into bundles (Clang Offload Bundler, "Binary layout"): a magic string, the
  * number of entries, and for each entry offset, size, length of its target's name, and the name. A
  * compressed one ("Compressed Offload Bundle") has "CCOB", version and method, from version 2 on
- * the size of the whole, and a stream of zlib or zstd. Here and not in a file of its own, since the
- * injected library reads bundles in memory and `rocm-perf` those in files.
+ * the size of the whole, the size without compression, a hash, and a stream of zlib or zstd. Here
+ * and not in a file of its own, since the injected library reads bundles in memory and `rocm-perf`
+ * those in files.
  */
 #ifndef RP_BASE_OFFLOAD_BUNDLE_H
 #define RP_BASE_OFFLOAD_BUNDLE_H
@@ -162,24 +163,75 @@ static inline size_t rp_bundle_unpack(const uint8_t *stream, size_t bytes, uint8
     return out.at;
 }
 
+/* zlib's z_stream (zlib.h 1.2 and later, 64 bits), likewise. */
+struct rp_bundle_zlib {
+    const uint8_t *next_in;
+    unsigned avail_in;
+    unsigned long total_in;
+    uint8_t *next_out;
+    unsigned avail_out;
+    unsigned long total_out;
+    const char *msg;
+    void *state, *alloc, *release, *opaque;
+    int data_type;
+    unsigned long adler, reserved;
+};
+
+/* The same of a zlib stream, as clang writes it where it was built without zstd. */
+static inline size_t rp_bundle_inflate(const uint8_t *stream, size_t bytes, uint8_t *head,
+                                       size_t head_bytes)
+{
+    enum { SYNC_FLUSH = 2, MOST_IN = 1 << 30 };
+    void *zlib = dlopen("libz.so.1", RTLD_LAZY);
+    void *const symbols[] = {zlib ? dlsym(zlib, "inflateInit_") : NULL,
+                             zlib ? dlsym(zlib, "inflate") : NULL,
+                             zlib ? dlsym(zlib, "inflateEnd") : NULL};
+    struct rp_bundle_zlib z = {.next_in = stream,
+                               .avail_in = bytes < MOST_IN ? (unsigned)bytes : MOST_IN,
+                               .next_out = head,
+                               .avail_out = (unsigned)head_bytes};
+
+    if (symbols[0] && symbols[1] && symbols[2]) {
+        int (*init)(struct rp_bundle_zlib *, const char *, int);
+        int (*step)(struct rp_bundle_zlib *, int);
+        int (*end)(struct rp_bundle_zlib *);
+
+        memcpy(&init, &symbols[0], sizeof init);
+        memcpy(&step, &symbols[1], sizeof step);
+        memcpy(&end, &symbols[2], sizeof end);
+        if (init(&z, "1", (int)sizeof z) == 0) {
+            while (z.avail_out && step(&z, SYNC_FLUSH) == 0)
+                ;
+            end(&z);
+        }
+    }
+    if (zlib)
+        dlclose(zlib);
+    return head_bytes - z.avail_out;
+}
+
 /** The same of a compressed bundle. */
 static inline void rp_bundle_note_compressed(struct rp_bundle_fit *fit, const uint8_t *at,
                                              size_t bytes)
 {
-    enum { ZSTD_METHOD = 1, LEAST_BYTES = 36 };
+    enum { ZLIB_METHOD = 0, ZSTD_METHOD = 1, LEAST_BYTES = 36 };
 
     if (bytes < LEAST_BYTES || memcmp(at, RP_BUNDLE_COMPRESSED_MAGIC, 4) != 0)
         return;
     const uint64_t version = rp_bundle_word(at + 4, 2), method = rp_bundle_word(at + 6, 2);
-    if (version < 2 || version > 3 || method != ZSTD_METHOD) /* version 1 does not say its size */
+    if (version < 1 || version > 3 || (method != ZLIB_METHOD && method != ZSTD_METHOD))
         return;
-    const uint64_t whole = rp_bundle_word(at + 8, version == 2 ? 4 : 8);
-    const size_t header = version == 2 ? 24 : 32; /* sizes of both, and a hash of 8 bytes */
+    /* Version 1 does not say its size: the stream says where it ends. */
+    const uint64_t whole = version == 1 ? bytes : rp_bundle_word(at + 8, version == 2 ? 4 : 8);
+    const size_t header = version == 1 ? 20 : version == 2 ? 24 : 32;
     uint8_t *head = whole > header && whole <= bytes ? malloc(RP_BUNDLE_HEAD_BYTES) : NULL;
     if (!head)
         return;
-    rp_bundle_note(fit, head,
-                   rp_bundle_unpack(at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES));
+    rp_bundle_note(
+        fit, head,
+        method == ZSTD_METHOD
+            ? rp_bundle_unpack(at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES)
+            : rp_bundle_inflate(at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES));
     free(head);
 }
 

@@ -98,42 +98,62 @@ static void damage(void **state)
     assert_string_equal(fit.targets, "");
 }
 
-static size_t compress(uint8_t *to, size_t room, const struct bundle *b)
+enum { ZLIB, ZSTD };
+
+static size_t compress_by(unsigned method, uint8_t *to, size_t room, const struct bundle *b)
 {
-    void *zstd = dlopen("libzstd.so.1", RTLD_LAZY);
-    assert_non_null(zstd);
+    void *library = dlopen(method == ZSTD ? "libzstd.so.1" : "libz.so.1", RTLD_LAZY);
+    unsigned long bytes = room;
     union {
         void *symbol;
-        size_t (*call)(void *, size_t, const void *, size_t, int);
-    } f = {.symbol = dlsym(zstd, "ZSTD_compress")};
+        size_t (*zstd)(void *, size_t, const void *, size_t, int);
+        int (*zlib)(void *, unsigned long *, const void *, unsigned long);
+    } f;
+
+    assert_non_null(library);
+    f.symbol = dlsym(library, method == ZSTD ? "ZSTD_compress" : "compress");
     assert_non_null(f.symbol);
-    const size_t bytes = f.call(to, room, b->bytes, b->used, 3);
+    if (method == ZSTD)
+        bytes = f.zstd(to, room, b->bytes, b->used, 3);
+    else
+        assert_int_equal(f.zlib(to, &bytes, b->bytes, b->used), 0);
     assert_true(bytes < room);
     return bytes;
 }
 
-static void compressed_bundles(void **state)
+/* @param behind  bytes of the file that are none of the bundle's */
+static void check_compressed(uint16_t version, uint16_t method, size_t behind)
 {
     static const char *const names[] = {"host-x86_64-unknown-linux-gnu-", HIP("gfx90a"), NULL};
+    static const size_t headers[] = {0, 20, 24, 32}, widths[] = {0, 0, 4, 8};
     const struct bundle b = bundle_of(names);
-    (void)state;
-    for (uint16_t version = 2; version <= 3; version++) {
-        const size_t header = version == 2 ? 24 : 32, width = version == 2 ? 4 : 8;
-        uint8_t file[ROOM] = "CCOB";
-        const uint16_t zstd = 1;
-        const uint64_t whole = header + compress(file + header, sizeof file - header, &b);
-        memcpy(file + 4, &version, 2);
-        memcpy(file + 6, &zstd, 2);
-        memcpy(file + 8, &whole, width);
-        struct rp_bundle_fit fit = {.gfx = "gfx942"}, cut = fit, damaged = fit;
-        rp_bundle_note_compressed(&fit, file, whole);
-        assert_string_equal(fit.targets, "gfx90a");
+    const size_t header = headers[version];
+    uint8_t file[ROOM] = "CCOB";
+    const uint64_t whole =
+        header + compress_by(method, file + header, sizeof file - header - behind, &b);
+    struct rp_bundle_fit fit = {.gfx = "gfx942"}, cut = fit, damaged = fit;
+
+    memcpy(file + 4, &version, 2);
+    memcpy(file + 6, &method, 2);
+    memcpy(file + 8, &whole, widths[version]);
+    rp_bundle_note_compressed(&fit, file, whole + behind);
+    assert_string_equal(fit.targets, "gfx90a");
+    if (version > 1) { /* version 1 does not say that anything is missing */
         rp_bundle_note_compressed(&cut, file, whole - 1);
         assert_string_equal(cut.targets, "");
-        memset(file + header, 0x55, 8);
-        rp_bundle_note_compressed(&damaged, file, whole);
-        assert_string_equal(damaged.targets, "");
     }
+    memset(file + header, 0x55, 8);
+    rp_bundle_note_compressed(&damaged, file, whole + behind);
+    assert_string_equal(damaged.targets, "");
+}
+
+static void compressed_bundles(void **state)
+{
+    (void)state;
+    for (uint16_t version = 1; version <= 3; version++)
+        for (uint16_t method = ZLIB; method <= ZSTD; method++)
+            for (size_t behind = 0; behind <= 100; behind += 100)
+                check_compressed(version, method, behind);
 }
 
 int main(void)
