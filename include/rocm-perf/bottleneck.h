@@ -15,6 +15,7 @@
 struct rp_counters;
 struct rp_dag_result;
 struct rp_err;
+struct rp_kernel_stats;
 struct rp_profile;
 struct rp_thread_traces;
 
@@ -96,6 +97,7 @@ struct rp_bottleneck_kernel {
     char *name;
     uint64_t calls; /**< 0 = unknown */
     struct rp_quantity time_ns;
+    struct rp_quantity min_ns, max_ns, deviation_ns; /**< of a dispatch; with sums_alone */
     struct rp_features features;
     struct rp_residency residency;
     struct rp_traced traced;
@@ -112,6 +114,7 @@ struct rp_bottleneck_kernel {
 struct rp_bottlenecks {
     struct rp_origin origin; /**< of all times but those of waves */
     bool modelled_waves;     /**< those are of thread traces of the software device */
+    bool sums_alone;         /**< of statistics of kernels: nothing is known of any dispatch */
     enum rp_rank_basis basis;
     struct rp_quantity total_ns;          /**< of the basis */
     struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
@@ -123,7 +126,8 @@ struct rp_bottleneck_inputs {
     const struct rp_dag_result *dag;
     const struct rp_profile *profile;
     const struct rp_roofline *roofline;
-    const struct rp_counters *counters; /**< that the roofline is from */
+    const struct rp_counters *counters;  /**< that the roofline is from */
+    const struct rp_kernel_stats *stats; /**< where there is neither profile nor roofline */
     const struct rp_thread_traces *traces;
     const char *arch; /**< --arch; NULL */
     struct rp_origin origin;

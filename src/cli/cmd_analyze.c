@@ -29,6 +29,7 @@ static const char help[] =
     "Where hardware counters were collected, says of each kernel how far it is from what the GPU\n"
     "can do. Counters may also be CSV files, or folders of them, of rocprofv3 and "
     "rocprof-compute.\n"
+    "Of *kernel_stats.csv alone there is a table of kernels. Any of these may be packed by gzip.\n"
     "Folders of decoded thread traces (ATT) say what the waves waited for, by instruction.\n"
     "\n"
     "  --json        print dag.json (schemas/dag.schema.json) instead of a summary\n"
@@ -286,10 +287,17 @@ static void free_options(struct options *options)
 static const char *lacking(const struct rp_inputs *in, const struct options *options)
 {
     if (options->json && in->store_count == 0)
-        return in->waves.count ? "--json prints the graph of a rocpd trace, and there is none; use "
-                                 "--thread-trace"
-                               : "--json prints the graph of a rocpd trace, and there is none; use "
-                                 "--roofline";
+        return in->stats
+                   ? "--json prints the graph of a trace, and there are only statistics of kernels;"
+                     " use --analysis"
+               : in->waves.count
+                   ? "--json prints the graph of a rocpd trace, and there is none; use "
+                     "--thread-trace"
+                   : "--json prints the graph of a rocpd trace, and there is none; use "
+                     "--roofline";
+    if (options->roofline && in->stats)
+        return "--roofline: statistics of kernels have neither counters nor dispatches; use"
+               " --analysis";
     if (options->roofline && in->store_count == 0 && !in->counters)
         return "--roofline: neither counters nor a trace of kernels is among the files, so there "
                "is no roofline; use --thread-trace";

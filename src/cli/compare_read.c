@@ -205,8 +205,10 @@ static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *er
 
     if (rc == 0 && in.store_count == 0)
         rc = rp_fail(err, RP_BAD_INPUT,
-                     "%s: neither a profile nor a trace of kernels, so there are no times to "
-                     "compare",
+                     in.stats ? "%s: only sums of kernels, whose spread nobody knows: give the"
+                                " trace, or the result of profile"
+                              : "%s: neither a profile nor a trace of kernels, so there are no"
+                                " times to compare",
                      path);
     return rc < 0 ? rc : read_runs(&in, path, ret, err);
 }

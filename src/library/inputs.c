@@ -13,6 +13,7 @@
 #include "collect/result_commit.h"
 #include "library/given_twice.h"
 #include "rocm-perf/counters.h"
+#include "rocm-perf/kernel_stats.h"
 #include "rocm-perf/roofline.h"
 #include "rocm-perf/store.h"
 #include "store/gzip.h"
@@ -26,6 +27,7 @@ void rp_inputs_close(struct rp_inputs *in)
     free(in->stores);
     free(in->csv_prefixes);
     rp_counters_free(in->counters);
+    rp_kernel_stats_free(in->stats);
     rp_thread_traces_free(&in->waves);
     memset(in, 0, sizeof *in);
 }
@@ -235,6 +237,135 @@ static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *
     return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
 }
 
+/* --- statistics of kernels ---------------------------------------------------------------- */
+
+/* Takes the statistics. Sums of two processes could be those of two runs: no number in them says
+ * when they ran. */
+static int add_stats(struct rp_inputs *in, struct rp_kernel_stats *stats, struct rp_err *err)
+{
+    int rc = 0;
+
+    if (!in->stats) {
+        in->stats = stats;
+        return 0;
+    }
+    rc = rp_fail(err, RP_BAD_INPUT,
+                 "%s and %s are sums of two processes or runs, and nothing in them says which: give"
+                 " one of them, or the traces",
+                 in->stats->path, stats->path);
+    rp_kernel_stats_free(stats);
+    return rc;
+}
+
+static int open_stats(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_kernel_stats *stats;
+    int rc = rp_kernel_stats_open(path, &stats, err);
+
+    return rc < 0 ? rc : add_stats(in, stats, err);
+}
+
+/* The traces that rocprofv3 wrote of the process whose statistics begin with this prefix. */
+static size_t traces_beside(const struct rp_inputs *in, const char *path, size_t prefix_len,
+                            struct rp_store **ret)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < in->store_count; i++) {
+        const char *trace = rp_store_path(in->stores[i]), *prefix = in->csv_prefixes[i];
+        const char *end = rp_plain_ends_with(trace, "results.db")     ? "results.db"
+                          : rp_plain_ends_with(trace, "results.json") ? "results.json"
+                                                                      : NULL;
+        size_t len;
+
+        if (!prefix && !end)
+            continue;
+        len = prefix ? strlen(prefix) : rp_plain_length(trace) - strlen(end);
+        if (len != prefix_len || strncmp(trace, path, len) != 0)
+            continue;
+        *ret = in->stores[i];
+        found++;
+    }
+    return found;
+}
+
+static void drop_stats(struct rp_kernel_stats **stats)
+{
+    rp_kernel_stats_free(*stats);
+}
+
+/* A trace says all that its statistics do: they are only looked at for whether they agree. */
+static int check_stats(const char *path, struct rp_store *trace, const struct rp_note_sink *notes,
+                       struct rp_err *err)
+{
+    rp_cleanup(drop_stats) struct rp_kernel_stats *stats = NULL;
+    const struct rp_kernel_stat *differs = NULL;
+    struct rp_err why = RP_ERR_INIT;
+    int rc = rp_kernel_stats_open(path, &stats, &why);
+
+    if (rc == -(int)RP_BAD_INPUT) {
+        rp_note(notes, "%s: left out, the trace beside it says the same", why.text);
+        return 0;
+    }
+    if (rc < 0)
+        return rp_fail(err, why.code, "%s", why.text);
+    rc = rp_kernel_stats_compare(stats, trace, &differs, err);
+    if (rc == 0 && differs)
+        rp_note(notes,
+                "%s says of %.60s other calls or another time than the trace beside it, whose"
+                " numbers are used: are they of one run?",
+                path, differs->name);
+    return rc;
+}
+
+static int take_stats(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *trace = NULL;
+    size_t prefix_len, found;
+
+    if (!rp_kernel_stats_is_one(path, &prefix_len) || rp_plain_is_beside(path))
+        return 0;
+    found = traces_beside(in, path, prefix_len, &trace);
+    if (found == 0)
+        return open_stats(path, in, err);
+    /* A JSON trace of several processes has one file of statistics for each, not named after it. */
+    return found == 1 ? check_stats(path, trace, &in->notes, err) : 0;
+}
+
+static int open_stats_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, visible, versionsort), rc = 0;
+
+    if (count < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
+
+        if (rc == 0 && !path)
+            rc = rp_out_of_memory(err);
+        else if (rc == 0 && rp_path_is_dir(path))
+            rc = depth && !is_decoded(names[i]->d_name) ? open_stats_in(path, depth - 1, in, err)
+                                                        : 0;
+        else if (rc == 0 && !is_pipe(path))
+            rc = take_stats(path, in, err);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+/* Sums have no part in what is made of dispatches. */
+static void drop_stats_beside(struct rp_inputs *in)
+{
+    if (!in->stats || (in->store_count == 0 && !in->counters))
+        return;
+    rp_note(&in->notes, "%s has sums of kernels alone, of no trace that is read: left out",
+            in->stats->path);
+    rp_kernel_stats_free(in->stats);
+    in->stats = NULL;
+}
+
 /* The thread trace of a profile, or of the run that left it, if there is one. */
 static int open_waves_of(const char *folder, const char *within, struct rp_inputs *in,
                          struct rp_err *err)
@@ -337,14 +468,17 @@ static int refuse_folder(const char *path, struct rp_err *err)
         err, RP_BAD_INPUT,
         "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor CSV"
         " files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv,"
-        " pmc_perf.csv), nor decoded thread traces (ui_output_agent_..._dispatch_...)",
+        " pmc_perf.csv, *kernel_stats.csv), nor decoded thread traces "
+        "(ui_output_agent_..._dispatch_...)",
         path);
 }
 
 /* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
 static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
+    const struct rp_kernel_stats *stats_before = in->stats;
     size_t before = in->store_count, waves_before = in->waves.count;
+    bool counted = false;
     int rc = rp_result_settle(path, err);
 
     if (rc == 0)
@@ -359,12 +493,17 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
         rc = drop_idle_stores(in, before, err);
     if (rc < 0)
         return rc;
-    if (rp_counters_in(path))
-        return open_counters(path, in, err);
-    if (in->store_count == before && in->waves.count == waves_before)
-        return refuse_folder(path, err);
-    return 0;
+    counted = rp_counters_in(path);
+    if (counted)
+        rc = open_counters(path, in, err);
+    if (rc == 0)
+        rc = open_stats_in(path, FOLDER_DEPTH, in, err);
+    if (rc == 0 && in->store_count == before && in->waves.count == waves_before && !counted &&
+        in->stats == stats_before)
+        rc = refuse_folder(path, err);
+    return rc;
 }
+
 static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     size_t prefix_len;
@@ -374,6 +513,8 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
         return rp_thread_trace_open(path, &in->waves, err);
     if (rp_path_is_dir(path))
         return open_folder(path, in, err);
+    if (rp_kernel_stats_is_one(path, NULL))
+        return open_stats(path, in, err);
     if (!rp_counters_can_open(path))
         return open_trace(path, in, err);
     if (!rp_store_csv_prefix(path, &prefix_len))
@@ -393,6 +534,7 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
         if (rc < 0)
             return rc;
     }
+    drop_stats_beside(in);
     int rc = rp_refuse_given_twice(in->stores, in->store_count, err);
 
     if (rc == 0)

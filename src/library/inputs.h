@@ -14,14 +14,16 @@
 
 struct rp_counters;
 struct rp_err;
+struct rp_kernel_stats;
 struct rp_store;
 
 /** Traces of one run, and counters of further runs of the same program. */
 struct rp_inputs {
     struct rp_store **stores;
     size_t store_count;
-    char **csv_prefixes;          /**< per store: of the CSV files that it was made of, or NULL */
-    struct rp_counters *counters; /**< NULL: none */
+    char **csv_prefixes;           /**< per store: of the CSV files that it was made of, or NULL */
+    struct rp_counters *counters;  /**< NULL: none */
+    struct rp_kernel_stats *stats; /**< where there are neither traces nor counters; NULL: none */
     struct rp_thread_traces waves;
     struct rp_note_sink notes; /**< what to know of them that is no failure */
     struct rp_work work;       /**< told how far what is made of them is; all 0: nobody is */

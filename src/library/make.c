@@ -107,6 +107,7 @@ int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *fr
     struct rp_bottleneck_inputs inputs = {.dag = from->dag,
                                           .roofline = from->roofline,
                                           .counters = in->counters,
+                                          .stats = in->stats,
                                           .traces = &in->waves,
                                           .arch = from->arch,
                                           .origin = rp_origin_of(in->stores, in->store_count)};

@@ -133,7 +133,17 @@ static void put_traced(struct rp_buf *buf, const struct rp_traced *t)
                       t->damaged, t->partial, t->sampled, t->used);
 }
 
-static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+static void put_statistics(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+{
+    rp_buf_puts(buf, ", \"statistics\": {\"max_ns\": ");
+    put(buf, k->max_ns);
+    key(buf, "mean_ns", k->features.of[RP_FEATURE_DURATION_NS]);
+    key(buf, "min_ns", k->min_ns);
+    key(buf, "stddev_ns", k->deviation_ns);
+    rp_buf_puts(buf, "}");
+}
+
+static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k, bool sums_alone)
 {
     rp_buf_puts(buf, "\n    {\"bottleneck\": ");
     put_verdict(buf, k);
@@ -148,6 +158,8 @@ static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
     rp_buf_puts(buf, ", \"occupancy\": ");
     put_residency(buf, &k->residency);
     key(buf, "priority", k->priority);
+    if (sums_alone)
+        put_statistics(buf, k);
     put_traced(buf, &k->traced);
     key(buf, "time_ns", k->time_ns);
     key(buf, "weight", k->weight);
@@ -167,7 +179,7 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     rp_buf_printf(buf, ",\n  \"kernel_count\": %zu,\n  \"kernels\": [", b->kernel_count);
     for (size_t i = 0; i < count; i++) {
         rp_buf_puts(buf, i ? "," : "");
-        put_kernel(buf, &b->kernels[i]);
+        put_kernel(buf, &b->kernels[i], b->sums_alone);
     }
     rp_buf_printf(buf, "],\n  \"rules_version\": \"%s\",\n  \"schema_version\": \"1.0\",\n",
                   rp_rules_version());

@@ -84,6 +84,39 @@ static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_ke
     put_traced(page, &k->traced);
 }
 
+static void put_ranking(const struct rp_page *page, const struct rp_bottlenecks *b, size_t shown)
+{
+    rp_page_line(page, RP_INK_BOLD, 0, "What to look at first (rules %s)", rp_rules_version());
+    rp_page_line(page, RP_INK_BOLD, 4, "%7s %9s %9s %9s  %s",
+                 b->basis == RP_RANK_CRITICAL_PATH ? "% path" : "% time", "% to gain", "speed-up",
+                 "if free", "what limits it");
+    for (size_t i = 0; i < shown; i++)
+        put_kernel(page, &b->kernels[i]);
+}
+
+/* Sums have no timeline to rank by: a table of them is all that they say. */
+static void put_statistics(const struct rp_page *page, const struct rp_bottleneck_kernel *k)
+{
+    rp_page_text(page, RP_INK_PLAIN, 2, k->name);
+    rp_page_line(
+        page, RP_INK_PLAIN, 4, "%9s %11s %10s %10s %10s %10s %7s",
+        number((struct rp_quantity){.known = k->calls > 0, .value = (double)k->calls}, 1, 0).text,
+        number(k->time_ns, 1e-6, 3).text,
+        number(k->features.of[RP_FEATURE_DURATION_NS], 1e-3, 2).text,
+        number(k->min_ns, 1e-3, 2).text, number(k->max_ns, 1e-3, 2).text,
+        number(k->deviation_ns, 1e-3, 2).text, number(k->weight, 100, 1).text);
+}
+
+static void put_statistics_head(const struct rp_page *page, const struct rp_bottlenecks *b)
+{
+    rp_page_line(page, RP_INK_BOLD, 0, "Kernel statistics: %s ms in all",
+                 number(b->total_ns, 1e-6, 3).text);
+    rp_page_line(page, RP_INK_DIM, 0,
+                 "Sums alone: no timeline, so no critical path, gaps or slack");
+    rp_page_line(page, RP_INK_BOLD, 4, "%9s %11s %10s %10s %10s %10s %7s", "calls", "total ms",
+                 "mean us", "min us", "max us", "stddev us", "% time");
+}
+
 int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct rp_term_style style,
                             struct rp_buf *buf, struct rp_err *err)
 {
@@ -97,12 +130,12 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
 
     if (b->kernel_count == 0)
         return 0;
-    rp_page_line(&page, RP_INK_BOLD, 0, "What to look at first (rules %s)", rp_rules_version());
-    rp_page_line(&page, RP_INK_BOLD, 4, "%7s %9s %9s %9s  %s",
-                 b->basis == RP_RANK_CRITICAL_PATH ? "% path" : "% time", "% to gain", "speed-up",
-                 "if free", "what limits it");
-    for (size_t i = 0; i < shown; i++)
-        put_kernel(&page, &b->kernels[i]);
+    if (b->sums_alone)
+        put_statistics_head(&page, b);
+    for (size_t i = 0; i < shown && b->sums_alone; i++)
+        put_statistics(&page, &b->kernels[i]);
+    if (!b->sums_alone)
+        put_ranking(&page, b, shown);
     if (shown < b->kernel_count)
         rp_page_line(&page, RP_INK_DIM, 2, "and %zu more in analysis.json; --top N",
                      b->kernel_count - shown);

@@ -37,6 +37,8 @@ static const struct {
     {"async_copy_trace_*.csv", ROCPROFV2},
     {"roctx_trace_*.csv", ROCPROFV2},
     {"pcs_*.csv", ROCPROFV2},
+    {"*_stats.csv", "statistics of calls, copies or domains, which are not read: give"
+                    " *_kernel_stats.csv, or the trace"},
     {"*_kernel.txt", ATT_V2},
     {"*.att", "a thread trace that nothing has decoded: rocprofv3 does if it finds"
               " librocprof-trace-decoder.so (--att-library-path)"},

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "rocm-perf/kernel_stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,32 @@ static const char *name_in(const void *list, size_t at)
     return ((const char *const *)list)[at];
 }
 
+/* Statistics name each kernel once. */
+static bool add_stats(const struct rp_kernel_stats *stats, struct rp_bottlenecks *b)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < stats->count && ok; i++) {
+        const struct rp_kernel_stat *s = &stats->kernels[i];
+        struct rp_bottleneck_kernel *k;
+
+        ok = add_name(s->name, b);
+        if (!ok)
+            break;
+        k = &b->kernels[b->kernel_count - 1];
+        k->calls = s->calls;
+        k->time_ns = (struct rp_quantity){.known = true, .value = (double)s->total_ns};
+        k->min_ns = (struct rp_quantity){.known = s->extremes_known, .value = s->min_ns};
+        k->max_ns = (struct rp_quantity){.known = s->extremes_known, .value = s->max_ns};
+        k->deviation_ns =
+            (struct rp_quantity){.known = s->deviation_known, .value = s->deviation_ns};
+        k->features.of[RP_FEATURE_DURATION_NS] =
+            (struct rp_quantity){.known = true, .value = (double)s->total_ns / (double)s->calls};
+    }
+    b->sums_alone = true;
+    return ok;
+}
+
 /* Each kernel once, by the name that came first. */
 static bool add_names(const struct rp_bottleneck_inputs *in,
                       const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
@@ -74,6 +101,8 @@ static bool add_names(const struct rp_bottleneck_inputs *in,
         names[i] = known_name(in, index,
                               i < profiled ? in->profile->kernels[i].name
                                            : in->roofline->kernels[i - profiled].name);
+    if (ok && in->stats)
+        ok = add_stats(in->stats, b);
     ok = ok && rp_name_index_make(&once, names, count, name_in);
     for (size_t i = 0; ok && i < count; i++)
         if (rp_name_index_find(&once, names[i], &same)->at == i)

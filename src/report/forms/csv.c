@@ -83,6 +83,18 @@ static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, 
     }
 }
 
+/* What only statistics of kernels say. */
+static void put_statistics(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity of[] = {k->features.of[RP_FEATURE_DURATION_NS], k->min_ns, k->max_ns,
+                                     k->deviation_ns};
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        rp_buf_puts(buf, ",");
+        rp_form_put_number(buf, of[i], 1);
+    }
+}
+
 static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
                     const struct rp_form_kernel *kernel)
 {
@@ -128,6 +140,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
         rp_buf_printf(buf, ",%s", values[i].name);
     rp_buf_puts(buf, ",gpu");
     put_counter_heads(buf, parts);
+    rp_buf_puts(buf, b->sums_alone ? ",mean_ns,min_ns,max_ns,stddev_ns" : "");
     rp_buf_puts(buf, "\n");
     for (size_t i = 0; i < b->kernel_count; i++) {
         const struct rp_form_kernel kernel = rp_form_kernel_of(&known, &b->kernels[i]);
@@ -135,6 +148,8 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
         put_row(buf, parts, &kernel);
         if (has_counters(parts))
             put_counters(buf, &known, b->kernels[i].name, &counted);
+        if (b->sums_alone)
+            put_statistics(buf, &b->kernels[i]);
         rp_buf_puts(buf, "\n");
     }
     return buf->failed ? rp_out_of_memory(err) : 0;
