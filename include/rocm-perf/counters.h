@@ -51,9 +51,11 @@ struct rp_counters {
     struct rp_counted_device any;           /**< of every device that has no facts of its own */
     struct rp_counted_dispatch *dispatches; /**< in the order of the file */
     size_t dispatch_count;
-    uint64_t spoilt_times; /**< dispatches whose times a spreadsheet has rounded */
-    bool is_timeline;      /**< a kernel trace: its times are better than those of counter runs */
-    char **warnings;       /**< what a reader of the numbers has to know of the files */
+    uint64_t spoilt_times;     /**< dispatches whose times a spreadsheet has rounded */
+    int64_t first_ns, last_ns; /**< of all dispatches with times of CSV; both 0: not known */
+    const char *path;          /**< the CSV file that it was made of; NULL: of something else */
+    bool is_timeline; /**< a kernel trace: its times are better than those of counter runs */
+    char **warnings;  /**< what a reader of the numbers has to know of the files */
     size_t warning_count;
 
     /* Owned by the functions below. */
@@ -85,7 +87,7 @@ void rp_counters_free(struct rp_counters *set);
 /**
  * Adds what another run of the same program counted. A file with counters that are new is another
  * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
- * another process. A kernel trace only gives times.
+ * another process, which is said unless it ran at the same time. A kernel trace only gives times.
  * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
  */
 int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);

@@ -1,17 +1,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "library/parts.h"
 #include "rocm-perf/analysis.h"
+#include "rocm-perf/counters.h"
 #include "rocm-perf/store.h"
+#include "store/gzip.h"
 
-/* Counters of one dispatch, the first that has any. */
+/* Counters of one dispatch, the first that has any; of a CSV trace, those of the file beside it. */
 struct counted {
     const struct rp_row_counter *rows;
+    struct rp_counters *csv;
     size_t count;
 };
+
+/* Passes of rocprofv3 leave a trace of kernels beside what each of them counted. */
+static int counted_beside(const char *prefix, struct counted *ret, struct rp_err *err)
+{
+    rp_autofree char *name = rp_format("%scounter_collection.csv", prefix);
+    rp_autofree char *path = name ? rp_plain_find(name) : NULL;
+    int rc;
+
+    if (!name)
+        return rp_out_of_memory(err);
+    rc = path ? rp_counters_open(path, &ret->csv, err) : 0;
+    ret->count = rc == 0 && path ? ret->csv->name_count : 0;
+    return rc;
+}
+
+static const char *name_of(const struct counted *c, size_t i)
+{
+    return c->csv ? c->csv->names[i] : c->rows[i].name;
+}
 
 static int first_counted(struct rp_store *store, struct counted *ret, struct rp_err *err)
 {
@@ -32,21 +56,20 @@ static bool same_counters(const struct counted *a, const struct counted *b)
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++)
-        if (strcmp(a->rows[i].name, b->rows[i].name) != 0)
+        if (strcmp(name_of(a, i), name_of(b, i)) != 0)
             return false;
     return true;
 }
 
-int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
-                         struct rp_err *err)
+static int choose(const struct rp_inputs *in, struct counted *counted, struct rp_store **ret,
+                  size_t *ret_count, struct rp_err *err)
 {
-    rp_autofree struct counted *counted = calloc(in->store_count + 1, sizeof *counted);
     size_t first = 0;
 
-    if (!counted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < in->store_count; i++) {
-        int rc = first_counted(in->stores[i], &counted[i], err);
+    for (size_t i = 0; i < in->store_count && in->store_count > 1; i++) {
+        const char *prefix = in->csv_prefixes ? in->csv_prefixes[i] : NULL;
+        int rc = prefix ? counted_beside(prefix, &counted[i], err)
+                        : first_counted(in->stores[i], &counted[i], err);
         if (rc < 0)
             return rc;
     }
@@ -58,6 +81,18 @@ int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size
         if (same_counters(&counted[i], &counted[first]))
             ret[(*ret_count)++] = in->stores[i];
     return 0;
+}
+
+int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
+                         struct rp_err *err)
+{
+    struct counted *counted = calloc(in->store_count + 1, sizeof *counted);
+    int rc = counted ? choose(in, counted, ret, ret_count, err) : rp_out_of_memory(err);
+
+    for (size_t i = 0; counted && i < in->store_count; i++)
+        rp_counters_free(counted[i].csv);
+    free(counted);
+    return rc;
 }
 
 int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret,

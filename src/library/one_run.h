@@ -8,14 +8,17 @@
 #include <stddef.h>
 
 struct rp_err;
-struct rp_note_sink;
+struct rp_inputs;
 struct rp_store;
 
 /**
- * Says in @p notes when two of the traces are of different commands and not of the same time: files
- * that were swept up from several runs make a graph that means nothing.
+ * Files that were swept up from several runs make a graph that means nothing: says in @p notes when
+ * two of the traces are of different commands, or of the same one again, and not of the same time.
+ * @param run  those that a graph is made of; the others may be the same command again for other
+ *             counters
+ * @return 0; RP_BAD_INPUT names two of @p run which do not even say of which command they are
  */
-int rp_warn_of_other_runs(struct rp_store *const *stores, size_t count,
-                          const struct rp_note_sink *notes, struct rp_err *err);
+int rp_warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *run, size_t run_count,
+                          struct rp_err *err);
 
 #endif

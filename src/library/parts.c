@@ -30,6 +30,17 @@ static int note_failed_launches(const struct rp_inputs *in, const struct rp_prof
     return 0;
 }
 
+static int warn_of_other_runs(const struct rp_inputs *in, struct rp_err *err)
+{
+    rp_autofree struct rp_store **run = calloc(in->store_count + 1, sizeof *run);
+    size_t count = 0;
+    int rc = !run                  ? rp_out_of_memory(err)
+             : in->store_count < 2 ? 0
+                                   : rp_inputs_choose_run(in, run, &count, err);
+
+    return rc < 0 ? rc : rp_warn_of_other_runs(in, run, count, err);
+}
+
 static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *wish,
                         struct rp_parts *parts, struct rp_err *err)
 {
@@ -49,7 +60,7 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *
 int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,
                   struct rp_err *err)
 {
-    int rc = rp_warn_of_other_runs(in->stores, in->store_count, &in->notes, err);
+    int rc = warn_of_other_runs(in, err);
 
     ret->has_dag = in->store_count && wish->dag;
     if (rc == 0 && ret->has_dag)

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "store/csv.h"
 #include "store/gzip.h"
+#include "store/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -265,9 +266,11 @@ static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, c
 
     if (a == TIME_SPOILT || b == TIME_SPOILT)
         set->spoilt_times++;
-    else if (a == TIME_WHOLE && b == TIME_WHOLE)
+    else if (a == TIME_WHOLE && b == TIME_WHOLE) {
         d->duration_ns = end_ns > start_ns ? (double)(end_ns - start_ns) : 0;
-    else if (a != TIME_NONE && b != TIME_NONE)
+        set->first_ns = set->last_ns && set->first_ns < start_ns ? set->first_ns : start_ns;
+        set->last_ns = set->last_ns > end_ns ? set->last_ns : end_ns;
+    } else if (a != TIME_NONE && b != TIME_NONE)
         d->duration_ns = end_real - start_real;
     d->timed = d->duration_ns > 0;
 }
@@ -459,6 +462,8 @@ static int read_one(const char *path, struct rp_counters **ret, struct rp_err *e
 
     if (result == 0)
         result = read_neighbours(set, path, err);
+    if (result == 0 && !(set->path = rp_text_add(set->text, path, strlen(path))))
+        result = rp_out_of_memory(err);
     if (result < 0) {
         rp_counters_free(set);
         return result;

@@ -600,6 +600,35 @@ static int merge_passes(struct rp_counters *into, const struct rp_counters *from
     return result;
 }
 
+static bool at_one_time(const struct rp_counters *a, const struct rp_counters *b)
+{
+    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
+}
+
+/* Ranks of a run count at the same time. What is not known to have done so may be another run of
+ * the program, whose dispatches would be added to this one's. */
+static int warn_of_other_run(struct rp_counters *into, const struct rp_counters *from,
+                             struct rp_err *err)
+{
+    if (!from->path || from->dispatch_count == 0 || at_one_time(into, from))
+        return 0;
+    return rp_counters_warn(into, err,
+                            "%s has the counters of the files before it, and not their times: its"
+                            " dispatches are added as those of another process; results only hold"
+                            " for one run, so give files of different runs one at a time",
+                            from->path);
+}
+
+static void take_times(struct rp_counters *into, const struct rp_counters *from)
+{
+    if (!from->last_ns)
+        return;
+    if (!into->last_ns || from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+}
+
 int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
 {
     size_t had = into->name_count;
@@ -610,6 +639,8 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
     for (size_t i = 0; i < from->name_count && result == 0; i++)
         result = counter_id(into, from->names[i], &ids[i], err);
     is_pass = had == 0 || into->name_count > had || from->name_count == 0;
+    if (result == 0 && !is_pass)
+        result = warn_of_other_run(into, from, err);
     if (result == 0)
         result = merge_passes(into, from, is_pass, ids, err);
     free(ids);
@@ -620,6 +651,7 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
         result = rp_counters_warn(into, err, "%s", from->warnings[i]);
     if (result < 0)
         return result;
+    take_times(into, from);
     into->spoilt_times += from->spoilt_times;
     into->is_timeline |= from->is_timeline;
     return 0;
