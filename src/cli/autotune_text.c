@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/unit.h"
 #include "cli/progress.h"
 #include "report/page.h"
@@ -26,11 +27,13 @@ static void put_plain(const char *text, size_t most, struct rp_buf *to)
 {
     const size_t bytes = strnlen(text, most + 1);
     size_t shown = bytes > most ? most : bytes;
+    rp_autobuf head = {0};
 
     while (shown < bytes && shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
         shown--; /* no half of a character */
-    for (size_t i = 0; i < shown; i++)
-        rp_buf_printf(to, "%c", (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i]);
+    rp_buf_add(&head, text, shown);
+    rp_escape(to, rp_buf_text(&head));
+    to->failed |= head.failed;
     if (shown < bytes)
         rp_buf_puts(to, "...");
 }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/compare_read.h"
@@ -87,6 +88,7 @@ static int add_one(char *path, const struct rp_history_options *options,
 {
     rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
     rp_cleanup(rp_history_result_free) struct rp_history_result result = {0};
+    rp_autobuf line = {0};
     bool is_new = false;
     int64_t id = 0;
     int rc = rp_versus_read(path, &side, err);
@@ -104,9 +106,12 @@ static int add_one(char *path, const struct rp_history_options *options,
         rc = rp_history_add(options->path, &result, &id, &is_new, err);
     if (rc < 0)
         return rc;
-    rp_buf_printf(text, "%s: result %lld%s%s%s\n", path, (long long)id,
+    rp_buf_printf(&line, "%s: result %lld%s%s%s", path, (long long)id,
                   result.commit ? ", commit " : ", no commit", result.commit ? result.commit : "",
                   is_new ? "" : ", was there already");
+    rp_escape(text, rp_buf_text(&line));
+    rp_buf_puts(text, "\n");
+    text->failed |= line.failed;
     if (side.failed)
         rp_cli_note(
             "history: %s: %llu of %llu launches started no kernel (%s): it is kept, and not "

@@ -20,7 +20,7 @@
 #include "collect/environment.h"
 #include "collect/isolate_run.h"
 #include "collect/kept_input.h"
-#include "collect/kernel_filter.h"
+#include "collect/kernel_match.h"
 #include "collect/output_claim.h"
 #include "report/page.h"
 
@@ -99,7 +99,7 @@ static int take_option(int c, struct options *o, struct rp_err *err)
     switch (c) {
     case 'k':
         o->kernel = optarg;
-        return rp_kernel_regex_check("--kernel", optarg, err);
+        return rp_kernel_pattern_check("--kernel", optarg, err);
     case 'n':
         return rp_isolate_choose_dispatches(&o->choice, optarg, err);
     case 'L':
@@ -329,7 +329,7 @@ static int list(const char *folder)
 static void print_names(const struct rp_isolation *isolation)
 {
     for (size_t i = 0; i < RP_ISOLATION_NAMES && isolation->names[i]; i++)
-        fprintf(stderr, "rocm-perf:   %s\n", isolation->names[i]);
+        rp_cli_item("%s", isolation->names[i]);
     if (isolation->more_names)
         fprintf(stderr, "rocm-perf:   ...\n");
 }

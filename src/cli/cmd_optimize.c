@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "collect/device_identity.h"
 #include "collect/environment.h"
-#include "collect/kernel_filter.h"
+#include "collect/kernel_match.h"
 #include "optimize/session.h"
 
 static const char help[] =
@@ -209,7 +209,7 @@ static int take_option(int key, struct command *c, struct rp_err *err)
         return 0;
     case KEY_KERNEL:
         c->o.kernel = optarg;
-        return rp_kernel_regex_check("--kernel", optarg, err);
+        return rp_kernel_pattern_check("--kernel", optarg, err);
     case KEY_PROPOSER:
         c->proposer = optarg;
         return 0;

@@ -12,7 +12,6 @@
 #include "cli/cli.h"
 #include "collect/demangle.h"
 #include "collect/environment.h"
-#include "collect/kernel_filter.h"
 #include "collect/kernel_match.h"
 #include "optimize/compile_command.h"
 #include "optimize/facts.h"
@@ -166,8 +165,7 @@ static int choose(const struct rp_source_kernels *kernels, const char *which, si
             *ret = i;
             return 0;
         }
-    if (which && (rp_kernel_regex_check("--kernel", which, err) < 0 ||
-                  rp_kernel_pattern_compile("--kernel", which, &pattern, err) < 0))
+    if (which && rp_kernel_pattern_compile("--kernel", which, &pattern, err) < 0)
         return -(int)err->code;
     if (rp_environment_detect(&env, err) < 0)
         return -(int)err->code;
@@ -180,7 +178,8 @@ static int choose(const struct rp_source_kernels *kernels, const char *which, si
         if (wanted && found++ == 0)
             *ret = i;
         if (wanted || found == 0)
-            rp_buf_printf(&names, "\n  %s", name ? name : kernels->symbols[i]);
+            rp_buf_printf(&names, "%s%s", names.len ? "; " : " ",
+                          name ? name : kernels->symbols[i]);
     }
     if (found == 0)
         return rp_fail(err, RP_USAGE, "--kernel %s finds none of the file's kernels:%.600s", which,

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/path.h"
 #include "base/schema_version.h"
 #include "cli/busy.h"
@@ -274,9 +275,10 @@ static int write_form(const struct options *options, struct rp_report_parts *par
         rc = write_out(&made, options, err);
     if (rc < 0 || strcmp(options->file, "-") == 0)
         return rc;
-    rp_buf_printf(summary, "%s: %s", options->file, d->count ? "" : options->form->name);
+    rp_escape(summary, options->file);
+    rp_buf_printf(summary, ": %s", d->count ? "" : options->form->name);
     for (size_t i = 0; i < d->count; i++)
-        rp_buf_printf(summary, "%s%s", i ? ", " : "", d->names[i]);
+        rp_buf_puts(summary, i ? ", " : ""), rp_escape(summary, d->names[i]);
     rp_buf_puts(summary, "\n");
     return summary->failed ? rp_out_of_memory(err) : 0;
 }

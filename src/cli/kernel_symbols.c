@@ -8,7 +8,7 @@
 #include "collect/kernel_match.h"
 
 struct search {
-    const struct rp_kernel_pattern *pattern; /* NULL: by name */
+    struct rp_kernel_pattern *pattern; /* NULL: by name */
     const char *name;
     const char **found;
     size_t count;

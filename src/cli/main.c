@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/escape.h"
 #include "base/unit.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
@@ -26,9 +28,26 @@ static const struct command {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
+/* The one place where messages are printed: what they quote of files is escaped here. */
+static void say(const char *before, const char *text, const char *after)
+{
+    rp_autobuf line = {0};
+
+    rp_escape(&line, text);
+    fprintf(stderr, "%s%s%s\n", before, rp_buf_text(&line), after);
+}
+
+static void vsay(const char *before, const char *after, const char *fmt, va_list ap)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_vprintf(&text, fmt, ap);
+    say(before, rp_buf_text(&text), after);
+}
+
 int rp_cli_error(const struct rp_err *err)
 {
-    fprintf(stderr, "rocm-perf: %s\n", err->text);
+    say("rocm-perf: ", err->text, "");
     return (int)err->code;
 }
 
@@ -37,9 +56,16 @@ void rp_cli_note(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    fprintf(stderr, "rocm-perf: ");
-    vfprintf(stderr, fmt, ap);
-    fprintf(stderr, "\n");
+    vsay("rocm-perf: ", "", fmt, ap);
+    va_end(ap);
+}
+
+void rp_cli_item(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsay("rocm-perf:   ", "", fmt, ap);
     va_end(ap);
 }
 
@@ -56,13 +82,14 @@ struct rp_note_sink rp_cli_notes(void)
 
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
 {
+    rp_autobuf before = {0}, after = {0};
     va_list ap;
 
-    fprintf(stderr, "rocm-perf %s: ", command);
+    rp_buf_printf(&before, "rocm-perf %s: ", command);
+    rp_buf_printf(&after, "; see rocm-perf %s --help", command);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    vsay(rp_buf_text(&before), rp_buf_text(&after), fmt, ap);
     va_end(ap);
-    fprintf(stderr, "; see rocm-perf %s --help\n", command);
     return RP_USAGE;
 }
 
@@ -118,7 +145,10 @@ int rp_cli_timing(const char *word, struct rp_err *err)
 
 int rp_cli_result(const char *text)
 {
-    if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
+    rp_autobuf seen = {0};
+
+    rp_escape_unseen(&seen, text); /* a JSON document may have it in its strings */
+    if (seen.failed || fputs(rp_buf_text(&seen), stdout) == EOF || fflush(stdout) == EOF) {
         struct rp_err err = RP_ERR_INIT;
 
         rp_fail_errno(&err, RP_ENVIRONMENT, errno, "cannot write to standard output");
@@ -194,6 +224,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "rocm-perf: unknown command %s; see rocm-perf --help\n", argv[1]);
+    rp_cli_note("unknown command %s; see rocm-perf --help", argv[1]);
     return RP_USAGE;
 }

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/device_counters.h"
@@ -171,8 +172,7 @@ static int count_all(const struct rp_profile_options *options, struct rp_profile
             rc = rp_counter_plan_split(plan, i, err);
             i--;
         } else if (rc == 0) {
-            fprintf(stderr, "rocm-perf: warning: the GPU cannot count %s\n",
-                    plan->passes[i].names[0]);
+            rp_cli_note("warning: the GPU cannot count %s", plan->passes[i].names[0]);
             if (session->counter_passes == 0) {
                 session->roofline_reason =
                     "the GPU refuses hardware counters, as virtual functions do";
@@ -268,10 +268,13 @@ static int make_graph(struct rp_profile_session *session, const struct rp_wish *
     if (rc < 0 && rc != -RP_BAD_INPUT)
         return rc;
     *ret_has_graph = rc == 0;
-    if (rc < 0 && wish->print == RP_PRINT_TERM)
-        rp_buf_printf(&text, "No graph: %s.\n", err->text);
-    else if (rc < 0)
-        fprintf(stderr, "rocm-perf: warning: no graph: %s\n", err->text);
+    if (rc < 0 && wish->print == RP_PRINT_TERM) {
+        rp_buf_puts(&text, "No graph: ");
+        rp_escape(&text, err->text);
+        rp_buf_puts(&text, ".\n");
+    } else if (rc < 0) {
+        rp_cli_note("warning: no graph: %s", err->text);
+    }
     if (rc < 0)
         *err = (struct rp_err)RP_ERR_INIT;
     if (wish->print == RP_PRINT_TERM)
@@ -317,7 +320,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
 
     if (rc == -RP_BAD_INPUT) {
         name_as_committed(session, err->text);
-        fprintf(stderr, "rocm-perf: warning: thread trace: %s\n", err->text);
+        rp_cli_note("warning: thread trace: %s", err->text);
         *err = (struct rp_err)RP_ERR_INIT;
         session->no_threads_reason = "what was recorded cannot be read";
         return 0;

@@ -1,4 +1,5 @@
 #include "cli/profile_session.h"
+#include "cli/cli.h"
 #include "cli/device_counters.h"
 #include "cli/progress.h"
 #include "cli/target.h"
@@ -125,7 +126,7 @@ int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_
         grown[session->warning_count] = strdup(run->warnings[i]);
         if (!grown[session->warning_count++])
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        fprintf(stderr, "rocm-perf: warning: %s\n", run->warnings[i]);
+        rp_cli_note("warning: %s", run->warnings[i]);
     }
     return 0;
 }

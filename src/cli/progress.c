@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/escape.h"
 
 static const int64_t SECOND_NS = 1000000000;
 
@@ -39,13 +40,14 @@ void rp_progress_put(const char *what, uint64_t done, uint64_t most, int64_t don
 
 void rp_progress_say(const char *command, const char *what, double left_s)
 {
-    rp_autobuf left = {0};
+    rp_autobuf left = {0}, clean = {0};
 
     if (!isatty(STDERR_FILENO))
         return;
     if (left_s >= RP_PROGRESS_PATIENCE_S)
         rp_progress_put_left(left_s, &left);
-    fprintf(stderr, "%s: %s%s\n", command, what, rp_buf_text(&left));
+    rp_escape(&clean, what);
+    fprintf(stderr, "%s: %s%s\n", command, rp_buf_text(&clean), rp_buf_text(&left));
 }
 
 struct rp_progress rp_progress_begin(void)

@@ -6,6 +6,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/escape.h"
+
 struct rp_progress_line rp_progress_line_begin(void)
 {
     return (struct rp_progress_line){.terminal = isatty(STDERR_FILENO)};
@@ -43,8 +46,11 @@ static void put(struct rp_progress_line *line, const char *text)
 
 void rp_progress_line_show(struct rp_progress_line *line, const char *text)
 {
+    rp_autobuf clean = {0};
+
+    rp_escape(&clean, text);
     if (line->terminal)
-        put(line, text);
+        put(line, rp_buf_text(&clean));
 }
 
 void rp_progress_line_clear(struct rp_progress_line *line)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/target.h"
 #include "collect/offload.h"
 
@@ -28,24 +29,21 @@ void rp_cli_warn_about_target(const char *executable, enum rp_device device)
         return;
     case RP_OFFLOAD_OTHER_GPU:
         setenv(said, "1", 1);
-        fprintf(stderr,
-                "rocm-perf: warning: %s has device code for %s only, but the software %s is "
-                "%s: its kernels cannot start; compile with --offload-arch=%s\n",
-                executable, targets, short_name(product), gfx, gfx);
+        rp_cli_note("warning: %s has device code for %s only, but the software %s is "
+                    "%s: its kernels cannot start; compile with --offload-arch=%s",
+                    executable, targets, short_name(product), gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_ON:
         setenv(said, "1", 1);
-        fprintf(stderr,
-                "rocm-perf: warning: %s has device code for %s:xnack+ only, but XNACK is off: its "
-                "kernels cannot start; set HSA_XNACK=1 or compile with --offload-arch=%s\n",
-                executable, gfx, gfx);
+        rp_cli_note("warning: %s has device code for %s:xnack+ only, but XNACK is off: its "
+                    "kernels cannot start; set HSA_XNACK=1 or compile with --offload-arch=%s",
+                    executable, gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_OFF:
         setenv(said, "1", 1);
-        fprintf(stderr,
-                "rocm-perf: warning: %s has device code for %s:xnack- only, but XNACK is on: its "
-                "kernels cannot start; unset HSA_XNACK or compile with --offload-arch=%s\n",
-                executable, gfx, gfx);
+        rp_cli_note("warning: %s has device code for %s:xnack- only, but XNACK is on: its "
+                    "kernels cannot start; unset HSA_XNACK or compile with --offload-arch=%s",
+                    executable, gfx, gfx);
         return;
     }
 }

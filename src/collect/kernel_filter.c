@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/regex_size.h"
 
 /* --- regular expressions ------------------------------------------------------------------- */
 
@@ -83,6 +84,8 @@ int rp_kernel_regex_check(const char *option, const char *text, struct rp_err *e
 {
     const char *wrong = wrong_with_regex(text);
 
+    if (rp_regex_check_size(option, text, err) < 0)
+        return -(int)RP_USAGE;
     return wrong ? rp_fail(err, RP_USAGE,
                            "%s %s: not a regular expression: %s; \"\\\" before "
                            "a character takes it as it is",

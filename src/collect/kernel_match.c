@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/regex_size.h"
+#include "collect/kernel_filter.h"
 
 /* Classes that have a letter; within brackets, and alone. */
 static const struct {
@@ -25,13 +28,15 @@ static const char *class_of(char letter, bool members)
 }
 
 /* What follows a "\" outside of brackets; NULL: it cannot be said. */
+/* A back-reference is no regular expression: what it takes to find one grows with a power of the
+ * name's length. */
 static const char *put_escape(struct rp_buf *to, const char *at)
 {
     const char *alone = class_of(*at, false);
 
     if (alone)
         rp_buf_puts(to, alone);
-    else if (*at == 'b' || *at == 'B' || (*at >= '1' && *at <= '9'))
+    else if (*at == 'b' || *at == 'B')
         rp_buf_printf(to, "\\%c", *at);
     else if (!*at)
         return NULL;
@@ -115,7 +120,8 @@ static const char *translate(const char *text, struct rp_buf *to)
             const char *end = put_escape(to, at + 1);
 
             if (!end)
-                return "of escapes it knows \\d \\w \\s \\b, their opposites and punctuation";
+                return "of escapes it knows \\d \\w \\s \\b, their opposites and punctuation, not "
+                       "\\1";
             at = end - 1;
         } else {
             rp_buf_add(to, at, 1);
@@ -124,21 +130,48 @@ static const char *translate(const char *text, struct rp_buf *to)
     return to->failed ? "out of memory" : NULL;
 }
 
-int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err)
+/* As "^.*(...)", the C library looks at each character of a name once, from the first on; else it
+ * would begin anew at each. */
+static int compile(const char *option, const char *text, const char *translated, regex_t *ret,
+                   struct rp_err *err)
 {
-    rp_autobuf other = {0};
-    const char *wrong = translate(text, &other);
+    rp_autobuf whole = {0};
     char why[128];
     int rc;
 
-    if (wrong)
-        return rp_fail(err, RP_USAGE, "%s %s: the software device cannot match it: %s", option,
-                       text, wrong);
-    rc = regcomp(ret, rp_buf_text(&other), REG_EXTENDED);
+    rp_buf_printf(&whole, "^.*(%s)", translated);
+    if (whole.failed)
+        return rp_out_of_memory(err);
+    rc = regcomp(ret, rp_buf_text(&whole), REG_EXTENDED | REG_NOSUB);
     if (rc == 0)
         return 0;
     regerror(rc, ret, why, sizeof why);
     return rp_fail(err, RP_USAGE, "%s %s: %s", option, text, why);
+}
+
+/* @param ret  translated, owned */
+static int translate_checked(const char *option, const char *text, char **ret, struct rp_err *err)
+{
+    rp_autobuf other = {0};
+    const char *wrong;
+    int rc = rp_kernel_regex_check(option, text, err); /* its size; groups that close */
+
+    if (rc < 0)
+        return rc;
+    wrong = translate(text, &other);
+    if (wrong)
+        return rp_fail(err, RP_USAGE, "%s %s: the software device cannot match it: %s", option,
+                       text, wrong);
+    *ret = rp_buf_steal(&other);
+    return *ret ? 0 : rp_out_of_memory(err);
+}
+
+int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err)
+{
+    rp_autofree char *translated = NULL;
+    int rc = translate_checked(option, text, &translated, err);
+
+    return rc < 0 ? rc : compile(option, text, translated, ret, err);
 }
 
 /* --- patterns ------------------------------------------------------------------------------ */
@@ -163,15 +196,53 @@ static size_t bare_length(const char *text)
 int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_kernel_pattern *ret,
                               struct rp_err *err)
 {
-    struct rp_kernel_pattern pattern = {.text = strndup(text, bare_length(text))};
-    int rc = pattern.text ? rp_kernel_regex_compile(option, pattern.text, &pattern.regex, err)
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {
+        .text = strndup(text, bare_length(text))};
+    int rc = pattern.text ? translate_checked(option, pattern.text, &pattern.translated, err)
                           : rp_out_of_memory(err);
 
+    if (rc == 0)
+        rc = compile(option, pattern.text, pattern.translated, &pattern.regex, err);
     if (rc < 0)
-        free(pattern.text);
-    else
-        *ret = pattern;
-    return rc;
+        return rc;
+    pattern.compiled = true;
+    pattern.whole = rp_regex_parts(pattern.translated) == 1;
+    *ret = pattern;
+    pattern = (struct rp_kernel_pattern){0};
+    return 0;
+}
+
+int rp_kernel_pattern_check(const char *option, const char *text, struct rp_err *err)
+{
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
+
+    return rp_kernel_pattern_compile(option, text, &pattern, err);
+}
+
+/* The C library keeps each state that it comes by: for so many bytes, then it begins anew. */
+static void forget_states(struct rp_kernel_pattern *pattern, size_t bytes)
+{
+    struct rp_err err = RP_ERR_INIT;
+    regex_t fresh;
+
+    pattern->searched_bytes += bytes;
+    if (pattern->searched_bytes <= RP_KERNEL_NAME_BYTES)
+        return;
+    if (compile("", pattern->text, pattern->translated, &fresh, &err) < 0)
+        return; /* no memory: with the old one it goes on */
+    regfree(&pattern->regex);
+    pattern->regex = fresh;
+    pattern->searched_bytes = bytes;
+}
+
+static bool finds(struct rp_kernel_pattern *pattern, const char *name)
+{
+    const size_t bytes = strlen(name);
+
+    if (bytes > RP_KERNEL_NAME_BYTES && !pattern->whole)
+        return false;
+    forget_states(pattern, bytes);
+    return regexec(&pattern->regex, name, 0, NULL, 0) == 0;
 }
 
 static bool is_symbol(const char *text, const char *symbol)
@@ -182,18 +253,18 @@ static bool is_symbol(const char *text, const char *symbol)
            (!symbol[length] || strcmp(symbol + length, ".kd") == 0);
 }
 
-bool rp_kernel_pattern_finds(const struct rp_kernel_pattern *pattern, const char *name,
+bool rp_kernel_pattern_finds(struct rp_kernel_pattern *pattern, const char *name,
                              const char *symbol)
 {
-    return regexec(&pattern->regex, name, 0, NULL, 0) == 0 || strcmp(pattern->text, name) == 0 ||
+    return strcmp(pattern->text, name) == 0 || finds(pattern, name) ||
            (symbol && *pattern->text && is_symbol(pattern->text, symbol));
 }
 
 void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern)
 {
-    if (!pattern->text)
-        return;
     free(pattern->text);
-    regfree(&pattern->regex);
+    free(pattern->translated);
+    if (pattern->compiled)
+        regfree(&pattern->regex);
     *pattern = (struct rp_kernel_pattern){0};
 }

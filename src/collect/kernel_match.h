@@ -12,9 +12,11 @@ struct rp_err;
 
 /**
  * An ECMAScript regular expression that rp_kernel_regex_check accepts, in the C library's dialect;
- * for regexec, and regfree. It finds a name exactly when std::regex_search does.
+ * for regexec without places of a match, and regfree. It finds a name exactly when
+ * std::regex_search does.
  * @param option  that gave it, for messages
- * @return 0; RP_USAGE for what that dialect cannot say: looking ahead, control characters
+ * @return 0; RP_USAGE for what that dialect cannot say: looking ahead, control characters;
+ *         for what takes no bounded time and memory: large repetitions, back-references
  */
 int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err);
 
@@ -25,15 +27,23 @@ int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, 
  * their kernels.
  */
 struct rp_kernel_pattern {
-    char *text; /**< without what names the descriptor */
+    char *text;       /**< without what names the descriptor */
+    char *translated; /**< in the dialect of the C library */
     regex_t regex;
+    bool compiled;         /**< regex is one */
+    bool whole;            /**< it is searched for at the beginning only: names of any length */
+    size_t searched_bytes; /**< by this regex */
 };
+
+enum { RP_KERNEL_NAME_BYTES = 16 << 10 /**< longer names are found by themselves only */ };
 
 /** @return as rp_kernel_regex_compile, RP_ENVIRONMENT */
 int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_kernel_pattern *ret,
                               struct rp_err *err);
+/** To be asked before anything runs. @return as rp_kernel_pattern_compile */
+int rp_kernel_pattern_check(const char *option, const char *text, struct rp_err *err);
 /** @param name  demangled; @param symbol  mangled, with .kd or without; NULL: not known */
-bool rp_kernel_pattern_finds(const struct rp_kernel_pattern *pattern, const char *name,
+bool rp_kernel_pattern_finds(struct rp_kernel_pattern *pattern, const char *name,
                              const char *symbol);
 /** Accepts a zeroed one. */
 void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern);

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/proc.h"
 #include "mcp/news.h"
 
@@ -20,6 +22,7 @@ enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
 static void child_main(const struct rp_proc *proc, const struct rp_adopted *adopted, pid_t parent)
 {
     struct rp_err err = RP_ERR_INIT;
+    struct rp_buf text = {0};
     sigset_t none;
 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -31,7 +34,8 @@ static void child_main(const struct rp_proc *proc, const struct rp_adopted *adop
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     rp_proc_exec(proc, &err);
-    dprintf(STDERR_FILENO, "rocm-perf: %s\n", err.text);
+    rp_escape(&text, err.text);
+    dprintf(STDERR_FILENO, "rocm-perf: %s\n", rp_buf_text(&text));
     _exit(RP_ENVIRONMENT);
 }
 

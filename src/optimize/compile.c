@@ -25,12 +25,15 @@ void rp_built_free(struct rp_built *built)
 char *rp_built_reason(const struct rp_built *built)
 {
     enum { MOST_BYTES = 200 };
-    const char *error = strcasestr(built->output, "error:");
+    const char *said = built->output + strspn(built->output, " \t\r\n");
+    const char *error = strcasestr(said, "error:");
     const char *line = error;
     size_t bytes;
 
-    if (!error)
+    if (!*said)
         return strdup(built->why);
+    if (!error)
+        line = error = said;
     while (line > built->output && line[-1] != '\n')
         line--;
     if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */

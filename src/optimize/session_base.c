@@ -82,18 +82,19 @@ static int keep(struct rp_session *s, struct rp_err *err)
 
 static int build(struct rp_session *s, struct rp_err *err)
 {
-    struct rp_built built;
+    rp_cleanup(rp_built_free) struct rp_built built = {0};
+    rp_autofree char *reason = NULL;
     int rc;
 
     rp_session_say(s, "building %s by %s", s->o->source, rp_compile_command_origin(s->command));
     rc = rp_compile(s->command, s->source, NULL, s->rebuilt, &built, err);
     if (rc < 0)
         return rc;
-    if (!built.ok)
-        rc = rp_fail(err, RP_BAD_INPUT, "%s does not build%s: %s: %.600s", s->source,
-                     rp_compile_command_doubt(s->command), built.why, built.output);
-    rp_built_free(&built);
-    return rc;
+    if (built.ok)
+        return 0;
+    reason = rp_built_reason(&built);
+    return rp_fail(err, RP_BAD_INPUT, "%s does not build%s: %s", s->source,
+                   rp_compile_command_doubt(s->command), reason ? reason : built.why);
 }
 
 /** How a message goes on with what a program or --check said last. */

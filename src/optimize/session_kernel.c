@@ -45,6 +45,16 @@ static struct rp_floor floor_of(const struct rp_kernel_facts *facts, enum rp_edi
     return floor;
 }
 
+static int does_not_compile(const struct rp_kernel_run *run, const struct rp_built *built,
+                            struct rp_err *err)
+{
+    rp_autofree char *reason = rp_built_reason(built);
+
+    return rp_fail(err, RP_BAD_INPUT, "%s does not compile for %s%s: %s", run->s->source,
+                   run->facts->arch, rp_compile_command_doubt(run->s->command),
+                   reason ? reason : built->why);
+}
+
 static int build_twice(struct rp_kernel_run *run, struct rp_err *err)
 {
     struct rp_session *s = run->s;
@@ -56,9 +66,7 @@ static int build_twice(struct rp_kernel_run *run, struct rp_err *err)
     if (rc < 0)
         return rc;
     if (!built.ok)
-        rc = rp_fail(err, RP_BAD_INPUT, "%s does not compile for %s%s: %s: %.500s", s->source,
-                     run->facts->arch, rp_compile_command_doubt(s->command), built.why,
-                     built.output);
+        rc = does_not_compile(run, &built, err);
     else if (!same)
         rc = rp_fail(err, RP_BAD_INPUT,
                      "two builds of %s are not the same to the byte: nothing can be told of a "

@@ -94,6 +94,7 @@ int rp_source_kernels(const struct rp_compile_command *command, const char *sour
     rp_cleanup(rp_temporary_folder_remove) char *folder = NULL;
     rp_autofree char *object = NULL;
     rp_cleanup(rp_built_free) struct rp_built built = {0};
+    rp_autofree char *reason = NULL;
 
     if (rp_temporary_folder(&folder, err) < 0)
         return -(int)err->code;
@@ -102,8 +103,10 @@ int rp_source_kernels(const struct rp_compile_command *command, const char *sour
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_compile(command, source, arch, object, &built, err) < 0)
         return -(int)err->code;
-    if (!built.ok)
-        return rp_fail(err, RP_BAD_INPUT, "%s does not compile%s: %s\n%s", source,
-                       rp_compile_command_doubt(command), built.why, built.output);
+    if (!built.ok) {
+        reason = rp_built_reason(&built);
+        return rp_fail(err, RP_BAD_INPUT, "%s does not compile%s: %s", source,
+                       rp_compile_command_doubt(command), reason ? reason : built.why);
+    }
     return read_object(object, ret, err);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/escape.h"
 #include "optimize/tokens.h"
 
 /** One character of UTF-8. @return its bytes; 0: there is none */
@@ -32,10 +33,7 @@ static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret
 
 bool rp_character_is_hidden(uint32_t c)
 {
-    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff || c == 0x00ad ||
-           (c >= 0xe0000 && c <= 0xe01ff) || (c >= 0xfe00 && c <= 0xfe0f) ||
-           (c >= 0x80 && c < 0xa0);
+    return rp_escape_is_unseen(c);
 }
 
 static bool is_control(uint32_t c)

@@ -21,8 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/path.h"
 #include "capture/capture_files.h"
 #include "capture/replay_again.h"
@@ -34,7 +36,10 @@ enum { PATIENCE_S = 600 };
 
 static int say(const struct rp_err *err)
 {
-    fprintf(stderr, "rocm-perf: %s\n", err->text);
+    rp_autobuf text = {0};
+
+    rp_escape(&text, err->text);
+    fprintf(stderr, "rocm-perf: %s\n", rp_buf_text(&text));
     fflush(NULL);
     return (int)err->code;
 }

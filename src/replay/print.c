@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/unit.h"
 #include "capture/replay_again.h"
 #include "replay/request.h"
@@ -51,15 +53,18 @@ void rp_replay_ink(int letter)
 
 void rp_replay_put_string(const char *text)
 {
-    putchar('"');
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            printf("\\u%04x", *text);
-        else
-            putchar(*text);
-    putchar('"');
+    rp_autobuf inner = {0};
+
+    rp_escape_json(&inner, text);
+    printf("\"%s\"", rp_buf_text(&inner));
+}
+
+void rp_replay_put_escaped(const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_escape(&clean, text);
+    printf("%s", rp_buf_text(&clean));
 }
 
 bool rp_replay_is_complete(const struct rp_replay *r)
@@ -319,7 +324,8 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 
     if (r->software)
         rp_replay_ink(RP_REPLAY_CARE);
-    printf("%s on %s", r->facts->name, r->gpu_name);
+    rp_replay_put_escaped(r->facts->name);
+    printf(" on %s", r->gpu_name);
     rp_replay_say_model(r);
     if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
         printf("\n%lu runs, not timed\n", q->iterations);

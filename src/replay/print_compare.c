@@ -166,15 +166,15 @@ static void say_wrong(const char *path, const struct rp_replay_trial *trial,
     const struct rp_replay_verdict *v = &k->outcome.verdict;
 
     rp_replay_ink(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    rp_replay_put_escaped(path);
     if (k->wrong_runs)
-        printf("%s: memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
+        printf(": memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
                " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
                "0x%" PRIx64 ": %02x instead of %02x\n",
-               path, k->wrong_runs, k->checked_runs, k->outcome.wrong_bytes,
-               k->outcome.outside_bytes, k->outcome.variable_bytes, v->first_address, v->got,
-               v->expected);
+               k->wrong_runs, k->checked_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
+               k->outcome.variable_bytes, v->first_address, v->got, v->expected);
     else
-        printf("%s: memory is right after all %lu runs\n", path, k->checked_runs);
+        printf(": memory is right after all %lu runs\n", k->checked_runs);
     rp_replay_say_off(trial, &k->outcome);
 }
 
@@ -219,9 +219,14 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
 
     if (r->software)
         rp_replay_ink(RP_REPLAY_CARE);
-    printf("%s on %s", r->facts->name, r->gpu_name);
+    rp_replay_put_escaped(r->facts->name);
+    printf(" on %s", r->gpu_name);
     rp_replay_say_model(r);
-    printf("\nA %s\nB %s\n", q->candidates[0], q->candidates[1]);
+    printf("\nA ");
+    rp_replay_put_escaped(q->candidates[0]);
+    printf("\nB ");
+    rp_replay_put_escaped(q->candidates[1]);
+    printf("\n");
     if (c->wrong) {
         rp_replay_ink(RP_REPLAY_BAD);
         printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);

@@ -46,6 +46,8 @@ void rp_replay_ink(int letter);
 /** Whether nothing of the program's memory is left out. */
 bool rp_replay_is_complete(const struct rp_replay *r);
 void rp_replay_put_string(const char *text);
+/** In a line of text: escaped. */
+void rp_replay_put_escaped(const char *text);
 void rp_replay_put_reason(const char *reason); /**< NULL: null */
 /** Of the software device; NULL: times are those of a GPU. */
 const char *rp_replay_timing_model(const struct rp_replay *r);

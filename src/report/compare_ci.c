@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/unit.h"
 #include "report/compare_text.h"
 #include "report/markdown.h"
@@ -16,18 +17,15 @@
 /* As workflow commands want it; a property ends with a comma or two colons, too. */
 static void escape(struct rp_buf *buf, const char *text, bool property)
 {
-    while (*text) {
-        const size_t plain = strcspn(text, property ? "%\r\n:," : "%\r\n");
-        rp_autobuf part = {0}, clean = {0};
+    rp_autobuf clean = {0};
 
-        rp_buf_add(&part, text, plain);
-        rp_text_spelled(&clean, rp_buf_text(&part));
-        rp_buf_puts(buf, rp_buf_text(&clean));
-        if (text[plain])
-            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)text[plain]);
-        text += plain + (text[plain] != '\0');
-        buf->failed |= part.failed || clean.failed;
-    }
+    rp_escape(&clean, text);
+    for (const char *p = rp_buf_text(&clean); *p; p++)
+        if (*p == '%' || (property && (*p == ':' || *p == ',')))
+            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*p);
+        else
+            rp_buf_add(buf, p, 1);
+    buf->failed |= clean.failed;
 }
 
 static void annotate(struct rp_buf *buf, const char *kind, const char *title, const char *text)

@@ -1,23 +1,24 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "report/csv.h"
-#include "report/text.h"
 
 /* A spreadsheet takes text for a formula by its first character, some after blanks. A quote before
- * it says that it is text. */
+ * it says that it is text. Of blanks, only spaces are there still. */
 static bool is_formula(const char *text)
 {
-    return *text && (strchr("\t\r\n", *text) || strchr("=+-@|%", text[strspn(text, " \t\r\n")]));
+    text += strspn(text, " ");
+    return *text && strchr("=+-@|%", *text);
 }
 
 void rp_csv_cell(struct rp_buf *buf, const char *text)
 {
     rp_autobuf clean = {0};
 
-    rp_text_utf8(&clean, text);
+    rp_escape(&clean, text);
     text = rp_buf_text(&clean);
-    if (!is_formula(text) && !strpbrk(text, ",\"\r\n")) {
+    if (!is_formula(text) && !strpbrk(text, ",\"")) {
         rp_buf_puts(buf, text);
     } else {
         rp_buf_puts(buf, is_formula(text) ? "\"'" : "\"");

@@ -16,17 +16,13 @@ struct rp_buf;
 void rp_text_utf8(struct rp_buf *buf, const char *text);
 
 /**
- * Appends text for a terminal: valid UTF-8, what would control the terminal or turn the writing
- * direction becomes '?'. Longer than max_cells, the middle is replaced by "...".
+ * Appends text for a line, escaped (base/escape.h). Longer than max_cells, the middle is replaced
+ * by "...".
  */
 void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);
 
 /** The same, but the end is replaced: for a name at the end of a line. */
 void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells);
-
-/** All of it; what would control a terminal or turn the writing direction as \xNN or \uNNNN, so
- *  that names that differ do so here, too. But for these the text is valid UTF-8. */
-void rp_text_spelled(struct rp_buf *buf, const char *text);
 
 /**
  * Bytes of the words at the beginning of @p text that fit into so many cells, without the spaces

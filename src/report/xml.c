@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "report/text.h"
 
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)
@@ -43,7 +44,7 @@ void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text)
 {
     rp_autobuf spelled = {0};
 
-    rp_text_spelled(&spelled, *text ? text : "(no name)");
+    rp_escape(&spelled, *text ? text : "(no name)");
     rp_buf_printf(buf, " %s=\"", name);
     rp_xml_text(buf, rp_buf_text(&spelled), UINT_MAX);
     rp_buf_puts(buf, "\"");

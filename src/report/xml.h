@@ -10,7 +10,7 @@ struct rp_buf;
 /** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line; what XML
  *  cannot hold, and what would turn the writing direction, becomes '?'. */
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells);
-/** Appends ' name="text"', all of it: what XML cannot hold as rp_text_spelled; "(no name)" for "".
+/** Appends ' name="text"', all of it: what XML cannot hold as rp_escape; "(no name)" for "".
  */
 void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text);
 

@@ -1,20 +1,37 @@
 #include "tune/objective.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <regex.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/regex_size.h"
 #include "collect/traced_run.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/store.h"
 #include "store/losses.h"
 
-enum { MOST_OUTPUT = 64 << 20, MOST_QUOTED = 60 };
+enum {
+    MOST_OUTPUT = 64 << 20,
+    MOST_QUOTED = 60,
+    MOST_WORD = 1 << 10, /* of a match: no number is as long */
+    MOST_SEARCH_S = 5,
+    MOST_SEARCH_BYTES = 1 << 30,
+};
+
+enum { FOUND, NOT_FOUND, TOO_MUCH }; /* exit statuses of the process that searches */
 
 /* --- dispatches ----------------------------------------------------------------------------- */
 
@@ -119,7 +136,11 @@ int rp_objective_check_pattern(const char *pattern, struct rp_err *err)
 {
     char why[128];
     regex_t regex;
-    int code = regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE);
+    int code = rp_regex_check_size("the expression", pattern, err);
+
+    if (code < 0)
+        return code;
+    code = regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE);
 
     if (code == 0) {
         regfree(&regex);
@@ -129,8 +150,8 @@ int rp_objective_check_pattern(const char *pattern, struct rp_err *err)
     return rp_fail(err, RP_USAGE, "%.200s: it is no extended regular expression: %s", pattern, why);
 }
 
-/** The last match in a line that is not empty; of group 1 if there are groups. @return it is there
- */
+/** The last match in a line that is not empty; of group 1 if there are groups. In a process of its
+ * own, which it ends when memory is not enough. @return it is there */
 static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, const char **ret,
                          size_t *ret_bytes)
 {
@@ -139,8 +160,13 @@ static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, c
     size_t at = 0;
 
     *ret = NULL;
-    while (at <= bytes &&
-           regexec(regex, line, 2, match, REG_STARTEND | (at ? REG_NOTBOL : 0)) == 0) {
+    while (at <= bytes) {
+        const int rc = regexec(regex, line, 2, match, REG_STARTEND | (at ? REG_NOTBOL : 0));
+
+        if (rc == REG_ESPACE)
+            _exit(TOO_MUCH);
+        if (rc != 0)
+            break;
         const size_t begin = (size_t)match[0].rm_so, end = (size_t)match[0].rm_eo;
 
         if (match[group].rm_so >= 0 && match[group].rm_eo > match[group].rm_so) {
@@ -174,6 +200,76 @@ static char *last_match(const regex_t *regex, const char *text)
     }
 }
 
+/* --- a process for the search --------------------------------------------------------------- */
+
+/* What an expression with back-references takes, or one on a long line, nobody can tell before. */
+static void limit_search(void)
+{
+    const rlim_t seconds = MOST_SEARCH_S;
+    unsigned long pages = 0;
+    FILE *memory = fopen("/proc/self/statm", "re");
+
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (memory && fscanf(memory, "%lu", &pages) == 1) {
+        const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + MOST_SEARCH_BYTES;
+
+        setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+    }
+}
+
+_Noreturn static void search_main(const regex_t *regex, const char *text, int fd)
+{
+    char *word;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    limit_search();
+    word = last_match(regex, text);
+    if (word && write(fd, word, strnlen(word, MOST_WORD)) < 0)
+        _exit(TOO_MUCH);
+    _exit(word ? FOUND : NOT_FOUND);
+}
+
+/* Less than PIPE_BUF: it is there at once, or not at all. */
+static char *read_word(int fd)
+{
+    char word[MOST_WORD + 1];
+    ssize_t got;
+
+    while ((got = read(fd, word, MOST_WORD)) < 0 && errno == EINTR)
+        ;
+    return strndup(word, got > 0 ? (size_t)got : 0);
+}
+
+/* @param ret_why  why there is none; NULL in both: out of memory */
+static char *search(const regex_t *regex, const char *text, char **ret_why)
+{
+    rp_autofree char *word = NULL;
+    int ends[2], status = 0;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    child = fork();
+    if (child == 0)
+        search_main(regex, text, ends[1]);
+    close(ends[1]);
+    word = child > 0 ? read_word(ends[0]) : NULL;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == FOUND)
+        return rp_steal(word);
+    if (child > 0)
+        *ret_why =
+            WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND
+                ? rp_format("nothing that it printed matches")
+                : rp_format("the search for the expression takes more than %d s of processor "
+                            "time, or 1 GiB of memory: make the expression simpler",
+                            MOST_SEARCH_S);
+    return NULL;
+}
+
 static char *take_number(const char *word, double unit_ns, double *ret_ns)
 {
     char *end;
@@ -202,10 +298,10 @@ int rp_objective_output(const char *path, const char *pattern, double unit_ns, d
     else if (regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) != 0)
         *ret_why = rp_format("the expression cannot be searched for");
     else {
-        word = last_match(&regex, text);
+        word = search(&regex, text, ret_why);
         regfree(&regex);
-        *ret_why =
-            word ? take_number(word, unit_ns, &ns) : rp_format("nothing that it printed matches");
+        if (word)
+            *ret_why = take_number(word, unit_ns, &ns);
     }
     if (!*ret_why && !(ns > 0))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

@@ -27,7 +27,7 @@ svg = subprocess.run(["rocm-perf", "report", "--format", "svg-timeline", "-o", "
 columns = re.findall(r'<rect x="(\d+)" y="[\d.]+" width="\d+" height="3.00" fill="#(?:333|999)"/>', svg)
 print("columns of nothing but what takes no time:", len(columns) > 10)
 titles = [t.text for t in tree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
-print("whole names:", sum(t == "k" + "x" * 10000 + "?end" for t in titles), "marks:", svg.count("\u202e"))
+print("whole names:", sum(t == "k" + "x" * 10000 + r"\u202eend" for t in titles), "marks:", svg.count("\u202e"))
 END
 # Not of what was not recorded.
 rocm-perf report --format svg-roofline "$trace"; echo "exit $?"

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/offload_bundle.h"
 #include "device.h"
 #include "export.h"
@@ -99,22 +100,12 @@ static bool judge(const void *library, struct rp_bundle_fit *fit)
     return any;
 }
 
-/* A path may have any bytes but 0; a terminal takes some of them for commands. */
-static void printable(char *ret, size_t room, const char *path)
-{
-    size_t n = 0;
-
-    for (; path[n] && n + 1 < room; n++)
-        ret[n] = (unsigned char)path[n] < ' ' || path[n] == 0x7f ? '?' : path[n];
-    ret[n] = '\0';
-}
-
 static void say(const char *library, const struct rp_bundle_fit *fit, enum rp_offload_fit verdict)
 {
     const struct rp_arch arch = rp_device_arch();
     char path[512], what[RP_BUNDLE_TARGETS_BYTES + 64], other[RP_BUNDLE_TARGETS_BYTES + 64] = "";
 
-    printable(path, sizeof path, library);
+    rp_escape_into(path, sizeof path, library);
     if (verdict == RP_OFFLOAD_OTHER_GPU) {
         snprintf(what, sizeof what, "%s only, but the software device is %s", fit->targets,
                  arch.name);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "log.h"
 #include "sdma.h"
 #include "signal.h"
@@ -299,11 +300,20 @@ static void print_details(const struct rp_cp *cp, const char *text, size_t bytes
     }
 }
 
+/* As rp_fault_kernel_name, for a line: a name may have any bytes but 0. */
+static void printed_name(const struct rp_cp *cp, uint64_t kernel_object_va, char *name, size_t room)
+{
+    char raw[512];
+
+    rp_fault_kernel_name(cp->host, kernel_object_va, raw, sizeof raw);
+    rp_escape_into(name, room, raw);
+}
+
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault)
 {
     char name[512], where[64] = "", lane[32] = "", line[1024], details[DETAIL_ROOM];
-    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    printed_name(cp, kernel_object_va, name, sizeof name);
     if (fault->pc)
         snprintf(where, sizeof where, ", pc 0x%" PRIx64, fault->pc);
     if (fault->lane >= 0 && !strstr(fault->text, "(lane "))
@@ -320,7 +330,7 @@ enum { NS_PER_S = 1000000000 };
 void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va)
 {
     char name[512], line[1024];
-    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    printed_name(cp, kernel_object_va, name, sizeof name);
     int used =
         snprintf(line, sizeof line,
                  "rocm-perf-device: %skernel %s: has waited for %" PRId64 " seconds: all its waves "
@@ -333,7 +343,7 @@ void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
                    const struct rp_counts *counts)
 {
     char name[512], line[1024];
-    rp_fault_kernel_name(cp->host, kernel_object_va, name, sizeof name);
+    printed_name(cp, kernel_object_va, name, sizeof name);
     int used =
         snprintf(line, sizeof line,
                  "rocm-perf-device: %skernel %s: has been running for %" PRId64

@@ -5,16 +5,34 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
 #include "report/text.h"
 #include "rocm-perf/dag.h"
 
+/* Escaped, but for line ends: the format has its own way to write these. */
+static void clean_label(struct rp_buf *buf, const char *text)
+{
+    for (;;) {
+        const size_t bytes = strcspn(text, "\n");
+        rp_autobuf line = {0};
+
+        rp_buf_add(&line, text, bytes);
+        rp_escape(buf, rp_buf_text(&line));
+        buf->failed |= line.failed;
+        if (!text[bytes])
+            return;
+        rp_buf_puts(buf, "\n");
+        text += bytes + 1;
+    }
+}
+
 static void put_label(struct rp_buf *buf, const char *name, const char *text)
 {
     rp_autobuf clean = {0};
 
-    rp_text_utf8(&clean, text);
+    clean_label(&clean, text);
     rp_buf_printf(buf, "%s=\"", name);
     for (const char *p = rp_buf_text(&clean); *p; p++)
         if (*p == '\n')
@@ -51,8 +69,8 @@ static void put_family(struct rp_buf *buf, const struct rp_report_parts *parts, 
 
 /* --- of kernels ----------------------------------------------------------------------------- */
 
-/* No two samples of a family may have the same labels: names that are the same once what is no
- * UTF-8 is replaced get numbers. */
+/* No two samples of a family may have the same labels: names that are the same once they are
+ * escaped get numbers. */
 struct labels {
     char **text; /* per kernel */
     size_t count;
@@ -107,7 +125,7 @@ static int make_labels(const struct rp_bottlenecks *b, struct labels *ret, struc
     for (ret->count = 0; ret->count < b->kernel_count; ret->count++) {
         struct rp_buf text = {0};
 
-        rp_text_utf8(&text, b->kernels[ret->count].name);
+        clean_label(&text, b->kernels[ret->count].name);
         ret->text[ret->count] = rp_buf_steal(&text);
         if (!ret->text[ret->count])
             return rp_out_of_memory(err);

@@ -279,7 +279,7 @@ static void replay_fits(void **state)
         "right after all 12 runs (exact)\n"
         "wrong\n"
         "right\n"
-        "?\n"); /* a mark of which there is only a half */
+        "\\x1e\n"); /* a mark of which there is only a half */
     put_replay((struct rp_term_style){.width = 60, .colour = true}, &coloured);
     assert_non_null(strstr(rp_buf_text(&coloured), "\033[31mwrong\033[0m\n\033[32mright\033[0m\n"));
     assert_non_null(strstr(rp_buf_text(&coloured), "\n\n\033[1mB is as fast"));

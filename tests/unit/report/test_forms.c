@@ -84,7 +84,7 @@ static void test_markdown_names_are_code(void **state)
     cell_is("`", "`` ` ``");
     cell_is("a```", "```` a``` ````");
     cell_is(" a ", "`  a  `");
-    cell_is("a\nb\xe2\x80\xae", "`a?b?`");
+    cell_is("a\nb\xe2\x80\xae", "`a\\x0ab\\u202e`");
     cell_is("", "");
     make_of("markdown", names, 1, &text);
     assert_non_null(strstr(text.data, "### `T`\n"));
@@ -104,10 +104,12 @@ static void test_csv_has_no_formulas(void **state)
         {"-x", "\n\"'-x\","},
         {"@x", "\n\"'@x\","},
         {"  =x", "\n\"'  =x\","},
-        {"\tx", "\n\"'\tx\","},
+        {"\tx", "\n\\x09x,"},
         {"a,b\"c", "\n\"a,b\"\"c\","},
-        {"a\nb", "\n\"a\nb\","},
-        {"a\xff", "\na\xef\xbf\xbd,"},
+        {"a\nb", "\na\\x0ab,"},
+        {"a\xff", "\na\\xff,"},
+        {"a\x1b[31m", "\na\\x1b[31m,"},
+        {"::error::x", "\n\\x3a:error::x,"},
         {"", "\n,"},
     };
 
@@ -123,18 +125,18 @@ static void test_csv_has_no_formulas(void **state)
     }
 }
 
-/* Each sample has labels of its own, also of names that look the same once they are UTF-8. */
+/* Each sample has labels of its own, also of names that look the same once they are escaped. */
 static void test_openmetrics_labels(void **state)
 {
-    char a[] = "a\xfe", b[] = "a\xff", c[] = "x\"\\\n", *names[] = {a, b, c};
+    char a[] = "a\xfe", b[] = "a\\xfe", c[] = "x\"\\\n", *names[] = {a, b, c};
     rp_autobuf text = {0};
 
     (void)state;
     make_of("openmetrics", names, 3, &text);
     assert_non_null(strstr(text.data,
-                           "time_seconds{device=\"unknown\",title=\"T\",kernel=\"a\xef\xbf"
-                           "\xbd\"} 1.5e-06\n"));
-    assert_non_null(strstr(text.data, "kernel=\"a\xef\xbf\xbd #2\"} 1.5e-06\n"));
+                           "time_seconds{device=\"unknown\",title=\"T\",kernel=\"a\\\\xfe"
+                           "\"} 1.5e-06\n"));
+    assert_non_null(strstr(text.data, "kernel=\"a\\\\xfe #2\"} 1.5e-06\n"));
     assert_non_null(strstr(text.data, "kernel=\"x\\\"\\\\\\n\"} 1.5e-06\n"));
     assert_string_equal(text.data + text.len - 6, "# EOF\n");
 }
@@ -147,7 +149,7 @@ static void test_xml_text(void **state)
     (void)state;
     make_of("junit", names, 1, &text);
     assert_non_null(strstr(text.data, "name=\"&lt;a b=&quot;&#39;&quot;&gt;&amp;\\x01\\x1b]]&gt;?"
-                                      "\xef\xbf\xbd\""));
+                                      "\\xff\""));
 }
 
 /* A server takes cases of one name for one case, and drops those without. */

@@ -54,16 +54,16 @@ static void nothing_controls_the_terminal(void **state)
     static const struct {
         const char *in, *out;
     } rows[] = {
-        {"a\x1b[31mb", "a?[31mb"},
-        {"a\nb\tc\r", "a?b?c?"},
-        {"\x7f", "?"},
+        {"a\x1b[31mb", "a\\x1b[31mb"},
+        {"a\nb\tc\r", "a\\x0ab\\x09c\\x0d"},
+        {"\x7f", "\\x7f"},
         {"\xc2\x9b"
          "31m",
-         "?31m"}, /* C1 control */
+         "\\u009b31m"}, /* C1 control */
         {"\xe2\x80\xae"
          "x",
-         "?x"},                /* right-to-left override */
-        {"\xe2\x80\x8b", "?"}, /* zero width */
+         "\\u202ex"},                /* right-to-left override */
+        {"\xe2\x80\x8b", "\\u200b"}, /* zero width */
         {"\xc3\xa4", "\xc3\xa4"},
     };
 
@@ -131,7 +131,7 @@ static void a_line_with_a_name_cuts_the_name(void **state)
     (void)state;
     rp_page_named(&page, RP_INK_PLAIN, 2, "stage(float const*, int)", "-%d %%: ", 12);
     rp_page_named(&page, RP_INK_PLAIN, 2, "a\033[31mb", "-%d %%: ", 5);
-    assert_string_equal(rp_buf_text(&buf), "  -12 %: stage(float const*...\n  -5 %: a?[31mb\n");
+    assert_string_equal(rp_buf_text(&buf), "  -12 %: stage(float const*...\n  -5 %: a\\x1b[31mb\n");
 }
 
 /* Wide characters take two cells; whatever is cut, no line is wider than asked for. */
@@ -143,6 +143,7 @@ static void never_wider_than_asked(void **state)
         "b\xe6\x96\x87"
         "c\xf0\x9f\x9a\x80"
         "d\xff\xff\xff",
+        "\033[31m\n\n\n\xe2\x80\xae\xf3\xa0\x81\x81 ::x",
         "short",
     };
 
@@ -241,7 +242,7 @@ static void lines_of_words_are_broken(void **state)
     rp_page_words(&whole, RP_INK_PLAIN, 1, 2, "%050d %050d\nnext", 1, 2);
     rp_page_words(&coloured, RP_INK_RED, 0, 1, "0123456789 0123456789 0123456789 0123456789 0");
     assert_string_equal(rp_buf_text(&buf), "  0123456789 0123456789 0123456789 012345678\n"
-                                           "     0?  x\n"
+                                           "     0\\x1b  x\n"
                                            " 00000000000000000000000000000000000000000000000001 "
                                            "00000000000000000000000000000000000000000000000002\n"
                                            "   next\n"

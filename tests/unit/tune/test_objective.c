@@ -78,6 +78,30 @@ static void numbers(void **state)
     assert_non_null(strstr(err.text, "no extended regular expression"));
 }
 
+/* What a search takes beyond all bounds says so; the program that asked goes on. */
+static void searches_are_bounded(void **state)
+{
+    static const char *const refused[] = {"((a{1,255}){1,255}){1,255}", "time{32767}"};
+    enum { LINE = 1 << 20 };
+    rp_autofree char *why = NULL;
+    char *line = malloc(LINE + 1);
+    struct rp_err err = RP_ERR_INIT;
+    double ns = 0;
+
+    (void)state;
+    assert_non_null(line);
+    memset(line, 'a', LINE);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_int_equal(rp_objective_check_pattern(refused[i], &err), -RP_USAGE);
+        assert_non_null(strstr(err.text, "too large"));
+    }
+    put(line, LINE);
+    assert_int_equal(rp_objective_output(path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
+    assert_non_null(why);
+    assert_non_null(strstr(why, "make the expression simpler"));
+    free(line);
+}
+
 /** @param tag  NULL: none @return why there is no time of it */
 static char *why_of_trace(const char *tag, const char *value, bool closed)
 {
@@ -229,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
+        cmocka_unit_test(searches_are_bounded),
         cmocka_unit_test(a_sum_of_a_part_is_no_time),
         cmocka_unit_test(last_lines),
         cmocka_unit_test(where_builds_go),

@@ -1,0 +1,32 @@
+/**
+ * @file regex_size.h
+ * @brief How much the C library makes of a regular expression, before it makes it.
+ *
+ * regcomp copies what a repetition counts, so that a few bytes, as "((a{1,255}){1,255}){1,255}",
+ * take gigabytes; and each byte that is searched takes time and memory for all that was made.
+ */
+#ifndef RP_BASE_REGEX_SIZE_H
+#define RP_BASE_REGEX_SIZE_H
+
+#include <stddef.h>
+
+struct rp_err;
+
+enum {
+    /* With so many and a text of 16 KiB, a search takes some 400 MiB and a second at worst. */
+    RP_REGEX_MOST_PARTS = 4096,
+    RP_REGEX_MOST_BYTES = 1 << 16, /* of an expression, also of one without operators */
+    RP_REGEX_MOST_DEPTH = 250,     /* of groups in groups: regcomp calls itself for each */
+};
+
+/**
+ * Characters, classes, groups and alternatives of an extended regular expression with each
+ * repetition written out. 1: "^", and characters that stand for themselves: whatever their number,
+ * they are searched for at one place. More than RP_REGEX_MOST_PARTS: it is too large, however much.
+ */
+size_t rp_regex_parts(const char *text);
+
+/** @param name  what gave it, for the message. @return 0; RP_USAGE: too large */
+int rp_regex_check_size(const char *name, const char *text, struct rp_err *err);
+
+#endif
