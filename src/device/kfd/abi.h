@@ -253,7 +253,67 @@ enum rp_drm_handle_type {
 
 enum { RP_DRM_VA_MAP = 1, RP_DRM_VA_UNMAP = 2, RP_DRM_VA_CLEAR = 3, RP_DRM_VA_REPLACE = 4 };
 enum { RP_DRM_PAGE_READABLE = 1 << 1, RP_DRM_PAGE_WRITEABLE = 1 << 2 };
-enum { RP_DRM_GEM_MMAP = 1 };
+enum { RP_DRM_GEM_MMAP = 1, RP_DRM_INFO = 5 };
+
+/* ---- /dev/dri (drm.h and amdgpu_drm.h of Linux) ------------------------------------------- */
+
+/** The amdgpu interface that is spoken, as of Linux 6.x. */
+enum { RP_DRM_MAJOR = 3, RP_DRM_MINOR = 61 };
+enum { RP_DRM_IOCTL_TYPE = 'd', RP_DRM_VERSION = 0, RP_DRM_CLIENT = 5, RP_DRM_COMMANDS = 0x40 };
+
+struct rp_drm_version {
+    int32_t major, minor, patch;
+    uint64_t name_bytes, name, date_bytes, date, description_bytes, description;
+};
+
+struct rp_drm_client {
+    int32_t index, authenticated;
+    uint64_t pid, uid, magic, ioctls;
+};
+
+enum {
+    RP_DRM_INFO_ACCEL_WORKING = 0x00,
+    RP_DRM_INFO_TIMESTAMP = 0x05,
+    RP_DRM_INFO_FW_VERSION = 0x0e,
+    RP_DRM_INFO_VRAM_USAGE = 0x10,
+    RP_DRM_INFO_VRAM_GTT = 0x14,
+    RP_DRM_INFO_READ_MMR_REG = 0x15,
+    RP_DRM_INFO_DEV_INFO = 0x16,
+    RP_DRM_INFO_VIS_VRAM_USAGE = 0x17,
+};
+
+enum { RP_DRM_FW_MEC = 0x08, RP_DRM_FW_SDMA = 0x0b };
+enum {
+    RP_DRM_FAMILY_AI = 141, /**< Vega and the CDNA parts */
+    RP_DRM_IDS_FUSION = 1,
+    RP_DRM_VRAM_HBM = 6
+};
+
+/** A question: what it is about, where the answer goes and how many bytes of it. */
+struct rp_drm_info {
+    uint64_t out;
+    uint32_t bytes, query;
+    uint32_t which, more[3]; /**< firmware, register, ... of the query */
+};
+
+struct rp_drm_device_info {
+    uint32_t device_id, chip_revision, external_revision, pci_revision, family, shader_engines,
+        shader_arrays_per_engine, counter_khz;
+    uint64_t most_engine_khz, most_memory_khz;
+    uint32_t active_cus, always_on_mask, cu_bitmap[4][4], rb_pipes_mask, rb_pipes, gfx_contexts,
+        pcie_generation;
+    uint64_t ids_flags, va_begin, va_end;
+    uint32_t va_alignment, pte_fragment_bytes, gart_page_bytes, ce_ram_bytes, vram_type, vram_bits,
+        vce_harvest, double_offchip_lds;
+    uint64_t ngg_buffers[4];
+    uint32_t ngg_bytes[4], wave_size, shader_visible_vgprs, cus_per_array, tcc_blocks,
+        gs_table_depth, gs_buffer_depth, most_gs_waves, pcie_lanes, always_on_bitmap[4][4];
+    uint64_t high_va_begin, high_va_end;
+    uint32_t tile_steering;
+    uint64_t disabled_tccs, least_engine_khz, least_memory_khz;
+    uint32_t of_gfx11[6]; /**< cache sizes that older chips leave at 0 */
+    uint64_t mall_of_gfx11;
+};
 
 /* ---- HSA: AQL packets, amd_queue_t, amd_signal_t ------------------------------------------- */
 

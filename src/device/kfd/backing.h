@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "large_pages.h"
 
@@ -41,5 +44,11 @@ int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_off
 void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes);
 
 void rp_backing_close(struct rp_backing *store);
+
+/** fstat() past our hook of that name, to which a descriptor on the file is a device. */
+static inline int rp_backing_stat(int fd, struct stat *ret_stat)
+{
+    return (int)syscall(SYS_fstat, fd, ret_stat);
+}
 
 #endif

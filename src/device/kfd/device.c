@@ -17,6 +17,9 @@
 #include "device/timing/mode.h"
 #include "log.h"
 
+/** File positions of descriptors on cards: those of render nodes are below. */
+enum { FIRST_CARD = 64 };
+
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
 static struct rp_device *the_device;
 
@@ -178,24 +181,27 @@ static bool is_programs(void *ctx, uint64_t va)
 /* ---- life --------------------------------------------------------------------------------- */
 
 /**
- * A descriptor of the GPU's own on the store. All device files are that one file; which GPU a
- * descriptor stands for is told by the file position, which nothing else uses (device memory is
- * mapped, never read) and which duplicates of the descriptor share.
+ * A descriptor of its own on the store. All device files are that one file; which GPU's render
+ * node or card a descriptor stands for is told by the file position, which nothing else uses
+ * (device memory is mapped, never read) and which duplicates of the descriptor share.
  */
-static int open_render_node(const struct rp_device *device, unsigned gpu)
+static int open_at(const struct rp_device *device, off_t position, bool close_on_exec)
 {
     char path[32];
-    if (gpu == 0)
-        return device->memory.store.fd;
     snprintf(path, sizeof path, "/proc/self/fd/%d", device->memory.store.fd);
     /* A direct call: open() is one of our own hooks. */
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && lseek(fd, (off_t)gpu, SEEK_SET) == (off_t)gpu)
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | (close_on_exec ? O_CLOEXEC : 0));
+    if (fd >= 0 && lseek(fd, position, SEEK_SET) == position)
         return fd;
     int rc = -errno;
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+static int open_render_node(const struct rp_device *device, unsigned gpu)
+{
+    return gpu ? open_at(device, gpu, true) : device->memory.store.fd;
 }
 
 static int gpu_init(struct rp_device *device, unsigned index)
@@ -293,7 +299,7 @@ static int device_new(struct rp_device **ret_device)
         return rc;
     }
     rp_events_init(&device->events);
-    if (fstat(device->memory.store.fd, &st) < 0)
+    if (rp_backing_stat(device->memory.store.fd, &st) < 0)
         rc = -errno;
     for (unsigned i = 0; rc == 0 && i < device->gpu_count; i++)
         rc = gpu_init(device, i);
@@ -389,16 +395,35 @@ int rp_device_open(unsigned gpu, bool close_on_exec)
     return fd < 0 ? -errno : fd;
 }
 
+int rp_device_open_card(unsigned gpu, bool close_on_exec)
+{
+    struct rp_device *device = rp_device_get();
+    int rc = device ? 0 : device_make(&device);
+    if (rc < 0)
+        return rc;
+    return gpu < device->gpu_count ? open_at(device, FIRST_CARD + (off_t)gpu, close_on_exec)
+                                   : -ENODEV;
+}
+
 bool rp_device_owns(const struct rp_device *device, int fd)
 {
     struct stat st;
-    return fstat(fd, &st) == 0 && st.st_ino == device->file_ino && st.st_dev == device->file_dev;
+    return rp_backing_stat(fd, &st) == 0 && st.st_ino == device->file_ino &&
+           st.st_dev == device->file_dev;
 }
 
 unsigned rp_device_gpu_of_fd(int fd)
 {
     off_t position = lseek(fd, 0, SEEK_CUR);
+    if (position >= FIRST_CARD)
+        position -= FIRST_CARD;
     return position > 0 && position < RP_GPU_LIMIT ? (unsigned)position : 0;
+}
+
+unsigned rp_device_minor_of_fd(int fd)
+{
+    bool is_card = lseek(fd, 0, SEEK_CUR) >= FIRST_CARD;
+    return rp_device_gpu_of_fd(fd) + (is_card ? 0 : RP_TOPOLOGY_RENDER_MINOR);
 }
 
 struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)

@@ -70,6 +70,12 @@ int rp_device_open(unsigned gpu, bool close_on_exec);
 /** True if @p fd is a descriptor on the device (however it was duplicated). */
 bool rp_device_owns(const struct rp_device *device, int fd);
 
+/** As rp_device_open(), of /dev/dri/card* in place of the render node. */
+int rp_device_open_card(unsigned gpu, bool close_on_exec);
+
+/** Which number in /dev/dri the file of @p fd, one of the device's, has; /dev/kfd: GPU 0's. */
+unsigned rp_device_minor_of_fd(int fd);
+
 /** The GPU whose device file @p fd, one of the device's, was opened as; 0 for /dev/kfd. */
 unsigned rp_device_gpu_of_fd(int fd);
 
@@ -87,5 +93,11 @@ struct rp_topology rp_device_topology(void);
 
 /** /dev/kfd. Returns 0 or -errno. */
 int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);
+
+/** /dev/dri. Likewise. */
+int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user);
+
+/** In: the id of a buffer (32 bits); out: its offset for mmap(). Returns 0 or -errno. */
+int rp_drm_gem_mmap(struct rp_device *device, uint64_t *id_and_offset);
 
 #endif

@@ -14,7 +14,7 @@
 int rp_dmabuf_describe(int write_end, int file_fd, struct rp_dmabuf_record *record)
 {
     struct stat st;
-    if (fstat(file_fd, &st) < 0)
+    if (rp_backing_stat(file_fd, &st) < 0)
         return -errno;
     record->magic = RECORD_MAGIC;
     record->pid = getpid();
@@ -31,7 +31,7 @@ static int peek(int fd, struct rp_dmabuf_record *ret_record)
     char path[64];
     struct stat st;
     int copy[2];
-    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+    if (rp_backing_stat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         return -EINVAL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int read_end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -54,7 +54,7 @@ static int peek(int fd, struct rp_dmabuf_record *ret_record)
 static bool plausible(const struct rp_dmabuf_record *record, int file_fd)
 {
     struct stat st;
-    return fstat(file_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == record->dev &&
+    return rp_backing_stat(file_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == record->dev &&
            st.st_ino == record->ino && record->bytes > 0 && record->offset % RP_BACKING_PAGE == 0 &&
            record->offset <= (uint64_t)st.st_size &&
            record->bytes <= (uint64_t)st.st_size - record->offset;

@@ -18,6 +18,7 @@ struct rp_driver_text {
     const struct rp_arch *arch;
     unsigned gpu;     /**< whose file this is; of a node of the host, 0 */
     unsigned to_node; /**< of a link between nodes */
+    unsigned cache;   /**< which of the GPU's */
 };
 
 /** Adds to the text; what is beyond RP_TOPOLOGY_FILE_BYTES is left out. */
@@ -30,7 +31,7 @@ struct rp_driver_file {
     enum rp_topology_kind kind;
     void (*write)(struct rp_driver_text *text); /**< of a FILE */
     char target[RP_TOPOLOGY_PATH_BYTES];        /**< of a LINK: absolute, without links in it */
-    unsigned gpu, to_node;
+    unsigned gpu, to_node, cache;
     unsigned minor; /**< of a DEVICE */
 };
 

@@ -75,16 +75,7 @@ RP_EXPORT int drmCommandWriteRead(int fd, unsigned long command, void *data, uns
         rp_log("drm command 0x%lx is not supported", command);
         return -EINVAL;
     }
-    uint32_t id;
-    struct rp_buffer *buffer;
-    memcpy(&id, data, sizeof id);
-    int rc = rp_memory_buffer_from_id(&device->memory, id, &buffer);
-    if (rc < 0)
-        return rc;
-    uint64_t offset = rp_memory_mmap_offset(buffer);
-    memcpy(data, &offset, sizeof offset);
-    rp_memory_buffer_unref(&device->memory, buffer);
-    return rc;
+    return rp_drm_gem_mmap(device, data);
 }
 
 RP_EXPORT int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **ret_handle)
@@ -92,8 +83,8 @@ RP_EXPORT int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor,
     struct rp_device *device = rp_device_get();
     if (!device || !rp_device_owns(device, fd))
         FORWARD(-ENODEV, amdgpu_device_initialize, fd, major, minor, ret_handle);
-    *major = 3; /* the amdgpu DRM interface, as of Linux 6.x */
-    *minor = 61;
+    *major = RP_DRM_MAJOR;
+    *minor = RP_DRM_MINOR;
     *ret_handle = (void *)(uintptr_t)&device_tokens[rp_device_gpu_of_fd(fd)];
     return 0;
 }
@@ -127,15 +118,15 @@ RP_EXPORT int amdgpu_query_gpu_info(void *handle, struct rp_drm_gpu_info *info)
     const struct rp_arch arch = rp_device_arch();
     *info = (struct rp_drm_gpu_info){
         .asic_id = arch.pci_device_id,
-        .ids_flags = arch.apu ? 1 : 0, /* AMDGPU_IDS_FLAGS_FUSION of amdgpu_drm.h */
-        .family_id = 141, /* AMDGPU_FAMILY_AI of amdgpu_drm.h: Vega and the CDNA parts */
+        .ids_flags = arch.apu ? RP_DRM_IDS_FUSION : 0,
+        .family_id = RP_DRM_FAMILY_AI,
         .max_engine_clk_khz = (uint64_t)arch.engine_clock_mhz * 1000,
         .max_memory_clk_khz = (uint64_t)arch.memory_clock_mhz * 1000,
         .shader_engines = arch.shader_engines,
         .shader_arrays_per_engine = 1,
         .gpu_counter_freq_khz = arch.timestamp_mhz * 1000,
         .cu_active_number = arch.compute_units,
-        .vram_type = 6, /* HBM */
+        .vram_type = RP_DRM_VRAM_HBM,
         .vram_bit_width = arch.memory_width_bits,
     };
     return 0;

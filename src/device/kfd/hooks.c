@@ -45,7 +45,9 @@ static bool open_ours(const char *path, int flags, int *ret_fd)
         return false;
     int rc;
     if (node.kind == RP_VFS_DEVICE)
-        rc = rp_device_open(node.gpu, flags & O_CLOEXEC);
+        rc = node.minor < RP_TOPOLOGY_RENDER_MINOR
+                 ? rp_device_open_card(node.gpu, flags & O_CLOEXEC)
+                 : rp_device_open(node.gpu, flags & O_CLOEXEC);
     else if (node.kind == RP_VFS_FILE)
         rc = (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(&node, flags & O_CLOEXEC) : -EACCES;
     else if (node.kind == RP_VFS_LINK)
@@ -233,11 +235,36 @@ STAT_HOOK(stat64, stat64, true)
 STAT_HOOK(lstat, stat, false)
 STAT_HOOK(lstat64, stat64, false)
 
+/**
+ * A descriptor on the device is one on its memory's file; libdrm wants to see the device. Does so
+ * where @p rc is 0 and @p out is of such a descriptor. Returns @p rc, with errno as it was.
+ */
+static int stat_descriptor(int rc, int fd, void *out)
+{
+    struct stat *st = out;
+    const struct rp_device *device = rc == 0 ? rp_device_get() : NULL;
+    if (device && st->st_ino == device->file_ino && st->st_dev == device->file_dev)
+        rp_vfs_stat(
+            &(struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)}, st);
+    return rc;
+}
+
+#define FSTAT_HOOK(name, type)                                                                     \
+    RP_EXPORT int name(int fd, struct type *out)                                                   \
+    {                                                                                              \
+        return stat_descriptor(NEXT(name)(fd, out), fd, out);                                      \
+    }
+FSTAT_HOOK(fstat, stat)
+FSTAT_HOOK(fstat64, stat64)
+
 #define FSTATAT_HOOK(name, type)                                                                   \
     RP_EXPORT int name(int dir, const char *restrict path, struct type *restrict out, int flags)   \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));             \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(dir, path, out, flags) : stat_ours(&node, out); \
+        if (!rp_vfs_is_hosts(&node))                                                               \
+            return stat_ours(&node, out);                                                          \
+        int rc = NEXT(name)(dir, path, out, flags);                                                \
+        return flags & AT_EMPTY_PATH ? stat_descriptor(rc, dir, out) : rc;                         \
     }
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
@@ -247,9 +274,13 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));
     struct stat st;
-    if (rp_vfs_is_hosts(&node))
+    const struct rp_device *device = flags & AT_EMPTY_PATH ? rp_device_get() : NULL;
+    if (device && !*path && rp_device_owns(device, dir))
+        rp_vfs_stat(
+            &(struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(dir)}, &st);
+    else if (rp_vfs_is_hosts(&node))
         return NEXT(statx)(dir, path, flags, mask, out);
-    if (stat_ours(&node, &st) < 0)
+    else if (stat_ours(&node, &st) < 0)
         return -1;
     *out = (struct statx){
         .stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_SIZE,
@@ -275,6 +306,15 @@ XSTAT_HOOK(__xstat, stat, true)
 XSTAT_HOOK(__xstat64, stat64, true)
 XSTAT_HOOK(__lxstat, stat, false)
 XSTAT_HOOK(__lxstat64, stat64, false)
+
+#define FXSTAT_HOOK(name, type)                                                                    \
+    int name(int version, int fd, struct type *out);                                               \
+    RP_EXPORT int name(int version, int fd, struct type *out)                                      \
+    {                                                                                              \
+        return stat_descriptor(NEXT(name)(version, fd, out), fd, out);                             \
+    }
+FXSTAT_HOOK(__fxstat, stat)
+FXSTAT_HOOK(__fxstat64, stat64)
 
 /* Tools that list files ask for their access lists, too: nothing of ours has any. */
 #define XATTR_HOOK(name, follow)                                                                   \
@@ -307,12 +347,14 @@ RP_EXPORT int ioctl(int fd, unsigned long request, ...)
     va_start(args, request);
     void *argument = va_arg(args, void *);
     va_end(args);
+    const bool to_kfd = _IOC_TYPE(request) == RP_KFD_IOCTL_TYPE;
     /* Terminal calls of the same letter carry no direction bits. */
-    if (_IOC_TYPE(request) == RP_KFD_IOCTL_TYPE && _IOC_DIR(request) != _IOC_NONE) {
+    if ((to_kfd || _IOC_TYPE(request) == RP_DRM_IOCTL_TYPE) && _IOC_DIR(request) != _IOC_NONE) {
         int errno_before = errno;
         struct rp_device *device = rp_device_get();
         if (device && rp_device_owns(device, fd)) {
-            int rc = rp_kfd_ioctl(device, request, argument);
+            int rc = to_kfd ? rp_kfd_ioctl(device, request, argument)
+                            : rp_drm_ioctl(device, fd, request, argument);
             errno = errno_before;
             return result(rc);
         }

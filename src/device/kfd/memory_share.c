@@ -92,7 +92,7 @@ static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int
         return -errno;
     if (!(fd_flags & O_CLOEXEC))
         fcntl(ends[1], F_SETFD, 0);
-    fstat(ends[0], &st);
+    rp_backing_stat(ends[0], &st);
     int rc = describe(memory, buffer, ends[1]);
     if (rc < 0) {
         close(ends[0]);
@@ -109,7 +109,7 @@ static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int
 static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) < 0)
+    if (rp_backing_stat(fd, &st) < 0)
         return NULL;
     for (size_t i = 0; i < memory->dmabuf_count; i++)
         if (memory->dmabufs[i].ino == st.st_ino && memory->dmabufs[i].dev == st.st_dev)
@@ -130,7 +130,7 @@ static int map_import(struct rp_buffer *buffer, const struct rp_dmabuf_record *r
     int keep = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (keep < 0)
         return -errno;
-    fstat(keep, &st);
+    rp_backing_stat(keep, &st);
     void *host = mmap(NULL, record->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       file_fd, (off_t)record->offset);
     if (host == MAP_FAILED) {

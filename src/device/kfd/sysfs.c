@@ -149,10 +149,9 @@ static void memory_used(text *t)
     rp_driver_text_add(t, "%" PRIu64 "\n", t->topology->memory_used_bytes[t->gpu]);
 }
 
-/** What TTM gives to all GPUs by default: half of the host's memory. */
 static void gtt_total(text *t)
 {
-    rp_driver_text_add(t, "%" PRIu64 "\n", t->topology->host.memory_bytes / 2);
+    rp_driver_text_add(t, "%" PRIu64 "\n", rp_topology_gtt_bytes(t->topology));
 }
 
 /** The driver's word where the firmware does not tell. */

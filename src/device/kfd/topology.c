@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver_files.h"
@@ -90,7 +91,7 @@ static void cpu_properties(struct rp_driver_text *t)
     };
     for (size_t i = 0; i < COUNT(of_gpus); i++)
         line(t, of_gpus[i], 0);
-    line(t, "max_engine_clk_ccompute", 2000);
+    line(t, "max_engine_clk_ccompute", t->topology->host.clock_mhz);
 }
 
 static void cpu_memory(struct rp_driver_text *t)
@@ -98,8 +99,9 @@ static void cpu_memory(struct rp_driver_text *t)
     line(t, "heap_type", 0); /* system */
     line(t, "size_in_bytes", t->topology->host.memory_bytes);
     line(t, "flags", 0);
-    line(t, "width", 64);
-    line(t, "mem_clk_max", 2400);
+    /* What the driver writes where no table of the firmware tells it, as on every server today. */
+    line(t, "width", 0);
+    line(t, "mem_clk_max", 0);
 }
 
 /** GPUs of one hive reach each other over XGMI, the host over PCI Express. */
@@ -152,13 +154,36 @@ enum { COHERENT_HOST_ACCESS = 0x10000000 };
 enum { SIMD_ID_BASE = 0x80001000u };
 enum { HIVE_ID = 1234567890 };
 
+/** One of the GPU's caches. */
+struct cache {
+    unsigned level;
+    uint64_t bytes;
+    uint32_t line_bytes;
+    uint32_t first_cu, cus; /**< that share it */
+};
+
+/** As the driver lists them: each CU's own, and of the shared ones one of a kind, for all CUs. */
+static unsigned cache_count(const struct rp_arch *a)
+{
+    return a->compute_units + (a->mall_bytes ? 2 : 1);
+}
+
+static struct cache cache_at(const struct rp_arch *a, unsigned index)
+{
+    if (index < a->compute_units)
+        return (struct cache){1, a->l1_bytes, a->l1_line_bytes, index, 1};
+    if (index == a->compute_units)
+        return (struct cache){2, a->l2_bytes, a->l2_line_bytes, 0, a->compute_units};
+    return (struct cache){3, a->mall_bytes, a->l2_line_bytes, 0, a->compute_units};
+}
+
 static void gpu_properties(struct rp_driver_text *t)
 {
     const struct rp_arch *a = t->arch;
     line(t, "cpu_cores_count", 0);
     line(t, "simd_count", (uint64_t)a->compute_units * a->simds_per_cu);
     line(t, "mem_banks_count", 1);
-    line(t, "caches_count", a->mall_bytes ? 3 : 2);
+    line(t, "caches_count", cache_count(a));
     line(t, "io_links_count", t->topology->gpu_count);
     line(t, "p2p_links_count", 0);
     line(t, "cpu_core_id_base", 0);
@@ -204,32 +229,21 @@ static void gpu_memory(struct rp_driver_text *t)
     line(t, "mem_clk_max", t->arch->memory_clock_mhz);
 }
 
-static void cache(struct rp_driver_text *t, unsigned level, uint64_t bytes, uint32_t line_bytes)
+static void gpu_cache(struct rp_driver_text *t)
 {
-    line(t, "processor_id_low", SIMD_ID_BASE);
-    line(t, "level", level);
-    line(t, "size", bytes / 1024);
-    line(t, "cache_line_size", line_bytes);
+    struct cache cache = cache_at(t->arch, t->cache);
+    line(t, "processor_id_low", SIMD_ID_BASE + cache.first_cu * t->arch->simds_per_cu);
+    line(t, "level", cache.level);
+    line(t, "size", cache.bytes / 1024);
+    line(t, "cache_line_size", cache.line_bytes);
     line(t, "cache_lines_per_tag", 1);
     line(t, "association", 16);
     line(t, "latency", 0);
     line(t, "type", 9); /* data, of the compute units */
-    word(t, "sibling_map 1,0,0,0");
-}
-
-static void gpu_l1(struct rp_driver_text *t)
-{
-    cache(t, 1, t->arch->l1_bytes, t->arch->l1_line_bytes);
-}
-
-static void gpu_l2(struct rp_driver_text *t)
-{
-    cache(t, 2, t->arch->l2_bytes, t->arch->l2_line_bytes);
-}
-
-static void gpu_mall(struct rp_driver_text *t)
-{
-    cache(t, 3, t->arch->mall_bytes, t->arch->l2_line_bytes);
+    rp_driver_text_add(t, "sibling_map ");
+    for (uint32_t cu = 0; cu < cache.cus; cu++)
+        rp_driver_text_add(t, cu ? ",1" : "1");
+    rp_driver_text_add(t, "\n");
 }
 
 static void module_state(struct rp_driver_text *t)
@@ -263,9 +277,6 @@ static const struct file gpu_files[] = {
     {"gpu_id", gpu_id},
     {"name", gpu_name},
     {"properties", gpu_properties},
-    {"caches/0/properties", gpu_l1},
-    {"caches/1/properties", gpu_l2},
-    {"caches/2/properties", gpu_mall},
     {"mem_banks/0/properties", gpu_memory},
 };
 
@@ -277,15 +288,37 @@ bool rp_driver_related(const char *path, const char *root)
     return strncmp(path, root, common) == 0 && (longer[common] == '\0' || longer[common] == '/');
 }
 
-static bool visit_node(const struct rp_topology *topology, unsigned node, rp_driver_visitor *each,
-                       void *ctx)
+/** Hundreds: who asks for one of them is shown that one alone. */
+static bool visit_caches(const struct rp_topology *topology, const char *path,
+                         struct rp_driver_file *entry, unsigned node, rp_driver_visitor *each,
+                         void *ctx)
+{
+    unsigned begin = 0, end = cache_count(&topology->arch);
+    char folder[sizeof KFD + 40];
+    size_t bytes = (size_t)snprintf(folder, sizeof folder, KFD "/topology/nodes/%u/caches/", node);
+    if (strncmp(path, folder, bytes) == 0) {
+        unsigned long asked = strtoul(path + bytes, NULL, 10);
+        begin = asked < end ? (unsigned)asked : end;
+        end = asked < end ? begin + 1 : end;
+    }
+    entry->write = gpu_cache;
+    for (unsigned i = begin; i < end; i++) {
+        entry->cache = i;
+        snprintf(entry->path, sizeof entry->path, KFD "/topology/nodes/%u/caches/%u/properties",
+                 node, i);
+        if (each(ctx, entry))
+            return true;
+    }
+    return false;
+}
+
+static bool visit_node(const struct rp_topology *topology, const char *path, unsigned node,
+                       rp_driver_visitor *each, void *ctx)
 {
     const struct file *files = node ? gpu_files : cpu_files;
     size_t count = node ? COUNT(gpu_files) : COUNT(cpu_files);
     struct rp_driver_file entry = {.kind = RP_TOPOLOGY_FILE, .gpu = node ? node - 1 : 0};
     for (size_t i = 0; i < count; i++) {
-        if (files[i].write == gpu_mall && !topology->arch.mall_bytes)
-            continue;
         snprintf(entry.path, sizeof entry.path, KFD "/topology/nodes/%u/%s", node, files[i].path);
         entry.write = files[i].write;
         if (each(ctx, &entry))
@@ -300,7 +333,7 @@ static bool visit_node(const struct rp_topology *topology, unsigned node, rp_dri
         if (each(ctx, &entry))
             return true;
     }
-    return false;
+    return node && visit_caches(topology, path, &entry, node, each, ctx);
 }
 
 static bool visit_topology(const struct rp_topology *topology, const char *path,
@@ -320,10 +353,16 @@ static bool visit_topology(const struct rp_topology *topology, const char *path,
     }
     for (unsigned node = 0; node <= topology->gpu_count; node++) {
         snprintf(entry.path, sizeof entry.path, KFD "/topology/nodes/%u", node);
-        if (rp_driver_related(path, entry.path) && visit_node(topology, node, each, ctx))
+        if (rp_driver_related(path, entry.path) && visit_node(topology, path, node, each, ctx))
             return true;
     }
     return false;
+}
+
+/** libdrm's list of names: PCI device, revision, product. */
+static void product_names(struct rp_driver_text *t)
+{
+    rp_driver_text_add(t, "1.0.0\n%04X,\t00,\t%s\n", t->arch->pci_device_id, t->arch->product);
 }
 
 /* In such an order that the files of a folder are neighbours. */
@@ -334,7 +373,10 @@ static void visit(const struct rp_topology *topology, const char *path, rp_drive
         .path = MODULE "/initstate", .kind = RP_TOPOLOGY_FILE, .write = module_state};
     struct rp_driver_file kfd = {
         .path = "/sys/class/kfd/kfd", .kind = RP_TOPOLOGY_LINK, .target = KFD};
-    if (each(ctx, &module) || each(ctx, &kfd) || rp_sysfs_visit_names(topology, path, each, ctx) ||
+    struct rp_driver_file names = {
+        .path = RP_TOPOLOGY_NAMES, .kind = RP_TOPOLOGY_FILE, .write = product_names};
+    if (each(ctx, &names) || each(ctx, &module) || each(ctx, &kfd) ||
+        rp_sysfs_visit_names(topology, path, each, ctx) ||
         visit_topology(topology, path, each, ctx))
         return;
     rp_sysfs_visit_devices(topology, path, each, ctx);
@@ -409,7 +451,8 @@ int rp_topology_read(const struct rp_topology *topology, const char *path,
                                   .topology = topology,
                                   .arch = &topology->arch,
                                   .gpu = search.file.gpu,
-                                  .to_node = search.file.to_node};
+                                  .to_node = search.file.to_node,
+                                  .cache = search.file.cache};
     search.file.write(&text);
     out[text.used] = '\0';
     return (int)text.used;

@@ -25,12 +25,17 @@ enum {
     RP_TOPOLOGY_BUS = 1,            /**< on the PCI bus, of GPU 0; the others follow */
 };
 
+/** Not the driver's but libdrm's: a GPU that is not in it is called "AMD Radeon Graphics". The
+ * host's own may be missing, or older than the product. */
+#define RP_TOPOLOGY_NAMES "/usr/share/libdrm/amdgpu.ids"
+
 enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
 
 /** Facts about the host that node 0 shows. */
 struct rp_topology_host {
     uint32_t cores;
     uint64_t memory_bytes;
+    uint32_t clock_mhz; /**< highest; 0: the host does not tell, as in most virtual machines */
 };
 
 enum rp_topology_kind {
@@ -59,6 +64,12 @@ static inline uint32_t rp_topology_gpu_id(unsigned gpu)
 static inline uint64_t rp_topology_unique_id(unsigned gpu)
 {
     return 1234567890 + (uint64_t)gpu;
+}
+
+/** Memory of the host that GPUs may use: TTM's default is half of it. */
+static inline uint64_t rp_topology_gtt_bytes(const struct rp_topology *topology)
+{
+    return topology->host.memory_bytes / 2;
 }
 
 /** What @p path names in the tree. */

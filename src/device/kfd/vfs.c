@@ -1,9 +1,12 @@
 #include "vfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -111,6 +114,8 @@ static bool may_be_ours(const char *path)
 {
     static const char *const folders[] = {"/sys/class",  "/sys/bus", "/sys/devices", "/sys/dev",
                                           "/sys/module", "/dev/dri", "/dev/kfd"};
+    if (path && strcmp(path, RP_TOPOLOGY_NAMES) == 0)
+        return true;
     if (!path || (strncmp(path, "/sys", 4) != 0 && strncmp(path, "/dev/", 5) != 0))
         return false;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -119,13 +124,19 @@ static bool may_be_ours(const char *path)
     return false;
 }
 
+/** Which files there are depends on these alone. What the host is like takes system calls. */
+static struct rp_topology shape(void)
+{
+    return (struct rp_topology){.arch = rp_device_arch(), .gpu_count = rp_device_gpu_count()};
+}
+
 struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
 {
     struct rp_vfs_node node = {.kind = RP_VFS_NONE};
     struct place place;
     if (!may_be_ours(path) || !rp_device_wanted())
         return node;
-    struct rp_topology topology = rp_device_topology();
+    struct rp_topology topology = shape();
     if (!resolve(&topology, path, follow, &place))
         return node;
     node.kind = kind_of(&topology, &place);
@@ -135,10 +146,34 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
     return node;
 }
 
+/** All but the many files of a GPU's node in the topology may. */
+static bool tells_of_host(const char *path)
+{
+    static const char nodes[] = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
+    return strncmp(path, nodes, sizeof nodes - 1) != 0 || path[sizeof nodes - 1] == '0';
+}
+
+/** Of the host's first processor; 0: the host does not tell. */
+static uint32_t host_clock_mhz(void)
+{
+    char text[24] = "";
+    int errno_before = errno;
+    int fd =
+        (int)syscall(SYS_openat, AT_FDCWD, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+                     O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = errno_before;
+    return bytes > 0 ? (uint32_t)(strtoull(text, NULL, 10) / 1000) : 0;
+}
+
 int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
 {
     char text[RP_TOPOLOGY_FILE_BYTES];
-    struct rp_topology topology = rp_device_topology();
+    struct rp_topology topology = tells_of_host(node->path) ? rp_device_topology() : shape();
+    if (tells_of_host(node->path))
+        topology.host.clock_mhz = host_clock_mhz();
     int bytes = rp_topology_read(&topology, node->path, text);
     if (bytes < 0)
         return bytes;
@@ -188,7 +223,7 @@ static size_t common_folders(const char *from, const char *target)
 int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES])
 {
     char target[RP_TOPOLOGY_PATH_BYTES];
-    struct rp_topology topology = rp_device_topology();
+    struct rp_topology topology = shape();
     size_t used = 0;
     if (!rp_topology_target(&topology, node->path, target))
         return -EINVAL;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -68,6 +69,48 @@ static void asking(void)
     CHECK(access(DEVICE "/unique_id", W_OK) < 0 && errno == EACCES);
     CHECK(access("/sys/class/drm/card7", F_OK) < 0 && errno == ENOENT);
     CHECK(getxattr(DEVICE, "security.selinux", NULL, 0) < 0 && errno == ENODATA);
+}
+
+/* libdrm looks at the descriptor: whether it is a device, and what the driver is called. */
+static void descriptors(void)
+{
+    static const struct {
+        const char *path;
+        unsigned number;
+    } files[] = {{"/dev/dri/renderD128", 128}, {"/dev/dri/card0", 0}};
+    for (int i = 0; i < 2; i++) {
+        struct stat st;
+        struct statx stx;
+        char name[8] = "";
+        struct {
+            int major, minor, patch;
+            size_t name_bytes;
+            char *name;
+            size_t date_bytes;
+            char *date;
+            size_t description_bytes;
+            char *description;
+        } version = {.name = name, .name_bytes = sizeof name};
+        int fd = open(files[i].path, O_RDWR | O_CLOEXEC);
+        CHECK(fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode));
+        CHECK(major(st.st_rdev) == 226 && minor(st.st_rdev) == files[i].number);
+        CHECK(fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && minor(st.st_rdev) == files[i].number);
+        CHECK(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 &&
+              stx.stx_rdev_minor == files[i].number);
+        CHECK(ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', 0, sizeof version), &version) == 0);
+        CHECK(version.major == 3 && strcmp(name, "amdgpu") == 0 && version.name_bytes == 6);
+        CHECK(ioctl(fd, _IOWR('d', 0x7f, int), &version) < 0 && errno == EINVAL);
+        close(fd);
+    }
+    int fd = open("/proc/self/exe", O_RDONLY);
+    struct stat st;
+    CHECK(fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0);
+    close(fd);
+    char line[64];
+    FILE *names = fopen("/usr/share/libdrm/amdgpu.ids", "re");
+    CHECK(names && fgets(line, sizeof line, names) && fgets(line, sizeof line, names));
+    CHECK(strcmp(line, "74A1,\t00,\tAMD Instinct MI300X\n") == 0);
+    fclose(names);
 }
 
 static void links(void)
@@ -143,6 +186,7 @@ int main(int argc, char **argv)
     CHECK(argc == 2);
     reading();
     asking();
+    descriptors();
     links();
     listing(argv[1]);
     puts("PASS");

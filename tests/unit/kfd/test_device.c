@@ -13,7 +13,8 @@
 #include "device/kfd/device.h"
 #include "fake_exec.h"
 
-#define NR(nr, type) _IOWR('K', nr, type)
+#define NR(nr, type)  _IOWR('K', nr, type)
+#define DRM(nr, type) _IOWR('d', nr, type)
 
 static struct rp_device *device(void)
 {
@@ -46,6 +47,76 @@ static void identity(void **state)
     assert_int_equal(aperture.gpu_id, RP_TOPOLOGY_GPU_ID);
     assert_int_equal(rp_kfd_ioctl(d, NR(0x3f, struct rp_kfd_version), &version), -ENOTTY);
     assert_int_equal(rp_kfd_ioctl(d, NR(0xff, struct rp_kfd_version), &version), -ENOTTY);
+}
+
+/* What libdrm asks of a render node or a card before it gives a program a handle. */
+static void drm_identity(void **state)
+{
+    (void)state;
+    struct rp_device *d = device();
+    int render = rp_device_open(0, true), card = rp_device_open_card(0, true);
+    assert_true(rp_device_owns(d, render) && rp_device_owns(d, card));
+    assert_int_equal(rp_device_minor_of_fd(render), 128);
+    assert_int_equal(rp_device_minor_of_fd(card), 0);
+    assert_int_equal(rp_device_gpu_of_fd(card), 0);
+    assert_int_equal(rp_device_open_card(1, true), -ENODEV);
+
+    char name[4] = "....";
+    struct rp_drm_version version = {.name = (uintptr_t)name, .name_bytes = 3};
+    assert_int_equal(rp_drm_ioctl(d, render, DRM(0, struct rp_drm_version), &version), 0);
+    assert_int_equal(version.major, 3);
+    assert_int_equal(version.name_bytes, 6); /* how many there are */
+    assert_memory_equal(name, "amd.", 4);    /* and as many as fit */
+    struct rp_drm_client client = {.index = 0};
+    assert_int_equal(rp_drm_ioctl(d, card, DRM(5, struct rp_drm_client), &client), 0);
+    assert_int_equal(client.pid, getpid());
+    client.index = 1;
+    assert_int_equal(rp_drm_ioctl(d, card, DRM(5, struct rp_drm_client), &client), -EINVAL);
+    assert_int_equal(rp_drm_ioctl(d, render, DRM(0x3f, uint64_t), &version), -EINVAL);
+    assert_int_equal(rp_drm_ioctl(d, render, DRM(0, uint32_t), &version), -EINVAL);
+    close(render);
+    close(card);
+}
+
+static int drm_info(struct rp_device *d, uint32_t query, uint32_t which, void *out, uint32_t bytes)
+{
+    struct rp_drm_info info = {
+        .out = (uintptr_t)out, .bytes = bytes, .query = query, .which = which, .more = {1}};
+    return rp_drm_ioctl(d, d->gpus[0].fd, DRM(0x45, struct rp_drm_info), &info);
+}
+
+static void drm_answers(void **state)
+{
+    (void)state;
+    struct rp_device *d = device();
+    struct rp_drm_device_info gpu;
+    uint32_t words[2];
+    uint64_t longs[3], later;
+    /* Where Linux has them: offsets of struct drm_amdgpu_info_device. */
+    assert_int_equal(offsetof(struct rp_drm_device_info, ids_flags), 136);
+    assert_int_equal(offsetof(struct rp_drm_device_info, wave_size), 240);
+    assert_int_equal(offsetof(struct rp_drm_device_info, high_va_begin), 336);
+    assert_int_equal(offsetof(struct rp_drm_device_info, mall_of_gfx11), 408);
+    memset(&gpu, 0xaa, sizeof gpu);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_DEV_INFO, 0, &gpu, 4), 0); /* no more than asked for */
+    assert_int_equal(gpu.device_id, 0x74a1);
+    assert_int_equal(gpu.family, 0xaaaaaaaa);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_DEV_INFO, 0, &gpu, sizeof gpu), 0);
+    assert_int_equal(gpu.active_cus, 304);
+    assert_int_equal(gpu.pcie_generation, 5);
+    assert_int_equal(gpu.vram_bits, 8192);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_FW_VERSION, RP_DRM_FW_MEC, words, sizeof words), 0);
+    assert_int_equal(words[0], 177);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_VRAM_GTT, 0, longs, sizeof longs), 0);
+    assert_int_equal(longs[0], 206141652992);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_TIMESTAMP, 0, longs, sizeof longs), 0);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_TIMESTAMP, 0, &later, sizeof later), 0);
+    assert_true(later >= longs[0]);
+    /* No sensors, no VBIOS, no other firmware. */
+    assert_int_equal(drm_info(d, 0x1d, 3, words, sizeof words), -EINVAL);
+    assert_int_equal(drm_info(d, 0x1b, 3, longs, sizeof longs), -EINVAL);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_FW_VERSION, 1, words, sizeof words), -EINVAL);
+    assert_int_equal(drm_info(d, RP_DRM_INFO_READ_MMR_REG, 0x100, words, sizeof words), -EINVAL);
 }
 
 /* ROCr converts device ticks by the slope between two readings: it must be exactly 10 ns. */
@@ -226,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity),
+        cmocka_unit_test(drm_identity),
+        cmocka_unit_test(drm_answers),
         cmocka_unit_test(clock_pairs_have_slope_ten),
         cmocka_unit_test(short_arguments),
         cmocka_unit_test(queue_runs_to_its_event),

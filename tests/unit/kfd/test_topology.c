@@ -55,7 +55,19 @@ static void mi300x(void **state)
     assert_int_equal(value_of(KFD "/topology/nodes/1/mem_banks/0/properties", "size_in_bytes"),
                      206141652992);
     assert_int_equal(value_of(KFD "/topology/nodes/1/mem_banks/0/properties", "width"), 8192);
-    assert_int_equal(value_of(KFD "/topology/nodes/1/caches/1/properties", "size"), 4096);
+    assert_int_equal(value_of(gpu, "caches_count"), 304 + 2);
+    const char *last_l1 = KFD "/topology/nodes/1/caches/303/properties";
+    assert_int_equal(value_of(last_l1, "size"), 32);
+    assert_int_equal(value_of(last_l1, "processor_id_low"), 0x80001000u + 303 * 4);
+    const char *l2 = KFD "/topology/nodes/1/caches/304/properties";
+    assert_int_equal(value_of(l2, "size"), 4096);
+    const char *sharing = strstr(text_of(l2), "sibling_map ");
+    assert_int_equal(strlen(sharing), strlen("sibling_map ") + 2 * 304);
+    assert_int_equal(value_of(KFD "/topology/nodes/1/caches/305/properties", "size"), 262144);
+    assert_int_equal(rp_topology_kind(&topology, KFD "/topology/nodes/1/caches/306"),
+                     RP_TOPOLOGY_NONE);
+    assert_int_equal(rp_topology_kind(&topology, KFD "/topology/nodes/1/caches/00"),
+                     RP_TOPOLOGY_NONE);
     assert_int_equal(value_of(KFD "/topology/nodes/0/properties", "cpu_cores_count"), 2);
     assert_string_equal(text_of(KFD "/topology/nodes/1/gpu_id"), "2\n");
 }
@@ -150,7 +162,7 @@ static void tree_is_consistent(void **state)
 {
     (void)state;
     char text[RP_TOPOLOGY_FILE_BYTES];
-    assert_int_equal(walk(KFD "/topology"), 15);
+    assert_int_equal(walk(KFD "/topology"), 12 + 306);
     assert_int_equal(walk("/sys/module"), 1);
     assert_int_equal(walk("/dev"), 0);
     for (unsigned gpus = 1; gpus <= RP_GPU_LIMIT; gpus++) {
