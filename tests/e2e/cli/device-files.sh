@@ -11,3 +11,18 @@ for gpus in 1 8; do
     [ "$(grep -E '^[0-9a-f]{16}$' out | sort -u | wc -l)" = $gpus ] || fail "serial numbers of $gpus GPUs: $(cat out)"
     [ ! -s err ] || fail "ls: $(cat err)"
 done
+# rocminfo reads most of them.
+rocminfo=$(ls "${ROCM_PERF_ROCM:-/opt/rocm}"/usr/bin/rocminfo "${ROCM_PERF_ROCM:-/opt/rocm}"/bin/rocminfo 2>/dev/null | head -n 1)
+[ -n "$rocminfo" ] || fail "no rocminfo in ${ROCM_PERF_ROCM:-/opt/rocm}"
+while read -r target units chip clock l2 product; do
+    expect 0 rocm-perf run --device "software:$target" --gpus 2 -- "$rocminfo"
+    [ "$(grep -cE "^  Marketing Name: +$product *$" out)" = 2 ] || fail "$target: no two $product: $(cat out)"
+    for line in "Compute Unit: +$units" "Chip ID: +[0-9]+\($chip\)" "Max Clock Freq. \(MHz\): +$clock" "L2: +$l2\(0x[0-9a-f]+\) KB"; do
+        [ "$(grep -cE "^ +$line *$" out)" = 2 ] || fail "$target: no '$line' for both GPUs: $(cat out)"
+    done
+done <<'END'
+gfx942 304 0x74a1 2100 4096 AMD Instinct MI300X
+gfx90a 110 0x7408 1700 8192 AMD Instinct MI250X
+gfx950 256 0x75a0 2200 4096 AMD Instinct MI350X
+mi325x 304 0x74a5 2100 4096 AMD Instinct MI325X
+END
