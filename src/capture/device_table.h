@@ -17,7 +17,7 @@ struct rp_threads_wish;
 /** Names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 9 };
+enum { RP_DEVICE_TABLE_VERSION = 10 };
 
 struct rp_rec_replay;
 
@@ -80,6 +80,11 @@ struct rp_device_table {
     void (*set_bound)(uint64_t work);
     /** What the last dispatch was that has ended. @return whether it was ended by its bound */
     bool (*last_work)(uint64_t *ret_work);
+    /**
+     * For how long, in host time, every dispatch that is under way has done nothing but wait: all
+     * its waves sleep or poll memory. 0: one of them works, or there is none.
+     */
+    int64_t (*only_waits_ns)(void);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

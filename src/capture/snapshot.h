@@ -9,6 +9,7 @@
  *     HELLO, KERNEL*
  *     BEGIN, CODE, KERNARG                           a dispatch that is wanted
  *     (REGION, PAGES* | REFUSED | UNMAPPED)*         before it
+ *     WAITS                                          it takes long
  *     AFTER, (REGION, PAGES*)*                       and after it
  *     END                                            or DECLINED at any time after HELLO
  *
@@ -27,7 +28,7 @@
 #define RP_SNAPSHOT_SOCKET_VARIABLE   "ROCM_PERF_CAPTURE_SOCKET"
 #define RP_SNAPSHOT_PATIENCE_VARIABLE "ROCM_PERF_CAPTURE_PATIENCE_MS"
 
-enum { RP_SNAPSHOT_VERSION = 2, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_TEXT = 1 << 20 };
+enum { RP_SNAPSHOT_VERSION = 3, RP_SNAPSHOT_MOST_PAGES = 256, RP_SNAPSHOT_MOST_TEXT = 1 << 20 };
 
 /** Which dispatches of the kernels are wanted. */
 enum rp_snapshot_mode {
@@ -80,6 +81,7 @@ enum rp_snapshot_kind {
                              unmapped: no kernel can reach it */
     RP_SNAPSHOT_PASSED, /**< struct rp_snapshot_passed: a dispatch that filters leave out; any time
                          */
+    RP_SNAPSHOT_WAITS,  /**< struct rp_snapshot_waits: the dispatch has been running for long */
 };
 
 struct rp_snapshot_message {
@@ -126,6 +128,14 @@ struct rp_snapshot_passed {
 };
 static_assert(sizeof(struct rp_snapshot_passed) == 40, "both ends agree");
 enum { RP_SNAPSHOT_MOST_PASSED = 16 };
+
+/** How long the dispatch that is captured has been running, and when it is declined. */
+struct rp_snapshot_waits {
+    uint32_t running_ms, patience_ms;
+    uint32_t waiting_patience_ms; /**< once it does nothing but wait; 0: that cannot be known */
+    uint32_t reserved;
+};
+static_assert(sizeof(struct rp_snapshot_waits) == 16, "both ends agree");
 
 enum rp_memory_class {
 #define RP_MEMORY(id, name, what) RP_MEMORY_##id,

@@ -56,6 +56,8 @@ size_t rp_snapshot_most_bytes(uint32_t kind)
         return sizeof(uint64_t) + (size_t)RP_SNAPSHOT_MOST_PAGES * RP_PAGE_BYTES;
     case RP_SNAPSHOT_PASSED:
         return sizeof(struct rp_snapshot_passed);
+    case RP_SNAPSHOT_WAITS:
+        return sizeof(struct rp_snapshot_waits);
     case RP_SNAPSHOT_REFUSED:
         return sizeof(struct rp_snapshot_region) + RP_SNAPSHOT_MOST_TEXT;
     case RP_SNAPSHOT_KERNEL:
@@ -198,6 +200,19 @@ static int take_passed(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
     return 0;
 }
 
+static int take_waits(const struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
+                      const void *bytes, struct rp_err *err)
+{
+    struct rp_snapshot_waits waits;
+
+    if (m->bytes != sizeof waits)
+        return nonsense(m, err);
+    memcpy(&waits, bytes, sizeof waits);
+    if (feed->wishes->waits)
+        feed->wishes->waits(feed->match, &waits);
+    return 0;
+}
+
 /* Messages that are parts of a capture. */
 static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                      const void *bytes, struct rp_err *err)
@@ -217,6 +232,8 @@ static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_mes
         return take_region(feed, m, bytes, err);
     case RP_SNAPSHOT_PAGES:
         return take_pages(feed, m, bytes, err);
+    case RP_SNAPSHOT_WAITS:
+        return take_waits(feed, m, bytes, err);
     case RP_SNAPSHOT_AFTER:
         return rp_capture_after(feed->writer, err);
     case RP_SNAPSHOT_END:

@@ -25,6 +25,9 @@ struct rp_snapshot_wishes {
     char *(*name)(const char *symbol, void *data);
     /** Whether dispatches of a kernel are wanted. */
     bool (*wants)(const char *symbol, const char *name, void *data);
+    /** The dispatch with this number among those that match takes long. NULL: nobody wants to know
+     */
+    void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
     void *data;
 };
 

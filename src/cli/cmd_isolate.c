@@ -639,6 +639,22 @@ static int check_gpu(const struct options *o, const struct rp_environment *env,
                    count - 1, device == RP_DEVICE_GPU ? "" : " (--gpus says how many)");
 }
 
+static void say_waits(uint64_t match, const struct rp_snapshot_waits *waits)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text,
+                  "dispatch %" PRIu64 " has been running for %" PRIu32
+                  " s while what else the program does on GPUs is held; the capture is declined if "
+                  "it has not "
+                  "ended after %" PRIu32 " s",
+                  match, waits->running_ms / 1000, (waits->patience_ms + 999) / 1000);
+    if (waits->waiting_patience_ms)
+        rp_buf_printf(&text, ", or has done nothing but wait for %" PRIu32 " s",
+                      (waits->waiting_patience_ms + 999) / 1000);
+    rp_cli_note("%s (ROCM_PERF_CAPTURE_PATIENCE_MS)", rp_buf_text(&text));
+}
+
 static int run(struct options *o, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
@@ -648,7 +664,8 @@ static int run(struct options *o, char **argv)
                                            .selection = o->choice.selection,
                                            .folder = o->folder,
                                            .several = o->choice.several,
-                                           .version = RP_VERSION};
+                                           .version = RP_VERSION,
+                                           .waits = say_waits};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *executable = NULL;
     rp_autoclose int claim = -1;

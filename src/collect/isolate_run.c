@@ -122,6 +122,7 @@ static int run(const struct rp_isolation_request *request, struct scratch *scrat
 {
     struct rp_snapshot_wishes wishes = {.folder = request->folder,
                                         .several = request->several,
+                                        .waits = request->waits,
                                         .origin = {.command = (const char *const *)request->argv,
                                                    .version = request->version,
                                                    .rocm = request->env->rocm_version}};

@@ -27,6 +27,8 @@ struct rp_isolation_request {
     const char *folder;      /**< of the capture; must not exist */
     bool several;            /**< it gets a folder for each capture */
     const char *version;     /**< of this program */
+    /** As of struct rp_snapshot_wishes; from another thread. */
+    void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
 };
 
 /** Owned; release with rp_isolation_free. */

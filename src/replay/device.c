@@ -88,6 +88,13 @@ bool rp_replay_was_stopped(uint64_t *ret_work)
     return table && table->last_work(ret_work);
 }
 
+int64_t rp_replay_only_waits_ns(void)
+{
+    const struct rp_device_table *table = find_table();
+
+    return table ? table->only_waits_ns() : 0;
+}
+
 /* --- pools --------------------------------------------------------------------------------- */
 
 struct pool_search {

@@ -34,6 +34,7 @@ enum {
     SYMBOL_KERNEL_OBJECT = 22,
     QUEUE_PACKETS = 64,
     BEHIND_ARGS = 64, /* bytes, at least, that kernels may load as well */
+    ONLY_WAITS_S = 5, /* until a kernel that does nothing but wait is given up */
     SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
 };
 
@@ -471,10 +472,21 @@ static void note_kernel(const struct rp_replay *r, bool runs)
         return; /* as above */
 }
 
+/* Nothing but the kernel is there in a replay: what it waits for does not come. Without a bound by
+ * work, which decides where there is one. */
+static bool only_waits(const struct rp_replay *r)
+{
+    return !r->bound_work && rp_replay_only_waits_ns() > ONLY_WAITS_S * (int64_t)1000000000;
+}
+
+/* @return whether it has ended; at once if it only waits */
 static bool wait_for(struct rp_replay *r, unsigned seconds)
 {
-    return r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1,
-                                            seconds * r->ticks_hz, 0) < 1;
+    for (unsigned i = 0; i < seconds && !only_waits(r); i++)
+        if (r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1, r->ticks_hz, 0) <
+            1)
+            return true;
+    return false;
 }
 
 /* What takes long is said once of each kernel. */
@@ -491,6 +503,12 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
     r->waits |= 1u << index_of_kernel(r);
     if (wait_for(r, most_s - SILENT_S))
         return 0;
+    if (only_waits(r))
+        return rp_fail(
+            err, RP_VERDICT,
+            "the %s%s does nothing but wait: for memory that another kernel, another GPU "
+            "or the host would change, none of which is in a replay",
+            path ? "kernel of " : "kernel", path ? path : "");
     if (r->bound_work)
         return rp_fail(err, RP_ENVIRONMENT,
                        "the machine is too slow to tell whether the %s%s ends: in %u s it has not "

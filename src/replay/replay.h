@@ -192,6 +192,8 @@ bool rp_replay_order(uint32_t order);
 bool rp_replay_bound(uint64_t work);
 /** What the last one was. @return whether it was stopped for it; false: also where nobody knows */
 bool rp_replay_was_stopped(uint64_t *ret_work);
+/** For how long what runs has done nothing but wait, in host time; 0: it works, or nobody knows. */
+int64_t rp_replay_only_waits_ns(void);
 
 /* kinds.c */
 int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,

@@ -15,6 +15,10 @@ enum {
     HELD_PATIENCE_MS = 10000,
     SOFTWARE_KERNEL_PATIENCE_MS = 600000,
     SOFTWARE_HELD_PATIENCE_MS = 30000,
+    /* The software device knows when a dispatch does nothing but wait. What could end that are
+     * threads of the program that are not held: they are given time on a busy machine. */
+    SOFTWARE_WAITING_PATIENCE_MS = 15000,
+    LONG_MS = 5000, /* then whoever watches is told how long it may go on */
     NS_PER_MS = 1000000,
     LOOK_NS = 50 * 1000,
     END_LOOK_NS = 1000 * 1000,
@@ -74,6 +78,8 @@ void rp_isolate_start(struct rp_tool *tool)
     isolate->held_patience_ms =
         number_of(RP_SNAPSHOT_PATIENCE_VARIABLE,
                   tool->software ? SOFTWARE_HELD_PATIENCE_MS : HELD_PATIENCE_MS);
+    isolate->waiting_patience_ms =
+        number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, SOFTWARE_WAITING_PATIENCE_MS);
     on = path && rp_snapshot_link_open(&isolate->link, path, tool->software) &&
          rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
     if (on) {
@@ -324,14 +330,48 @@ static bool has_ended(const struct rp_tool *tool, uint64_t from, uint64_t now)
 /** How long a signal is waited for. */
 struct wait {
     int64_t patience_ms;
-    int64_t held_patience_ms; /* of that with others at the gate; 0: they do not matter */
-    bool held;                /* that was the end of it */
+    int64_t held_patience_ms;    /* of that with others at the gate; 0: they do not matter */
+    int64_t waiting_patience_ms; /* of that with nothing but waiting; 0: that does not matter */
+    bool held, waits;            /* that was the end of it */
 };
+
+/* In milliseconds: for how long what runs has done nothing but wait; 0: it works, or nobody knows.
+ */
+static int64_t only_waits_ms(const struct rp_tool *tool)
+{
+    return tool->device ? tool->device->only_waits_ns() / NS_PER_MS : 0;
+}
+
+static void tell_long(struct rp_tool *tool, const struct wait *wait, int64_t running_ms)
+{
+    const struct rp_snapshot_waits waits = {
+        .running_ms = (uint32_t)running_ms,
+        .patience_ms = (uint32_t)wait->patience_ms,
+        .waiting_patience_ms = tool->device ? (uint32_t)wait->waiting_patience_ms : 0};
+
+    rp_snapshot_send(&tool->isolate.link, RP_SNAPSHOT_WAITS, &waits, sizeof(waits), NULL, 0);
+}
+
+/* After a slice of it. */
+static bool is_over(struct rp_tool *tool, struct wait *wait, uint64_t from, uint64_t now,
+                    uint64_t held_from)
+{
+    const bool is_late = now - from > (uint64_t)wait->patience_ms * NS_PER_MS;
+    const int64_t waits_ms = wait->waiting_patience_ms ? only_waits_ms(tool) : 0;
+
+    if (has_failed(tool) || has_ended(tool, from, now))
+        return true;
+    wait->waits = waits_ms > wait->waiting_patience_ms || (is_late && waits_ms > 0);
+    wait->held = !wait->waits && wait->held_patience_ms && held_from &&
+                 now - held_from > (uint64_t)wait->held_patience_ms * NS_PER_MS;
+    return is_late || wait->waits || wait->held;
+}
 
 static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
 {
     const uint64_t from = rp_tool_now_ns(tool);
     uint64_t held_from = 0, now;
+    bool told = wait->waiting_patience_ms == 0;
 
     /* In slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
     while (tool->hsa.hsa_signal_wait_scacquire(signal, RP_HSA_CONDITION_LT, 1,
@@ -341,13 +381,12 @@ static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
             held_from = 0;
         else if (!held_from)
             held_from = now;
-        if (has_failed(tool) || has_ended(tool, from, now) ||
-            now - from > (uint64_t)wait->patience_ms * NS_PER_MS)
+        if (is_over(tool, wait, from, now, held_from))
             return false;
-        wait->held = wait->held_patience_ms && held_from &&
-                     now - held_from > (uint64_t)wait->held_patience_ms * NS_PER_MS;
-        if (wait->held)
-            return false;
+        if (!told && now - from > (uint64_t)LONG_MS * NS_PER_MS) {
+            tell_long(tool, wait, (int64_t)((now - from) / NS_PER_MS));
+            told = true;
+        }
     }
     return true;
 }
@@ -364,9 +403,11 @@ static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *pl
     place->writer(&barrier, 1);
     place->put++;
     if (!comes(tool, signal, &wait)) /* the signal stays with the barrier */
-        return wait.held ? "the kernel does not end while other threads of the program are held: "
-                           "it may wait for them"
-                         : otherwise;
+        return wait.waits  ? "the kernel does nothing but wait, perhaps for another kernel or GPU, "
+                             "which does not begin before it has ended while it is captured"
+               : wait.held ? "the kernel does not end while other threads of the program are held: "
+                             "it may wait for them"
+                           : otherwise;
     rp_signal_pool_give(&tool->quiet_signals, signal);
     return NULL;
 }
@@ -513,7 +554,8 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
     place->handed_over = true;
     why = drain_queue(tool, place,
                       (struct wait){.patience_ms = isolate->kernel_patience_ms,
-                                    .held_patience_ms = isolate->held_patience_ms},
+                                    .held_patience_ms = isolate->held_patience_ms,
+                                    .waiting_patience_ms = isolate->waiting_patience_ms},
                       "the kernel does not end");
     if (why && has_failed(tool)) /* the GPU is at rest but for this dispatch */
         why = "the kernel faulted: the runtime reports an error of its queue";

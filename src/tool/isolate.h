@@ -37,11 +37,12 @@ struct rp_isolate {
     pthread_mutex_t link_lock; /**< .link, and writers of .map, .kernels and .codes */
     int64_t patience_ms;
     int64_t kernel_patience_ms;
-    int64_t held_patience_ms; /**< for the dispatch, while other threads wait at the gate */
-    uint32_t capturing;       /**< atomic: threads within rp_isolate_run */
-    uint32_t ending_tid;      /**< atomic: the thread that ends the program; 0: none does */
-    uint64_t ending_ns;       /**< since when; before .ending_tid */
-    uint64_t untracked;       /**< atomic: work that cannot be waited for */
+    int64_t held_patience_ms;    /**< for the dispatch, while other threads wait at the gate */
+    int64_t waiting_patience_ms; /**< for the dispatch, while it does nothing but wait */
+    uint32_t capturing;          /**< atomic: threads within rp_isolate_run */
+    uint32_t ending_tid;         /**< atomic: the thread that ends the program; 0: none does */
+    uint64_t ending_ns;          /**< since when; before .ending_tid */
+    uint64_t untracked;          /**< atomic: work that cannot be waited for */
     struct rp_shared_copies shared_copies;
     uint32_t queue_failed;    /**< atomic: a queue has stopped for good, its packets never end */
     struct rp_kernel_map map; /**< kernel object to number in .kernels, from 1 */

@@ -91,6 +91,13 @@ static void hold_nothing(bool begins)
     rp_queues_kick(&device->queues);
 }
 
+static int64_t only_waits_ns(void)
+{
+    struct rp_device *device = rp_device_get();
+
+    return device ? rp_queues_only_wait_ns(&device->queues) : 0;
+}
+
 const struct rp_device_table *rocm_perf_device_table(void)
 {
     static const struct rp_device_table table = {
@@ -107,6 +114,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .set_order = rp_wave_order_set,
         .set_bound = rp_bound_set,
         .last_work = rp_bound_last,
+        .only_waits_ns = only_waits_ns,
     };
 
     return rp_device_wanted() ? &table : NULL;

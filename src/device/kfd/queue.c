@@ -327,3 +327,20 @@ bool rp_queues_idle(struct rp_queues *queues)
     leave(queues);
     return idle;
 }
+
+int64_t rp_queues_only_wait_ns(struct rp_queues *queues)
+{
+    int64_t since_ns = 0;
+    bool works = false;
+    enter(queues);
+    for (uint32_t id = 0; id < queues->used && !works; id++) {
+        const struct rp_cp_queue *queue = queues->slots[id].compute;
+        if (!queue || !queue->dispatch || queue->faulted)
+            continue;
+        works = queue->waits_since_ns == 0;
+        if (queue->waits_since_ns > since_ns)
+            since_ns = queue->waits_since_ns;
+    }
+    leave(queues);
+    return works || since_ns == 0 ? 0 : rp_host_ns() - since_ns;
+}

@@ -50,6 +50,10 @@ int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
 /** No queue has a packet that could still complete by itself. */
 bool rp_queues_idle(struct rp_queues *queues);
 
+/** How long ago the last dispatch that is under way began to do nothing but wait; 0: one of them
+ * works, or there is none. Host time. */
+int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
+
 /** From now on the queue's dispatches are timed for so many compute units. 0 or -EINVAL. */
 int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count);
 

@@ -67,11 +67,26 @@ rm -rf cap
 export ROCM_PERF_CAPTURE_PATIENCE_MS=4000 # more than a busy machine needs
 expect 1 rocm-perf isolate --kernel target_wait --device software -o cap ./memories waits .
 says out "result 6"
-says err "not captured: the kernel does not end"
+says err "not captured: the kernel does nothing but wait"
 expect 1 rocm-perf isolate --kernel target_scale --device software -o cap ./memories busy .
 says out "went on"
 says err "not captured: other queues or copies do not come to rest"
 unset ROCM_PERF_CAPTURE_PATIENCE_MS
+
+# Of two kernels that wait for each other the first one is declined, not when the patience for kernels that work (10
+# minutes) is out, and it is said before how long that may take. One that waits for a thread is captured, and its
+# replay, in which there is no such thread, comes to an end, too.
+example wait_streams
+expect 1 timeout 300 rocm-perf isolate --kernel meet --device software -o cap ./wait_streams
+says out PASS
+says err "dispatch 1 has been running for 5 s"
+says err "not captured: the kernel does nothing but wait, perhaps for another kernel or GPU"
+expect 0 timeout 300 rocm-perf isolate --kernel meet --device software -o cap ./wait_streams host
+says out PASS
+says out "not replayable: the kernel does nothing but wait"
+expect 1 timeout 300 rocm-perf replay full-vm --capture-dir cap
+says err "the kernel does nothing but wait"
+rm -rf cap
 
 # A kernel that faults: at once, not when the patience for it (10 minutes) is out.
 expect 5 timeout 400 rocm-perf isolate --kernel target_fault --device software -o cap ./memories fault .

@@ -712,6 +712,8 @@ static void nonsense_is_refused(void **state)
         {RP_SNAPSHOT_PAGES, page, sizeof page - 1, RP_SNAPSHOT_REGION, &region, sizeof region},
         {RP_SNAPSHOT_PAGES, far, sizeof far, RP_SNAPSHOT_REGION, &region, sizeof region},
         {RP_SNAPSHOT_PASSED, page, 39, 0, NULL, 0},
+        {RP_SNAPSHOT_WAITS, page, 16, RP_SNAPSHOT_DECLINED, "no", 2},
+        {RP_SNAPSHOT_WAITS, page, 15, 0, NULL, 0},
         {RP_SNAPSHOT_UNMAPPED, &empty, sizeof empty, 0, NULL, 0},
         {RP_SNAPSHOT_UNMAPPED, &region, sizeof region - 1, 0, NULL, 0},
         {RP_SNAPSHOT_AFTER, NULL, 0, RP_SNAPSHOT_AFTER, NULL, 0},

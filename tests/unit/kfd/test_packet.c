@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device/kfd/packet.h"
+#include "device/kfd/queue.h"
 #include "fake_exec.h"
 
 enum { PACKETS = 8, SIGNALS = 8 };
@@ -383,6 +384,37 @@ static void bad_queues_are_refused(void **state)
     assert_int_equal(rp_cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
 }
 
+static void waiting_is_known_while_all_wait(void **state)
+{
+    static struct rp_queues queues;
+    struct bench *b = *state;
+    rp_queues_init(&queues);
+    queues.used = 2; /* the second slot is free */
+    queues.slots[0].compute = &b->queue;
+    fake_exec.turns = 4;
+    fake_exec.waits = true;
+    b->cp.patience_ns = INT64_MAX;
+    assert_int_equal(rp_queues_only_wait_ns(&queues), 0); /* nothing runs */
+    submit_dispatch(b, NULL);
+    step(b); /* begins */
+    assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
+    step(b);
+    b->queue.waits_since_ns -= 7000000000; /* as if it had begun to wait earlier */
+    assert_in_range(rp_queues_only_wait_ns(&queues), 7000000000, 700000000000);
+    struct rp_cp_queue works = {.dispatch = b->queue.dispatch, .enabled = true};
+    queues.slots[1].compute = &works;
+    assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
+    queues.slots[1].compute = NULL;
+    fake_exec.waits = false; /* it goes on */
+    step(b);
+    assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
+    fake_exec.waits = true;
+    for (unsigned i = 0; i < 4; i++)
+        step(b);
+    assert_int_equal(b->queue.read_index, 1); /* over */
+    assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
+}
+
 /* What waits or runs for long is mentioned, once, by name and GPU. */
 static void long_dispatches_are_mentioned(void **state)
 {
@@ -428,6 +460,7 @@ int main(void)
         TEST(packets_follow_each_other),
         TEST(reserved_slot_waits_for_its_header),
         TEST(long_dispatches_are_mentioned),
+        TEST(waiting_is_known_while_all_wait),
         TEST(completion_wakes_its_event),
         TEST(barrier_and_waits_for_all),
         TEST(barrier_or_waits_for_one),

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "capture/device_table.h"
 #include "capture/snapshot.h"
 #include "harness.h"
 #include "tool/tool.h"
@@ -593,6 +594,58 @@ static void a_kernel_that_does_not_end(void **state)
     assert_int_equal(count_of(RP_SNAPSHOT_AFTER), 0);
 }
 
+/* --- kernels that only wait ---------------------------------------------------------------- */
+
+static int64_t waits_ns; /* what the software device says */
+
+static int64_t only_waits_ns(void)
+{
+    waits_ns += waits_ns > 0 ? 100000000 : 0;
+    return waits_ns;
+}
+
+static void do_nothing(bool whatever)
+{
+    (void)whatever;
+}
+
+static const struct rp_device_table waiting_device = {
+    .only_waits_ns = only_waits_ns, .hold_nothing = do_nothing, .settle_callbacks = do_nothing};
+
+static void launch_on_a_device_that_knows(int64_t begun_ns)
+{
+    waits_ns = begun_ns;
+    rp_the_tool.device = &waiting_device;
+    may_execute = 2; /* the barriers before it */
+    launch();
+    rp_the_tool.device = NULL;
+}
+
+/* Nothing else begins while it is captured: it is not waited for as long as one that works. */
+static void a_kernel_that_only_waits(void **state)
+{
+    const double from = now_s();
+
+    (void)state;
+    rp_the_tool.isolate.kernel_patience_ms = rp_the_tool.isolate.held_patience_ms = 3600 * 1000;
+    rp_the_tool.isolate.waiting_patience_ms = 15000;
+    launch_on_a_device_that_knows(1000000000);
+    declined("the kernel does nothing but wait, perhaps for another kernel or GPU, which does not "
+             "begin before it has ended while it is captured",
+             from);
+}
+
+/* One that works has its patience, however long others of its waves wait. */
+static void a_kernel_that_works(void **state)
+{
+    const double from = now_s();
+
+    (void)state;
+    rp_the_tool.isolate.waiting_patience_ms = 1;
+    launch_on_a_device_that_knows(0);
+    declined("the kernel does not end", from);
+}
+
 /* --- code that is unloaded ----------------------------------------------------------------- */
 
 static void launch_plain(void)
@@ -964,13 +1017,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(it_comes_to_rest_and_is_captured),    TEST(another_queue_that_is_stuck),
-        TEST(its_own_queue_that_is_stuck),         TEST(a_kernel_that_does_not_end),
-        TEST(another_kernel_at_the_address),       TEST(a_queue_that_gets_stuck),
-        TEST(a_kernel_that_waits_for_a_thread),    TEST(the_end_waits_for_a_capture),
-        TEST(copies_that_share_a_signal),          TEST(a_row_that_is_not_copied),
-        TEST(other_threads_are_held_and_released), TEST(memory_of_others),
-        TEST(memory_that_its_owner_cannot_reach),  TEST(one_memory_at_two_addresses),
+        TEST(it_comes_to_rest_and_is_captured),
+        TEST(another_queue_that_is_stuck),
+        TEST(its_own_queue_that_is_stuck),
+        TEST(a_kernel_that_does_not_end),
+        TEST(another_kernel_at_the_address),
+        TEST(a_queue_that_gets_stuck),
+        TEST(a_kernel_that_waits_for_a_thread),
+        TEST(the_end_waits_for_a_capture),
+        TEST(copies_that_share_a_signal),
+        TEST(a_row_that_is_not_copied),
+        TEST(other_threads_are_held_and_released),
+        TEST(memory_of_others),
+        TEST(memory_that_its_owner_cannot_reach),
+        TEST(one_memory_at_two_addresses),
+        TEST(a_kernel_that_only_waits),
+        TEST(a_kernel_that_works),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
