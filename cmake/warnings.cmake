@@ -5,7 +5,7 @@ add_compile_definitions(_GNU_SOURCE)
 if(RP_WERROR)
   add_compile_options(-Werror)
 endif()
-if(RP_SANITIZE)
+if(RP_SANITIZE AND NOT RP_FUZZ) # with both: clang, as below
   # The injected libraries opt out (rp_injected_library): they are loaded into programs that are
   # not instrumented. Their code is linked into unit tests, where it is.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -20,6 +20,9 @@ if(RP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+  if(RP_SANITIZE) # as gcc says it, to the tests, which try less then
+    add_compile_definitions(__SANITIZE_ADDRESS__=1)
+  endif()
 endif()
 if(RP_SANITIZE OR RP_TSAN OR RP_FUZZ)
   # After the build type's own: -O0 doubles the time of the tests, -O3 (RP_FAST) that of compiling;

@@ -22,8 +22,9 @@ static const char *skip_class(const char *at)
         } else if (*at == '[' && at[1] && strchr(":.=", at[1])) {
             char end[] = {at[1], ']', '\0'};
             at = strstr(at + 2, end);
-            if (!at++)
+            if (!at)
                 return NULL;
+            at++;
         }
     }
     return NULL;

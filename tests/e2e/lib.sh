@@ -2,7 +2,22 @@
 set -eu
 : "${BUILD:?the build folder}"
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-SCRATCH=$(mktemp -d)
+# The same folder each time, so that what the compiler made of the same files before is found again; another one
+# while somebody runs the same script of the same build. It is named by what it is for: paths are in results.
+scratch_folder() {
+    local parent=${TMPDIR:-/tmp}/rocm-perf-tests-$(id -u) name
+    name=$(printf '%s' "$BUILD" | cksum)
+    name=$parent/${name%% *}-$(basename "$0" .sh)
+    if mkdir -p -m 700 "$parent" && [ -O "$parent" ] && [ ! -L "$parent" ] && exec 7>"$name.lock" && flock -n 7; then
+        chmod -R u+w "$name" 2>/dev/null || true
+        rm -rf "$name"
+        mkdir "$name"
+        SCRATCH=$name
+    else
+        SCRATCH=$(mktemp -d)
+    fi
+}
+scratch_folder
 trap 'chmod -R u+w "$SCRATCH" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
 export PATH="$BUILD:$PATH" LC_ALL=C
 cd "$SCRATCH"
@@ -36,7 +51,7 @@ example() {
     mkdir -p "$programs"
     (
         flock 9
-        [ "$out" -nt "$source" ] || rocm-perf hipcc "$source" -I "$SOURCE/examples" -o "$out.new" >&2 &&
+        [ "$out" -nt "$source" ] || (cd "$SOURCE" && rocm-perf hipcc -cuid="$1" "${source#"$SOURCE"/}" -I examples -o "$out.new" >&2) &&
             { [ ! -e "$out.new" ] || mv "$out.new" "$out"; }
     ) 9>"$out.lock" || fail "cannot compile $source"
     cp "$out" "$SCRATCH/$1"

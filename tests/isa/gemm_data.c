@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "half.h"
+
 static size_t bytes_of(enum gemm_type type)
 {
     static const size_t bytes[] = {2, 2, 1, 4, 1, 4};
@@ -22,21 +24,13 @@ static uint16_t bf16_of(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static uint16_t f16_of(float x)
-{
-    const _Float16 half = (_Float16)x;
-    uint16_t bits;
-    memcpy(&bits, &half, sizeof bits);
-    return bits;
-}
-
 /* The element that stands for so many quarters (integers: ones). */
 static uint32_t encoded(enum gemm_type type, int element)
 {
     static const uint8_t fp8[] = {0xb8, 0xb0, 0, 0x30, 0x38}; /* E4M3 FNUZ, exponent bias 8 */
     switch (type) {
     case GEMM_F16:
-        return f16_of((float)element / 4);
+        return host_f16_of_f32((float)element / 4);
     case GEMM_BF16:
         return bf16_of((float)element / 4);
     case GEMM_FP8:
@@ -67,7 +61,7 @@ static bool holds(const struct gemm_matrix *m, size_t i, int64_t sixteenths)
     memcpy(&there, (const uint8_t *)m->at + i * bytes, bytes);
     switch (m->type) {
     case GEMM_F16:
-        expected = f16_of(x);
+        expected = host_f16_of_f32(x);
         break;
     case GEMM_BF16:
         expected = bf16_of(x);

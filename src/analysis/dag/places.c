@@ -11,9 +11,9 @@ static bool same_agent(const struct rp_dag_agent *a, const struct rp_dag_agent *
     return a->node_known && b->node_known && a->node == b->node && a->machine == b->machine;
 }
 
-static bool is_new(const struct rp_dag_place *list, size_t count, int32_t agent)
+static bool is_new(const struct rp_dag_place *list, size_t first, size_t count, int32_t agent)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = first; i < count; i++)
         if (list[i].agent == agent)
             return false;
     return true;
@@ -23,13 +23,12 @@ static bool is_new(const struct rp_dag_place *list, size_t count, int32_t agent)
 static int list_agents(const struct rp_dag_process *p, struct rp_dag_places *places, size_t *count,
                        struct rp_err *err)
 {
-    size_t first = *count;
+    size_t first = *count; /* those of earlier processes stand before its own */
     int32_t last = 0;
 
     for (size_t i = 0; i < p->op_count; i++) {
         struct rp_dag_place *grown;
-        if ((i && p->ops[i].agent == last) ||
-            !is_new(places->list + first, *count - first, p->ops[i].agent))
+        if ((i && p->ops[i].agent == last) || !is_new(places->list, first, *count, p->ops[i].agent))
             continue;
         last = p->ops[i].agent;
         grown = realloc(places->list, (*count + 1) * sizeof *grown);

@@ -301,8 +301,8 @@ static bool writes_exec(const struct rp_insn *in)
 
 static const struct rp_insn *decoded(struct rp_jit_translation *t, unsigned index)
 {
-    const struct rp_insn *in = &t->page->insn[index];
-    return index < RP_CODE_PAGE_INSNS && __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE) ? in : NULL;
+    const struct rp_insn *in = index < RP_CODE_PAGE_INSNS ? &t->page->insn[index] : NULL;
+    return in && __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE) ? in : NULL;
 }
 
 static uint64_t target_pc(const struct rp_jit_translation *t, const struct rp_insn *in)

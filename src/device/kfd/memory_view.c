@@ -115,11 +115,11 @@ static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va
     if (said_end < end)
         end = said_end;
     const struct rp_vm_range *next = rp_vm_next(vm, va);
-    const struct rp_vm_range *before = next ? next : vm->ranges + vm->count;
+    size_t before = next ? (size_t)(next - vm->ranges) : vm->count;
     if (next && next->begin < end)
         end = next->begin;
-    if (before > vm->ranges && before[-1].end > begin)
-        begin = before[-1].end;
+    if (before && vm->ranges[before - 1].end > begin)
+        begin = vm->ranges[before - 1].end;
     *ret_begin = begin;
     *ret_end = end;
     return true;

@@ -107,9 +107,9 @@ void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes, bool 
     if (bytes == 0 || va + bytes < va)
         return NULL;
     const struct rp_vm_range *range = rp_vm_find(vm, va);
-    const struct rp_vm_range *limit = vm->ranges + vm->count;
     if (!range)
         return NULL;
+    const struct rp_vm_range *limit = vm->ranges + vm->count;
     int64_t delta = range->delta;
     uint64_t reached = va;
     for (; range < limit && range->begin <= reached && range->delta == delta; range++) {

@@ -71,7 +71,8 @@ static void parse_atomic(const char *what, struct ref_shape *s)
 /* ds_add_rtn_u32, ds_cmpst_f64, ds_pk_add_rtn_bf16, ds_wrxchg2st64_rtn_b64 */
 static bool parse_ds(const char *what, struct ref_shape *s)
 {
-    const char *type = strrchr(what, '_') + 1;
+    const char *type = strrchr(what, '_');
+    type = type ? type + 1 : what;
     s->pair = has(what, "2_") || has(what, "2st64");
     if (!strncmp(what, "read", 4) || !strncmp(what, "write", 5)) {
         if (has(what, "addtid"))

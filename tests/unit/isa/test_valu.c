@@ -1,6 +1,7 @@
 /* Vector ALU around the lane kernels: EXEC, masks, operands, modifiers, lane moves. */
 #include <math.h>
 
+#include "half.h"
 #include "wave_fixture.h"
 
 static struct fixture f;
@@ -239,12 +240,8 @@ static float mix_value(uint32_t bits, bool f16, bool high, bool neg, bool abs)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
-    if (f16) {
-        const uint16_t half = (uint16_t)(high ? bits >> 16 : bits);
-        _Float16 narrow;
-        memcpy(&narrow, &half, sizeof narrow);
-        value = (float)narrow;
-    }
+    if (f16)
+        value = host_f32_of_f16((uint16_t)(high ? bits >> 16 : bits));
     if (abs)
         value = fabsf(value);
     return neg ? -value : value;
@@ -254,11 +251,9 @@ enum mix_result { MIX_F32, MIX_LO, MIX_HI };
 
 static uint32_t mix_expected(enum mix_result form, float value, uint32_t old)
 {
+    const uint16_t half = host_f16_of_f32(value);
     uint32_t bits;
-    uint16_t half;
-    const _Float16 narrow = (_Float16)value;
     memcpy(&bits, &value, sizeof bits);
-    memcpy(&half, &narrow, sizeof half);
     if (form == MIX_F32)
         return bits;
     return form == MIX_LO ? (old & 0xffff0000u) | half : (old & 0xffffu) | (uint32_t)half << 16;

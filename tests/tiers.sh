@@ -1,0 +1,47 @@
+# Which test is in which tier of ./check: the one place where that is said. Sourced, not run.
+#
+# A test of ctest is in the first tier whose pattern fits its name:
+#   night   what is long, and tells little about one change: ./check --night=tests
+#   quick   all that takes seconds: ./check --quick, and in the other tiers, too
+#   full    everything else: ./check
+# What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
+
+# Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
+NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs)|candidates|autotune-gemm|readme|deterministic)|model-optimize-instances|model-optimize-llama|dag_oracle_(warmcopies|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
+
+# Programs of this suite alone, in one process or a few.
+SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(guard|guard_memory|replay_decide|compare|history|optimize_compile|false_accepts|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tool_abi)$'
+# And the shortest way through profile, analyze, report, isolate and replay.
+ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
+
+# ctest_of TIER: options of ctest that choose its tests.
+ctest_of() {
+    case $1 in
+        night) printf '%s\n' -R "$NIGHT" ;;
+        full) printf '%s\n' -E "$NIGHT" ;;
+        quick) printf '%s\n' -R "$(quick_names)" ;;
+    esac
+}
+
+# ctest has one pattern to choose by; the names that fit are made one.
+quick_names() {
+    ctest --test-dir "${TIERS_BUILD:-build}" -N | sed -nE 's/^ *Test +#[0-9]+: //p' |
+        { while read -r name; do
+            if [[ $name =~ $NIGHT ]]; then continue; fi
+            if [[ ! $name =~ $SLOW || $name =~ $ALSO_QUICK ]]; then printf '%s|' "$name"; fi
+        done; } | sed -E 's/^(.*)\|$/^(\1)$/'
+}
+
+# Left out of the sanitizers' build in the full tier, and all in --night=sanitizers: what runs mostly programs that are
+# not instrumented, and what is a generator's work.
+NOT_SANITIZED='^(cli-(autotune|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*)'
+
+# Minutes on two idle processors of the kind that docs/developer-guide.md names, with what was compiled before in the
+# caches, and with empty ones: shown at the start until a tier has run here.
+minutes_of() {
+    case $1 in
+        quick) echo "2 (5 with empty caches)" ;;
+        full) echo "12 (25 with empty caches, set-up included)" ;;
+        night) echo "60 at most for each part" ;;
+    esac
+}
