@@ -22,7 +22,7 @@ static const char help[] =
     "bytes, bottleneck. Each AFTER is compared with BEFORE.\n"
     "A result is a folder of `rocm-perf profile`, its profile.json, a trace, or a folder of "
     "traces:\n"
-    "those of one command, one after the other, are its runs. Traces may be packed by gzip.\n"
+    "those of one command, one after the other, are its runs. Each may be packed by gzip.\n"
     "REPLAY.json is what `replay compare --json` printed: told again.\n"
     "Measured times need 6 runs of each side at least (profile --runs 10); modelled times of the\n"
     "software device need one. Results of different devices or models of time are refused.\n"

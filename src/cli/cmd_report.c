@@ -19,6 +19,7 @@
 #include "library/apart.h"
 #include "library/parts.h"
 #include "rocm-perf/timeline.h"
+#include "store/gzip.h"
 
 static const char help[] =
     "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH]\n"
@@ -182,19 +183,19 @@ static struct rp_buf *add(struct documents *d, const char *name)
 static int add_profile(char **paths, size_t count, struct documents *d, json_t **ret,
                        struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(paths[0], "profile.json");
+    rp_autofree char *name = rp_path_join(paths[0], "profile.json");
+    rp_autofree char *path = name ? rp_plain_find(name) : NULL;
     rp_autofree char *text = NULL;
     json_error_t at;
 
-    if (!path)
+    if (!name)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (count > 1 || !rp_path_is_dir(paths[0]) || !rp_path_exists(path))
+    if (count > 1 || !rp_path_is_dir(paths[0]) || !path)
         return 0;
     if (rp_check_input(path, err) < 0)
         return -(int)RP_BAD_INPUT;
-    text = rp_read_text(path, MOST_PROFILE_BYTES);
-    if (!text)
-        return rp_fail(err, RP_BAD_INPUT, "%s cannot be read, or is no result of profile", path);
+    if (rp_plain_text(path, MOST_PROFILE_BYTES, &text, err) < 0)
+        return rp_wrap(err, "read %s, the result of profile", path);
     *ret = json_loads(text, JSON_REJECT_DUPLICATES, &at);
     if (!json_is_object(*ret))
         return rp_fail(err, RP_BAD_INPUT,

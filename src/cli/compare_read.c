@@ -1,12 +1,12 @@
 #include "cli/compare_read.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -20,6 +20,7 @@
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 #include "rocm-perf/store.h"
+#include "store/gzip.h"
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
@@ -27,10 +28,7 @@ static int read_text(const char *path, char **ret, struct rp_err *err)
 {
     if (rp_check_input(path, err) < 0)
         return -(int)RP_BAD_INPUT;
-    errno = 0;
-    *ret = rp_read_text(path, SIZE_MAX / 2);
-    return *ret ? 0
-                : rp_fail_errno(err, RP_BAD_INPUT, errno ? errno : EINVAL, "cannot read %s", path);
+    return rp_plain_text(path, SIZE_MAX / 2, ret, err) < 0 ? rp_wrap(err, "read %s", path) : 0;
 }
 
 static int read_json(const char *path, const char *shown, struct rp_versus_side *ret,
@@ -49,16 +47,17 @@ static int add_beside(const char *folder, struct rp_versus_side *side, struct rp
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]);
+        rp_autofree char *there = path ? rp_plain_find(path) : NULL;
         rp_autofree char *text = NULL;
         int rc;
 
         if (!path)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        if (!rp_path_exists(path))
+        if (!there)
             continue;
-        rc = read_text(path, &text, err);
+        rc = read_text(there, &text, err);
         if (rc == 0)
-            rc = rp_versus_side_add(side, text, path, err);
+            rc = rp_versus_side_add(side, text, there, err);
         if (rc < 0)
             return rc;
     }
@@ -84,14 +83,15 @@ static int read_profile(const char *folder, const char *json, struct rp_versus_s
 /* Databases are binary, and JSON of traces begins in its own way. */
 static bool is_json(const char *path)
 {
-    FILE *file =
-        rp_store_is_json(path, false) || rp_store_is_named_json(path) ? NULL : fopen(path, "re");
-    int c = EOF;
+    enum { PEEK_BYTES = 4096 };
+    rp_autoclose int fd = -1;
+    unsigned char c = 0;
 
-    while (file && (c = fgetc(file)) != EOF && isspace(c))
-        ;
-    if (file)
-        fclose(file);
+    if (rp_store_is_json(path, false) || rp_store_is_named_json(path) ||
+        rp_plain_open(path, PEEK_BYTES, &fd, NULL) < 0)
+        return false;
+    while (read(fd, &c, 1) == 1 && isspace(c))
+        c = 0;
     return c == '{' || c == '[';
 }
 
@@ -215,10 +215,10 @@ static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *er
 
 int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)
 {
-    rp_autofree char *json = rp_path_join(path, "profile.json");
+    rp_autofree char *name = rp_path_join(path, "profile.json"), *json = NULL;
     int rc;
 
-    if (!json)
+    if (!name)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_check_input(path, err);
     if (rc < 0)
@@ -230,5 +230,6 @@ int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)
     rc = rp_result_settle(path, err);
     if (rc < 0)
         return rc;
-    return rp_path_exists(json) ? read_profile(path, json, ret, err) : read_traces(path, ret, err);
+    json = rp_plain_find(name);
+    return json ? read_profile(path, json, ret, err) : read_traces(path, ret, err);
 }

@@ -173,13 +173,20 @@ static bool is_trace(const char *path, const struct rp_note_sink *notes)
     return false;
 }
 
+static bool is_there_packed_or_not(const char *path)
+{
+    rp_autofree char *there = rp_plain_find(path);
+
+    return there != NULL;
+}
+
 /* What `profile` has made: repeats are not ranks, and a run that failed is no result. */
 static bool is_profile(const char *folder)
 {
     rp_autofree char *result = rp_path_join(folder, "profile.json");
     rp_autofree char *trace = rp_path_join(folder, "trace_results.db");
 
-    return result && trace && rp_path_exists(result) && rp_path_exists(trace);
+    return result && trace && is_there_packed_or_not(result) && is_there_packed_or_not(trace);
 }
 
 /* A decoded thread trace has thousands of files, none of them a trace of dispatches. */

@@ -137,6 +137,7 @@ struct form {
     size_t count;
     size_t at[ROLE_COUNT]; /* first column of the role, from 1; 0 = none */
     bool is_facts;
+    bool is_levels; /* SQ_LEVEL_WAVES.csv */
 };
 
 static void form_free(struct form *form)
@@ -175,6 +176,22 @@ static enum role role_of(const char *header, bool is_facts)
     return *header >= 'A' && *header <= 'Z' ? ROLE_COUNTER : ROLE_NONE;
 }
 
+/* rocprof-compute before 3.2 runs the program once more for the sum of the waves in flight over
+ * time, which is to be divided by the cycles of that very run: in the other runs more counters are
+ * read between dispatches, and GRBM_GUI_ACTIVE is up to 7 times as large. Of the rest of the file
+ * the other runs tell better. */
+static const char levels_file[] = "SQ_LEVEL_WAVES.csv", accumulated[] = "SQ_ACCUM_PREV_HIRES";
+
+static const char *name_in_levels(const char *header)
+{
+    static const char cycles[] = "GRBM_GUI_ACTIVE";
+
+    if (strcmp(header, cycles) == 0)
+        return "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE";
+    return strcmp(header, accumulated) == 0 || strcmp(header, "SQ_LEVEL_WAVES") == 0 ? header
+                                                                                     : NULL;
+}
+
 static bool has_word(const struct rp_csv *csv, const char *word)
 {
     for (size_t i = 0; i < csv->count; i++)
@@ -196,6 +213,10 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
         const char *header = rp_csv_field(csv, i);
         enum role role = role_of(header, form->is_facts);
 
+        if (role == ROLE_COUNTER && form->is_levels) {
+            header = name_in_levels(header);
+            role = header ? role : ROLE_NONE;
+        }
         form->roles[i] = role;
         if (form->at[role] == 0)
             form->at[role] = i + 1;
@@ -381,12 +402,19 @@ static int read_facts(struct rp_counters *set, const struct rp_csv *csv, const s
 
 /* --- files -------------------------------------------------------------------------------- */
 
+static bool is_of_levels(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return rp_plain_length(base) == sizeof levels_file - 1 && rp_plain_ends_with(base, levels_file);
+}
+
 /* @param beside  it lies beside counters to say which GPU it was, and is nothing else */
-static int read_text(struct rp_counters *set, const char *text, size_t len, bool beside,
-                     struct rp_err *err)
+static int read_text(struct rp_counters *set, const char *path, const char *text, size_t len,
+                     bool beside, struct rp_err *err)
 {
     rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
-    rp_cleanup(form_free) struct form form = {.is_facts = beside};
+    rp_cleanup(form_free) struct form form = {.is_facts = beside, .is_levels = is_of_levels(path)};
     int result = rp_csv_next(&csv, err);
 
     if (result == 0)
@@ -410,7 +438,7 @@ static int read_file(struct rp_counters *set, const char *path, bool beside, str
     int result = rp_csv_load(path, &text, err);
 
     if (result == 0)
-        result = read_text(set, rp_buf_text(&text), text.len, beside, err);
+        result = read_text(set, path, rp_buf_text(&text), text.len, beside, err);
     if (result == 0)
         result = rp_counters_set_source(set, path, err);
     return result < 0 ? rp_wrap(err, "read counters %s", path) : 0;
@@ -472,12 +500,48 @@ static int read_one(const char *path, struct rp_counters **ret, struct rp_err *e
     return 0;
 }
 
+/* "pmc_perf_3.csv": a run of rocprof-compute, before it has joined them to pmc_perf.csv. */
+static bool is_single_run(const char *name)
+{
+    static const char begin[] = "pmc_perf_";
+    size_t digits;
+
+    if (strncasecmp(name, begin, sizeof begin - 1) != 0)
+        return false;
+    name += sizeof begin - 1;
+    digits = strspn(name, "0123456789");
+    return digits > 0 && rp_plain_length(name) == digits + 4 &&
+           rp_plain_ends_with(name + digits, ".csv");
+}
+
 static int is_wanted(const struct dirent *entry)
 {
-    return rp_plain_ends_with(entry->d_name, "pmc_perf.csv") ||
+    return is_single_run(entry->d_name) || rp_plain_ends_with(entry->d_name, "pmc_perf.csv") ||
            strcasecmp(entry->d_name, "results.csv") == 0 || /* of rocprof */
            rp_plain_ends_with(entry->d_name, "counter_collection.csv") ||
            rp_plain_ends_with(entry->d_name, "kernel_trace.csv");
+}
+
+static int is_levels(const struct dirent *entry)
+{
+    return is_of_levels(entry->d_name);
+}
+
+static bool is_joined(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    rp_autofree char *whole = rp_format("%.*spmc_perf.csv", (int)(base - path), path);
+    rp_autofree char *there = whole ? rp_plain_find(whole) : NULL;
+
+    return is_single_run(base) && there;
+}
+
+static bool counts(const struct rp_counters *set, const char *name)
+{
+    for (size_t i = 0; i < set->name_count; i++)
+        if (strcmp(set->names[i], name) == 0)
+            return true;
+    return false;
 }
 
 static int add_file(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
@@ -486,11 +550,15 @@ static int add_file(struct rp_counters **set, const char *path, int depth, struc
     int result;
 
     (void)depth;
-    if (rp_plain_is_beside(path))
+    if (rp_plain_is_beside(path) || is_joined(path))
         return 0;
     result = read_one(path, &next, err);
     if (result < 0)
         return result;
+    if (is_of_levels(path) && !counts(next, accumulated)) { /* of 3.2 and later, or empty */
+        rp_counters_free(next);
+        return 0;
+    }
     if (!*set) {
         *set = next;
         return 0;
@@ -537,17 +605,27 @@ static int add_folder(struct rp_counters **set, const char *path, int depth, str
     if (!rp_path_is_dir(path))
         return 0;
     result = read_entries(path, is_wanted, add_file, depth, set, err);
+    if (result == 0)
+        result = read_entries(path, is_levels, add_file, depth, set, err);
     if (result < 0 || depth == 0 || *set != before ||
         (before && (before->dispatch_count != dispatches || before->name_count != names)))
         return result;
     return read_entries(path, is_folder, add_folder, depth - 1, set, err);
 }
 
+static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth);
+
 static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
 {
     struct rp_counters *set = NULL;
     int result = add_folder(&set, path, 2, err);
 
+    if (result == 0 && !(set && set->dispatch_count) && any_entry(path, is_levels, -1))
+        result =
+            rp_fail(err, RP_BAD_INPUT,
+                    "folder %s is of rocprof-compute, and no dispatch was counted in it: did a"
+                    " filter leave out every kernel? Profile again without it, or with another",
+                    path);
     if (result == 0 && !set)
         result = rp_fail(err, RP_BAD_INPUT,
                          "folder %s holds neither pmc_perf.csv nor *counter_collection.csv nor"
@@ -583,7 +661,8 @@ static bool any_entry(const char *path, int (*wanted)(const struct dirent *), in
 
 static bool holds(const char *path, int depth)
 {
-    return any_entry(path, is_wanted, -1) || (depth > 0 && any_entry(path, is_folder, depth - 1));
+    return any_entry(path, is_wanted, -1) || any_entry(path, is_levels, -1) ||
+           (depth > 0 && any_entry(path, is_folder, depth - 1));
 }
 
 bool rp_counters_in(const char *folder)
@@ -617,7 +696,8 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
 
     if (!set)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (read_text(set, text, len, false, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
+    if (read_text(set, path, text, len, false, err) < 0 ||
+        rp_counters_set_source(set, path, err) < 0) {
         rp_counters_free(set);
         return rp_wrap(err, "read counters %s", path);
     }

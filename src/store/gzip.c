@@ -1,5 +1,6 @@
 #include "store/gzip.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -212,6 +213,30 @@ int rp_plain_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *e
     *ret_fd = to;
     to = -1;
     return 0;
+}
+
+int rp_plain_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err)
+{
+    enum { CHUNK_BYTES = 1 << 18 };
+    rp_autoclose int fd = -1;
+    rp_autobuf text = {0};
+    rp_autofree char *chunk = malloc(CHUNK_BYTES);
+    ssize_t got = 0;
+    int result = chunk ? rp_plain_open(path, 0, &fd, err) : rp_out_of_memory(err);
+
+    while (result == 0 && !text.failed && (got = read(fd, chunk, CHUNK_BYTES)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read it");
+        if (text.len + (size_t)got > most_bytes)
+            return rp_fail(err, RP_BAD_INPUT, "it is larger than %" PRIu64 " MB", most_bytes >> 20);
+        rp_buf_add(&text, chunk, (size_t)got);
+    }
+    if (result < 0)
+        return result;
+    *ret = rp_buf_steal(&text);
+    return *ret ? 0 : rp_out_of_memory(err);
 }
 
 int rp_unpack(const char *path, char **ret_path, struct rp_err *err)

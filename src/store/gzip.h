@@ -3,7 +3,7 @@
  * @brief Files that may be packed by gzip, whatever they are called, read as if they were not.
  *
  * What a packed file holds goes into a file without a name in $TMPDIR, or /tmp. It may be 256 MB,
- * or 256 times the packed file if that is more: traces shrink by 10 to 50, a bomb by 1000.
+ * or 100 times the packed file if that is more: traces shrink by 10 to 50, a bomb by 1000.
  */
 #ifndef RP_STORE_GZIP_H
 #define RP_STORE_GZIP_H
@@ -34,6 +34,12 @@ bool rp_is_packed(const char *path);
  *         RP_ENVIRONMENT
  */
 int rp_plain_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *err);
+
+/**
+ * The whole text of a file, unpacked, which is the caller's.
+ * @return as rp_plain_open; RP_BAD_INPUT also when it has more than @p most_bytes
+ */
+int rp_plain_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err);
 
 /** The same for who opens files by name. @param ret_path  to be unlinked and freed */
 int rp_unpack(const char *path, char **ret_path, struct rp_err *err);

@@ -16,6 +16,7 @@
 #include "base/mode.h"
 #include "base/path.h"
 #include "rocm-perf/history.h"
+#include "store/probe.h"
 #include "store/sqlerr.h"
 
 /* "rphi": says that a file is ours, in the header that SQLite has for it. */
@@ -30,6 +31,7 @@ enum {
     MOST_ADDED_BYTES =
         256 << 20,        /* of a value that is added: a command line, the times of all runs */
     MOST_NAME_BYTES = 60, /* of a name of theirs in a message */
+    MOST_RELATIONS = 200, /* ours are five: of some more the first is named */
 };
 
 /* --- the tables ---------------------------------------------------------------------------- */
@@ -176,6 +178,7 @@ static int confine(struct rp_history_file *file, uint64_t longest_bytes, struct 
         {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
     };
     sqlite3 *db = file->db;
+    int rc;
 
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         sqlite3_db_config(db, settings[i].setting, settings[i].value, NULL);
@@ -183,9 +186,16 @@ static int confine(struct rp_history_file *file, uint64_t longest_bytes, struct 
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_extended_result_codes(db, 1);
     sqlite3_busy_timeout(db, WAIT_MS);
+    rc = rp_sql_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", err);
     file->steps_left = STEP_BASE;
+    file->out_of_steps = rc == 0 && rp_probe_schema(db, MOST_RELATIONS) == SQLITE_INTERRUPT;
+    if (file->out_of_steps)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it has more than %d tables, and no rocm-perf makes them: name another file"
+                       " with --db",
+                       MOST_RELATIONS);
     sqlite3_progress_handler(db, STEP_OPS, spend_step, file);
-    return rp_sql_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", err);
+    return rc;
 }
 
 /* --- what is in it ------------------------------------------------------------------------- */

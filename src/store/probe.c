@@ -21,6 +21,7 @@ enum {
     AT_PAGE_COUNT = 28,
     AT_VALID_FOR = 92,
     VERSION_WAL = 2,
+    MOST_RELATIONS = 25000, /* a process has 23 tables, a merged trace 40 views as well */
 };
 
 static const struct {
@@ -145,6 +146,25 @@ static void confine(sqlite3 *db, const struct rp_probe *probe)
     sqlite3_busy_timeout(db, 2000);
 }
 
+static int spend_step(void *left)
+{
+    unsigned *steps = left;
+
+    return *steps == 0 || --*steps == 0;
+}
+
+int rp_probe_schema(sqlite3 *db, unsigned most)
+{
+    enum { OPS_A_ROW = 7, OPS_A_STEP = 70 }; /* five columns, the row, the next one */
+    unsigned steps = most / (OPS_A_STEP / OPS_A_ROW) + 2;
+    int result;
+
+    sqlite3_progress_handler(db, OPS_A_STEP, spend_step, &steps);
+    result = sqlite3_exec(db, "SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    return result;
+}
+
 int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret, struct rp_err *err)
 {
     rp_autobuf name = {0};
@@ -163,15 +183,21 @@ int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
     if (result == SQLITE_OK) {
         sqlite3_extended_result_codes(db, 1);
         confine(db, probe);
-        result = sqlite3_exec(db, "PRAGMA cell_size_check = ON; SELECT count(*) FROM sqlite_master",
-                              NULL, NULL, NULL);
+        result = sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
     }
+    if (result == SQLITE_OK)
+        result = rp_probe_schema(db, MOST_RELATIONS);
     if (result == SQLITE_OK) {
         *ret = db;
         return 0;
     }
-    if (probe->wal_has_data && (result & 0xff) != SQLITE_CORRUPT &&
-        (result & 0xff) != SQLITE_NOTADB)
+    if (result == SQLITE_INTERRUPT)
+        rp_fail(err, RP_BAD_INPUT,
+                "it has more than %d tables and views, and the traces of a thousand processes"
+                " merged into one have less: give the traces, not merged",
+                MOST_RELATIONS);
+    else if (probe->wal_has_data && (result & 0xff) != SQLITE_CORRUPT &&
+             (result & 0xff) != SQLITE_NOTADB)
         rp_fail(err, RP_ENVIRONMENT,
                 "its write-ahead log (%s-wal) cannot be used here (%s); copy both files to a "
                 "writable folder",

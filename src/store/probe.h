@@ -24,6 +24,13 @@ int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err);
 int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
                   struct rp_err *err);
 
+/**
+ * Makes SQLite read the schema, up to some number of its rows. It looks each name up among all
+ * before it, so that a million of them would take hours.
+ * @return SQLITE_OK; SQLITE_INTERRUPT when there are more; what SQLite says
+ */
+int rp_probe_schema(sqlite3 *db, unsigned most);
+
 /** Fails, saying what an SQLite database without rocpd tables seems to be. */
 int rp_probe_other(sqlite3 *db, struct rp_err *err);
 

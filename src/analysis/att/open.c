@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "store/gzip.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -26,8 +27,9 @@ static const char *name_of(const char *path)
 static bool has(const char *folder, const char *name)
 {
     rp_autofree char *path = rp_path_join(folder, name);
+    rp_autofree char *there = path ? rp_plain_find(path) : NULL;
 
-    return path && rp_path_exists(path);
+    return there != NULL;
 }
 
 static bool is_trace_folder(const char *path)
@@ -37,10 +39,8 @@ static bool is_trace_folder(const char *path)
 
 static bool is_stats(const char *name)
 {
-    size_t len = strlen(name);
-
-    return strncmp(name, stats_prefix, sizeof stats_prefix - 1) == 0 && len > 4 &&
-           strcmp(name + len - 4, ".csv") == 0;
+    return strncmp(name, stats_prefix, sizeof stats_prefix - 1) == 0 &&
+           rp_plain_ends_with(name, ".csv");
 }
 
 static int is_candidate(const struct dirent *entry)
@@ -103,12 +103,13 @@ static int load(struct rp_thread_trace *trace, const char *name, bool required, 
                 struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(trace->path, name), *text = NULL;
+    rp_autofree char *there = path ? rp_plain_find(path) : NULL;
     struct stat info;
     int rc;
 
     if (!path)
         return out_of_memory(err);
-    if (stat(path, &info) < 0) {
+    if (!there || stat(there, &info) < 0) {
         if (required && !rp_att_problem(trace, false, name, "the file is not there"))
             return out_of_memory(err);
         return 0;
@@ -119,12 +120,9 @@ static int load(struct rp_thread_trace *trace, const char *name, bool required, 
             return out_of_memory(err);
         return 0;
     }
-    text = rp_read_text(path, RP_ATT_MAX_FILE);
-    if (!text) {
-        if (!rp_att_problem(trace, true, name, "it cannot be read"))
-            return out_of_memory(err);
-        return 0;
-    }
+    rc = rp_plain_text(there, RP_ATT_MAX_FILE, &text, err);
+    if (rc < 0)
+        return forgive(trace, name, rc, err);
     rc = rp_att_json(text, strlen(text), ret, err);
     return rc < 0 ? forgive(trace, name, rc, err) : 1;
 }
@@ -153,17 +151,18 @@ static int read_listing(struct rp_thread_trace *trace, struct rp_att_build *buil
 /* The stats CSV beside the folder stands in for a listing that is not there. */
 static int read_stats(struct rp_thread_trace *trace, const char *path, struct rp_err *err)
 {
-    rp_autofree char *text = rp_read_text(path, RP_ATT_MAX_FILE);
+    rp_autofree char *text = NULL;
     const char *name = name_of(path);
+    int rc = rp_plain_text(path, RP_ATT_MAX_FILE, &text, err);
 
-    if (!text)
-        return rp_att_problem(trace, true, name, "it cannot be read") ? 0 : out_of_memory(err);
+    if (rc < 0)
+        return forgive(trace, name, rc, err);
     return forgive(trace, name, rp_att_read_stats(text, strlen(text), trace, err), err);
 }
 
 static int read_stats_beside(struct rp_thread_trace *trace, struct rp_err *err)
 {
-    rp_autofree char *folder = strdup(trace->path), *path = NULL;
+    rp_autofree char *folder = strdup(trace->path), *path = NULL, *there = NULL;
     char *slash;
 
     if (!folder)
@@ -174,7 +173,8 @@ static int read_stats_beside(struct rp_thread_trace *trace, struct rp_err *err)
     path = rp_format("%s/stats_%s.csv", slash ? folder : ".", name_of(trace->path));
     if (!path)
         return out_of_memory(err);
-    return rp_path_exists(path) ? read_stats(trace, path, err) : 0;
+    there = rp_plain_find(path);
+    return there ? read_stats(trace, there, err) : 0;
 }
 
 /* --- waves --------------------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ static int is_wave(const struct dirent *entry)
 
     return sscanf(entry->d_name, "se%u_sm%u_sl%u_wv%u.json%n", &numbers[0], &numbers[1],
                   &numbers[2], &numbers[3], &end) == 4 &&
-           end > 0 && !entry->d_name[end];
+           end > 0 && rp_plain_length(entry->d_name) == (size_t)end;
 }
 
 /* Without a list of them: whatever is there. */
@@ -240,10 +240,16 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
     int rc = 0;
 
     for (int i = 0; i < count; i++) {
-        if (rc == 0)
-            rc = read_wave(entries[i]->d_name, build, err);
-        free(entries[i]);
+        char *name = entries[i]->d_name;
+        bool is_same; /* as the file before, which is not packed */
+
+        name[rp_plain_length(name)] = '\0';
+        is_same = i > 0 && strcmp(name, entries[i - 1]->d_name) == 0;
+        if (rc == 0 && !is_same)
+            rc = read_wave(name, build, err);
     }
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
     if (count >= 0)
         free(entries);
     return rc;

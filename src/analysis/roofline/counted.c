@@ -191,6 +191,7 @@ static bool is_base(enum rp_roof_counter counter)
 {
     switch (counter) {
     case RP_ROOF_GUI_ACTIVE:
+    case RP_ROOF_LEVEL_GUI_ACTIVE:
     case RP_ROOF_BUSY_CU_CYCLES:
     case RP_ROOF_WAVE_CYCLES:
     case RP_ROOF_WAVES:
@@ -212,7 +213,8 @@ static void find_missing(const struct rp_roof_sums *sums, enum rp_derived derive
         enum rp_roof_counter counter = rows[derived].inputs[i];
 
         if (sums->counted[counter] == 0)
-            ret->missing[missing++] = rp_roof_collected_name(counter, false);
+            ret->missing[missing++] =
+                rp_roof_collected_name(counter, counter == RP_ROOF_LEVEL_GUI_ACTIVE);
         else
             ret->asked |= !is_base(counter);
     }

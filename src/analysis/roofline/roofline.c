@@ -105,10 +105,12 @@ static bool is_called(const char *text, const char *name, bool sum)
 
 int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum)
 {
-    for (size_t i = 0; i < counters->name_count; i++)
-        if (is_called(counters->names[i], counter_names[counter].name, sum) ||
-            is_called(counters->names[i], counter_names[counter].other, sum))
-            return (int64_t)i;
+    const char *const names[] = {counter_names[counter].name, counter_names[counter].other};
+
+    for (size_t n = 0; n < 2; n++)
+        for (size_t i = 0; i < counters->name_count; i++)
+            if (is_called(counters->names[i], names[n], sum))
+                return (int64_t)i;
     return -1;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "store/probe.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -499,6 +500,53 @@ static void test_wal(void **state)
     sqlite3_close(writer);
 }
 
+/* --- many tables -------------------------------------------------------------------------- */
+
+/* Rows of the schema alone; SQLite asks for a table's pages when it reads it. */
+static void add_tables(const char *path, int count)
+{
+    kit_sql(path,
+            "PRAGMA writable_schema = ON; INSERT INTO sqlite_master SELECT 'table', name, name,"
+            " (SELECT max(rootpage) FROM sqlite_master), 'CREATE TABLE ' || name || '(a)' FROM"
+            " (WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+            " SELECT 'more_' || i AS name FROM n)",
+            count);
+}
+
+/* The traces of hundreds of processes in one file are read; more tables than that are refused
+ * before SQLite has looked each of their names up among all others. */
+static void test_many_tables(void **state)
+{
+    (void)state;
+    kit_write_sample(kit_path("m.db"), 1, 1000);
+    add_tables(kit_path("m.db"), 20000);
+    assert_ok(kit_open_and_read(kit_path("m.db"), &err));
+    kit_write_sample(kit_path("m2.db"), 1, 1000);
+    add_tables(kit_path("m2.db"), 26000);
+    assert_int_equal(kit_open_and_read(kit_path("m2.db"), &err), -RP_BAD_INPUT);
+    assert_says(err, "more than 25000 tables and views");
+    assert_false(rp_store_is_foreign(kit_path("m.db")));
+}
+
+/* What is let through grows with the number of tables, and as it does. */
+static void test_work_by_tables(void **state)
+{
+    (void)state;
+    for (int count = 1000; count <= 4000; count *= 2) {
+        sqlite3 *db = NULL;
+
+        kit_remove_all();
+        kit_sql(kit_path("w.db"), "CREATE TABLE first (a)");
+        add_tables(kit_path("w.db"), count - 1);
+        for (int most = count - count / 10; most <= count + count / 10; most += count / 5) {
+            assert_int_equal(sqlite3_open(kit_path("w.db"), &db), SQLITE_OK);
+            assert_int_equal(rp_probe_schema(db, (unsigned)most),
+                             most < count ? SQLITE_INTERRUPT : SQLITE_OK);
+            sqlite3_close(db);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +564,8 @@ int main(void)
         cmocka_unit_test(test_values_of_wrong_type),
         cmocka_unit_test(test_one_bad_table),
         cmocka_unit_test(test_wal),
+        cmocka_unit_test(test_many_tables),
+        cmocka_unit_test(test_work_by_tables),
     };
 
     return cmocka_run_group_tests_name("store read", tests, kit_setup, kit_teardown);

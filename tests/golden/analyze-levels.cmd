@@ -1,0 +1,21 @@
+# rocprof-compute before 3.2 counts the waves in flight in a run of its own, with cycles of its own: those divide them.
+head='Dispatch_ID,GPU_ID,Kernel_Name,Arch_VGPR,Accum_VGPR,SGPR,Start_Timestamp,End_Timestamp'
+mkdir run && printf 'gpu_arch,gpu_model,gpu_chip_id\ngfx942,MI300X_A1,29857\n' >run/sysinfo.csv
+printf '%s,GRBM_GUI_ACTIVE,SQ_ACTIVE_INST_VALU,SQ_LEVEL_WAVES\n0,0,k (.kd),8,0,16,1000,2000,80000,30400,0\n1,0,k (.kd),8,0,16,3000,4000,80000,30400,0\n' "$head" >run/pmc_perf.csv
+cp -r run later
+# 4 waves on each of 304 CUs for 1000 cycles of each of 8 XCDs
+printf '%s,GRBM_GUI_ACTIVE,SQ_WAVES,SQ_LEVEL_WAVES,SQ_ACCUM_PREV_HIRES\n0,0,k (.kd),8,0,16,1000,900000,8000,64,0,1216000\n1,0,k (.kd),8,0,16,3000,904000,8000,64,0,1216000\n' "$head" >run/SQ_LEVEL_WAVES.csv
+rocm-perf analyze run
+gzip run/*.csv && rocm-perf analyze run | grep -E '^  +(2|waves per CU|VALU util)'
+# Since then all is in one file, and this one is a part of it.
+printf '%s,SQ_LEVEL_WAVES\n0,0,k (.kd),8,0,16,1000,2000,0\n1,0,k (.kd),8,0,16,3000,4000,0\n' "$head" >later/SQ_LEVEL_WAVES.csv
+rocm-perf analyze later | grep -E '^  +(2|2 d|waves per CU|VALU util|SQ_)'
+# Runs that were not joined yet.
+mkdir single && cp later/sysinfo.csv single
+printf '%s,SQ_WAVES\n0,0,k,8,0,16,1000,2000,64\n' "$head" >single/pmc_perf_0.csv
+printf '%s,SQ_INSTS\n0,0,k,8,0,16,1100,2100,640\n' "$head" >single/pmc_perf_10.csv
+rocm-perf analyze single | grep -E '^  +(1 d|SQ_)'
+# A filter that nothing matched.
+mkdir none && cp later/sysinfo.csv none && for name in SQ_LEVEL_WAVES timestamps pmc_perf_0; do printf 'Dispatch_ID,Kernel_Name\n' >none/$name.csv; done
+rocm-perf analyze none; echo "exit $?"
+rm none/pmc_perf_0.csv && rocm-perf report none; echo "exit $?"
