@@ -163,6 +163,13 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
 int rp_arch_select(const char *spec, struct rp_arch *ret);
 
 /**
+ * What rp_arch_select takes for a product: "gfx942:mi325x" for "AMD Instinct MI325X" of gfx942.
+ * @param isa  as of rp_arch_find
+ * @return 0; -ENOENT: no product is called that, or the software device cannot be one
+ */
+int rp_arch_spec(const char *isa, const char *product, char *out, size_t room);
+
+/**
  * What rp_arch_select takes, for messages: "gfx942:mi300x, gfx942:mi300a, ...", only what the
  * software device can be.
  * @return length, as snprintf

@@ -80,6 +80,22 @@ int rp_arch_select(const char *spec, struct rp_arch *ret)
     return -ENOENT;
 }
 
+int rp_arch_spec(const char *isa, const char *product, char *out, size_t room)
+{
+    const struct rp_arch *arch = rp_arch_find(isa);
+
+    for (uint32_t i = 0; arch && !arch->software_refusal && i < arch->product_count; i++) {
+        const struct rp_arch_product *p = &arch->products[i];
+        char name[64];
+
+        if (strcmp(p->name, product) != 0 || !is_complete(p))
+            continue;
+        short_name(p, name, sizeof name);
+        return snprintf(out, room, "%s:%s", arch->name, name) < (int)room ? 0 : -ENOENT;
+    }
+    return -ENOENT;
+}
+
 static int list_choices(bool timed, char *out, size_t room)
 {
     size_t used = 0;

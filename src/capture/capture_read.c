@@ -189,6 +189,19 @@ static bool read_header(struct rp_capture_facts *f, const json_t *packet)
            read_scope(f->release_scope, RELEASE, &f->dispatch.header);
 }
 
+/* Captures of before have none. */
+static const char *timing_of(const json_t *agent)
+{
+    const char *word = string_of(agent, "timing"), *known;
+
+    for (uint32_t i = RP_TRACE_TIMING_NONE; i <= RP_TRACE_TIMING_OFF; i++) {
+        known = rp_snapshot_timing_word(i);
+        if (known && strcmp(word, known) == 0)
+            return known;
+    }
+    return "";
+}
+
 static int read_dispatch(struct rp_capture *c, struct rp_err *err)
 {
     const json_t *kernel = json_object_get(c->dispatch, "kernel");
@@ -231,6 +244,7 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
     f->isa = string_of(agent, "isa");
     f->product = string_of(agent, "product");
     f->software = strcmp(string_of(agent, "device"), "software") == 0;
+    f->timing = f->software ? timing_of(agent) : "";
     f->pid = (uint32_t)json_integer_value(
         json_object_get(json_object_get(c->dispatch, "process"), "pid"));
     f->version = string_of(json_object_get(c->dispatch, "provenance"), "rocm_perf_version");

@@ -37,6 +37,7 @@ struct rp_capture_facts {
     const char *acquire_scope, *release_scope;
     bool barrier;
     bool software;
+    const char *timing; /**< of the software device, a word of --timing; "" = unknown */
     uint32_t pid;
     const char *version; /**< of rocm-perf that made it */
 };

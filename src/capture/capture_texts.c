@@ -93,6 +93,14 @@ static json_t *describe_command(const struct rp_capture_origin *origin)
     return command;
 }
 
+/* How the software device found times in the program. */
+static json_t *timing(const struct rp_snapshot_hello *hello)
+{
+    const char *word = rp_snapshot_timing_word(hello->software ? hello->timing : 0);
+
+    return word ? json_string(word) : json_null();
+}
+
 static json_t *describe_dispatch(const struct rp_capture_writer *w,
                                  const struct rp_capture_origin *origin)
 {
@@ -103,7 +111,7 @@ static json_t *describe_dispatch(const struct rp_capture_writer *w,
         return NULL;
     return json_pack(
         "{s:s, s:i, s:b, s:{s:o, s:o, s:s, s:o, s:o, s:I}, s:o, s:{s:s, s:o, s:I, s:I, s:o},"
-        " s:{s:i, s:o, s:o, s:o, s:s}, s:{s:i, s:o}, s:{s:s, s:o}}",
+        " s:{s:i, s:o, s:o, s:o, s:s, s:o}, s:{s:i, s:o}, s:{s:s, s:o}}",
         "format", RP_CAPTURE_FORMAT, "format_version", RP_CAPTURE_FORMAT_VERSION, "complete", 1,
         "kernel", "name", text(w->name), "symbol", text(w->symbol), "code_object",
         RP_CAPTURE_CODE_FILE, "kernel_object", address(d->kernel_object), "load_base",
@@ -113,9 +121,9 @@ static json_t *describe_dispatch(const struct rp_capture_writer *w,
         (json_int_t)d->kernarg_align_bytes, "arguments", rp_capture_describe_args(code, w->symbol),
         "agent", "node", d->node, "gpu", d->gpu == UINT32_MAX ? json_null() : json_integer(d->gpu),
         "isa", field(d->isa, sizeof d->isa), "product", field(d->product, sizeof d->product),
-        "device", w->hello.software ? "software" : "gpu", "process", "pid", w->hello.pid, "command",
-        describe_command(origin), "provenance", "rocm_perf_version", origin->version, "rocm",
-        origin->rocm ? text(origin->rocm) : json_null());
+        "device", w->hello.software ? "software" : "gpu", "timing", timing(&w->hello), "process",
+        "pid", w->hello.pid, "command", describe_command(origin), "provenance", "rocm_perf_version",
+        origin->version, "rocm", origin->rocm ? text(origin->rocm) : json_null());
 }
 
 /* --- memory_regions.json ------------------------------------------------------------------- */

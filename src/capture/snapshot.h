@@ -25,6 +25,8 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "capture/records.h"
+
 #define RP_SNAPSHOT_SOCKET_VARIABLE   "ROCM_PERF_CAPTURE_SOCKET"
 #define RP_SNAPSHOT_PATIENCE_VARIABLE "ROCM_PERF_CAPTURE_PATIENCE_MS"
 
@@ -95,7 +97,7 @@ struct rp_snapshot_hello {
     uint32_t version;
     uint32_t pid;
     uint32_t software; /**< the software device answers */
-    uint32_t reserved;
+    uint32_t timing;   /**< of that: enum rp_trace_timing */
 };
 static_assert(sizeof(struct rp_snapshot_hello) == 16, "both ends agree");
 
@@ -171,6 +173,16 @@ static inline const char *rp_memory_class_name(uint32_t memory_class)
     };
 
     return memory_class < RP_MEMORY_CLASSES ? names[memory_class] : 0;
+}
+
+/** "fast" etc. of enum rp_trace_timing, which come again as the words of --timing; NULL: none. */
+static inline const char *rp_snapshot_timing_word(uint32_t timing)
+{
+    static const char *const words[] = {[RP_TRACE_TIMING_FAST] = "fast",
+                                        [RP_TRACE_TIMING_DETAILED] = "detailed",
+                                        [RP_TRACE_TIMING_OFF] = "off"};
+
+    return timing < sizeof words / sizeof *words ? words[timing] : 0;
 }
 
 #endif

@@ -153,8 +153,9 @@ static void put_dispatch(const struct rp_page *page, const char *folder,
 static void put_place(const struct rp_page *page, const struct rp_capture_facts *f)
 {
     const struct rp_snapshot_dispatch *d = &f->dispatch;
-    rp_autobuf line = {0};
+    rp_autobuf line = {0}, device = {0};
 
+    rp_buf_printf(&device, " (software device, timing %s)", f->timing);
     rp_buf_printf(&line, "queue      %" PRIu32 " of the process", d->queue_index);
     if (d->stream != UINT32_MAX)
         rp_buf_printf(&line, ", HIP stream %" PRIu32, d->stream);
@@ -163,7 +164,10 @@ static void put_place(const struct rp_page *page, const struct rp_capture_facts 
     page->out->failed |= line.failed;
     rp_page_words(page, RP_INK_PLAIN, 0, HANG, "%s", rp_buf_text(&line));
     rp_page_words(page, f->software ? RP_INK_YELLOW : RP_INK_PLAIN, 0, HANG, "GPU        %s %s%s",
-                  f->isa, f->product, f->software ? " (software device)" : "");
+                  f->isa, f->product,
+                  !f->software ? ""
+                  : *f->timing ? rp_buf_text(&device)
+                               : " (software device)");
 }
 
 void rp_capture_describe(const char *folder, const struct rp_capture *capture,
@@ -243,7 +247,7 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
     const struct sums sums = add_up(memory, count);
     rp_cleanup(drop) json_t *json = json_pack(
         "{s:s, s:s*, s:{s:s, s:s}, s:{s:I, s:I, s:[III], s:[iii], s:I, s:I, s:I, s:i, s:o},"
-        " s:{s:s, s:s, s:s, s:o},"
+        " s:{s:s, s:s, s:s, s:o, s:o},"
         " s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
         "schema_version", "1.0", "capture", folder, "kernel", "name", f->name, "symbol", f->symbol,
         "dispatch", "match", (json_int_t)d->match, "dispatch_id", (json_int_t)d->dispatch_id,
@@ -251,10 +255,10 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
         d->workgroup[0], d->workgroup[1], d->workgroup[2], "group_bytes",
         (json_int_t)d->group_bytes, "private_bytes", (json_int_t)d->private_bytes, "kernarg_bytes",
         (json_int_t)d->kernarg_bytes, "queue", d->queue_index, "stream", number(d->stream), "gpu",
-        "isa", f->isa, "product", f->product, "device", f->software ? "software" : "gpu", "number",
-        number(d->gpu), "memory", "bytes", (json_int_t)sums.bytes, "nonzero_pages",
-        (json_int_t)sums.nonzero_pages, "stored_pages",
-        (json_int_t)rp_capture_stored_pages(capture), "changed_pages",
+        "isa", f->isa, "product", f->product, "device", f->software ? "software" : "gpu", "timing",
+        *f->timing ? json_string(f->timing) : json_null(), "number", number(d->gpu), "memory",
+        "bytes", (json_int_t)sums.bytes, "nonzero_pages", (json_int_t)sums.nonzero_pages,
+        "stored_pages", (json_int_t)rp_capture_stored_pages(capture), "changed_pages",
         (json_int_t)sums.changed_pages, "changed_regions", (json_int_t)sums.changed_regions,
         "regions", regions_json(memory, count), "refused", refusals_json(capture));
     rp_autofree char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;

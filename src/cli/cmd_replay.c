@@ -66,9 +66,11 @@ static const char help[] =
     "1)\n"
     "  --gate G           compare: fail unless B is faster (G: faster) or not slower (not-slower)\n"
     "  --json             print JSON\n"
-    "  --device D         auto (default), gpu, software, software:TARGET; by default what it was\n"
-    "                     captured on, where that is software\n"
-    "  --timing T         how the software device finds out times: fast (default), detailed, off\n"
+    "  --device D         auto, gpu, software, software:TARGET; default: what it was captured on,\n"
+    "                     where that is software, else auto\n"
+    "  --timing T         how the software device finds out times: fast, detailed, off; default: "
+    "as\n"
+    "                     when it was captured\n"
     "  --help             this text\n"
     "\n"
     "Not there yet: kernels that need the host while they run (printf, malloc).\n"
@@ -101,7 +103,8 @@ struct options {
     bool stateful, verify, json, has_device;
     bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
     enum rp_device wish;
-    unsigned gpus; /**< of the capture */
+    unsigned gpus;               /**< of the capture */
+    const char *captured_timing; /**< of the software device; "": unknown. Static */
 };
 
 static int check_number(const char *option, const char *word, long least, long most,
@@ -440,9 +443,19 @@ static unsigned count_gpus(const struct rp_capture *capture)
     return facts->software && last >= 1 && last <= MOST_GPUS ? last : 1;
 }
 
-/* Captures of the software device replay there, unless something else is asked for. */
+/* Whether the user has not said which GPU the software device is to be. */
+static bool may_choose_product(const struct options *o)
+{
+    const char *said = getenv("ROCM_PERF_DEVICE");
+
+    return !(said && *said) && (!o->has_device || o->wish == RP_DEVICE_AUTO);
+}
+
+/* Captures of the software device replay there, and the software device is the GPU that was
+ * captured, unless something else is asked for. */
 static int choose_device(struct options *o, struct rp_err *err)
 {
+    const struct rp_capture_facts *facts;
     struct rp_capture *capture;
     int rc = rp_capture_open(o->folder, &capture, err);
 
@@ -453,11 +466,41 @@ static int choose_device(struct options *o, struct rp_err *err)
     }
     if (rc < 0)
         return rc;
-    if (!o->has_device && rp_capture_get_facts(capture)->software)
+    facts = rp_capture_get_facts(capture);
+    if (!o->has_device && facts->software)
         o->wish = RP_DEVICE_SOFTWARE;
+    if (may_choose_product(o) && !rp_device_take_product(facts->isa, facts->product) &&
+        facts->software)
+        rp_cli_note("the software device cannot be what the capture was made on (%s%s%s); it is "
+                    "replayed on its default, or say --device software:TARGET",
+                    facts->isa, *facts->product ? " " : "", facts->product);
+    o->captured_timing = facts->timing;
     o->gpus = count_gpus(capture);
     rp_capture_close(capture);
     return 0;
+}
+
+/* Times as they were found in the program, unless the user says how. */
+static int choose_timing(const struct options *o, const char *action, struct rp_err *err)
+{
+    const char *said = getenv("ROCM_PERF_DEVICE_TIMING"), *word = o->captured_timing;
+
+    if ((said && *said) || !*word || strcmp(action, "reserve-check") == 0)
+        return 0;
+    if (strcmp(word, "off") == 0 && o->other) {
+        rp_cli_note(
+            "the capture was made with --timing off, which gives compare no times: it takes "
+            "--timing fast");
+        word = "fast";
+    } else if (strcmp(word, "off") == 0) {
+        rp_cli_note("not timed, as the capture was made with --timing off; --timing fast gives "
+                    "times");
+    } else if (strcmp(word, "detailed") == 0 && !rp_device_traces_threads()) {
+        rp_cli_note("the capture was made with --timing detailed, which there is not of this "
+                    "device: times are those of --timing fast");
+        word = "fast";
+    }
+    return rp_cli_timing(word, err);
 }
 
 /* As many software GPUs as then, unless the user says how many. */
@@ -552,7 +595,8 @@ int rp_cmd_replay(int argc, char **argv)
         return code;
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o.wish, &device, &err) < 0 ||
-        (device == RP_DEVICE_SOFTWARE && start_gpus(&o, &err) < 0))
+        (device == RP_DEVICE_SOFTWARE &&
+         (start_gpus(&o, &err) < 0 || choose_timing(&o, action, &err) < 0)))
         return rp_cli_error(&err);
     return run(&env, device, &o, action);
 }

@@ -10,9 +10,11 @@
 #include "base/path.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
+#include "capture/capture_read.h"
 #include "capture/replay_again.h"
 #include "cli/replay_child.h"
 #include "cli/replay_watch.h"
+#include "collect/environment.h"
 
 enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16 };
 #define RUNS        "3"
@@ -98,6 +100,20 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
     return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_FILE, err);
 }
 
+/* The program may have chosen its software device itself. */
+static int take_captured_gpu(const char *folder, struct rp_err *err)
+{
+    struct rp_capture *capture;
+    int rc = rp_capture_open(folder, &capture, err);
+
+    if (rc < 0)
+        return rc;
+    rp_device_take_product(rp_capture_get_facts(capture)->isa,
+                           rp_capture_get_facts(capture)->product);
+    rp_capture_close(capture);
+    return 0;
+}
+
 int rp_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
                   char **ret_label, char **ret_reason, struct rp_err *err)
 {
@@ -110,6 +126,9 @@ int rp_self_check(const struct rp_environment *env, enum rp_device device, const
     if (fd < 0)
         return rp_fail(err, RP_ENVIRONMENT, "no memory for a file");
     setenv("ROCM_PERF_DEVICE_TIMING", "off", 1); /* memory is looked at, not time */
+    rc = take_captured_gpu(folder, err);
+    if (rc < 0)
+        return rc;
     rc = replay(env, device, folder, fd, &end, err);
     if (rc < 0)
         return rc;

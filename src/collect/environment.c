@@ -367,6 +367,14 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err)
     return 0;
 }
 
+bool rp_device_take_product(const char *isa, const char *product)
+{
+    char spec[128];
+
+    return rp_arch_spec(isa, product, spec, sizeof spec) == 0 &&
+           setenv("ROCM_PERF_DEVICE", spec, 1) == 0;
+}
+
 bool rp_device_timing_known(const char *word)
 {
     return strcmp(word, "off") == 0 || strcmp(word, "fast") == 0 || strcmp(word, "detailed") == 0;

@@ -56,6 +56,13 @@ int rp_device_parse(const char *word, enum rp_device *ret, struct rp_err *err);
 /** The GPU that the software device of a program started here is: "gfx942", and its product. */
 void rp_device_software(const char **ret_gfx, const char **ret_product);
 
+/**
+ * The software device of programs started from now on is this GPU (ROCM_PERF_DEVICE).
+ * @param isa, product  as the runtime names them: "gfx90a", "AMD Instinct MI250X"
+ * @return false: it cannot be that one, and the environment is as it was
+ */
+bool rp_device_take_product(const char *isa, const char *product);
+
 /** Whether it is a model of time of the software device (ROCM_PERF_DEVICE_TIMING). */
 bool rp_device_timing_known(const char *word);
 /** Whether it runs on the software device with detailed timing. */

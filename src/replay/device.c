@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/err.h"
 #include "capture/device_table.h"
 #include "replay/replay.h"
@@ -13,6 +14,7 @@ enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
        AGENT_NAME = 0,
        AGENT_DEVICE = 17, /* 0 CPU, 1 GPU */
        AMD_AGENT_DRIVER_NODE_ID = 0xA004,
+       AMD_AGENT_PRODUCT_NAME = 0xA009,
        POOL_SEGMENT = 0,
        POOL_GLOBAL_FLAGS = 1,
        POOL_ALLOC_ALLOWED = 5,
@@ -178,6 +180,17 @@ static const struct rp_replay_gpu *choose_gpu(const struct rp_replay *r)
     return any;
 }
 
+static int no_gpu(const struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_arch *arch = rp_arch_find(r->facts->isa);
+    const bool modelled = arch && !arch->software_refusal;
+
+    return rp_fail(err, RP_ENVIRONMENT, "there is no GPU like the captured one here: %s%s%s",
+                   r->facts->isa,
+                   modelled ? "; the software device can be one: --device software:" : "",
+                   modelled ? arch->name : "");
+}
+
 int rp_replay_find_device(struct rp_replay *r, struct rp_err *err)
 {
     const struct rp_replay_gpu *gpu;
@@ -187,11 +200,11 @@ int rp_replay_find_device(struct rp_replay *r, struct rp_err *err)
     r->hsa.hsa_iterate_agents(visit_agent, r);
     gpu = choose_gpu(r);
     if (!gpu || !r->cpu)
-        return rp_fail(err, RP_ENVIRONMENT, "there is no GPU like the captured one here: %s",
-                       r->facts->isa);
+        return no_gpu(r, err);
     r->gpu = gpu->agent;
     r->gpu_pool = gpu->pools.coarse;
     r->hsa.hsa_agent_get_info(r->gpu, AGENT_NAME, r->gpu_name);
+    r->hsa.hsa_agent_get_info(r->gpu, AMD_AGENT_PRODUCT_NAME, r->product);
     r->host_pools = find_pools(r, r->cpu);
     stage_pool = r->host_pools.fine ? r->host_pools.fine : r->host_pools.coarse;
     if (!r->gpu_pool || !r->host_pools.kernarg || !stage_pool)

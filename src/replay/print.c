@@ -225,10 +225,14 @@ void rp_replay_put_model(const struct rp_replay *r)
         printf("null");
 }
 
-void rp_replay_say_model(const struct rp_replay *r)
+void rp_replay_say_where(const struct rp_replay *r)
 {
     const char *model = rp_replay_timing_model(r);
 
+    printf(" on %s", r->gpu_name);
+    if (r->product[0])
+        printf(" ");
+    rp_replay_put_escaped(r->product);
     if (model)
         printf(" (software device: modelled time (%s), not that of a GPU)", model);
 }
@@ -261,6 +265,8 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     rp_replay_put_model(r);
     printf(",\n    \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
+    printf(",\n    \"product\": ");
+    rp_replay_put_string(r->product);
     printf(",\n    \"rocm_version\": ");
     rp_replay_put_string(q->rocm);
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
@@ -325,8 +331,7 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
     if (r->software)
         rp_replay_ink(RP_REPLAY_CARE);
     rp_replay_put_escaped(r->facts->name);
-    printf(" on %s", r->gpu_name);
-    rp_replay_say_model(r);
+    rp_replay_say_where(r);
     if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
         printf("\n%lu runs, not timed\n", q->iterations);
     else

@@ -150,6 +150,8 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     rp_replay_put_model(r);
     printf(", \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
+    printf(", \"product\": ");
+    rp_replay_put_string(r->product);
     printf(", \"rocm_version\": ");
     rp_replay_put_string(q->rocm);
     printf("},\n");
@@ -220,8 +222,7 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
     if (r->software)
         rp_replay_ink(RP_REPLAY_CARE);
     rp_replay_put_escaped(r->facts->name);
-    printf(" on %s", r->gpu_name);
-    rp_replay_say_model(r);
+    rp_replay_say_where(r);
     printf("\nA ");
     rp_replay_put_escaped(q->candidates[0]);
     printf("\nB ");

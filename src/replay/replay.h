@@ -129,7 +129,7 @@ struct rp_replay {
     bool taken;       /**< something came to a range while it was given to the runtime */
     bool fresh;       /**< the ranges have been mapped, and nothing has been written */
     uint64_t **zeros; /**< of each region a bit per page: it is known to hold zeros now */
-    char gpu_name[64];
+    char gpu_name[64], product[64]; /**< "" = the runtime does not know it */
 
     struct rp_replay_kernel original, candidates[RP_REPLAY_CANDIDATES];
     const struct rp_replay_kernel *kernel; /**< which of them is run */

@@ -52,7 +52,8 @@ void rp_replay_put_reason(const char *reason); /**< NULL: null */
 /** Of the software device; NULL: times are those of a GPU. */
 const char *rp_replay_timing_model(const struct rp_replay *r);
 void rp_replay_put_model(const struct rp_replay *r); /**< as JSON */
-void rp_replay_say_model(const struct rp_replay *r); /**< after the GPU's name */
+/** " on gfx942 AMD Instinct MI300X (...)", after the kernel's name. */
+void rp_replay_say_where(const struct rp_replay *r);
 void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result);
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -63,6 +63,8 @@ void rp_isolate_start(struct rp_tool *tool)
 {
     struct rp_isolate *isolate = &tool->isolate;
     const char *path = secure_getenv(RP_SNAPSHOT_SOCKET_VARIABLE);
+    uint32_t version;
+    const uint32_t timing = tool->device ? tool->device->timing(&version) : RP_TRACE_TIMING_NONE;
     struct rp_snapshot_selection wish;
     uint64_t *numbers = NULL;
     bool on;
@@ -80,7 +82,7 @@ void rp_isolate_start(struct rp_tool *tool)
                   tool->software ? SOFTWARE_HELD_PATIENCE_MS : HELD_PATIENCE_MS);
     isolate->waiting_patience_ms =
         number_of(RP_SNAPSHOT_PATIENCE_VARIABLE, SOFTWARE_WAITING_PATIENCE_MS);
-    on = path && rp_snapshot_link_open(&isolate->link, path, tool->software) &&
+    on = path && rp_snapshot_link_open(&isolate->link, path, tool->software, timing) &&
          rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
     if (on) {
         rp_select_init(&isolate->select, &wish, numbers);

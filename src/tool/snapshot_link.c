@@ -49,10 +49,13 @@ static bool goes_on(const struct rp_snapshot_link *link, unsigned *slices)
            !is_stopped(link);
 }
 
-bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software)
+bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software,
+                           uint32_t timing)
 {
-    const struct rp_snapshot_hello hello = {
-        .version = RP_SNAPSHOT_VERSION, .pid = (uint32_t)getpid(), .software = software};
+    const struct rp_snapshot_hello hello = {.version = RP_SNAPSHOT_VERSION,
+                                            .pid = (uint32_t)getpid(),
+                                            .software = software,
+                                            .timing = timing};
     const struct timeval slice = {.tv_sec = SLICE_S};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 

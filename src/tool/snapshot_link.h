@@ -15,8 +15,10 @@ struct rp_snapshot_link {
     int fd; /**< -1: none, or broken: nothing is sent any more */
 };
 
-/** Connects and says hello. @return false: nobody listens */
-bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software);
+/** Connects and says hello. @param timing  as of struct rp_snapshot_hello. @return false: nobody
+ * listens */
+bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool software,
+                           uint32_t timing);
 void rp_snapshot_link_close(struct rp_snapshot_link *link);
 
 /** A message of up to two parts. @return false: the link is broken */

@@ -63,6 +63,7 @@ reads 'row_sums' rocm-perf isolate --list .
 reads 'row_sums' rocm-perf isolate inspect capture
 reads 'capture is sound' rocm-perf isolate verify capture
 reads 'memory after it is as captured' rocm-perf replay full-vm --device software --timing fast --verify --capture-dir capture
+reads 'on gfx942 AMD Instinct MI300X (software device: modelled time (fast)' rocm-perf replay full-vm --capture-dir capture
 reads 'can be had at their addresses' rocm-perf replay reserve-check --device software --capture-dir capture
 reads 'median' rocm-perf replay compare a.hsaco b.hsaco --blocks 10 --device software --timing fast --capture-dir capture
 

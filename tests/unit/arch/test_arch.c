@@ -178,10 +178,45 @@ static void products_are_selected(void **state)
     assert_string_equal(choices, "gfx9");
 }
 
+/* Of every product the software device can be: the word that makes it so. */
+static void products_have_words(void **state)
+{
+    static const struct {
+        const char *isa, *product;
+    } none[] = {{"gfx942", "AMD Instinct MI399X"},    {"gfx942", ""},
+                {"gfx942", "AMD Instinct MI210"},     {"", "AMD Instinct MI300X"},
+                {"gfx1030", "AMD Radeon RX 6900 XT"}, {"gfx942", "MI300X"}};
+    const struct rp_arch *const *all;
+    unsigned count, found = 0;
+    struct rp_arch a;
+    char spec[64];
+
+    (void)state;
+    all = rp_arch_all(&count);
+    for (unsigned i = 0; i < count; i++)
+        for (uint32_t k = 0; k < all[i]->product_count; k++) {
+            const char *product = all[i]->products[k].name;
+
+            if (rp_arch_spec(all[i]->name, product, spec, sizeof spec) < 0)
+                continue;
+            found++;
+            assert_int_equal(rp_arch_select(spec, &a), 0);
+            assert_string_equal(a.name, all[i]->name);
+            assert_string_equal(a.product, product);
+        }
+    assert_true(found >= 6);
+    assert_int_equal(rp_arch_spec("gfx90a", "AMD Instinct MI250X", spec, sizeof spec), 0);
+    assert_string_equal(spec, "gfx90a:mi250x");
+    assert_true(rp_arch_spec("gfx90a", "AMD Instinct MI250X", spec, 8) < 0); /* no room */
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_true(rp_arch_spec(none[i].isa, none[i].product, spec, sizeof spec) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_selected),
+        cmocka_unit_test(products_have_words),
         cmocka_unit_test(finds_every_spelling_of_a_name),
         cmocka_unit_test(every_row_is_listed_and_consistent),
         cmocka_unit_test(the_mi300x_is_the_one_the_driver_describes),

@@ -113,7 +113,7 @@ static void must_send(struct rp_snapshot_feed *feed, uint32_t kind, const void *
 }
 
 static const struct rp_snapshot_hello hello = {
-    .version = RP_SNAPSHOT_VERSION, .pid = 77, .software = 1};
+    .version = RP_SNAPSHOT_VERSION, .pid = 77, .software = 1, .timing = RP_TRACE_TIMING_DETAILED};
 
 static const struct rp_snapshot_dispatch dispatch = {
     .dispatch_id = 9,
@@ -403,6 +403,7 @@ static void facts_come_back(void **state)
     assert_string_equal(f->acquire_scope, "system");
     assert_string_equal(f->release_scope, "agent");
     assert_true(f->barrier && f->software);
+    assert_string_equal(f->timing, "detailed");
     assert_int_equal(f->dispatch.header, dispatch.header); /* what the replay's packet is made of */
     assert_int_equal(f->pid, 77);
     assert_int_equal(f->dispatch.grid[0], 1024);

@@ -104,10 +104,11 @@ static void one_that_is_stopped(void **state)
 
     (void)state;
     start(stop);
-    assert_true(rp_snapshot_link_open(&link, path, true));
+    assert_true(rp_snapshot_link_open(&link, path, true, 0));
     assert_false(rp_snapshot_send(&link, RP_SNAPSHOT_PAGES, bytes, MUCH, NULL, 0));
     assert_int_equal(link.fd, -1);
-    assert_true(rp_snapshot_link_open(&link, path, true)); /* the socket still has room for that */
+    assert_true(
+        rp_snapshot_link_open(&link, path, true, 0)); /* the socket still has room for that */
     assert_false(rp_snapshot_ask(&link, "kernel"));
     assert_int_equal(link.fd, -1);
     assert_true(now_s() - from < 60);
@@ -124,7 +125,7 @@ static void one_that_takes_its_time(void **state)
     memset(symbol, 'k', MUCH);
     symbol[MUCH] = '\0';
     start(sleep_and_read);
-    assert_true(rp_snapshot_link_open(&link, path, true));
+    assert_true(rp_snapshot_link_open(&link, path, true, 0));
     assert_true(rp_snapshot_ask(&link, symbol));
     assert_true(link.fd >= 0);
     rp_snapshot_link_close(&link);
