@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "rocm-perf/store.h"
 #include "store/gzip.h"
 #include "store/pass.h"
@@ -91,10 +92,14 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     s->db = db;
+    if (path_len && strchr("/_", path[path_len - 1])) { /* that of several files, for people */
+        free(s->path);
+        s->path = rp_format("%.*s*", (int)path_len, path);
+    }
     while (path_len && strchr("/_", path[path_len - 1]))
         path_len--;
     s->text.limit_bytes = path_len + 1;
-    s->guids[0] = rp_text_add(&s->text, path, path_len);
+    s->guids[0] = !s->path ? NULL : rp_text_add(&s->text, path, path_len);
     s->guid_count = 1;
     result =
         s->guids[0] ? find_all(s, size_bytes, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
