@@ -142,6 +142,20 @@ void rp_remove_tree(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static int close_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)type;
+    (void)ftw;
+    if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+        (void)!chmod(path, st->st_mode & RP_MODE_PRIVATE_FOLDER);
+    return 0;
+}
+
+void rp_close_tree(const char *path)
+{
+    nftw(path, close_one, 16, FTW_PHYS);
+}
+
 int rp_temporary_folder(char **ret_path, struct rp_err *err)
 {
     const char *wish = getenv("TMPDIR"), *parent = wish && *wish ? wish : "/tmp";

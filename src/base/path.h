@@ -41,6 +41,10 @@ int rp_mkdirs(const char *path, struct rp_err *err);
 /** The same for a capture or a session: folders that are made are for nobody else. */
 int rp_mkdirs_private(const char *path, struct rp_err *err);
 
+/** Takes from everybody but the owner the right to read, write and run a file, or a whole tree,
+ * that another program has made. Links are not followed. Best effort. */
+void rp_close_tree(const char *path);
+
 /** A new folder of our own in $TMPDIR, else /tmp. @return 0, or RP_ENVIRONMENT */
 int rp_temporary_folder(char **ret_path, struct rp_err *err);
 /** Removes it with all in it, and frees the path: for rp_cleanup. */
@@ -98,9 +102,12 @@ int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_
 /** Whether that would work, found before what is to be written is there. Leaves nothing behind. */
 int rp_check_output(const char *path, struct rp_err *err);
 
-/** As rp_write_file, a new file with the permissions of another. @param like  NULL, or not there:
- * as new files */
+/** As rp_write_file, a new file with the permissions of another, as far as results have these
+ * (base/mode.h). @param like  NULL, or not there: as new files */
 int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
                        struct rp_err *err);
+/** As rp_write_file, what is to take the place of another file by rename(2): with its mode. */
+int rp_write_file_for(const char *path, const char *place, const void *data, size_t bytes,
+                      struct rp_err *err);
 
 #endif

@@ -79,22 +79,30 @@ static int give_name(int fd, const char *partial)
     return linkat(AT_FDCWD, at, AT_FDCWD, partial, AT_SYMLINK_FOLLOW);
 }
 
-/* The permissions that the new file gets whatever the umask is: those of the file whose place it
- * takes, else those of another one. @return whether there are such */
-static bool is_to_be_like(const char *path, const char *like, mode_t *ret)
+/* The file whose permissions a new one gets whatever the umask is, if it is not one that is there
+ * under its name already. */
+struct model {
+    const char *path; /* or NULL */
+    mode_t most;      /* what it may give at most */
+};
+
+/* @return whether there is such a file */
+static bool is_to_be_like(const char *path, struct model model, mode_t *ret)
 {
     struct stat st;
 
-    if ((lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) && (!like || stat(like, &st) != 0))
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        model.most = 07777;
+    else if (!model.path || stat(model.path, &st) != 0)
         return false;
-    *ret = st.st_mode & 07777;
+    *ret = st.st_mode & model.most;
     return true;
 }
 
-static int write_new(const char *path, const char *like, mode_t mode, const void *data,
+static int write_new(const char *path, struct model model, mode_t mode, const void *data,
                      size_t bytes, struct rp_err *err)
 {
-    const bool known = is_to_be_like(path, like, &mode);
+    const bool known = is_to_be_like(path, model, &mode);
     rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
     rp_autofree char *folder = folder_of(path);
     bool named = false;
@@ -120,18 +128,24 @@ static int write_new(const char *path, const char *like, mode_t mode, const void
 
 int rp_write_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
 {
-    return write_new(path, NULL, RP_MODE_FILE, data, bytes, err);
+    return write_new(path, (struct model){0}, RP_MODE_FILE, data, bytes, err);
 }
 
 int rp_write_private_file(const char *path, const void *data, size_t bytes, struct rp_err *err)
 {
-    return write_new(path, NULL, RP_MODE_PRIVATE_FILE, data, bytes, err);
+    return write_new(path, (struct model){0}, RP_MODE_PRIVATE_FILE, data, bytes, err);
 }
 
 int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
                        struct rp_err *err)
 {
-    return write_new(path, like, RP_MODE_FILE, data, bytes, err);
+    return write_new(path, (struct model){like, RP_MODE_FILE}, RP_MODE_FILE, data, bytes, err);
+}
+
+int rp_write_file_for(const char *path, const char *place, const void *data, size_t bytes,
+                      struct rp_err *err)
+{
+    return write_new(path, (struct model){place, 07777}, RP_MODE_FILE, data, bytes, err);
 }
 
 FILE *rp_create_private_file(const char *path)

@@ -26,7 +26,7 @@ int rp_pending_write(struct rp_pending *pending, const char *path, const struct 
     if (rp_path_is_dir(path)) /* before any of them has its name */
         return rp_fail_errno(err, RP_ENVIRONMENT, EISDIR,
                              "cannot write %s: a folder is in the way, remove it", path);
-    rc = rp_write_file_like(pending->files[at].partial, path, rp_buf_text(text), text->len, err);
+    rc = rp_write_file_for(pending->files[at].partial, path, rp_buf_text(text), text->len, err);
     return rc < 0 ? rp_wrap(err, "cannot write %s", path) : 0;
 }
 

@@ -93,7 +93,7 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
 
     if (!path || !line)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (rp_write_file(path, line, strlen(line), err) < 0)
+    if (rp_write_private_file(path, line, strlen(line), err) < 0)
         return -(int)err->code;
     /* Until this is done the file is there and not in the list: the capture is sound. What the
      * others have become since they were written is not blessed. */

@@ -200,13 +200,17 @@ int rp_application_profile(const struct rp_measure *measure, const char *program
 
     if (!log || !status)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_self_run(measure,
-                     &(struct rp_self){.words = words,
-                                       .program = program,
-                                       .stdout_path = log,
-                                       .stderr_path = log,
-                                       .what = what},
-                     &end, err);
+    /* A result of a session is as closed as the session. */
+    rc = rp_mkdirs_private(output, err);
+    if (rc == 0)
+        rc = rp_self_run(measure,
+                         &(struct rp_self){.words = words,
+                                           .program = program,
+                                           .stdout_path = log,
+                                           .stderr_path = log,
+                                           .what = what},
+                         &end, err);
+    rp_close_tree(output);
     if (rc < 0)
         return rp_wrap(err, "profile %s", program);
     if (!end.signaled && !end.timed_out && end.status == 0)

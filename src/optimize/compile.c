@@ -135,6 +135,8 @@ static int compile(const struct rp_compile_command *command, const char *source,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = arch ? compile_device(command, source, arch, output, log, again, ret, err)
               : compile_program(command, source, output, log, ret, err);
+    if (rc == 0 && ret->ok)
+        rp_close_tree(output); /* which a compiler writes for all whom the umask lets */
     return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;
 }
 

@@ -369,6 +369,7 @@ static void modes_are_the_same_under_each_umask(void **state)
         rp_autofree char *own = rp_format("%s/own/deep", folder), *file = rp_path_join(folder, "f");
         rp_autofree char *own_file = rp_path_join(own, "f"), *piece = rp_path_join(own, "piece");
         rp_autofree char *closed = rp_path_join(folder, "closed");
+        rp_autofree char *like = rp_path_join(folder, "like"), *place = rp_path_join(own, "for");
         struct rp_err err = RP_ERR_INIT;
         FILE *stream;
 
@@ -391,7 +392,15 @@ static void modes_are_the_same_under_each_umask(void **state)
         assert_int_equal(rp_write_private_file(closed, "y", 1, &err), 0);
         assert_int_equal(rp_write_output(closed, "y", 1, &err), 0);
         assert_int_equal(rp_write_file_like(closed, file, "y", 1, &err), 0);
+        assert_int_equal(rp_write_file_for(closed, file, "y", 1, &err), 0);
         assert_int_equal(mode_of(closed), 0640);
+        assert_int_equal(chmod(file, 06777), 0);
+        assert_int_equal(rp_write_file_like(own_file, file, "y", 1, &err), 0);
+        assert_int_equal(mode_of(own_file), 0600);
+        assert_int_equal(rp_write_file_like(like, file, "y", 1, &err), 0);
+        assert_int_equal(mode_of(like), 0664);
+        assert_int_equal(rp_write_file_for(place, file, "y", 1, &err), 0);
+        assert_int_equal(mode_of(place), 06777);
     }
     umask(before);
 }
