@@ -3,21 +3,34 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 
-/* SQLite keeps the system's error of some statements; that of a COMMIT only the file knows. */
-static int system_error(sqlite3 *db)
+static bool files_are_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* SQLite keeps the system's error of some statements; that of a COMMIT only the file knows. What a
+ * rollback has done since hides it from both: then a write that fails where files are limited is
+ * taken for one beyond the limit, for a full disk has a code of its own. */
+static int system_error(sqlite3 *db, int result)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
 
     if (db && !sys)
         sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &sys);
+    if (!sys && result == SQLITE_IOERR_WRITE && files_are_limited())
+        sys = EFBIG;
     return sys;
 }
 
 int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err)
 {
-    int sys = system_error(db);
+    int sys = system_error(db, result);
 
     if (result == SQLITE_IOERR_NOMEM)
         result = SQLITE_NOMEM;
