@@ -137,6 +137,8 @@ static int read_options(int argc, char **argv, struct choice *ret, struct rp_err
         return -rp_cli_usage_error("prompt", "%s is no option", argv[optind]);
     if (!ret->source)
         return -rp_cli_usage_error("prompt", "--source is missing");
+    if (ret->kernel && rp_kernel_pattern_check("--kernel", ret->kernel, err) < 0)
+        return -rp_cli_error(err);
     return 0;
 }
 

@@ -67,6 +67,15 @@ static bool fill_result(sqlite3_stmt *stmt, struct rp_history_result *ret)
            text_at(stmt, 8, false, &ret->tracer);
 }
 
+/* The rows with room for one more, or NULL. It doubles: an allocator that moves an array each time
+ * would copy all of it for each row. */
+static void *with_room(void *rows, size_t count, size_t row_bytes)
+{
+    if (count & (count - 1)) /* there is some until the next power of two */
+        return rows;
+    return reallocarray(rows, count ? count * 2 : 1, row_bytes);
+}
+
 static int read_results(struct rp_history_file *file, struct rp_history *ret, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;
@@ -82,7 +91,7 @@ static int read_results(struct rp_history_file *file, struct rp_history *ret, st
         result = sqlite3_step(stmt);
         if (result != SQLITE_ROW)
             break;
-        grown = reallocarray(ret->results, ret->count + 1, sizeof *grown);
+        grown = with_room(ret->results, ret->count, sizeof *grown);
         if (!grown)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         ret->results = grown;
@@ -114,9 +123,7 @@ static int read_runs(const char *text, struct rp_history_times *ret, struct rp_e
 
 static int add_row(sqlite3_stmt *stmt, struct rp_history_result *to, struct rp_err *err)
 {
-    struct rp_history_times *grown =
-        reallocarray(to->times, to->times_count + 1, sizeof *to->times);
-    struct rp_history_times *row;
+    struct rp_history_times *grown = with_room(to->times, to->times_count, sizeof *grown), *row;
     const int64_t launches = sqlite3_column_int64(stmt, 2);
 
     if (!grown)

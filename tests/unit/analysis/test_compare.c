@@ -14,15 +14,13 @@
 
 #include "base/err.h"
 #include "base/schema_version.h"
+#include "effort.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
-enum { TRIALS = 200 };
-#else
-enum { TRIALS = 2000 };
-#endif
+/* With sanitizers, what is looked for there needs no exact rates. */
+enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
 
 static const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
 /* Nothing between the verdicts: whatever is called another one by noise shows. */

@@ -12,15 +12,13 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "effort.h"
 #include "rocm-perf/changes.h"
 #include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
-enum { TRIALS = 200 };
-#else
-enum { TRIALS = 2000 };
-#endif
+/* With sanitizers, what is looked for there needs no exact rates. */
+enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
 enum { MOST = 64 };
 
 static const double alpha = 0.01, usual_margin = 0.01;

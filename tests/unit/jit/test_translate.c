@@ -12,7 +12,7 @@
 #include "effort.h"
 #include "translated_run.h"
 
-enum { SLOTS = 2, LONGEST = 70, PROGRAMS = RP_EFFORT(4000), ROUNDS = 18 };
+enum { SLOTS = 2, LONGEST = 70, PROGRAMS = RP_EFFORT(4000), ROUNDS = RP_EFFORT(18) };
 
 static struct fixture f, start, wanted;
 static struct rp_code_page *page;

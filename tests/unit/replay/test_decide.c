@@ -11,14 +11,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "effort.h"
 #include "replay/decide.h"
 #include "unit/cmocka_all.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* what is looked for there needs no exact rates */
-enum { TRIALS = 200 };
-#else
-enum { TRIALS = 2000 };
-#endif
+/* With sanitizers, what is looked for there needs no exact rates. */
+enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
 enum { RUNS = 4, LOOKS = 3, NOT_SLOWER = 4, COUNTS };
 static const size_t look_at[LOOKS] = {10, 20, 40};
 
