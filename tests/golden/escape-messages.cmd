@@ -21,3 +21,27 @@ for how in 'analyze' 'analyze --roofline --arch gfx942' 'report --format csv -o 
     echo "$how: exit $?, $(grep -ac 'k.*warning' out.txt) with the name, $(grep -acP '^\s*::|##\[|[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae|\xff' out.txt) that act"
     grep -a -m 1 'k.*warning' out.txt | cut -c 1-150
 done
+# Names of GPUs, kernels, commands and marks in a trace: all that is text in it.
+cat >odd.py <<'END'
+import os, sqlite3, sys
+out, before = sys.argv[1], sys.argv[2].encode().decode("unicode_escape")
+source = sqlite3.connect(os.environ["SOURCE"] + "/tests/data/rocpd/vadd-kernel_results.db")
+db = sqlite3.connect(out)
+source.backup(db)
+for table, in db.execute("select name from sqlite_master where type = 'table'").fetchall():
+    for column, kind in ((row[1], row[2]) for row in db.execute(f"pragma table_info('{table}')").fetchall()):
+        if column in ("name", "string", "product_name", "vendor_name", "model_name", "user_name", "command", "hostname", "kernel_name",
+                      "display_name", "environment", "extdata") and "_info_pmc" not in table and "_metadata" not in table:
+            db.execute(f"update '{table}' set {column} = ? || {column} where {column} is not null and not json_valid({column})", (before,))
+db.commit()
+END
+python3 odd.py odd.db '\n::error::k\x1b[31m\u202e\x9b##[error]'
+python3 odd.py formula.db '=cmd()|'
+for how in analyze 'analyze --json' 'compare odd.db' 'compare --github odd.db' 'compare --markdown odd.db' 'history add' 'history list' 'history show' \
+    'history export' 'history export --format csv' 'report --format csv -o -' 'report --format markdown -o -' 'report --format openmetrics -o -' \
+    'report --format junit -o -' 'report --format html -o -' 'report --format svg-timeline -o -'; do
+    case $how in 'history add' | [!h]*) file=odd.db ;; *) file= ;; esac
+    rocm-perf $how $file >out.txt 2>&1
+    echo "$how: exit $?, $(grep -acP '^\s*::error::k|##\[|[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' out.txt) that act"
+done
+rocm-perf report --format csv -o - formula.db | python3 -c 'import csv, sys; print([cell for row in csv.reader(sys.stdin) for cell in row if cell[:1] in list("=+@|")])'

@@ -106,7 +106,9 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
     rp_form_values(&count);
     rp_form_values_of(kernel, numbers);
     rp_csv_cell(buf, k->name);
-    rp_buf_printf(buf, ",%s,", rp_form_device(parts));
+    rp_buf_puts(buf, ",");
+    rp_csv_cell(buf, rp_form_device(parts));
+    rp_buf_puts(buf, ",");
     rp_csv_cell(buf, rp_form_timing(parts));
     rp_buf_printf(buf, ",%s,%s,%s,%s", rp_bottleneck_name(k->label),
                   rp_rank_basis_name(parts->bottlenecks->basis) ?: "", k->residency.limiter ?: "",
@@ -115,7 +117,8 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_buf_puts(buf, ",");
         rp_form_put_number(buf, numbers[i], 1);
     }
-    rp_buf_printf(buf, ",%s", kernel->gpu);
+    rp_buf_puts(buf, ",");
+    rp_csv_cell(buf, kernel->gpu);
 }
 
 int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
