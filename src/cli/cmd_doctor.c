@@ -16,7 +16,7 @@ static const char help[] =
     "usage: rocm-perf doctor [--json]\n"
     "\n"
     "Shows what this machine offers: ROCm, GPU, rocprofv3, compiler, our own libraries; what is\n"
-    "missing, and the one command that mends it.\n"
+    "missing, and the one command that fixes it.\n"
     "\n"
     "  --json   print JSON (schemas/doctor.schema.json)\n"
     "  --help   this text\n"

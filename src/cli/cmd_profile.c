@@ -48,12 +48,12 @@ static const char help[] =
     "0)\n"
     "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
     "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
-    "  --quiet        print the runtime in milliseconds and nothing else; likewise\n"
+    "  --quiet        print only the runtime in ms (PROGRAM's stdout goes to stderr)\n"
     "  --debug        print the tracer's raw log on stderr, keep it as DIR/tracer.log\n"
     "  --version      print the version\n"
     "  --help         this text\n"
     "\n"
-    "more to find out, all of it kept in DIR:\n"
+    "analyses (results are kept in DIR):\n"
     "  --roofline        hardware counters, on a GPU in as many further runs as they need: FLOPs,\n"
     "                    bytes, rates and what bounds each kernel (roofline.json)\n"
     "  --focus-critical  which kernels the end-to-end time depends on (dag.json)\n"
@@ -94,7 +94,7 @@ static int show_help(void)
     rp_autobuf text = {0};
 
     rp_buf_puts(&text, help);
-    rp_buf_puts(&text, "\nof the thread trace, as rocprofv3 knows them:\n");
+    rp_buf_puts(&text, "\nthread-trace options (same names as rocprofv3):\n");
     for (size_t i = 0; i < THREAD_OPTIONS; i++)
         rp_buf_printf(&text, "  --%-24s %s\n", thread_options[i].name, thread_options[i].help);
     rp_buf_printf(&text, "  --%-24s %s\n", "att-serialize-all",
