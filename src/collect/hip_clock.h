@@ -5,7 +5,8 @@
  * A program on the software device takes no modelled time for itself. So a call begins when the one
  * before it in its thread has ended, and ends at once; one that waits for work ends when that work
  * does. What it waited for follows from the order of the calls and from the work each started, not
- * from when the host saw what: equal runs give equal times.
+ * from when the host saw what: equal runs give equal times. Only where a thread has waited for
+ * another one, which nothing records, the work that it starts then tells when.
  */
 #ifndef RP_COLLECT_HIP_CLOCK_H
 #define RP_COLLECT_HIP_CLOCK_H

@@ -49,6 +49,7 @@ struct walk {
     uint32_t parked_start;     /* its point */
     enum rp_dag_grade grade;   /* of what follows from calls */
     bool guesses;              /* calls have no arguments: some waits are found by times */
+    bool host_is_free;         /* of the software device: the program itself takes no time */
     struct rp_dag_usual usual; /* where waits are guessed */
     bool done;
 };
@@ -421,12 +422,37 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
     return 0;
 }
 
+/*
+ * Where the program takes no time, a thread that began a call later than its last one ended has
+ * waited for another thread: in pthread_join or for a lock, which no trace shows. It heard of what
+ * that one had waited for. RP_DAG_NONE: no thread's last call ended then.
+ */
+static uint32_t heard_from(const struct build *b, const struct walk *w, uint32_t index,
+                           uint32_t before)
+{
+    const struct rp_dag_graph *g = &b->dag->graph;
+    const uint32_t thread = w->process->calls[index].thread;
+    const int64_t start_ns = w->process->call_rows[index].start_ns;
+
+    if (!w->host_is_free || g->time_ns[before] >= start_ns)
+        return RP_DAG_NONE;
+    for (uint32_t t = 0; t < w->process->thread_count; t++)
+        if (t != thread && w->threads[t] != RP_DAG_NONE && g->time_ns[w->threads[t]] == start_ns)
+            return w->threads[t];
+    return RP_DAG_NONE;
+}
+
 static uint32_t begin_call(struct build *b, struct walk *w, uint32_t index)
 {
     const struct rp_dag_call *call = &w->process->calls[index];
-    uint32_t before = w->threads[call->thread];
+    uint32_t before = w->threads[call->thread], other;
 
-    add_edge(b, before == RP_DAG_NONE ? b->root : before, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    before = before == RP_DAG_NONE ? b->root : before;
+    other = heard_from(b, w, index, before);
+    if (other == RP_DAG_NONE)
+        add_edge(b, before, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
+    else
+        add_edge(b, other, RP_DAG_HOST_GAP, RP_DAG_INFERRED);
     return add_point(b, w->process->call_rows[index].start_ns, RP_DAG_PINNED,
                      w->process->call_base + index);
 }
@@ -557,9 +583,11 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
 
 static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *err)
 {
+    const char *device = rp_store_metadata(p->from.store, "rocm_perf_device");
     int rc;
 
     *w = (struct walk){.process = p,
+                       .host_is_free = device && strcmp(device, "software") == 0,
                        .null_tail = RP_DAG_NONE,
                        .call_start = RP_DAG_NONE,
                        .parked = RP_DAG_NONE,

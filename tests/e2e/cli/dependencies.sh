@@ -99,3 +99,16 @@ assert dag["repairs"]["dropped_edges"] == 0, dag["repairs"]
 # Derived are only the waits of the host and markers that no work stands behind.
 assert grades["recorded"]["path_share"] > 0.99, grades
 EOF
+
+# A thread that is joined: the path leads through what it has waited for, and that counts in what-ifs.
+example joined
+expect 0 rocm-perf profile --device software --runs 1 -o joined-result ./joined
+expect 0 rocm-perf analyze --json joined-result
+python3 - out <<'END' || fail "joined: $(cat out)"
+import json, sys
+dag = json.load(open(sys.argv[1]))
+path = {name: ns for name, ns in dag["critical_path"]["by_class"].items() if ns}
+free = [w["makespan_ns"] for w in dag["what_if"] if w["symbol"].startswith("step") and w["factor"] == "inf"]
+print(path, free, dag["makespan_ns"])
+sys.exit(set(path) != {"copy", "kernel"} or free != [path["copy"]] or sum(path.values()) != dag["makespan_ns"])
+END
