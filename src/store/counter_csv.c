@@ -180,7 +180,8 @@ static enum role role_of(const char *header, bool is_facts)
  * time, which is to be divided by the cycles of that very run: in the other runs more counters are
  * read between dispatches, and GRBM_GUI_ACTIVE is up to 7 times as large. Of the rest of the file
  * the other runs tell better. */
-static const char levels_file[] = "SQ_LEVEL_WAVES.csv", accumulated[] = "SQ_ACCUM_PREV_HIRES";
+static const char levels_file[] = "SQ_LEVEL_WAVES.csv", levels[] = "SQ_LEVEL_WAVES",
+                  accumulated[] = "SQ_LEVEL_WAVES_ACCUM";
 
 static const char *name_in_levels(const char *header)
 {
@@ -188,8 +189,20 @@ static const char *name_in_levels(const char *header)
 
     if (strcmp(header, cycles) == 0)
         return "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE";
-    return strcmp(header, accumulated) == 0 || strcmp(header, "SQ_LEVEL_WAVES") == 0 ? header
-                                                                                     : NULL;
+    return strcmp(header, accumulated) == 0 || strcmp(header, levels) == 0 ? header : NULL;
+}
+
+/* This counter adds up, clock by clock, what the counter before it reads. Files of joined runs have
+ * it several times, as SQ_ACCUM_PREV_HIRES_7: each behind its own, after which AMD calls it, too.
+ * Owned by the caller; NULL: no memory. */
+static char *name_of_counter(const struct rp_csv *csv, size_t at)
+{
+    const char *header = rp_csv_field(csv, at), *before = at ? rp_csv_field(csv, at - 1) : "";
+
+    if (!is_word(header, "SQ_ACCUM_PREV_HIRES") || strncmp(before, "SQ", 2) != 0 ||
+        !strstr(before, "_LEVEL"))
+        return strdup(header);
+    return rp_format("%s_ACCUM", before);
 }
 
 static bool has_word(const struct rp_csv *csv, const char *word)
@@ -210,11 +223,14 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
     if (!form->roles || !form->names)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < csv->count; i++) {
-        const char *header = rp_csv_field(csv, i);
-        enum role role = role_of(header, form->is_facts);
+        enum role role = role_of(rp_csv_field(csv, i), form->is_facts);
+        rp_autofree char *name = role == ROLE_COUNTER ? name_of_counter(csv, i) : NULL;
+        const char *header = name;
 
+        if (role == ROLE_COUNTER && !name)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (role == ROLE_COUNTER && form->is_levels) {
-            header = name_in_levels(header);
+            header = name_in_levels(name);
             role = header ? role : ROLE_NONE;
         }
         form->roles[i] = role;

@@ -461,11 +461,12 @@ static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_
 {
     if (!rp_counted_differ(a, b))
         return 0;
-    return rp_fail(err, RP_BAD_INPUT,
-                   "counters of different GPUs: %s says %s with %u CUs, %s says %s with %u CUs:"
-                   " analyse the files of one GPU at a time",
-                   source_of(a), a->arch, a->compute_units, source_of(b), b->arch,
-                   b->compute_units);
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "counters of different GPUs: %s says %s with %u CUs (device %#x), %s says %s with"
+        " %u CUs (device %#x): analyse the files of one GPU at a time",
+        source_of(a), a->arch, a->compute_units, a->pci_device_id, source_of(b), b->arch,
+        b->compute_units, b->pci_device_id);
 }
 
 /* A pass on another GPU is no pass of the same run: one ceiling cannot hold for both. */

@@ -10,6 +10,16 @@ gzip run/*.csv && rocm-perf analyze run | grep -E '^  +(2|waves per CU|VALU util
 # Since then all is in one file, and this one is a part of it.
 printf '%s,SQ_LEVEL_WAVES\n0,0,k (.kd),8,0,16,1000,2000,0\n1,0,k (.kd),8,0,16,3000,4000,0\n' "$head" >later/SQ_LEVEL_WAVES.csv
 rocm-perf analyze later | grep -E '^  +(2|2 d|waves per CU|VALU util|SQ_)'
+# Joined, each sum of levels stands behind its own counter; in other forms nobody knows whose it is.
+mkdir joined && cp later/sysinfo.csv joined
+printf '%s,GRBM_GUI_ACTIVE,SQ_IFETCH_LEVEL,SQ_ACCUM_PREV_HIRES,SQ_LEVEL_WAVES,SQ_ACCUM_PREV_HIRES_8\n0,0,k,8,0,16,1000,2000,8000,5,777,6,1216000\n' "$head" >joined/pmc_perf.csv
+rocm-perf analyze joined | grep -E '^  +(waves per CU|SQ_)'
+printf 'Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value\n1,0,k,GRBM_GUI_ACTIVE,8000\n1,0,k,SQ_LEVEL_WAVES,0\n1,0,k,SQ_ACCUM_PREV_HIRES,1216000\n' >one_counter_collection.csv
+rocm-perf analyze --arch gfx942 one_counter_collection.csv | grep -E '^  +(waves per CU|SQ_)'
+sed 's/^1,0,k,GRBM.*/&\n1,0,k,SQ_INST_LEVEL_LDS,0/' one_counter_collection.csv >two_counter_collection.csv
+rocm-perf analyze --arch gfx942 two_counter_collection.csv | grep -E '^  +(waves per CU|SQ_)'
+sed s/SQ_ACCUM_PREV_HIRES/SQ_LEVEL_WAVES_ACCUM/ two_counter_collection.csv >new_counter_collection.csv
+rocm-perf analyze --arch gfx942 new_counter_collection.csv | grep -E '^  +(waves per CU|SQ_)'
 # Runs that were not joined yet.
 mkdir single && cp later/sysinfo.csv single
 printf '%s,SQ_WAVES\n0,0,k,8,0,16,1000,2000,64\n' "$head" >single/pmc_perf_0.csv

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The table kernel x counter, and what is made of it. */
 
@@ -65,6 +66,7 @@ struct deriving {
     bool needs_gpu;     /* and it is not known */
     bool needs_bytes;   /* and they are not known */
     bool contradictory; /* passes disagree too much */
+    bool ambiguous;     /* what a counter has counted is not known */
 };
 
 static quantity plus(quantity a, quantity b)
@@ -110,6 +112,26 @@ static quantity cycles(struct deriving *in, quantity active)
     in->needs_gpu = in->cus <= 0 || in->xccs <= 0;
     active.known = active.known && !in->needs_gpu;
     return times(in->needs_gpu ? 0 : 1 / in->xccs, active);
+}
+
+/* SQ_ACCUM_PREV_HIRES adds up what the counter beside it reads, and of several nobody knows which:
+ * those of all runs of a program have its name. */
+static quantity waves_in_flight(struct deriving *in, quantity accumulated)
+{
+    static const char waves[] = "SQ_LEVEL_WAVES";
+    const struct rp_roofline_kernel *k = in->kernel;
+    bool named = false, others = false;
+
+    for (size_t i = 0; i < k->count_count; i++) {
+        const char *name = k->counts[i].name;
+
+        named |= strcmp(name, "SQ_LEVEL_WAVES_ACCUM") == 0;
+        others |= strncmp(name, "SQ", 2) == 0 && strstr(name, "_LEVEL") &&
+                  strncmp(name, waves, sizeof waves - 1) != 0;
+    }
+    in->ambiguous = accumulated.known && !named && others;
+    accumulated.known = accumulated.known && !in->ambiguous;
+    return accumulated;
 }
 
 static quantity exact_reads(struct deriving *in)
@@ -204,6 +226,12 @@ static bool is_base(enum rp_roof_counter counter)
     }
 }
 
+/* By what rocprofv3 can be asked for. */
+static bool is_named_by_other(enum rp_roof_counter counter)
+{
+    return counter == RP_ROOF_LEVEL_GUI_ACTIVE || counter == RP_ROOF_ACCUMULATED;
+}
+
 static void find_missing(const struct rp_roof_sums *sums, enum rp_derived derived,
                          struct rp_derived_value *ret)
 {
@@ -213,8 +241,7 @@ static void find_missing(const struct rp_roof_sums *sums, enum rp_derived derive
         enum rp_roof_counter counter = rows[derived].inputs[i];
 
         if (sums->counted[counter] == 0)
-            ret->missing[missing++] =
-                rp_roof_collected_name(counter, counter == RP_ROOF_LEVEL_GUI_ACTIVE);
+            ret->missing[missing++] = rp_roof_collected_name(counter, is_named_by_other(counter));
         else
             ret->asked |= !is_base(counter);
     }
@@ -247,7 +274,8 @@ void rp_roof_derive_counters(const struct rp_roof_sums *sums,
         to->reason = from->dispatches == 0 ? "no dispatch has all of its counters"
                      : in.needs_gpu        ? "needs the GPU (--arch)"
                      : in.needs_bytes      ? "the bytes read are not known"
-                     : in.contradictory    ? "its counters contradict each other"
-                                           : "none counted";
+                     : in.ambiguous     ? "SQ_ACCUM_PREV_HIRES may be of another counter of levels"
+                     : in.contradictory ? "its counters contradict each other"
+                                        : "none counted";
     }
 }

@@ -230,8 +230,10 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
     name_differences(g->counters, &g->columns, kernel);
     rp_roof_derive(kernel, &device->ceilings);
     rp_roof_find_peaks(device, g->options->measured != NULL, kernel);
+    if (!rp_roof_counts_take(&g->counts, kernel))
+        return no_memory(err);
     rp_roof_derive_counters(&sums, device, kernel);
-    return rp_roof_counts_take(&g->counts, kernel) ? 0 : no_memory(err);
+    return 0;
 }
 
 static size_t same_group(const struct rp_counted_dispatch *const *all, size_t count)

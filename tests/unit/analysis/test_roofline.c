@@ -853,6 +853,12 @@ static void test_derived_unknown(void **state)
           &plain);
     assert_true(has_text(blind.r.kernels[0].derived[RP_DERIVED_VALU].reason, "--arch"));
     release(&got);
+    parse(&got,
+          "Dispatch_ID,Kernel_Name,SQ_ACCUM_PREV_HIRES,SQ_LEVEL_WAVES,SQ_IFETCH_LEVEL,"
+          "GRBM_GUI_ACTIVE\n0,k,9,5,5,100\n",
+          &options);
+    assert_true(has_text(got.r.kernels[0].derived[RP_DERIVED_OCCUPANCY].reason, "levels"));
+    release(&got);
     release(&blind);
 }
 
