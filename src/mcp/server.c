@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/line_reader.h"
 #include "base/proc.h"
 #include "mcp/call.h"
@@ -53,17 +55,19 @@ static void send_json(struct state *s, json_t *message)
 {
     rp_autofree char *text =
         message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    size_t bytes = text ? strlen(text) : 0, at = 0;
+    rp_autobuf line = {0};
+    size_t at = 0;
 
     json_decref(message);
-    if (!text)
+    if (text) /* the client's own id is in it, and who looks at the log has a terminal */
+        rp_escape_unseen(&line, text);
+    rp_buf_puts(&line, "\n");
+    if (!text || line.failed)
         s->write_errno = ENOMEM;
-    else
-        text[bytes++] = '\n'; /* in place of the zero */
-    while (at < bytes && !s->write_errno) {
-        const size_t left = bytes - at;
+    while (at < line.len && !s->write_errno) {
+        const size_t left = line.len - at;
         const ssize_t put = wait_to_write(s) < 0 ? -1
-                                                 : write(s->server->out, text + at,
+                                                 : write(s->server->out, line.data + at,
                                                          left < PIPE_BUF ? left : PIPE_BUF);
 
         if (put >= 0)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/svg.h"
 #include "base/utf8.h"
 #include "tune/search_json.h"
@@ -79,6 +80,7 @@ static size_t step_over(const char *text)
 /** As it may stand in XML, one line; of a long one (a path) the end. */
 static void put_text(struct rp_buf *to, const char *text, size_t most)
 {
+    rp_autobuf escaped = {0};
     size_t characters = 0;
 
     for (const char *c = text; *c; c += step_over(c))
@@ -87,15 +89,13 @@ static void put_text(struct rp_buf *to, const char *text, size_t most)
         rp_buf_puts(to, "...");
     for (; characters > most; characters--)
         text += step_over(text);
-    for (size_t bytes; *text; text += bytes) {
-        bytes = step_over(text);
-        if (bytes == 1 && ((unsigned char)*text < ' ' || (unsigned char)*text >= 127))
-            rp_buf_puts(to, "?");
-        else if (strchr("<>&\"", *text))
+    rp_escape(&escaped, text);
+    for (text = rp_buf_text(&escaped); *text; text++)
+        if (strchr("<>&\"", *text))
             rp_buf_printf(to, "&#%d;", *text);
         else
-            rp_buf_add(to, text, bytes);
-    }
+            rp_buf_add(to, text, 1);
+    to->failed |= escaped.failed;
 }
 
 /* --- axes ------------------------------------------------------------------------------------- */

@@ -45,3 +45,9 @@ for how in analyze 'analyze --json' 'compare odd.db' 'compare --github odd.db' '
     echo "$how: exit $?, $(grep -acP '^\s*::error::k|##\[|[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' out.txt) that act"
 done
 rocm-perf report --format csv -o - formula.db | python3 -c 'import csv, sys; print([cell for row in csv.reader(sys.stdin) for cell in row if cell[:1] in list("=+@|")])'
+# The picture of a search, and what a client of mcp gets back.
+python3 -c 'import json; json.dump({"name": "\n::error::k\x1b[31m\u202e\x9b##[error]<b>", "parameters": ["A"], "configs": [{"A": i, "runtime_ms": 1 + i} for i in range(3)]}, open("search.json", "w"))'
+rocm-perf autotune --simulate search.json --max-fraction 0.9 --plot search.svg -o search >out.txt 2>&1
+grep -a 'Search of' search.svg
+grep -acP '^\s*::|##\[|[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' out.txt search.svg
+printf '{"jsonrpc":"2.0","id":"\\u001b\\u009b\\u202e##[error]","method":"none"}\n' | rocm-perf mcp
