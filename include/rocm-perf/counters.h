@@ -68,6 +68,9 @@ struct rp_counters {
 /** Is it read here: a folder, or a file called *.csv? */
 bool rp_counters_can_open(const char *path);
 
+/** Is it a result of rocprof, the tool before rocprofv2, whatever it is called? */
+bool rp_counters_is_rocprof(const char *path);
+
 /** Does the folder, or one that lies in it, hold such files? */
 bool rp_counters_in(const char *folder);
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What a column holds. */
 enum role {
@@ -530,12 +531,58 @@ static bool is_single_run(const char *name)
            rp_plain_ends_with(name + digits, ".csv");
 }
 
+static bool is_default_name(const char *name)
+{
+    static const char by_itself[] = "results.csv";
+
+    return rp_plain_length(name) == sizeof by_itself - 1 && rp_plain_ends_with(name, by_itself);
+}
+
+static int is_default(const struct dirent *entry)
+{
+    return is_default_name(entry->d_name);
+}
+
 static int is_wanted(const struct dirent *entry)
 {
     return is_single_run(entry->d_name) || rp_plain_ends_with(entry->d_name, "pmc_perf.csv") ||
-           strcasecmp(entry->d_name, "results.csv") == 0 || /* of rocprof */
+           is_default_name(entry->d_name) ||
            rp_plain_ends_with(entry->d_name, "counter_collection.csv") ||
            rp_plain_ends_with(entry->d_name, "kernel_trace.csv");
+}
+
+/* rocprof -o NAME.csv gives its result whatever name; results.csv is what it does by itself. */
+bool rp_counters_is_rocprof(const char *path)
+{
+    static const char begin[] = "Index,KernelName,";
+    char head[2 * sizeof begin] = "";
+    rp_autoclose int fd = -1;
+    size_t at = 0;
+
+    if (!rp_plain_ends_with(path, ".csv") || rp_plain_open(path, sizeof head, &fd, NULL) < 0 ||
+        read(fd, head, sizeof head - 1) <= 0)
+        return false;
+    for (size_t i = 0; head[i] && at < sizeof begin - 1; i++)
+        if (head[i] != '"' && head[i] != begin[at++])
+            return false;
+    return at == sizeof begin - 1;
+}
+
+static int is_other_csv(const struct dirent *entry)
+{
+    return rp_plain_ends_with(entry->d_name, ".csv") && !is_wanted(entry);
+}
+
+/* It may be of another run, or program: nobody has said that it belongs to the rest. */
+static int name_rocprof(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
+{
+    (void)depth;
+    if (!*set || rp_plain_is_beside(path) || !rp_counters_is_rocprof(path))
+        return 0;
+    return rp_counters_warn(*set, err,
+                            "%s is a result of rocprof, too: left out; name all files of one run to"
+                            " read them together",
+                            path);
 }
 
 static int is_levels(const struct dirent *entry)
@@ -610,6 +657,8 @@ static int read_entries(const char *path, int (*wanted)(const struct dirent *),
     return result;
 }
 
+static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth);
+
 /* Passes lie in pmc_1/HOST/PID_counter_collection.csv: folders of a folder without such files. */
 static int add_folder(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
 {
@@ -623,13 +672,13 @@ static int add_folder(struct rp_counters **set, const char *path, int depth, str
     result = read_entries(path, is_wanted, add_file, depth, set, err);
     if (result == 0)
         result = read_entries(path, is_levels, add_file, depth, set, err);
+    if (result == 0 && any_entry(path, is_default, -1))
+        result = read_entries(path, is_other_csv, name_rocprof, depth, set, err);
     if (result < 0 || depth == 0 || *set != before ||
         (before && (before->dispatch_count != dispatches || before->name_count != names)))
         return result;
     return read_entries(path, is_folder, add_folder, depth - 1, set, err);
 }
-
-static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth);
 
 static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
 {

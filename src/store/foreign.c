@@ -1,3 +1,4 @@
+#include "rocm-perf/counters.h"
 #include "rocm-perf/store.h"
 
 #include "base/cleanup.h"
@@ -128,6 +129,8 @@ char *rp_foreign_in(const char *folder, int depth, const char **ret_what)
                 rp_plain_ends_with(path, "trace.json") || rp_plain_ends_with(path, "results.json")
                     ? rp_foreign_what(path)
                     : what_by_name(path);
+            if (!*ret_what && rp_counters_is_rocprof(path))
+                *ret_what = "a result of rocprof: give the file itself, or call it results.csv";
         }
         if (!found && path && *ret_what)
             found = rp_steal(path);
