@@ -121,13 +121,21 @@ static int verdict(const struct rp_autotune_result *result)
     return RP_PROGRAM;
 }
 
+/** Launches that fail are seen in traced runs: those of the objective, or a warm-up. */
+static bool sees_launches(const struct rp_autotune_command *c)
+{
+    return c->o.live.objective == RP_OBJECTIVE_DISPATCH || c->o.search.warmups > 0;
+}
+
 /** A configuration of which a launch fails is fast, too. */
 static void say_unchecked(const struct rp_autotune_command *c,
                           const struct rp_autotune_result *found)
 {
     if (found->found && !c->quiet && !c->o.simulate && !c->o.live.check)
-        rp_cli_note("nothing has checked what the program computes, also if a kernel of it did not "
-                    "start: --check COMMAND does");
+        rp_cli_note("nothing has checked what the program computes%s: --check COMMAND does",
+                    sees_launches(c) ? ""
+                                     : ", nor whether HIP has refused launches of it, which a "
+                                       "warm-up would show (--warmup)");
 }
 
 static int run(struct rp_autotune_command *c)

@@ -336,6 +336,24 @@ static int run_pair(const struct rp_measure *m, const char *before, const char *
     return rc == 0 && swapped && !*ret_why ? profile_before(m, before, ret, err) : rc;
 }
 
+char *rp_application_failed_launches(const struct rp_facts *facts)
+{
+    return rp_format("%.0f of its %.0f launches started no kernel: HIP refused them",
+                     facts->failed_launches.value, facts->launches.value);
+}
+
+/** Less work is no speed: launches that failed without the change, too, are no fault of it. */
+static int judge_launches(const struct pair *pair, char **ret_why, struct rp_err *err)
+{
+    const struct rp_quantity *before = &pair->before.failed_launches,
+                             *after = &pair->after.failed_launches;
+
+    if (*ret_why || !after->known || after->value <= (before->known ? before->value : 0))
+        return 0;
+    *ret_why = rp_application_failed_launches(&pair->after);
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
 int rp_application_times(const struct rp_measure *measure, const char *before, const char *after,
                          const char *symbol, unsigned pairs, double margin,
                          struct rp_application_times *ret, char **ret_why, struct rp_err *err)
@@ -350,6 +368,8 @@ int rp_application_times(const struct rp_measure *measure, const char *before, c
         rp_cleanup(free_pair) struct pair pair = {{0}, {0}};
 
         rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err); /* A B B A A B ... */
+        if (rc == 0)
+            rc = judge_launches(&pair, ret_why, err);
         if (rc < 0 || *ret_why)
             break;
         values[0][i] = pair.before.runtime_ms.value;

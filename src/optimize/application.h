@@ -54,6 +54,9 @@ char *rp_output_differs(const struct rp_measure *measure, const struct rp_output
 int rp_application_profile(const struct rp_measure *measure, const char *program, enum rp_runs what,
                            const char *output, struct rp_facts *ret, struct rp_err *err);
 
+/** "1 of its 2 launches started no kernel: HIP refused them"; owned; NULL: out of memory. */
+char *rp_application_failed_launches(const struct rp_facts *facts);
+
 /** Times of both builds by dispatch timestamps, from interleaved runs. */
 struct rp_application_times {
     double before_ms, after_ms;               /**< all dispatches; medians of the runs */

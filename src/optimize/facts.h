@@ -89,8 +89,9 @@ struct rp_kernel_facts {
 struct rp_facts {
     struct rp_kernel_facts *kernels;
     size_t count;
-    char *device;                  /**< "software", "hardware"; NULL: unknown */
-    struct rp_quantity runtime_ms; /**< sum over dispatches */
+    char *device;                                 /**< "software", "hardware"; NULL: unknown */
+    struct rp_quantity runtime_ms;                /**< sum over dispatches */
+    struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
 };
 
 /**

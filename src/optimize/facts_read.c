@@ -349,6 +349,8 @@ static int read_kernels(const struct files *files, struct rp_facts *facts, struc
         return rp_fail(err, RP_BAD_INPUT, "profile.json has no kernels[]");
     facts->device = text(files->profile, "device", &failed);
     facts->runtime_ms = number(files->profile, "runtime_ms");
+    facts->launches = number(json_object_get(files->profile, "launches"), "calls");
+    facts->failed_launches = number(json_object_get(files->profile, "launches"), "failed");
     facts->kernels = calloc(json_array_size(rows) + 1, sizeof *facts->kernels);
     if (!facts->kernels)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

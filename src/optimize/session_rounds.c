@@ -27,6 +27,11 @@ static int profile(struct rp_session *s, unsigned round, const char *folder, str
     rp_remove_tree(folder);
     rp_session_say(s, "round %u: profiling %s", round, s->program);
     rc = rp_application_profile(&s->measure, s->program, RP_RUNS_LONGER, folder, ret, err);
+    if (rc == 0 && ret->failed_launches.known && ret->failed_launches.value > 0) {
+        rp_autofree char *failed = rp_application_failed_launches(ret);
+
+        rp_session_say(s, "%s: %s", s->program, failed ? failed : "some of its launches failed");
+    }
     if (rc == 0) {
         rc = rp_journal_add(s->journal, "profile", key,
                             json_pack("{s:o}", "folder", rp_session_text(folder)), err);

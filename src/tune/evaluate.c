@@ -22,7 +22,8 @@
 struct attempt {
     const struct rp_evaluator *ev;
     const struct rp_evaluation_request *request;
-    int64_t timeout_ns;                  /**< of this one */
+    int64_t timeout_ns; /**< of this one */
+    bool watched; /**< its launches are recorded, though its time is not that of its dispatches */
     char *folder, *printed, *complaints; /**< its folder; standard output and error in it */
     struct rp_output_tap tap;
     struct rp_run run;
@@ -146,7 +147,8 @@ static int start(struct attempt *a, struct rp_err *err)
     const struct rp_run_request request = {.env = a->ev->env,
                                            .device = a->ev->device,
                                            .argv = r->command.argv,
-                                           .traced = traced,
+                                           .traced = traced || a->watched,
+                                           .no_hip_calls = a->watched,
                                            .out_dir = a->folder,
                                            .db_prefix = "trace",
                                            .stdout_fd = a->tap.fds[0],
@@ -285,6 +287,51 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     return 0;
 }
 
+static bool may_be_watched(const struct rp_evaluator *ev, const struct rp_evaluation_request *r)
+{
+    return r->objective != RP_OBJECTIVE_DISPATCH && ev->env->tool_library;
+}
+
+/** A program that does not work while it is watched may work without. */
+static bool is_spoilt(const struct attempt *a, int rc)
+{
+    const struct rp_proc_end *end = &a->run.end;
+
+    if (rc < 0)
+        return rc == -RP_BAD_INPUT;
+    return !end->timed_out && !end->over_memory && (end->signaled || end->status != 0);
+}
+
+/** The first run of a configuration does not count: recording takes time. */
+static int run_watched(struct attempt *a, unsigned number, struct rp_err *err)
+{
+    const struct attempt fresh = *a;
+    int rc;
+
+    a->watched = number < a->request->warmups && number == 0 && may_be_watched(a->ev, a->request);
+    rc = run_program(a, err);
+    if (!a->watched || !is_spoilt(a, rc))
+        return rc;
+    free_attempt(a);
+    *a = fresh;
+    return run_program(a, err);
+}
+
+static int judge_launches(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    struct rp_err unread = RP_ERR_INIT;
+    char *why = NULL;
+    int rc = rp_objective_launches(&a->run, &why, &unread);
+
+    if (rc == -RP_BAD_INPUT) /* nothing is known, as without */
+        return 0;
+    if (rc < 0) {
+        *err = unread;
+        return rc;
+    }
+    return why ? end_as(e, RP_EVALUATION_FAILED, why, err) : 0;
+}
+
 /** @param number  from 0 on, warm-ups first */
 static int run_once(const struct rp_evaluator *ev, const struct rp_evaluation_request *r,
                     unsigned number, struct rp_evaluation *e, struct rp_err *err)
@@ -294,7 +341,7 @@ static int run_once(const struct rp_evaluator *ev, const struct rp_evaluation_re
         .ev = ev,
         .request = r,
         .timeout_ns = warmup && r->warmup_timeout_ns ? r->warmup_timeout_ns : r->timeout_ns};
-    int rc = run_program(&a, err);
+    int rc = run_watched(&a, number, err);
 
     /* It cannot be executed, or what it recorded cannot be read. */
     if (rc == -RP_USAGE || rc == -RP_BAD_INPUT)
@@ -306,6 +353,8 @@ static int run_once(const struct rp_evaluator *ev, const struct rp_evaluation_re
     rc = judge_end(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK)
         rc = judge_printed(&a, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && a.watched)
+        rc = judge_launches(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK && number == 0 && r->check)
         rc = check(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK && !warmup)

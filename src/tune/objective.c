@@ -130,6 +130,27 @@ int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, doubl
     return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
+int rp_objective_launches(const struct rp_run *run, char **ret_why, struct rp_err *err)
+{
+    struct sum sum = {0};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < run->db_count && !sum.failed_launches; i++) {
+        struct rp_store *store;
+
+        rc = rp_store_open(run->db_paths[i], &store, err);
+        if (rc < 0)
+            break;
+        rc = add_launches(store, &sum, err);
+        rp_store_close(store);
+    }
+    if (rc == 0)
+        *ret_why = sum.failed_launches;
+    else
+        free(sum.failed_launches);
+    return rc;
+}
+
 /* --- output --------------------------------------------------------------------------------- */
 
 int rp_objective_check_pattern(const char *pattern, struct rp_err *err)

@@ -24,6 +24,13 @@ int rp_objective_dispatch(const struct rp_run *run, enum rp_device device, doubl
                           char **ret_why, bool *ret_failed, struct rp_err *err);
 
 /**
+ * Whether launches of a run failed, where its time is not that of its dispatches.
+ * @param ret_why  owned; NULL: none is known to
+ * @return 0; RP_BAD_INPUT: what was recorded cannot be read; RP_ENVIRONMENT
+ */
+int rp_objective_launches(const struct rp_run *run, char **ret_why, struct rp_err *err);
+
+/**
  * The number in the last match of the expression.
  * @param path     what the program printed
  * @param ret_why  as above

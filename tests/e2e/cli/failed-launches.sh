@@ -41,3 +41,23 @@ echo '{"BLOCK": [64, 1280, 1536, 2048]}' >space.json
 expect 0 rocm-perf autotune --space space.json --device software --cmd-template './unchecked {BLOCK}' --max-fraction 0.99 -o s
 grep -qE "^Best.*BLOCK=(1280|1536|2048)" out && fail "the best is what HIP refuses: $(cat out)"
 grep -rq 'started no kernel' s || fail 'the reason is not kept'
+
+# Nor where time is that of the process, or what the program prints: the warm-up shows it.
+for objective in --no-rocprof '--output-regex [0-9.]+'; do
+    rm -rf s
+    expect 0 rocm-perf autotune --space space.json --device software --max-fraction 0.99 $objective -o s \
+        --cmd-template 'sh -c "./unchecked {BLOCK} && echo {BLOCK} | sed s/.*/3.5/"' --repeats 1:1 --top 1
+    says out 'BLOCK=64'
+    grep -qE "BLOCK=(1280|1536|2048)" out && fail "$objective: what HIP refuses is fast: $(cat out)"
+    says out '2 failed'
+    grep -rq 'started no kernel' s || fail "$objective: the reason is not kept"
+    grep -q 'nor whether HIP has refused launches' err && fail "$objective: it has looked"
+done
+rm -rf s
+expect 0 rocm-perf autotune --space space.json --device software --max-fraction 0.99 --no-rocprof --warmup 0 -o s \
+    --cmd-template './unchecked {BLOCK}' --repeats 1:1 --top 1
+says err 'nor whether HIP has refused launches'
+# A program that cannot be watched is timed all the same.
+rm -rf s
+expect 0 rocm-perf autotune --space space.json --device software --max-fraction 0.99 --no-rocprof -o s --repeats 1:1 --top 1 \
+    --cmd-template "sh -c '[ -z \"\$HSA_TOOLS_LIB\" ] && sleep 0.{BLOCK}'"

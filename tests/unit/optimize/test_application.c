@@ -225,6 +225,28 @@ static void who_fails_is_blamed(void **state)
     assert_null(why);
 }
 
+/* A program whose launches are refused is fast, and no better. */
+static void launches_that_fail_are_no_speed(void **state)
+{
+    static const char refused[] =
+        "fails() { echo '{\"kernels\": [], \"runtime_ms\": 0.5, \"launches\": {\"calls\": 3, "
+        "\"failed\": '$1'}}' >$folder/profile.json; exit 0; }\nfolder=$5\n";
+    rp_autofree char *after = rp_format("%s[ $program = after ] && fails 2", refused);
+    rp_autofree char *both = rp_format("%sfails 2", refused);
+    rp_autofree char *fewer = rp_format("%s[ $program = after ] && fails 1\nfails 2", refused);
+    struct rp_err err = RP_ERR_INIT;
+    char *why;
+
+    (void)state;
+    assert_int_equal(times_by(after, &why, &err), 0);
+    assert_string_equal(why, "2 of its 3 launches started no kernel: HIP refused them");
+    free(why);
+    assert_int_equal(times_by(both, &why, &err), 0);
+    assert_null(why);
+    assert_int_equal(times_by(fewer, &why, &err), 0);
+    assert_null(why);
+}
+
 static void advice_is_for_optimize(void **state)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -327,11 +349,16 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_is_by_the_original), cmocka_unit_test(the_budget_ends_what_runs),
-        cmocka_unit_test(nothing_is_read),         cmocka_unit_test(what_differs_is_said),
-        cmocka_unit_test(a_check_says_why),        cmocka_unit_test(last_lines_are_few),
-        cmocka_unit_test(first_lines_that_differ), cmocka_unit_test(who_fails_is_blamed),
+        cmocka_unit_test(time_is_by_the_original),
+        cmocka_unit_test(the_budget_ends_what_runs),
+        cmocka_unit_test(nothing_is_read),
+        cmocka_unit_test(what_differs_is_said),
+        cmocka_unit_test(a_check_says_why),
+        cmocka_unit_test(last_lines_are_few),
+        cmocka_unit_test(first_lines_that_differ),
+        cmocka_unit_test(who_fails_is_blamed),
         cmocka_unit_test(advice_is_for_optimize),
+        cmocka_unit_test(launches_that_fail_are_no_speed),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
