@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "report/html/page_parts.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
@@ -24,11 +25,18 @@ static void put_text(struct rp_buf *buf, const char *text)
 }
 
 /* In JSON '<' stands within strings only, where it may be written as an escape: so nothing in a
- * document ends the element that it is in. */
+ * document ends the element that it is in. The same of what is not seen, which others' documents
+ * have as it is. */
 static void put_document(struct rp_buf *buf, const struct rp_html_document *d)
 {
-    const char *at = d->text, *end = d->text + d->bytes;
+    rp_autobuf text = {0}, seen = {0};
+    const char *at, *end;
 
+    rp_buf_add(&text, d->text, d->bytes);
+    rp_escape_unseen(&seen, rp_buf_text(&text));
+    buf->failed |= text.failed || seen.failed;
+    at = rp_buf_text(&seen);
+    end = at + seen.len;
     rp_buf_printf(buf, "<script type=\"application/json\" id=\"data-%s\">", d->name);
     while (at < end) {
         const char *next = memchr(at, '<', (size_t)(end - at));

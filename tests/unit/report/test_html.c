@@ -55,6 +55,20 @@ static void documents_are_the_json_byte_for_byte(void **state)
     assert_string_equal(rp_buf_text(&other), "{}\n");
 }
 
+/* Of a profile.json that another program has written, for one. */
+static void what_is_not_seen_is_written_out(void **state)
+{
+    static const char text[] = "{\"a\": \"x\xe2\x80\xae\xc2\x9b\x7f##[error]<\"}\n";
+    const struct rp_html_document odd = {.name = "dag", .text = text, .bytes = sizeof text - 1};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf page = {0};
+
+    (void)state;
+    assert_int_equal(rp_report_html("t", &odd, 1, &page, &err), 0);
+    assert_non_null(
+        strstr(page.data, "{\"a\": \"x\\u202e\\u009b\\u007f\\u0023#[error]\\u003c\"}\n</script>"));
+}
+
 static void nothing_of_a_trace_becomes_markup(void **state)
 {
     rp_autobuf page = {0};
@@ -103,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_the_json_byte_for_byte),
+        cmocka_unit_test(what_is_not_seen_is_written_out),
         cmocka_unit_test(nothing_of_a_trace_becomes_markup),
         cmocka_unit_test(a_page_allows_itself_two_hashes_only),
         cmocka_unit_test(a_page_is_small),
