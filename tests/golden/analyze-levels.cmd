@@ -29,3 +29,6 @@ rocm-perf analyze single | grep -E '^  +(1 d|SQ_)'
 mkdir none && cp later/sysinfo.csv none && for name in SQ_LEVEL_WAVES timestamps pmc_perf_0; do printf 'Dispatch_ID,Kernel_Name\n' >none/$name.csv; done
 rocm-perf analyze none; echo "exit $?"
 rm none/pmc_perf_0.csv && rocm-perf report none; echo "exit $?"
+# Passes that differ by a multiple: in figures, not as 3e+02.
+printf 'Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value\n1,0,k,TCC_EA0_WRREQ_sum,1000\n1,0,k,TCC_EA0_WRREQ_64B_sum,4008\n' >far_counter_collection.csv
+rocm-perf analyze --arch gfx942 far_counter_collection.csv | grep -A 2 'bytes written'

@@ -250,7 +250,7 @@ static void say_parts(const struct rp_pass_difference *d, struct rp_buf *to)
 static void say_percent(double fraction, struct rp_buf *to)
 {
     if (isfinite(fraction))
-        rp_buf_printf(to, "%.2g %%", fraction * 100);
+        rp_buf_printf(to, fraction < 1 ? "%.2g %%" : "%.0f %%", fraction * 100);
     else
         rp_buf_puts(to, "all of it");
 }
