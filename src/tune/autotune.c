@@ -1,4 +1,5 @@
 #include "tune/autotune.h"
+#include "collect/whole_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ struct autotune {
     struct rp_rules rules;
     struct rp_live_options live;
     char *build_folder;
+    char *input; /* what programs read */
     struct rp_imported imported;
     struct rp_runner inner, remembered;
     struct rp_journal *journal;
@@ -61,6 +63,7 @@ static void close_autotune(struct autotune *a)
     else
         rp_live_close(&a->inner);
     free(a->build_folder);
+    free(a->input);
     rp_imported_free(&a->imported);
     rp_journal_close(a->journal);
     rp_recorded_free(&a->recorded);
@@ -122,12 +125,35 @@ static int find_strategy(struct autotune *a, struct rp_err *err)
                                         a->o->strategy);
 }
 
+/** Each run of each configuration reads the same, also after --resume. */
+static int keep_input(struct autotune *a, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(a->o->folder, "stdin");
+    bool has = false, idle = false;
+    int rc =
+        path ? rp_whole_input_save(path, RP_WHOLE_INPUT_MOST_BYTES, a->o->resume, &has, &idle, err)
+             : out_of_memory(err);
+
+    if (rc < 0)
+        return rc;
+    if (idle && !has)
+        a->o->note(a->o->context, "standard input is open and nothing has come: programs get an "
+                                  "empty one (< FILE gives them a file)");
+    a->input = has ? realpath(path, NULL) : NULL;
+    if (has && !a->input)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
+    a->live.input = a->input;
+    return 0;
+}
+
 /** Programs that were built stay in the folder, for --resume. */
 static int open_live(struct autotune *a, struct rp_err *err)
 {
     rp_autofree char *builds = NULL;
-    int rc;
+    int rc = keep_input(a, err);
 
+    if (rc < 0)
+        return rc;
     if (a->live.build) {
         builds = rp_path_join(a->o->folder, "builds");
         if (!builds)

@@ -159,15 +159,35 @@ static int start(struct attempt *a, struct rp_err *err)
                   : rp_run_program(&request, &a->run, err);
 }
 
+/** Each run has it from its beginning. @return the old standard input; or < 0 */
+static int redirect_stdin(const char *path, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path ? path : "/dev/null", O_RDONLY | O_CLOEXEC);
+    int old;
+
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s, the programs' input",
+                             path ? path : "/dev/null");
+    old = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (old < 0 || dup2(fd, STDIN_FILENO) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot redirect standard input");
+    return old;
+}
+
 static int run_tapped(struct attempt *a, struct rp_err *err)
 {
     const struct rp_env_change *variables = a->request->command.env;
-    rp_autoclose int old = redirect_stderr(a->tap.fds[1], err);
+    rp_autoclose int old_input = redirect_stdin(a->request->input, err);
+    rp_autoclose int old = old_input < 0 ? -1 : redirect_stderr(a->tap.fds[1], err);
     char **kept;
     int rc;
 
-    if (old < 0)
+    if (old_input < 0)
+        return old_input;
+    if (old < 0) {
+        dup2(old_input, STDIN_FILENO);
         return old;
+    }
     kept = keep_variables(variables);
     if (kept) {
         give_variables(variables);
@@ -176,6 +196,7 @@ static int run_tapped(struct attempt *a, struct rp_err *err)
     } else {
         rc = out_of_memory(err);
     }
+    dup2(old_input, STDIN_FILENO);
     dup2(old, STDERR_FILENO);
     rp_adopted_kill(a->ev->adopted, 0);
     return rc;

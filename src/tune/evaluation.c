@@ -32,6 +32,7 @@ void rp_evaluation_request_free(struct rp_evaluation_request *request)
     free(request->build_output);
     free(request->pattern);
     free(request->check);
+    free(request->input);
     *request = (struct rp_evaluation_request){0};
 }
 
@@ -82,7 +83,7 @@ int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp
                        set(object, "command", rp_json_of_words(r->command.argv)) |
                        set(object, "environment", rp_json_of_variables(r->command.env)) |
                        set_build(object, r) | set_objective(object, r) |
-                       set_text(object, "check", r->check) |
+                       set_text(object, "check", r->check) | set_text(object, "input", r->input) |
                        set(object, "timeout_ns", json_integer(r->timeout_ns)) |
                        set(object, "warmup_timeout_ns", json_integer(r->warmup_timeout_ns)) |
                        set(object, "memory_bytes", json_integer((json_int_t)r->memory_bytes)) |
@@ -185,6 +186,10 @@ static int take_request(const json_t *object, struct rp_evaluation_request *r, s
         rc = take_objective(object, r, err);
     if (rc == 0)
         rc = rp_json_take_text(object, "check", false, &r->check, err);
+    if (rc == 0)
+        rc = rp_json_take_text(object, "input", false, &r->input, err);
+    if (rc == 0 && r->input && r->input[0] != '/')
+        rc = rp_fail(err, RP_BAD_INPUT, "\"input\" is not an absolute path");
     return rc < 0 ? rc : take_limits(object, r, err);
 }
 

@@ -43,6 +43,8 @@ struct rp_evaluation_request {
     char *check; /**< NULL, or a command for /bin/sh: 0 means right. Its standard input is what the
                       program printed; ROCM_PERF_PROGRAM, ROCM_PERF_STATUS are set. Asked once */
 
+    char *input; /**< absolute path of what each run has as standard input; NULL: nothing */
+
     int64_t timeout_ns;        /**< of each run, and of the check; above 0 */
     int64_t warmup_timeout_ns; /**< of each warm-up; 0: as of others */
     uint64_t memory_bytes;     /**< resident, of all that a run starts together; 0: no limit */

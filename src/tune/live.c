@@ -127,8 +127,10 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
                                        .warmups = job->warmups,
                                        .samples = job->samples,
                                        .pattern = l->o.pattern ? strdup(l->o.pattern) : NULL,
+                                       .input = l->o.input ? strdup(l->o.input) : NULL,
                                        .check = l->o.check ? strdup(l->o.check) : NULL};
-    if ((l->o.pattern && !request->pattern) || (l->o.check && !request->check))
+    if ((l->o.input && !request->input) || (l->o.pattern && !request->pattern) ||
+        (l->o.check && !request->check))
         rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && l->build)
         rc = fill_build(l, job->config, request, err);

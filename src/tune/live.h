@@ -17,6 +17,7 @@ struct rp_live_options {
     const char *build;            /**< template of what makes {output} first; NULL: nothing does */
     unsigned flags;               /**< of enum rp_template_flags: SHELL, ENVIRONMENT */
     const char *build_folder;     /**< absolute; programs that were built; with build only */
+    const char *input;            /**< absolute; standard input of each run; NULL: nothing */
     const char *check;            /**< NULL: whatever the program prints is right */
     enum rp_objective objective;
     const char *pattern; /**< OUTPUT */

@@ -30,3 +30,33 @@ says out 'waits for input from the terminal'
 says out '--runs 1'
 [ ! -e typed ] || fail 'a result of a run that was refused'
 expect 0 python3 terminal.py rocm-perf profile --device software --quiet -o untyped sh -c 'echo 2 | ./from_input'
+
+# Each configuration of autotune reads all of it, too, on each worker and in each run, and after --resume.
+cat >sums.sh <<'END'
+#!/bin/sh
+sum=$(cat | cksum)
+[ "$sum" = "$SUM" ] || { echo "read $sum"; exit 1; }
+echo $(($1 + 3))
+END
+chmod +x sums.sh
+echo '{"N": [1, 2, 3, 4, 5, 6, 7, 8]}' >space.json
+tune() {
+    rocm-perf autotune --space space.json --cmd-template './sums.sh {N}' --output-regex '.*' --device software \
+        --repeats 1:2 --top 1 "$@" >out 2>err
+}
+seq 200000 >numbers
+export SUM="$(cksum <numbers)"
+tune --max-fraction 0.5 --workers 2 -o pipe < <(cat numbers) || { cat out err; fail 'autotune: a pipe'; }
+says out 'Search 4 of 8'
+grep -q failed out && fail 'autotune: not each run reads all of it'
+[ "$(stat -c %a pipe/stdin)" = 600 ] || fail 'autotune: others may read what is kept'
+tune --max-fraction 0.7 --resume -o pipe </dev/null || { cat out err; fail 'autotune: --resume without it'; }
+grep -q failed out && fail 'autotune: --resume has lost it'
+! tune --max-fraction 0.8 --resume -o pipe < <(echo other) || fail 'autotune: --resume with another'
+says err 'standard input is not what it was when this was begun'
+tune --max-fraction 0.5 -o from-file <numbers || fail 'autotune: a file'
+grep -q failed out && fail 'autotune: not each run reads all of the file'
+export SUM="$(cksum </dev/null)"
+tune --max-fraction 0.5 -o empty < <(sleep 8) || fail 'autotune: a pipe that nobody writes to'
+says err 'standard input is open and nothing has come'
+[ ! -e empty/stdin ] || fail 'autotune: an empty input is kept'

@@ -69,6 +69,7 @@ static void requests_come_back(void **state)
                                   {.name = hostile[1], .value = hostile[7]},
                                   {.name = "GONE"},
                                   {0}};
+    char input[] = "/in put";
     const struct rp_evaluation_request r = {.id = INT64_MAX,
                                             .command = {hostile, env},
                                             .build = {hostile, env},
@@ -81,6 +82,7 @@ static void requests_come_back(void **state)
                                             .timeout_ns = INT64_MAX,
                                             .warmup_timeout_ns = 7,
                                             .memory_bytes = 1,
+                                            .input = input,
                                             .warmups = 2,
                                             .samples = 3};
     struct rp_evaluation_request got;
@@ -91,6 +93,7 @@ static void requests_come_back(void **state)
     assert_int_equal(rp_evaluation_request_write(&r, &line, &err), 0);
     assert_ptr_equal(strchr(line.data, '\n'), line.data + line.len - 1);
     got = parse_request(line.data);
+    assert_string_equal(got.input, "/in put");
     assert_true(got.id == r.id && got.timeout_ns == r.timeout_ns && got.memory_bytes == 1);
     assert_true(got.warmup_timeout_ns == 7);
     assert_true(got.warmups == 2 && got.samples == 3 && got.build_timeout_ns == 5);

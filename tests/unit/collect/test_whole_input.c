@@ -1,0 +1,126 @@
+/* All of standard input in a file: what comes, what does not, what has no end. */
+#include "collect/whole_input.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "unit/cmocka_all.h"
+
+static const uint64_t MIB = 1 << 20;
+static char dir[] = "/tmp/rp-whole-input-XXXXXX";
+static char path[64];
+static int before;
+
+/* Standard input is what this command prints. @return of rp_whole_input_save */
+static int save(const char *command, bool resumed, bool *ret_has, struct rp_err *err)
+{
+    FILE *pipe = popen(command, "r");
+    bool idle;
+    int rc;
+
+    assert_non_null(pipe);
+    dup2(fileno(pipe), STDIN_FILENO);
+    *ret_has = false;
+    *err = (struct rp_err)RP_ERR_INIT;
+    rc = rp_whole_input_save(path, MIB, resumed, ret_has, &idle, err);
+    dup2(before, STDIN_FILENO);
+    pclose(pipe);
+    assert_false(rc == 0 && idle);
+    return rc;
+}
+
+static void is_kept(const char *text)
+{
+    char bytes[64] = "";
+    int fd = open(path, O_RDONLY);
+
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, bytes, sizeof bytes - 1), strlen(text));
+    assert_string_equal(bytes, text);
+    close(fd);
+}
+
+static void what_comes_is_kept(void **state)
+{
+    struct rp_err err;
+    struct stat info;
+    bool has;
+
+    (void)state;
+    assert_int_equal(save("echo a; sleep 0.1; echo b", false, &has, &err), 0);
+    assert_true(has);
+    is_kept("a\nb\n");
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(save("true", true, &has, &err), 0); /* --resume goes on with it */
+    assert_true(has);
+    assert_int_equal(save("echo a; echo b", true, &has, &err), 0);
+    assert_true(has);
+    assert_int_equal(save("echo a; echo c", true, &has, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "is not what it was"));
+    is_kept("a\nb\n");
+    assert_int_equal(save("true", false, &has, &err), 0); /* something new begins */
+    assert_false(has);
+    assert_false(rp_path_exists(path));
+    assert_int_equal(save("echo a", true, &has, &err), -RP_USAGE); /* it had none */
+}
+
+static void what_has_no_end_is_refused(void **state)
+{
+    struct rp_err err;
+    bool has;
+
+    (void)state;
+    assert_int_equal(save("yes", false, &has, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "more than 1 MiB, or no end"));
+    assert_int_equal(save("head -c 1048576 /dev/zero", false, &has, &err), 0);
+    assert_true(has);
+    unlink(path);
+}
+
+static void nobody_is_waited_for(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    bool has = true, idle = false;
+    int ends[2], null = open("/dev/zero", O_RDONLY);
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[0], STDIN_FILENO);
+    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
+    assert_true(idle && !has);
+    dup2(null, STDIN_FILENO); /* a device is not read */
+    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
+    assert_true(!idle && !has);
+    close(STDIN_FILENO); /* there is none */
+    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
+    assert_true(!idle && !has);
+    dup2(before, STDIN_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    close(null);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_is_kept),
+        cmocka_unit_test(what_has_no_end_is_refused),
+        cmocka_unit_test(nobody_is_waited_for),
+    };
+    int failed;
+
+    before = dup(STDIN_FILENO);
+    if (!mkdtemp(dir))
+        return 1;
+    snprintf(path, sizeof path, "%s/stdin", dir);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rp_remove_tree(dir);
+    return failed;
+}
