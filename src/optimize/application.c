@@ -157,22 +157,27 @@ char *rp_output_differs(const struct rp_measure *measure, const struct rp_output
 }
 
 /** profile's advice is none for optimize, which has nothing to go by without kernels. */
-static char *for_optimize(const char *said)
+static char *for_optimize(const char *said, const struct rp_measure *measure)
 {
     const char *advice = strstr(said, RP_WALLCLOCK_INSTEAD);
 
-    return advice ? rp_format("%.*s%s; its standard input is empty (/dev/null) when optimize runs "
-                              "it: what it needs must come from its arguments or from a file",
-                              (int)(advice - said), said, advice + strlen(RP_WALLCLOCK_INSTEAD))
+    return advice ? rp_format("%.*s%s%s", (int)(advice - said), said,
+                              advice + strlen(RP_WALLCLOCK_INSTEAD),
+                              measure->input
+                                  ? ""
+                                  : "; its standard input is empty (/dev/null): what it needs must "
+                                    "come from its arguments, from a file, or from that of "
+                                    "optimize (< FILE)")
                   : strdup(said);
 }
 
 /** A profile that has failed, by the program or by what is around it. */
-static int profile_failed(const char *program, const struct rp_proc_end *end, const char *how,
-                          const char *log, struct rp_err *err)
+static int profile_failed(const struct rp_measure *measure, const char *program,
+                          const struct rp_proc_end *end, const char *how, const char *log,
+                          struct rp_err *err)
 {
     rp_autofree char *lines = rp_child_last_lines(log);
-    rp_autofree char *said = lines ? for_optimize(lines) : NULL;
+    rp_autofree char *said = lines ? for_optimize(lines, measure) : NULL;
     const bool by_status = !end->signaled && !end->timed_out && !end->over_memory;
     const bool documented = by_status && end->status > 0 && end->status <= RP_PROGRAM;
     const enum rp_code code = documented                           ? (enum rp_code)end->status
@@ -216,7 +221,7 @@ int rp_application_profile(const struct rp_measure *measure, const char *program
     if (!end.signaled && !end.timed_out && end.status == 0)
         return rp_facts_read(output, ret, err);
     how = end_text(measure, what, &end);
-    return profile_failed(program, &end, how, log, err);
+    return profile_failed(measure, program, &end, how, log, err);
 }
 
 void rp_application_times_free(struct rp_application_times *times)

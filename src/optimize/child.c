@@ -51,9 +51,10 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     if (rc < 0)
         return rc;
     /* In a group of its own a read from the terminal would stop it for ever. */
-    in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    in = open(child->stdin_path ? child->stdin_path : "/dev/null", O_RDONLY | O_CLOEXEC);
     if (in < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot open /dev/null");
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot open %s",
+                             child->stdin_path ? child->stdin_path : "/dev/null");
     out = open_output(child->stdout_path, err);
     if (out < 0)
         return out;

@@ -19,6 +19,7 @@ struct rp_child {
     const char *const *argv; /**< NULL-terminated; the first is a path, or stands in $PATH */
     const struct rp_env_change *env; /**< may be NULL */
     const char *directory;           /**< to run in; NULL: here */
+    const char *stdin_path;          /**< NULL: nothing to read */
     const char *stdout_path;         /**< written anew; NULL: nowhere */
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;

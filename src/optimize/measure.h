@@ -23,6 +23,7 @@ struct rp_measure {
     const char *device;           /**< --device; NULL: not said */
     const char *timing;           /**< --timing; NULL: not said */
     const char *folder;           /**< for what children say; exists */
+    const char *input;            /**< path of its standard input; NULL: /dev/null */
     char *const *program;         /**< the user's command line, NULL-terminated */
     int status;                   /**< the exit status that it ends with */
     struct rp_patience *patience; /**< changed by each run */

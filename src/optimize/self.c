@@ -55,6 +55,7 @@ int rp_self_run(const struct rp_measure *measure, const struct rp_self *self,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_child_run(
         &(struct rp_child){.argv = argv,
+                           .stdin_path = self->program ? measure->input : NULL,
                            .stdout_path = self->stdout_path,
                            .stderr_path = self->stderr_path,
                            .timeout_ns = rp_patience_for(measure->patience, self->what),

@@ -1,6 +1,7 @@
 /* A session from its lock to its end: rounds, in each of which kernels are ranked anew and one
  * change is accepted at most. */
 #include "optimize/session.h"
+#include "collect/whole_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +69,7 @@ static void close_session(struct rp_session *s)
         rp_remove_tree(s->temporary);
     free(s->temporary);
     free(s->scratch);
+    free(s->input);
     free(s->original);
     free(s->source);
     free(s->program);
@@ -176,6 +178,24 @@ static int make_temporary(struct rp_session *s, struct rp_err *err)
     return rc < 0 ? rc : rp_compile_command_set_temporary(s->command, s->temporary, err);
 }
 
+/** Each run of the program reads the same, also after --resume. */
+static int keep_input(struct rp_session *s, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(s->o->folder, "stdin");
+    bool has = false, idle = false;
+    int rc =
+        path ? rp_whole_input_save(path, RP_WHOLE_INPUT_MOST_BYTES, s->o->resume, &has, &idle, err)
+             : rp_out_of_memory(err);
+
+    if (rc < 0)
+        return rc;
+    if (idle && !has)
+        rp_session_say(s, "standard input is open and nothing has come: the program gets an empty "
+                          "one (< FILE gives it a file)");
+    s->input = has ? realpath(path, NULL) : NULL;
+    return has && !s->input ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path) : 0;
+}
+
 static int begin(struct rp_session *s, struct rp_err *err)
 {
     int rc = read_source(s, err);
@@ -199,11 +219,14 @@ static int begin(struct rp_session *s, struct rp_err *err)
         rc = make_temporary(s, err);
     if (rc == 0)
         rc = rp_session_record(s, err);
+    if (rc == 0)
+        rc = keep_input(s, err);
     s->patience = rp_session_patience(s->o, s->begin_ns);
     s->measure = (struct rp_measure){.self = s->o->self,
                                      .device = s->o->device,
                                      .timing = s->o->timing,
                                      .folder = s->scratch,
+                                     .input = s->input,
                                      .program = s->o->program,
                                      .patience = &s->patience,
                                      .most_geometries = s->o->most_geometries,

@@ -32,6 +32,7 @@ struct rp_session {
     int lock_fd;
     int64_t begin_ns;
     char *scratch;   /**< for what children say */
+    char *input;     /**< what the program reads, a file; NULL: nothing */
     char *temporary; /**< of compilers; removed at the end, and of a killed session first */
     char *original;  /**< text of the user's source as it was at the beginning */
     size_t original_bytes;

@@ -102,3 +102,17 @@ says err "--timing off"
 expect 2 optimize --resume -o nowhere
 says err "there is no session in nowhere"
 echo passed
+
+# Each run reads what optimize has got, and so does a session that goes on.
+program <<'END'
+#!/bin/sh
+read line || line=nothing
+echo "read: $line" >&2
+kill -SEGV $$
+END
+echo 'seven apples' >input
+optimize <input >out 2>err && fail 'it has worked'
+says err 'read: seven apples'
+rm -rf optimize_result
+optimize < <(cat input) >out 2>err && fail 'it has worked'
+says err 'read: seven apples'
