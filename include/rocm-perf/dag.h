@@ -140,9 +140,12 @@ struct rp_dag_process_fact {
     bool rank_known;
     int64_t rank;
     unsigned disturbed; /**< enum rp_dag_disturbance */
-    /** Operations of GPUs were moved to begin no earlier than their calls, by at most this much. */
+    /** Operations of GPUs were moved to begin no earlier than their calls, and to end no later than
+     *  what waited for them: by at most this much. */
     int64_t moved_ns;
-    bool clocks_apart;          /**< they begin too early by more than can be mended */
+    int64_t clock_ahead_ns;     /**< the same with the sign of the GPU's clock less the host's */
+    bool clocks_apart;          /**< that was more than conversions are off by, or */
+    bool clocks_contradict;     /**< neither a shift nor a drift agrees with the calls: not moved */
     int64_t collective_wait_ns; /**< in collectives, for other ranks */
 };
 
@@ -211,10 +214,13 @@ struct rp_dag_agent {
 struct rp_dag_mended {
     uint64_t negative_durations, zero_durations, never_ended, late_ends;
     uint64_t shortened_edges, dropped_edges; /**< dependencies that the recorded times contradict */
-    uint64_t concurrent_packets; /**< ran while the packet before them in their queue did */
-    uint64_t early_starts;       /**< operations that began before their calls */
-    uint32_t unknown_costs;      /**< blocking calls whose own cost no instance shows: taken as
-                                    the cheapest other blocking call's, or 0 */
+    uint64_t concurrent_packets;       /**< ran while the packet before them in their queue did */
+    uint64_t early_starts;             /**< operations that began before their calls */
+    uint64_t moved_clocks;             /**< of GPUs, in processes */
+    uint64_t clipped_ends;             /**< that cannot be, by more than ends are stamped late */
+    int64_t late_by_ns, clipped_by_ns; /**< the most of a late end, of a clipped one */
+    uint32_t unknown_costs; /**< blocking calls whose own cost no instance shows: taken as
+                               the cheapest other blocking call's, or 0 */
 };
 
 enum { RP_DAG_CONCURRENCY = 9 };
@@ -244,7 +250,10 @@ struct rp_dag_result {
      *  launches and no faster host brings the program below it. */
     int64_t true_span_ns;
     int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
-    struct rp_dag_pair *pairs;            /**< by gain, wait, names */
+    /** By kernel, what of its recorded time is clipped: ends that cannot be. */
+    struct rp_dag_share *clipped;
+    size_t clipped_count;
+    struct rp_dag_pair *pairs; /**< by gain, wait, names */
     size_t pair_count;
     struct rp_dag_machine *machines;
     size_t machine_count;

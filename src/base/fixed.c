@@ -34,3 +34,14 @@ struct rp_text_number rp_text_fixed(double value, unsigned decimals)
     }
     return number;
 }
+
+struct rp_text_number rp_text_signed(double value, unsigned decimals)
+{
+    struct rp_text_number plain = rp_text_fixed(value, decimals), number = {"+"};
+
+    if (value <= 0 || plain.text[strspn(plain.text, "0.")] == '\0' || strcmp(plain.text, "?") == 0)
+        return plain;
+    snprintf(number.text + 1, sizeof number.text - 1, "%.*s", (int)sizeof number.text - 2,
+             plain.text);
+    return number;
+}

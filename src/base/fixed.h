@@ -13,4 +13,8 @@ struct rp_text_number {
 /** Prints with a point and fixed decimals (at most 9), whatever the locale; "?" for no number. */
 struct rp_text_number rp_text_fixed(double value, unsigned decimals);
 
+/** The same with a sign, "+" or "-", but for what is printed as zero: a change of nothing has none.
+ */
+struct rp_text_number rp_text_signed(double value, unsigned decimals);
+
 #endif

@@ -84,6 +84,13 @@ static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_ke
     put_traced(page, &k->traced);
 }
 
+/* Nothing to look at: it would be a row of zeros. */
+static bool is_nothing(const struct rp_bottleneck_kernel *k)
+{
+    return k->weight.known && strcmp(number(k->weight, 100, 1).text, "0.0") == 0 &&
+           (!k->free_bound.known || strcmp(number(k->free_bound, 1, 3).text, "1.000") == 0);
+}
+
 static void put_ranking(const struct rp_page *page, const struct rp_bottlenecks *b, size_t shown)
 {
     rp_page_line(page, RP_INK_BOLD, 0, "What to look at first (rules %s)", rp_rules_version());
@@ -132,6 +139,9 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
         return 0;
     if (b->sums_alone)
         put_statistics_head(&page, b);
+    else
+        while (shown > 1 && is_nothing(&b->kernels[shown - 1]))
+            shown--;
     for (size_t i = 0; i < shown && b->sums_alone; i++)
         put_statistics(&page, &b->kernels[i]);
     if (!b->sums_alone)

@@ -96,15 +96,17 @@ static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
 
 static void put_repairs(struct rp_buf *buf, const struct rp_dag_mended *m)
 {
-    rp_buf_printf(buf,
-                  "  \"repairs\": {\"concurrent_packets\": %" PRIu64 ", \"dropped_edges\": %" PRIu64
-                  ", \"early_starts\": %" PRIu64 ", \"late_ends\": %" PRIu64
-                  ", \"negative_durations\": %" PRIu64 ", \"never_ended\": %" PRIu64
-                  ", \"shortened_edges\": %" PRIu64 ", \"unknown_costs\": %" PRIu32
-                  ", \"zero_durations\": %" PRIu64 "},\n",
-                  m->concurrent_packets, m->dropped_edges, m->early_starts, m->late_ends,
-                  m->negative_durations, m->never_ended, m->shortened_edges, m->unknown_costs,
-                  m->zero_durations);
+    rp_buf_printf(
+        buf,
+        "  \"repairs\": {\"clipped_by_ns\": %" PRId64 ", \"clipped_ends\": %" PRIu64
+        ", \"concurrent_packets\": %" PRIu64 ", \"dropped_edges\": %" PRIu64
+        ", \"early_starts\": %" PRIu64 ", \"late_by_ns\": %" PRId64 ", \"late_ends\": %" PRIu64
+        ", \"moved_clocks\": %" PRIu64 ", \"negative_durations\": %" PRIu64
+        ", \"never_ended\": %" PRIu64 ", \"shortened_edges\": %" PRIu64
+        ", \"unknown_costs\": %" PRIu32 ", \"zero_durations\": %" PRIu64 "},\n",
+        m->clipped_by_ns, m->clipped_ends, m->concurrent_packets, m->dropped_edges, m->early_starts,
+        m->late_by_ns, m->late_ends, m->moved_clocks, m->negative_durations, m->never_ended,
+        m->shortened_edges, m->unknown_costs, m->zero_durations);
 }
 
 static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)

@@ -160,9 +160,11 @@ void rp_dag_json_processes(struct rp_buf *buf, const struct rp_dag_result *r)
     for (size_t i = 0; i < r->process_count; i++) {
         const struct rp_dag_process_fact *p = &r->processes[i];
         rp_buf_printf(buf,
-                      "%s\n    {\"clocks_apart\": %s, \"collective_wait_ns\": %" PRId64
+                      "%s\n    {\"clock_ahead_ns\": %" PRId64 ", \"clocks_apart\": %s"
+                      ", \"clocks_contradict\": %s, \"collective_wait_ns\": %" PRId64
                       ", \"disturbed_by\": ",
-                      comma(i), p->clocks_apart ? "true" : "false", p->collective_wait_ns);
+                      comma(i), p->clock_ahead_ns, p->clocks_apart ? "true" : "false",
+                      p->clocks_contradict ? "true" : "false", p->collective_wait_ns);
         put_disturbances(buf, p->disturbed);
         rp_buf_puts(buf, ", \"guid\": ");
         rp_text_json(buf, p->guid ? p->guid : "");

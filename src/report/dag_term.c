@@ -30,6 +30,18 @@ static struct rp_text_number percent(int64_t part, int64_t whole)
     return rp_text_fixed(whole ? (double)part / (double)whole * 100 : 0, 1);
 }
 
+/* How much of the end-to-end time is won, with the sign of a change; "0.0" has none. */
+static struct rp_text_number change(int64_t to_ns, int64_t from_ns)
+{
+    return rp_text_signed(from_ns ? (double)(to_ns - from_ns) / (double)from_ns * 100 : 0, 1);
+}
+
+/* Would it be printed as 0.0 %? */
+static bool is_nothing(int64_t part, int64_t whole)
+{
+    return strcmp(percent(part, whole).text, "0.0") == 0;
+}
+
 static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 {
     if (r->device && strcmp(r->device, "software") == 0)
@@ -43,12 +55,14 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 
 static void put_shares(const struct rp_page *page, const struct rp_dag_result *r)
 {
-    size_t shown = r->share_count < MOST_SHARES ? r->share_count : MOST_SHARES;
     struct rp_unit_span span = {0};
     struct rp_unit unit;
+    size_t shown = 0;
 
-    for (size_t i = 0; i < shown; i++)
-        rp_unit_see(&span, (double)r->shares[i].path_ns);
+    for (; shown < r->share_count && shown < MOST_SHARES &&
+           !is_nothing(r->shares[shown].path_ns, r->makespan_ns);
+         shown++)
+        rp_unit_see(&span, (double)r->shares[shown].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
     for (size_t i = 0; i < shown; i++)
@@ -64,20 +78,25 @@ static void put_agent(const struct rp_page *page, const struct rp_dag_result *r,
                       const struct rp_dag_agent *a)
 {
     bool shown[RP_DAG_PART_COUNT] = {false};
+    const int64_t unrecorded_ns = a->idle_part_ns[RP_DAG_PART_UNKNOWN];
     rp_autobuf text = {0};
 
+    shown[RP_DAG_PART_UNKNOWN] = true;
     for (size_t n = 0; n < MOST_CAUSES; n++) {
         size_t most = 0;
         for (size_t i = 1; i < RP_DAG_PART_COUNT; i++)
             if (shown[most] || (!shown[i] && a->idle_part_ns[i] > a->idle_part_ns[most]))
                 most = i;
-        if (shown[most] || a->idle_part_ns[most] <= 0)
+        if (shown[most] || is_nothing(a->idle_part_ns[most], r->makespan_ns))
             break;
         shown[most] = true;
         rp_buf_printf(&text, "%s%s %s %%", n ? ", " : ": waits for ",
                       rp_dag_part_name((enum rp_dag_part)most),
                       percent(a->idle_part_ns[most], r->makespan_ns).text);
     }
+    if (!is_nothing(unrecorded_ns, r->makespan_ns))
+        rp_buf_printf(&text, "%s nothing recorded for %s %%", text.len ? "," : ":",
+                      percent(unrecorded_ns, r->makespan_ns).text);
     rp_page_line(page, RP_INK_PLAIN, 2, "%s %" PRId64 "  %s %% busy%s",
                  *a->name ? a->name : "agent", a->id, percent(a->busy_ns, r->makespan_ns).text,
                  rp_buf_text(&text));
@@ -116,33 +135,38 @@ static void put_limits(const struct rp_page *page, const struct rp_dag_result *r
             rp_page_line(page, RP_INK_BOLD, 0, "End to end, if");
         any = true;
         rp_page_line(page, RP_INK_PLAIN, 2, "%6s %%  %s",
-                     percent(r->limit_ns[i] - r->makespan_ns, r->makespan_ns).text, texts[i]);
+                     change(r->limit_ns[i], r->makespan_ns).text, texts[i]);
     }
 }
 
 /* What-ifs stand together by kernel: the line of a kernel names its doubling and its limit. */
 static void put_what_ifs(const struct rp_page *page, const struct rp_dag_result *r)
 {
+    static const char title[] = "If a kernel were faster, end to end";
     const char *last = NULL;
     int64_t twice_ns = r->makespan_ns;
     size_t shown = 0;
 
-    rp_page_line(page, RP_INK_BOLD, 0, "If a kernel were faster, end to end");
     for (size_t i = 0; i < r->what_if_count && shown < MOST_KERNELS; i++) {
         const struct rp_dag_what_if *w = &r->what_ifs[i];
         if (w->num == 2 && w->den == 1)
             twice_ns = w->makespan_ns;
-        if (w->num || w->symbol == last || w->makespan_ns == r->makespan_ns)
+        if (w->num || w->symbol == last ||
+            is_nothing(r->makespan_ns - w->makespan_ns, r->makespan_ns))
             continue;
         last = w->symbol;
-        rp_page_named(page, RP_INK_PLAIN, 2, w->symbol, "twice as fast -%s %%, at most -%s %%: ",
-                      percent(r->makespan_ns - twice_ns, r->makespan_ns).text,
-                      percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text);
-        shown++;
+        if (!shown++)
+            rp_page_line(page, RP_INK_BOLD, 0, "%s", title);
+        rp_page_named(page, RP_INK_PLAIN, 2, w->symbol,
+                      "twice as fast %s %%, at most %s %%: ", change(twice_ns, r->makespan_ns).text,
+                      change(w->makespan_ns, r->makespan_ns).text);
     }
-    if (r->unshared_queues_ns < r->makespan_ns)
-        rp_page_line(page, RP_INK_PLAIN, 2, "-%s %% if streams did not share hardware queues",
-                     percent(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns).text);
+    if (is_nothing(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns))
+        return;
+    if (!shown)
+        rp_page_line(page, RP_INK_BOLD, 0, "%s", title);
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s %% if streams did not share hardware queues",
+                 change(r->unshared_queues_ns, r->makespan_ns).text);
 }
 
 static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r)
@@ -191,13 +215,13 @@ static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r
 {
     for (size_t i = 0; i < r->what_if_count; i++) {
         const struct rp_dag_what_if *w = &r->what_ifs[i];
-        if (w->num || w->least_ns == w->most_ns)
+        struct rp_text_number least = change(w->least_ns, r->makespan_ns);
+        struct rp_text_number most = change(w->most_ns, r->makespan_ns);
+        if (w->num || strcmp(least.text, most.text) == 0)
             continue;
         rp_page_named(page, RP_INK_YELLOW, 0, w->symbol,
-                      "so that at most -%s %% may be anything from -%s to -%s %%: ",
-                      percent(r->makespan_ns - w->makespan_ns, r->makespan_ns).text,
-                      percent(r->makespan_ns - w->most_ns, r->makespan_ns).text,
-                      percent(r->makespan_ns - w->least_ns, r->makespan_ns).text);
+                      "so that at most %s %% may be anything from %s to %s %%: ",
+                      change(w->makespan_ns, r->makespan_ns).text, most.text, least.text);
         return;
     }
 }
@@ -218,39 +242,65 @@ static void put_disturbances(const struct rp_page *page, const struct rp_dag_res
                      "the times are not representative: record the program again without");
 }
 
+static int64_t magnitude(int64_t ns)
+{
+    return ns < 0 ? -ns : ns;
+}
+
 static void put_clocks(const struct rp_page *page, const struct rp_dag_result *r)
 {
-    int64_t worst_ns = 0, moved_ns = 0;
-    size_t apart = 0;
+    int64_t worst_ns = 0, ahead_ns = 0;
+    size_t contradicted = 0;
 
     for (size_t i = 0; i < r->machine_count; i++)
         if (r->machines[i].uncertainty_ns > worst_ns)
             worst_ns = r->machines[i].uncertainty_ns;
     for (size_t i = 0; i < r->process_count; i++) {
-        apart += r->processes[i].clocks_apart;
-        if (r->processes[i].moved_ns > moved_ns)
-            moved_ns = r->processes[i].moved_ns;
+        contradicted += r->processes[i].clocks_contradict;
+        if (magnitude(r->processes[i].clock_ahead_ns) > magnitude(ahead_ns))
+            ahead_ns = r->processes[i].clock_ahead_ns;
     }
     if (r->machine_count > 1)
         rp_page_line(page, RP_INK_PLAIN, 0,
                      "the clocks of %zu machines were put together by collectives, to %s or "
                      "better",
                      r->machine_count, time_of(page, worst_ns).text);
-    if (moved_ns)
+    if (ahead_ns)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "kernels began before their calls: the clock of a GPU was put right by %s",
-                     time_of(page, moved_ns).text);
-    if (apart)
+                     "clocks apart: a GPU's is %s %s the host's; its times are moved",
+                     time_of(page, magnitude(ahead_ns)).text, ahead_ns > 0 ? "ahead of" : "behind");
+    if (contradicted)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "the clocks of GPU and host are far apart in %zu processes: dependencies "
-                     "between them are not to be trusted",
-                     apart);
+                     "clocks apart: no shift fits GPU and calls in %zu process%s; nothing is moved",
+                     contradicted, contradicted == 1 ? "" : "es");
+}
+
+static void put_repairs(const struct rp_page *page, const struct rp_dag_mended *m)
+{
+    const uint64_t lost = m->negative_durations + m->zero_durations;
+
+    if (lost)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%" PRIu64 " end%s not after the start: estimated for the path, 0 in sums",
+                     lost, lost == 1 ? " is" : "s are");
+    if (m->never_ended)
+        rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " without a start or end %s left out",
+                     m->never_ended, m->never_ended == 1 ? "is" : "are");
+    if (m->clipped_ends)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%" PRIu64 " time%s clipped: beyond the next kernel or a call by up to %s",
+                     m->clipped_ends, m->clipped_ends == 1 ? " is" : "s are",
+                     time_of(page, m->clipped_by_ns).text);
+    if (m->late_ends)
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "%" PRIu64 " end%s up to %s behind the next start: durations are as recorded",
+                     m->late_ends, m->late_ends == 1 ? " is" : "s are",
+                     time_of(page, m->late_by_ns).text);
 }
 
 static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
 {
     const struct rp_dag_mended *m = &r->mended;
-    uint64_t times = m->negative_durations + m->zero_durations + m->never_ended + m->late_ends;
 
     if (r->incomplete)
         rp_page_text(page, RP_INK_YELLOW, 0,
@@ -258,9 +308,7 @@ static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
     put_disturbances(page, r);
     put_clocks(page, r);
     put_guesses(page, r);
-    if (times)
-        rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " recorded times were wrong and mended",
-                     times);
+    put_repairs(page, m);
     put_bounds(page, r);
     if (m->dropped_edges)
         rp_page_line(page, RP_INK_YELLOW, 0,

@@ -117,10 +117,9 @@ static void put_change(struct rp_buf *to, const struct axes *axes, const struct 
 
     rp_buf_printf(to,
                   "<path class=\"%c\" d=\"M%.1f %dV%d\"/><text class=\"n\" x=\"%.1f\" y=\"%d\" "
-                  "fill=\"%s\">%s%s %%</text>\n",
+                  "fill=\"%s\">%s %%</text>\n",
                   kind, x, axes->top, axes->floor, x + 4, axes->top + 12,
-                  kind == 's' ? SLOWER : FASTER, c->ratio > 1 ? "+" : "",
-                  rp_text_fixed(100 * (c->ratio - 1), 1).text);
+                  kind == 's' ? SLOWER : FASTER, rp_text_signed(100 * (c->ratio - 1), 1).text);
 }
 
 static void put_points(struct rp_buf *to, const struct axes *axes)

@@ -142,8 +142,8 @@ static void put_change(const struct rp_page *page, const struct rp_series *s,
 
     put_commit(&commit, r->commit);
     rp_page_line(page, c->ratio > 1 ? RP_INK_RED : RP_INK_GREEN, 12,
-                 "%s%s %% since result %" PRId64 ", commit %s, %s", c->ratio > 1 ? "+" : "",
-                 rp_text_fixed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
+                 "%s %% since result %" PRId64 ", commit %s, %s",
+                 rp_text_signed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
                  r->added);
     page->out->failed |= commit.failed;
 }
@@ -156,7 +156,7 @@ static double newest_ns(const struct rp_series *s)
 /* "+1.2", of a ratio */
 static void put_per_cent(struct rp_buf *to, double ratio)
 {
-    rp_buf_printf(to, "%s%s", ratio > 1 ? "+" : "", rp_text_fixed(100 * (ratio - 1), 2).text);
+    rp_buf_puts(to, rp_text_signed(100 * (ratio - 1), 2).text);
 }
 
 /* Why, and what mends it. */

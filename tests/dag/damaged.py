@@ -19,8 +19,10 @@ DAMAGES = [
     ("rocpd_region", ["start"], 0, 2, True),
     ("rocpd_hip_event", ["end"], 0, 3, True),
     ("rocpd_kernel_dispatch", ["start"], LEAST, 1, True),
-    ("rocpd_kernel_dispatch", ["end"], 4 * 10**18, 1, False),
-    ("rocpd_memory_copy", ["start", "end"], MOST, 1, False),
+    ("rocpd_kernel_dispatch", ["end"], 4 * 10**18, 1, True),  # calls waited for it: clipped
+    ("rocpd_kernel_dispatch", ["end"], MOST, 20, True),
+    ("rocpd_memory_copy", ["start", "end"], MOST, 1, True),
+    ("rocpd_memory_copy", ["start", "end"], MOST, 16, False),
     ("rocpd_hip_event", ["end"], MOST, 1, False),
     ("rocpd_region", ["start"], 1, 1, True),  # long ago, but within a year
 ]
@@ -56,6 +58,11 @@ def main():
         elif of_use:
             got = json.loads(run.stdout)
             left_out = rows if value <= 0 else 0
+            overlap = got["overlap"]
+            if not 0 < overlap["kernel_time_ns"] < 10**9 or not 0 < overlap["copy_time_ns"] < 10**9:
+                wrong.append(f"{what}: sums of {overlap['kernel_time_ns']} and {overlap['copy_time_ns']}")
+            if (got["repairs"]["clipped_ends"] > 0) != (value > 10**18):
+                wrong.append(f"{what}: {got['repairs']['clipped_ends']} clipped")
             if got["repairs"]["never_ended"] != left_out:
                 wrong.append(f"{what}: {got['repairs']['never_ended']} left out")
             if not 0 < got["makespan_ns"] < 2 * 10**12 or \

@@ -64,7 +64,7 @@ class Run:
         mine = {(w["symbol"], w["factor"]): w["makespan_ns"] for w in self.got["what_if"]}
         for w in self.oracle["whatif"]:
             factor = "inf" if w["speedup"] == "inf" else int(w["speedup"].split("/")[0]) / int(w["speedup"].split("/")[1])
-            error = abs(mine[w["symbol"], factor] / w["makespan_ns"] - 1)
+            error = abs(mine.get((w["symbol"], factor), 0) / w["makespan_ns"] - 1)
             self.expect(what, error <= tolerance, f"{w['symbol']} {w['speedup']} off by {error}")
 
     def remove(self):
@@ -81,8 +81,9 @@ def clocks_of_gpus(r):
     r.generate("-n", "1000", "--seed", "3", "--trap", "early:200000")
     r.analyze()
     p, grades = r.got["processes"][0], r.got["grades"]
-    r.expect("GPU clock 200 us behind", p["clocks_apart"] and p["moved_ns"] == 0 and grades["derived"]["edges"] == 0 and
-             grades["partial"]["edges"] > 0, (p, grades))
+    r.near("GPU clock 200 us behind", 0.001)
+    r.expect("GPU clock 200 us behind", p["clocks_apart"] and p["clock_ahead_ns"] in range(-208000, -195000) and
+             not p["clocks_contradict"] and grades["derived"]["edges"] > 0 and r.got["repairs"]["moved_clocks"] == 1, (p, grades))
 
 
 def clocks_of_machines(r):
@@ -152,7 +153,7 @@ def polls(r):
 def concurrent_packets(r):
     r.generate("-n", "400", "--seed", "2")
     r.spoil(r.files[0], "UPDATE {kernel_dispatch} SET end = 50000 + (SELECT MIN(n.start) FROM {kernel_dispatch} n WHERE"
-            " n.queue_id = {kernel_dispatch}.queue_id AND n.start > {kernel_dispatch}.start) WHERE id % 50 = 7")
+            " n.queue_id = {kernel_dispatch}.queue_id AND n.start > {kernel_dispatch}.start) WHERE id % 5 = 2")
     r.analyze()
     r.expect("packets at the same time", r.status == 0 and r.got["repairs"]["concurrent_packets"] > 0 and
              r.got["repairs"]["late_ends"] == 0, r.got and r.got["repairs"])

@@ -15,8 +15,8 @@ symbols = next(n for n in tables.values() if n.startswith("rocpd_info_kernel_sym
 copies = next(n for n in tables.values() if n.startswith("rocpd_memory_copy"))
 db.execute(f"INSERT INTO {meta}(tag, value) VALUES('rocm_perf_device', 'software')")
 db.execute(f"UPDATE {symbols} SET display_name = x'6160ff3c' WHERE display_name LIKE 'producer%'")
-# Copies that run at the same time.
-db.execute(f'UPDATE {copies} SET "end" = "end" + 2000000 WHERE id < 5')
+# Copies that run at the same time: those of a stream would not.
+db.execute(f'UPDATE {copies} SET "end" = "end" + 2000000, stream_id = 0 WHERE id < 5')
 db.commit()
 END
 check soft.db

@@ -184,14 +184,34 @@ static void weigh_by_path(const struct rp_dag_result *dag, const struct rp_bottl
     k->end_to_end_bound = quotient(all, left > without ? left : without);
 }
 
-static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
+/* What the kernel took, without ends that cannot be: one of these must not make it the first. */
+static double believed_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_kernel *k)
+{
+    double ns = k->time_ns.value;
+
+    for (size_t i = 0; dag && i < dag->clipped_count; i++)
+        if (rp_same_kernel(dag->clipped[i].name, k->name))
+            ns -= (double)dag->clipped[i].path_ns;
+    return ns > 0 ? ns : 0;
+}
+
+static void weigh_by_time(double all, double mine, struct rp_bottleneck_kernel *k)
 {
     if (!k->time_ns.known)
         return;
-    k->weight = quotient(k->time_ns.value, all);
-    k->free_bound = quotient(all, all - k->time_ns.value);
+    k->weight = quotient(mine, all);
+    k->free_bound = quotient(all, all - mine);
     if (k->headroom.known)
-        k->end_to_end_bound = quotient(all, all - k->headroom.value * k->time_ns.value);
+        k->end_to_end_bound = quotient(all, all - k->headroom.value * mine);
+}
+
+/* Without HIP calls and recorded dependencies the path is a guess from times alone: kernels count
+ * by what they take. */
+static bool knows_dependencies(const struct rp_dag_result *dag)
+{
+    const uint64_t *of = dag->grade_dependencies;
+
+    return of[RP_DAG_RECORDED] + of[RP_DAG_DERIVED] + of[RP_DAG_PARTIAL] > 0;
 }
 
 static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottleneck_index *index,
@@ -202,9 +222,10 @@ static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottlen
 
     for (size_t i = 0; i < b->kernel_count; i++) {
         every &= b->kernels[i].time_ns.known;
-        all += b->kernels[i].time_ns.value;
+        all += believed_ns(in->dag, &b->kernels[i]);
     }
-    if (in->dag && in->dag->makespan_ns > 0) {
+    if (in->dag && in->dag->makespan_ns > 0 &&
+        (knows_dependencies(in->dag) || !every || all <= 0)) {
         b->basis = RP_RANK_CRITICAL_PATH;
         all = (double)in->dag->makespan_ns;
     } else if (every && all > 0) {
@@ -217,7 +238,7 @@ static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottlen
         if (b->basis == RP_RANK_CRITICAL_PATH)
             weigh_by_path(in->dag, index, k);
         else if (b->basis == RP_RANK_KERNEL_TIME)
-            weigh_by_time(all, k);
+            weigh_by_time(all, believed_ns(in->dag, k), k);
         k->priority.known = k->weight.known && k->headroom.known;
         k->priority.value = k->weight.value * k->headroom.value;
     }

@@ -8,18 +8,16 @@
 
 #include "base/err.h"
 #include "delays.h"
+#include "late.h"
 #include "recorded.h"
 #include "streams.h"
 #include "usual.h"
-
-/* An operation that ends this much behind the start of the next packet of its queue did not: the
- * firmware wrote the time late. More is true concurrency. */
-enum { LATE_END_NS = 2000 };
 
 static const int64_t latest_ns = INT64_MAX / 4 * 3, longest_ns = 366ll * 24 * 3600 * 1000000000;
 
 struct stream {
     uint32_t tail;      /* point of its last packet, or RP_DAG_NONE */
+    uint32_t last_op;   /* the same, but of kernels and copies: markers' times are not known */
     uint32_t null_seen; /* packets of the default stream that its own are behind */
     uint32_t synced;    /* tail that a thread has waited for with all others, */
     uint32_t synced_by; /* and the thread */
@@ -109,22 +107,23 @@ static uint32_t op_number(const struct walk *w, uint32_t index)
 
 /* --- packets -------------------------------------------------------------------------------- */
 
-/* Distrusts the end of the operation that ends at a point, when it is a little late. */
-static void mend_late_end(struct build *b, uint32_t point, int64_t next_start_ns)
+/* The next packet waited for an end that is stamped a little late: it was before. Where that is the
+ * exception, nobody knows by how much, and the end is distrusted. */
+static void mend_late_end(struct build *b, const struct walk *w, uint32_t point,
+                          int64_t next_start_ns)
 {
     struct rp_dag *dag = b->dag;
     int64_t late = dag->graph.time_ns[point] - next_start_ns;
-    struct rp_dag_op *op;
+    struct rp_dag_repairs *repairs = &b->trace->repairs;
 
-    if (late <= 0 || late > LATE_END_NS || !rp_dag_is_op(dag->owner[point]))
+    if (late <= 0 || late > RP_DAG_LATE_END_NS || !rp_dag_is_op(dag->owner[point]) ||
+        rp_dag_op_of(b->trace, dag->owner[point])->start_ns > next_start_ns)
         return;
-    op = rp_dag_op_of(b->trace, dag->owner[point]);
-    if (op->start_ns > next_start_ns)
-        return;
-    op->end_ns = next_start_ns; /* or before: ends.c */
     dag->graph.time_ns[point] = next_start_ns;
-    dag->flags[point] |= RP_DAG_DISTRUSTED;
-    b->trace->repairs.overlaps++;
+    if (!w->process->ends_overlap)
+        dag->flags[point] |= RP_DAG_DISTRUSTED; /* ends.c */
+    repairs->overlaps++;
+    repairs->late_by_ns = late > repairs->late_by_ns ? late : repairs->late_by_ns;
 }
 
 /* What a packet waits for. Edges are added to the point that is made next. */
@@ -137,7 +136,9 @@ static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t
     if (call != RP_DAG_NONE)
         add_edge(b, call, RP_DAG_LAUNCH, RP_DAG_RECORDED);
     if (queue >= 0 && w->queue_kernels[queue] != RP_DAG_NONE)
-        mend_late_end(b, w->queue_kernels[queue], start_ns);
+        mend_late_end(b, w, w->queue_kernels[queue], start_ns);
+    if (stream >= 0 && w->streams[stream].last_op != RP_DAG_NONE)
+        mend_late_end(b, w, w->streams[stream].last_op, start_ns);
     if (tail != RP_DAG_NONE)
         add_edge(b, tail, RP_DAG_STREAM, w->grade);
     if (behind != RP_DAG_NONE && behind != tail)
@@ -185,18 +186,33 @@ static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uin
     const struct rp_dag_op_row *row = &w->process->op_rows[index];
     const struct rp_dag_usual *usual = &w->usual;
     int64_t reason_ns = later(b, call, usual->launch_ns, INT64_MIN);
+    bool late;
     uint32_t other;
 
     if (row->stream >= 0)
         reason_ns = later(b, w->streams[row->stream].tail, usual->gap_ns, reason_ns);
     if (row->queue >= 0)
         reason_ns = later(b, w->queue_tails[row->queue], usual->gap_ns, reason_ns);
-    if (reason_ns == INT64_MIN || op->start_ns - reason_ns <= usual->jitter_ns)
+    if (reason_ns == INT64_MIN)
+        return;
+    late = op->start_ns - reason_ns > usual->jitter_ns;
+    if (!late && (w->process->call_count || op->start_ns - reason_ns <= RP_DAG_LONGEST_GAP_NS))
         return;
     other = latest_tail(b, w, row->stream, op->start_ns);
-    if (other != RP_DAG_NONE && b->dag->graph.time_ns[other] > reason_ns - usual->gap_ns &&
-        op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
+    if (other == RP_DAG_NONE || b->dag->graph.time_ns[other] <= reason_ns - usual->gap_ns)
+        return;
+    if (late && op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
         add_edge(b, other, RP_DAG_EVENT, RP_DAG_INFERRED);
+    else if (!w->process->call_count) /* nothing recorded: the path goes where the GPU was busy */
+        add_edge(b, other, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
+}
+
+static void op_done(struct walk *w, int32_t stream, int32_t queue, uint32_t finish)
+{
+    if (stream >= 0)
+        w->streams[stream].last_op = finish;
+    if (queue >= 0)
+        w->queue_kernels[queue] = finish;
 }
 
 static void packet_done(struct walk *w, int32_t stream, int32_t queue, uint32_t finish)
@@ -235,7 +251,9 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
         guess_wait(b, w, call, index);
     if (call == RP_DAG_NONE)
         add_edge(b, b->root, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
-    start = add_point(b, op->start_ns, RP_DAG_PINNED | RP_DAG_OP_START, op_number(w, index));
+    start = add_point(b, op->start_ns,
+                      RP_DAG_PINNED | RP_DAG_OP_START | (op->start_clipped ? RP_DAG_DISTRUSTED : 0),
+                      op_number(w, index));
     if (op->is_collective && b->trace->process_count > 1) {
         w->parked = index;
         w->parked_start = start;
@@ -243,13 +261,13 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     }
     /* Of one rank alone nobody knows how much of it is waiting for the others. */
     add_duration(b, start, op->is_collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
-    finish = add_point(b, op->end_ns, RP_DAG_PINNED | (op->end_lost ? RP_DAG_DISTRUSTED : 0),
+    finish = add_point(b, op->end_ns,
+                       RP_DAG_PINNED | (op->end_lost || op->end_clipped ? RP_DAG_DISTRUSTED : 0),
                        op_number(w, index));
     if (w->op_finish)
         w->op_finish[index] = finish;
     packet_done(w, row->stream, row->queue, finish);
-    if (row->queue >= 0)
-        w->queue_kernels[row->queue] = finish;
+    op_done(w, row->stream, row->queue, finish);
     return false;
 }
 
@@ -549,8 +567,7 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
     packet_done(w, row->stream, row->queue, finish);
     if (w->op_finish)
         w->op_finish[w->parked] = finish;
-    if (row->queue >= 0)
-        w->queue_kernels[row->queue] = finish;
+    op_done(w, row->stream, row->queue, finish);
     w->parked = RP_DAG_NONE;
 }
 
@@ -617,7 +634,8 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
     for (size_t k = 0; w->op_finish && k < p->op_count; k++)
         w->op_finish[k] = RP_DAG_NONE;
     for (int32_t k = 0; k < w->names.stream_count; k++)
-        w->streams[k] = (struct stream){.tail = RP_DAG_NONE, .synced = RP_DAG_NONE};
+        w->streams[k] =
+            (struct stream){.tail = RP_DAG_NONE, .last_op = RP_DAG_NONE, .synced = RP_DAG_NONE};
     for (int32_t k = 0; k < w->names.queue_count; k++)
         w->queue_tails[k] = w->queue_kernels[k] = RP_DAG_NONE;
     for (uint32_t k = 0; k < p->thread_count; k++)

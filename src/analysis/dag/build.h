@@ -21,6 +21,10 @@ enum {
     RP_DAG_ON_PATH = 128,  /**< start of what is on the critical path: result.c */
 };
 
+/** Packets of a queue follow each other within some microseconds: a longer gap is no delay of the
+ *  device. */
+enum { RP_DAG_LONGEST_GAP_NS = 10000 };
+
 /** Shortest delays that agree with every time in the trace; 0 when it shows none. */
 struct rp_dag_delays {
     int64_t launch_ns;   /**< start of a call to start of its operation */
@@ -59,6 +63,16 @@ static inline bool rp_dag_is_end(const struct rp_dag *dag, uint32_t point)
 {
     return dag->owner[point] != RP_DAG_NONE &&
            rp_dag_class_of(&dag->graph, rp_dag_first(&dag->graph, point)) == RP_DAG_DURATION;
+}
+
+/** When the operation that starts at a point ends in the graph: there, none that its successor
+ * waited for ends after that one's start. */
+static inline int64_t rp_dag_end_ns(const struct rp_dag *dag, uint32_t start,
+                                    const struct rp_dag_op *op)
+{
+    return start + 1 < dag->graph.point_count && dag->owner[start + 1] == dag->owner[start]
+               ? dag->graph.time_ns[start + 1]
+               : op->end_ns;
 }
 
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);

@@ -112,7 +112,7 @@ static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shor
         return;
     if (class == RP_DAG_EVENT && is_trusted(dag, to))
         lower(&least->event_ns, apart_ns);
-    else if (class == RP_DAG_LAUNCH && (dag->flags[to] & RP_DAG_OP_START))
+    else if (class == RP_DAG_LAUNCH && (dag->flags[to] & RP_DAG_OP_START) && is_trusted(dag, to))
         lower(&least->launch_ns, apart_ns);
     else if (is_packet_class(class) && (dag->flags[to] & RP_DAG_OP_START))
         lower(&least->dispatch_ns, apart_ns);

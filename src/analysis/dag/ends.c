@@ -56,9 +56,15 @@ static struct rp_dag_op *op_of_end(const struct rp_dag *dag, const struct rp_dag
     return rp_dag_op_of(trace, dag->owner[start_of(dag, end)]);
 }
 
+/* An end that is only stamped a little late keeps the time of the trace: durations are as recorded.
+ */
 static void set_end(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t p, int64_t ns)
 {
-    rp_dag_op_of(trace, dag->owner[p])->end_ns = dag->graph.time_ns[p] = ns;
+    struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[p]);
+
+    dag->graph.time_ns[p] = ns;
+    if (op->end_lost || op->end_clipped)
+        op->end_ns = ns;
 }
 
 static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,

@@ -52,6 +52,7 @@ enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
 struct rp_dag_loader {
     struct rp_store *store;
     struct rp_dag_repairs *repairs;
+    int64_t *kernel_time_ns, *copy_time_ns;
     struct rp_dag_symbols *symbols, *call_names;
     struct rp_dag_loading *list; /**< by guid_index */
     size_t count;

@@ -9,11 +9,15 @@
 /* --- parts ---------------------------------------------------------------------------------- */
 
 static const char *const part_labels[RP_DAG_PART_COUNT] = {
-    [RP_DAG_PART_HOST_GAP] = "[host_gap]", [RP_DAG_PART_LAUNCH] = "[launch]",
-    [RP_DAG_PART_STREAM] = "[stream]",     [RP_DAG_PART_QUEUE] = "[queue]",
-    [RP_DAG_PART_EVENT] = "[event]",       [RP_DAG_PART_NULL_STREAM] = "[null_stream]",
-    [RP_DAG_PART_SYNC] = "[sync]",         [RP_DAG_PART_COLLECTIVE] = "[collective]",
-    [RP_DAG_PART_UNKNOWN] = "[unknown]",
+    [RP_DAG_PART_HOST_GAP] = "[host_gap]",
+    [RP_DAG_PART_LAUNCH] = "[launch]",
+    [RP_DAG_PART_STREAM] = "[stream]",
+    [RP_DAG_PART_QUEUE] = "[queue]",
+    [RP_DAG_PART_EVENT] = "[event]",
+    [RP_DAG_PART_NULL_STREAM] = "[null_stream]",
+    [RP_DAG_PART_SYNC] = "[sync]",
+    [RP_DAG_PART_COLLECTIVE] = "[collective]",
+    [RP_DAG_PART_UNKNOWN] = "[nothing recorded]",
 };
 
 static const enum rp_dag_part part_of_class[RP_DAG_CLASS_COUNT] = {
@@ -40,11 +44,27 @@ uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e)
                                                               : RP_DAG_NONE;
 }
 
+/* Without calls in the trace, a long gap in a stream or queue was not for its order alone. */
+static bool is_unrecorded(const struct rp_dag *dag, uint32_t e)
+{
+    switch (rp_dag_class_of(&dag->graph, e)) {
+    case RP_DAG_STREAM:
+    case RP_DAG_QUEUE:
+    case RP_DAG_NULL_STREAM:
+    case RP_DAG_EVENT:
+        return rp_dag_grade_of(&dag->graph, e) == RP_DAG_INFERRED &&
+               rp_dag_weight(&dag->graph, e) > RP_DAG_LONGEST_GAP_NS;
+    default:
+        return false;
+    }
+}
+
 enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                 uint32_t e, const char **ret_name)
 {
     uint32_t item = rp_dag_item_of(dag, e);
-    enum rp_dag_part part = part_of_class[rp_dag_class_of(&dag->graph, e)];
+    enum rp_dag_part part = is_unrecorded(dag, e) ? RP_DAG_PART_UNKNOWN
+                                                  : part_of_class[rp_dag_class_of(&dag->graph, e)];
 
     if (rp_dag_is_op(item)) {
         const struct rp_dag_op *op = rp_dag_op_of(trace, item);
@@ -84,6 +104,8 @@ size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
             shares[kept++] = shares[i];
     }
     qsort(shares, kept, sizeof *shares, by_share);
+    while (kept && shares[kept - 1].path_ns == 0) /* what takes no time has no part in it */
+        kept--;
     return kept;
 }
 

@@ -23,6 +23,14 @@ static bool is_time(struct rp_dag_repairs *repairs, int64_t start_ns, int64_t en
     return false;
 }
 
+/* As the profiler's own statistics do, over all that have an end behind their start. What is too
+ * long for a sum is clipped later, and taken off again, or the trace is refused. */
+static void add_time(int64_t *sum_ns, int64_t start_ns, int64_t end_ns)
+{
+    if (end_ns > start_ns)
+        *sum_ns = (int64_t)((uint64_t)*sum_ns + (uint64_t)(end_ns - start_ns));
+}
+
 /* --- kernels and copies --------------------------------------------------------------------- */
 
 static const char *kernel_name(const struct rp_store *store, uint32_t guid_index, int64_t id)
@@ -78,9 +86,10 @@ static int take_launch(void *ctx, const void *row, struct rp_err *err)
         .op.agent = small_id(r->agent_id),
     };
 
-    return is_time(l->repairs, r->start_ns, r->end_ns)
-               ? add_op(l, r->guid_index, op, r->correlation_id, err)
-               : 0;
+    if (!is_time(l->repairs, r->start_ns, r->end_ns))
+        return 0;
+    add_time(l->kernel_time_ns, r->start_ns, r->end_ns);
+    return add_op(l, r->guid_index, op, r->correlation_id, err);
 }
 
 static int take_copy(void *ctx, const void *row, struct rp_err *err)
@@ -98,9 +107,10 @@ static int take_copy(void *ctx, const void *row, struct rp_err *err)
         .op.is_copy = true,
     };
 
-    return is_time(l->repairs, r->start_ns, r->end_ns)
-               ? add_op(l, r->guid_index, op, r->correlation_id, err)
-               : 0;
+    if (!is_time(l->repairs, r->start_ns, r->end_ns))
+        return 0;
+    add_time(l->copy_time_ns, r->start_ns, r->end_ns);
+    return add_op(l, r->guid_index, op, r->correlation_id, err);
 }
 
 int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)

@@ -82,7 +82,8 @@ int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
     for (size_t i = 0; i < dag->op_count && fits; i++) {
         const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[starts[i]]);
-        if (op->end_ns <= op->start_ns)
+        int64_t end_ns = rp_dag_end_ns(dag, starts[i], op);
+        if (end_ns <= op->start_ns)
             continue;
         while (running.count &&
                (int64_t)(running.ends[0] >> TIME_SHIFT) <= op->start_ns - dag->start_ns)
@@ -90,8 +91,8 @@ int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         advance(&now, op->start_ns, ret);
         *(op->is_copy ? &now.copies : &now.kernels) += 1;
         /* Nothing starts before the trace does, and it lasts less than a year (build.c). */
-        fits = push(&running, (uint64_t)(op->end_ns - dag->start_ns) << TIME_SHIFT |
-                                  (op->is_copy ? IS_COPY : 0));
+        fits = push(&running,
+                    (uint64_t)(end_ns - dag->start_ns) << TIME_SHIFT | (op->is_copy ? IS_COPY : 0));
     }
     while (running.count && fits)
         end_first(&running, &now, dag->start_ns, ret);

@@ -13,6 +13,7 @@
 #include "collectives.h"
 #include "doubts.h"
 #include "idle.h"
+#include "late.h"
 #include "limits.h"
 #include "load.h"
 #include "machines.h"
@@ -295,13 +296,26 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return 0;
 }
 
-static void put_times(const struct rp_dag_trace *trace, struct rp_dag_result *r)
+/* Of what is clipped the sums of the trace have nothing. */
+static int put_times(const struct rp_dag_trace *trace, struct rp_dag_result *r, struct rp_err *err)
 {
-    for (size_t i = 0; i < trace->process_count; i++)
-        for (size_t k = 0; k < trace->processes[i].op_count; k++) {
-            const struct rp_dag_op *op = &trace->processes[i].ops[k];
-            *(op->is_copy ? &r->copy_time_ns : &r->kernel_time_ns) += op->end_ns - op->start_ns;
-        }
+    struct rp_dag_names names = {0};
+    int rc = 0;
+
+    r->kernel_time_ns = trace->kernel_time_ns;
+    r->copy_time_ns = trace->copy_time_ns;
+    for (size_t i = 0; i < trace->clip_count && rc == 0; i++) {
+        const struct rp_dag_clip *clip = &trace->clips[i];
+        int64_t took_ns = clip->op->end_ns - clip->op->start_ns;
+        *(clip->op->is_copy ? &r->copy_time_ns : &r->kernel_time_ns) += took_ns;
+        if (!clip->op->is_copy && rp_dag_names_add(&names, trace->symbols[clip->op->symbol],
+                                                   clip->recorded_ns - took_ns) < 0)
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    if (rc == 0)
+        rc = rp_dag_names_take(&names, &r->clipped, &r->clipped_count, err);
+    rp_dag_names_free(&names);
+    return rc;
 }
 
 /* --- other weights ------------------------------------------------------------------------------
@@ -439,6 +453,10 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         .dropped_edges = repairs->dropped_edges,
         .concurrent_packets = repairs->concurrent,
         .early_starts = repairs->early_starts,
+        .moved_clocks = repairs->moved_clocks,
+        .clipped_ends = repairs->clipped_ends,
+        .late_by_ns = repairs->late_by_ns,
+        .clipped_by_ns = repairs->clipped_by_ns,
         .unknown_costs = dag->delays.unknown_costs,
     };
     for (size_t e = 0; e < dag->graph.edge_count; e++) {
@@ -489,7 +507,8 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     put_facts(dag, trace, r);
     if (rc == 0)
         rc = put_paths(dag, trace, &ranges, with_steps, chain, r, err);
-    put_times(trace, r);
+    if (rc == 0)
+        rc = put_times(trace, r, err);
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
     rp_work_at(dag->work, RP_WORK_LIMITS, 0);
@@ -563,6 +582,8 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = rp_dag_refuse_twice(&trace, result.processes, err);
     if (rc == 0)
+        rc = rp_dag_clip_in_queues(&trace, err);
+    if (rc == 0)
         rc = rp_dag_mend_skew(&trace, &result, err);
     if (rc == 0)
         rc = rp_dag_clocks(&trace, &result, err);
@@ -599,6 +620,7 @@ double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_g
 void rp_dag_result_free(struct rp_dag_result *result)
 {
     free(result->shares);
+    free(result->clipped);
     free(result->chain);
     free(result->what_ifs);
     free(result->steps);

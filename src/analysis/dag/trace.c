@@ -133,6 +133,8 @@ static int load_store(struct rp_store *store, struct rp_dag_trace *trace, struct
 {
     struct rp_dag_loader l = {.store = store,
                               .repairs = &trace->repairs,
+                              .kernel_time_ns = &trace->kernel_time_ns,
+                              .copy_time_ns = &trace->copy_time_ns,
                               .symbols = &naming->symbols,
                               .call_names = &naming->calls};
     struct rp_dag_process *grown = NULL;
@@ -244,6 +246,7 @@ void rp_dag_trace_free(struct rp_dag_trace *trace)
     for (size_t i = 0; i < trace->process_count; i++)
         free_process(&trace->processes[i]);
     free(trace->processes);
+    free(trace->clips);
     free(trace->symbols);
     free(trace->call_names);
     memset(trace, 0, sizeof *trace);

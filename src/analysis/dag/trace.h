@@ -61,6 +61,8 @@ struct rp_dag_op {
     int32_t agent : 24;
     bool is_copy : 1;
     bool end_lost : 1;      /**< the trace has no end behind its start */
+    bool end_clipped : 1;   /**< that of the trace cannot be: late.c */
+    bool start_clipped : 1; /**< nor can its start */
     bool is_collective : 1; /**< by its name */
 };
 
@@ -115,7 +117,8 @@ struct rp_dag_process {
     bool has_args;
     const char *guid;
     uint32_t machine;  /**< processes on one machine have one clock */
-    bool clocks_apart; /**< operations begin before their calls by more than can be mended */
+    bool clocks_apart; /**< operations contradict their calls by more than can be mended */
+    bool ends_overlap; /**< ends are stamped late throughout: late.h */
     struct rp_dag_source from;
 };
 
@@ -129,6 +132,16 @@ struct rp_dag_repairs {
     uint64_t dropped_edges; /**< contradicted altogether */
     uint64_t concurrent;    /**< packets that ran while the one before them in their queue did */
     uint64_t early_starts;  /**< operations that began before their calls */
+    uint64_t moved_clocks;  /**< GPUs, of processes, whose operations were moved: skew.c */
+    uint64_t clipped_ends;  /**< ends that were too late by far, and starts too early: late.c */
+    int64_t late_by_ns;     /**< the most that one of the overlaps was */
+    int64_t clipped_by_ns;  /**< and one of those */
+};
+
+/** What the trace has of an operation whose end is clipped. */
+struct rp_dag_clip {
+    const struct rp_dag_op *op;
+    int64_t recorded_ns;
 };
 
 struct rp_dag_trace {
@@ -139,6 +152,10 @@ struct rp_dag_trace {
     const char **call_names; /**< no two equal; owned by the stores */
     size_t call_name_count;
     struct rp_dag_repairs repairs;
+    /** Sums of end less start as recorded, but for clipped operations. */
+    int64_t kernel_time_ns, copy_time_ns;
+    struct rp_dag_clip *clips;
+    size_t clip_count, clip_room;
 };
 
 struct rp_err;

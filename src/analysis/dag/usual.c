@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "build.h"
 
 /* Facts of the field: waits are handed on within some microseconds. */
 enum { LEAST_REACH_NS = 10000, GAPS_OF_REACH = 3 };
@@ -47,7 +48,7 @@ int rp_dag_usual_find(const struct rp_dag_process *p, const struct rp_dag_stream
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     count = stream_gaps(p, streams, ends, gaps);
     qsort(gaps, count, sizeof *gaps, by_value);
-    usual.gap_ns = count ? gaps[0] : 0;
+    usual.gap_ns = !count ? 0 : gaps[0] < RP_DAG_LONGEST_GAP_NS ? gaps[0] : RP_DAG_LONGEST_GAP_NS;
     usual.jitter_ns = count ? gaps[count / 2] : 0;
     usual.reach_ns = usual.jitter_ns * GAPS_OF_REACH;
     if (usual.reach_ns < LEAST_REACH_NS)

@@ -48,12 +48,14 @@ function digits(value) {
 function time(ns) {
   if (!known(ns)) return 'unknown';
   const size = Math.abs(ns);
-  if (size < 1e3) return Math.round(ns) + ' ns';
+  if (size < 1e3) return fixed(ns, 0) + ' ns';
   if (size < 1e6) return digits(ns / 1e3) + ' µs';
   if (size < 1e9) return digits(ns / 1e6) + ' ms';
   return digits(ns / 1e9) + ' s';
 }
-const percent = (share) => (known(share) ? (share * 100).toFixed(share < 0.1 ? 2 : 1) + ' %' : 'unknown');
+// As toFixed, but nothing has no sign.
+const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, '');
+const percent = (share) => (known(share) ? fixed(share * 100, share < 0.1 ? 2 : 1) + ' %' : 'unknown');
 const whole = (n) => (known(n) ? n.toLocaleString('en') : 'unknown');
 const or = (value, text) => (known(value) ? value : text || 'unknown');
 const words = (name) => String(name).replaceAll('_', ' ');

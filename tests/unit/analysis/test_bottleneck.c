@@ -188,7 +188,8 @@ static void path_and_what_if_bound_the_gain(void **state)
                                 .shares = shares,
                                 .share_count = 3,
                                 .what_ifs = what_ifs,
-                                .what_if_count = 3};
+                                .what_if_count = 3,
+                                .grade_dependencies = {[RP_DAG_PARTIAL] = 1}};
     struct rp_roofline_kernel kernels[] = {roofed("a", 600, 0.4), roofed("b", 300, 0.1)};
     struct rp_roofline_device device = {.ceilings = {.gbps = {[RP_LEVEL_HBM] = {true, 1000}}}};
     struct rp_roofline roofline = {
@@ -207,6 +208,42 @@ static void path_and_what_if_bound_the_gain(void **state)
     close_to(b.kernels[1].end_to_end_bound, 1000.0 / 730);
     close_to(b.kernels[0].free_bound, 1000.0 / 700);
     close_to(b.kernels[0].features.of[RP_FEATURE_HBM_SHARE], 0.4);
+    rp_bottlenecks_free(&b);
+}
+
+/* Without any known dependency, the path is a guess: time counts, without an end that cannot be. */
+static void a_guessed_path_does_not_weigh(void **state)
+{
+    struct rp_dag_share shares[] = {{"a", 600, true}, {"b", 10, true}};
+    struct rp_dag_share clipped[] = {{"a", 500, false}};
+    struct rp_dag_result dag = {.makespan_ns = 1000,
+                                .shares = shares,
+                                .share_count = 2,
+                                .clipped = clipped,
+                                .clipped_count = 1,
+                                .grade_dependencies = {[RP_DAG_INFERRED] = 9}};
+    struct rp_roofline_kernel kernels[] = {roofed("a", 600, 0.5), roofed("b", 300, 0.5)};
+    struct rp_roofline_device device = {.ceilings = {.gbps = {[RP_LEVEL_HBM] = {true, 1000}}}};
+    struct rp_roofline roofline = {
+        .kernels = kernels, .kernel_count = 2, .devices = &device, .device_count = 1};
+    struct rp_bottleneck_inputs in = {.dag = &dag, .roofline = &roofline};
+    struct rp_bottlenecks b = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    assert_int_equal(b.basis, RP_RANK_KERNEL_TIME);
+    assert_string_equal(b.kernels[0].name, "b");
+    close_to(b.kernels[0].weight, 0.75);
+    close_to(b.kernels[1].weight, 0.25);
+    rp_bottlenecks_free(&b);
+    dag.clipped_count = 0;
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    assert_string_equal(b.kernels[0].name, "a");
+    rp_bottlenecks_free(&b);
+    kernels[0].time_ns.known = false; /* then the path is all there is */
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    assert_int_equal(b.basis, RP_RANK_CRITICAL_PATH);
     rp_bottlenecks_free(&b);
 }
 
@@ -315,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_version_is_one_table),
         cmocka_unit_test(features_are_sorted),
         cmocka_unit_test(path_and_what_if_bound_the_gain),
+        cmocka_unit_test(a_guessed_path_does_not_weigh),
         cmocka_unit_test(without_a_path_kernel_time_weighs),
         cmocka_unit_test(what_traces_are_worth),
         cmocka_unit_test(names_with_kd_are_the_same),

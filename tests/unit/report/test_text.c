@@ -187,6 +187,25 @@ static void numbers_have_fixed_decimals(void **state)
     assert_true(rp_text_round6(DBL_MAX) == DBL_MAX);
 }
 
+static void a_change_of_nothing_has_no_sign(void **state)
+{
+    static const struct {
+        double value;
+        unsigned decimals;
+        const char *out;
+    } rows[] = {
+        {1.25, 1, "+1.3"},  {-1.25, 1, "-1.3"},     {0, 1, "0.0"},      {-0.0, 1, "0.0"},
+        {0.04, 1, "0.0"},   {-0.04, 1, "0.0"},      {0.4, 0, "0"},      {0.05, 2, "+0.05"},
+        {10, 0, "+10"},     {0.0004, 4, "+0.0004"}, {1e30, 2, "+huge"}, {-1e30, 2, "-huge"},
+        {100, 1, "+100.0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(rp_text_signed(rows[i].value, rows[i].decimals).text, rows[i].out);
+    assert_string_equal(rp_text_signed(NAN, 2).text, "?");
+}
+
 static void runs_without_a_time_are_said(void **state)
 {
     const struct rp_versus_kernel before = {.runs = {.count = 10}}, after = {.runs = {.count = 8}};
@@ -262,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_line_with_a_name_cuts_the_name),
         cmocka_unit_test(never_wider_than_asked),
         cmocka_unit_test(numbers_have_fixed_decimals),
+        cmocka_unit_test(a_change_of_nothing_has_no_sign),
         cmocka_unit_test(runs_without_a_time_are_said),
     };
 

@@ -1,0 +1,29 @@
+/**
+ * @file late.h
+ * @brief Ends that the order of a hardware queue, or a call that waited, says to be too late.
+ *
+ * Firmware stamps ends up to some hundred nanoseconds late, so that consecutive kernels of a queue
+ * overlap: their durations are as good as any. An end that is later by more cannot be right, as
+ * packets of a queue run in order; it is clipped, unless so many kernels overlap by so much that
+ * they must have run at the same time (packets without the barrier bit).
+ */
+#ifndef RP_ANALYSIS_DAG_LATE_H
+#define RP_ANALYSIS_DAG_LATE_H
+
+#include "trace.h"
+
+struct rp_err;
+
+/** An operation that ends this much behind the start of the next packet of its queue did not: the
+ *  firmware wrote the time late. More is a wrong time or true concurrency. */
+enum { RP_DAG_LATE_END_NS = 2000 };
+
+/** Clips ends by the order of queues, and of streams where copies are concerned. Before clocks are
+ *  compared: the last operation of a queue then has the last end. */
+int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err);
+
+/** Clips starts before their calls, and ends after the return of calls that waited for them. For
+ *  the few that are left when the clocks of a process have been put right. */
+int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p, struct rp_err *err);
+
+#endif
