@@ -107,23 +107,40 @@ static uint32_t op_number(const struct walk *w, uint32_t index)
 
 /* --- packets -------------------------------------------------------------------------------- */
 
+/* When an operation ends in the graph, until it is known what waits for it. Where ends are stamped
+ * late throughout, so is one that nothing follows at once; the sums of time are as recorded. The
+ * last one stays: the whole is as long as the trace. */
+static int64_t assumed_end_ns(const struct build *b, const struct rp_dag_process *p,
+                              const struct rp_dag_op *op)
+{
+    int64_t by_ns = p->late_ns, half_ns = (op->end_ns - op->start_ns) / 2;
+
+    if (op->is_copy || op->end_lost || op->end_clipped || op->end_ns >= b->dag->end_ns)
+        return op->end_ns;
+    return op->end_ns - (by_ns < half_ns ? by_ns : half_ns);
+}
+
 /* The next packet waited for an end that is stamped a little late: it was before. Where that is the
  * exception, nobody knows by how much, and the end is distrusted. */
 static void mend_late_end(struct build *b, const struct walk *w, uint32_t point,
                           int64_t next_start_ns)
 {
     struct rp_dag *dag = b->dag;
-    int64_t late = dag->graph.time_ns[point] - next_start_ns;
     struct rp_dag_repairs *repairs = &b->trace->repairs;
+    struct rp_dag_op *op =
+        rp_dag_is_op(dag->owner[point]) ? rp_dag_op_of(b->trace, dag->owner[point]) : NULL;
+    int64_t *end_ns = &dag->graph.time_ns[point];
+    int64_t late_ns;
 
-    if (late <= 0 || late > RP_DAG_LATE_END_NS || !rp_dag_is_op(dag->owner[point]) ||
-        rp_dag_op_of(b->trace, dag->owner[point])->start_ns > next_start_ns)
+    if (!op)
         return;
-    dag->graph.time_ns[point] = next_start_ns;
-    if (!w->process->ends_overlap)
+    late_ns = (op->end_late ? *end_ns : op->end_ns) - next_start_ns;
+    if (late_ns <= 0 || late_ns > RP_DAG_LATE_END_NS || op->start_ns > next_start_ns)
+        return;
+    *end_ns = next_start_ns;
+    rp_dag_note_late(repairs, op, next_start_ns);
+    if (!w->process->late_ns)
         dag->flags[point] |= RP_DAG_DISTRUSTED; /* ends.c */
-    repairs->overlaps++;
-    repairs->late_by_ns = late > repairs->late_by_ns ? late : repairs->late_by_ns;
 }
 
 /* What a packet waits for. Edges are added to the point that is made next. */
@@ -261,7 +278,7 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     }
     /* Of one rank alone nobody knows how much of it is waiting for the others. */
     add_duration(b, start, op->is_collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
-    finish = add_point(b, op->end_ns,
+    finish = add_point(b, assumed_end_ns(b, w->process, op),
                        RP_DAG_PINNED | (op->end_lost || op->end_clipped ? RP_DAG_DISTRUSTED : 0),
                        op_number(w, index));
     if (w->op_finish)
@@ -563,7 +580,8 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
     if (op->end_lost) /* as that of the others */
         op->end_ns = later(b, common, 0, op->start_ns);
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
-    finish = add_point(b, op->end_ns, RP_DAG_PINNED, op_number(w, w->parked));
+    finish =
+        add_point(b, assumed_end_ns(b, w->process, op), RP_DAG_PINNED, op_number(w, w->parked));
     packet_done(w, row->stream, row->queue, finish);
     if (w->op_finish)
         w->op_finish[w->parked] = finish;
@@ -585,8 +603,8 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
         if (!op || op->symbol != first->symbol)
             continue;
         add_duration(b, walks[i].parked_start, RP_DAG_RECORDED);
-        if (!op->end_lost && op->end_ns < end_ns)
-            end_ns = op->end_ns;
+        if (!op->end_lost && assumed_end_ns(b, walks[i].process, op) < end_ns)
+            end_ns = assumed_end_ns(b, walks[i].process, op);
         last_ns = op->start_ns > last_ns ? op->start_ns : last_ns;
     }
     end_ns = end_ns == INT64_MAX ? last_ns : end_ns; /* lost on all */

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "ends.h"
+#include "late.h"
 
 /* No marker is handed on more slowly than this: the longest event delay that is tried. */
 enum { LONGEST_EVENT_NS = 10000000 };
@@ -58,6 +59,53 @@ static void distrust_markers(struct rp_dag *dag)
         for (uint32_t e = rp_dag_first(g, p);
              e < rp_dag_first(g, p + 1) && !(dag->flags[p] & RP_DAG_PINNED); e++)
             dag->flags[p] |= dag->flags[g->from[e]] & RP_DAG_DISTRUSTED;
+}
+
+/* --- ends that what waits for them contradicts ------------------------------------------------ */
+
+/* Of the edge: can its end not begin before its start ends, whatever the delays are? */
+static bool is_wait(enum rp_dag_class class)
+{
+    return is_packet_class(class) || class == RP_DAG_EVENT || class == RP_DAG_SYNC;
+}
+
+/* An end that is stamped a little late was before what waited for it began. */
+static void take_back(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,
+                      int64_t ns, struct rp_dag_repairs *repairs)
+{
+    int64_t late_ns = dag->graph.time_ns[end] - ns;
+    uint32_t item = dag->owner[end];
+
+    if (late_ns <= 0 || late_ns > RP_DAG_LATE_END_NS || !rp_dag_is_op(item) ||
+        !rp_dag_is_end(dag, end) || rp_dag_op_of(trace, item)->start_ns > ns)
+        return;
+    dag->graph.time_ns[end] = ns;
+    rp_dag_note_late(repairs, rp_dag_op_of(trace, item), ns);
+    if (!trace->processes[rp_dag_process_of(trace, item)].late_ns)
+        dag->flags[end] |= RP_DAG_DISTRUSTED; /* ends.c */
+}
+
+/* Neighbours in queues and streams are put right while the graph is built. Here are those behind
+ * markers, and behind waits of other streams: markers get the first time of what waits for them,
+ * for the moment. */
+static void take_back_ends(struct rp_dag *dag, const struct rp_dag_trace *trace,
+                           struct rp_dag_repairs *repairs)
+{
+    struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t p = 0; p < g->point_count; p++)
+        if (!(dag->flags[p] & RP_DAG_PINNED))
+            g->time_ns[p] = INT64_MAX;
+    for (uint32_t p = g->point_count; p-- > 0;)
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+            uint32_t from = g->from[e];
+            if (!is_wait(rp_dag_class_of(g, e)) || g->time_ns[p] == INT64_MAX)
+                continue;
+            if (dag->flags[from] & RP_DAG_PINNED)
+                take_back(dag, trace, from, g->time_ns[p], repairs);
+            else if (g->time_ns[p] < g->time_ns[from])
+                g->time_ns[from] = g->time_ns[p];
+        }
 }
 
 /* --- events: markers are not in most traces ------------------------------------------------- */
@@ -381,6 +429,29 @@ static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs
     rp_dag_set_weight(g, binding, rp_dag_weight(g, binding) + missing);
 }
 
+static bool is_marker(const struct rp_dag *dag, uint32_t p)
+{
+    return p > 0 && dag->owner[p] == RP_DAG_NONE && !(dag->flags[p] & RP_DAG_COMMON);
+}
+
+/* A marker whose place, as delays say, is a little behind the start of what waited for it was
+ * before that: else a whole dependency would be dropped for some nanoseconds. From then on it has a
+ * time of its own, with which the edges into it are made to agree. */
+static void take_back_markers(struct rp_dag *dag)
+{
+    struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t p = g->point_count; p-- > 0;)
+        for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
+            uint32_t from = g->from[e];
+            int64_t late_ns = g->time_ns[from] - g->time_ns[p];
+            if (!is_marker(dag, from) || late_ns <= 0 || late_ns > RP_DAG_LATE_END_NS)
+                continue;
+            g->time_ns[from] = g->time_ns[p];
+            dag->flags[from] |= RP_DAG_PINNED;
+        }
+}
+
 static void find_end(struct rp_dag *dag)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -426,6 +497,7 @@ int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err 
     rp_dag_weigh(&dag->graph);
     if (dag->graph.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    take_back_ends(dag, trace, &trace->repairs);
     lost = rp_dag_forget_ends(dag, trace);
     if (lost)
         distrust_markers(dag);
@@ -437,6 +509,7 @@ int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err 
     free(near.points);
     if (rc < 0)
         return rc;
+    take_back_markers(dag);
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_PINNED)
             agree(dag, p, &trace->repairs);

@@ -60,8 +60,14 @@ struct overlap {
 struct overlaps {
     struct overlap *list;
     size_t count, room;
-    size_t pairs, near, late; /* neighbours; hardly apart; and those that overlap by a little */
+    size_t pairs; /* neighbours */
     bool failed;
+};
+
+/* Kernels that follow each other at once: how many, and of those that overlap, by how much. */
+struct lateness {
+    size_t near, late;
+    uint32_t by_ns[RP_DAG_LATE_END_NS + 1];
 };
 
 static bool add_overlap(struct overlaps *o, struct overlap one)
@@ -83,8 +89,32 @@ static int64_t duration_of(const struct rp_dag_op *op)
     return op->end_ns - op->start_ns;
 }
 
-static void see_pair(struct overlaps *o, const struct rp_dag_process *p, uint32_t first,
-                     uint32_t next)
+static void see_lateness(struct lateness *l, int64_t by_ns)
+{
+    if (by_ns < -RP_DAG_LATE_END_NS || by_ns > RP_DAG_LATE_END_NS)
+        return;
+    l->near++;
+    if (by_ns <= 0)
+        return;
+    l->late++;
+    l->by_ns[by_ns]++;
+}
+
+/* The overlap in the middle, where they overlap for the greater part. */
+static int64_t usual_lateness_ns(const struct lateness *l)
+{
+    size_t seen = 0;
+    int64_t ns = 0;
+
+    if (!l->late || l->late * ONE_LATE_OF < l->near)
+        return 0;
+    while (seen * 2 < l->late)
+        seen += l->by_ns[++ns];
+    return ns;
+}
+
+static void see_pair(struct overlaps *o, struct lateness *l, const struct rp_dag_process *p,
+                     uint32_t first, uint32_t next)
 {
     const struct rp_dag_op *a = &p->ops[first], *b = &p->ops[next];
     int64_t by_ns = a->end_ns - b->start_ns, shorter_ns = duration_of(a);
@@ -92,8 +122,8 @@ static void see_pair(struct overlaps *o, const struct rp_dag_process *p, uint32_
     if (b->start_ns < a->start_ns || a->end_lost)
         return;
     o->pairs++;
-    o->near += by_ns >= -RP_DAG_LATE_END_NS && by_ns <= RP_DAG_LATE_END_NS;
-    o->late += by_ns > 0 && by_ns <= RP_DAG_LATE_END_NS;
+    if (!a->is_copy && !b->is_copy)
+        see_lateness(l, by_ns);
     if (by_ns <= RP_DAG_LATE_END_NS)
         return;
     if (!b->end_lost && duration_of(b) < shorter_ns)
@@ -110,7 +140,8 @@ static bool follows_copy(const struct rp_dag_process *p, uint32_t first, uint32_
 }
 
 static void find_overlaps(const struct rp_dag_process *p, uint32_t *queues, uint32_t *streams,
-                          bool several_ranks, struct overlaps *o, struct overlaps *in_calls)
+                          bool several_ranks, struct overlaps *o, struct overlaps *in_calls,
+                          struct lateness *l)
 {
     for (uint32_t i = 0; i < p->op_count && !o->failed && !in_calls->failed; i++) {
         const struct rp_dag_op_row *row = &p->op_rows[i];
@@ -127,9 +158,9 @@ static void find_overlaps(const struct rp_dag_process *p, uint32_t *queues, uint
         if (in_queue && *in_queue != RP_DAG_NONE)
             see_pair(row->call != RP_DAG_NONE && row->call == p->op_rows[*in_queue].call ? in_calls
                                                                                          : o,
-                     p, *in_queue, i);
+                     l, p, *in_queue, i);
         if (in_stream && *in_stream != RP_DAG_NONE && follows_copy(p, *in_stream, i))
-            see_pair(o, p, *in_stream, i);
+            see_pair(o, l, p, *in_stream, i);
         if (in_queue)
             *in_queue = i;
         if (in_stream)
@@ -177,6 +208,7 @@ static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, 
 {
     int32_t stream_count = 0;
     rp_autofree uint32_t *queues = NULL, *streams = NULL;
+    rp_autofree struct lateness *late = calloc(1, sizeof *late);
     struct overlaps o = {0}, in_calls = {0}; /* between calls, and of one: nodes of a graph */
 
     for (size_t i = 0; i < p->op_count; i++)
@@ -184,10 +216,10 @@ static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, 
             stream_count = p->op_rows[i].stream + 1;
     queues = no_ops((size_t)queue_count(p));
     streams = no_ops((size_t)stream_count);
-    if (!queues || !streams)
+    if (!queues || !streams || !late)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    find_overlaps(p, queues, streams, trace->process_count > 1, &o, &in_calls);
-    p->ends_overlap = (o.late + in_calls.late) * ONE_LATE_OF >= o.near + in_calls.near;
+    find_overlaps(p, queues, streams, trace->process_count > 1, &o, &in_calls, late);
+    p->late_ns = usual_lateness_ns(late);
     if (!ran_at_once(&o, FEWEST_AT_ONCE))
         o.failed |= !clip_all(trace, p, &o);
     if (!ran_at_once(&in_calls, 1))

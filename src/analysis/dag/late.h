@@ -18,6 +18,17 @@ struct rp_err;
  *  firmware wrote the time late. More is a wrong time or true concurrency. */
 enum { RP_DAG_LATE_END_NS = 2000 };
 
+/** Counts an end that is a little late: what waited for it began at the given time. */
+static inline void rp_dag_note_late(struct rp_dag_repairs *repairs, struct rp_dag_op *op,
+                                    int64_t began_ns)
+{
+    int64_t by_ns = op->end_ns - began_ns;
+
+    repairs->overlaps += !op->end_late;
+    repairs->late_by_ns = by_ns > repairs->late_by_ns ? by_ns : repairs->late_by_ns;
+    op->end_late = true;
+}
+
 /** Clips ends by the order of queues, and of streams where copies are concerned. Before clocks are
  *  compared: the last operation of a queue then has the last end. */
 int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err);

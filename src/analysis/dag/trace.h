@@ -63,6 +63,7 @@ struct rp_dag_op {
     bool end_lost : 1;      /**< the trace has no end behind its start */
     bool end_clipped : 1;   /**< that of the trace cannot be: late.c */
     bool start_clipped : 1; /**< nor can its start */
+    bool end_late : 1;      /**< what waited for it began before its end */
     bool is_collective : 1; /**< by its name */
 };
 
@@ -118,7 +119,8 @@ struct rp_dag_process {
     const char *guid;
     uint32_t machine;  /**< processes on one machine have one clock */
     bool clocks_apart; /**< operations contradict their calls by more than can be mended */
-    bool ends_overlap; /**< ends are stamped late throughout: late.h */
+    /** Ends of kernels are stamped late throughout, by so much in the middle; 0: they are not. */
+    int64_t late_ns;
     struct rp_dag_source from;
 };
 
