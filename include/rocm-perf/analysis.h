@@ -174,6 +174,7 @@ struct rp_profile {
     uint64_t dispatches;                   /**< all of the base run, unusable ones included */
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
+    uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_times_settle */
     bool complete;                /**< by what its traces say, nothing was lost */
     struct rp_launches launches;  /**< of the base run */
     const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
@@ -184,6 +185,14 @@ struct rp_profile {
     struct rp_stability stability;    /**< over all runs, on the sum over all kernels */
     struct rp_profile_memory *memory; /**< owns the strings */
 };
+
+/**
+ * Finds the dispatches whose ends cannot be: after the start of the next packet of their queue by
+ * far, or after the return of a call that waited for them. All sums of the stores' times have from
+ * then on what these may have taken instead (docs/format/dag.md). Once for each store;
+ * rp_dag_analyze does so, too.
+ */
+int rp_times_settle(struct rp_store *const *stores, size_t count, struct rp_err *err);
 
 /**
  * Summarises the base run (stores[0 .. base_count-1]: one per process) and takes the runtimes

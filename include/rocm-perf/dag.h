@@ -250,10 +250,7 @@ struct rp_dag_result {
      *  launches and no faster host brings the program below it. */
     int64_t true_span_ns;
     int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
-    /** By kernel, what of its recorded time is clipped: ends that cannot be. */
-    struct rp_dag_share *clipped;
-    size_t clipped_count;
-    struct rp_dag_pair *pairs; /**< by gain, wait, names */
+    struct rp_dag_pair *pairs;            /**< by gain, wait, names */
     size_t pair_count;
     struct rp_dag_machine *machines;
     size_t machine_count;

@@ -417,6 +417,24 @@ int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
 /** Rows of struct rp_row_replay; likewise. */
 int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** What a dispatch is taken to have lasted whose end in the trace cannot be: not what its row says.
+ */
+struct rp_store_end {
+    int64_t id; /**< of the row */
+    int64_t dispatch_id;
+    int64_t recorded_ns, took_ns; /**< end - start in the row; what counts instead */
+    uint32_t guid_index;
+};
+
+/** Says so of the store's dispatches, once and for all; the rows stay as they are. @param ends
+ * sorted by guid_index and id; taken, for free() */
+void rp_store_set_ends(struct rp_store *s, struct rp_store_end *ends, size_t count);
+/** @return false: nobody has looked for such ends */
+bool rp_store_ends(const struct rp_store *s, const struct rp_store_end **ret, size_t *ret_count);
+/** NULL: the row's own times count. */
+const struct rp_store_end *rp_store_end_of(const struct rp_store *s, uint32_t guid_index,
+                                           int64_t id);
+
 /** Frees what joins rows to API calls; it is read again when it is needed. */
 void rp_store_forget_events(struct rp_store *s);
 

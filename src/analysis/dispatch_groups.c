@@ -7,6 +7,7 @@
 
 /* Groups, found by what their dispatches have in common. */
 struct reading {
+    const struct rp_store *from;
     struct rp_dispatch_group *groups;
     size_t count, capacity;
     uint32_t *slots; /* index of a group + 1, hashed; 0 = free */
@@ -127,7 +128,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
         group->first_id = dispatch->id;
     }
     group->count++;
-    if (!rp_dispatch_duration_ns(dispatch, &ns))
+    if (!rp_dispatch_duration_ns(r->from, dispatch, &ns))
         return 0;
     if (__builtin_add_overflow(group->total_ns, ns, &group->total_ns))
         return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
@@ -147,7 +148,8 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
                            size_t *ret_count, struct rp_overlapped *ret_overlapped,
                            struct rp_err *err)
 {
-    struct reading r = {.store = number,
+    struct reading r = {.from = store,
+                        .store = number,
                         .is_modelled = rp_store_metadata(store, RP_STORE_TIMING_TAG) != NULL};
     struct rp_overlapped overlapped = {0};
     int rc = rp_replays_read(store, &r.replays, err);

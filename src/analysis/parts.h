@@ -118,8 +118,10 @@ int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err);
 /** Puts the groups together in profile->kernels, with totals, geometries, occupancy and order. */
 int rp_profile_group(struct rp_profile_build *build, struct rp_err *err);
 
-/** end - start; false when a time is missing or end < start. */
-bool rp_dispatch_duration_ns(const struct rp_row_dispatch *row, uint64_t *ret_ns);
+/** end - start, or what counts instead, by rp_times_settle; false when a time is missing or
+ * end < start. */
+bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                             uint64_t *ret_ns);
 
 /** Clamps a column of unknown origin to what the result holds; negative becomes 0. */
 uint32_t rp_column_u32(int64_t value);

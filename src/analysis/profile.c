@@ -160,6 +160,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
                       struct loaded *loaded, struct rp_err *err)
 {
     struct rp_losses losses = {0};
+    const struct rp_store_end *ends;
+    size_t end_count;
 
     for (size_t i = 0; i < count; i++) {
         int rc = load(stores[i], (uint32_t)i, &loaded[i], err);
@@ -170,6 +172,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
             return rc;
         build->profile->overlapped.dispatches += loaded[i].overlapped.dispatches;
         build->profile->overlapped.ns += loaded[i].overlapped.ns;
+        if (rp_store_ends(stores[i], &ends, &end_count))
+            build->profile->clipped_ends += end_count;
         rp_losses_add(&losses, stores[i]);
     }
     build->profile->complete = rp_losses_none(&losses);

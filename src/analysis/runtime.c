@@ -2,11 +2,15 @@
 
 #include "base/err.h"
 
-bool rp_dispatch_duration_ns(const struct rp_row_dispatch *row, uint64_t *ret_ns)
+bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                             uint64_t *ret_ns)
 {
+    const struct rp_store_end *end;
+
     if (row->start_ns <= 0 || row->end_ns < row->start_ns)
         return false;
-    *ret_ns = (uint64_t)(row->end_ns - row->start_ns);
+    end = rp_store_end_of(store, row->guid_index, row->id);
+    *ret_ns = (uint64_t)(end ? end->took_ns : row->end_ns - row->start_ns);
     return true;
 }
 
@@ -18,6 +22,7 @@ uint32_t rp_column_u32(int64_t value)
 }
 
 struct sum {
+    const struct rp_store *store;
     uint64_t total_ns, count, bad;
 };
 
@@ -27,7 +32,7 @@ static int add(void *ctx, const void *row, struct rp_err *err)
     uint64_t ns;
 
     sum->count++;
-    if (!rp_dispatch_duration_ns(row, &ns))
+    if (!rp_dispatch_duration_ns(sum->store, row, &ns))
         sum->bad++;
     else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
         return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
@@ -37,7 +42,7 @@ static int add(void *ctx, const void *row, struct rp_err *err)
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err)
 {
-    struct sum sum = {0};
+    struct sum sum = {.store = store};
     int rc = rp_store_each_work(store, add, &sum, err);
 
     if (rc < 0)

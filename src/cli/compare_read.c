@@ -140,8 +140,10 @@ static int read_run(struct rp_store *const *run, size_t count, const char *path,
     rp_cleanup(free_profile) struct rp_profile *profile = NULL;
     rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
     struct rp_origin origin;
-    int rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
+    int rc = rp_times_settle(run, count, err);
 
+    if (rc == 0)
+        rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
     if (rc == 0)
         rc = origin_of(run, count, &origin, err);
     if (rc == 0 && profile->dispatches == 0)
@@ -180,6 +182,23 @@ static int read_repeats(const struct rp_repeats *repeats, const char *path,
     return 0;
 }
 
+static void note_clipped(const struct rp_inputs *in, struct rp_store *const *stores, size_t count,
+                         const char *path)
+{
+    size_t clipped = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_store_end *ends;
+        size_t of_store = 0;
+
+        if (rp_store_ends(stores[i], &ends, &of_store))
+            clipped += of_store;
+    }
+    if (clipped)
+        rp_note(&in->notes, "%zu end%s in %s cannot be: clipped (analyze says by how much)",
+                clipped, clipped == 1 ? "" : "s", path);
+}
+
 static int read_runs(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,
                      struct rp_err *err)
 {
@@ -192,6 +211,8 @@ static int read_runs(const struct rp_inputs *in, const char *path, struct rp_ver
         rc = rp_repeats_of(stores, count, &repeats, err);
     if (rc == 0)
         rc = read_repeats(&repeats, path, ret, err);
+    if (rc == 0)
+        note_clipped(in, stores, count, path);
     if (rc == 0 && repeats.count > 1)
         rp_note(&in->notes, "%s: %zu traces are %zu runs of the same command", path, count,
                 repeats.count);

@@ -66,6 +66,8 @@ int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct
     if (rc == 0 && ret->has_dag)
         rc = rp_make_dag(in, wish->steps, &ret->dag, err);
     if (rc == 0)
+        rc = rp_times_settle(in->stores, in->store_count, err);
+    if (rc == 0)
         rc = rp_inputs_read_counters(in, wish->roofline, err);
     ret->has_roofline =
         in->counters && (in->counters->name_count || in->store_count == 0 || wish->roofline);

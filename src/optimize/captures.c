@@ -14,6 +14,7 @@
 #include "optimize/measure.h"
 #include "optimize/one_code.h"
 #include "optimize/self.h"
+#include "rocm-perf/analysis.h"
 #include "rocm-perf/store.h"
 
 enum { MOST_MESSAGE = 4096 };
@@ -166,6 +167,7 @@ static int read_all(const char *output, const char *symbol, struct rp_captures *
 /* --- weights ------------------------------------------------------------------------------- */
 
 struct weighing {
+    const struct rp_store *store;
     struct rp_captures *captures;
     const struct rp_row_kernel *kernels;
     size_t kernel_count;
@@ -188,7 +190,10 @@ static int weigh_row(void *context, const void *at, struct rp_err *err)
 {
     struct weighing *w = context;
     const struct rp_row_dispatch *row = at;
-    const double ns = row->end_ns > row->start_ns ? (double)(row->end_ns - row->start_ns) : 0;
+    const struct rp_store_end *end = rp_store_end_of(w->store, row->guid_index, row->id);
+    const double ns = end                           ? (double)end->took_ns
+                      : row->end_ns > row->start_ns ? (double)(row->end_ns - row->start_ns)
+                                                    : 0;
 
     (void)err;
     if (!is_kernel(w, row))
@@ -217,7 +222,10 @@ static int weigh_by(const char *path, struct weighing *w, struct rp_err *err)
 
     if (rc < 0)
         return rc;
-    rc = rp_store_kernels(store, &w->kernels, &w->kernel_count, err);
+    w->store = store;
+    rc = rp_times_settle(&store, 1, err);
+    if (rc == 0)
+        rc = rp_store_kernels(store, &w->kernels, &w->kernel_count, err);
     if (rc == 0)
         rc = rp_store_each_work(store, weigh_row, w, err);
     rp_store_close(store);

@@ -431,6 +431,7 @@ static json_t *provenance(const struct rp_profile_report *r, bool *ok)
     put(o, "counter_passes", count(from->counter_passes), ok);
     put(o, "dispatches", count(p->dispatches), ok);
     put(o, "repaired_timestamps", count(p->repaired_timestamps), ok);
+    put(o, "clipped_ends", count(p->clipped_ends), ok);
     put(o, "unknown_kernels", count(p->unknown_kernels), ok);
     put(o, "corrections", corrections(p, ok), ok);
     put(varies, "traces", texts(from->traces, from->trace_count, ok), ok);

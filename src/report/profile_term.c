@@ -365,6 +365,7 @@ static void put_warnings(const struct rp_page *page, const struct rp_profile_rep
         const char *what;
     } warnings[] = {
         {p->repaired_timestamps, "dispatches without a usable time (listed, not timed)"},
+        {p->clipped_ends, "ends that cannot be (clipped)"},
         {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
         {from->incomplete_traces, "traces not closed in order (the end of the run may be missing)"},
         {from->lost_records, "records the tracer could not write"},

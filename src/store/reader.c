@@ -133,6 +133,7 @@ void rp_store_close(struct rp_store *store)
     rp_events_free(&store->events);
     free(store->counters.rows);
     free(store->metadata);
+    free(store->ends);
     rp_text_free(&store->text);
     free(store->path);
     free(store);

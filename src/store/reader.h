@@ -63,6 +63,9 @@ struct rp_store {
     struct rp_rowset counters; /**< struct rp_row_counter */
     const char **metadata;     /**< tag, value, tag, value, ... */
     size_t metadata_count;     /**< pairs */
+    struct rp_store_end *ends; /**< dispatches whose ends cannot be */
+    size_t end_count;
+    bool ends_known;
 };
 
 /* --- reader.c --- */

@@ -75,6 +75,8 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
                      "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
                      label, rp_device_label(device));
     if (rc == 0)
+        rc = rp_times_settle(&store, 1, err);
+    if (rc == 0)
         rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
     if (rc == 0)
         rc = add_launches(store, sum, err);

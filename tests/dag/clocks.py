@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`rocm-perf analyze` on traces whose GPUs have other clocks than the host, or ends that are late.
 
-usage: clocks.py ROCM_PERF SCHEMA FOLDER
+usage: clocks.py ROCM_PERF SCHEMA FOLDER [PREFIX]
+PREFIX: digits before the seeds of the generator, for programs that nobody has looked at.
 The answers of gen_trace.py hold whatever the clocks: what is moved or clipped is counted, by how much is
 said, and makespan and what-ifs are those of the program.
 """
@@ -11,6 +12,19 @@ import traps
 
 US, MS, S, HOUR = 10**3, 10**6, 10**9, 3600 * 10**9
 LAUNCH, WAKE = 5000, 8000  # of the generator: clocks that differ by less contradict nothing
+# One shift of the clock that agrees with all calls is as good as another: the trace tells how long launch and wake-up
+# take together, not each. A what-if that ends at another kind of them is off by some such delays.
+EITHER = 0.005
+
+
+class Seeded(traps.Run):
+    def __init__(self, program, schema, folder, prefix=""):
+        super().__init__(program, schema, folder)
+        self.prefix = prefix
+
+    def generate(self, *options):
+        at = options.index("--seed") + 1
+        super().generate(*options[:at], self.prefix + options[at], *options[at + 1:])
 
 
 def shift(r, by, drift_ppm=0):
@@ -28,7 +42,7 @@ def shifts(r):
             r.generate("-n", "1000", "--seed", "4", "--warm")
             shift(r, sign * by)
             r.analyze()
-            r.near(what, 0.001)
+            r.near(what, EITHER)
             p, repairs = r.got["processes"][0], r.got["repairs"]
             slack = WAKE if sign > 0 else LAUNCH if by < 50 * US else -WAKE
             r.expect(what, p["clock_ahead_ns"] == sign * max(0, by - slack) and p["moved_ns"] == max(0, by - slack), p)
@@ -40,7 +54,7 @@ def shifts(r):
 def drifts(r):
     for ppm in (-300, -50, 50, 300):
         what = f"GPU clock gains {ppm} us a second"
-        r.generate("-n", "30000", "--seed", "5", "--warm", "--host-gap-ns", "30000")
+        r.generate("-n", "6000", "--seed", "5", "--warm", "--host-gap-ns", "150000")
         shift(r, 2 * S, ppm)
         r.analyze()
         r.near(what, 0.001)
@@ -69,11 +83,16 @@ def outliers(r):
             r.generate("-n", "1000", "--seed", "7", "--warm")
             r.spoil(r.files[0], late % (by, row))
             r.analyze()
-            r.near(what, 0.001)
+            # Nothing waits for the last one but a call that takes longer than 30 us: nobody can tell.
+            unseen = by == 30 * US and row == 1000
+            r.near(what, by / min(w["makespan_ns"] for w in r.oracle["whatif"]) if unseen else 0.001)
             repairs = r.got["repairs"]
-            if by == 30 * US and row == 1000:  # less than what it took until the call returned
+            if unseen:
                 continue
-            r.expect(what, repairs["clipped_ends"] == 1 and 0 < repairs["clipped_by_ns"] <= by and repairs["moved_clocks"] == 0, repairs)
+            counted = (repairs["clipped_ends"], repairs["late_ends"])
+            # 30 us may be less than the kernel itself: late, but what it lasted can be.
+            r.expect(what, counted in ([(0, 1), (1, 0)] if by == 30 * US else [(1, 0)]) and repairs["moved_clocks"] == 0 and
+                     0 < repairs["clipped_by_ns"] + repairs["late_by_ns"] <= by, repairs)
     r.generate("-n", "1000", "--seed", "7", "--warm")
     r.spoil(r.files[0], "UPDATE {memory_copy} SET end = end + 1000000000 WHERE id = 20")
     r.analyze()
@@ -97,7 +116,7 @@ def stamped_late(r):
 
 
 def main():
-    r = traps.Run(*sys.argv[1:])
+    r = Seeded(*sys.argv[1:4], *sys.argv[4:5])
     for test in (shifts, drifts, gpus_apart, outliers, stamped_late):
         test(r)
     r.remove()

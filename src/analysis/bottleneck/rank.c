@@ -184,19 +184,10 @@ static void weigh_by_path(const struct rp_dag_result *dag, const struct rp_bottl
     k->end_to_end_bound = quotient(all, left > without ? left : without);
 }
 
-/* What the kernel took, without ends that cannot be: one of these must not make it the first. */
-static double believed_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_kernel *k)
+static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
 {
-    double ns = k->time_ns.value;
+    const double mine = k->time_ns.value;
 
-    for (size_t i = 0; dag && i < dag->clipped_count; i++)
-        if (rp_same_kernel(dag->clipped[i].name, k->name))
-            ns -= (double)dag->clipped[i].path_ns;
-    return ns > 0 ? ns : 0;
-}
-
-static void weigh_by_time(double all, double mine, struct rp_bottleneck_kernel *k)
-{
     if (!k->time_ns.known)
         return;
     k->weight = quotient(mine, all);
@@ -222,7 +213,7 @@ static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottlen
 
     for (size_t i = 0; i < b->kernel_count; i++) {
         every &= b->kernels[i].time_ns.known;
-        all += believed_ns(in->dag, &b->kernels[i]);
+        all += b->kernels[i].time_ns.value;
     }
     if (in->dag && in->dag->makespan_ns > 0 &&
         (knows_dependencies(in->dag) || !every || all <= 0)) {
@@ -238,7 +229,7 @@ static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottlen
         if (b->basis == RP_RANK_CRITICAL_PATH)
             weigh_by_path(in->dag, index, k);
         else if (b->basis == RP_RANK_KERNEL_TIME)
-            weigh_by_time(all, believed_ns(in->dag, k), k);
+            weigh_by_time(all, k);
         k->priority.known = k->weight.known && k->headroom.known;
         k->priority.value = k->weight.value * k->headroom.value;
     }

@@ -127,13 +127,13 @@ static void mend_late_end(struct build *b, const struct walk *w, uint32_t point,
 {
     struct rp_dag *dag = b->dag;
     struct rp_dag_repairs *repairs = &b->trace->repairs;
-    struct rp_dag_op *op =
-        rp_dag_is_op(dag->owner[point]) ? rp_dag_op_of(b->trace, dag->owner[point]) : NULL;
     int64_t *end_ns = &dag->graph.time_ns[point];
+    struct rp_dag_op *op;
     int64_t late_ns;
 
-    if (!op)
+    if (*end_ns + w->process->late_ns <= next_start_ns || !rp_dag_is_op(dag->owner[point]))
         return;
+    op = rp_dag_op_of(b->trace, dag->owner[point]);
     late_ns = (op->end_late ? *end_ns : op->end_ns) - next_start_ns;
     if (late_ns <= 0 || late_ns > RP_DAG_LATE_END_NS || op->start_ns > next_start_ns)
         return;
@@ -154,7 +154,8 @@ static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t
         add_edge(b, call, RP_DAG_LAUNCH, RP_DAG_RECORDED);
     if (queue >= 0 && w->queue_kernels[queue] != RP_DAG_NONE)
         mend_late_end(b, w, w->queue_kernels[queue], start_ns);
-    if (stream >= 0 && w->streams[stream].last_op != RP_DAG_NONE)
+    if (stream >= 0 && w->streams[stream].last_op != RP_DAG_NONE &&
+        (queue < 0 || w->streams[stream].last_op != w->queue_kernels[queue]))
         mend_late_end(b, w, w->streams[stream].last_op, start_ns);
     if (tail != RP_DAG_NONE)
         add_edge(b, tail, RP_DAG_STREAM, w->grade);

@@ -11,40 +11,30 @@
  * late, one pair of so many, and the half of them by half of the shorter one. */
 enum { FEWEST_AT_ONCE = 4, ONE_AT_ONCE_OF = 10, PARTS_OF_SHORTER = 2 };
 
+/* So much of what an operation is said to have lasted lies behind the start of the next one. */
+enum { PARTS_OF_WRONG = 2 };
+
 /* Ends are stamped late throughout when those of one kernel in so many are, of kernels that follow
  * each other at once. */
 enum { ONE_LATE_OF = 2 };
 
-/* What the operation took is taken off the sum; what it takes instead result.c adds. */
-static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_op *op)
+/* Remembers what the trace has, before anything of it is changed. */
+static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_process *p,
+                      const struct rp_dag_op *op, int64_t by_ns)
 {
-    int64_t took_ns = op->end_ns - op->start_ns;
-    int64_t *sum_ns = op->is_copy ? &trace->copy_time_ns : &trace->kernel_time_ns;
+    const uint32_t index = (uint32_t)(op - p->ops);
 
-    if (op->end_clipped)
+    if (op->end_clipped || op->start_clipped)
         return true;
-    if (op->end_lost) { /* it took no time, but then */
-        trace->repairs.clipped_ends++;
-        return true;
-    }
     if (!rp_dag_room(&trace->clips, trace->clip_count, &trace->clip_room, sizeof *trace->clips))
         return false;
-    trace->clips[trace->clip_count++] = (struct rp_dag_clip){op, took_ns};
-    *sum_ns = (int64_t)((uint64_t)*sum_ns - (uint64_t)took_ns);
-    trace->repairs.clipped_ends++;
-    return true;
-}
-
-static bool clip_end(struct rp_dag_trace *trace, struct rp_dag_op *op, int64_t end_ns)
-{
-    struct rp_dag_repairs *repairs = &trace->repairs;
-    int64_t late_ns = op->end_ns - end_ns;
-
-    if (!note_clip(trace, op))
-        return false;
-    repairs->clipped_by_ns = late_ns > repairs->clipped_by_ns ? late_ns : repairs->clipped_by_ns;
-    op->end_clipped = !op->end_lost;
-    op->end_ns = end_ns;
+    trace->clips[trace->clip_count++] = (struct rp_dag_clip){
+        .process = (uint32_t)(p - trace->processes),
+        .op = index,
+        .recorded =
+            p->recorded ? p->recorded[index] : (struct rp_dag_times){op->start_ns, op->end_ns},
+        .by_ns = by_ns,
+    };
     return true;
 }
 
@@ -54,7 +44,9 @@ static bool clip_end(struct rp_dag_trace *trace, struct rp_dag_op *op, int64_t e
 struct overlap {
     uint32_t op;
     int64_t next_ns;
-    bool is_most; /* of the shorter of the two */
+    bool is_most;  /* of the shorter of the two */
+    bool is_more;  /* of itself */
+    bool outlasts; /* it ends no earlier than the next one */
 };
 
 struct overlaps {
@@ -62,6 +54,13 @@ struct overlaps {
     size_t count, room;
     size_t pairs; /* neighbours */
     bool failed;
+};
+
+/* The last operation of a queue or stream, and where it is the next one of an overlap. */
+struct tail {
+    uint32_t op;
+    struct overlaps *in; /* NULL: nowhere */
+    size_t at;
 };
 
 /* Kernels that follow each other at once: how many, and of those that overlap, by how much. */
@@ -114,11 +113,15 @@ static int64_t usual_lateness_ns(const struct lateness *l)
 }
 
 static void see_pair(struct overlaps *o, struct lateness *l, const struct rp_dag_process *p,
-                     uint32_t first, uint32_t next)
+                     struct tail *tail, uint32_t next)
 {
-    const struct rp_dag_op *a = &p->ops[first], *b = &p->ops[next];
+    const struct rp_dag_op *a = &p->ops[tail->op], *b = &p->ops[next];
     int64_t by_ns = a->end_ns - b->start_ns, shorter_ns = duration_of(a);
 
+    if (tail->in) /* the one before ends at the start of this one at the latest */
+        tail->in->list[tail->at].outlasts =
+            p->ops[tail->in->list[tail->at].op].end_ns >= b->start_ns;
+    tail->in = NULL;
     if (b->start_ns < a->start_ns || a->end_lost)
         return;
     o->pairs++;
@@ -128,8 +131,17 @@ static void see_pair(struct overlaps *o, struct lateness *l, const struct rp_dag
         return;
     if (!b->end_lost && duration_of(b) < shorter_ns)
         shorter_ns = duration_of(b);
-    o->failed |= !add_overlap(
-        o, (struct overlap){first, b->start_ns, by_ns >= shorter_ns / PARTS_OF_SHORTER});
+    o->failed |= !add_overlap(o, (struct overlap){
+                                     .op = tail->op,
+                                     .next_ns = b->start_ns,
+                                     .is_most = by_ns >= shorter_ns / PARTS_OF_SHORTER,
+                                     .is_more = by_ns >= duration_of(a) / PARTS_OF_WRONG,
+                                     .outlasts = b->end_lost || a->end_ns >= b->end_ns,
+                                 });
+    if (o->failed)
+        return;
+    tail->in = o;
+    tail->at = o->count - 1;
 }
 
 /* Nodes of one graph may run at the same time; without calls, copies may be such nodes. */
@@ -139,32 +151,37 @@ static bool follows_copy(const struct rp_dag_process *p, uint32_t first, uint32_
            p->op_rows[next].call != RP_DAG_NONE && p->op_rows[next].call != p->op_rows[first].call;
 }
 
-static void find_overlaps(const struct rp_dag_process *p, uint32_t *queues, uint32_t *streams,
+static void find_overlaps(const struct rp_dag_process *p, struct tail *queues, struct tail *streams,
                           bool several_ranks, struct overlaps *o, struct overlaps *in_calls,
                           struct lateness *l)
 {
+    const struct tail none = {.op = RP_DAG_NONE};
+
     for (uint32_t i = 0; i < p->op_count && !o->failed && !in_calls->failed; i++) {
         const struct rp_dag_op_row *row = &p->op_rows[i];
-        uint32_t *in_queue = row->queue >= 0 ? &queues[row->queue] : NULL;
-        uint32_t *in_stream = row->stream >= 0 ? &streams[row->stream] : NULL;
+        struct tail *in_queue = row->queue >= 0 ? &queues[row->queue] : NULL;
+        struct tail *in_stream = row->stream >= 0 ? &streams[row->stream] : NULL;
 
         if (p->ops[i].is_collective && several_ranks) { /* it ends with the others: build.c */
             if (in_queue)
-                *in_queue = RP_DAG_NONE;
+                *in_queue = none;
             if (in_stream)
-                *in_stream = RP_DAG_NONE;
+                *in_stream = none;
             continue;
         }
-        if (in_queue && *in_queue != RP_DAG_NONE)
-            see_pair(row->call != RP_DAG_NONE && row->call == p->op_rows[*in_queue].call ? in_calls
-                                                                                         : o,
-                     l, p, *in_queue, i);
-        if (in_stream && *in_stream != RP_DAG_NONE && follows_copy(p, *in_stream, i))
-            see_pair(o, l, p, *in_stream, i);
+        if (in_queue && in_queue->op != RP_DAG_NONE)
+            see_pair(row->call != RP_DAG_NONE && row->call == p->op_rows[in_queue->op].call
+                         ? in_calls
+                         : o,
+                     l, p, in_queue, i);
+        if (in_stream && in_stream->op != RP_DAG_NONE && follows_copy(p, in_stream->op, i))
+            see_pair(o, l, p, in_stream, i);
+        else if (in_stream)
+            in_stream->in = NULL;
         if (in_queue)
-            *in_queue = i;
+            in_queue->op = i;
         if (in_stream)
-            *in_stream = i;
+            in_stream->op = i;
     }
 }
 
@@ -179,11 +196,17 @@ static bool ran_at_once(const struct overlaps *o, size_t fewest)
 
 static bool clip_all(struct rp_dag_trace *trace, struct rp_dag_process *p, const struct overlaps *o)
 {
-    bool fits = true;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct overlap *at = &o->list[i];
+        struct rp_dag_op *op = &p->ops[at->op];
 
-    for (size_t i = 0; i < o->count && fits; i++)
-        fits = clip_end(trace, &p->ops[o->list[i].op], o->list[i].next_ns);
-    return fits;
+        if (!note_clip(trace, p, op, op->end_ns - at->next_ns))
+            return false;
+        op->end_clipped = true;
+        op->is_wrong |= at->is_more && at->outlasts;
+        op->end_ns = op->end_ns < at->next_ns ? op->end_ns : at->next_ns;
+    }
+    return true;
 }
 
 static uint32_t *no_ops(size_t count)
@@ -192,6 +215,15 @@ static uint32_t *no_ops(size_t count)
 
     for (size_t i = 0; list && i < count; i++)
         list[i] = RP_DAG_NONE;
+    return list;
+}
+
+static struct tail *no_tails(size_t count)
+{
+    struct tail *list = calloc(count + 1, sizeof *list);
+
+    for (size_t i = 0; list && i < count; i++)
+        list[i].op = RP_DAG_NONE;
     return list;
 }
 
@@ -207,15 +239,15 @@ static int32_t queue_count(const struct rp_dag_process *p)
 static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, struct rp_err *err)
 {
     int32_t stream_count = 0;
-    rp_autofree uint32_t *queues = NULL, *streams = NULL;
+    rp_autofree struct tail *queues = NULL, *streams = NULL;
     rp_autofree struct lateness *late = calloc(1, sizeof *late);
     struct overlaps o = {0}, in_calls = {0}; /* between calls, and of one: nodes of a graph */
 
     for (size_t i = 0; i < p->op_count; i++)
         if (p->op_rows[i].stream >= stream_count)
             stream_count = p->op_rows[i].stream + 1;
-    queues = no_ops((size_t)queue_count(p));
-    streams = no_ops((size_t)stream_count);
+    queues = no_tails((size_t)queue_count(p));
+    streams = no_tails((size_t)stream_count);
     if (!queues || !streams || !late)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     find_overlaps(p, queues, streams, trace->process_count > 1, &o, &in_calls, late);
@@ -254,26 +286,31 @@ static void clip_at_return(void *ctx, uint32_t op, uint32_t call)
 
     if (o->end_ns <= end_ns)
         return;
+    if (!note_clip(c->trace, c->process, o, o->end_ns - end_ns)) {
+        c->failed = true;
+        return;
+    }
+    o->is_wrong |= o->end_ns - end_ns > RP_DAG_LATE_END_NS;
     if (o->start_ns > end_ns) { /* all of it is late */
         o->start_ns -= o->end_ns - end_ns;
         o->start_clipped = true;
     }
-    c->failed |= !clip_end(c->trace, o, end_ns);
+    o->end_ns = end_ns;
+    o->end_clipped = true;
 }
 
-static void clip_start(struct rp_dag_trace *trace, struct rp_dag_op *op, int64_t start_ns)
+static bool clip_start(struct rp_dag_trace *trace, const struct rp_dag_process *p,
+                       struct rp_dag_op *op, int64_t start_ns)
 {
     int64_t early_ns = start_ns - op->start_ns;
-    struct rp_dag_repairs *repairs = &trace->repairs;
 
+    if (!note_clip(trace, p, op, early_ns))
+        return false;
     if (op->end_ns < start_ns) /* all of it is early */
         op->end_ns += early_ns;
-    else if (!op->end_lost && !op->end_clipped)
-        *(op->is_copy ? &trace->copy_time_ns : &trace->kernel_time_ns) -= early_ns;
     op->start_ns = start_ns;
-    op->start_clipped = true;
-    repairs->clipped_ends++;
-    repairs->clipped_by_ns = early_ns > repairs->clipped_by_ns ? early_ns : repairs->clipped_by_ns;
+    op->start_clipped = op->is_wrong = true;
+    return true;
 }
 
 /* No earlier than their calls, nor than the end of the packet before them. */
@@ -290,7 +327,8 @@ static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, str
             if (queue && *queue != RP_DAG_NONE && p->ops[*queue].end_ns > start_ns &&
                 p->ops[*queue].end_ns < p->ops[i].end_ns)
                 start_ns = p->ops[*queue].end_ns;
-            clip_start(trace, &p->ops[i], start_ns);
+            if (!clip_start(trace, p, &p->ops[i], start_ns))
+                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         }
         if (queue)
             *queue = i;
@@ -306,4 +344,123 @@ int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p, s
     if (rc == 0 && c.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc < 0 ? rc : clip_starts(trace, p, err);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* Durations of all that have the name of something clipped. */
+struct lasting {
+    uint32_t symbol;
+    int64_t ns;
+};
+
+static int by_symbol(const void *a, const void *b)
+{
+    const struct lasting *x = a, *y = b;
+
+    if (x->symbol != y->symbol)
+        return x->symbol < y->symbol ? -1 : 1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+static size_t list_lasting(const struct rp_dag_trace *trace, const bool *wanted,
+                           struct lasting *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < trace->process_count; i++)
+        for (size_t k = 0; k < trace->processes[i].op_count; k++) {
+            const struct rp_dag_op *op = &trace->processes[i].ops[k];
+            if (!wanted[op->symbol] || op->end_lost || op->end_clipped || op->start_clipped)
+                continue;
+            if (list)
+                list[count] = (struct lasting){op->symbol, op->end_ns - op->start_ns};
+            count++;
+        }
+    return count;
+}
+
+/* The first that is not before the symbol. */
+static size_t first_of(const struct lasting *list, size_t count, uint32_t symbol)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].symbol < symbol)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What is only late, though by more than usual, counts as recorded. */
+static void note_late(struct rp_dag_repairs *repairs, const struct rp_dag_clip *clip,
+                      struct rp_dag_op *op)
+{
+    repairs->overlaps += !op->end_late;
+    repairs->late_by_ns = clip->by_ns > repairs->late_by_ns ? clip->by_ns : repairs->late_by_ns;
+    op->end_late = true;
+}
+
+static void count_clip(struct rp_dag_trace *trace, const struct lasting *list, size_t count,
+                       struct rp_dag_clip *clip)
+{
+    struct rp_dag_repairs *repairs = &trace->repairs;
+    struct rp_dag_op *op = &trace->processes[clip->process].ops[clip->op];
+    size_t first = first_of(list, count, op->symbol), end = first_of(list, count, op->symbol + 1);
+    int64_t most_ns = op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
+    int64_t usual_ns = end > first ? list[first + (end - first) / 2].ns : most_ns;
+    int64_t *sum_ns = op->is_copy ? &trace->copy_time_ns : &trace->kernel_time_ns;
+    /* What is taken off was added without looking: it may be more than a sum holds (ops.c). */
+    uint64_t recorded_ns = clip->recorded.end_ns > clip->recorded.start_ns
+                               ? (uint64_t)clip->recorded.end_ns - (uint64_t)clip->recorded.start_ns
+                               : 0;
+
+    if (!op->is_wrong) {
+        clip->took_ns = (int64_t)recorded_ns;
+        note_late(repairs, clip, op);
+        return;
+    }
+    repairs->clipped_ends++;
+    repairs->clipped_by_ns =
+        clip->by_ns > repairs->clipped_by_ns ? clip->by_ns : repairs->clipped_by_ns;
+    clip->took_ns = op->end_lost ? 0 : usual_ns < most_ns ? usual_ns : most_ns;
+    *sum_ns = (int64_t)((uint64_t)*sum_ns - recorded_ns + (uint64_t)clip->took_ns);
+}
+
+int rp_dag_count_clips(struct rp_dag_trace *trace, struct rp_err *err)
+{
+    rp_autofree bool *wanted = NULL;
+    rp_autofree struct lasting *list = NULL;
+    size_t count;
+
+    if (!trace->clip_count)
+        return 0;
+    wanted = calloc(trace->symbol_count + 1, sizeof *wanted);
+    if (!wanted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < trace->clip_count; i++)
+        wanted[trace->processes[trace->clips[i].process].ops[trace->clips[i].op].symbol] = true;
+    count = list_lasting(trace, wanted, NULL);
+    list = malloc((count + 1) * sizeof *list);
+    if (!list)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    list_lasting(trace, wanted, list);
+    qsort(list, count, sizeof *list, by_symbol);
+    for (size_t i = 0; i < trace->clip_count; i++)
+        count_clip(trace, list, count, &trace->clips[i]);
+    return 0;
+}
+
+void rp_dag_restore_ends(struct rp_dag_trace *trace)
+{
+    for (size_t i = 0; i < trace->clip_count; i++) {
+        const struct rp_dag_clip *clip = &trace->clips[i];
+        struct rp_dag_op *op = &trace->processes[clip->process].ops[clip->op];
+
+        if (!op->end_lost)
+            op->end_ns = op->start_ns + clip->took_ns;
+    }
 }

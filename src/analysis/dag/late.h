@@ -4,8 +4,9 @@
  *
  * Firmware stamps ends up to some hundred nanoseconds late, so that consecutive kernels of a queue
  * overlap: their durations are as good as any. An end that is later by more cannot be right, as
- * packets of a queue run in order; it is clipped, unless so many kernels overlap by so much that
- * they must have run at the same time (packets without the barrier bit).
+ * packets of a queue run in order; the graph has it where the next one starts, unless so many
+ * kernels overlap by so much that they must have run at the same time (packets without the barrier
+ * bit). Durations are as recorded even so, but for those of which most cannot be.
  */
 #ifndef RP_ANALYSIS_DAG_LATE_H
 #define RP_ANALYSIS_DAG_LATE_H
@@ -36,5 +37,13 @@ int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err);
 /** Clips starts before their calls, and ends after the return of calls that waited for them. For
  *  the few that are left when the clocks of a process have been put right. */
 int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p, struct rp_err *err);
+
+/** When all is clipped: what is wrong lasted as long as the median of its name, or as long as it
+ * can have if that is shorter; the sums of the trace have that of it instead of what is recorded.
+ */
+int rp_dag_count_clips(struct rp_dag_trace *trace, struct rp_err *err);
+
+/** When the graph is built, which has ends of its own: operations last as long as they count. */
+void rp_dag_restore_ends(struct rp_dag_trace *trace);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/work.h"
 #include "build.h"
 #include "causes.h"
+#include "clips.h"
 #include "clocks.h"
 #include "collectives.h"
 #include "doubts.h"
@@ -296,28 +297,6 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return 0;
 }
 
-/* Of what is clipped the sums of the trace have nothing. */
-static int put_times(const struct rp_dag_trace *trace, struct rp_dag_result *r, struct rp_err *err)
-{
-    struct rp_dag_names names = {0};
-    int rc = 0;
-
-    r->kernel_time_ns = trace->kernel_time_ns;
-    r->copy_time_ns = trace->copy_time_ns;
-    for (size_t i = 0; i < trace->clip_count && rc == 0; i++) {
-        const struct rp_dag_clip *clip = &trace->clips[i];
-        int64_t took_ns = clip->op->end_ns - clip->op->start_ns;
-        *(clip->op->is_copy ? &r->copy_time_ns : &r->kernel_time_ns) += took_ns;
-        if (!clip->op->is_copy && rp_dag_names_add(&names, trace->symbols[clip->op->symbol],
-                                                   clip->recorded_ns - took_ns) < 0)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    if (rc == 0)
-        rc = rp_dag_names_take(&names, &r->clipped, &r->clipped_count, err);
-    rp_dag_names_free(&names);
-    return rc;
-}
-
 /* --- other weights ------------------------------------------------------------------------------
  */
 
@@ -507,8 +486,8 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     put_facts(dag, trace, r);
     if (rc == 0)
         rc = put_paths(dag, trace, &ranges, with_steps, chain, r, err);
-    if (rc == 0)
-        rc = put_times(trace, r, err);
+    r->kernel_time_ns = trace->kernel_time_ns;
+    r->copy_time_ns = trace->copy_time_ns;
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
     rp_work_at(dag->work, RP_WORK_LIMITS, 0);
@@ -586,10 +565,15 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = rp_dag_mend_skew(&trace, &result, err);
     if (rc == 0)
+        rc = rp_dag_count_clips(&trace, err);
+    if (rc == 0)
+        rc = rp_dag_tell_clips(&trace, stores, store_count, err);
+    if (rc == 0)
         rc = rp_dag_clocks(&trace, &result, err);
     rp_work_at(work, RP_WORK_GRAPH, 0);
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
+    rp_dag_restore_ends(&trace);
     dag.work = work;
     if (rc == 0)
         rc = fill(&dag, &trace, with_steps, &chain, &result, err);
@@ -620,7 +604,6 @@ double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_g
 void rp_dag_result_free(struct rp_dag_result *result)
 {
     free(result->shares);
-    free(result->clipped);
     free(result->chain);
     free(result->what_ifs);
     free(result->steps);

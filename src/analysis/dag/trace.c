@@ -63,6 +63,7 @@ static void free_process(struct rp_dag_process *p)
     free(p->short_ids);
     free(p->ids);
     free(p->marks);
+    free(p->recorded);
     free(p->first_wait);
     free(p->waits);
     for (size_t i = 0; i < p->range_count; i++)

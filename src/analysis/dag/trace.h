@@ -61,7 +61,8 @@ struct rp_dag_op {
     int32_t agent : 24;
     bool is_copy : 1;
     bool end_lost : 1;      /**< the trace has no end behind its start */
-    bool end_clipped : 1;   /**< that of the trace cannot be: late.c */
+    bool end_clipped : 1;   /**< that of the trace is later than what waited for it: late.c */
+    bool is_wrong : 1;      /**< so late that what it lasted cannot be, either */
     bool start_clipped : 1; /**< nor can its start */
     bool end_late : 1;      /**< what waited for it began before its end */
     bool is_collective : 1; /**< by its name */
@@ -95,6 +96,11 @@ struct rp_dag_source {
     uint32_t guid_index;
 };
 
+/** As the trace has them. */
+struct rp_dag_times {
+    int64_t start_ns, end_ns;
+};
+
 struct rp_dag_process {
     struct rp_dag_call *calls; /**< in the order of their entry */
     struct rp_dag_call_row *call_rows;
@@ -121,6 +127,7 @@ struct rp_dag_process {
     bool clocks_apart; /**< operations contradict their calls by more than can be mended */
     /** Ends of kernels are stamped late throughout, by so much in the middle; 0: they are not. */
     int64_t late_ns;
+    struct rp_dag_times *recorded; /**< per operation, where clocks were moved; else NULL */
     struct rp_dag_source from;
 };
 
@@ -140,10 +147,12 @@ struct rp_dag_repairs {
     int64_t clipped_by_ns;  /**< and one of those */
 };
 
-/** What the trace has of an operation whose end is clipped. */
+/** An operation whose end or start is clipped in the graph. */
 struct rp_dag_clip {
-    const struct rp_dag_op *op;
-    int64_t recorded_ns;
+    uint32_t process, op;
+    struct rp_dag_times recorded;
+    int64_t by_ns;
+    int64_t took_ns; /**< what counts in sums, when all are found */
 };
 
 struct rp_dag_trace {
@@ -154,7 +163,7 @@ struct rp_dag_trace {
     const char **call_names; /**< no two equal; owned by the stores */
     size_t call_name_count;
     struct rp_dag_repairs repairs;
-    /** Sums of end less start as recorded, but for clipped operations. */
+    /** Sums of end less start as recorded, less what is clipped. */
     int64_t kernel_time_ns, copy_time_ns;
     struct rp_dag_clip *clips;
     size_t clip_count, clip_room;

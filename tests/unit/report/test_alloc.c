@@ -105,6 +105,19 @@ int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
     return fn(ctx, &row, err);
 }
 
+bool rp_store_ends(const struct rp_store *s, const struct rp_store_end **ret, size_t *ret_count)
+{
+    (void)s, (void)ret, (void)ret_count;
+    return false;
+}
+
+const struct rp_store_end *rp_store_end_of(const struct rp_store *s, uint32_t guid_index,
+                                           int64_t id)
+{
+    (void)s, (void)guid_index, (void)id;
+    return NULL;
+}
+
 int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
 {
     static const struct rp_row_launch rows[] = {
