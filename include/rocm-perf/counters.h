@@ -54,8 +54,9 @@ struct rp_counters {
     uint64_t spoilt_times;     /**< dispatches whose times a spreadsheet has rounded */
     int64_t first_ns, last_ns; /**< of all dispatches with times of CSV; both 0: not known */
     const char *path;          /**< the CSV file that it was made of; NULL: of something else */
-    bool is_timeline; /**< a kernel trace: its times are better than those of counter runs */
-    char **warnings;  /**< what a reader of the numbers has to know of the files */
+    bool is_timeline;     /**< a kernel trace: its times are better than those of counter runs */
+    uint32_t added_files; /**< with the counters of others, and of other times: other runs? */
+    char **warnings;      /**< what a reader of the numbers has to know of the files */
     size_t warning_count;
 
     /* Owned by the functions below. */

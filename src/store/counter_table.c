@@ -613,6 +613,7 @@ static int warn_of_other_run(struct rp_counters *into, const struct rp_counters 
 {
     if (!from->path || from->dispatch_count == 0 || at_one_time(into, from))
         return 0;
+    into->added_files++;
     return rp_counters_warn(into, err,
                             "%s has the counters of the files before it, and not their times: its"
                             " dispatches are added as those of another process; results only hold"
@@ -654,6 +655,7 @@ int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, 
         return result;
     take_times(into, from);
     into->spoilt_times += from->spoilt_times;
+    into->added_files += from->added_files;
     into->is_timeline |= from->is_timeline;
     return 0;
 }

@@ -33,3 +33,4 @@ counters same 1 1000000 SQ_WAVES; counters same 2 1050000 SQ_WAVES
 rocm-perf analyze same >/dev/null
 counters again 1 1000000 SQ_WAVES; counters again 2 9000000 SQ_WAVES
 rocm-perf analyze again | grep -A 1 'dispatches$'
+rocm-perf analyze --roofline again 2>/dev/null | grep -o '[0-9]* files* ha[sv]e* the counters of others'

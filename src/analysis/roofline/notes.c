@@ -24,6 +24,12 @@ static bool note_times(const struct rp_counters *counters, struct rp_roofline *r
                       " times are unknown",
                       counters->spoilt_times))
         return false;
+    if (counters->added_files &&
+        !rp_roof_note(r,
+                      "%u file%s the counters of others and not their times: added up, although"
+                      " results only hold for one run",
+                      counters->added_files, counters->added_files == 1 ? " has" : "s have"))
+        return false;
     return untimed == 0 || untimed == counters->spoilt_times ||
            rp_roof_note(r, "%" PRIu64 " dispatches have no usable times", untimed);
 }
