@@ -57,18 +57,18 @@ int rp_line_reader_fill(struct rp_line_reader *r, int fd, struct rp_err *err)
 
 static const char *next(struct rp_line_reader *r, size_t *ret_bytes)
 {
-    const char *line = r->buf.data + r->begin;
     const char *end = r->buf.len > r->scanned
                           ? memchr(r->buf.data + r->scanned, '\n', r->buf.len - r->scanned)
                           : NULL;
+    size_t begin = r->begin;
 
     if (!end) {
         r->scanned = r->buf.len;
         return NULL;
     }
-    *ret_bytes = (size_t)(end - line);
     r->begin = r->scanned = (size_t)(end - r->buf.data) + 1;
-    return line;
+    *ret_bytes = r->scanned - 1 - begin;
+    return r->buf.data + begin;
 }
 
 void rp_line_reader_skip(struct rp_line_reader *r)
