@@ -233,13 +233,16 @@ static void put_id(struct rp_dag_process *p, size_t op, int64_t id)
 static int spread(struct rp_dag_loading *l, struct rp_err *err)
 {
     struct rp_dag_process *p = &l->process;
-    const struct rp_dag_new_op *copy, *end = l->ops + p->op_count, *kernel = l->ops;
+    const struct rp_dag_new_op *copy, *end, *kernel = l->ops;
     size_t kernels = 0;
 
     p->ops = malloc((p->op_count + 1) * sizeof *p->ops);
     p->op_rows = malloc((p->op_count + 1) * sizeof *p->op_rows);
     if (!p->ops || !p->op_rows || !ids_room(l))
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!l->ops)
+        return 0; /* there is none */
+    end = l->ops + p->op_count;
     while (kernels < p->op_count && !l->ops[kernels].op.is_copy)
         kernels++;
     rp_dag_sort(l->ops, kernels, sizeof *l->ops, in_order);
