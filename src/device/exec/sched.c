@@ -194,12 +194,14 @@ static void begin_round(struct rp_dispatch *d)
     bool more = groups_left(d), all_idle = last->slices && last->idle == last->slices;
     d->stuck_rounds = last->slices && !last->groups_ended ? d->stuck_rounds + 1 : 0;
     d->idle_rounds = all_idle ? d->idle_rounds + 1 : 0;
+    /* Lanes for which nothing was left have been dropped. Has another lane given back workgroups
+     * since then, for which the rest may wait, there must be lanes for them again. */
     if (more && d->stuck_rounds && (last->idle || d->stuck_rounds >= STUCK_ROUNDS) &&
-        d->lane_target < limit) {
+        d->lane_count < limit) {
         add_lanes(d, d->lane_target * 2 < limit ? d->lane_target * 2 : limit, &last->totals);
         d->stuck_rounds = d->idle_rounds = 0;
     }
-    if (d->idle_rounds > LOOKS && (!more || d->lane_target == limit)) {
+    if (d->idle_rounds > LOOKS && (!more || d->lane_count == limit || d->no_memory)) {
         d->outside = true;
         d->idle_rounds = 0;
     }
