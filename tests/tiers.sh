@@ -7,7 +7,7 @@
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
 # Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
-NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs)|candidates|autotune-gemm|readme|deterministic)|model-optimize-instances|model-optimize-llama|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
+NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tool_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(guard|guard_memory|replay_decide|compare|history|optimize_compile|false_accepts|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tool_abi)$'
@@ -34,7 +34,7 @@ quick_names() {
 
 # Left out of the sanitizers' build in the full tier, and all in --night=sanitizers: what runs mostly programs that are
 # not instrumented, and what is a generator's work.
-NOT_SANITIZED='^(cli-(autotune|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*)'
+NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_(engine|waits)|dag_fuzz|mcp-raw)'
 
 # Minutes on two idle processors of the kind that docs/developer-guide.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.
