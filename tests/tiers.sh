@@ -3,11 +3,15 @@
 # A test of ctest is in the first tier whose pattern fits its name:
 #   night   what is long, and tells little about one change: ./check --night=tests
 #   quick   all that takes seconds: ./check --quick, and in the other tiers, too
+#   drawn   a quarter of them in ./check, which one the seed says; all in ./check --night=tests
 #   full    everything else: ./check
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
 # Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
 NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tool_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
+
+# One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
+DRAWN='^(cli-(code-objects|library-targets|modes|orders|other-gpu|progress|rocprofv3|thread-trace)|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(guard|guard_memory|replay_decide|compare|history|optimize_compile|false_accepts|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tool_abi)$'
@@ -17,19 +21,29 @@ ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernel
 # ctest_of TIER: options of ctest that choose its tests.
 ctest_of() {
     case $1 in
-        night) printf '%s\n' -R "$NIGHT" ;;
-        full) printf '%s\n' -E "$NIGHT" ;;
+        night) printf '%s\n' -R "$NIGHT|$DRAWN" ;;
+        full) printf '%s\n' -E "$NIGHT|$(undrawn)" ;;
         quick) printf '%s\n' -R "$(quick_names)" ;;
     esac
 }
 
+names() { ctest --test-dir "${TIERS_BUILD:-build}" -N | sed -nE 's/^ *Test +#[0-9]+: //p'; }
+
+# Three quarters of what is drawn: in the order that the seed gives them, the first ones.
+undrawn() {
+    local drawn
+    mapfile -t drawn < <(names | grep -E "$DRAWN" |
+        while read -r name; do printf '%s %s\n' "$(cksum <<<"$RP_SEED $name")" "$name"; done | sort -n | sed 's/.* //')
+    ( IFS='|'; printf '^(%s)$' "${drawn[*]:0:${#drawn[@]} * 3 / 4}" )
+}
+
 # ctest has one pattern to choose by; the names that fit are made one.
 quick_names() {
-    ctest --test-dir "${TIERS_BUILD:-build}" -N | sed -nE 's/^ *Test +#[0-9]+: //p' |
-        { while read -r name; do
-            if [[ $name =~ $NIGHT ]]; then continue; fi
+    names |
+        while read -r name; do
+            if [[ $name =~ $NIGHT || $name =~ $DRAWN ]]; then continue; fi
             if [[ ! $name =~ $SLOW || $name =~ $ALSO_QUICK ]]; then printf '%s|' "$name"; fi
-        done; } | sed -E 's/^(.*)\|$/^(\1)$/'
+        done | sed -E 's/^(.*)\|$/^(\1)$/'
 }
 
 # Left out of the sanitizers' build in the full tier, and all in --night=sanitizers: what runs mostly programs that are

@@ -277,7 +277,7 @@ static void like_results(const struct rp_compare_rule *rule, const uint8_t *afte
 {
     enum { FURTHER = 5 };
     const size_t words = bytes / 4;
-    uint64_t wrong[RP_PAGE_MASKS];
+    uint64_t wrong[RP_PAGE_MASKS] = {0};
 
     for (size_t i = 0; i < words; i++)
         memcpy(ret + 4 * i, after + 4 * ((i + FURTHER) % words), 4);
