@@ -53,6 +53,9 @@ static struct rp_failed_launch read_row(const json_t *row)
     return ret;
 }
 
+/* Our collector writes 64 a process; a file may have any number, and each is looked for among all. */
+enum { MOST_LISTED = 1024 };
+
 static int add_row(struct rp_profile *profile, const struct rp_failed_launch *row,
                    struct rp_err *err)
 {
@@ -69,6 +72,8 @@ static int add_row(struct rp_profile *profile, const struct rp_failed_launch *ro
             return 0;
         }
     }
+    if (launches->count == MOST_LISTED)
+        return 0;
     grown = reallocarray(launches->list, launches->count + 1, sizeof *grown);
     if (!grown)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
