@@ -53,7 +53,8 @@ static struct rp_failed_launch read_row(const json_t *row)
     return ret;
 }
 
-/* Our collector writes 64 a process; a file may have any number, and each is looked for among all. */
+/* Our collector writes 64 a process; a file may have any number, and each is looked for among all.
+ */
 enum { MOST_LISTED = 1024 };
 
 static int add_row(struct rp_profile *profile, const struct rp_failed_launch *row,
