@@ -46,8 +46,9 @@ quick_names() {
         done | sed -E 's/^(.*)\|$/^(\1)$/'
 }
 
-# Left out of the sanitizers' build in the full tier, and all in --night=sanitizers: what runs mostly programs that are
-# not instrumented, and what is a generator's work.
+# Left out of the sanitizers' build in the full tier: what runs mostly programs that are not instrumented, and what is a
+# generator's work. --night=sanitizers runs all but cli-compiler-cache. (Of the scripts of the command line, either has
+# what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
 NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_(engine|waits)|dag_fuzz|mcp-raw)'
 
 # Minutes on two idle processors of the kind that docs/developer-guide.md names, with what was compiled before in the

@@ -27,7 +27,8 @@ static const char help[] =
     "long, how steadily, and with which registers, LDS and occupancy. The runtime is the sum of\n"
     "(end - start) over all dispatches of the first run, on the device's own clock.\n"
     "\n"
-    "  --runs N       how often PROGRAM runs, 1 to 1000 (default 3)\n"
+    "  --runs N       how often PROGRAM runs, 1 to 1000 (default 3), each time with the same\n"
+    "                 standard input; 1 for a terminal or an endless stream\n"
     "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
     "                 gpu: the GPU or an error; software: the software MI300X; software:TARGET:\n"
     "                 another target, such as software:mi325x (rocm-perf doctor lists them)\n"
@@ -70,8 +71,8 @@ static const char help_tail[] =
     "\n"
     "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
     "  4 environment (no ROCm, no device, rocprofv3 failed, cannot write DIR), 5 PROGRAM failed, "
-    "or\n"
-    "  all of its launches, or none of its kernels came to its end, 130 interrupted\n";
+    "HIP\n"
+    "  refused all of its launches, or no kernel of it ended, 130 interrupted\n";
 
 static const struct word_option {
     const char *name, *help;

@@ -203,7 +203,7 @@ int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
         return 0;
     if (run->state == RP_RUN_FAILED)
         rc = rp_fail(&err, RP_USAGE,
-                     "rocm_perf_analyze has failed before: open the files again and mend what it "
+                     "rocm_perf_analyze has failed before: open the files again and fix what it "
                      "named then");
     else if (!plain.own)
         rc = rp_out_of_memory(&err);

@@ -47,7 +47,12 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
     if (r->device && strcmp(r->device, "software") == 0)
         rp_software_line(page, r->timing_model);
     rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s", time_of(page, r->makespan_ns).text);
-    rp_page_line(page, RP_INK_PLAIN, 0, "Kernels       %s in all, %s the longest chain of them",
+    /* Of what has no usable time the sum has nothing, and the chain what it is taken to have
+     * lasted. */
+    rp_page_line(page, RP_INK_PLAIN, 0,
+                 r->kernel_span_ns > r->kernel_time_ns
+                     ? "Kernels       %s recorded, %s the longest chain with repaired times"
+                     : "Kernels       %s in all, %s the longest chain of them",
                  time_of(page, r->kernel_time_ns).text, time_of(page, r->kernel_span_ns).text);
     rp_page_line(page, RP_INK_PLAIN, 0, "              %s %% of the time no kernel or copy runs",
                  percent(r->concurrency_ns[0], r->makespan_ns).text);

@@ -406,7 +406,7 @@ static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *pl
     place->put++;
     if (!comes(tool, signal, &wait)) /* the signal stays with the barrier */
         return wait.waits  ? "the kernel does nothing but wait, perhaps for another kernel or GPU, "
-                             "which does not begin before it has ended while it is captured"
+                             "which cannot begin while this one is captured"
                : wait.held ? "the kernel does not end while other threads of the program are held: "
                              "it may wait for them"
                            : otherwise;

@@ -331,11 +331,11 @@ static char *why_given_up(const struct autotune *a)
     rp_autobuf values = {0};
 
     rp_search_put_parameters(a->search.space, first->config, &values);
-    return rp_format(
-        "the first %zu configurations have all failed; the first one (%s): %s%s%s; "
-        "mend the command and take another -o, or go on with --resume --max-failures 0",
-        a->result.tuned_count, rp_buf_text(&values), rp_evaluation_outcome_word(first->outcome),
-        first->reason ? ": " : "", first->reason ? first->reason : "");
+    return rp_format("the first %zu configurations have all failed; the first one (%s): %s%s%s; "
+                     "fix the command and take another -o, or go on with --resume --max-failures 0",
+                     a->result.tuned_count, rp_buf_text(&values),
+                     rp_evaluation_outcome_word(first->outcome), first->reason ? ": " : "",
+                     first->reason ? first->reason : "");
 }
 
 /** Not after an hour of runs. */

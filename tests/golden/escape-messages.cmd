@@ -5,7 +5,7 @@ rocm-perf compare "$cases/base" "$cases/escape_result" || echo "exit $?"
 rocm-perf compare "$cases/escape_result" "$cases/base" || echo "exit $?"
 rocm-perf compare --github "$cases/escape_result" "$cases/escape_result" || echo "exit $?"
 # The same of names: of files, options, commands.
-name=$'a\e[31m\n::error::b\u202e\u009bc\xff'
+name=$'a\e[31m\n::error::b\xe2\x80\xae\xc2\x9bc\xff'
 rocm-perf report "$name" || echo "exit $?"
 rocm-perf analyze "$name" || echo "exit $?"
 rocm-perf compare "$name" "$name" || echo "exit $?"

@@ -41,7 +41,7 @@ function provenance(docs) {
   else node.append(list(Object.entries(profile.provenance).map(([key, value]) => [words(key), flat(value)])));
   if (!dag) return;
   node.append(tabled('How well dependencies are known', table('Edges of the graph', [{ title: 'grade', of: (g) => g[0] }, { title: 'edges', n: true, of: (g) => whole(g[1].edges) }, { title: 'of the path’s time', n: true, of: (g) => percent(g[1].path_share) }, { title: 'of the dependencies', n: true, of: (g) => percent(g[1].dependency_share) }], Object.entries(dag.grades))));
-  node.append(tabled('What was mended', table('Repairs', [{ title: 'what', of: (r) => words(r[0]) }, { title: 'how often', n: true, of: (r) => whole(r[1]) }], Object.entries(dag.repairs))));
+  node.append(tabled('What was repaired', table('Repairs', [{ title: 'what', of: (r) => words(r[0]) }, { title: 'how often', n: true, of: (r) => whole(r[1]) }], Object.entries(dag.repairs))));
   node.append(tabled('Processes', table('Processes', [{ title: 'pid', n: true, of: (p) => p.pid }, { title: 'rank', n: true, of: (p) => or(p.rank, '') }, { title: 'machine', of: (p) => dag.machines[p.machine] ? dag.machines[p.machine].hostname : '' }, { title: 'guid', cls: 'code', of: (p) => p.guid }], dag.processes)));
 }
 

@@ -142,6 +142,7 @@ for i in 1 2 3 4 5; do
     echo "__attribute__((used, device)) const char big[400000] = {$i, 1};" >big.hip
     device big.hip -o big.co
 done
+[ "$(entries)" -ge 1 ] || fail 'nothing is kept'
 [ "$(du -sk cache/compiler | cut -f1)" -le 1100 ] || fail "$(du -sk cache/compiler)"
 unset ROCM_PERF_COMPILER_CACHE
 

@@ -57,6 +57,10 @@ reads '9.270' rocm-perf history show --db history.db
 expect 0 rocm-perf history add --db history.db --commit cccc --at 2026-11-25T20:15:00Z --program tiny profile-many
 expect 0 rocm-perf history check --db history.db
 reads '"commit": "cccc"' rocm-perf history export --db history.db
+expect 0 rocm-perf history plot --db history.db -o history.svg
+grep -q '<svg' history.svg || fail 'history plot draws nothing'
+expect 0 rocm-perf history remove --db history.db "$(rocm-perf history list --db history.db | awk '/cccc/ { print $1 }')"
+! rocm-perf history export --db history.db | grep -q cccc || fail 'history remove has not removed it'
 
 # A capture is inspected, verified and replayed.
 reads 'row_sums' rocm-perf isolate --list .
