@@ -131,7 +131,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     if (!rp_dispatch_duration_ns(r->from, dispatch, &ns))
         return 0;
     if (__builtin_add_overflow(group->total_ns, ns, &group->total_ns))
-        return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+        return rp_refuse_sum(r->from, err);
     if (group->timed_count == 0 || ns < group->min_ns)
         group->min_ns = ns;
     if (ns > group->max_ns)

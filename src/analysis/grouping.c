@@ -85,7 +85,7 @@ static int add_times(struct rp_kernel_summary *kernel, const struct rp_dispatch_
     if (group->timed_count == 0)
         return 0;
     if (__builtin_add_overflow(kernel->total_ns, group->total_ns, &kernel->total_ns))
-        return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+        return rp_refuse_sum(NULL, err);
     if (kernel->timed_calls == 0 || group->min_ns < kernel->min_ns)
         kernel->min_ns = group->min_ns;
     if (group->max_ns > kernel->max_ns)
@@ -157,7 +157,7 @@ static int set_totals(struct rp_profile *profile, struct rp_err *err)
         uint64_t *total = k->runtime_internal ? &profile->runtime_internal_ns : &profile->user_ns;
 
         if (__builtin_add_overflow(*total, k->total_ns, total))
-            return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+            return rp_refuse_sum(NULL, err);
     }
     for (size_t i = 0; i < profile->kernel_count; i++) {
         struct rp_kernel_summary *k = &profile->kernels[i];

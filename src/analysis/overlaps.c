@@ -55,7 +55,7 @@ static int add_device(const struct rp_overlaps_row *rows, size_t count, struct r
         sum->dispatches += with_earlier || with_later;
         if (until_ns > from_ns) {
             if (__builtin_add_overflow(sum->ns, (uint64_t)until_ns - (uint64_t)from_ns, &sum->ns))
-                return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+                return rp_refuse_sum(NULL, err);
             counted_ns = until_ns;
         }
         if (row->end_ns > latest_ns)

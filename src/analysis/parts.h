@@ -123,6 +123,9 @@ int rp_profile_group(struct rp_profile_build *build, struct rp_err *err);
 bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
                              uint64_t *ret_ns);
 
+/** Refuses kernels whose times add up to more than 64 bits hold. @param store  NULL: several */
+int rp_refuse_sum(const struct rp_store *store, struct rp_err *err);
+
 /** Clamps a column of unknown origin to what the result holds; negative becomes 0. */
 uint32_t rp_column_u32(int64_t value);
 

@@ -21,6 +21,14 @@ uint32_t rp_column_u32(int64_t value)
     return value > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+int rp_refuse_sum(const struct rp_store *store, struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s%sthe times of the kernels add up to more than 584 years: they are damaged. "
+                   "Record the program again",
+                   store ? rp_store_path(store) : "", store ? ": " : "");
+}
+
 struct sum {
     const struct rp_store *store;
     uint64_t total_ns, count, bad;
@@ -35,7 +43,7 @@ static int add(void *ctx, const void *row, struct rp_err *err)
     if (!rp_dispatch_duration_ns(sum->store, row, &ns))
         sum->bad++;
     else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
-        return rp_fail(err, RP_BAD_INPUT, "the sum of the dispatch times is not a time");
+        return rp_refuse_sum(sum->store, err);
     return 0;
 }
 

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "clocks.h"
 #include "delays.h"
 #include "late.h"
 #include "recorded.h"
 #include "streams.h"
 #include "usual.h"
 
-static const int64_t latest_ns = INT64_MAX / 4 * 3, longest_ns = 366ll * 24 * 3600 * 1000000000;
+static const int64_t longest_ns = 366ll * 24 * 3600 * 1000000000;
 
 struct stream {
     uint32_t tail;      /* point of its last packet, or RP_DAG_NONE */
@@ -690,40 +691,74 @@ static void walk_all(struct build *b, struct walk *walks, size_t count)
     }
 }
 
+/* The first and the last time, and which trace has them. */
 struct window {
     int64_t first_ns, last_ns;
+    const struct rp_dag_process *first, *last;
 };
 
-static void widen(struct window *w, int64_t start_ns, int64_t end_ns)
+static void widen(struct window *w, const struct rp_dag_process *p, int64_t start_ns,
+                  int64_t end_ns)
 {
+    w->first = start_ns < w->first_ns ? p : w->first;
+    w->last = end_ns > w->last_ns ? p : w->last;
     w->first_ns = start_ns < w->first_ns ? start_ns : w->first_ns;
     w->last_ns = end_ns > w->last_ns ? end_ns : w->last_ns;
 }
 
-/* The first and the last time of the trace. All are positive (trace.c); such that arithmetic with
- * them cannot overflow, the last is not beyond what a clock can show, nor is the whole too long. */
+static int refuse_window(const struct window *w, struct rp_err *err)
+{
+    const char *first = rp_store_path(w->first->from.store),
+               *last = rp_store_path(w->last->from.store);
+    const bool is_one = strcmp(first, last) == 0, is_beyond = w->last_ns >= RP_DAG_LATEST_NS;
+
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s%s%s reach%s from %" PRId64 " to %s%" PRId64
+                   " ns, more than a year: %s times are damaged. Record the program again",
+                   first, is_one ? "" : " and ", is_one ? "" : last, is_one ? "es" : "",
+                   w->first_ns < RP_DAG_LATEST_NS ? w->first_ns : RP_DAG_LATEST_NS,
+                   is_beyond ? "beyond " : "", is_beyond ? RP_DAG_LATEST_NS : w->last_ns,
+                   is_one ? "its" : "their");
+}
+
+/* Has it a time that no clock shows, which nothing has put right? */
+static bool is_damaged(const struct rp_dag_process *p, size_t op)
+{
+    const struct rp_dag_times *recorded = p->recorded ? &p->recorded[op] : NULL;
+    const struct rp_dag_op *o = &p->ops[op];
+
+    return recorded && ((recorded->start_ns >= RP_DAG_LATEST_NS && !o->start_clipped) ||
+                        (recorded->end_ns >= RP_DAG_LATEST_NS && !o->end_clipped));
+}
+
+static void widen_by_op(struct window *w, const struct rp_dag_process *p, size_t op)
+{
+    widen(w, p, p->ops[op].start_ns, p->ops[op].end_ns);
+    if (is_damaged(p, op))
+        widen(w, p, INT64_MAX, RP_DAG_LATEST_NS);
+}
+
+/* The whole is not too long, nor beyond what a clock can show. There are calls or operations
+ * (result.c). */
 static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, struct rp_err *err)
 {
-    struct window calls_ops = {INT64_MAX, INT64_MIN}, all;
+    struct window calls_ops = {.first_ns = INT64_MAX, .last_ns = INT64_MIN}, all;
 
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct rp_dag_process *p = &trace->processes[i];
         for (size_t k = 0; k < p->call_count; k++)
-            widen(&calls_ops, p->call_rows[k].start_ns, p->call_rows[k].end_ns);
+            widen(&calls_ops, p, p->call_rows[k].start_ns, p->call_rows[k].end_ns);
         for (size_t k = 0; k < p->op_count; k++)
-            widen(&calls_ops, p->ops[k].start_ns, p->ops[k].end_ns);
+            widen_by_op(&calls_ops, p, k);
     }
-    if (calls_ops.first_ns > calls_ops.last_ns)
-        return rp_fail(err, RP_BAD_INPUT, "the trace has neither kernels, copies nor HIP calls");
     all = calls_ops;
-    for (size_t i = 0; i < trace->process_count; i++)
-        for (size_t k = 0; k < trace->processes[i].mark_count; k++)
-            widen(&all, trace->processes[i].marks[k].end_ns, trace->processes[i].marks[k].end_ns);
-    if (all.last_ns > latest_ns || all.last_ns - all.first_ns > longest_ns)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "the trace reaches from %" PRId64 " to %" PRId64
-                       " ns, more than a year: its times are damaged. Record the program again",
-                       all.first_ns, all.last_ns);
+    for (size_t i = 0; i < trace->process_count; i++) {
+        const struct rp_dag_process *p = &trace->processes[i];
+        for (size_t k = 0; k < p->mark_count; k++)
+            widen(&all, p, p->marks[k].end_ns, p->marks[k].end_ns);
+    }
+    if (all.last_ns >= RP_DAG_LATEST_NS || all.last_ns - all.first_ns > longest_ns)
+        return refuse_window(&all, err);
     dag->start_ns = calls_ops.first_ns;
     dag->end_ns = calls_ops.last_ns;
     return 0;

@@ -254,8 +254,8 @@ static int align(const struct meetings *all, size_t machine, struct rp_dag_machi
     return check_bounds(first, there, count, origin_ns, machines, m, err);
 }
 
-/* --- the whole
- * ------------------------------------------------------------------------------------ */
+/* --- moving -------------------------------------------------------------------------------------
+ */
 
 static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64_t origin_ns)
 {
@@ -275,29 +275,89 @@ static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64
         p->marks[i].end_ns = to_first_clock(m, origin_ns, p->marks[i].end_ns);
 }
 
-/* Clocks may be years apart, but none shows a time whose differences overflow. */
+/* --- times that are none -----------------------------------------------------------------------
+ */
+
+enum { LONGEST_DAYS = 366 };
+
+/* A clock that was moved may show what was before its zero. */
+static const int64_t before_zero_ns = (int64_t)LONGEST_DAYS * 24 * 3600 * 1000000000;
+
+static int64_t limited(int64_t time_ns)
+{
+    return time_ns < RP_DAG_LATEST_NS ? time_ns : RP_DAG_LATEST_NS;
+}
+
+static int limit_ops(struct rp_dag_process *p, struct rp_err *err)
+{
+    for (size_t k = 0; k < p->op_count; k++) {
+        struct rp_dag_op *op = &p->ops[k];
+        int rc;
+        if (op->start_ns <= RP_DAG_LATEST_NS && op->end_ns <= RP_DAG_LATEST_NS)
+            continue;
+        rc = rp_dag_keep_recorded(p, err);
+        if (rc < 0)
+            return rc;
+        op->start_ns = limited(op->start_ns);
+        op->end_ns = limited(op->end_ns);
+    }
+    return 0;
+}
+
+int rp_dag_limit_times(struct rp_dag_trace *trace, struct rp_err *err)
+{
+    for (size_t i = 0; i < trace->process_count; i++) {
+        struct rp_dag_process *p = &trace->processes[i];
+        int rc = limit_ops(p, err);
+        if (rc < 0)
+            return rc;
+        for (size_t k = 0; k < p->call_count; k++) {
+            p->call_rows[k].start_ns = limited(p->call_rows[k].start_ns);
+            p->call_rows[k].end_ns = limited(p->call_rows[k].end_ns);
+        }
+        for (size_t k = 0; k < p->range_count; k++) {
+            p->ranges[k].start_ns = limited(p->ranges[k].start_ns);
+            p->ranges[k].end_ns = limited(p->ranges[k].end_ns);
+        }
+        for (size_t k = 0; k < p->mark_count; k++)
+            p->marks[k].end_ns = limited(p->marks[k].end_ns);
+    }
+    return 0;
+}
+
+static bool is_beyond(int64_t time_ns)
+{
+    return time_ns >= RP_DAG_LATEST_NS || time_ns < -before_zero_ns;
+}
+
+/* With the times of a process that any of these is of, those of machines are not put together. */
+static bool has_beyond(const struct rp_dag_process *p)
+{
+    for (size_t k = 0; k < p->call_count; k++)
+        if (is_beyond(p->call_rows[k].start_ns) || is_beyond(p->call_rows[k].end_ns))
+            return true;
+    for (size_t k = 0; k < p->op_count; k++)
+        if (is_beyond(p->ops[k].start_ns) || is_beyond(p->ops[k].end_ns))
+            return true;
+    for (size_t k = 0; k < p->mark_count; k++)
+        if (is_beyond(p->marks[k].end_ns))
+            return true;
+    return false;
+}
+
 static int check_times(const struct rp_dag_trace *trace, struct rp_err *err)
 {
-    int64_t last_ns = 0;
-
-    for (size_t i = 0; i < trace->process_count; i++) {
-        const struct rp_dag_process *p = &trace->processes[i];
-        for (size_t k = 0; k < p->call_count; k++)
-            last_ns = p->call_rows[k].end_ns > last_ns ? p->call_rows[k].end_ns : last_ns;
-        for (size_t k = 0; k < p->op_count; k++)
-            last_ns = p->ops[k].end_ns > last_ns ? p->ops[k].end_ns : last_ns;
-        for (size_t k = 0; k < p->range_count; k++)
-            last_ns = p->ranges[k].end_ns > last_ns ? p->ranges[k].end_ns : last_ns;
-        for (size_t k = 0; k < p->mark_count; k++)
-            last_ns = p->marks[k].end_ns > last_ns ? p->marks[k].end_ns : last_ns;
-    }
-    return last_ns <= INT64_MAX / 4
-               ? 0
-               : rp_fail(err, RP_BAD_INPUT,
-                         "a trace has a time of %" PRId64
-                         " ns: its times are damaged. Record the program again",
-                         last_ns);
+    for (size_t i = 0; i < trace->process_count; i++)
+        if (has_beyond(&trace->processes[i]))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s has a time beyond %" PRId64
+                           " ns: its times are damaged. Record the program again",
+                           rp_store_path(trace->processes[i].from.store), RP_DAG_LATEST_NS);
+    return 0;
 }
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
 
 int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err)
 {

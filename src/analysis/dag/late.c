@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "clocks.h"
 #include "load.h"
 #include "waited.h"
 
@@ -26,6 +27,9 @@ static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_process *p
 
     if (op->end_clipped || op->start_clipped)
         return true;
+    if (p->recorded && p->recorded[index].end_ns > RP_DAG_LATEST_NS && /* brought down: clocks.c */
+        __builtin_add_overflow(by_ns, p->recorded[index].end_ns - RP_DAG_LATEST_NS, &by_ns))
+        by_ns = INT64_MAX;
     if (!rp_dag_room(&trace->clips, trace->clip_count, &trace->clip_room, sizeof *trace->clips))
         return false;
     trace->clips[trace->clip_count++] = (struct rp_dag_clip){
@@ -419,7 +423,7 @@ static void count_clip(struct rp_dag_trace *trace, const struct lasting *list, s
                                : 0;
 
     if (!op->is_wrong) {
-        clip->took_ns = (int64_t)recorded_ns;
+        clip->took_ns = recorded_ns < RP_DAG_LATEST_NS ? (int64_t)recorded_ns : RP_DAG_LATEST_NS;
         note_late(repairs, clip, op);
         return;
     }

@@ -1,6 +1,8 @@
 #include "rocm-perf/dag.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -545,6 +547,28 @@ static bool is_incomplete(struct rp_store *const *stores, size_t count)
     return incomplete;
 }
 
+/* A trace of nothing has no graph. */
+static int refuse_empty(struct rp_store *const *stores, size_t count,
+                        const struct rp_dag_trace *trace, struct rp_err *err)
+{
+    const uint64_t left_out = trace->repairs.never_ended;
+    char others[40] = "", rows[80] = "";
+
+    for (size_t i = 0; i < trace->process_count; i++)
+        if (trace->processes[i].op_count || trace->processes[i].call_count)
+            return 0;
+    if (count > 1)
+        snprintf(others, sizeof others, " and %zu more", count - 1);
+    if (left_out)
+        snprintf(rows, sizeof rows, " (%" PRIu64 " row%s without a usable time)", left_out,
+                 left_out == 1 ? "" : "s");
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "%s%s %s neither kernels, copies nor HIP calls%s. Record a program that starts "
+        "kernels, with \"rocm-perf profile\" or \"rocprofv3 --hip-trace --kernel-trace\"",
+        count ? rp_store_path(stores[0]) : "the trace", others, count > 1 ? "have" : "has", rows);
+}
+
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
                    const struct rp_work *work, struct rp_dag_result *ret, struct rp_err *err)
 {
@@ -556,6 +580,8 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
 
     if (rc == 0)
         rc = rp_dag_trace_load(stores, store_count, work, &trace, err);
+    if (rc == 0)
+        rc = refuse_empty(stores, store_count, &trace, err);
     if (rc == 0)
         rc = rp_dag_machines(&trace, &result, err);
     if (rc == 0)

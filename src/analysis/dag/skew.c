@@ -168,9 +168,10 @@ static int move(struct rp_dag_process *p, struct gpus *gpus, struct rp_err *err)
         if (p->op_rows[i].queue >= queue_count)
             queue_count = p->op_rows[i].queue + 1;
     agent_of_queue = malloc(((size_t)queue_count + 1) * sizeof *agent_of_queue);
-    p->recorded = malloc((p->op_count + 1) * sizeof *p->recorded);
-    if (!agent_of_queue || !p->recorded)
+    if (!agent_of_queue)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_dag_keep_recorded(p, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     for (int32_t q = 0; q < queue_count; q++)
         agent_of_queue[q] = INT32_MIN;
     for (size_t i = 0; i < p->op_count; i++) {
@@ -180,7 +181,6 @@ static int move(struct rp_dag_process *p, struct gpus *gpus, struct rp_err *err)
             agent_of_queue[p->op_rows[i].queue] = op->agent;
         if (!gpu)
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        p->recorded[i] = (struct rp_dag_times){op->start_ns, op->end_ns};
         op->start_ns = rp_dag_shifted(&gpu->shift, op->start_ns);
         op->end_ns = rp_dag_shifted(&gpu->shift, op->end_ns);
     }

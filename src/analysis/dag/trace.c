@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/work.h"
 #include "build.h"
+#include "clocks.h"
 #include "load.h"
 #include "recorded.h"
 
@@ -220,6 +221,8 @@ int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
     }
     if (rc == 0)
         rc = settle_symbols(&trace, &naming, err);
+    if (rc == 0)
+        rc = rp_dag_limit_times(&trace, err);
     rp_dag_symbols_free(&naming.symbols);
     rp_dag_symbols_free(&naming.calls);
     if (rc < 0)
@@ -227,6 +230,18 @@ int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
     else
         *ret = trace;
     return rc;
+}
+
+int rp_dag_keep_recorded(struct rp_dag_process *p, struct rp_err *err)
+{
+    if (p->recorded)
+        return 0;
+    p->recorded = malloc((p->op_count + 1) * sizeof *p->recorded);
+    if (!p->recorded)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < p->op_count; i++)
+        p->recorded[i] = (struct rp_dag_times){p->ops[i].start_ns, p->ops[i].end_ns};
+    return 0;
 }
 
 void rp_dag_trace_free_rows(struct rp_dag_trace *trace)

@@ -127,7 +127,7 @@ struct rp_dag_process {
     bool clocks_apart; /**< operations contradict their calls by more than can be mended */
     /** Ends of kernels are stamped late throughout, by so much in the middle; 0: they are not. */
     int64_t late_ns;
-    struct rp_dag_times *recorded; /**< per operation, where clocks were moved; else NULL */
+    struct rp_dag_times *recorded; /**< per operation, where some were changed; else NULL */
     struct rp_dag_source from;
 };
 
@@ -180,6 +180,9 @@ static inline int64_t rp_dag_row_id(const struct rp_dag_process *p, size_t op)
 {
     return p->ids ? p->ids[op] : p->short_ids[op];
 }
+
+/** Keeps the times of operations in p->recorded, before the first change of them. */
+int rp_dag_keep_recorded(struct rp_dag_process *p, struct rp_err *err);
 
 /** Frees the rows of calls and operations: the graph is built. */
 void rp_dag_trace_free_rows(struct rp_dag_trace *trace);
