@@ -62,6 +62,7 @@ void rp_roof_counts_free(struct rp_roof_counts *counts)
 struct deriving {
     const quantity *of;
     const struct rp_roofline_kernel *kernel;
+    quantity reads;     /* bytes of the dispatches that have READS and READS_32 */
     double cus, xccs;   /* 0 = unknown */
     bool needs_gpu;     /* and it is not known */
     bool needs_bytes;   /* and they are not known */
@@ -136,11 +137,8 @@ static quantity waves_in_flight(struct deriving *in, quantity accumulated)
 
 static quantity exact_reads(struct deriving *in)
 {
-    quantity q = in->kernel->hbm_read;
-
-    q.known = q.known && !in->kernel->reads_by_width;
-    in->needs_bytes = !q.known;
-    return q;
+    in->needs_bytes = !in->reads.known;
+    return in->reads;
 }
 
 static quantity value_of(enum rp_derived derived, struct deriving *in)
@@ -250,15 +248,18 @@ static void find_missing(const struct rp_roof_sums *sums, enum rp_derived derive
 }
 
 void rp_roof_derive_counters(const struct rp_roof_sums *sums,
-                             const struct rp_roofline_device *device,
+                             const struct rp_roofline_device *device, struct rp_quantity reads,
                              struct rp_roofline_kernel *kernel)
 {
     for (unsigned r = 0; r < RP_DERIVED_COUNT; r++) {
         struct rp_derived_value *to = &kernel->derived[r];
         const struct rp_roof_inputs *from = &sums->inputs[r];
         quantity of[RP_ROOF_COUNTERS] = {0};
-        struct deriving in = {
-            .of = of, .kernel = kernel, .cus = device->compute_units, .xccs = device->xcc_count};
+        struct deriving in = {.of = of,
+                              .kernel = kernel,
+                              .reads = reads,
+                              .cus = device->compute_units,
+                              .xccs = device->xcc_count};
 
         find_missing(sums, (enum rp_derived)r, to);
         if (to->missing[0])

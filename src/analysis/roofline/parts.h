@@ -72,9 +72,10 @@ void rp_roof_counts_free(struct rp_roof_counts *counts);
 
 /** Looks at the counters of one dispatch. */
 void rp_roof_see_inputs(const struct rp_quantity of[RP_ROOF_COUNTERS], struct rp_roof_sums *sums);
-/** All derived values of a kernel that was measured. */
+/** All derived values of a kernel that was measured.
+ *  @param reads  exact bytes read by the dispatches that have READS and READS_32 */
 void rp_roof_derive_counters(const struct rp_roof_sums *sums,
-                             const struct rp_roofline_device *device,
+                             const struct rp_roofline_device *device, struct rp_quantity reads,
                              struct rp_roofline_kernel *kernel);
 
 /** The counters of a difference: its whole and its parts. */

@@ -138,22 +138,46 @@ static bool value_of(const struct rp_counted_dispatch *d, const uint32_t at[2], 
            (at[1] && rp_counters_value(d, at[1] - 1, ret));
 }
 
+/* What the dispatches of a kernel say together, and those of them alone that counted reads. */
+struct kernel_sums {
+    struct rp_roof_sums all, of_reads;
+};
+
+static void add_counters(const struct rp_quantity now[RP_ROOF_COUNTERS], struct rp_roof_sums *sums)
+{
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
+        sums->counted[c] += now[c].known;
+        sums->of[c].known &= now[c].known;
+        sums->of[c].value += now[c].value;
+    }
+    rp_roof_see_excess(now, sums);
+}
+
 static void add_dispatch(const struct rp_counted_dispatch *d, const struct columns *columns,
-                         struct rp_roof_sums *sums, struct rp_roofline_kernel *kernel)
+                         struct kernel_sums *sums, struct rp_roofline_kernel *kernel)
 {
     struct rp_quantity now[RP_ROOF_COUNTERS] = {0};
 
     kernel->calls++;
     kernel->time_ns.known &= d->timed;
     kernel->time_ns.value += d->duration_ns;
-    for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++)
         now[c].known = value_of(d, columns->at[c], &now[c].value);
-        sums->counted[c] += now[c].known;
-        sums->of[c].known &= now[c].known;
-        sums->of[c].value += now[c].value;
-    }
-    rp_roof_see_excess(now, sums);
-    rp_roof_see_inputs(now, sums);
+    add_counters(now, &sums->all);
+    rp_roof_see_inputs(now, &sums->all);
+    if (now[RP_ROOF_READS].known && now[RP_ROOF_READS_32].known)
+        add_counters(now, &sums->of_reads);
+}
+
+/* By which a derived counter divides: bytes and requests of the same dispatches. */
+static struct rp_quantity bytes_of_reads(const struct kernel_sums *sums,
+                                         const struct rp_roof_arch *arch, enum rp_flop_model model)
+{
+    struct rp_roofline_kernel some = {0};
+
+    rp_roof_measure(&sums->of_reads, arch, model, &some);
+    some.hbm_read.known = some.hbm_read.known && !some.reads_by_width;
+    return some.hbm_read;
 }
 
 /* The sum of the instances goes before them, as in the formulas. */
@@ -215,10 +239,10 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
     struct rp_roofline_kernel *kernel = &r->kernels[r->kernel_count++];
     const struct rp_roofline_device *device = &r->devices[all[0]->device];
     const struct rp_roof_arch *arch = rp_roof_arch_find(device->arch);
-    struct rp_roof_sums sums = {0};
+    struct kernel_sums sums = {0};
 
     for (int c = 0; c < RP_ROOF_COUNTERS; c++)
-        sums.of[c] = (struct rp_quantity){.known = true};
+        sums.all.of[c] = sums.of_reads.of[c] = (struct rp_quantity){.known = true};
     kernel->name = g->counters->kernels[all[0]->kernel];
     kernel->device = all[0]->device;
     kernel->time_ns.known = true;
@@ -226,13 +250,14 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
         add_dispatch(all[i], &g->columns, &sums, kernel);
         rp_roof_counts_add(all[i], &g->counts);
     }
-    rp_roof_measure(&sums, arch, g->options->model, kernel);
+    rp_roof_measure(&sums.all, arch, g->options->model, kernel);
     name_differences(g->counters, &g->columns, kernel);
     rp_roof_derive(kernel, &device->ceilings);
     rp_roof_find_peaks(device, g->options->measured != NULL, kernel);
     if (!rp_roof_counts_take(&g->counts, kernel))
         return no_memory(err);
-    rp_roof_derive_counters(&sums, device, kernel);
+    rp_roof_derive_counters(&sums.all, device, bytes_of_reads(&sums, arch, g->options->model),
+                            kernel);
     return 0;
 }
 

@@ -862,6 +862,32 @@ static void test_derived_unknown(void **state)
     release(&blind);
 }
 
+/* Requests that one dispatch counted belong to the bytes of that one, not to those of all. */
+static void test_derived_of_same_dispatches(void **state)
+{
+    static const struct rp_roofline_options options = {.arch = "gfx942"};
+    struct result got = {0};
+    const struct rp_derived_value *read;
+
+    (void)state;
+    parse(&got,
+          "Dispatch_ID,Kernel_Name,FETCH_SIZE,TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum\n"
+          "0,some,1000,8000,0\n1,some,1000,,\n2,some,1000,,\n3,other,,8000,0\n4,other,9,,\n",
+          &options);
+    for (size_t k = 0; k < 2; k++) {
+        read = &got.r.kernels[k].derived[RP_DERIVED_READ_BYTES];
+        assert_int_equal(read->dispatches, 1);
+        if (strcmp(got.r.kernels[k].name, "some") == 0) {
+            assert_true(read->q.known && read->q.value == 128);
+            assert_true(got.r.kernels[k].hbm_read.value == 3 * 1024 * 1000);
+        } else {
+            assert_false(read->q.known);
+            assert_true(has_text(read->reason, "bytes read"));
+        }
+    }
+    release(&got);
+}
+
 /* What is asked for exists: real machines counted it under that name. */
 static void check_needs(const char *gfx, const char *folder, const char *const *uncounted)
 {
@@ -927,6 +953,7 @@ int main(void)
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_derived),
         cmocka_unit_test(test_derived_unknown),
+        cmocka_unit_test(test_derived_of_same_dispatches),
     };
 
     return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
