@@ -123,6 +123,30 @@ static struct rp_quantity flops_share(const struct rp_roofline_kernel *k,
     return share;
 }
 
+/* A kernel has a row for each GPU that it ran on: calls and time are of all of them. The time is
+ * known where that of every row is. */
+static void learn_amounts(const struct rp_roofline *roofline, const struct rp_indexed_name *found,
+                          size_t count, struct rp_bottleneck_kernel *k)
+{
+    struct rp_quantity time_ns = {.known = true};
+    uint64_t calls = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_roofline_kernel *r = &roofline->kernels[found[i].at];
+
+        calls += r->calls;
+        time_ns.known = time_ns.known && r->time_ns.known;
+        time_ns.value += r->time_ns.value;
+    }
+    if (k->calls == 0)
+        k->calls = calls;
+    if (!time_ns.known || time_ns.value <= 0)
+        return;
+    if (!k->time_ns.known)
+        k->time_ns = time_ns;
+    learn(k, RP_FEATURE_DURATION_NS, calls > 0, time_ns.value / (double)(calls ? calls : 1));
+}
+
 void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
                              const struct rp_bottleneck_index *index,
                              struct rp_bottleneck_kernel *k)
@@ -140,17 +164,13 @@ void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
     const struct rp_ceilings *c;
     struct rp_quantity share;
 
-    if (!r) /* the first is the one with most time */
+    if (!r) /* the first is the one with most time: rates and parts are of that */
         return;
     c = &in->roofline->devices[r->device].ceilings;
     learn_arch(k, in->roofline->devices[r->device].arch);
-    if (k->calls == 0)
-        k->calls = r->calls;
+    learn_amounts(in->roofline, found, count, k);
     if (!r->time_ns.known || r->time_ns.value <= 0)
         return;
-    if (!k->time_ns.known)
-        k->time_ns = r->time_ns;
-    learn(k, RP_FEATURE_DURATION_NS, true, r->time_ns.value / (double)r->calls);
     learn(k, RP_FEATURE_BOUND_SHARE, r->bound_share.known, r->bound_share.value);
     for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
         learn(k, levels[l],

@@ -50,6 +50,20 @@ static void put_counter_heads(struct rp_buf *buf, const struct rp_report_parts *
         }
 }
 
+/* What is made of counters is of one GPU; where all have the same value, it is the kernel's. */
+static struct rp_quantity derived_of_all(const struct rp_roofline_kernel *const *of, size_t count,
+                                         unsigned derived)
+{
+    struct rp_quantity q = count ? of[0]->derived[derived].q : (struct rp_quantity){0};
+
+    for (size_t k = 1; k < count; k++) {
+        const struct rp_quantity *other = &of[k]->derived[derived].q;
+
+        q.known = q.known && other->known && other->value == q.value;
+    }
+    return q;
+}
+
 static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, const char *name,
                          struct counted *c)
 {
@@ -60,8 +74,7 @@ static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, 
     memset(c->dispatches, 0, c->count * sizeof *c->dispatches);
     for (unsigned i = 0; i < RP_DERIVED_COUNT; i++) {
         rp_buf_puts(buf, ",");
-        if (count == 1)
-            rp_form_put_number(buf, of[0]->derived[i].q, 1);
+        rp_form_put_number(buf, derived_of_all(of, count, i), 1);
     }
     for (size_t k = 0; k < count; k++)
         for (size_t i = 0; i < of[k]->count_count; i++) {
