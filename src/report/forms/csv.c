@@ -134,6 +134,19 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
     rp_csv_cell(buf, kernel->gpu);
 }
 
+/* What keeps a row from being taken for good: rates that no GPU can have, launches that failed. */
+static void put_doubts(struct rp_buf *buf, const struct rp_report_parts *parts,
+                       const struct rp_form_known *known, const char *name)
+{
+    const struct rp_launches *launches = rp_form_launches(parts);
+
+    rp_buf_puts(buf, ",");
+    rp_form_put_impossible(buf, known, name, " ");
+    rp_buf_puts(buf, ",");
+    if (launches)
+        rp_buf_printf(buf, "%" PRIu64, launches->failed);
+}
+
 int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
     rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
@@ -157,7 +170,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
     rp_buf_puts(buf, ",gpu");
     put_counter_heads(buf, parts);
     rp_buf_puts(buf, b->sums_alone ? ",mean_ns,min_ns,max_ns,stddev_ns" : "");
-    rp_buf_puts(buf, "\n");
+    rp_buf_puts(buf, ",impossible_rates,failed_launches\n");
     for (size_t i = 0; i < b->kernel_count; i++) {
         const struct rp_form_kernel kernel = rp_form_kernel_of(&known, &b->kernels[i]);
 
@@ -166,6 +179,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
             put_counters(buf, &known, b->kernels[i].name, &counted);
         if (b->sums_alone)
             put_statistics(buf, &b->kernels[i]);
+        put_doubts(buf, parts, &known, b->kernels[i].name);
         rp_buf_puts(buf, "\n");
     }
     return buf->failed ? rp_out_of_memory(err) : 0;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
@@ -15,8 +16,37 @@ static void put_seconds(struct rp_buf *buf, double ns, unsigned decimals)
     rp_buf_printf(buf, " time=\"%s\"", rp_text_fixed(ns * 1e-9, decimals).text);
 }
 
+/* Launches that started no kernel fail no case, but a reader sees them. */
+static void put_launches(struct rp_buf *buf, const struct rp_report_parts *parts)
+{
+    const struct rp_launches *launches = rp_form_launches(parts);
+    rp_autofree char *text = NULL;
+
+    if (!launches)
+        return;
+    rp_buf_printf(buf, "      <property name=\"failed_launches\" value=\"%" PRIu64 "\"/>\n",
+                  launches->failed);
+    if (!launches->failed)
+        return;
+    text = rp_launches_text(launches);
+    buf->failed |= !text;
+    rp_buf_puts(buf, "      <property name=\"warning\"");
+    rp_xml_attribute(buf, "value", text ? text : "");
+    rp_buf_puts(buf, "/>\n");
+}
+
+static void put_impossible(struct rp_buf *buf, const struct rp_form_known *known, const char *name)
+{
+    rp_autobuf levels = {0};
+
+    if (rp_form_put_impossible(&levels, known, name, ", "))
+        rp_buf_printf(buf, "; warning: no GPU of this kind has its rate of %s",
+                      rp_buf_text(&levels));
+    buf->failed |= levels.failed;
+}
+
 static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
-                     const struct rp_bottleneck_kernel *k)
+                     const struct rp_form_known *known, const struct rp_bottleneck_kernel *k)
 {
     rp_buf_puts(buf, "    <testcase");
     rp_xml_attribute(buf, "classname", "kernel");
@@ -38,6 +68,7 @@ static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
                       rp_text_fixed(k->weight.value * 100, 1).text);
     if (k->headroom.known)
         rp_buf_printf(buf, "; %% to gain: %s", rp_text_fixed(k->headroom.value * 100, 1).text);
+    put_impossible(buf, known, k->name);
     rp_buf_puts(buf, "</system-out>\n    </testcase>\n");
 }
 
@@ -45,7 +76,10 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
 {
     const struct rp_bottlenecks *b = parts->bottlenecks;
     const char *device = rp_form_device(parts);
+    rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
 
+    if (rp_form_known_make(parts, &known, err) < 0)
+        return -RP_ENVIRONMENT;
     rp_buf_puts(buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
     rp_xml_attribute(buf, "name", parts->title);
     rp_buf_printf(buf, " tests=\"%zu\" failures=\"0\" errors=\"0\" skipped=\"0\"", b->kernel_count);
@@ -59,9 +93,10 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
         rp_form_put_mark(buf, parts);
         rp_buf_puts(buf, "\"/>\n");
     }
+    put_launches(buf, parts);
     rp_buf_puts(buf, "    </properties>\n");
     for (size_t i = 0; i < b->kernel_count; i++)
-        put_case(buf, parts, &b->kernels[i]);
+        put_case(buf, parts, &known, &b->kernels[i]);
     rp_buf_puts(buf, "  </testsuite>\n</testsuites>\n");
     return buf->failed ? rp_out_of_memory(err) : 0;
 }

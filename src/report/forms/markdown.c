@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/unit.h"
 #include "report/forms/forms.h"
@@ -10,7 +11,7 @@
 #include "report/text.h"
 #include "rocm-perf/dag.h"
 
-enum { MOST_ROWS = 50 };
+enum { MOST_ROWS = 50, MOST_DOUBTS = 5 };
 
 static const char *number(struct rp_text_number *room, struct rp_quantity q, double scale,
                           unsigned decimals)
@@ -85,8 +86,62 @@ static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
                       b->kernel_count - shown);
 }
 
+/* Work that did not happen took no time. */
+static void put_launches(struct rp_buf *buf, const struct rp_report_parts *parts)
+{
+    const struct rp_launches *launches = rp_form_launches(parts);
+
+    if (!launches || !launches->failed)
+        return;
+    rp_buf_printf(buf,
+                  "**%" PRIu64 " of %" PRIu64
+                  " launch%s started no kernel, so that this work is in no time here:**\n\n",
+                  launches->failed, launches->calls, launches->calls == 1 ? "" : "es");
+    for (size_t i = 0; i < launches->count && i < MOST_DOUBTS; i++) {
+        rp_autobuf text = {0};
+
+        rp_failed_launch_put(&text, &launches->list[i]);
+        rp_buf_puts(buf, "* ");
+        rp_markdown_code(buf, rp_buf_text(&text));
+        rp_buf_puts(buf, "\n");
+        buf->failed |= text.failed;
+    }
+    if (launches->count > MOST_DOUBTS)
+        rp_buf_printf(buf, "* and %zu more\n", launches->count - MOST_DOUBTS);
+    rp_buf_puts(buf, "\n");
+}
+
+/* Rates that no GPU of the kind has say that something else is wrong, too. */
+static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *parts,
+                           const struct rp_form_known *known)
+{
+    const struct rp_bottlenecks *b = parts->bottlenecks;
+    size_t count = 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        rp_autobuf levels = {0};
+
+        if (!rp_form_put_impossible(&levels, known, b->kernels[i].name, ", ") ||
+            count++ >= MOST_DOUBTS)
+            continue;
+        if (count == 1)
+            rp_buf_puts(buf, "\n**No GPU of this kind has these rates: counters, times or the GPU "
+                             "are not those of one run.**\n\n");
+        rp_buf_puts(buf, "* ");
+        rp_markdown_code(buf, b->kernels[i].name);
+        rp_buf_printf(buf, ": %s\n", rp_buf_text(&levels));
+        buf->failed |= levels.failed;
+    }
+    if (count > MOST_DOUBTS)
+        rp_buf_printf(buf, "* and %zu more\n", count - MOST_DOUBTS);
+}
+
 int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
+    rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
+
+    if (rp_form_known_make(parts, &known, err) < 0)
+        return -RP_ENVIRONMENT;
     rp_buf_puts(buf, "### ");
     rp_markdown_code(buf, parts->title);
     rp_buf_puts(buf, "\n\n");
@@ -95,9 +150,11 @@ int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, st
         rp_form_put_mark(buf, parts);
         rp_buf_puts(buf, "**\n\n");
     }
+    put_launches(buf, parts);
     if (parts->dag)
         put_path(buf, parts->dag);
     if (parts->bottlenecks->kernel_count)
         put_kernels(buf, parts->bottlenecks);
+    put_impossible(buf, parts, &known);
     return buf->failed ? rp_out_of_memory(err) : 0;
 }

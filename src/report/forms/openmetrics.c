@@ -1,4 +1,5 @@
 /* OpenMetrics 1.0: gauges with the unit in their names. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,29 @@ static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
     }
 }
 
+/* Rates that no GPU of the kind can have: counters, times or the GPU are not those of one run. */
+static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *parts,
+                           const struct labels *labels, const struct rp_form_known *known)
+{
+    const struct rp_bottlenecks *b = parts->bottlenecks;
+
+    put_family(buf, parts, "kernel_impossible_rate", "",
+               "1: no GPU of this kind has such a rate at this level of memory; the counters, the "
+               "times or the GPU are wrong.");
+    for (size_t i = 0; i < b->kernel_count; i++)
+        for (unsigned l = 0; l < RP_LEVEL_COUNT; l++) {
+            if (!rp_form_is_impossible(known, b->kernels[i].name, (enum rp_level)l))
+                continue;
+            rp_buf_puts(buf, "rocm_perf_kernel_impossible_rate{");
+            put_origin(buf, parts);
+            rp_buf_puts(buf, ",");
+            put_label(buf, "kernel", labels->text[i]);
+            rp_buf_puts(buf, ",");
+            put_label(buf, "level", rp_level_name((enum rp_level)l));
+            rp_buf_puts(buf, "} 1\n");
+        }
+}
+
 /* --- of the whole --------------------------------------------------------------------------- */
 
 static void put_seconds(struct rp_buf *buf, int64_t ns)
@@ -212,6 +236,19 @@ static void put_whole(struct rp_buf *buf, const struct rp_report_parts *parts)
     }
 }
 
+static void put_launches(struct rp_buf *buf, const struct rp_report_parts *parts)
+{
+    const struct rp_launches *launches = rp_form_launches(parts);
+
+    if (!launches)
+        return;
+    put_family(buf, parts, "failed_launches", "",
+               "Launches that started no kernel: their work is in no time.");
+    rp_buf_puts(buf, "rocm_perf_failed_launches{");
+    put_origin(buf, parts);
+    rp_buf_printf(buf, "} %" PRIu64 "\n", launches->failed);
+}
+
 int rp_form_openmetrics(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
 {
     rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
@@ -222,8 +259,11 @@ int rp_form_openmetrics(const struct rp_report_parts *parts, struct rp_buf *buf,
         return -RP_ENVIRONMENT;
     if (parts->dag)
         put_whole(buf, parts);
+    put_launches(buf, parts);
     put_info(buf, parts, &labels, &known);
     put_kernels(buf, parts, &labels, &known);
+    if (parts->roofline)
+        put_impossible(buf, parts, &labels, &known);
     rp_buf_puts(buf, "# EOF\n");
     return buf->failed ? rp_out_of_memory(err) : 0;
 }

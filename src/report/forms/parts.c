@@ -168,6 +168,35 @@ struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
     return ret;
 }
 
+/* --- what is wrong -------------------------------------------------------------------------- */
+
+const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts)
+{
+    return parts->profile && parts->profile->launches.known ? &parts->profile->launches : NULL;
+}
+
+bool rp_form_is_impossible(const struct rp_form_known *known, const char *name, enum rp_level level)
+{
+    size_t count;
+    const struct rp_roofline_kernel *const *of = rp_form_counted(known, name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (of[i]->peak[level] == RP_PEAK_IMPOSSIBLE)
+            return true;
+    return false;
+}
+
+size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *known,
+                              const char *name, const char *separator)
+{
+    size_t count = 0;
+
+    for (unsigned l = 0; l < RP_LEVEL_COUNT; l++)
+        if (rp_form_is_impossible(known, name, (enum rp_level)l))
+            rp_buf_printf(buf, "%s%s", count++ ? separator : "", rp_level_name((enum rp_level)l));
+    return count;
+}
+
 /* --- where times are from ------------------------------------------------------------------- */
 
 const char *rp_form_device(const struct rp_report_parts *parts)

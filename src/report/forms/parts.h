@@ -12,6 +12,7 @@
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
 #include "rocm-perf/report.h"
+#include "rocm-perf/roofline.h"
 
 struct rp_buf;
 
@@ -50,6 +51,16 @@ struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
 /** The rows of a kernel in the roofline, one for each GPU that it ran on. */
 const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
                                                         const char *name, size_t *ret_count);
+
+/** Launches that may have failed; NULL: not known. */
+const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts);
+
+/** Has the kernel a rate at this level, on any GPU, that no GPU of its kind can have? */
+bool rp_form_is_impossible(const struct rp_form_known *known, const char *name,
+                           enum rp_level level);
+/** Appends these levels, each behind the separator but the first. @return how many */
+size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *known,
+                              const char *name, const char *separator);
 
 /** All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
 void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret);
