@@ -236,21 +236,22 @@ void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels);
 
 /** A kernel that runs of the same program launched differently. */
 struct rp_run_difference {
-    const char *name, *symbol; /**< the base profile's */
-    uint32_t agent;            /**< index into the base profile's agents */
+    const char *name, *symbol; /**< the profile's of the first run that launched it */
+    uint32_t agent;            /**< index into the base profile's agents; beyond it: not there */
     uint64_t *calls;           /**< of each run */
     bool geometry; /**< grid, block, LDS or scratch of some run differ from those of the base run */
 };
 
 struct rp_run_differences {
-    struct rp_run_difference *list; /**< in the order of the base profile's kernels */
+    struct rp_run_difference *list; /**< in the order of the base profile's kernels, then those
+                                       that it has not, by falling time */
     size_t count;
     bool failed; /**< the runs differ in how many launches failed */
 };
 
 /**
  * What kernels of the program the runs launched more or less often than the base run did, or with
- * another geometry. Kernels that the base run did not launch are rp_profile_repeat_kernels'.
+ * another geometry, and those that the base run did not launch at all.
  * @param repeats  as there
  */
 int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,

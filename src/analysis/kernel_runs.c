@@ -182,11 +182,37 @@ static int compare_runs(const struct rp_profile *base, struct rp_profile *const 
     return differs || ret->geometry;
 }
 
+/* What only further runs launched: none of it is the base run's. */
+static int add_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
+                              size_t runs, struct rp_run_differences *to, struct rp_err *err)
+{
+    rp_cleanup(rp_repeat_kernels_free) struct rp_repeat_kernels others = {0};
+    struct rp_run_difference *grown;
+    int rc = rp_profile_repeat_kernels(base, repeats, runs, &others, err);
+
+    if (rc < 0)
+        return rc;
+    grown = reallocarray(to->list, to->count + others.count + 1, sizeof *grown);
+    if (!grown)
+        return rp_out_of_memory(err);
+    to->list = grown;
+    for (size_t i = 0; i < others.count; i++) {
+        struct rp_repeat_kernel *k = &others.list[i];
+
+        if (!k->summary.runtime_internal)
+            grown[to->count++] = (struct rp_run_difference){.name = k->summary.name,
+                                                            .symbol = k->summary.symbol,
+                                                            .agent = k->summary.agent,
+                                                            .calls = rp_steal(k->calls)};
+    }
+    return 0;
+}
+
 int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,
                                size_t runs, struct rp_run_differences *ret, struct rp_err *err)
 {
     struct rp_run_differences found = {.list = calloc(base->kernel_count + 1, sizeof *found.list)};
-    int differs = found.list ? 0 : -1;
+    int differs = found.list ? 0 : -1, rc;
 
     for (size_t run = 1; run < runs; run++)
         found.failed |= repeats[run]->launches.failed != base->launches.failed;
@@ -201,9 +227,10 @@ int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile 
         else
             free(rp_steal(one->calls));
     }
-    if (differs < 0) {
+    rc = differs < 0 ? rp_out_of_memory(err) : add_repeat_kernels(base, repeats, runs, &found, err);
+    if (rc < 0) {
         rp_run_differences_free(&found);
-        return rp_out_of_memory(err);
+        return rc;
     }
     *ret = found;
     return 0;

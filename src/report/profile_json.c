@@ -362,7 +362,7 @@ static json_t *run_differences(const struct rp_profile_report *r, bool *ok)
         for (size_t run = 0; run < r->runs; run++)
             append(calls, count(d->calls[run]), ok);
         put(o, "geometry_differs", json_boolean(d->geometry), ok);
-        put(o, "gpu", count(d->agent), ok);
+        put(o, "gpu", d->agent < r->profile->agent_count ? count(d->agent) : json_null(), ok);
         put(o, "name", text(d->name), ok);
         put(o, "runs_calls", calls, ok);
         put(o, "symbol", text(d->symbol && *d->symbol ? d->symbol : NULL), ok);

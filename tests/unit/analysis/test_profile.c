@@ -866,11 +866,13 @@ static void runs_of_different_work_are_told(void **state)
         {.name = "b", .symbol = "b", .calls = 1, .grid = {128, 1, 1}},
         {.name = "same", .symbol = "same", .calls = 2},
         {.name = "a", .symbol = "a", .calls = 5},
-        {.name = "rt", .symbol = "rt", .calls = 9, .runtime_internal = true}};
+        {.name = "rt", .symbol = "rt", .calls = 9, .runtime_internal = true},
+        {.name = "late", .symbol = "late", .calls = 3},
+        {.name = "rt2", .symbol = "rt2", .calls = 3, .runtime_internal = true}};
     struct rp_profile base = {
         .agents = &gpu, .agent_count = 1, .kernels = first, .kernel_count = 4};
     struct rp_profile two = {
-        .agents = &gpu, .agent_count = 1, .kernels = second, .kernel_count = 4};
+        .agents = &gpu, .agent_count = 1, .kernels = second, .kernel_count = 6};
     struct rp_profile none = {.agents = &gpu, .agent_count = 1};
     struct rp_profile *const repeats[] = {NULL, &two, &none}, *const same[] = {NULL, &base};
     struct rp_run_differences found;
@@ -878,16 +880,19 @@ static void runs_of_different_work_are_told(void **state)
     (void)state;
     two.launches.failed = 1;
     assert_int_equal(rp_profile_run_differences(&base, repeats, 2, &found, NULL), 0);
-    assert_int_equal(found.count, 2);
+    assert_int_equal(found.count, 3);
     assert_string_equal(found.list[0].name, "a");
     assert_true(found.list[0].calls[0] == 7 && found.list[0].calls[1] == 5);
     assert_false(found.list[0].geometry);
     assert_string_equal(found.list[1].name, "b");
     assert_true(found.list[1].geometry && found.list[1].calls[1] == 1);
+    assert_string_equal(found.list[2].name, "late"); /* the base run never launched it */
+    assert_true(found.list[2].calls[0] == 0 && found.list[2].calls[1] == 3);
+    assert_false(found.list[2].geometry);
     assert_true(found.failed);
     rp_run_differences_free(&found);
     assert_int_equal(rp_profile_run_differences(&base, repeats, 3, &found, NULL), 0);
-    assert_int_equal(found.count, 3); /* the third run launched none of them */
+    assert_int_equal(found.count, 4); /* the third run launched none of them */
     assert_true(found.list[2].calls[1] == 2 && found.list[2].calls[2] == 0);
     rp_run_differences_free(&found);
     assert_int_equal(rp_profile_run_differences(&base, same, 2, &found, NULL), 0);
