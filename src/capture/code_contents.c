@@ -7,7 +7,10 @@
 #include "base/buf.h"
 #include "capture/code_elf.h"
 
-enum { ENTRY_AT = 16, ENTRY_BYTES = 8 }; /* LLVM's AMDGPU user guide, "Kernel Descriptor" */
+enum {
+    ENTRY_BYTES = 8,
+    MOST_SECTIONS = 4096, /* compilers make some twenty; each address is looked for in all */
+};
 
 /* --- what a code object holds -------------------------------------------------------------- */
 
@@ -25,7 +28,7 @@ struct rp_code_contents {
     size_t section_count;
     struct named *named; /* by their places */
     size_t named_count;
-    Elf64_Rela *relocations;
+    Elf64_Rela *relocations; /* by their places */
     size_t relocation_count;
     struct rp_code_symbols symbols; /* dynamic ones, to which relocations refer */
 };
@@ -49,8 +52,8 @@ static bool read_sections(struct rp_code_contents *h)
 {
     const Elf64_Ehdr *e = &h->elf.header;
 
-    if (e->e_shentsize != sizeof *h->sections || e->e_shoff > h->elf.size ||
-        e->e_shnum * sizeof *h->sections > h->elf.size - e->e_shoff)
+    if (e->e_shentsize != sizeof *h->sections || e->e_shnum > MOST_SECTIONS ||
+        e->e_shoff > h->elf.size || e->e_shnum * sizeof *h->sections > h->elf.size - e->e_shoff)
         return false;
     h->sections = calloc(e->e_shnum + (size_t)1, sizeof *h->sections);
     if (!h->sections)
@@ -110,8 +113,8 @@ static bool add_relocations(struct rp_code_contents *h, const Elf64_Shdr *table)
 }
 
 /* From there on to what has a name, or the end of the section: a table that has none may be as
- * long. 0: there is nothing. @param from  what is before it in named begins before */
-static uint64_t unnamed_bytes(const struct rp_code_contents *h, uint64_t at, size_t from)
+ * long. 0: there is nothing. @param next  the first in named that begins behind it */
+static uint64_t unnamed_bytes(const struct rp_code_contents *h, uint64_t at, size_t next)
 {
     uint64_t end = 0;
 
@@ -121,10 +124,8 @@ static uint64_t unnamed_bytes(const struct rp_code_contents *h, uint64_t at, siz
         if (s->sh_flags & SHF_ALLOC && at >= s->sh_addr && at - s->sh_addr < s->sh_size)
             end = s->sh_addr + s->sh_size;
     }
-    while (from < h->named_count && h->named[from].at <= at)
-        from++;
-    if (from < h->named_count && h->named[from].at < end)
-        end = h->named[from].at;
+    if (next < h->named_count && h->named[next].at < end)
+        end = h->named[next].at;
     return end > at ? end - at : 0;
 }
 
@@ -138,15 +139,17 @@ static uint64_t end_of(const struct named *n)
 static void fill_sizes(struct rp_code_contents *h)
 {
     uint64_t reach = 0;
-    size_t kept = 0;
+    size_t kept = 0, next = 0, sized = 0;
 
     for (size_t i = 0; i < h->named_count; i++) {
         struct named *n = &h->named[i];
 
-        for (size_t j = i + 1; !n->bytes && j < h->named_count && h->named[j].at == n->at; j++)
-            n->bytes = h->named[j].bytes;
+        for (; next < h->named_count && h->named[next].at <= n->at; next++) {
+        }
+        for (sized = sized > i ? sized : i; sized < next && !h->named[sized].bytes; sized++) {
+        }
         if (!n->bytes)
-            n->bytes = unnamed_bytes(h, n->at, i + 1);
+            n->bytes = sized < next ? h->named[sized].bytes : unnamed_bytes(h, n->at, next);
         if (!n->bytes)
             continue;
         reach = end_of(n) > reach ? end_of(n) : reach;
@@ -166,6 +169,17 @@ static int by_place(const void *a, const void *b)
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? -1 : 1;
     return strcmp(x->name, y->name);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const Elf64_Rela *x = a, *y = b;
+
+    if (x->r_offset != y->r_offset)
+        return x->r_offset < y->r_offset ? -1 : 1;
+    if (x->r_info != y->r_info)
+        return x->r_info < y->r_info ? -1 : 1;
+    return (x->r_addend > y->r_addend) - (x->r_addend < y->r_addend);
 }
 
 static bool read_contents(struct rp_code_contents *h)
@@ -195,6 +209,8 @@ struct rp_code_contents *rp_code_contents_open(const uint8_t *bytes, size_t size
     }
     if (h->named_count)
         qsort(h->named, h->named_count, sizeof *h->named, by_place);
+    if (h->relocation_count)
+        qsort(h->relocations, h->relocation_count, sizeof *h->relocations, by_offset);
     fill_sizes(h);
     return h;
 }
@@ -259,7 +275,9 @@ struct walk {
     const struct rp_code_contents *h;
     struct rp_buf text;
     struct place *places; /* in the order in which they are come to */
-    size_t count;
+    size_t count, capacity;
+    size_t *slots; /* 1 + the index of a place, by its address; a power of two of them, or none */
+    size_t slot_count;
     bool failed;
 };
 
@@ -268,21 +286,51 @@ static void add_number(struct walk *w, uint64_t number)
     rp_buf_add(&w->text, &number, sizeof number);
 }
 
-static size_t place_of(struct walk *w, const struct place *place)
+/* Where the place of an address is, or a free slot for it. No two places begin at one address. */
+static size_t *slot_of(const struct walk *w, uint64_t at)
 {
+    size_t i = (at * 0x9e3779b97f4a7c15u) >> 32 & (w->slot_count - 1);
+
+    while (w->slots[i] && w->places[w->slots[i] - 1].at != at)
+        i = (i + 1) & (w->slot_count - 1);
+    return &w->slots[i];
+}
+
+/* Twice as many slots as places at least. */
+static bool make_room(struct walk *w)
+{
+    enum { FIRST = 16 };
     struct place *grown;
 
-    for (size_t i = 0; i < w->count; i++)
-        if (w->places[i].at == place->at && w->places[i].bytes == place->bytes)
-            return i;
-    grown = realloc(w->places, (w->count + 1) * sizeof *grown);
-    if (!grown) {
+    if (w->count < w->capacity)
+        return true;
+    w->capacity = w->capacity ? w->capacity * 2 : FIRST;
+    grown = reallocarray(w->places, w->capacity, sizeof *grown);
+    if (!grown)
+        return false;
+    w->places = grown;
+    free(w->slots);
+    w->slot_count = w->capacity * 2;
+    w->slots = calloc(w->slot_count, sizeof *w->slots);
+    for (size_t i = 0; w->slots && i < w->count; i++)
+        *slot_of(w, w->places[i].at) = i + 1;
+    return w->slots;
+}
+
+static size_t place_of(struct walk *w, const struct place *place)
+{
+    size_t *slot;
+
+    if (w->failed || !make_room(w)) {
         w->failed = true;
         return 0;
     }
-    w->places = grown;
-    w->places[w->count] = *place;
-    return w->count++;
+    slot = slot_of(w, place->at);
+    if (!*slot) {
+        w->places[w->count++] = *place;
+        *slot = w->count;
+    }
+    return *slot - 1;
 }
 
 /* An address is which of the places, and how far in it. */
@@ -357,21 +405,31 @@ static void add_instructions(struct walk *w, const struct place *f, const uint8_
 /* What the loader fills in. */
 static void add_filled(struct walk *w, const struct place *data)
 {
-    for (size_t i = 0; i < w->h->relocation_count; i++) {
-        const Elf64_Rela *r = &w->h->relocations[i];
+    const struct rp_code_contents *h = w->h;
+    size_t low = 0, high = h->relocation_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (h->relocations[middle].r_offset < data->at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low;
+         i < h->relocation_count && h->relocations[i].r_offset - data->at < data->bytes; i++) {
+        const Elf64_Rela *r = &h->relocations[i];
         Elf64_Sym symbol;
         const char *name;
 
-        if (r->r_offset - data->at >= data->bytes)
-            continue;
         add_number(w, r->r_offset - data->at);
         add_number(w, ELF64_R_TYPE(r->r_info));
         if (!ELF64_R_SYM(r->r_info)) {
             add_address(w, (uint64_t)r->r_addend);
             continue;
         }
-        name = ELF64_R_SYM(r->r_info) < w->h->symbols.count
-                   ? rp_code_symbol(&w->h->symbols, ELF64_R_SYM(r->r_info), &symbol)
+        name = ELF64_R_SYM(r->r_info) < h->symbols.count
+                   ? rp_code_symbol(&h->symbols, ELF64_R_SYM(r->r_info), &symbol)
                    : NULL;
         if (name)
             add_address(w, symbol.st_value + (uint64_t)r->r_addend);
@@ -402,18 +460,15 @@ bool rp_code_contents_kernel(const struct rp_code_contents *h, const char *kd, s
     struct walk w = {.h = h};
     const uint8_t *descriptor;
     Elf64_Sym symbol;
-    int64_t entry;
+    uint64_t entry;
 
-    if (!rp_code_elf_find(&h->elf, kd, &symbol))
+    if (!rp_code_elf_find(&h->elf, kd, &symbol) || !rp_code_elf_entry(&h->elf, &symbol, &entry))
         return false;
     descriptor = rp_code_elf_at(&h->elf, symbol.st_value, RP_CODE_DESCRIPTOR_BYTES);
-    if (!descriptor)
-        return false;
-    memcpy(&entry, descriptor + ENTRY_AT, sizeof entry);
-    rp_buf_add(&w.text, descriptor, ENTRY_AT);
-    rp_buf_add(&w.text, descriptor + ENTRY_AT + ENTRY_BYTES,
-               RP_CODE_DESCRIPTOR_BYTES - ENTRY_AT - ENTRY_BYTES);
-    add_address(&w, symbol.st_value + (uint64_t)entry);
+    rp_buf_add(&w.text, descriptor, RP_CODE_ENTRY_AT);
+    rp_buf_add(&w.text, descriptor + RP_CODE_ENTRY_AT + ENTRY_BYTES,
+               RP_CODE_DESCRIPTOR_BYTES - RP_CODE_ENTRY_AT - ENTRY_BYTES);
+    add_address(&w, entry);
     if (w.count)
         w.places[0].function = true; /* hand-written assembly may not say so */
     for (size_t i = 0; i < w.count && !w.failed && (i == 0 || w.text.len < most_bytes); i++) {
@@ -422,6 +477,7 @@ bool rp_code_contents_kernel(const struct rp_code_contents *h, const char *kd, s
         add_place(&w, &place);
     }
     free(w.places);
+    free(w.slots);
     if (w.failed || w.text.failed || !w.count) {
         rp_buf_free(&w.text);
         return false;

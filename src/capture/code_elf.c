@@ -284,13 +284,12 @@ bool rp_code_symbol_is_kernel(const char *name)
 
 bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor, uint64_t *ret)
 {
-    enum { ENTRY_AT = 16 }; /* KERNEL_CODE_ENTRY_BYTE_OFFSET, from the descriptor on */
     const uint8_t *at = rp_code_elf_at(elf, descriptor->st_value, RP_CODE_DESCRIPTOR_BYTES);
     int64_t offset;
 
     if (!at)
         return false;
-    memcpy(&offset, at + ENTRY_AT, sizeof offset);
+    memcpy(&offset, at + RP_CODE_ENTRY_AT, sizeof offset);
     *ret = descriptor->st_value + (uint64_t)offset;
     return true;
 }

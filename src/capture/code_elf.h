@@ -74,7 +74,8 @@ bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name
 /** LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
 bool rp_code_symbol_is_kernel(const char *name);
 
-enum { RP_CODE_DESCRIPTOR_BYTES = 64 }; /* LLVM's AMDGPU user guide, "Kernel Descriptor" */
+/** LLVM's AMDGPU user guide, "Kernel Descriptor": KERNEL_CODE_ENTRY_BYTE_OFFSET is from there. */
+enum { RP_CODE_DESCRIPTOR_BYTES = 64, RP_CODE_ENTRY_AT = 16 };
 
 /** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
  * descriptor is in the file */

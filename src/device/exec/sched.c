@@ -197,7 +197,7 @@ static void begin_round(struct rp_dispatch *d)
     /* Lanes for which nothing was left have been dropped. Has another lane given back workgroups
      * since then, for which the rest may wait, there must be lanes for them again. */
     if (more && d->stuck_rounds && (last->idle || d->stuck_rounds >= STUCK_ROUNDS) &&
-        d->lane_count < limit) {
+        d->lane_count < limit && !d->no_memory) {
         add_lanes(d, d->lane_target * 2 < limit ? d->lane_target * 2 : limit, &last->totals);
         d->stuck_rounds = d->idle_rounds = 0;
     }
