@@ -148,6 +148,12 @@ int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
     return 0;
 }
 
+const char *rp_store_path(const struct rp_store *store)
+{
+    (void)store;
+    return "trace.db";
+}
+
 const char *rp_store_metadata(const struct rp_store *store, const char *tag)
 {
     (void)store;
