@@ -40,25 +40,34 @@ bool rp_name_index_make(struct rp_name_index *ret, const void *list, size_t coun
     return true;
 }
 
+/* First name that is not below the key, or, with @p after 1, the first above it. */
+static size_t first_at(const struct rp_name_index *index, const struct rp_indexed_name *key,
+                       int after)
+{
+    size_t low = 0, high = index->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_names(&index->list[middle], key) < after)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 const struct rp_indexed_name *rp_name_index_find(const struct rp_name_index *index,
                                                  const char *name, size_t *ret_count)
 {
     struct rp_indexed_name key;
-    size_t low = 0, high = index->count, end;
+    size_t low, end;
 
     *ret_count = 0;
     if (!name)
         return NULL;
     key = key_of(name, 0);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_names(&index->list[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (end = low; end < index->count && compare_names(&index->list[end], &key) == 0;)
-        end++;
+    low = first_at(index, &key, 0);
+    end = first_at(index, &key, 1);
     *ret_count = end - low;
     return end > low ? &index->list[low] : NULL;
 }

@@ -12,48 +12,59 @@ typedef struct rp_quantity quantity;
 
 bool rp_roof_counts_make(const struct rp_counters *counters, struct rp_roof_counts *ret)
 {
-    ret->count = counters->name_count;
-    ret->of = calloc(ret->count + 1, sizeof *ret->of);
-    for (size_t i = 0; ret->of && i < ret->count; i++)
+    const size_t count = counters->name_count;
+
+    ret->of = calloc(count + 1, sizeof *ret->of);
+    ret->seen = calloc(count + 1, sizeof *ret->seen);
+    for (size_t i = 0; ret->of && i < count; i++)
         ret->of[i] = (struct rp_kernel_count){.name = counters->names[i], .counter = (uint32_t)i};
-    return ret->of != NULL;
+    return ret->of && ret->seen;
 }
 
 void rp_roof_counts_add(const struct rp_counted_dispatch *d, struct rp_roof_counts *counts)
 {
     for (uint32_t i = 0; i < d->value_count; i++) {
-        struct rp_kernel_count *c = &counts->of[d->values[i].counter];
+        const uint32_t counter = d->values[i].counter;
+        struct rp_kernel_count *c = &counts->of[counter];
 
-        if (isnan(d->values[i].value)) /* a register was full */
+        if (!isfinite(d->values[i].value)) /* not known */
             continue;
-        c->dispatches++;
+        if (c->dispatches++ == 0)
+            counts->seen[counts->seen_count++] = counter;
         c->sum += d->values[i].value;
     }
 }
 
+static int by_counter(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A file may have as many counters as kernels, and each kernel one: only those are looked at. */
 bool rp_roof_counts_take(struct rp_roof_counts *counts, struct rp_roofline_kernel *kernel)
 {
-    size_t count = 0;
-
-    for (size_t i = 0; i < counts->count; i++)
-        count += counts->of[i].dispatches > 0;
-    kernel->counts = calloc(count + 1, sizeof *kernel->counts);
+    kernel->counts = calloc(counts->seen_count + 1, sizeof *kernel->counts);
     if (!kernel->counts)
         return false;
-    for (size_t i = 0; i < counts->count; i++) {
-        struct rp_kernel_count *c = &counts->of[i];
+    if (counts->seen_count)
+        qsort(counts->seen, counts->seen_count, sizeof *counts->seen, by_counter);
+    for (size_t i = 0; i < counts->seen_count; i++) {
+        struct rp_kernel_count *c = &counts->of[counts->seen[i]];
 
-        if (c->dispatches)
-            kernel->counts[kernel->count_count++] = *c;
+        kernel->counts[kernel->count_count++] = *c;
         c->dispatches = 0;
         c->sum = 0;
     }
+    counts->seen_count = 0;
     return true;
 }
 
 void rp_roof_counts_free(struct rp_roof_counts *counts)
 {
     free(counts->of);
+    free(counts->seen);
     *counts = (struct rp_roof_counts){0};
 }
 

@@ -60,7 +60,8 @@ struct rp_roof_sums {
 /** All counters of the file, of one kernel. */
 struct rp_roof_counts {
     struct rp_kernel_count *of; /**< one for each name of the file */
-    size_t count;
+    uint32_t *seen;             /**< those that the kernel has */
+    size_t seen_count;
 };
 /** @return false: out of memory. Free with rp_roof_counts_free. */
 bool rp_roof_counts_make(const struct rp_counters *counters, struct rp_roof_counts *ret);
