@@ -28,7 +28,9 @@ struct rp_counted_device {
 
 struct rp_counter_value {
     uint32_t counter; /**< index into rp_counters.names */
-    double value;     /**< sum over the instances of the hardware */
+    /** Sum over the instances of the hardware. Not known: NAN, a register was full; INFINITY,
+     * passes contradict each other. */
+    double value;
 };
 
 struct rp_counted_dispatch {
@@ -39,6 +41,20 @@ struct rp_counted_dispatch {
     double duration_ns;
     struct rp_counter_value *values;
     uint32_t value_count, value_capacity;
+};
+
+/** Passes that counted the same, and not alike: the counter is unknown for that kernel on a GPU. */
+struct rp_counter_dispute {
+    uint32_t kernel, counter; /**< indices of kernels and names */
+    double first, other;      /**< sums over the dispatches that both have */
+};
+
+/** A file that a set was made of. */
+struct rp_counter_file {
+    const char *path;
+    uint64_t device, inode; /**< of the file system; both 0: it is no file */
+    uint64_t contents;      /**< hash of dispatches, times and counters; 0: without times */
+    bool is_timeline;
 };
 
 struct rp_counters {
@@ -58,19 +74,34 @@ struct rp_counters {
     uint32_t added_files; /**< with the counters of others, and of other times: other runs? */
     char **warnings;      /**< what a reader of the numbers has to know of the files */
     size_t warning_count;
+    struct rp_counter_dispute *disputes;
+    size_t dispute_count;
+    /** By how much passes differ at most on a counter that several have, of those that agree within
+     * RP_PASS_TOLERANCE_PERCENT: a fraction of the larger sum; 0: not at all. */
+    double repeat_difference;
+    uint32_t repeat_counter; /**< and which it is */
 
     /* Owned by the functions below. */
     struct rp_text *text;
     struct rp_names *name_ids, *kernel_ids;
-    uint32_t *slots;
-    size_t slot_count;
+    uint32_t *slots, *device_slots;
+    size_t slot_count, device_slot_count;
+    struct rp_counter_file *files;
+    size_t file_count;
 };
+
+/** Runs of one program never count quite the same: by so much they may differ. */
+enum { RP_PASS_TOLERANCE_PERCENT = 5 };
 
 /** Is it read here: a folder, or a file called *.csv? */
 bool rp_counters_can_open(const char *path);
 
 /** Is it a result of rocprof, the tool before rocprofv2, whatever it is called? */
 bool rp_counters_is_rocprof(const char *path);
+
+/** Does a database or JSON of rocprofv3 lie beside the file that has the counters of its process?
+ * In a folder only that is read. */
+bool rp_counters_said_by(const char *path);
 
 /** Does the folder, or one that lies in it, hold such files? */
 bool rp_counters_in(const char *folder);
@@ -81,6 +112,26 @@ bool rp_counters_in(const char *folder);
  * @return 0; RP_BAD_INPUT naming file, line and column; RP_ENVIRONMENT
  */
 int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err);
+/**
+ * Files and folders of one run, until all of them are there: only then it is known which are of one
+ * pass, and which kernels share a name.
+ */
+struct rp_counter_parts;
+/** Adds a file or a folder, as rp_counters_open. @p parts is made when it is NULL. */
+int rp_counters_open_part(const char *path, struct rp_counter_parts **parts, struct rp_err *err);
+/** Adds what was read from elsewhere; takes the set, also when it fails. */
+int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set,
+                         struct rp_err *err);
+void rp_counter_parts_free(struct rp_counter_parts *parts);
+/**
+ * Joins them in their order. Those that counted the same are processes; what processes of one pass
+ * counted is put together before passes are joined, so that the n-th dispatch of a kernel is the
+ * same in each. A folder is joined by itself first, and "pmc_1", "pass_1" are passes whatever they
+ * counted. A trace belongs to the counters of its process. See rp_counters_merge.
+ * @param parts  are taken, also after a failure
+ * @return 0; RP_BAD_INPUT: counters are there twice, or of different GPUs; RP_ENVIRONMENT
+ */
+int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err);
 /** The same of a text; @p path is for messages. Facts of GPUs are taken too. */
 int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
                       struct rp_err *err);
@@ -92,6 +143,8 @@ void rp_counters_free(struct rp_counters *set);
  * Adds what another run of the same program counted. A file with counters that are new is another
  * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
  * another process, which is said unless it ran at the same time. A kernel trace only gives times.
+ * A counter that both have is the first one's; where the sums of a kernel differ by more than
+ * RP_PASS_TOLERANCE_PERCENT, it is not known.
  * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
  */
 int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);
@@ -113,10 +166,10 @@ int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struc
 int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
 /**
  * Of kernels that a reader has called "NAME [code ...]" (rp_kernel_code_name, 16 digits) those that
- * are the only ones of their name on their devices become "NAME" again, and the others get 8
- * digits.
+ * are the only ones of their name on their devices, in all sets, become "NAME" again, and the
+ * others get 8 digits.
  */
-int rp_counters_tell_apart(struct rp_counters *set, struct rp_err *err);
+int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err);
 /** Index of the dispatch, added when new; times and kernel are those of the first call. */
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);

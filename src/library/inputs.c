@@ -26,24 +26,43 @@ void rp_inputs_close(struct rp_inputs *in)
         free(in->csv_prefixes[i]);
     free(in->stores);
     free(in->csv_prefixes);
+    rp_counter_parts_free(in->unjoined);
     rp_counters_free(in->counters);
     rp_kernel_stats_free(in->stats);
     rp_thread_traces_free(&in->waves);
     memset(in, 0, sizeof *in);
 }
 
+static void note_warnings(struct rp_inputs *in)
+{
+    for (; in->counters && in->noted < in->counters->warning_count; in->noted++)
+        rp_note(&in->notes, "%s", in->counters->warnings[in->noted]);
+}
+
 int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err)
 {
+    int result = 0;
+
+    if (in->counters) {
+        result = rp_counters_merge(in->counters, set, err);
+        rp_counters_free(set);
+    } else
+        in->counters = set;
+    note_warnings(in);
+    return result;
+}
+
+static int join_counters(struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_counter_parts *parts = in->unjoined;
     int result;
 
-    for (size_t i = 0; i < set->warning_count; i++)
-        rp_note(&in->notes, "%s", set->warnings[i]);
-    if (!in->counters) {
-        in->counters = set;
+    if (!parts)
         return 0;
-    }
-    result = rp_counters_merge(in->counters, set, err);
-    rp_counters_free(set);
+    in->unjoined = NULL;
+    result = rp_counters_join(parts, &in->counters, err);
+    if (result == 0)
+        note_warnings(in);
     return result;
 }
 
@@ -158,13 +177,20 @@ static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
 /* rocprof-compute keeps a database of its own beside its results. */
 static bool is_trace(const char *path, const struct rp_note_sink *notes)
 {
+    static const char counters_end[] = "counter_collection.csv";
     size_t prefix_len;
 
     if (rp_plain_is_beside(path)) /* it is the same file */
         return false;
-    if (rp_store_csv_prefix(path, &prefix_len))
-        return !is_said_by(path, prefix_len, "results.db", notes) &&
-               !is_said_by(path, prefix_len, "results.json", notes);
+    if (!rp_store_csv_prefix(path, &prefix_len))
+        prefix_len = rp_plain_ends_with(path, counters_end)
+                         ? rp_plain_length(path) - strlen(counters_end)
+                         : 0;
+    if (prefix_len && (is_said_by(path, prefix_len, "results.db", notes) ||
+                       is_said_by(path, prefix_len, "results.json", notes)))
+        return false;
+    if (prefix_len)
+        return !rp_plain_ends_with(path, counters_end);
     if (!rp_plain_ends_with(path, ".db"))
         return is_json_trace(path, notes);
     if (!rp_store_is_foreign(path))
@@ -235,13 +261,12 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
 
 static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
-    struct rp_counters *set;
-    int rc = rp_counters_open(path, &set, err);
+    int rc = rp_counters_open_part(path, &in->unjoined, err);
     const char *foreign = rc == -(int)RP_BAD_INPUT ? rp_foreign_what(path) : NULL;
 
     if (foreign)
         return rp_fail(err, RP_BAD_INPUT, "%s: it is %s", path, foreign);
-    return rc < 0 ? rc : rp_inputs_add_counters(in, set, err);
+    return rc;
 }
 
 /* --- statistics of kernels ---------------------------------------------------------------- */
@@ -365,7 +390,7 @@ static int open_stats_in(const char *folder, int depth, struct rp_inputs *in, st
 /* Sums have no part in what is made of dispatches. */
 static void drop_stats_beside(struct rp_inputs *in)
 {
-    if (!in->stats || (in->store_count == 0 && !in->counters))
+    if (!in->stats || (in->store_count == 0 && !in->unjoined && !in->counters))
         return;
     rp_note(&in->notes, "%s has sums of kernels alone, of no trace that is read: left out",
             in->stats->path);
@@ -542,8 +567,10 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
             return rc;
     }
     drop_stats_beside(in);
-    int rc = rp_refuse_given_twice(in->stores, in->store_count, err);
+    int rc = join_counters(in, err);
 
+    if (rc == 0)
+        rc = rp_refuse_given_twice(in->stores, in->store_count, err);
     if (rc == 0)
         rc = rp_store_tell_apart(in->stores, in->store_count, NULL, err);
     return rc < 0 ? rc : rp_thread_traces_name(&in->waves, in->stores, in->store_count, err);
@@ -566,16 +593,19 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
     /* Of CSV traces the counters know already, unless only calls or copies were named. */
     for (size_t i = 0; i < in->store_count && wanted; i++) {
         struct rp_counters *set;
-        int rc;
+        int rc = 0;
 
         if (without_csv && in->csv_prefixes && in->csv_prefixes[i])
             continue;
-        rc = rp_roofline_counters(in->stores[i], &set, err);
-
+        if (in->counters) /* they come first */
+            rc = rp_counters_add_part(&in->unjoined, in->counters, err);
+        in->counters = NULL;
         if (rc == 0)
-            rc = rp_inputs_add_counters(in, set, err);
+            rc = rp_roofline_counters(in->stores[i], &set, err);
+        if (rc == 0)
+            rc = rp_counters_add_part(&in->unjoined, set, err);
         if (rc < 0)
             return rc;
     }
-    return 0;
+    return join_counters(in, err);
 }

@@ -21,8 +21,10 @@ struct rp_store;
 struct rp_inputs {
     struct rp_store **stores;
     size_t store_count;
-    char **csv_prefixes;           /**< per store: of the CSV files that it was made of, or NULL */
-    struct rp_counters *counters;  /**< NULL: none */
+    char **csv_prefixes;          /**< per store: of the CSV files that it was made of, or NULL */
+    struct rp_counters *counters; /**< NULL: none */
+    size_t noted;                 /**< so many of their warnings were passed on */
+    struct rp_counter_parts *unjoined; /**< while inputs are opened */
     struct rp_kernel_stats *stats; /**< where there are neither traces nor counters; NULL: none */
     struct rp_thread_traces waves;
     struct rp_note_sink notes; /**< what to know of them that is no failure */

@@ -5,11 +5,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "store/counter_set.h"
 #include "store/csv.h"
 #include "store/gzip.h"
+#include "store/names.h"
 #include "store/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +183,7 @@ static enum role role_of(const char *header, bool is_facts)
  * read between dispatches, and GRBM_GUI_ACTIVE is up to 7 times as large. Of the rest of the file
  * the other runs tell better. */
 static const char levels_file[] = "SQ_LEVEL_WAVES.csv", levels[] = "SQ_LEVEL_WAVES",
-                  accumulated[] = "SQ_LEVEL_WAVES_ACCUM";
+                  accumulated[] = RP_COUNTER_LEVEL_WAVES_ACCUM;
 
 static const char *name_in_levels(const char *header)
 {
@@ -212,6 +213,47 @@ static bool has_word(const struct rp_csv *csv, const char *word)
         if (strcasecmp(rp_csv_field(csv, i), word) == 0)
             return true;
     return false;
+}
+
+/* @param plain_count  so many names are of columns without an index */
+static int check_column(struct rp_names *names, const char *name, int64_t plain_count,
+                        struct rp_err *err)
+{
+    rp_autofree char *base = strndup(name, strcspn(name, "["));
+    bool is_new, is_instance = base && strlen(base) < strlen(name), is_new_base;
+    int64_t id = base ? rp_names_id(names, name, &is_new) : 0;
+
+    if (!id)
+        return rp_out_of_memory(err);
+    if (!is_new)
+        return rp_fail(err, RP_BAD_INPUT, "column %.60s is there twice: leave out one of them",
+                       name);
+    id = is_instance ? rp_names_id(names, base, &is_new_base) : plain_count + 1;
+    if (!id)
+        return rp_out_of_memory(err);
+    return id > plain_count ? 0
+                            : rp_fail(err, RP_BAD_INPUT,
+                                      "column %.60s is there beside its instance %.60s: leave out"
+                                      " one or the other",
+                                      base, name);
+}
+
+/* Instances NAME[0], NAME[1] add up to NAME; what is there twice, or beside its instances, would be
+ * counted twice. */
+static int check_columns(const struct form *form, struct rp_err *err)
+{
+    rp_cleanup(rp_names_free) struct rp_names names = {0};
+    int64_t plain_count = 0;
+    int result = 0;
+
+    for (int instances = 0; instances < 2; instances++) {
+        for (size_t i = 0; i < form->count && result == 0; i++)
+            if (form->roles[i] == ROLE_COUNTER &&
+                (strchr(form->names[i], '[') != NULL) == instances)
+                result = check_column(&names, form->names[i], plain_count, err);
+        plain_count = (int64_t)names.used;
+    }
+    return result;
 }
 
 static int read_header(const struct rp_csv *csv, struct form *form, struct rp_err *err)
@@ -253,7 +295,7 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
             "no CSV that is known here: columns Kernel_Name and Dispatch_ID are missing");
     if (!form->at[ROLE_NAME] != !form->at[ROLE_VALUE])
         return rp_fail(err, RP_BAD_INPUT, "one of Counter_Name and Counter_Value is missing");
-    return 0;
+    return form->at[ROLE_NAME] ? 0 : check_columns(form, err);
 }
 
 static const char *get(const struct rp_csv *csv, const struct form *form, enum role role)
@@ -319,6 +361,7 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
                      const char *name, const char *text, struct rp_err *err)
 {
     char *end;
+    uint32_t counter;
     double value = strtod(text, &end);
     const char *refusal = end == text || *end ? "" : rp_counter_refusal(name, value);
 
@@ -327,8 +370,8 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
     if (refusal)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s%s%s",
                        csv->line, text, name, *refusal ? ": " : "", refusal);
-    if (!isfinite(value)) /* of a metric: the same as not counted */
-        return 0;
+    if (!isfinite(value)) /* of a metric: the same as not counted, but not another pass */
+        return rp_counters_name(set, name, &counter, err);
     return rp_counters_add(set, dispatch, name, value, err);
 }
 
@@ -419,7 +462,7 @@ static int read_facts(struct rp_counters *set, const struct rp_csv *csv, const s
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static bool is_of_levels(const char *path)
+bool rp_counters_is_of_levels(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
@@ -431,7 +474,8 @@ static int read_text(struct rp_counters *set, const char *path, const char *text
                      bool beside, struct rp_err *err)
 {
     rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
-    rp_cleanup(form_free) struct form form = {.is_facts = beside, .is_levels = is_of_levels(path)};
+    rp_cleanup(form_free) struct form form = {.is_facts = beside,
+                                              .is_levels = rp_counters_is_of_levels(path)};
     int result = rp_csv_next(&csv, err);
 
     if (result == 0)
@@ -446,7 +490,7 @@ static int read_text(struct rp_counters *set, const char *path, const char *text
         result = form.is_facts ? read_facts(set, &csv, &form, err)
                                : read_dispatch(set, &csv, &form, err);
     }
-    return result < 0 || form.is_facts ? result : rp_counters_tell_apart(set, err);
+    return result;
 }
 
 static int read_file(struct rp_counters *set, const char *path, bool beside, struct rp_err *err)
@@ -499,245 +543,21 @@ static int read_neighbours(struct rp_counters *set, const char *path, struct rp_
     return there ? read_beside(set, there, err) : 0;
 }
 
-static int read_one(const char *path, struct rp_counters **ret, struct rp_err *err)
+int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err)
 {
     struct rp_counters *set = rp_counters_new();
-    int result =
-        set ? read_file(set, path, false, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result = set ? read_file(set, path, false, err) : rp_out_of_memory(err);
 
+    if (result == 0)
+        result = rp_counters_set_file(set, path, err);
     if (result == 0)
         result = read_neighbours(set, path, err);
-    if (result == 0 && !(set->path = rp_text_add(set->text, path, strlen(path))))
-        result = rp_out_of_memory(err);
     if (result < 0) {
         rp_counters_free(set);
         return result;
     }
     *ret = set;
     return 0;
-}
-
-/* "pmc_perf_3.csv": a run of rocprof-compute, before it has joined them to pmc_perf.csv. */
-static bool is_single_run(const char *name)
-{
-    static const char begin[] = "pmc_perf_";
-    size_t digits;
-
-    if (strncasecmp(name, begin, sizeof begin - 1) != 0)
-        return false;
-    name += sizeof begin - 1;
-    digits = strspn(name, "0123456789");
-    return digits > 0 && rp_plain_length(name) == digits + 4 &&
-           rp_plain_ends_with(name + digits, ".csv");
-}
-
-static bool is_default_name(const char *name)
-{
-    static const char by_itself[] = "results.csv";
-
-    return rp_plain_length(name) == sizeof by_itself - 1 && rp_plain_ends_with(name, by_itself);
-}
-
-static int is_default(const struct dirent *entry)
-{
-    return is_default_name(entry->d_name);
-}
-
-static int is_wanted(const struct dirent *entry)
-{
-    return is_single_run(entry->d_name) || rp_plain_ends_with(entry->d_name, "pmc_perf.csv") ||
-           is_default_name(entry->d_name) ||
-           rp_plain_ends_with(entry->d_name, "counter_collection.csv") ||
-           rp_plain_ends_with(entry->d_name, "kernel_trace.csv");
-}
-
-/* rocprof -o NAME.csv gives its result whatever name; results.csv is what it does by itself. */
-bool rp_counters_is_rocprof(const char *path)
-{
-    static const char begin[] = "Index,KernelName,";
-    char head[2 * sizeof begin] = "";
-    rp_autoclose int fd = -1;
-    size_t at = 0;
-
-    if (!rp_plain_ends_with(path, ".csv") || rp_plain_open(path, sizeof head, &fd, NULL) < 0 ||
-        read(fd, head, sizeof head - 1) <= 0)
-        return false;
-    for (size_t i = 0; head[i] && at < sizeof begin - 1; i++)
-        if (head[i] != '"' && head[i] != begin[at++])
-            return false;
-    return at == sizeof begin - 1;
-}
-
-static int is_other_csv(const struct dirent *entry)
-{
-    return rp_plain_ends_with(entry->d_name, ".csv") && !is_wanted(entry);
-}
-
-/* It may be of another run, or program: nobody has said that it belongs to the rest. */
-static int name_rocprof(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
-{
-    (void)depth;
-    if (!*set || rp_plain_is_beside(path) || !rp_counters_is_rocprof(path))
-        return 0;
-    return rp_counters_warn(*set, err,
-                            "%s is a result of rocprof, too: left out; name all files of one run to"
-                            " read them together",
-                            path);
-}
-
-static int is_levels(const struct dirent *entry)
-{
-    return is_of_levels(entry->d_name);
-}
-
-static bool is_joined(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    rp_autofree char *whole = rp_format("%.*spmc_perf.csv", (int)(base - path), path);
-    rp_autofree char *there = whole ? rp_plain_find(whole) : NULL;
-
-    return is_single_run(base) && there;
-}
-
-static bool counts(const struct rp_counters *set, const char *name)
-{
-    for (size_t i = 0; i < set->name_count; i++)
-        if (strcmp(set->names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static int add_file(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
-{
-    struct rp_counters *next;
-    int result;
-
-    (void)depth;
-    if (rp_plain_is_beside(path) || is_joined(path))
-        return 0;
-    result = read_one(path, &next, err);
-    if (result < 0)
-        return result;
-    if (is_of_levels(path) && !counts(next, accumulated)) { /* of 3.2 and later, or empty */
-        rp_counters_free(next);
-        return 0;
-    }
-    if (!*set) {
-        *set = next;
-        return 0;
-    }
-    result = rp_counters_merge(*set, next, err);
-    rp_counters_free(next);
-    return result;
-}
-
-static int is_folder(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
-}
-
-static int read_entries(const char *path, int (*wanted)(const struct dirent *),
-                        int (*read_entry)(struct rp_counters **, const char *, int,
-                                          struct rp_err *),
-                        int depth, struct rp_counters **set, struct rp_err *err)
-{
-    struct dirent **names = NULL;
-    int count = scandir(path, &names, wanted, versionsort), result = 0;
-
-    if (count < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", path);
-    for (int i = 0; i < count; i++) {
-        rp_autofree char *entry = rp_path_join(path, names[i]->d_name);
-        if (result == 0)
-            result = entry ? read_entry(set, entry, depth, err)
-                           : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        free(names[i]);
-    }
-    free(names);
-    return result;
-}
-
-static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth);
-
-/* Passes lie in pmc_1/HOST/PID_counter_collection.csv: folders of a folder without such files. */
-static int add_folder(struct rp_counters **set, const char *path, int depth, struct rp_err *err)
-{
-    struct rp_counters *before = *set;
-    size_t dispatches = before ? before->dispatch_count : 0,
-           names = before ? before->name_count : 0;
-    int result;
-
-    if (!rp_path_is_dir(path))
-        return 0;
-    result = read_entries(path, is_wanted, add_file, depth, set, err);
-    if (result == 0)
-        result = read_entries(path, is_levels, add_file, depth, set, err);
-    if (result == 0 && any_entry(path, is_default, -1))
-        result = read_entries(path, is_other_csv, name_rocprof, depth, set, err);
-    if (result < 0 || depth == 0 || *set != before ||
-        (before && (before->dispatch_count != dispatches || before->name_count != names)))
-        return result;
-    return read_entries(path, is_folder, add_folder, depth - 1, set, err);
-}
-
-static int read_folder(const char *path, struct rp_counters **ret, struct rp_err *err)
-{
-    struct rp_counters *set = NULL;
-    int result = add_folder(&set, path, 2, err);
-
-    if (result == 0 && !(set && set->dispatch_count) && any_entry(path, is_levels, -1))
-        result =
-            rp_fail(err, RP_BAD_INPUT,
-                    "folder %s is of rocprof-compute, and no dispatch was counted in it: did a"
-                    " filter leave out every kernel? Profile again without it, or with another",
-                    path);
-    if (result == 0 && !set)
-        result = rp_fail(err, RP_BAD_INPUT,
-                         "folder %s holds neither pmc_perf.csv nor *counter_collection.csv nor"
-                         " *kernel_trace.csv",
-                         path);
-    if (result < 0) {
-        rp_counters_free(set);
-        return result;
-    }
-    *ret = set;
-    return 0;
-}
-
-static bool holds(const char *path, int depth);
-
-/* Is there an entry of the kind, or, with a depth, a folder that holds one? */
-static bool any_entry(const char *path, int (*wanted)(const struct dirent *), int depth)
-{
-    struct dirent **names = NULL;
-    int count = scandir(path, &names, wanted, NULL);
-    bool found = count > 0 && depth < 0;
-
-    for (int i = 0; i < count; i++) {
-        rp_autofree char *entry = depth < 0 || found ? NULL : rp_path_join(path, names[i]->d_name);
-        if (entry && rp_path_is_dir(entry))
-            found = holds(entry, depth);
-        free(names[i]);
-    }
-    if (count >= 0)
-        free(names);
-    return found;
-}
-
-static bool holds(const char *path, int depth)
-{
-    return any_entry(path, is_wanted, -1) || any_entry(path, is_levels, -1) ||
-           (depth > 0 && any_entry(path, is_folder, depth - 1));
-}
-
-bool rp_counters_in(const char *folder)
-{
-    return holds(folder, 2);
-}
-
-int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err)
-{
-    return rp_path_is_dir(path) ? read_folder(path, ret, err) : read_one(path, ret, err);
 }
 
 int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err)
@@ -762,7 +582,7 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
     if (!set)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (read_text(set, path, text, len, false, err) < 0 ||
-        rp_counters_set_source(set, path, err) < 0) {
+        rp_counters_tell_apart(&set, 1, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
         rp_counters_free(set);
         return rp_wrap(err, "read counters %s", path);
     }

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/store.h"
+#include "store/counter_set.h"
 #include "store/names.h"
 #include "store/text.h"
 
@@ -59,11 +60,14 @@ void rp_counters_free(struct rp_counters *set)
     free(set->devices);
     free(set->dispatches);
     free(set->slots);
+    free(set->device_slots);
+    free(set->disputes);
+    free(set->files);
     free(set);
 }
 
 /* Room for one more element; the capacity is the next power of two. */
-static bool grow(void **rows, size_t count, size_t row_bytes)
+bool rp_counters_grow(void **rows, size_t count, size_t row_bytes)
 {
     void *grown;
 
@@ -86,7 +90,8 @@ int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fm
     for (size_t i = 0; i < set->warning_count && !text.failed; i++)
         if (strcmp(set->warnings[i], rp_buf_text(&text)) == 0)
             return 0;
-    if (text.failed || !grow((void **)&set->warnings, set->warning_count, sizeof *set->warnings))
+    if (text.failed ||
+        !rp_counters_grow((void **)&set->warnings, set->warning_count, sizeof *set->warnings))
         return no_memory(err);
     set->warnings[set->warning_count] = strdup(rp_buf_text(&text));
     if (!set->warnings[set->warning_count])
@@ -103,31 +108,13 @@ static int intern(struct rp_counters *set, struct rp_names *ids, const char ***l
     bool is_new;
     int64_t id = copy ? rp_names_id(ids, copy, &is_new) : 0;
 
-    if (id == 0 || (is_new && !grow((void **)list, *count, sizeof **list)))
+    if (id == 0 || (is_new && !rp_counters_grow((void **)list, *count, sizeof **list)))
         return no_memory(err);
     if (is_new)
         (*list)[(*count)++] = copy;
     *ret = (uint32_t)(id - 1);
     return 0;
 }
-
-int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err)
-{
-    for (size_t i = 0; i < set->device_count; i++)
-        if (set->devices[i].id == id) {
-            *ret = (uint32_t)i;
-            return 0;
-        }
-    if (set->device_count == MAX_COUNTERS)
-        return rp_fail(err, RP_BAD_INPUT, "more than %d different GPUs", MAX_COUNTERS);
-    if (!grow((void **)&set->devices, set->device_count, sizeof *set->devices))
-        return no_memory(err);
-    set->devices[set->device_count] = (struct rp_counted_device){.id = id};
-    *ret = (uint32_t)set->device_count++;
-    return 0;
-}
-
-/* --- dispatches by device, process and id ------------------------------------------------- */
 
 static uint64_t hash_of(uint32_t device, int64_t process, int64_t id)
 {
@@ -137,6 +124,66 @@ static uint64_t hash_of(uint32_t device, int64_t process, int64_t id)
     h = (h ^ device ^ h >> 32) * 0x94d049bb133111ebu;
     return h ^ h >> 31;
 }
+
+/* Slots hold index + 1, 0 is free. */
+static uint32_t *device_slot(const struct rp_counters *set, uint32_t *slots, size_t slot_count,
+                             int64_t id)
+{
+    size_t at = hash_of(0, 0, id) & (slot_count - 1);
+
+    while (slots[at] && set->devices[slots[at] - 1].id != id)
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+static bool grow_device_slots(struct rp_counters *set)
+{
+    size_t slot_count = set->device_slot_count ? set->device_slot_count * 2 : 16;
+    uint32_t *slots = calloc(slot_count, sizeof *slots);
+
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < set->device_count; i++)
+        *device_slot(set, slots, slot_count, set->devices[i].id) = (uint32_t)i + 1;
+    free(set->device_slots);
+    set->device_slots = slots;
+    set->device_slot_count = slot_count;
+    return true;
+}
+
+bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *ret)
+{
+    uint32_t slot = set->device_slot_count
+                        ? *device_slot(set, set->device_slots, set->device_slot_count, id)
+                        : 0;
+
+    if (slot)
+        *ret = slot - 1;
+    return slot != 0;
+}
+
+int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err)
+{
+    uint32_t *slot;
+
+    if (set->device_count * 2 >= set->device_slot_count && !grow_device_slots(set))
+        return no_memory(err);
+    slot = device_slot(set, set->device_slots, set->device_slot_count, id);
+    if (*slot) {
+        *ret = *slot - 1;
+        return 0;
+    }
+    if (set->device_count == MAX_COUNTERS)
+        return rp_fail(err, RP_BAD_INPUT, "more than %d different GPUs", MAX_COUNTERS);
+    if (!rp_counters_grow((void **)&set->devices, set->device_count, sizeof *set->devices))
+        return no_memory(err);
+    set->devices[set->device_count] = (struct rp_counted_device){.id = id};
+    *ret = (uint32_t)set->device_count++;
+    *slot = *ret + 1;
+    return 0;
+}
+
+/* --- dispatches by device, process and id ------------------------------------------------- */
 
 /* Slots hold index + 1, 0 is free. */
 static uint32_t *slot_of(const struct rp_counters *set, uint32_t *slots, size_t slot_count,
@@ -170,6 +217,12 @@ static bool grow_slots(struct rp_counters *set)
     return true;
 }
 
+int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err)
+{
+    return intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name,
+                  rp_kernel_name_length(name), ret, err);
+}
+
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err)
 {
@@ -187,11 +240,10 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
     }
     if (set->dispatch_count == UINT32_MAX / 2)
         return rp_fail(err, RP_BAD_INPUT, "too many dispatches");
-    result = intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, kernel,
-                    rp_kernel_name_length(kernel), &d.kernel, err);
+    result = rp_counters_kernel(set, kernel, &d.kernel, err);
     if (result < 0)
         return result;
-    if (!grow((void **)&set->dispatches, set->dispatch_count, sizeof d))
+    if (!rp_counters_grow((void **)&set->dispatches, set->dispatch_count, sizeof d))
         return no_memory(err);
     *ret = set->dispatch_count++;
     set->dispatches[*ret] = d;
@@ -205,7 +257,9 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
 struct where {
     const char *kernel;
     size_t plain_bytes; /* of its name */
-    uint32_t device, number;
+    int64_t device;
+    size_t set;
+    bool coded;
 };
 
 static int by_plain_name(const void *left, const void *right)
@@ -219,6 +273,14 @@ static int by_plain_name(const void *left, const void *right)
     return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
+static int by_name_and_set(const void *left, const void *right)
+{
+    const struct where *a = left, *b = right;
+    int order = by_plain_name(left, right);
+
+    return order ? order : (a->set > b->set) - (a->set < b->set);
+}
+
 /* How much of "NAME [code 1a2b3c4d00000000]" is the name; other ends are none of ours. */
 static size_t plain_length(const char *name)
 {
@@ -228,36 +290,75 @@ static size_t plain_length(const char *name)
     return length - plain == strlen(added) ? plain : length;
 }
 
-/* @param ret_several  per kernel: another one of its name is on the same device */
-static int find_several(const struct rp_counters *set, bool *ret_several, struct rp_err *err)
+static size_t list_kernels(struct rp_counters *const *sets, size_t set_count, struct where *ret)
 {
-    struct where *list = calloc(set->dispatch_count + 1, sizeof *list);
     size_t count = 0;
 
-    if (!list)
-        return no_memory(err);
-    for (size_t i = 0; i < set->dispatch_count; i++) {
-        const struct rp_counted_dispatch *d = &set->dispatches[i];
-        const struct where w = {
-            .kernel = set->kernels[d->kernel], .device = d->device, .number = d->kernel};
+    for (size_t s = 0; s < set_count; s++) {
+        const struct rp_counted_dispatch *last = NULL;
 
-        if (!count || list[count - 1].number != w.number || list[count - 1].device != w.device) {
-            list[count] = w;
-            list[count++].plain_bytes = plain_length(w.kernel);
+        for (size_t i = 0; i < sets[s]->dispatch_count; i++) {
+            const struct rp_counted_dispatch *d = &sets[s]->dispatches[i];
+            const char *kernel = sets[s]->kernels[d->kernel];
+            const size_t plain = plain_length(kernel);
+
+            if (last && last->kernel == d->kernel && last->device == d->device)
+                continue;
+            ret[count++] = (struct where){.kernel = kernel,
+                                          .plain_bytes = plain,
+                                          .device = sets[s]->devices[d->device].id,
+                                          .set = s,
+                                          .coded = kernel[plain] != '\0'};
+            last = d;
         }
     }
-    if (count)
-        qsort(list, count, sizeof *list, by_plain_name);
-    for (size_t i = 0, end; i < count; i = end) {
-        bool several = false;
+    return count;
+}
 
-        for (end = i + 1; end < count && by_plain_name(&list[i], &list[end]) == 0; end++)
-            several |= list[end].number != list[i].number;
-        for (size_t k = i; k < end && several; k++)
-            ret_several[list[k].number] = true;
+/* One name on one device. A file without registers, as a trace may be, says of none of several
+ * which it was; one that has registers has them of all. */
+static bool are_several(const struct where *list, size_t count)
+{
+    const struct where *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && list[i].set == list[i - 1].set && list[i].coded != list[i - 1].coded)
+            return true;
+        if (!list[i].coded)
+            continue;
+        if (first && strcmp(first->kernel, list[i].kernel) != 0)
+            return true;
+        first = first ? first : &list[i];
+    }
+    return false;
+}
+
+/* Adds the names that are not enough without the code. */
+static int find_several(struct rp_counters *const *sets, size_t set_count, struct rp_names *several,
+                        struct rp_err *err)
+{
+    size_t most = 0, count;
+    struct where *list;
+    bool is_new, ok = true;
+
+    for (size_t s = 0; s < set_count; s++)
+        most += sets[s]->dispatch_count;
+    list = calloc(most + 1, sizeof *list);
+    if (!list)
+        return no_memory(err);
+    count = list_kernels(sets, set_count, list);
+    if (count)
+        qsort(list, count, sizeof *list, by_name_and_set);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && by_plain_name(&list[i], &list[end]) == 0;)
+            end++;
+        if (!are_several(list + i, end - i))
+            continue;
+        for (size_t k = i; k < end; k++)
+            ok = ok && (!list[k].coded || rp_names_id(several, list[k].kernel, &is_new));
     }
     free(list);
-    return 0;
+    return ok ? 0 : no_memory(err);
 }
 
 /* As the readers of traces have it: with 8 digits. */
@@ -266,45 +367,65 @@ static size_t short_name(char *name)
     enum { SPARE_DIGITS = 8 };
     const size_t length = strlen(name);
 
-    if (plain_length(name) == length)
-        return length;
     memcpy(name + length - 1 - SPARE_DIGITS, "]", 2);
     return length - SPARE_DIGITS;
 }
 
-int rp_counters_tell_apart(struct rp_counters *set, struct rp_err *err)
+/* The new name of a kernel. @param last  id of the last of the names that keep their code */
+static int rename_kernel(struct rp_counters *set, const char *old, struct rp_names *several,
+                         int64_t last, uint32_t *ret, struct rp_err *err)
 {
-    const char **old = set->kernels;
-    const size_t count = set->kernel_count;
-    bool *several = calloc(count + 1, sizeof *several);
-    uint32_t *now = calloc(count + 1, sizeof *now);
-    int result = several && now ? find_several(set, several, err) : no_memory(err);
+    rp_autofree char *name = strdup(old);
+    size_t length = name ? plain_length(name) : 0;
+    bool is_new;
+    int64_t id = 0;
 
-    if (result == 0) {
-        rp_names_free(set->kernel_ids);
-        set->kernels = NULL;
-        set->kernel_count = 0;
-        for (size_t i = 0; i < count && result == 0; i++) {
-            char *name = strdup(old[i]);
-            size_t length = name && several[i] ? short_name(name) : name ? plain_length(name) : 0;
-
-            result = name ? intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name,
-                                   length, &now[i], err)
-                          : no_memory(err);
-            free(name);
-        }
-        free(old);
+    if (name && name[length]) {
+        id = rp_names_id(several, name, &is_new);
+        if (!id)
+            return no_memory(err);
+        if (id <= last)
+            length = short_name(name);
     }
+    return name ? intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name, length, ret,
+                         err)
+                : no_memory(err);
+}
+
+static int rename_kernels(struct rp_counters *set, struct rp_names *several, int64_t last,
+                          struct rp_err *err)
+{
+    rp_autofree const char **old = set->kernels;
+    const size_t count = set->kernel_count;
+    rp_autofree uint32_t *now = calloc(count + 1, sizeof *now);
+    int result = now ? 0 : no_memory(err);
+
+    rp_names_free(set->kernel_ids);
+    set->kernels = NULL;
+    set->kernel_count = 0;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = rename_kernel(set, old[i], several, last, &now[i], err);
     for (size_t i = 0; i < set->dispatch_count && result == 0; i++)
         set->dispatches[i].kernel = now[set->dispatches[i].kernel];
-    free(several);
-    free(now);
+    for (size_t i = 0; i < set->dispute_count && result == 0; i++)
+        set->disputes[i].kernel = now[set->disputes[i].kernel];
+    return result;
+}
+
+int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err)
+{
+    rp_cleanup(rp_names_free) struct rp_names several = {0};
+    int result = find_several(sets, count, &several, err);
+    const int64_t last = (int64_t)several.used;
+
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = rename_kernels(sets[i], &several, last, err);
     return result;
 }
 
 /* --- values ------------------------------------------------------------------------------- */
 
-static struct rp_counter_value *find_value(const struct rp_counted_dispatch *d, uint32_t counter)
+struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter)
 {
     /* Files that go through the counters in the same order find theirs at its own place. */
     if (counter < d->value_count && d->values[counter].counter == counter)
@@ -317,9 +438,9 @@ static struct rp_counter_value *find_value(const struct rp_counted_dispatch *d, 
 
 bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret)
 {
-    const struct rp_counter_value *found = find_value(dispatch, counter);
+    const struct rp_counter_value *found = rp_counter_find(dispatch, counter);
 
-    if (!found || isnan(found->value))
+    if (!found || !isfinite(found->value))
         return false;
     *ret = found->value;
     return true;
@@ -364,8 +485,8 @@ bool rp_counter_is_full(double value)
     return value == (double)UINT32_MAX;
 }
 
-static int put_value(struct rp_counted_dispatch *d, uint32_t counter, double value,
-                     struct rp_err *err)
+int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value,
+                   struct rp_err *err)
 {
     if (d->value_count == d->value_capacity) {
         uint32_t capacity = d->value_capacity ? d->value_capacity * 2 : 4;
@@ -380,7 +501,7 @@ static int put_value(struct rp_counted_dispatch *d, uint32_t counter, double val
     return 0;
 }
 
-static int counter_id(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err)
+int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err)
 {
     if (set->name_count == MAX_COUNTERS)
         return rp_fail(err, RP_BAD_INPUT, "more than %d different counters", MAX_COUNTERS);
@@ -394,268 +515,16 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
     struct rp_counted_dispatch *d = &set->dispatches[dispatch];
     struct rp_counter_value *found;
     uint32_t counter;
-    int result = counter_id(set, name, &counter, err);
+    size_t known = set->name_count;
+    int result = rp_counters_name(set, name, &counter, err);
 
     if (result < 0)
         return result;
     if (rp_counter_is_full(value))
         value = NAN; /* and so is every sum with it */
-    found = find_value(d, counter);
+    found = set->name_count > known ? NULL : rp_counter_find(d, counter);
     if (!found)
-        return put_value(d, counter, value, err);
+        return rp_counter_put(d, counter, value, err);
     found->value += value;
-    return 0;
-}
-
-/* --- which GPU ---------------------------------------------------------------------------- */
-
-static bool is_other_number(uint32_t a, uint32_t b)
-{
-    return a && b && a != b;
-}
-
-bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b)
-{
-    /* "gfx90a:sramecc+:xnack-" is a gfx90a. */
-    size_t a_len = strcspn(a->arch, ":"), b_len = strcspn(b->arch, ":");
-
-    if (a_len == 0 || b_len == 0)
-        return false;
-    if (a_len != b_len || strncmp(a->arch, b->arch, a_len) != 0)
-        return true;
-    /* Guesses are wrong by themselves, and then they are all wrong in the same way. */
-    return is_other_number(a->pci_device_id, b->pci_device_id) ||
-           (a->guessed == b->guessed && is_other_number(a->compute_units, b->compute_units));
-}
-
-const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device)
-{
-    return set->devices[device].arch[0] ? &set->devices[device] : &set->any;
-}
-
-static int set_source(struct rp_counters *set, struct rp_counted_device *d, const char *path,
-                      struct rp_err *err)
-{
-    if (d->source || !d->arch[0])
-        return 0;
-    d->source = rp_text_add(set->text, path, strlen(path));
-    return d->source ? 0 : no_memory(err);
-}
-
-int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err)
-{
-    int result = set_source(set, &set->any, path, err);
-
-    for (size_t i = 0; i < set->device_count && result == 0; i++)
-        result = set_source(set, &set->devices[i], path, err);
-    return result;
-}
-
-static const char *source_of(const struct rp_counted_device *d)
-{
-    return d->source ? d->source : "one file";
-}
-
-static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_device *b,
-                     struct rp_err *err)
-{
-    if (!rp_counted_differ(a, b))
-        return 0;
-    return rp_fail(
-        err, RP_BAD_INPUT,
-        "counters of different GPUs: %s says %s with %u CUs (device %#x), %s says %s with"
-        " %u CUs (device %#x): analyse the files of one GPU at a time",
-        source_of(a), a->arch, a->compute_units, a->pci_device_id, source_of(b), b->arch,
-        b->compute_units, b->pci_device_id);
-}
-
-/* A pass on another GPU is no pass of the same run: one ceiling cannot hold for both. */
-static int check_gpus(const struct rp_counters *into, const struct rp_counters *from,
-                      struct rp_err *err)
-{
-    int result = check_gpu(&into->any, &from->any, err);
-
-    for (size_t i = 0; i < from->device_count; i++)
-        for (size_t j = 0; j < into->device_count && result == 0; j++)
-            if (into->devices[j].id == from->devices[i].id)
-                result = check_gpu(rp_counters_facts(into, j), rp_counters_facts(from, i), err);
-    return result;
-}
-
-/* --- passes ------------------------------------------------------------------------------- */
-
-/* A dispatch as the n-th of its kernel on its GPU. */
-struct place {
-    const char *kernel;
-    int64_t device;
-    size_t index;
-};
-
-static int by_kernel(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    int order = strcmp(a->kernel, b->kernel);
-
-    if (order == 0)
-        order = (a->device > b->device) - (a->device < b->device);
-    return order;
-}
-
-static int by_place(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    int order = by_kernel(a, b);
-
-    return order ? order : (a->index > b->index) - (a->index < b->index);
-}
-
-static struct place *places_of(const struct rp_counters *set)
-{
-    struct place *places = calloc(set->dispatch_count + 1, sizeof *places);
-
-    for (size_t i = 0; places && i < set->dispatch_count; i++) {
-        const struct rp_counted_dispatch *d = &set->dispatches[i];
-        places[i] = (struct place){
-            .kernel = set->kernels[d->kernel], .device = set->devices[d->device].id, .index = i};
-    }
-    if (places && set->dispatch_count)
-        qsort(places, set->dispatch_count, sizeof *places, by_place);
-    return places;
-}
-
-static int add_pass(struct rp_counters *into, size_t at, const struct rp_counters *from,
-                    const struct rp_counted_dispatch *d, const uint32_t *ids, struct rp_err *err)
-{
-    struct rp_counted_dispatch *to = &into->dispatches[at];
-    int result = 0;
-
-    if (d->timed && (!to->timed || (from->is_timeline && !into->is_timeline))) {
-        to->timed = true;
-        to->duration_ns = d->duration_ns;
-    }
-    for (uint32_t i = 0; i < d->value_count && result == 0; i++) {
-        uint32_t counter = ids[d->values[i].counter];
-        if (!find_value(to, counter))
-            result = put_value(to, counter, d->values[i].value, err);
-    }
-    return result;
-}
-
-/* Dispatches of another process get ids of their own. */
-static int add_other(struct rp_counters *into, const struct rp_counters *from,
-                     const struct rp_counted_dispatch *d, int64_t process, const uint32_t *ids,
-                     struct rp_err *err)
-{
-    uint32_t device;
-    size_t at;
-    bool is_new;
-    int result = rp_counters_device(into, from->devices[d->device].id, &device, err);
-
-    if (result == 0)
-        result = rp_counters_dispatch(into, device, process, (int64_t)into->dispatch_count,
-                                      from->kernels[d->kernel], &at, &is_new, err);
-    return result < 0 ? result : add_pass(into, at, from, d, ids, err);
-}
-
-static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
-                     const struct rp_counted_device *from, struct rp_err *err)
-{
-    if (to->arch[0])
-        return 0;
-    *to = *from;
-    to->source = NULL; /* the other set's text goes */
-    return from->source ? set_source(into, to, from->source, err) : 0;
-}
-
-static int take_facts(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
-{
-    int result = take_fact(into, &into->any, &from->any, err);
-
-    for (size_t i = 0; i < from->device_count; i++)
-        for (size_t j = 0; j < into->device_count && result == 0; j++)
-            if (into->devices[j].id == from->devices[i].id)
-                result = take_fact(into, &into->devices[j], &from->devices[i], err);
-    return result;
-}
-
-static int merge_passes(struct rp_counters *into, const struct rp_counters *from, bool is_pass,
-                        const uint32_t *ids, struct rp_err *err)
-{
-    /* No process has this number: ids start anew with every file. */
-    int64_t process = INT64_MIN + (int64_t)into->dispatch_count;
-    size_t have = is_pass ? into->dispatch_count : 0, i = 0;
-    struct place *old = places_of(into), *new = places_of(from);
-    int result = old && new ? 0 : no_memory(err);
-
-    for (size_t j = 0; j < from->dispatch_count && result == 0; j++) {
-        const struct rp_counted_dispatch *d = &from->dispatches[new[j].index];
-        while (i < have && by_kernel(&old[i], &new[j]) < 0)
-            i++;
-        if (i < have && by_kernel(&old[i], &new[j]) == 0)
-            result = add_pass(into, old[i++].index, from, d, ids, err);
-        else
-            result = add_other(into, from, d, process, ids, err);
-    }
-    free(old);
-    free(new);
-    return result;
-}
-
-static bool at_one_time(const struct rp_counters *a, const struct rp_counters *b)
-{
-    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
-}
-
-/* Ranks of a run count at the same time. What is not known to have done so may be another run of
- * the program, whose dispatches would be added to this one's. */
-static int warn_of_other_run(struct rp_counters *into, const struct rp_counters *from,
-                             struct rp_err *err)
-{
-    if (!from->path || from->dispatch_count == 0 || at_one_time(into, from))
-        return 0;
-    into->added_files++;
-    return rp_counters_warn(into, err,
-                            "%s has the counters of the files before it, and not their times: its"
-                            " dispatches are added as those of another process; results only hold"
-                            " for one run, so give files of different runs one at a time",
-                            from->path);
-}
-
-static void take_times(struct rp_counters *into, const struct rp_counters *from)
-{
-    if (!from->last_ns)
-        return;
-    if (!into->last_ns || from->first_ns < into->first_ns)
-        into->first_ns = from->first_ns;
-    if (from->last_ns > into->last_ns)
-        into->last_ns = from->last_ns;
-}
-
-int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
-{
-    size_t had = into->name_count;
-    uint32_t *ids = calloc(from->name_count + 1, sizeof *ids);
-    int result = ids ? check_gpus(into, from, err) : no_memory(err);
-    bool is_pass;
-
-    for (size_t i = 0; i < from->name_count && result == 0; i++)
-        result = counter_id(into, from->names[i], &ids[i], err);
-    is_pass = had == 0 || into->name_count > had || from->name_count == 0;
-    if (result == 0 && !is_pass)
-        result = warn_of_other_run(into, from, err);
-    if (result == 0)
-        result = merge_passes(into, from, is_pass, ids, err);
-    free(ids);
-    if (result < 0)
-        return result;
-    result = take_facts(into, from, err);
-    for (size_t i = 0; i < from->warning_count && result == 0; i++)
-        result = rp_counters_warn(into, err, "%s", from->warnings[i]);
-    if (result < 0)
-        return result;
-    take_times(into, from);
-    into->spoilt_times += from->spoilt_times;
-    into->added_files += from->added_files;
-    into->is_timeline |= from->is_timeline;
     return 0;
 }

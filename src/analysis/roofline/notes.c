@@ -416,6 +416,34 @@ static bool note_passes(const struct rp_counters *counters, struct rp_roofline *
     return ok;
 }
 
+/* Counters that several passes have. */
+static bool note_repeats(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    bool ok = true;
+
+    if (counters->repeat_difference > 0)
+        ok = rp_roof_note(r,
+                          "passes that counted the same differ by up to %.2g %% (%s): the first one"
+                          " counts",
+                          counters->repeat_difference * 100,
+                          counters->names[counters->repeat_counter]);
+    for (size_t i = 0; ok && i < counters->dispute_count && i < MOST_OF_A_KIND; i++) {
+        const struct rp_counter_dispute *d = &counters->disputes[i];
+
+        ok = rp_roof_note(r,
+                          "%s of %s is %.15g in one pass and %.15g in another: it is not known, as"
+                          " the program may have done other work in each",
+                          counters->names[d->counter], counters->kernels[d->kernel], d->first,
+                          d->other);
+    }
+    if (ok && counters->dispute_count > MOST_OF_A_KIND)
+        ok = rp_roof_note(r,
+                          "passes contradict each other in %zu more counters of kernels, which are"
+                          " not known",
+                          counters->dispute_count - MOST_OF_A_KIND);
+    return ok;
+}
+
 /* Registers of 32 bits that were full. */
 static bool note_full(const struct rp_counters *counters, struct rp_roofline *r)
 {
@@ -443,9 +471,9 @@ static bool note_full(const struct rp_counters *counters, struct rp_roofline *r)
 bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
                    struct rp_roofline *r)
 {
-    bool ok = note_times(counters, r) && note_passes(counters, r) && note_full(counters, r) &&
-              note_differences(r) && note_uncounted(r) && note_shares(options, r) &&
-              note_peaks(r) && note_fabric(r);
+    bool ok = note_times(counters, r) && note_passes(counters, r) && note_repeats(counters, r) &&
+              note_full(counters, r) && note_differences(r) && note_uncounted(r) &&
+              note_shares(options, r) && note_peaks(r) && note_fabric(r);
 
     for (size_t i = 0; i < r->kernel_count && ok; i++)
         ok = note_kernel(r, &r->kernels[i]) && note_lacking(r, &r->kernels[i]);

@@ -6,8 +6,6 @@
  * request. What is left of one counter without others is then negative by a little: in real GEMMs
  * 28 % of the dispatches have such a pair, by 1 ppm to 1.6 %. */
 
-enum { TOLERATED_PERCENT = 5 };
-
 static const struct rp_roof_difference differences[] = {
 #define C(counter)                          RP_ROOF_##counter
 #define LIST_1(a)                           {C(a)}, 1
@@ -37,7 +35,7 @@ const char *rp_difference_name(enum rp_difference difference)
 
 double rp_pass_tolerance(void)
 {
-    return TOLERATED_PERCENT / 100.0;
+    return RP_PASS_TOLERANCE_PERCENT / 100.0;
 }
 
 bool rp_pass_part(double whole, double *part)

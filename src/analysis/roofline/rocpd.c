@@ -85,6 +85,9 @@ static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t 
         result = rp_counters_dispatch(set, device, process, row->id, name, ret, &is_new, err);
     if (result == 0 && row->start_ns > 0 && row->end_ns > row->start_ns) {
         const struct rp_store_end *end = rp_store_end_of(store, row->guid_index, row->id);
+        set->first_ns =
+            set->last_ns && set->first_ns < row->start_ns ? set->first_ns : row->start_ns;
+        set->last_ns = set->last_ns > row->end_ns ? set->last_ns : row->end_ns;
         set->dispatches[*ret].timed = true;
         set->dispatches[*ret].duration_ns =
             (double)(end ? end->took_ns : row->end_ns - row->start_ns);

@@ -85,6 +85,9 @@ static void test_refused(void **state)
     REFUSE(HEAD "1,k,7\n1,k\n", "line 3 has 2 fields, the header 3");
     REFUSE(HEAD "1,k,7\n2,k,seven\n", "line 3: 'seven' is no value of the counter SQ_WAVES");
     REFUSE(HEAD "1,k,nan\n", "'nan' is no value");
+    REFUSE("Dispatch_Id,Kernel_Name,A,B,A\n1,k,1,2,1\n", "column A is there twice");
+    REFUSE("Dispatch_Id,Kernel_Name,A[1],A[0],A[1]\n1,k,1,2,1\n", "column A[1] is there twice");
+    REFUSE("Dispatch_Id,Kernel_Name,A[0],A\n1,k,1,2\n", "column A is there beside its instance");
     REFUSE(HEAD "1,k\0k,7\n", "line 2 holds a zero byte");
 }
 
@@ -209,7 +212,7 @@ static void test_passes(void **state)
     assert_int_equal(rp_counters_merge(a, b, &err), 0);
     assert_int_equal(a->dispatch_count, 4);
     assert_true(value(a, 0, "A") == 1 && value(a, 0, "B") == 10);
-    assert_true(value(a, 1, "A") == 2 && value(a, 1, "B") == 20);
+    assert_true(value(a, 1, "A") == -1 && value(a, 1, "B") == 20); /* 2 in one, 9 in the other */
     assert_true(value(a, 2, "A") == 3 && value(a, 2, "B") == 30);
     assert_true(value(a, 3, "A") == -1 && value(a, 3, "B") == 40);
     assert_true(a->dispatches[1].duration_ns == 20);
@@ -223,6 +226,66 @@ static void test_passes(void **state)
     rp_counters_free(a);
     rp_counters_free(b);
     rp_counters_free(trace);
+}
+
+/* A counter that two passes have is the first one's, as long as the sums of a kernel are alike. */
+static void test_repeats(void **state)
+{
+    struct rp_counters *a = parse(LONG "1,k,A,100\n2,k,A,50\n1,k,SQ_LEVEL_WAVES,3\n3,m,A,10\n"
+                                       "3,m,F,4294967295\n");
+    struct rp_counters *b = parse(LONG "1,k,A,110\n2,k,A,46\n1,k,SQ_LEVEL_WAVES,9\n3,m,A,11\n"
+                                       "3,m,B,7\n3,m,F,5\n");
+    struct rp_counters *c = parse(LONG "1,m,A,10\n1,m,C,1\n");
+
+    (void)state;
+    assert_int_equal(rp_counters_merge(a, b, &err), 0);
+    assert_true(value(a, 0, "A") == 100 && value(a, 1, "A") == 50);
+    assert_true(value(a, 0, "SQ_LEVEL_WAVES") == 3);
+    assert_true(value(a, 2, "A") == -1 && value(a, 2, "B") == 7 && value(a, 2, "F") == -1);
+    assert_true(a->repeat_difference == 6.0 / 156.0);
+    assert_int_equal(a->dispute_count, 1);
+    assert_string_equal(a->kernels[a->disputes[0].kernel], "m");
+    assert_string_equal(a->names[a->disputes[0].counter], "A");
+    assert_true(a->disputes[0].first == 10 && a->disputes[0].other == 11);
+    assert_int_equal(rp_counters_merge(a, c, &err), 0); /* a third one does not settle it */
+    assert_true(value(a, 2, "A") == -1 && value(a, 2, "C") == 1);
+    assert_int_equal(a->dispute_count, 1);
+    rp_counters_free(a);
+    rp_counters_free(b);
+    rp_counters_free(c);
+}
+
+/* Kernels of one name, in whichever of the files they are; a trace may have no registers. */
+static void test_one_name(void **state)
+{
+#define REGISTERS "Dispatch_Id,Kernel_Name,VGPR_Count,SGPR_Count,Counter_Name,Counter_Value\n"
+    static const char *const texts[] = {REGISTERS "1,k,8,16,A,1\n2,k,64,16,A,2\n3,l,8,16,A,3\n",
+                                        REGISTERS "1,k,8,16,B,10\n2,l,8,16,B,30\n",
+                                        LONG "1,l,C,300\n2,k,C,0\n"};
+    struct rp_counter_parts *parts = NULL;
+    struct rp_counters *all = NULL;
+    char folder[] = "/tmp/test-one-name-XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < 3; i++) {
+        rp_autofree char *path = rp_format("%s/%zu_counter_collection.csv", folder, i);
+        FILE *file = fopen(path, "w");
+
+        assert_non_null(file);
+        fputs(texts[i], file);
+        fclose(file);
+        assert_int_equal(rp_counters_open_part(path, &parts, &err), 0);
+    }
+    assert_int_equal(rp_counters_join(parts, &all, &err), 0);
+    rp_remove_tree(folder);
+    assert_int_equal(all->dispatch_count, 4);
+    assert_true(value(all, 0, "A") == 1 && value(all, 0, "B") == 10);
+    assert_true(value(all, 1, "A") == 2 && value(all, 1, "B") == -1);
+    assert_true(value(all, 2, "A") == 3 && value(all, 2, "B") == 30 && value(all, 2, "C") == 300);
+    assert_string_equal(all->kernels[all->dispatches[2].kernel], "l");
+    assert_string_equal(all->kernels[all->dispatches[3].kernel], "k"); /* nobody knows which */
+    rp_counters_free(all);
 }
 
 static void test_facts(void **state)
@@ -406,6 +469,8 @@ int main(void)
         cmocka_unit_test(test_wide),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_one_name),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_real),
         cmocka_unit_test(test_folders),

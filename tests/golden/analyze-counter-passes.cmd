@@ -1,0 +1,70 @@
+# exit 0
+data="$SOURCE/tests/data/passes"
+table() { # PATH ...: numbers alone
+    rocm-perf analyze --arch gfx942 "$@" | sed -n -e '/^ *us /,/^ *\[all/p' -e '/^Counters/,$p'
+}
+echo "passes of ranks: a folder"
+table "$data/ranks"
+echo "its files, those of the passes, folders of ranks, and ranks on GPUs of their own are the same"
+table "$data/ranks" >one
+table "$data"/ranks/pmc_*/host/*.csv | diff one -
+table "$data"/ranks/pmc_1 "$data"/ranks/pmc_2 "$data"/ranks/pmc_3 | diff one -
+for rank in 0 1 2 3; do
+    for pass in 1 2 3; do
+        mkdir -p by_rank/rank_$rank/pmc_$pass
+        cp "$data/ranks/pmc_$pass/host/${pass}0${rank}_counter_collection.csv" by_rank/rank_$rank/pmc_$pass
+    done
+done
+table by_rank | diff one -
+cp -r "$data/ranks" gpus && chmod -R u+w gpus
+for rank in 0 1 2 3; do sed -i "s/\"Agent 4\"/\"Agent $((4 + rank))\"/" gpus/pmc_*/host/?0${rank}_*; done
+rocm-perf analyze --roofline --arch gfx942 gpus | python3 -c '
+import json, sys
+for k in json.load(sys.stdin)["kernels"]:
+    print(k["calls"], k["time_ns"], k["hbm_read_bytes"], k["hbm_write_bytes"])'
+echo "one pass after the other, the kernel trace of each process beside its counters"
+for pass in 1 2 3; do
+    for rank in 0 1 2 3; do
+        printf 'Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\nKERNEL_DISPATCH,Agent 4,1,0,7,1,1,k,1,%d00000%d,%d000500\n' $pass $rank $pass \
+            >gpus/${pass}0${rank}_kernel_trace.csv
+        cp "$data/ranks/pmc_$pass/host/${pass}0${rank}_counter_collection.csv" gpus
+    done
+done
+rm -r gpus/pmc_* && rocm-perf analyze --arch gfx942 --roofline gpus 2>&1 | grep -o -m 2 -e '"calls": [0-9]*' -e '"time_ns": [0-9.]*'
+echo "passes of other work"
+table "$data/contradicting"
+rocm-perf analyze --arch gfx942 "$data/contradicting" | grep -A 1 'SQ_WAVES of k'
+echo "one of two kernels of a name is missing in a pass"
+table "$data/registers"
+table "$data/registers" >one
+table "$data"/registers/*/*.csv | diff one -
+echo "a trace above the passes"
+rocm-perf analyze --arch gfx942 "$data/trace_above" 2>&1 | grep -e '^Kernels' -e 'passes that'
+table "$data/trace_above"
+echo "counters above a pass, and above what is none"
+mkdir above && cp -r "$data/trace_above/pmc_2" above && cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" above
+table above
+mv above/pmc_2 above/later && table above | grep -c SQ_
+cp "$data/../cases/wr64/pmc_perf.csv" above && rm above/21* && mv above/later above/pmc_2 && table above | grep -c SQ_
+echo "databases of two passes of two ranks, and of a process that has CSV files, too"
+python3 - "$SOURCE/tests/data/rocpd/multik-pmc-synthetic_results.db" <<'PY'
+import sqlite3, sys
+source = sqlite3.connect(sys.argv[1])
+guid, pid = source.execute("SELECT guid, pid FROM rocpd_info_process").fetchone()
+dump = "\n".join(source.iterdump())
+for rank in range(2):
+    for number in range(2):
+        name = f"0000000{number}-0000-7000-8000-00000000000{rank}"
+        copy = sqlite3.connect(f"pass{number}_rank{rank}.db")
+        copy.executescript(dump.replace(guid, name).replace(guid.replace("-", "_"), name.replace("-", "_")))
+        end = name.replace("-", "_")
+        copy.execute(f'UPDATE "rocpd_info_process_{end}" SET pid = pid + {2 * number + rank}')
+        if number:
+            copy.execute(f"UPDATE \"rocpd_info_pmc_{end}\" SET name = name || '_2'")
+        copy.commit()
+PY
+rocm-perf analyze pass?_rank?.db | sed -n '/^Counters/,/^  k_dynlds/p'
+mkdir both && cp "$SOURCE/tests/data/rocpd/multik-pmc-synthetic_results.db" both/1_results.db
+cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" both/1_counter_collection.csv
+rocm-perf analyze both | grep -c '^  k$'
+true

@@ -1,0 +1,31 @@
+# Counters that are given twice would be added up.
+data="$SOURCE/tests/data/passes/contradicting"
+mkdir run copy packed
+cp "$data/pmc_2/1_counter_collection.csv" run
+try() {
+    rocm-perf analyze "$@" >table; echo "exit $?" && grep "SQ_" table
+}
+try run
+try run/1_counter_collection.csv run/1_counter_collection.csv
+try run run
+try run ./run/1_counter_collection.csv
+cp run/1_counter_collection.csv copy/2_counter_collection.csv && gzip -c run/*.csv >packed/1_counter_collection.csv.gz
+try run copy
+try run/1_counter_collection.csv packed/1_counter_collection.csv.gz
+cp copy/* run && try run
+echo "without times: by the file alone"
+printf 'Dispatch_ID,Kernel_Name,SQ_WAVES\n0,k,5\n' >untimed_pmc_perf.csv
+ln untimed_pmc_perf.csv linked_pmc_perf.csv
+try untimed_pmc_perf.csv linked_pmc_perf.csv
+echo "traces say their times twice"
+cp "$SOURCE/tests/data/passes/trace_above/1_kernel_trace.csv" .
+try 1_kernel_trace.csv copy 1_kernel_trace.csv
+echo "another process at the same times is another one"
+sed 's/1,6,6,/1,7,7,/' copy/2_counter_collection.csv >copy/3_counter_collection.csv
+try copy
+echo "columns"
+printf 'Dispatch_ID,Kernel_Name,SQ_WAVES,SQ_WAVES,SQ_WAVE_CYCLES\n0,k,100,100,5000\n' >twice_pmc_perf.csv
+try twice_pmc_perf.csv
+printf 'Dispatch_ID,Kernel_Name,TCC_REQ[0],TCC_REQ[1],TCC_REQ\n0,k,1,2,3\n' >beside_pmc_perf.csv
+try beside_pmc_perf.csv
+true
