@@ -34,6 +34,33 @@ static const char *number(double value, char room[32])
     return room;
 }
 
+/* Percentages and means do not add up. Counters of the hardware have no small letters; what rocprof
+ * makes of them has (VALUUtilization, TA_BUSY_avr), or says so in capitals; of these only amounts
+ * are sums. The page has the same rule (charts.js). */
+static bool adds_up(const char *name)
+{
+    static const char *const amounts[] = {"FetchSize", "WriteSize", "Wavefronts"};
+    static const char *const parts[] = {"UTIL", "UTILIZATION", "PERCENT", "RATIO", "RATE"};
+    const char *file = strrchr(name, ':'); /* "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE" */
+    size_t len;
+
+    name = file ? file + 1 : name;
+    len = strcspn(name, "[");
+
+    if (len > 4 && strncmp(name + len - 4, "_sum", 4) == 0)
+        len -= 4;
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++)
+        if (strlen(amounts[i]) == len && strncmp(name, amounts[i], len) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t part = strlen(parts[i]);
+
+        if (len >= part && strncmp(name + len - part, parts[i], part) == 0)
+            return false;
+    }
+    return strcspn(name, "abcdefghijklmnopqrstuvwxyz") >= len;
+}
+
 static int name_width(const struct rp_roofline_kernel *k, size_t shown)
 {
     size_t width = LEAST_NAME;
@@ -51,8 +78,12 @@ static void put_derived(const struct rp_page *page, const struct rp_derived_valu
     rp_autobuf why = {0};
     char value[32] = "-";
 
-    if (d->q.known)
-        snprintf(value, sizeof value, percent ? "%.1f" : "%.4g", d->q.value * (percent ? 100 : 1));
+    if (d->q.known && percent)
+        snprintf(value, sizeof value, "%.1f", d->q.value * 100);
+    else if (d->q.known && fabs(d->q.value) < 10000)
+        snprintf(value, sizeof value, "%.4g", d->q.value);
+    else if (d->q.known) /* beside counters that are written out */
+        number(d->q.value, value);
     for (size_t i = 0; i < RP_DERIVED_COUNTERS && d->missing[i]; i++)
         rp_buf_printf(&why, "%s%s", i ? ", " : "needs ", d->missing[i]);
     if (!d->q.known && d->reason)
@@ -66,13 +97,14 @@ static void put_count(const struct rp_page *page, const struct rp_roofline_kerne
                       const struct rp_kernel_count *c, int width)
 {
     int pad = width - (int)rp_text_cells(c->name);
-    char sum[32], mean[32], of[64] = "";
+    char sum[32] = "-", mean[32], of[64] = "";
 
     if (c->dispatches < k->calls)
         snprintf(of, sizeof of, "  %" PRIu64 " of %" PRIu64, c->dispatches, k->calls);
+    if (adds_up(c->name))
+        number(c->sum, sum);
     rp_page_words(page, RP_INK_PLAIN, 4, 4, "%s%*s %*s %*s%s", c->name, pad > 0 ? pad : 0, "",
-                  NUMBER, number(c->sum, sum), NUMBER, number(c->sum / (double)c->dispatches, mean),
-                  of);
+                  NUMBER, sum, NUMBER, number(c->sum / (double)c->dispatches, mean), of);
 }
 
 static void put_kernel(const struct rp_page *page, const struct rp_roofline *r,

@@ -253,12 +253,13 @@ static void say_parts(const struct rp_pass_difference *d, struct rp_buf *to)
     rp_buf_printf(to, " %s %s", count == 1 ? "exceeds" : "exceed", d->whole);
 }
 
-static void say_percent(double fraction, struct rp_buf *to)
+/* By how much, behind the name of the whole; of a whole of nothing there is no percentage. */
+static void say_excess(double fraction, struct rp_buf *to)
 {
-    if (isfinite(fraction))
-        rp_buf_printf(to, fraction < 1 ? "%.2g %%" : "%.0f %%", fraction * 100);
+    if (!isfinite(fraction))
+        rp_buf_puts(to, ", which counted nothing");
     else
-        rp_buf_puts(to, "all of it");
+        rp_buf_printf(to, fraction < 1 ? " by %.2g %%" : " by %.0f %%", fraction * 100);
 }
 
 /* Kernels whose passes disagree within the tolerance, in one sentence for each difference. */
@@ -268,6 +269,7 @@ static bool note_disagreement(struct rp_roofline *r, enum rp_difference differen
     const struct rp_roofline_kernel *worst = NULL;
     uint64_t negative = 0, calls = 0;
     size_t kernels = 0;
+    double most;
     char room[40];
 
     for (size_t i = 0; i < r->kernel_count; i++) {
@@ -284,14 +286,14 @@ static bool note_disagreement(struct rp_roofline *r, enum rp_difference differen
     }
     if (!worst)
         return true;
+    most = worst->differences[difference].most;
     rp_buf_puts(&text, "passes disagree: ");
     say_parts(&worst->differences[difference], &text);
-    rp_buf_puts(&text, " by ");
-    say_percent(worst->differences[difference].most, &text);
+    say_excess(most, &text);
     rp_buf_printf(&text,
-                  " at most, in %" PRIu64 " of %" PRIu64
-                  " dispatches of %s%s: what is left counts as 0",
-                  negative, calls, worst->name, more_kernels(kernels, room));
+                  "%s, in %" PRIu64 " of %" PRIu64 " dispatches of %s%s: what is left counts as 0",
+                  isfinite(most) ? " at most" : " in one of them", negative, calls, worst->name,
+                  more_kernels(kernels, room));
     return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
 }
 
@@ -303,10 +305,10 @@ static bool note_withheld(struct rp_roofline *r, const struct rp_roofline_kernel
 
     rp_buf_printf(&text, "%s of %s are not known: ", rp_difference_name(difference), k->name);
     say_parts(d, &text);
-    rp_buf_puts(&text, " by ");
-    say_percent(d->share, &text);
-    rp_buf_printf(&text, ", and passes of one program disagree by %.0f %% at most",
-                  rp_pass_tolerance() * 100);
+    say_excess(d->share, &text);
+    if (isfinite(d->share))
+        rp_buf_printf(&text, ", and passes of one program disagree by %.0f %% at most",
+                      rp_pass_tolerance() * 100);
     return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
 }
 

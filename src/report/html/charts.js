@@ -175,6 +175,12 @@ function ceilingTable(doc) {
 // Kernels by counters, also where no roofline can be made of them.
 const count = (value) => (Number.isInteger(value) ? whole(value) : digits(value));
 
+// Percentages and means do not add up: as in the terminal's table (counters_term.c).
+function addsUp(counter) {
+  const name = counter.replace(/^.*:/, '').split('[')[0].replace(/_sum$/, '');
+  return /^(FetchSize|WriteSize|Wavefronts)$/.test(name) || (!/[a-z]/.test(name) && !/(UTIL|UTILIZATION|PERCENT|RATIO|RATE)$/.test(name));
+}
+
 function derivedCell(d) {
   if (!known(d.value)) return 'unknown: ' + (d.missing.length ? 'needs ' + d.missing.join(', ') : or(d.reason, ''));
   return d.unit === '%' ? percent(d.value) : digits(d.value) + (d.unit ? ' ' + d.unit : '');
@@ -189,7 +195,7 @@ function countersSection(docs) {
     const some = k.values.some((v) => v.dispatches < k.calls);
     node.append(folded(brief(k.name) + (gpus ? `, GPU ${k.gpu}` : '') + `: ${whole(k.calls)} dispatch${k.calls === 1 ? '' : 'es'}, ${whole(k.values.length)} counter${k.values.length === 1 ? '' : 's'}`,
       k.derived.length ? scrolled(table('What is made of them', [{ title: 'value', of: (d) => d.title }, { title: 'of this kernel', of: derivedCell }], k.derived)) : null,
-      scrolled(table('Counters', [{ title: 'counter', cls: 'code', of: (v) => plain(v.counter) }, { title: 'sum', n: true, of: (v) => count(v.sum) }, { title: 'per dispatch', n: true, of: (v) => count(v.mean) }, ...(some ? [{ title: 'dispatches', n: true, of: (v) => `${whole(v.dispatches)} of ${whole(k.calls)}` }] : [])], k.values))));
+      scrolled(table('Counters', [{ title: 'counter', cls: 'code', of: (v) => plain(v.counter) }, { title: 'sum', n: true, of: (v) => (addsUp(v.counter) ? count(v.sum) : '-') }, { title: 'per dispatch', n: true, of: (v) => count(v.mean) }, ...(some ? [{ title: 'dispatches', n: true, of: (v) => `${whole(v.dispatches)} of ${whole(k.calls)}` }] : [])], k.values))));
   }
   if (list.length > 100) node.append(el('p', { className: 'dim' }, `and ${whole(list.length - 100)} more kernels, in roofline.json`));
 }

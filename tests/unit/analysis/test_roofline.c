@@ -600,7 +600,10 @@ static void test_tolerance(void **state)
         {"0,k,1000,0,0,400,400\n1,k,1000,0,0,400,800\n", "TCC_EA0_WRREQ_sum by 50 %", 128000, -1},
         {"0,k,1000,0,0,400,0\n1,k,1000,0,0,400,410\n", "by 2.5 % at most, in 1 of 2 dispatches",
          128000, 410 * 64 + 390 * 32},
-        {"0,k,1000,0,0,0,1\n", "TCC_EA0_WRREQ_sum by all of it", 64000, -1},
+        {"0,k,1000,0,0,0,1\n", "exceeds TCC_EA0_WRREQ_sum, which counted nothing", 64000, -1},
+        {"0,k,1000,0,0,0,1\n1,k,1000,0,0,400,400\n",
+         "exceeds TCC_EA0_WRREQ_sum, which counted nothing in one of them, in 1 of 2 dispatches",
+         128000, 401 * 64},
     };
 
     (void)state;
