@@ -336,9 +336,16 @@ static enum time_kind read_time(const char *text, int64_t *ret_whole, double *re
     return errno || *end ? TIME_NONE : TIME_WHOLE;
 }
 
+static void widen(struct rp_counters *set, int64_t start_ns, int64_t end_ns)
+{
+    set->first_ns = set->last_ns && set->first_ns < start_ns ? set->first_ns : start_ns;
+    set->last_ns = set->last_ns > end_ns ? set->last_ns : end_ns;
+}
+
 static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, const char *start,
                        const char *end)
 {
+    const double most = 0x1p62; /* times since boot are far below */
     int64_t start_ns = 0, end_ns = 0;
     double start_real, end_real;
     enum time_kind a = read_time(start, &start_ns, &start_real);
@@ -348,10 +355,12 @@ static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, c
         set->spoilt_times++;
     else if (a == TIME_WHOLE && b == TIME_WHOLE) {
         d->duration_ns = end_ns > start_ns ? (double)(end_ns - start_ns) : 0;
-        set->first_ns = set->last_ns && set->first_ns < start_ns ? set->first_ns : start_ns;
-        set->last_ns = set->last_ns > end_ns ? set->last_ns : end_ns;
-    } else if (a != TIME_NONE && b != TIME_NONE)
+        widen(set, start_ns, end_ns);
+    } else if (a != TIME_NONE && b != TIME_NONE) {
         d->duration_ns = end_real - start_real;
+        if (start_real < most && end_real < most)
+            widen(set, (int64_t)start_real, (int64_t)end_real);
+    }
     d->timed = d->duration_ns > 0;
 }
 

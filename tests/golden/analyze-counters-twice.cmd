@@ -13,6 +13,8 @@ cp run/1_counter_collection.csv copy/2_counter_collection.csv && gzip -c run/*.c
 try run copy
 try run/1_counter_collection.csv packed/1_counter_collection.csv.gz
 cp copy/* run && try run
+printf 'Dispatch_ID,Kernel_Name,SQ_WAVES,Start_Timestamp,End_Timestamp\n0,k,5,1248227793203453.2,1248227793220373.0\n' >real_pmc_perf.csv
+cp real_pmc_perf.csv copy_pmc_perf.csv && try real_pmc_perf.csv copy_pmc_perf.csv
 echo "without times: by the file alone"
 printf 'Dispatch_ID,Kernel_Name,SQ_WAVES\n0,k,5\n' >untimed_pmc_perf.csv
 ln untimed_pmc_perf.csv linked_pmc_perf.csv
