@@ -38,7 +38,19 @@ struct rp_bundle_fit {
     bool suits;                            /**< whatever XNACK is */
     bool on, off;                          /**< there is code for the GPU with XNACK so */
     char targets[RP_BUNDLE_TARGETS_BYTES]; /**< the GPUs there is code for, separated by ", " */
+    void *zstd, *zlib;                     /**< kept open from bundle to bundle: libtorch has
+                                              thousands; rp_bundle_fit_end() closes them */
 };
+
+/** The verdict and the targets stay. */
+static inline void rp_bundle_fit_end(struct rp_bundle_fit *fit)
+{
+    if (fit->zstd)
+        dlclose(fit->zstd);
+    if (fit->zlib)
+        dlclose(fit->zlib);
+    fit->zstd = fit->zlib = NULL;
+}
 
 enum rp_offload_fit {
     RP_OFFLOAD_FITS,      /**< or nobody can tell: no bundles, or compressed in another way */
@@ -129,10 +141,9 @@ struct rp_bundle_in {
 
 /* The first bytes of a zstd stream. Returns how many there are in @p head; 0: no such library, or
  * damage. */
-static inline size_t rp_bundle_unpack(const uint8_t *stream, size_t bytes, uint8_t *head,
-                                      size_t head_bytes)
+static inline size_t rp_bundle_unpack(void *zstd, const uint8_t *stream, size_t bytes,
+                                      uint8_t *head, size_t head_bytes)
 {
-    void *zstd = dlopen("libzstd.so.1", RTLD_LAZY);
     void *const symbols[] = {zstd ? dlsym(zstd, "ZSTD_createDStream") : NULL,
                              zstd ? dlsym(zstd, "ZSTD_decompressStream") : NULL,
                              zstd ? dlsym(zstd, "ZSTD_freeDStream") : NULL};
@@ -158,8 +169,6 @@ static inline size_t rp_bundle_unpack(const uint8_t *stream, size_t bytes, uint8
         if (d)
             release(d);
     }
-    if (zstd)
-        dlclose(zstd);
     return out.at;
 }
 
@@ -178,11 +187,10 @@ struct rp_bundle_zlib {
 };
 
 /* The same of a zlib stream, as clang writes it where it was built without zstd. */
-static inline size_t rp_bundle_inflate(const uint8_t *stream, size_t bytes, uint8_t *head,
-                                       size_t head_bytes)
+static inline size_t rp_bundle_inflate(void *zlib, const uint8_t *stream, size_t bytes,
+                                       uint8_t *head, size_t head_bytes)
 {
     enum { SYNC_FLUSH = 2, MOST_IN = 1 << 30 };
-    void *zlib = dlopen("libz.so.1", RTLD_LAZY);
     void *const symbols[] = {zlib ? dlsym(zlib, "inflateInit_") : NULL,
                              zlib ? dlsym(zlib, "inflate") : NULL,
                              zlib ? dlsym(zlib, "inflateEnd") : NULL};
@@ -205,8 +213,6 @@ static inline size_t rp_bundle_inflate(const uint8_t *stream, size_t bytes, uint
             end(&z);
         }
     }
-    if (zlib)
-        dlclose(zlib);
     return head_bytes - z.avail_out;
 }
 
@@ -227,11 +233,12 @@ static inline void rp_bundle_note_compressed(struct rp_bundle_fit *fit, const ui
     uint8_t *head = whole > header && whole <= bytes ? malloc(RP_BUNDLE_HEAD_BYTES) : NULL;
     if (!head)
         return;
-    rp_bundle_note(
-        fit, head,
-        method == ZSTD_METHOD
-            ? rp_bundle_unpack(at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES)
-            : rp_bundle_inflate(at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES));
+    void **library = method == ZSTD_METHOD ? &fit->zstd : &fit->zlib;
+    if (!*library)
+        *library = dlopen(method == ZSTD_METHOD ? "libzstd.so.1" : "libz.so.1", RTLD_LAZY);
+    rp_bundle_note(fit, head,
+                   (method == ZSTD_METHOD ? rp_bundle_unpack : rp_bundle_inflate)(
+                       *library, at + header, whole - header, head, RP_BUNDLE_HEAD_BYTES));
     free(head);
 }
 

@@ -38,6 +38,7 @@ enum rp_offload_fit rp_offload_fit(const char *path, const char *gfx, bool xnack
         return RP_OFFLOAD_FITS;
     note_all(&fit, file, bytes, RP_BUNDLE_MAGIC, rp_bundle_note);
     note_all(&fit, file, bytes, RP_BUNDLE_COMPRESSED_MAGIC, rp_bundle_note_compressed);
+    rp_bundle_fit_end(&fit);
     munmap(file, bytes);
     const enum rp_offload_fit verdict = rp_bundle_verdict(&fit, xnack);
     if (verdict == RP_OFFLOAD_OTHER_GPU)

@@ -49,6 +49,24 @@ static struct {
     unsigned pending; /**< that have not been judged; atomic */
 } loaded = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* In a forked child nobody else holds it any more. */
+static void forget_parent(void)
+{
+    loaded.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_parent);
+}
+
+static void lock_loaded(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&loaded.lock);
+}
+
 static void note(void *handle, const struct wrapper *wrapper)
 {
     struct fat_binary *f = malloc(sizeof *f);
@@ -59,7 +77,7 @@ static void note(void *handle, const struct wrapper *wrapper)
         return;
     }
     *f = (struct fat_binary){.handle = handle, .wrapper = wrapper, .library = where.dli_fbase};
-    pthread_mutex_lock(&loaded.lock);
+    lock_loaded();
     f->next = loaded.first;
     loaded.first = f;
     __atomic_add_fetch(&loaded.pending, 1, __ATOMIC_RELAXED);
@@ -68,7 +86,7 @@ static void note(void *handle, const struct wrapper *wrapper)
 
 static void forget(void *handle)
 {
-    pthread_mutex_lock(&loaded.lock);
+    lock_loaded();
     for (struct fat_binary **at = &loaded.first; *at; at = &(*at)->next) {
         struct fat_binary *f = *at;
         if (f->handle != handle)
@@ -82,22 +100,44 @@ static void forget(void *handle)
     pthread_mutex_unlock(&loaded.lock);
 }
 
-/* All of a library's bundles that have not been judged. Returns whether there were any. */
-static bool judge(const void *library, struct rp_bundle_fit *fit)
+/* All of a library's bundles that have not been judged: they are judged from here on. Returns how
+ * many there are. */
+static size_t take(const void *library, const uint8_t ***ret_bundles)
 {
-    bool any = false;
+    const uint8_t **bundles;
+    size_t count = 0;
 
-    pthread_mutex_lock(&loaded.lock);
-    for (struct fat_binary *f = loaded.first; f; f = f->next) {
+    lock_loaded();
+    bundles = malloc(__atomic_load_n(&loaded.pending, __ATOMIC_RELAXED) * sizeof *bundles);
+    for (struct fat_binary *f = loaded.first; f && bundles; f = f->next) {
         if (f->library != library || f->judged)
             continue;
-        rp_bundle_note(fit, f->wrapper->bundle, RP_BUNDLE_HEAD_BYTES);
-        rp_bundle_note_compressed(fit, f->wrapper->bundle, SIZE_MAX / 2);
-        f->judged = any = true;
+        bundles[count++] = f->wrapper->bundle;
+        f->judged = true;
         __atomic_sub_fetch(&loaded.pending, 1, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&loaded.lock);
-    return any;
+    *ret_bundles = bundles;
+    return count;
+}
+
+/*
+ * Returns whether there were any. Reading them loads zstd or zlib, which takes the loader's lock. A
+ * thread that loads a library with kernels holds that one and waits for ours, which must therefore
+ * be free again. The library with the bundles stays: a kernel of it is being asked for.
+ */
+static bool judge(const void *library, struct rp_bundle_fit *fit)
+{
+    const uint8_t **bundles;
+    const size_t count = take(library, &bundles);
+
+    for (size_t i = 0; i < count; i++) {
+        rp_bundle_note(fit, bundles[i], RP_BUNDLE_HEAD_BYTES);
+        rp_bundle_note_compressed(fit, bundles[i], SIZE_MAX / 2);
+    }
+    rp_bundle_fit_end(fit);
+    free(bundles);
+    return count != 0;
 }
 
 static void say(const char *library, const struct rp_bundle_fit *fit, enum rp_offload_fit verdict)

@@ -145,6 +145,10 @@ static void check_compressed(uint16_t version, uint16_t method, size_t behind)
     memset(file + header, 0x55, 8);
     rp_bundle_note_compressed(&damaged, file, whole + behind);
     assert_string_equal(damaged.targets, "");
+    rp_bundle_fit_end(&fit);
+    rp_bundle_fit_end(&cut);
+    rp_bundle_fit_end(&damaged);
+    assert_string_equal(fit.targets, "gfx90a");
 }
 
 static void compressed_bundles(void **state)
