@@ -236,8 +236,15 @@ static void test_repeats(void **state)
     struct rp_counters *b = parse(LONG "1,k,A,110\n2,k,A,46\n1,k,SQ_LEVEL_WAVES,9\n3,m,A,11\n"
                                        "3,m,B,7\n3,m,F,5\n");
     struct rp_counters *c = parse(LONG "1,m,A,10\n1,m,C,1\n");
+    struct rp_counters *clocks = parse(LONG "1,k,GRBM_GUI_ACTIVE,1000\n");
+    struct rp_counters *others = parse(LONG "1,k,GRBM_GUI_ACTIVE,1250\n1,k,A,1\n");
 
     (void)state;
+    assert_int_equal(rp_counters_merge(clocks, others, &err), 0);
+    assert_true(value(clocks, 0, "GRBM_GUI_ACTIVE") == 1000 && clocks->dispute_count == 0);
+    assert_true(clocks->repeat_difference == 0.2); /* which is said */
+    rp_counters_free(clocks);
+    rp_counters_free(others);
     assert_int_equal(rp_counters_merge(a, b, &err), 0);
     assert_true(value(a, 0, "A") == 100 && value(a, 1, "A") == 50);
     assert_true(value(a, 0, "SQ_LEVEL_WAVES") == 3);
