@@ -57,6 +57,8 @@ DAMAGES = [
     (["repeat_kernels", 0, "runs_calls"], [1, 1, 0]),
     (["repeat_kernels", 0, "runs_ms"], [1, 1, 0]),
     (["repeat_kernels", 0, "name"], DROP),
+    (["run_differences", 0, "gpu"], -1),
+    (["run_differences", 0, "runs_calls"], []),
     (["provenance", "exit_status"], 256),
     (["provenance", "varies", "traces"], "one.db"),
     (["provenance", "corrections"], ["made_up"]),

@@ -114,6 +114,9 @@ static struct rp_profile_report make_one(void)
     static uint64_t late_calls[COUNT(equal_ms)] = {0, 1, 2};
     static struct rp_repeat_kernel late = {.calls = late_calls, .ms = late_ms, .total_ms = 0.0007};
     static const struct rp_repeat_kernels repeats = {.list = &late, .count = 1};
+    static struct rp_run_difference differs = {
+        .name = "late(float*)", .symbol = "late", .agent = 1, .calls = late_calls};
+    static const struct rp_run_differences differences = {.list = &differs, .count = 1};
     struct rp_profile *p = new_profile(2, 1);
     struct rp_profile_report r;
 
@@ -129,6 +132,7 @@ static struct rp_profile_report make_one(void)
     late.summary = kernel("late(float*)", 700, 16);
     late.summary.agent = 1; /* the base run has one GPU */
     r.repeat_kernels = &repeats;
+    r.differences = &differences;
     return r;
 }
 

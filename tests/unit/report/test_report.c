@@ -354,13 +354,16 @@ static void term_tells_what_ran_how_long_and_how_well(void **state)
         "occupancy 100.0 %, 32 of 32 waves per CU, not limited",
         "Kernels of the HIP runtime",
         "__amd_rocclr_copyBuffer\n",
+        "warning: the runs launch different work",
     };
-    char *text = term_text("one", (struct rp_term_style){0});
+    char *text = term_text("one", (struct rp_term_style){0}), *warning;
 
     (void)state;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         assert_contains(text, parts[i]);
-    assert_null(strstr(text, "warning"));
+    warning = strstr(text, "warning");
+    assert_non_null(strstr(warning, " 0, 1, 2  late(float*)\n"));
+    assert_null(strstr(warning + 1, "warning"));
     free(text);
 }
 
