@@ -376,7 +376,7 @@ static size_t list_sets(const struct rp_counter_parts *parts, struct rp_counters
         if (part->set && count < room)
             ret[count] = part->set;
         count += part->set != NULL;
-        count += list_sets(part->below, ret + count, room > count ? room - count : 0);
+        count += list_sets(part->below, ret ? ret + count : NULL, room > count ? room - count : 0);
     }
     return count;
 }
