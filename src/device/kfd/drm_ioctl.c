@@ -107,6 +107,8 @@ static int do_info(struct rp_device *device, unsigned gpu, struct rp_drm_info *a
     } answer = {0};
     size_t bytes = sizeof(uint64_t);
     int rc = 0;
+    if (!args->out || !args->bytes)
+        return -EINVAL;
     switch (args->query) {
     case RP_DRM_INFO_ACCEL_WORKING:
         answer.words[0] = 1;

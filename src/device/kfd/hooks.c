@@ -37,24 +37,34 @@ static int result(int rc)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/** Returns whether the path is ours; then *ret_fd is what open() returns. */
-static bool open_ours(const char *path, int flags, int *ret_fd)
+/** -errno on failure. */
+static int open_node(const struct rp_vfs_node *node, int flags)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & O_NOFOLLOW));
-    if (rp_vfs_is_hosts(&node))
+    const bool folder = node->kind == RP_VFS_DIR || node->kind == RP_VFS_SHARED;
+    if (node->kind == RP_VFS_ABSENT)
+        return -ENOENT;
+    if (!folder && flags & O_DIRECTORY)
+        return -ENOTDIR;
+    if (folder)
+        return (flags & O_ACCMODE) != O_RDONLY || flags & O_CREAT
+                   ? -EISDIR
+                   : rp_vfs_open_folder(node, flags & O_CLOEXEC);
+    if (node->kind == RP_VFS_DEVICE)
+        return node->minor < RP_TOPOLOGY_RENDER_MINOR
+                   ? rp_device_open_card(node->gpu, flags & O_CLOEXEC)
+                   : rp_device_open(node->gpu, flags & O_CLOEXEC);
+    if (node->kind == RP_VFS_LINK)
+        return -ELOOP; /* O_NOFOLLOW */
+    return (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(node, flags & O_CLOEXEC) : -EACCES;
+}
+
+/** Returns whether the node is ours; then *ret_fd is what open() returns. */
+static bool open_ours(const struct rp_vfs_node *node, int flags, int *ret_fd)
+{
+    if (rp_vfs_is_hosts(node))
         return false;
-    int rc;
-    if (node.kind == RP_VFS_DEVICE)
-        rc = node.minor < RP_TOPOLOGY_RENDER_MINOR
-                 ? rp_device_open_card(node.gpu, flags & O_CLOEXEC)
-                 : rp_device_open(node.gpu, flags & O_CLOEXEC);
-    else if (node.kind == RP_VFS_FILE)
-        rc = (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(&node, flags & O_CLOEXEC) : -EACCES;
-    else if (node.kind == RP_VFS_LINK)
-        rc = -ELOOP; /* O_NOFOLLOW */
-    else
-        rc = node.kind == RP_VFS_ABSENT ? -ENOENT : -ENOTSUP;
-    rp_log("open %s: %d", path, rc);
+    int rc = open_node(node, flags);
+    rp_log("open %s: %d", node->path, rc);
     *ret_fd = result(rc);
     return true;
 }
@@ -73,7 +83,10 @@ static mode_t mode_argument(int flags, va_list args)
         va_start(args, flags);                                                                     \
         mode_t mode = mode_argument(flags, args);                                                  \
         va_end(args);                                                                              \
-        return open_ours(path, flags, &fd) ? fd : NEXT(name)(path, flags, mode);                   \
+        struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & O_NOFOLLOW));                      \
+        return open_ours(&node, flags, &fd)                                                        \
+                   ? fd                                                                            \
+                   : NEXT(name)(rp_vfs_hosts_path(&node, path), flags, mode);                      \
     }
 OPEN_HOOK(open)
 OPEN_HOOK(open64)
@@ -82,30 +95,44 @@ OPEN_HOOK(open64)
     RP_EXPORT int name(int dir, const char *path, int flags, ...)                                  \
     {                                                                                              \
         int fd;                                                                                    \
+        struct rp_vfs_at at;                                                                       \
         va_list args;                                                                              \
         va_start(args, flags);                                                                     \
         mode_t mode = mode_argument(flags, args);                                                  \
         va_end(args);                                                                              \
-        return open_ours(path, flags, &fd) ? fd : NEXT(name)(dir, path, flags, mode);              \
+        rp_vfs_lookup_at(dir, path, !(flags & O_NOFOLLOW), &at);                                   \
+        return open_ours(&at.node, flags, &fd) ? fd : NEXT(name)(at.dir, at.path, flags, mode);    \
     }
 OPENAT_HOOK(openat)
 OPENAT_HOOK(openat64)
 
-/* What open() becomes in programs built with _FORTIFY_SOURCE. */
+/* What these become in programs built with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
 
-RP_EXPORT int __open_2(const char *path, int flags)
-{
-    int fd;
-    return open_ours(path, flags, &fd) ? fd : NEXT(__open_2)(path, flags);
-}
+#define CHECKED_OPEN_HOOK(name)                                                                    \
+    RP_EXPORT int name(const char *path, int flags)                                                \
+    {                                                                                              \
+        int fd;                                                                                    \
+        struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & O_NOFOLLOW));                      \
+        return open_ours(&node, flags, &fd) ? fd                                                   \
+                                            : NEXT(name)(rp_vfs_hosts_path(&node, path), flags);   \
+    }
+CHECKED_OPEN_HOOK(__open_2)
+CHECKED_OPEN_HOOK(__open64_2)
 
-RP_EXPORT int __open64_2(const char *path, int flags)
-{
-    int fd;
-    return open_ours(path, flags, &fd) ? fd : NEXT(__open64_2)(path, flags);
-}
+#define CHECKED_OPENAT_HOOK(name)                                                                  \
+    RP_EXPORT int name(int dir, const char *path, int flags)                                       \
+    {                                                                                              \
+        int fd;                                                                                    \
+        struct rp_vfs_at at;                                                                       \
+        rp_vfs_lookup_at(dir, path, !(flags & O_NOFOLLOW), &at);                                   \
+        return open_ours(&at.node, flags, &fd) ? fd : NEXT(name)(at.dir, at.path, flags);          \
+    }
+CHECKED_OPENAT_HOOK(__openat_2)
+CHECKED_OPENAT_HOOK(__openat64_2)
 
 static FILE *stream(int fd, const char *mode)
 {
@@ -121,7 +148,9 @@ static FILE *stream(int fd, const char *mode)
         int fd, flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;                  \
         if (strchr(mode, 'e'))                                                                     \
             flags |= O_CLOEXEC;                                                                    \
-        return open_ours(path, flags, &fd) ? stream(fd, mode) : NEXT(name)(path, mode);            \
+        struct rp_vfs_node node = rp_vfs_lookup(path, true);                                       \
+        return open_ours(&node, flags, &fd) ? stream(fd, mode)                                     \
+                                            : NEXT(name)(rp_vfs_hosts_path(&node, path), mode);    \
     }
 FOPEN_HOOK(fopen)
 FOPEN_HOOK(fopen64)
@@ -138,14 +167,16 @@ static int access_ours(const struct rp_vfs_node *node, int mode)
 RP_EXPORT int access(const char *path, int mode)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(access)(path, mode) : access_ours(&node, mode);
+    return rp_vfs_is_hosts(&node) ? NEXT(access)(rp_vfs_hosts_path(&node, path), mode)
+                                  : access_ours(&node, mode);
 }
 
 RP_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));
-    return rp_vfs_is_hosts(&node) ? NEXT(faccessat)(dir, path, mode, flags)
-                                  : access_ours(&node, mode);
+    struct rp_vfs_at at;
+    rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);
+    return rp_vfs_is_hosts(&at.node) ? NEXT(faccessat)(at.dir, at.path, mode, flags)
+                                     : access_ours(&at.node, mode);
 }
 
 static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t room)
@@ -164,15 +195,16 @@ static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t r
 RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t room)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
-    return rp_vfs_is_hosts(&node) ? NEXT(readlink)(path, out, room)
+    return rp_vfs_is_hosts(&node) ? NEXT(readlink)(rp_vfs_hosts_path(&node, path), out, room)
                                   : readlink_ours(&node, out, room);
 }
 
 RP_EXPORT ssize_t readlinkat(int dir, const char *restrict path, char *restrict out, size_t room)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path, false);
-    return rp_vfs_is_hosts(&node) ? NEXT(readlinkat)(dir, path, out, room)
-                                  : readlink_ours(&node, out, room);
+    struct rp_vfs_at at;
+    rp_vfs_lookup_at(dir, path, false, &at);
+    return rp_vfs_is_hosts(&at.node) ? NEXT(readlinkat)(at.dir, at.path, out, room)
+                                     : readlink_ours(&at.node, out, room);
 }
 
 /* What readlink() becomes in programs built with _FORTIFY_SOURCE. */
@@ -181,8 +213,21 @@ RP_EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict out, 
                                  size_t there)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
-    return rp_vfs_is_hosts(&node) || room > there ? NEXT(__readlink_chk)(path, out, room, there)
-                                                  : readlink_ours(&node, out, room);
+    return rp_vfs_is_hosts(&node) || room > there
+               ? NEXT(__readlink_chk)(rp_vfs_hosts_path(&node, path), out, room, there)
+               : readlink_ours(&node, out, room);
+}
+
+ssize_t __readlinkat_chk(int dir, const char *restrict path, char *restrict out, size_t room,
+                         size_t there);
+RP_EXPORT ssize_t __readlinkat_chk(int dir, const char *restrict path, char *restrict out,
+                                   size_t room, size_t there)
+{
+    struct rp_vfs_at at;
+    rp_vfs_lookup_at(dir, path, false, &at);
+    return rp_vfs_is_hosts(&at.node) || room > there
+               ? NEXT(__readlinkat_chk)(at.dir, at.path, out, room, there)
+               : readlink_ours(&at.node, out, room);
 }
 
 static char *realpath_ours(const struct rp_vfs_node *node, char *out)
@@ -197,21 +242,23 @@ static char *realpath_ours(const struct rp_vfs_node *node, char *out)
 RP_EXPORT char *realpath(const char *restrict path, char *restrict out)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(realpath)(path, out) : realpath_ours(&node, out);
+    return rp_vfs_is_hosts(&node) ? NEXT(realpath)(rp_vfs_hosts_path(&node, path), out)
+                                  : realpath_ours(&node, out);
 }
 
 char *__realpath_chk(const char *restrict path, char *restrict out, size_t there);
 RP_EXPORT char *__realpath_chk(const char *restrict path, char *restrict out, size_t there)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(__realpath_chk)(path, out, there)
+    return rp_vfs_is_hosts(&node) ? NEXT(__realpath_chk)(rp_vfs_hosts_path(&node, path), out, there)
                                   : realpath_ours(&node, out);
 }
 
 RP_EXPORT char *canonicalize_file_name(const char *path)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(path) : realpath_ours(&node, NULL);
+    return rp_vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(rp_vfs_hosts_path(&node, path))
+                                  : realpath_ours(&node, NULL);
 }
 
 static int stat_ours(const struct rp_vfs_node *node, void *out)
@@ -228,7 +275,8 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout on x86-6
     RP_EXPORT int name(const char *restrict path, struct type *restrict out)                       \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(path, out) : stat_ours(&node, out);             \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), out)            \
+                                      : stat_ours(&node, out);                                     \
     }
 STAT_HOOK(stat, stat, true)
 STAT_HOOK(stat64, stat64, true)
@@ -236,16 +284,20 @@ STAT_HOOK(lstat, stat, false)
 STAT_HOOK(lstat64, stat64, false)
 
 /**
- * A descriptor on the device is one on its memory's file; libdrm wants to see the device. Does so
- * where @p rc is 0 and @p out is of such a descriptor. Returns @p rc, with errno as it was.
+ * A descriptor on the device is one on its memory's file; libdrm wants to see the device. One of a
+ * folder is one on an empty file. Both are shown as what they stand for, where @p rc is 0 and
+ * @p out is of such a descriptor. Returns @p rc, with errno as it was.
  */
 static int stat_descriptor(int rc, int fd, void *out)
 {
     struct stat *st = out;
+    struct rp_vfs_node node;
     const struct rp_device *device = rc == 0 ? rp_device_get() : NULL;
     if (device && st->st_ino == device->file_ino && st->st_dev == device->file_dev)
         rp_vfs_stat(
             &(struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)}, st);
+    else if (rc == 0 && rp_vfs_is_like_folder(st) && rp_vfs_folder_of_fd(fd, &node))
+        rp_vfs_stat(&node, st);
     return rc;
 }
 
@@ -260,33 +312,49 @@ FSTAT_HOOK(fstat64, stat64)
 #define FSTATAT_HOOK(name, type)                                                                   \
     RP_EXPORT int name(int dir, const char *restrict path, struct type *restrict out, int flags)   \
     {                                                                                              \
-        struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));             \
-        if (!rp_vfs_is_hosts(&node))                                                               \
-            return stat_ours(&node, out);                                                          \
-        int rc = NEXT(name)(dir, path, out, flags);                                                \
+        struct rp_vfs_at at;                                                                       \
+        rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);                          \
+        if (!rp_vfs_is_hosts(&at.node))                                                            \
+            return stat_ours(&at.node, out);                                                       \
+        int rc = NEXT(name)(at.dir, at.path, out, flags);                                          \
         return flags & AT_EMPTY_PATH ? stat_descriptor(rc, dir, out) : rc;                         \
     }
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
 
+/** What @p fd stands for: the device, or a folder of ours. Not where the kernel can tell. */
+static bool stat_ours_of_fd(int fd, struct stat *ret_stat)
+{
+    const struct rp_device *device = rp_device_get();
+    struct rp_vfs_node node;
+    if (device && rp_device_owns(device, fd))
+        node = (struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)};
+    else if (!rp_vfs_folder_of_fd(fd, &node) || rp_vfs_is_hosts(&node))
+        return false;
+    rp_vfs_stat(&node, ret_stat);
+    return true;
+}
+
 RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask,
                     struct statx *restrict out)
 {
-    struct rp_vfs_node node = rp_vfs_lookup(path, !(flags & AT_SYMLINK_NOFOLLOW));
+    struct rp_vfs_at at;
     struct stat st;
-    const struct rp_device *device = flags & AT_EMPTY_PATH ? rp_device_get() : NULL;
-    if (device && !*path && rp_device_owns(device, dir))
-        rp_vfs_stat(
-            &(struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(dir)}, &st);
-    else if (rp_vfs_is_hosts(&node))
-        return NEXT(statx)(dir, path, flags, mask, out);
-    else if (stat_ours(&node, &st) < 0)
-        return -1;
+    rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);
+    /* Since Linux 6.11 the path may be NULL; glibc's declaration says that it never is. */
+    const bool is_of_fd = flags & AT_EMPTY_PATH && (!at.path || !*at.path);
+    if (!is_of_fd || !stat_ours_of_fd(dir, &st)) {
+        if (rp_vfs_is_hosts(&at.node))
+            return NEXT(statx)(at.dir, at.path, flags, mask, out);
+        if (stat_ours(&at.node, &st) < 0)
+            return -1;
+    }
     *out = (struct statx){
-        .stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_SIZE,
+        .stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_SIZE | STATX_INO,
         .stx_blksize = (uint32_t)st.st_blksize,
         .stx_nlink = (uint32_t)st.st_nlink,
         .stx_mode = (uint16_t)st.st_mode,
+        .stx_ino = st.st_ino,
         .stx_size = (uint64_t)st.st_size,
         .stx_rdev_major = major(st.st_rdev),
         .stx_rdev_minor = minor(st.st_rdev),
@@ -300,7 +368,8 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
     RP_EXPORT int name(int version, const char *path, struct type *out)                            \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(version, path, out) : stat_ours(&node, out);    \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(version, rp_vfs_hosts_path(&node, path), out)   \
+                                      : stat_ours(&node, out);                                     \
     }
 XSTAT_HOOK(__xstat, stat, true)
 XSTAT_HOOK(__xstat64, stat64, true)
@@ -316,12 +385,26 @@ XSTAT_HOOK(__lxstat64, stat64, false)
 FXSTAT_HOOK(__fxstat, stat)
 FXSTAT_HOOK(__fxstat64, stat64)
 
+#define FXSTATAT_HOOK(name, type)                                                                  \
+    int name(int version, int dir, const char *path, struct type *out, int flags);                 \
+    RP_EXPORT int name(int version, int dir, const char *path, struct type *out, int flags)        \
+    {                                                                                              \
+        struct rp_vfs_at at;                                                                       \
+        rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);                          \
+        if (!rp_vfs_is_hosts(&at.node))                                                            \
+            return stat_ours(&at.node, out);                                                       \
+        int rc = NEXT(name)(version, at.dir, at.path, out, flags);                                 \
+        return flags & AT_EMPTY_PATH ? stat_descriptor(rc, dir, out) : rc;                         \
+    }
+FXSTATAT_HOOK(__fxstatat, stat)
+FXSTATAT_HOOK(__fxstatat64, stat64)
+
 /* Tools that list files ask for their access lists, too: nothing of ours has any. */
 #define XATTR_HOOK(name, follow)                                                                   \
     RP_EXPORT ssize_t name(const char *path, const char *key, void *out, size_t room)              \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(path, key, out, room)                           \
+        return rp_vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), key, out, room) \
                                       : fail(node.kind == RP_VFS_ABSENT ? ENOENT : ENODATA);       \
     }
 XATTR_HOOK(getxattr, true)

@@ -3,10 +3,12 @@
  * @brief The GPUs as Linux shows them: PCI devices, DRM devices, hardware monitors.
  *
  * ROCm SMI, AMD SMI, libdrm and RCCL look here before they do anything else. Each GPU sits on a
- * root bus of its own, as one that is passed through to a virtual machine does, so that no folder
- * of the host's own buses is hidden. Files that only a sensor, a flash chip or a power controller
- * could fill (temperatures, power, VBIOS, ECC counters) are not there, as with a driver that does
- * not support them; clocks are those that the model runs at.
+ * root bus of its own, and these are in a PCI domain of their own, so that no device of the host's
+ * is hidden: its buses begin at 0000:00, firmware counts further domains from 1, and Linux those
+ * that have no number (of Intel's VMD) from 0x10000. The same on every host, as all that programs
+ * see. Files that only a sensor, a flash chip or a power controller could fill (temperatures,
+ * power, VBIOS, ECC counters) are not there, as with a driver that does not support them; clocks
+ * are those that the model runs at.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -64,9 +66,9 @@ static void pci_uevent(text *t)
     const struct rp_arch *a = t->arch;
     rp_driver_text_add(t,
                        "DRIVER=amdgpu\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\n"
-                       "PCI_SLOT_NAME=0000:%02x:00.0\nMODALIAS=",
+                       "PCI_SLOT_NAME=%04x:%02x:00.0\nMODALIAS=",
                        a->pci_class, a->pci_vendor_id, a->pci_device_id, a->pci_vendor_id,
-                       a->pci_device_id, bus_of(t->gpu));
+                       a->pci_device_id, RP_TOPOLOGY_DOMAIN, bus_of(t->gpu));
     modalias_words(t);
 }
 
@@ -273,11 +275,10 @@ static bool knows_memory_clock(const struct rp_arch *arch)
     return arch->memory_clock_mhz != 0;
 }
 
-/** Where a link leads: below the folder of the device, or an absolute path. */
 struct device_file {
     const char *name; /**< below the folder of the device */
     void (*write)(text *t);
-    const char *target;
+    const char *target; /**< where a link leads: an absolute path; "": the folder of the device */
     bool (*has)(const struct rp_arch *arch); /**< NULL: every GPU */
 };
 
@@ -365,7 +366,8 @@ static void set_gpu(struct walk *w, unsigned gpu)
 {
     unsigned bus = bus_of(gpu);
     w->entry.gpu = gpu;
-    snprintf(w->device, sizeof w->device, "/sys/devices/pci0000:%02x/0000:%02x:00.0", bus, bus);
+    snprintf(w->device, sizeof w->device, "/sys/devices/pci%1$04x:%2$02x/%1$04x:%2$02x:00.0",
+             RP_TOPOLOGY_DOMAIN, bus);
 }
 
 __attribute__((format(printf, 2, 3))) static void set_path(struct walk *w, const char *format, ...)
@@ -427,7 +429,8 @@ static bool visit_bus(struct walk *w)
     unsigned bus = bus_of(w->entry.gpu);
     if (rp_driver_related(w->path, w->device) && visit_device(w))
         return true;
-    set_path(w, "/sys/devices/pci0000:%02x/pci_bus/0000:%02x/cpulistaffinity", bus, bus);
+    set_path(w, "/sys/devices/pci%1$04x:%2$02x/pci_bus/%1$04x:%2$02x/cpulistaffinity",
+             RP_TOPOLOGY_DOMAIN, bus);
     w->entry.kind = RP_TOPOLOGY_FILE;
     w->entry.write = cpu_list;
     return w->each(w->ctx, &w->entry);
@@ -457,19 +460,21 @@ static bool monitor_link(struct walk *w)
 static bool bus_link(struct walk *w)
 {
     unsigned bus = bus_of(w->entry.gpu);
-    set_path(w, "/sys/class/pci_bus/0000:%02x", bus);
-    return link_to(w, "/sys/devices/pci0000:%02x/pci_bus/0000:%02x", bus, bus);
+    set_path(w, "/sys/class/pci_bus/%04x:%02x", RP_TOPOLOGY_DOMAIN, bus);
+    return link_to(w, "/sys/devices/pci%1$04x:%2$02x/pci_bus/%1$04x:%2$02x", RP_TOPOLOGY_DOMAIN,
+                   bus);
 }
 
 static bool device_link(struct walk *w)
 {
-    set_path(w, "/sys/bus/pci/devices/0000:%02x:00.0", bus_of(w->entry.gpu));
+    set_path(w, "/sys/bus/pci/devices/%04x:%02x:00.0", RP_TOPOLOGY_DOMAIN, bus_of(w->entry.gpu));
     return link_to(w, "%s", w->device);
 }
 
 static bool driver_link(struct walk *w)
 {
-    set_path(w, "/sys/bus/pci/drivers/amdgpu/0000:%02x:00.0", bus_of(w->entry.gpu));
+    set_path(w, "/sys/bus/pci/drivers/amdgpu/%04x:%02x:00.0", RP_TOPOLOGY_DOMAIN,
+             bus_of(w->entry.gpu));
     return link_to(w, "%s", w->device);
 }
 

@@ -202,7 +202,7 @@ static void gpu_properties(struct rp_driver_text *t)
     line(t, "vendor_id", a->pci_vendor_id);
     line(t, "device_id", a->pci_device_id);
     line(t, "location_id", (RP_TOPOLOGY_BUS + t->gpu) << 8); /* device 0 */
-    line(t, "domain", 0);
+    line(t, "domain", RP_TOPOLOGY_DOMAIN);
     line(t, "drm_render_minor", RP_TOPOLOGY_RENDER_MINOR + t->gpu);
     line(t, "hive_id", t->topology->gpu_count > 1 ? HIVE_ID : 0);
     line(t, "num_sdma_engines", a->sdma_engines);

@@ -22,7 +22,8 @@ enum {
     RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
     RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
     RP_TOPOLOGY_PATH_BYTES = 128,   /**< nor a path */
-    RP_TOPOLOGY_BUS = 1,            /**< on the PCI bus, of GPU 0; the others follow */
+    RP_TOPOLOGY_DOMAIN = 0x7f00,    /**< of the PCI buses: sysfs.c */
+    RP_TOPOLOGY_BUS = 1,            /**< in that domain, of GPU 0; the others follow */
 };
 
 /** Not the driver's but libdrm's: a GPU that is not in it is called "AMD Radeon Graphics". The
@@ -82,7 +83,7 @@ enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const
 bool rp_topology_target(const struct rp_topology *topology, const char *path,
                         char out[RP_TOPOLOGY_PATH_BYTES]);
 
-/** Major and minor number of the device file @p path, and its GPU. @return false: it is none */
+/** The GPU of the device file @p path, and its minor number. @return false: it is none */
 bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
                         unsigned *ret_minor);
 

@@ -31,7 +31,8 @@ static bool is_owned(const struct rp_topology *topology, const char *path)
             return true;
     for (unsigned gpu = 0; gpu < topology->gpu_count; gpu++) {
         char folder[40];
-        snprintf(folder, sizeof folder, "/sys/devices/pci0000:%02x", RP_TOPOLOGY_BUS + gpu);
+        snprintf(folder, sizeof folder, "/sys/devices/pci%04x:%02x", RP_TOPOLOGY_DOMAIN,
+                 RP_TOPOLOGY_BUS + gpu);
         if (is_below(path, folder))
             return true;
     }
@@ -43,17 +44,36 @@ struct place {
     char path[RP_TOPOLOGY_PATH_BYTES];
     size_t used;
     enum rp_topology_kind kind;
+    bool is_detour;
 };
+
+/** The host has a folder of that name, and none of the names in it is a link. */
+static bool is_hosts_folder(const char *path)
+{
+    char part[RP_TOPOLOGY_PATH_BYTES];
+    int errno_before = errno;
+    bool is = true;
+    for (const char *end = path; is && *end;) {
+        struct stat st;
+        end += 1 + strcspn(end + 1, "/");
+        snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
+        is = syscall(SYS_newfstatat, AT_FDCWD, part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+             S_ISDIR(st.st_mode);
+    }
+    errno = errno_before;
+    return is;
+}
 
 static bool go_up(struct place *place)
 {
-    if (place->kind != RP_TOPOLOGY_DIR)
-        return false; /* of the host: where ".." leads from there, the kernel knows */
+    if (place->kind != RP_TOPOLOGY_DIR && !is_hosts_folder(place->path))
+        return false; /* through a link of the host: where ".." leads, the kernel knows */
     while (place->used && place->path[place->used - 1] != '/')
         place->used--;
     if (place->used)
         place->used--;
     place->path[place->used] = '\0';
+    place->is_detour = true;
     return true;
 }
 
@@ -86,6 +106,7 @@ static bool resolve(const struct rp_topology *topology, const char *path, bool f
             if (++links > MOST_LINKS || !rp_topology_target(topology, place->path, place->path))
                 return false;
             place->used = strlen(place->path);
+            place->is_detour = true;
             place->kind = rp_topology_kind(topology, place->path);
         }
         name = next;
@@ -95,6 +116,8 @@ static bool resolve(const struct rp_topology *topology, const char *path, bool f
 
 static enum rp_vfs_kind kind_of(const struct rp_topology *topology, const struct place *place)
 {
+    if (!place->used)
+        return RP_VFS_NONE; /* the root */
     switch (place->kind) {
     case RP_TOPOLOGY_FILE:
         return RP_VFS_FILE;
@@ -109,6 +132,16 @@ static enum rp_vfs_kind kind_of(const struct rp_topology *topology, const struct
     }
 }
 
+/* This process has named a folder with files of ours, or one above: it may have a descriptor of it.
+ * All others are spared to be asked what their descriptors are of. Atomic. */
+static bool has_seen_folders;
+
+static void see_folder(void)
+{
+    if (!__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED))
+        __atomic_store_n(&has_seen_folders, true, __ATOMIC_RELAXED);
+}
+
 /** Cheap: most paths in /sys and /dev have nothing to do with GPUs. */
 static bool may_be_ours(const char *path)
 {
@@ -116,8 +149,10 @@ static bool may_be_ours(const char *path)
                                           "/sys/module", "/dev/dri", "/dev/kfd"};
     if (path && strcmp(path, RP_TOPOLOGY_NAMES) == 0)
         return true;
-    if (!path || (strncmp(path, "/sys", 4) != 0 && strncmp(path, "/dev/", 5) != 0))
+    if (!path || (strncmp(path, "/sys", 4) != 0 && strncmp(path, "/dev", 4) != 0))
         return false;
+    if (!path[4 + strspn(path + 4, "/")])
+        see_folder();
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (is_below(path, folders[i]))
             return true;
@@ -142,8 +177,107 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
     node.kind = kind_of(&topology, &place);
     if (node.kind == RP_VFS_DEVICE)
         rp_topology_device(&topology, place.path, &node.gpu, &node.minor);
-    memcpy(node.path, place.path, sizeof node.path);
+    if (node.kind == RP_VFS_DIR || node.kind == RP_VFS_SHARED)
+        see_folder();
+    node.is_detour = place.is_detour;
+    memcpy(node.path, place.used ? place.path : "/", place.used ? sizeof node.path : sizeof "/");
     return node;
+}
+
+#define FOLDER_NAME "rocm-perf-folder:"
+
+/**
+ * Where the folder of @p fd is, by /proc. Returns false if @p out is too small, or there is none.
+ * @param ret_ours  the descriptor is not the kernel's
+ */
+static bool folder_path(int fd, char *out, size_t room, bool *ret_ours)
+{
+    static const char prefix[] = "/memfd:" FOLDER_NAME, suffix[] = " (deleted)";
+    char link[40], target[sizeof prefix + sizeof suffix + 2 * RP_TOPOLOGY_PATH_BYTES];
+    int errno_before = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = fd < 0 ? -1 : syscall(SYS_readlink, link, target, sizeof target - 1);
+    errno = errno_before;
+    if (n < 0 || (size_t)n == sizeof target - 1)
+        return false;
+    target[n] = '\0';
+    *ret_ours = strncmp(target, prefix, sizeof prefix - 1) == 0;
+    char *end = *ret_ours ? strstr(target, suffix) : NULL;
+    if (end)
+        *end = '\0';
+    return (size_t)snprintf(out, room, "%s", target + (*ret_ours ? sizeof prefix - 1 : 0)) < room;
+}
+
+void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at)
+{
+    char *joined = ret_at->joined;
+    const size_t room = sizeof ret_at->joined;
+    bool is_ours;
+    ret_at->dir = dir;
+    ret_at->path = path;
+    ret_at->node.kind = RP_VFS_NONE;
+    if (!path || *path == '/' || dir == AT_FDCWD) {
+        ret_at->node = rp_vfs_lookup(path, follow);
+        ret_at->path = rp_vfs_hosts_path(&ret_at->node, path);
+        return;
+    }
+    if (!*path || !__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED) || !rp_device_wanted() ||
+        !folder_path(dir, joined, room, &is_ours))
+        return;
+    size_t used = strlen(joined);
+    if ((size_t)snprintf(joined + used, room - used, "/%s", path) >= room - used)
+        return;
+    ret_at->node = rp_vfs_lookup(joined, follow);
+    if (is_ours || ret_at->node.is_detour) {
+        ret_at->dir = AT_FDCWD;
+        ret_at->path = rp_vfs_hosts_path(&ret_at->node, joined);
+    }
+}
+
+bool rp_vfs_folder_of_fd(int fd, struct rp_vfs_node *ret_node)
+{
+    char path[2 * RP_TOPOLOGY_PATH_BYTES];
+    bool is_ours;
+    if (!__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED) ||
+        !folder_path(fd, path, sizeof path, &is_ours))
+        return false;
+    struct rp_vfs_node node = rp_vfs_lookup(path, true);
+    if (node.kind != RP_VFS_DIR && node.kind != RP_VFS_SHARED)
+        return false;
+    *ret_node = node;
+    return true;
+}
+
+/* Of an empty file without a name: hardly any other has these rights. */
+enum { FOLDER_RIGHTS = 0555 };
+
+int rp_vfs_open_folder(const struct rp_vfs_node *node, bool close_on_exec)
+{
+    char name[sizeof FOLDER_NAME + RP_TOPOLOGY_PATH_BYTES];
+    snprintf(name, sizeof name, FOLDER_NAME "%s", node->path);
+    int fd = memfd_create(name, close_on_exec ? MFD_CLOEXEC : 0);
+    if (fd < 0)
+        return -errno;
+    if (fchmod(fd, FOLDER_RIGHTS) < 0) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+bool rp_vfs_is_like_folder(const struct stat *st)
+{
+    return st->st_nlink == 0 && st->st_size == 0 && st->st_mode == (S_IFREG | FOLDER_RIGHTS);
+}
+
+/* FNV-1a. Programs that walk folders take two with the same number for the same one. */
+ino_t rp_vfs_inode(const char *path)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *path; path++)
+        hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
+    return hash | 1; /* 0 means that there is none */
 }
 
 /** All but the many files of a GPU's node in the topology may. */
@@ -190,7 +324,8 @@ int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
 
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat)
 {
-    *ret_stat = (struct stat){.st_nlink = 1, .st_blksize = RP_TOPOLOGY_FILE_BYTES};
+    *ret_stat = (struct stat){
+        .st_ino = rp_vfs_inode(node->path), .st_nlink = 1, .st_blksize = RP_TOPOLOGY_FILE_BYTES};
     switch (node->kind) {
     case RP_VFS_DEVICE:
         ret_stat->st_mode = S_IFCHR | 0666;

@@ -4,7 +4,8 @@
  *
  * Paths may lead through links of the tree and through "..", as libdrm's and RCCL's do. Folders
  * that the host has, too (/sys/class, /sys/bus/pci/devices, /dev/dri) are shared: what is in them
- * of the host is answered by the kernel.
+ * of the host is answered by the kernel. A descriptor of a folder of ours is an empty file whose
+ * name, which /proc tells, is where the folder is: so dup(), fork() and the like keep it.
  */
 #ifndef RP_DEVICE_KFD_VFS_H
 #define RP_DEVICE_KFD_VFS_H
@@ -26,6 +27,8 @@ enum rp_vfs_kind {
 
 struct rp_vfs_node {
     enum rp_vfs_kind kind;
+    bool is_detour;                    /**< the way led through links of ours, or up from folders
+                                            of ours: the kernel may not know them, but `path` */
     unsigned gpu;                      /**< of a DEVICE */
     unsigned minor;                    /**< likewise: its number in /dev/dri */
     char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: topology.h */
@@ -36,6 +39,35 @@ struct rp_vfs_node {
  * @param follow  a link at the end of the path is followed
  */
 struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow);
+
+/** What to ask the kernel for, if @p path, which was looked up, is the host's. */
+static inline const char *rp_vfs_hosts_path(const struct rp_vfs_node *node, const char *path)
+{
+    return node->is_detour ? node->path : path;
+}
+
+/** What @p path names from a folder, as openat() takes them. */
+struct rp_vfs_at {
+    struct rp_vfs_node node;
+    int dir;          /**< what to ask the kernel for instead, if it is the host's: */
+    const char *path; /**< that of a folder of ours means nothing to the kernel */
+    char joined[2 * RP_TOPOLOGY_PATH_BYTES];
+};
+
+/** As rp_vfs_lookup(), from @p dir: AT_FDCWD, or a descriptor of any folder. */
+void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at);
+
+/** Whether @p fd is of a folder with files of ours, which this process can know; keeps errno. */
+bool rp_vfs_folder_of_fd(int fd, struct rp_vfs_node *ret_node);
+
+/** A descriptor of a DIR, or of a SHARED that the host lacks. -errno on failure. */
+int rp_vfs_open_folder(const struct rp_vfs_node *node, bool close_on_exec);
+
+/** Whether fstat()'s answer can be that of such a descriptor. */
+bool rp_vfs_is_like_folder(const struct stat *st);
+
+/** The number of the file at @p path, which tells it from others. */
+ino_t rp_vfs_inode(const char *path);
 
 /** A read-only descriptor on a FILE's text. -errno on failure. */
 int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec);

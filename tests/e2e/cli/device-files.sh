@@ -2,9 +2,23 @@
 # own files beside them; none of it when the device is off.
 . "$(dirname "$0")/../lib.sh"
 hosts=$(ls -d /sys/class/net /sys/class/mem 2>/dev/null | head -n 1)
-expect 0 rocm-perf run --device software -- "$BUILD/tests/device_paths" "$hosts"
-says out PASS
-expect 1 "$BUILD/tests/device_paths" "$hosts"
+for program in device_paths device_paths64; do
+    expect 0 rocm-perf run --device software -- "$BUILD/tests/$program" "$hosts"
+    says out PASS
+    expect 1 "$BUILD/tests/$program" "$hosts"
+done
+# Tools that walk folders by their descriptors; nothing of the host's is hidden.
+expect 0 rocm-perf run --device software -- find /sys/class -maxdepth 2 -path '*/drm*'
+for name in drm drm/version drm/card0 drm/renderD128; do
+    grep -qx "/sys/class/$name" out || fail "find: $(cat out)"
+done
+expect 0 rocm-perf run --device software -- find -L /sys/class/drm/card0/device -maxdepth 1 -name vendor
+says out /sys/class/drm/card0/device/vendor
+expect 0 rocm-perf run --device software -- ls -la /sys/class/drm/
+[ ! -s err ] || fail "ls: $(cat err)"
+ls /sys/bus/pci/devices >hosts
+expect 0 rocm-perf run --device software --gpus 8 -- ls /sys/bus/pci/devices
+[ "$(grep -vc '^7f00:0[1-8]:00.0$' out)" = "$(grep -c . hosts)" ] || fail "the host's PCI devices: $(cat out)"
 for gpus in 1 8; do
     expect 0 rocm-perf run --device software --gpus $gpus -- /bin/sh -c 'ls -l /sys/class/drm/ && ls -l /dev/dri && cat /sys/class/drm/card*/device/unique_id'
     [ "$(grep -c ' renderD[0-9]*$' out)" = $gpus ] || fail "device files of $gpus GPUs: $(cat out)"

@@ -2,7 +2,8 @@
  * @file device_paths.c
  * @brief Asks for the device's files by every function of the C library that takes a path.
  *
- * usage: device_paths FOLDER_OF_THE_HOST (one in /sys that the host has, for its entries)
+ * usage: device_paths FOLDER_OF_THE_HOST (one in /sys/class that the host has, for its entries)
+ * Compiled a second time with _FILE_OFFSET_BITS=64, which gives most of these other names.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 #include <unistd.h>
 
 #undef NDEBUG
-#define DEVICE "/sys/devices/pci0000:01/0000:01:00.0"
+#define DEVICE "/sys/devices/pci7f00:01/7f00:01:00.0"
 #define CHECK(is)                                                                                  \
     do {                                                                                           \
         if (!(is)) {                                                                               \
@@ -46,7 +48,7 @@ static void reading(void)
     CHECK(file && fgets(line, sizeof line, file) && strcmp(line, "0x1002\n") == 0);
     fclose(file);
     is_vendor(open("/sys/class/drm/renderD128/device/vendor", O_RDONLY));
-    is_vendor(openat(AT_FDCWD, "/sys/bus/pci/devices/0000:01:00.0/vendor", O_RDONLY | O_CLOEXEC));
+    is_vendor(openat(AT_FDCWD, "/sys/bus/pci/devices/7f00:01:00.0/vendor", O_RDONLY | O_CLOEXEC));
     is_vendor(open("/sys/dev/char/226:128/device/subsystem_vendor", O_RDONLY));
     CHECK(open(DEVICE "/vendor", O_WRONLY) < 0 && errno == EACCES);
     CHECK(open(DEVICE "/vbios_version", O_RDONLY) < 0 && errno == ENOENT);
@@ -102,7 +104,28 @@ static void descriptors(void)
         CHECK(ioctl(fd, _IOWR('d', 0x7f, int), &version) < 0 && errno == EINVAL);
         close(fd);
     }
-    int fd = open("/proc/self/exe", O_RDONLY);
+    const char *volatile none = NULL; /* as Linux allows since 6.11 */
+    int fd = open("/dev/kfd", O_RDWR);
+    struct statx stx;
+    CHECK(fd >= 0 && statx(fd, none, AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 &&
+          S_ISCHR(stx.stx_mode));
+    struct {
+        uint64_t out;
+        uint32_t bytes, query, more[4];
+    } info = {.query = 0}; /* whether the GPU works */
+    uint32_t works = 0;
+    const unsigned long ask = _IOC(_IOC_WRITE, 'd', 0x45, sizeof info);
+    close(fd);
+    fd = open("/dev/dri/renderD128", O_RDWR);
+    info.bytes = sizeof works;
+    CHECK(ioctl(fd, ask, &info) < 0 && errno == EINVAL);
+    info.out = (uintptr_t)&works;
+    info.bytes = 0;
+    CHECK(ioctl(fd, ask, &info) < 0 && errno == EINVAL && works == 0);
+    info.bytes = sizeof works;
+    CHECK(ioctl(fd, ask, &info) == 0 && works == 1);
+    close(fd);
+    fd = open("/proc/self/exe", O_RDONLY);
     struct stat st;
     CHECK(fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0);
     close(fd);
@@ -119,16 +142,34 @@ static void links(void)
     ssize_t bytes = readlink("/sys/class/drm/card0/device", text, sizeof text);
     CHECK(bytes > 0);
     text[bytes] = '\0';
-    CHECK(strcmp(text, "../../../0000:01:00.0") == 0);
+    CHECK(strcmp(text, "../../../7f00:01:00.0") == 0);
     CHECK(readlink("/sys/class/drm/card0/device", text, 5) == 5);
     CHECK(readlinkat(AT_FDCWD, "/sys/class/hwmon/hwmon64", text, sizeof text) > 0);
     CHECK(readlink(DEVICE "/vendor", text, sizeof text) < 0 && errno == EINVAL);
-    CHECK(realpath("/sys/class/pci_bus/0000:01/../../0000:01:00.0", text) == text);
+    CHECK(realpath("/sys/class/pci_bus/7f00:01/../../7f00:01:00.0", text) == text);
     CHECK(strcmp(text, DEVICE) == 0);
     char *made = realpath("/sys/class/drm/card0/device/drm/../vendor", NULL);
     CHECK(made && strcmp(made, DEVICE "/vendor") == 0);
     free(made);
     CHECK(!realpath("/sys/class/drm/card9", text) && errno == ENOENT);
+}
+
+/* Up and over, past the folders of both. */
+static void upwards(const char *hosts)
+{
+    char path[PATH_MAX], text[PATH_MAX];
+    struct stat st;
+    CHECK(realpath("/sys/class/../..", text) && strcmp(text, "/") == 0);
+    CHECK(realpath("/sys/class/drm/../../..", text) && strcmp(text, "/") == 0);
+    CHECK(stat("/sys/class/drm/..", &st) == 0 && S_ISDIR(st.st_mode));
+    snprintf(path, sizeof path, "%s/../drm/card0", hosts);
+    CHECK(realpath(path, text) && strcmp(text, DEVICE "/drm/card0") == 0);
+    snprintf(path, sizeof path, "/sys/class/drm/..%s", strrchr(hosts, '/'));
+    CHECK(realpath(path, text) && strcmp(text, hosts) == 0);
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    CHECK(fd >= 0);
+    close(fd);
+    CHECK(stat("/sys/class/nothing/../drm", &st) < 0 && errno == ENOENT);
 }
 
 static bool has_entry(const char *path, const char *name)
@@ -148,6 +189,99 @@ static bool has_entry(const char *path, const char *name)
     return has;
 }
 
+/* Descriptors of folders, as AMD SMI, `find` and C++'s std::filesystem use them. */
+static void folders(const char *hosts)
+{
+    const char *name = strrchr(hosts, '/') + 1;
+    char text[PATH_MAX];
+    struct stat st;
+    struct statx stx;
+    int fd = open("/sys/class/drm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), copy = dup(fd);
+    CHECK(fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode));
+    ino_t number = st.st_ino;
+    CHECK(stat("/sys/class/drm", &st) == 0 && st.st_ino == number);
+    CHECK(stat("/sys/class/kfd", &st) == 0 && st.st_ino != number);
+    CHECK(statx(copy, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 && S_ISDIR(stx.stx_mode));
+    CHECK(fstatat(copy, "card0", &st, 0) == 0 && S_ISDIR(st.st_mode));
+    CHECK(fstatat(fd, "card0", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
+    CHECK(fstatat(fd, "card9", &st, 0) < 0 && errno == ENOENT);
+    CHECK(statx(fd, "version", 0, STATX_BASIC_STATS, &stx) == 0 && S_ISREG(stx.stx_mode));
+    CHECK(faccessat(fd, "card0/device/vendor", R_OK, 0) == 0);
+    CHECK(readlinkat(fd, "card0", text, sizeof text) > 0);
+    is_vendor(openat(copy, "card0/device/vendor", O_RDONLY));
+    CHECK(openat(fd, "version", O_RDONLY | O_DIRECTORY) < 0 && errno == ENOTDIR);
+    CHECK(openat(AT_FDCWD, "/sys/class/drm", O_RDWR) < 0 && errno == EISDIR);
+    /* From there to the host's, and from the host's to there. */
+    snprintf(text, sizeof text, "../%s", name);
+    CHECK(fstatat(fd, text, &st, 0) == 0 && S_ISDIR(st.st_mode));
+    close(fd);
+    close(copy);
+    fd = open("/sys/class", O_RDONLY | O_DIRECTORY);
+    CHECK(fd >= 0 && fstatat(fd, name, &st, 0) == 0 && fstatat(fd, "drm/card0", &st, 0) == 0);
+    CHECK(faccessat(fd, "nothing", F_OK, 0) < 0 && errno == ENOENT);
+    close(fd);
+    fd = open("/sys", O_RDONLY | O_DIRECTORY);
+    is_vendor(openat(fd, "class/drm/card0/device/vendor", O_RDONLY));
+    close(fd);
+    DIR *dir = opendir("/sys/class/kfd/kfd/topology/nodes/1/mem_banks");
+    CHECK(dir && fstatat(dirfd(dir), "0", &st, 0) == 0 && S_ISDIR(st.st_mode));
+    closedir(dir);
+}
+
+static unsigned listed(DIR *dir, const char *name)
+{
+    unsigned seen = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        seen += strcmp(entry->d_name, name) == 0;
+    return seen;
+}
+
+static void folders_of_descriptors(const char *hosts)
+{
+    DIR *dir = fdopendir(open("/sys/class/drm", O_RDONLY | O_DIRECTORY));
+    CHECK(dir && listed(dir, "card0") == 1);
+    CHECK(closedir(dir) == 0);
+    int fd = open("/sys/class", O_RDONLY | O_DIRECTORY);
+    dir = fdopendir(fd);
+    CHECK(dir && dirfd(dir) == fd && listed(dir, "drm") == 1);
+    rewinddir(dir);
+    CHECK(listed(dir, strrchr(hosts, '/') + 1) == 1);
+    CHECK(closedir(dir) == 0 && fcntl(fd, F_GETFD) < 0);
+    fd = open("/proc/self/exe", O_RDONLY);
+    CHECK(!fdopendir(fd) && errno == ENOTDIR);
+    close(fd);
+}
+
+/* Going back to every entry in turn; some are the host's. */
+static void positions(const char *path)
+{
+    enum { MOST = 256 };
+    static char names[MOST][NAME_MAX + 1];
+    long at[MOST + 1];
+    unsigned count = 0;
+    struct dirent *entry, copy;
+    DIR *dir = opendir(path);
+    CHECK(dir);
+    for (; at[count] = telldir(dir), (entry = readdir(dir)); count++) {
+        CHECK(count < MOST);
+        strcpy(names[count], entry->d_name);
+    }
+    CHECK(count > 2);
+    seekdir(dir, at[count]);
+    CHECK(!readdir(dir));
+    for (unsigned i = count; i-- > 0;) {
+        seekdir(dir, at[i]);
+        CHECK((entry = readdir(dir)) && strcmp(entry->d_name, names[i]) == 0);
+    }
+    seekdir(dir, at[0]);
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* old programs call it */
+    for (unsigned i = 0; i <= count; i++) {
+        CHECK(readdir_r(dir, &copy, &entry) == 0);
+        CHECK(i < count ? entry == &copy && strcmp(copy.d_name, names[i]) == 0 : !entry);
+    }
+    closedir(dir);
+}
+
 static int is_card(const struct dirent *entry)
 {
     return strncmp(entry->d_name, "card", 4) == 0;
@@ -161,7 +295,7 @@ static void listing(const char *hosts)
     CHECK(has_entry("/sys/class/drm", "card0") && has_entry("/sys/class/drm", "version"));
     CHECK(has_entry("/sys/class", "drm") && has_entry("/dev/dri", "renderD128"));
     CHECK(has_entry(DEVICE, "mem_info_vram_total"));
-    CHECK(has_entry("/sys/bus/pci/devices", "0000:01:00.0"));
+    CHECK(has_entry("/sys/bus/pci/devices", "7f00:01:00.0"));
     /* What the host has there stays. */
     snprintf(folder, sizeof folder, "%s", hosts);
     char *name = strrchr(folder, '/');
@@ -172,6 +306,13 @@ static void listing(const char *hosts)
     CHECK(strcmp(names[0]->d_name, "card0") == 0);
     free(names[0]);
     free(names);
+    int class = open("/sys/class", O_RDONLY | O_DIRECTORY);
+    CHECK(scandirat(class, "drm", &names, is_card, alphasort) == 1);
+    CHECK(strcmp(names[0]->d_name, "card0") == 0);
+    free(names[0]);
+    free(names);
+    CHECK(scandirat(class, "nothing", &names, is_card, alphasort) < 0 && errno == ENOENT);
+    close(class);
 
     CHECK(glob("/sys/class/drm/*/device/ven*", 0, NULL, &found) == 0 && found.gl_pathc == 2);
     CHECK(strcmp(found.gl_pathv[0], "/sys/class/drm/card0/device/vendor") == 0);
@@ -184,10 +325,16 @@ static void listing(const char *hosts)
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
+    alarm(60); /* some of these once waited for ever */
     reading();
     asking();
     descriptors();
     links();
+    upwards(argv[1]);
+    folders(argv[1]);
+    folders_of_descriptors(argv[1]);
+    positions("/sys/class/drm");
+    positions("/sys/class");
     listing(argv[1]);
     puts("PASS");
     return 0;

@@ -2,9 +2,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/kfd/topology.h"
 #include "device/kfd/vfs.h"
@@ -168,7 +170,7 @@ static void tree_is_consistent(void **state)
     for (unsigned gpus = 1; gpus <= RP_GPU_LIMIT; gpus++) {
         topology.gpu_count = gpus;
         assert_true(walk("/sys/class") == 1); /* the version of DRM; all else are links */
-        assert_true(walk("/sys/devices/pci0000:01/0000:01:00.0") > 40);
+        assert_true(walk("/sys/devices/pci7f00:01/7f00:01:00.0") > 40);
         assert_int_equal(entries_of("/sys/class/drm"), 1 + 2 * gpus);
         assert_int_equal(entries_of("/sys/bus/pci/devices"), gpus);
         assert_int_equal(entries_of("/dev/dri"), 2 * gpus);
@@ -201,7 +203,7 @@ static void processor_has_all_keys(void **state)
     assert_int_equal(count, 29);
 }
 
-#define DEVICE "/sys/devices/pci0000:01/0000:01:00.0"
+#define DEVICE "/sys/devices/pci7f00:01/7f00:01:00.0"
 
 /* ROCm SMI, AMD SMI and RCCL read these; KFD and PCI tell of the same GPU. */
 static void device_of_mi300x(void **state)
@@ -240,9 +242,10 @@ static void device_of_mi300x(void **state)
         assert_string_equal(text_of(path), texts[i][1]);
     }
     topology.memory_used_bytes[0] = 0;
-    assert_non_null(strstr(text_of(DEVICE "/uevent"), "PCI_SLOT_NAME=0000:01:00.0\n"));
+    assert_non_null(strstr(text_of(DEVICE "/uevent"), "PCI_SLOT_NAME=7f00:01:00.0\n"));
     assert_int_equal(value_of(KFD "/topology/nodes/1/properties", "unique_id"), 0x499602d2);
     assert_int_equal(value_of(KFD "/topology/nodes/1/properties", "location_id"), 0x100);
+    assert_int_equal(value_of(KFD "/topology/nodes/1/properties", "domain"), 0x7f00);
     assert_int_equal(value_of(KFD "/topology/nodes/1/properties", "fw_version"), 0xb1);
 }
 
@@ -344,9 +347,18 @@ static void paths(void **state)
         {"/sys/class/hwmon/hwmon64/device/device", RP_VFS_FILE},
         {"/sys/dev/char/226:128/device/drm/renderD128", RP_VFS_DIR},
         {"/sys/bus/pci/devices/0000:00:00.0", RP_VFS_NONE},
-        {"/sys/bus/pci/devices/0000:01:00.0/./drm//card0/", RP_VFS_DIR},
-        {"/sys/class/net/eth0/device/../0000:01:00.0", RP_VFS_NONE},
+        {"/sys/bus/pci/devices/7f00:01:00.0/./drm//card0/", RP_VFS_DIR},
+        {"/sys/class/net/eth0/device/../7f00:01:00.0", RP_VFS_NONE},
         {"/sys/devices/pci0000:00", RP_VFS_NONE},
+        {"/sys/devices/pci0000:01/0000:01:00.0/config", RP_VFS_NONE}, /* often a host's disk */
+        {"/sys/bus/pci/devices/0000:01:00.0/config", RP_VFS_NONE},
+        {"/sys/class/../..", RP_VFS_NONE},
+        {"/sys/class/drm/../../..", RP_VFS_NONE},
+        {"/sys/class/drm/..", RP_VFS_SHARED},
+        {"/sys/devices/system/../virtual/kfd", RP_VFS_DIR}, /* every Linux has these */
+        {"/sys/devices/system/cpu/../../virtual/kfd", RP_VFS_DIR},
+        {"/sys/devices/nothing/../virtual/kfd", RP_VFS_NONE},
+        {"/sys/class/tty/console/../../drm", RP_VFS_NONE}, /* through a link */
         {"/sys/devices/system/node", RP_VFS_NONE},
         {"/proc/cpuinfo", RP_VFS_NONE},
         {"dev/kfd", RP_VFS_NONE},
@@ -368,14 +380,15 @@ static void links(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        {"/sys/class/pci_bus/0000:01/../../0000:01:00.0", DEVICE, NULL},
+        {"/sys/class/pci_bus/7f00:01/../../7f00:01:00.0", DEVICE, NULL},
+        {"/sys/class/../..", "/", NULL},
         {"/sys/class/drm/card0", DEVICE "/drm/card0",
-         "../../devices/pci0000:01/0000:01:00.0/drm/card0"},
-        {"/sys/class/drm/card0/device", DEVICE, "../../../0000:01:00.0"},
+         "../../devices/pci7f00:01/7f00:01:00.0/drm/card0"},
+        {"/sys/class/drm/card0/device", DEVICE, "../../../7f00:01:00.0"},
         {"/sys/class/drm/renderD128/device/subsystem", "/sys/bus/pci", "../../../bus/pci"},
-        {"/sys/class/hwmon/hwmon64/../../..", "/sys/devices/pci0000:01", NULL},
+        {"/sys/class/hwmon/hwmon64/../../..", "/sys/devices/pci7f00:01", NULL},
         {"/sys/dev/char/226:128", DEVICE "/drm/renderD128",
-         "../../devices/pci0000:01/0000:01:00.0/drm/renderD128"},
+         "../../devices/pci7f00:01/7f00:01:00.0/drm/renderD128"},
         {"/sys/class/kfd/kfd", KFD, "../../devices/virtual/kfd/kfd"},
     };
     char target[2 * RP_TOPOLOGY_PATH_BYTES];
@@ -397,6 +410,59 @@ static void links(void **state)
     }
 }
 
+/* A descriptor of a folder says where it is; what the host has is asked of the kernel. */
+static void folders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        enum rp_vfs_kind kind;
+        const char *hosts; /* what the kernel is asked; NULL: nothing, or the same */
+    } cases[] = {
+        {"card0", RP_VFS_LINK, NULL},
+        {"card0/device/vendor", RP_VFS_FILE, NULL},
+        {"card7", RP_VFS_ABSENT, NULL},
+        {"..", RP_VFS_SHARED, "/sys/class"},
+        {"../tty", RP_VFS_NONE, "/sys/class/tty"},
+        {"../../..", RP_VFS_NONE, "/"},
+        {"/dev/kfd", RP_VFS_DEVICE, NULL},
+        {"/sys/class/tty", RP_VFS_NONE, NULL},
+        {"", RP_VFS_NONE, NULL},
+    };
+    struct rp_vfs_node node = rp_vfs_lookup("/sys/class/drm", true), found;
+    int fd = rp_vfs_open_folder(&node, true), copy = dup(fd);
+    struct rp_vfs_at at;
+    struct stat st;
+    assert_true(fd >= 0 && copy >= 0);
+    assert_int_equal(fstat(copy, &st), 0);
+    assert_true(rp_vfs_is_like_folder(&st));
+    assert_true(rp_vfs_folder_of_fd(copy, &found));
+    assert_string_equal(found.path, "/sys/class/drm");
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_vfs_lookup_at(copy, cases[i].path, false, &at);
+        if (at.node.kind != cases[i].kind)
+            fail_msg("%s", cases[i].path);
+        if (cases[i].hosts) {
+            assert_int_equal(at.dir, AT_FDCWD);
+            assert_string_equal(at.path, cases[i].hosts);
+        } else if (at.node.kind == RP_VFS_NONE) {
+            assert_int_equal(at.dir, copy);
+            assert_ptr_equal(at.path, cases[i].path);
+        }
+    }
+    close(fd);
+    close(copy);
+    fd = open("/sys/devices", O_RDONLY | O_DIRECTORY); /* the kernel's own */
+    rp_vfs_lookup_at(fd, "virtual/kfd/kfd", true, &at);
+    assert_int_equal(at.node.kind, RP_VFS_DIR);
+    rp_vfs_lookup_at(fd, "system", true, &at);
+    assert_int_equal(at.node.kind, RP_VFS_NONE);
+    assert_int_equal(at.dir, fd);
+    close(fd);
+    assert_false(rp_vfs_folder_of_fd(fd, &found));
+    assert_int_not_equal(rp_vfs_inode("/sys/class/drm"), rp_vfs_inode("/sys/class/kfd"));
+}
+
 int main(void)
 {
     topology.arch = *rp_arch_find("gfx942");
@@ -412,6 +478,7 @@ int main(void)
         cmocka_unit_test(files_of_other_gpus),
         cmocka_unit_test(masks_of_processors),
         cmocka_unit_test(links),
+        cmocka_unit_test(folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
