@@ -79,6 +79,9 @@ int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **
 /** Behind the name of a file just before it gets its own, and then the process's number. */
 #define RP_WRITE_PARTIAL ".partial."
 
+/** All bytes, however long it takes: interrupted, or to a pipe that does not wait. @return 0, or -1
+ * with errno set: part of it may be written */
+int rp_write_all(int fd, const void *data, size_t bytes);
 /**
  * Writes a file so that readers see the old or the new contents, never a part: temporary name in
  * the same folder, fsync, rename, fsync of the folder. Killed meanwhile it leaves nothing behind,

@@ -86,6 +86,11 @@ int rp_proc_interrupted(struct rp_err *err)
     return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
 }
 
+int rp_proc_interrupting_signal(void)
+{
+    return interrupted_by;
+}
+
 static int apply_env(const struct rp_env_change *change)
 {
     for (; change && change->name; change++) {

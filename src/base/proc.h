@@ -68,6 +68,8 @@ int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_e
  */
 void rp_proc_catch_signals(void);
 
+/** The signal that has come; 0: none. */
+int rp_proc_interrupting_signal(void);
 /** @return 0, or RP_INTERRUPTED when such a signal has come */
 int rp_proc_interrupted(struct rp_err *err);
 

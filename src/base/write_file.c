@@ -2,6 +2,7 @@
  * there is nothing to be swept up after a process that was killed meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,20 @@
 #include "base/mode.h"
 #include "base/path.h"
 
-static int write_bytes(int fd, const char *data, size_t bytes)
+int rp_write_all(int fd, const void *data, size_t bytes)
 {
-    while (bytes) {
-        ssize_t put = write(fd, data, bytes);
+    for (const char *at = data; bytes;) {
+        ssize_t put = write(fd, at, bytes);
+
+        if (put < 0 && errno == EAGAIN) { /* somebody else's pipe */
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+            continue;
+        }
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
             return -1;
-        data += put;
+        at += put;
         bytes -= (size_t)put;
     }
     return 0;
@@ -114,7 +120,7 @@ static int write_new(const char *path, struct model model, mode_t mode, const vo
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     /* Before there is anything in it that others are not to read. */
-    if ((known && fchmod(fd, mode) != 0) || write_bytes(fd, data, bytes) != 0 || fsync(fd) != 0 ||
+    if ((known && fchmod(fd, mode) != 0) || rp_write_all(fd, data, bytes) != 0 || fsync(fd) != 0 ||
         (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0 ||
         rp_sync_folder_of(path) != 0) {
         saved = errno;
@@ -171,7 +177,7 @@ int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_
         return rp_write_file(real ? real : path, data, bytes, err);
     }
     fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write_bytes(fd, data, bytes) != 0)
+    if (fd < 0 || rp_write_all(fd, data, bytes) != 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     return 0;
 }

@@ -30,7 +30,8 @@ static const char help[] =
     "  ROCM_PERF_COMPILER_CACHE   the most that is kept there, in MiB (default 1024); off: "
     "nothing\n"
     "\n"
-    "exit status: the compiler's; 4 when there is no compiler\n";
+    "exit status: the compiler's; 2 when ROCM_PERF_COMPILER_CACHE is no size, 4 when there is no\n"
+    "compiler\n";
 
 /** As if this process had become the compiler. */
 static int run_cached(const struct rp_environment *env, const struct rp_proc *proc)
@@ -38,13 +39,19 @@ static int run_cached(const struct rp_environment *env, const struct rp_proc *pr
     struct rp_err err = RP_ERR_INIT;
     struct rp_proc_end end = {0};
 
-    if (rp_compiler_run(env, proc, false, &end, &err) < 0)
+    const int rc = rp_compiler_run(env, proc, false, &end, &err);
+    /* A shell script goes on unless this one dies of its Ctrl-C, too. */
+    const int died_of = rc == -RP_INTERRUPTED ? rp_proc_interrupting_signal()
+                        : end.signaled        ? end.status
+                                              : 0;
+
+    if (rc < 0 && !died_of)
         return rp_cli_error(&err);
-    if (!end.signaled)
+    if (!died_of)
         return end.status;
-    signal(end.status, SIG_DFL);
-    raise(end.status);
-    return 128 + end.status;
+    signal(died_of, SIG_DFL);
+    raise(died_of);
+    return 128 + died_of;
 }
 
 int rp_cmd_hipcc(int argc, char **argv)

@@ -42,17 +42,23 @@ static const char magic[8] = "rpcc 1\n";
 
 /* --- where --- */
 
-/** @return the most bytes, 0: there is no cache */
-static uint64_t limit_bytes(void)
+/** @return 0, and the most bytes, 0: there is no cache; or RP_USAGE */
+static int limit_bytes(uint64_t *ret, struct rp_err *err)
 {
     const char *text = getenv("ROCM_PERF_COMPILER_CACHE");
-    char *end;
-    unsigned long long mib;
+    char *end = NULL;
+    unsigned long long mib = DEFAULT_MIB;
 
-    if (!text || !*text)
-        return DEFAULT_MIB * MIB;
-    mib = strtoull(text, &end, 10);
-    return *end || *text < '0' || *text > '9' || mib > UINT64_MAX / MIB ? 0 : mib * MIB;
+    if (text && strcmp(text, "off") == 0)
+        mib = 0;
+    else if (text && *text) {
+        mib = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+        if (!end || *end || mib > UINT64_MAX / MIB)
+            return rp_fail(err, RP_USAGE,
+                           "ROCM_PERF_COMPILER_CACHE=%s: use a number of MiB, or off", text);
+    }
+    *ret = mib * MIB;
+    return 0;
 }
 
 /** What others can write is not trusted. @return false, too, when it cannot be made */
@@ -136,21 +142,6 @@ static bool parse(const char *data, size_t bytes, struct result *ret)
     return true;
 }
 
-static bool write_all(int fd, const char *data, size_t bytes)
-{
-    while (bytes) {
-        const ssize_t put = write(fd, data, bytes);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
-        data += put;
-        bytes -= (size_t)put;
-    }
-    return true;
-}
-
 /** A new file that takes the place of what has its name, as compilers do it. */
 static bool replace(const char *path, bool executable, const char *data, size_t bytes)
 {
@@ -162,7 +153,7 @@ static bool replace(const char *path, bool executable, const char *data, size_t 
 
     if (fd < 0)
         return false;
-    done = write_all(fd, data, bytes);
+    done = rp_write_all(fd, data, bytes) == 0;
     done = close(fd) == 0 && done && rename(partial, path) == 0;
     if (!done)
         unlink(partial);
@@ -200,9 +191,12 @@ static bool give(const struct rp_proc *proc, const struct rp_compiler_command *c
     if (result->head.one_output != is_one_output(proc) || (command->output && !path) ||
         (path && !replace(path, result->head.executable, result->file, result->head.file_bytes)))
         return false;
-    return write_all(real_fd(proc->stdout_fd, STDOUT_FILENO), result->out,
-                     result->head.out_bytes) &&
-           write_all(real_fd(proc->stderr_fd, STDERR_FILENO), result->err, result->head.err_bytes);
+    /* Who listens no more hears nothing of a second compiler, either, and who has heard part of it
+     * would hear that twice. */
+    if (rp_write_all(real_fd(proc->stdout_fd, STDOUT_FILENO), result->out,
+                     result->head.out_bytes) == 0)
+        rp_write_all(real_fd(proc->stderr_fd, STDERR_FILENO), result->err, result->head.err_bytes);
+    return true;
 }
 
 static bool give_kept(const char *entry, const struct rp_proc *proc,
@@ -228,49 +222,29 @@ static bool give_kept(const char *entry, const struct rp_proc *proc,
 
 /* --- to keep one --- */
 
-/** One output while the compiler runs. */
+/** One output while the compiler runs: it writes into memory, and that is passed on at its end. A
+ * file that it wrote into itself would also have what others wrote there meanwhile. */
 struct stream {
-    int to;       /**< where it is wanted */
-    int fd;       /**< where the compiler writes */
-    off_t offset; /**< where it begins there */
-    bool direct;  /**< these are the same */
+    int to; /**< where it is wanted */
+    int fd; /**< where the compiler writes */
 };
 
-/** Into a file the compiler writes by itself; else what it writes is passed on at its end. */
 static bool open_stream(int wanted, struct stream *ret)
 {
-    struct stat st;
-
-    *ret = (struct stream){.to = wanted, .fd = wanted};
-    ret->direct = fstat(wanted, &st) == 0 && S_ISREG(st.st_mode);
-    if (ret->direct) {
-        ret->offset = fcntl(wanted, F_GETFL) & O_APPEND ? st.st_size : lseek(wanted, 0, SEEK_CUR);
-        return ret->offset >= 0;
-    }
-    ret->fd = memfd_create("compiler", MFD_CLOEXEC);
+    *ret = (struct stream){.to = wanted, .fd = memfd_create("compiler", MFD_CLOEXEC)};
     return ret->fd >= 0;
-}
-
-static void close_stream(struct stream *stream)
-{
-    if (!stream->direct && stream->fd >= 0)
-        close(stream->fd);
 }
 
 /** @return false: it cannot be read, or is too much */
 static bool read_stream(const struct stream *stream, struct rp_buf *ret)
 {
-    char name[40], part[1 << 14];
-    off_t at = stream->offset;
+    char part[1 << 14];
     ssize_t got = 1;
 
-    snprintf(name, sizeof name, "/proc/self/fd/%d", stream->fd);
-    rp_autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && ret->len < MOST_ENTRY_BYTES && (got = pread(fd, part, sizeof part, at)) > 0) {
+    while (ret->len < MOST_ENTRY_BYTES &&
+           (got = pread(stream->fd, part, sizeof part, (off_t)ret->len)) > 0)
         rp_buf_add(ret, part, (size_t)got);
-        at += got;
-    }
-    return fd >= 0 && got == 0 && !ret->failed;
+    return got == 0 && !ret->failed;
 }
 
 /** Everything to where it is wanted, also what is too much to be kept. */
@@ -279,9 +253,8 @@ static void pass_on(const struct stream *stream)
     char part[1 << 14];
     ssize_t got;
 
-    for (off_t at = 0; !stream->direct && (got = pread(stream->fd, part, sizeof part, at)) > 0;
-         at += got)
-        if (!write_all(stream->to, part, (size_t)got))
+    for (off_t at = 0; (got = pread(stream->fd, part, sizeof part, at)) > 0; at += got)
+        if (rp_write_all(stream->to, part, (size_t)got) < 0)
             return;
 }
 
@@ -293,10 +266,10 @@ static void keep_bytes(const char *entry, const struct result *result)
 
     if (fd < 0)
         return;
-    done = write_all(fd, (const char *)&result->head, sizeof result->head) &&
-           write_all(fd, result->out, result->head.out_bytes) &&
-           write_all(fd, result->err, result->head.err_bytes) &&
-           write_all(fd, result->file, result->head.file_bytes);
+    done = rp_write_all(fd, &result->head, sizeof result->head) == 0 &&
+           rp_write_all(fd, result->out, result->head.out_bytes) == 0 &&
+           rp_write_all(fd, result->err, result->head.err_bytes) == 0 &&
+           rp_write_all(fd, result->file, result->head.file_bytes) == 0;
     if (close(fd) != 0 || !done || rename(partial, entry) != 0)
         unlink(partial);
 }
@@ -418,9 +391,12 @@ static bool is_time_to_trim(const char *key, uint64_t most_bytes)
 bool rp_compiler_cache_takes(const struct rp_environment *env, char *const *argv)
 {
     struct rp_compiler_command command;
+    uint64_t most_bytes;
 
+    if (limit_bytes(&most_bytes, NULL) < 0)
+        return true; /* rp_compiler_run says so */
     /* Messages have colours there, and appear while it works. */
-    if (!limit_bytes() || isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) ||
+    if (!most_bytes || isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) ||
         !rp_compiler_command_read(env, argv, &command))
         return false;
     rp_compiler_command_free(&command);
@@ -442,7 +418,7 @@ static int run_and_keep(const char *entry, const struct rp_proc *proc,
         return rp_proc_run(proc, ret, error);
     err = out;
     if (!one && !open_stream(real_fd(proc->stderr_fd, STDERR_FILENO), &err)) {
-        close_stream(&out);
+        close(out.fd);
         return rp_proc_run(proc, ret, error);
     }
     own.stdout_fd = out.fd;
@@ -454,9 +430,9 @@ static int run_and_keep(const char *entry, const struct rp_proc *proc,
     if (rc == 0 && !ret->signaled && !ret->timed_out && ret->status == 0 &&
         rp_compiler_key_holds(key))
         keep(entry, proc, command, &out, &err);
-    close_stream(&out);
+    close(out.fd);
     if (!one)
-        close_stream(&err);
+        close(err.fd);
     return rc;
 }
 
@@ -502,13 +478,15 @@ static int run_again(const char *entry, const struct rp_proc *proc,
 int rp_compiler_run(const struct rp_environment *env, const struct rp_proc *proc, bool again,
                     struct rp_proc_end *ret, struct rp_err *err)
 {
-    const uint64_t most_bytes = limit_bytes();
+    uint64_t most_bytes = 0;
     rp_cleanup(rp_compiler_command_free) struct rp_compiler_command command = {0};
     rp_cleanup(rp_compiler_key_free) struct rp_compiler_key key = {0};
     rp_autofree char *cache = NULL;
     rp_autofree char *entry = NULL;
-    int rc;
+    int rc = limit_bytes(&most_bytes, err);
 
+    if (rc < 0)
+        return rc;
     if (!most_bytes || !rp_compiler_command_read(env, proc->argv, &command) ||
         !(cache = cache_folder(env)))
         return rp_proc_run(proc, ret, err);

@@ -351,18 +351,12 @@ static void add_compiler(struct making *making)
  * run other code */
 static bool add_environment(struct making *making)
 {
-    static const char *const read[] = {"CPATH",     "C_INCLUDE_",   "CPLUS_INCLUDE_",
-                                       "OBJC",      "LIBRARY_PATH", "COMPILER_",
-                                       "GCC_",      "SOURCE_DATE_", "HIP",
-                                       "ROCM_PATH", "CLANG",        "LLVM",
-                                       "LLD",       "AMD",          "LD_"};
-    static const char *const refused[] = {"DEPENDENCIES_OUTPUT=",
-                                          "SUNPRO_DEPENDENCIES=",
-                                          "CC_PRINT_",
-                                          "CC_LOG_DIAGNOSTICS",
-                                          "CCC_",
-                                          "LD_PRELOAD=",
-                                          "LD_AUDIT="};
+    static const char *const read[] = {
+        "CPATH",     "C_INCLUDE_", "CPLUS_INCLUDE_", "OBJC", "LIBRARY_PATH", "SOURCE_DATE_", "HIP",
+        "ROCM_PATH", "CLANG",      "LLVM",           "LLD",  "AMD",          "LD_"};
+    static const char *const refused[] = {
+        "DEPENDENCIES_OUTPUT=", "SUNPRO_DEPENDENCIES=", "CC_PRINT_",   "CC_LOG_DIAGNOSTICS", "CCC_",
+        "COMPILER_PATH=",       "GCC_EXEC_PREFIX=",     "LD_PRELOAD=", "LD_AUDIT="};
 
     for (char **variable = environ; *variable; variable++) {
         for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
@@ -437,22 +431,45 @@ static bool add_linked(struct making *making, const char *path)
            (memcmp(begin, elf, 4) == 0 || memcmp(begin, archive, 8) == 0) && add_file(making, path);
 }
 
-/** In the order in which the linker looks: a shared one before an archive, in the folders of -L
- * first. What is in none of these is of the compiler's own folders, which are in the key. */
+/** A shared library comes before an archive. @return whether one is in this folder */
+static bool add_library_of(struct making *making, const char *folder, const char *name)
+{
+    rp_autofree char *place = absolute(making, folder);
+    rp_autofree char *shared = place ? rp_format("%s/lib%s.so", place, name) : NULL;
+    rp_autofree char *archive = place ? rp_format("%s/lib%s.a", place, name) : NULL;
+
+    if (!shared || !archive) {
+        making->failed = true;
+        return true;
+    }
+    if (access(shared, F_OK) != 0 && access(archive, F_OK) != 0)
+        return false;
+    making->failed |= !add_linked(making, access(shared, F_OK) == 0 ? shared : archive);
+    return true;
+}
+
+/** In the order in which the linker looks: in the folders of -L, then in those of LIBRARY_PATH, of
+ * which an empty one is the current folder. What is in none of these is of the compiler's own
+ * folders, which are in the key. */
 static void add_library(struct making *making, const char *name)
 {
-    making->failed |= name[0] == ':';
-    for (size_t i = 0; i < making->command->place_count && !making->failed; i++) {
-        rp_autofree char *place = absolute(making, making->command->places[i]);
-        rp_autofree char *shared = place ? rp_format("%s/lib%s.so", place, name) : NULL;
-        rp_autofree char *archive = place ? rp_format("%s/lib%s.a", place, name) : NULL;
+    const char *at = getenv("LIBRARY_PATH");
 
-        if (!shared || !archive) {
-            making->failed = true;
-        } else if (access(shared, F_OK) == 0 || access(archive, F_OK) == 0) {
-            making->failed |= !add_linked(making, access(shared, F_OK) == 0 ? shared : archive);
+    making->failed |= name[0] == ':';
+    for (size_t i = 0; i < making->command->place_count && !making->failed; i++)
+        if (add_library_of(making, making->command->places[i], name))
+            return;
+    while (at && *at && !making->failed) {
+        const size_t bytes = strcspn(at, ":");
+        rp_autofree char *folder = bytes ? strndup(at, bytes) : strdup(".");
+
+        if (!folder || add_library_of(making, folder, name)) {
+            making->failed |= !folder;
             return;
         }
+        at += bytes;
+        if (*at && !*++at) /* a colon at the end is an empty one, too */
+            making->failed |= add_library_of(making, ".", name);
     }
 }
 
@@ -575,15 +592,50 @@ static bool read_markers(struct names *names, const char *text, size_t bytes)
     return true;
 }
 
+/** Behind the end of one literal and the beginning of the next, which are one to the compiler. */
+static const char *behind_joint(const char *at, const char *end)
+{
+    const char *next = at;
+
+    if (next == end || *next != '"')
+        return at;
+    for (next++; next < end && strchr(" \t\r\n", *next); next++) {
+    }
+    return next < end && *next == '"' ? behind_joint(next + 1, end) : at;
+}
+
+/** .include and .incbin of the assembler, also where a text is put together of several. */
+static bool assembler_reads(const char *at, const char *end)
+{
+    static const char directive[] = ".inc";
+
+    for (size_t i = 0; i < sizeof directive - 1; i++, at++) {
+        at = i ? behind_joint(at, end) : at;
+        if (at == end || *at != directive[i])
+            return false;
+    }
+    return true;
+}
+
 /** Code that reads files when it is assembled or linked. */
 static bool reads_more(const char *text, size_t bytes)
 {
-    static const char *const words[] = {".incbin", "pragma comment", "#embed",
-                                        "pragma clang module"};
+    static const char *const words[] = {"pragma comment", "#embed", "pragma clang module"};
+    const char *const end = text + bytes;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (memmem(text, bytes, words[i], strlen(words[i])))
             return true;
+    for (const char *line = text; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+
+        /* Names of files are in lines of the preprocessor. */
+        for (const char *at = line; line[0] != '#' && at && at < (next ? next : end);
+             at = memchr(at + 1, '.', (size_t)(end - at - 1)))
+            if (*at == '.' && assembler_reads(at, end))
+                return true;
+        line = next ? next + 1 : end;
+    }
     return false;
 }
 

@@ -111,6 +111,67 @@ passed 'version' rocm-perf hipcc --version
 echo data >data
 echo '__asm__(".section .d,\"a\"\n.incbin \"data\"\n"); int main() { return 0; }' >incbin.hip
 passed 'file that the assembler reads' rocm-perf hipcc incbin.hip -o out.co
+echo '.set V, 3' >v.s
+for directive in '.include' '.inc" "lude' '.in"
+  "c" "lude'; do
+    echo "int main() { __asm__(\"$directive \\\"v.s\\\"\n mov \$V, %eax\"); }" >include.hip
+    passed "source that the assembler reads: $directive" rocm-perf hipcc include.hip -o out.co
+done
+passed 'command line in the result' device -frecord-command-line -I late k.hip -o out.co
+
+# A library of LIBRARY_PATH is another one, and so is the program.
+mkdir lib
+for value in 1 2; do
+    echo "int value() { return $value; }" >value.c
+    gcc -c value.c -o value.o && rm -f lib/libvalue.a && ar rc lib/libvalue.a value.o
+    LIBRARY_PATH=/nowhere:$PWD/lib rocm-perf hipcc main.hip -lvalue -o program
+    got=0; ./program || got=$?
+    [ $got = $value ] || fail "program with library $value ends with $got"
+done
+
+# What others write into the same file is theirs.
+device -I late -DSHARED -Wall k.hip -o out.co >log 2>&1 &
+compiler=$!
+while kill -0 $compiler 2>/dev/null; do echo 'of another job'; sleep 0.02; done >>log
+wait $compiler
+device -I late -DSHARED -Wall k.hip -o out.co >log 2>&1
+! grep -q 'of another job' log || fail 'it says what another job said'
+grep -q 'unused variable' log || fail 'it does not say what it said'
+
+# Messages that are more than a pipe takes at once, into one that does not wait.
+python3 - <<'END' >many.hip
+print("__attribute__((global)) void k(int *p) {" + "".join(f" int a_variable_that_is_not_used_{i};\n" for i in range(1200)) + "}")
+END
+cat >slow.py <<'END'
+import fcntl, os, subprocess, sys, time
+out, into = os.pipe()
+fcntl.fcntl(into, fcntl.F_SETFL, fcntl.fcntl(into, fcntl.F_GETFL) | os.O_NONBLOCK)
+process = subprocess.Popen(sys.argv[1:], stderr=into)
+os.close(into)
+time.sleep(0.1)
+said = open(out, "rb").read()
+print(process.wait(), len(said), said.count(b"unused variable"))
+END
+for how in made taken; do
+    python3 slow.py rocm-perf hipcc --genco --no-gpu-bundle-output -nogpulib -Wall -ferror-limit=0 many.hip -o out.co >$how.txt
+    [ "$(cut -d' ' -f1,3 $how.txt)" = '0 1200' ] || fail "messages, $how: $(cat $how.txt)"
+done
+cmp made.txt taken.txt || fail 'other messages the second time'
+
+# A signal ends it as it would end the compiler, so that a script ends, too.
+cat >script.py <<'END'
+import os, signal, subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+while not any("clang" in open(f"/proc/{pid}/comm").read() and os.getsid(int(pid)) == process.pid
+              for pid in os.listdir("/proc") if pid.isdigit() and os.path.exists(f"/proc/{pid}/comm")):
+    time.sleep(0.01)
+os.killpg(process.pid, signal.SIGINT)
+print(process.wait())
+END
+echo '#include <hip/hip_runtime.h>' | cat - k.hip >long.hip
+[ "$(python3 script.py rocm-perf hipcc -O3 -I late long.hip -c -o out.o)" = -2 ] || fail 'it does not die of the signal'
+expect 2 env ROCM_PERF_COMPILER_CACHE=1G rocm-perf hipcc --version
+says err 'ROCM_PERF_COMPILER_CACHE=1G: use a number of MiB, or off'
 
 # The folder may be anything at any time.
 rm -rf cache
