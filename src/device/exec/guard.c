@@ -99,10 +99,12 @@ int rp_guard_install(void)
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigaction program[2], unset;
     int rc = 0;
+    /* Not under our lock: the loader has one, too, which whoever loads a library holds. */
+    __typeof__(sigaction) *change_action = (__typeof__(sigaction) *)dlsym(RTLD_NEXT, "sigaction");
     sigemptyset(&ours.sa_mask);
     pthread_mutex_lock(&guard.lock);
     if (!guard.installed) {
-        guard.change_action = (__typeof__(sigaction) *)dlsym(RTLD_NEXT, "sigaction");
+        guard.change_action = change_action;
         pthread_atfork(NULL, NULL, unlock_in_child);
         if (guard.change_action(SIGSEGV, NULL, &program[0]) < 0 ||
             guard.change_action(SIGBUS, NULL, &program[1]) < 0)

@@ -630,8 +630,8 @@ static void a_kernel_that_only_waits(void **state)
     rp_the_tool.isolate.kernel_patience_ms = rp_the_tool.isolate.held_patience_ms = 3600 * 1000;
     rp_the_tool.isolate.waiting_patience_ms = 15000;
     launch_on_a_device_that_knows(1000000000);
-    declined("the kernel does nothing but wait, perhaps for another kernel or GPU, which does not "
-             "begin before it has ended while it is captured",
+    declined("the kernel does nothing but wait, perhaps for another kernel or GPU, which cannot "
+             "begin while this one is captured",
              from);
 }
 
