@@ -182,16 +182,13 @@ static int make_temporary(struct rp_session *s, struct rp_err *err)
 static int keep_input(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "stdin");
-    bool has = false, idle = false;
-    int rc =
-        path ? rp_whole_input_save(path, RP_WHOLE_INPUT_MOST_BYTES, s->o->resume, &has, &idle, err)
-             : rp_out_of_memory(err);
+    const struct rp_whole_input input = {
+        .path = path, .resumed = s->o->resume, .note = s->o->progress, .context = s->o->context};
+    bool has = false;
+    int rc = path ? rp_whole_input_save(&input, &has, err) : rp_out_of_memory(err);
 
     if (rc < 0)
         return rc;
-    if (idle && !has)
-        rp_session_say(s, "standard input is open and nothing has come: the program gets an empty "
-                          "one (< FILE gives it a file)");
     s->input = has ? realpath(path, NULL) : NULL;
     return has && !s->input ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path) : 0;
 }

@@ -129,16 +129,13 @@ static int find_strategy(struct autotune *a, struct rp_err *err)
 static int keep_input(struct autotune *a, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(a->o->folder, "stdin");
-    bool has = false, idle = false;
-    int rc =
-        path ? rp_whole_input_save(path, RP_WHOLE_INPUT_MOST_BYTES, a->o->resume, &has, &idle, err)
-             : out_of_memory(err);
+    const struct rp_whole_input input = {
+        .path = path, .resumed = a->o->resume, .note = a->o->note, .context = a->o->context};
+    bool has = false;
+    int rc = path ? rp_whole_input_save(&input, &has, err) : out_of_memory(err);
 
     if (rc < 0)
         return rc;
-    if (idle && !has)
-        a->o->note(a->o->context, "standard input is open and nothing has come: programs get an "
-                                  "empty one (< FILE gives them a file)");
     a->input = has ? realpath(path, NULL) : NULL;
     if (has && !a->input)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);

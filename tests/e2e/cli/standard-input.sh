@@ -56,7 +56,15 @@ grep -q failed out && fail 'autotune: --resume has lost it'
 says err 'standard input is not what it was when this was begun'
 tune --max-fraction 0.5 -o from-file <numbers || fail 'autotune: a file'
 grep -q failed out && fail 'autotune: not each run reads all of the file'
+tune --max-fraction 0.8 --resume -o pipe < <(cat numbers) || { cat out err; fail 'autotune: --resume with the same'; }
+# What comes late is waited for, and an input that ends without a byte is an empty one.
+export SUM="$(echo late | cksum)"
+tune --max-fraction 0.5 -o late < <(sleep 3; echo late) || { cat out err; fail 'autotune: late input'; }
+grep -q failed out && fail 'autotune: late input is taken for empty'
+says err 'waiting for the end of standard input'
+says err '5 bytes of standard input were read; each run gets all of them'
 export SUM="$(cksum </dev/null)"
-tune --max-fraction 0.5 -o empty < <(sleep 8) || fail 'autotune: a pipe that nobody writes to'
-says err 'standard input is open and nothing has come'
+tune --max-fraction 0.5 -o empty < <(sleep 1) || fail 'autotune: a pipe that nobody writes to'
 [ ! -e empty/stdin ] || fail 'autotune: an empty input is kept'
+! tune --max-fraction 0.7 --resume -o empty < <(echo other) || fail 'autotune: --resume with an input'
+says err 'programs of empty had no standard input when this was begun: give none (< /dev/null)'

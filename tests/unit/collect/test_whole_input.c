@@ -20,18 +20,17 @@ static int before;
 /* Standard input is what this command prints. @return of rp_whole_input_save */
 static int save(const char *command, bool resumed, bool *ret_has, struct rp_err *err)
 {
+    const struct rp_whole_input input = {.path = path, .resumed = resumed, .most_bytes = MIB};
     FILE *pipe = popen(command, "r");
-    bool idle;
     int rc;
 
     assert_non_null(pipe);
     dup2(fileno(pipe), STDIN_FILENO);
     *ret_has = false;
     *err = (struct rp_err)RP_ERR_INIT;
-    rc = rp_whole_input_save(path, MIB, resumed, ret_has, &idle, err);
+    rc = rp_whole_input_save(&input, ret_has, err);
     dup2(before, STDIN_FILENO);
     pclose(pipe);
-    assert_false(rc == 0 && idle);
     return rc;
 }
 
@@ -68,7 +67,9 @@ static void what_comes_is_kept(void **state)
     assert_int_equal(save("true", false, &has, &err), 0); /* something new begins */
     assert_false(has);
     assert_false(rp_path_exists(path));
-    assert_int_equal(save("echo a", true, &has, &err), -RP_USAGE); /* it had none */
+    assert_int_equal(save("echo a", true, &has, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "had no standard input when this was begun"));
+    assert_null(strstr(err.text, path)); /* which is not there */
 }
 
 static void what_has_no_end_is_refused(void **state)
@@ -84,27 +85,68 @@ static void what_has_no_end_is_refused(void **state)
     unlink(path);
 }
 
-static void nobody_is_waited_for(void **state)
+static void put_note(void *context, const char *text)
 {
+    char *notes = context;
+
+    snprintf(notes + strlen(notes), 200 - strlen(notes), "%s\n", text);
+}
+
+/* A pause is waited through, and said; input that pauses too long is refused, not taken for empty.
+ */
+static void a_pause_is_no_end(void **state)
+{
+    char notes[200] = "";
+    struct rp_whole_input input = {.path = path,
+                                   .most_bytes = MIB,
+                                   .notice_ms = 1,
+                                   .patience_ms = 50,
+                                   .note = put_note,
+                                   .context = notes};
     struct rp_err err = RP_ERR_INIT;
-    bool has = true, idle = false;
-    int ends[2], null = open("/dev/zero", O_RDONLY);
+    int ends[2];
+    bool has;
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
     dup2(ends[0], STDIN_FILENO);
-    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
-    assert_true(idle && !has);
-    dup2(null, STDIN_FILENO); /* a device is not read */
-    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
-    assert_true(!idle && !has);
-    close(STDIN_FILENO); /* there is none */
-    assert_int_equal(rp_whole_input_save(path, MIB, false, &has, &idle, &err), 0);
-    assert_true(!idle && !has);
+    assert_int_equal(rp_whole_input_save(&input, &has, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "has paused for 0.05 s after 0 bytes"));
+    assert_non_null(strstr(err.text, "< /dev/null"));
+    assert_int_equal(strncmp(notes, "waiting for the end of standard input", 37), 0);
+    assert_int_equal(write(ends[1], "ab", 2), 2);
+    assert_int_equal(rp_whole_input_save(&input, &has, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "after 2 bytes"));
+    assert_false(rp_path_exists(path));
+    assert_int_equal(write(ends[1], "abc", 3), 3);
+    close(ends[1]);
+    *notes = 0;
+    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_true(has);
+    is_kept("abc");
+    assert_int_equal(strncmp(notes, "3 bytes of standard input were read", 35), 0);
+    unlink(path);
     dup2(before, STDIN_FILENO);
     close(ends[0]);
-    close(ends[1]);
-    close(null);
+}
+
+static void devices_are_not_read(void **state)
+{
+    const struct rp_whole_input input = {.path = path, .most_bytes = MIB};
+    struct rp_err err = RP_ERR_INIT;
+    int zero = open("/dev/zero", O_RDONLY);
+    bool has = true;
+
+    (void)state;
+    dup2(zero, STDIN_FILENO);
+    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_false(has);
+    close(STDIN_FILENO); /* there is none */
+    has = true;
+    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_false(has);
+    dup2(before, STDIN_FILENO);
+    close(zero);
 }
 
 int main(void)
@@ -112,7 +154,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_is_kept),
         cmocka_unit_test(what_has_no_end_is_refused),
-        cmocka_unit_test(nobody_is_waited_for),
+        cmocka_unit_test(a_pause_is_no_end),
+        cmocka_unit_test(devices_are_not_read),
     };
     int failed;
 
