@@ -372,6 +372,15 @@ static char *read_all(FILE *file)
     return text;
 }
 
+static int does_not_list(const char *tool, const char *said, struct rp_err *err)
+{
+    enum { MOST_BYTES = 600 };
+    rp_autofree char *line = rp_child_one_line(said);
+
+    return rp_fail(err, RP_USAGE, "--build: %s does not list its commands: %.*s", tool,
+                   line ? (int)rp_child_whole_bytes(line, MOST_BYTES) : 0, line ? line : "");
+}
+
 static int run_tool(const struct rp_words *words, char **ret_text, struct rp_err *err)
 {
     static const struct rp_env_change env[] = {{.name = "LC_ALL", .value = "C"},
@@ -406,8 +415,7 @@ static int run_tool(const struct rp_words *words, char **ret_text, struct rp_err
     if (!text || !wrong)
         return rp_fail(err, RP_ENVIRONMENT, "what %s says cannot be read", words->list[0]);
     if (end.signaled || end.timed_out || end.status != 0)
-        return rp_fail(err, RP_USAGE, "--build: %s does not list its commands: %.600s",
-                       words->list[0], wrong[0] ? wrong : text);
+        return does_not_list(words->list[0], wrong[0] ? wrong : text, err);
     *ret_text = rp_steal(text);
     return 0;
 }

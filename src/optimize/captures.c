@@ -59,6 +59,7 @@ static int isolate(const struct rp_measure *m, const char *program, const char *
     rp_autofree char *regex = quoted ? rp_format("^%s$", quoted) : NULL;
     rp_autofree char *most = rp_format("%u", m->most_geometries);
     rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
+    rp_autofree char *text = NULL;
     rp_autofree char *said = NULL;
     rp_autofree char *status = rp_format("%d", m->status);
     const char *const words[] = {"isolate",         "--kernel", regex, "--representative",
@@ -80,7 +81,8 @@ static int isolate(const struct rp_measure *m, const char *program, const char *
         return rc;
     if (!end.signaled && end.status == 0)
         return 0;
-    said = rp_child_text(log, MOST_MESSAGE);
+    text = rp_child_text(log, MOST_MESSAGE);
+    said = rp_child_one_line(text ? text : "");
     return rp_fail(err, failure_code(&end), "its dispatches cannot be captured: %s",
                    said ? said : "");
 }

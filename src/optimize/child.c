@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -142,6 +143,43 @@ char *rp_child_text(const char *path, size_t most_bytes)
     return text;
 }
 
+static bool is_blank(char c)
+{
+    return (unsigned char)c <= ' ';
+}
+
+char *rp_child_one_line(const char *text)
+{
+    rp_autobuf line = {0};
+
+    while (*text) {
+        const size_t bytes = strcspn(text, "\n");
+        size_t first = 0, end = bytes;
+
+        while (first < end && is_blank(text[first]))
+            first++;
+        while (end > first && is_blank(text[end - 1]))
+            end--;
+        if (end > first && line.len)
+            rp_buf_puts(&line, " | ");
+        for (size_t i = first; i < end; i++)
+            rp_buf_add(&line, is_blank(text[i]) ? " " : text + i, 1);
+        text += bytes + (text[bytes] == '\n');
+    }
+    return line.len || line.failed ? rp_buf_steal(&line) : strdup("");
+}
+
+size_t rp_child_whole_bytes(const char *text, size_t most_bytes)
+{
+    size_t bytes = strnlen(text, most_bytes + 1);
+
+    if (bytes <= most_bytes)
+        return bytes;
+    for (bytes = most_bytes; bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80;)
+        bytes--;
+    return bytes;
+}
+
 char *rp_child_last_lines(const char *path)
 {
     enum { MOST_LINES = 6, MOST_BYTES = 600 };
@@ -154,10 +192,11 @@ char *rp_child_last_lines(const char *path)
     for (unsigned lines = 0; begin && length - begin < MOST_BYTES; begin--)
         if (text[begin - 1] == '\n' && ++lines == MOST_LINES)
             break;
-    for (size_t i = begin; i < length; i++)
-        if ((unsigned char)text[i] < ' ' && text[i] != '\n')
-            text[i] = ' ';
-    return text ? strndup(text + begin, length - begin) : strdup("");
+    while (begin < length && ((unsigned char)text[begin] & 0xC0) == 0x80)
+        begin++; /* inside a character */
+    if (text)
+        text[length] = 0;
+    return rp_child_one_line(text ? text + begin : "");
 }
 
 char *rp_child_end_text(const struct rp_proc_end *end)

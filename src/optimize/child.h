@@ -43,8 +43,15 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
  * about leaks of its own. NULL: unreadable. */
 char *rp_child_text(const char *path, size_t most_bytes);
 
-/** The last lines of a file, six at most, without the last newline; "" when it cannot be read.
- * Characters that control a terminal are blanks. NULL: out of memory. Free it. */
+/** Lines as one, for a message: " | " between them, without blank ones. Characters that control a
+ * terminal are blanks. NULL: out of memory. Free it. */
+char *rp_child_one_line(const char *text);
+
+/** @return how many bytes of a text to show, so that no character of UTF-8 is cut */
+size_t rp_child_whole_bytes(const char *text, size_t most_bytes);
+
+/** The last lines of a file, six at most, as one; "" when it cannot be read. NULL: out of memory.
+ * Free it. */
 char *rp_child_last_lines(const char *path);
 
 /** How it ended, half a sentence: "it ended with exit status 3". Free it. */

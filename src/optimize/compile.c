@@ -22,24 +22,59 @@ void rp_built_free(struct rp_built *built)
     *built = (struct rp_built){0};
 }
 
+/** What a driver says of a linker that has failed, which says before what was wrong. */
+static bool is_of_driver(const char *line)
+{
+    static const char *const words[] = {"error: ld returned ", "command failed with exit code ",
+                                        "command failed due to signal "};
+    const size_t bytes = strcspn(line, "\n");
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(line, bytes, words[i], strlen(words[i])))
+            return !memmem(line, bytes, "frontend", 8); /* which says nothing else of a crash */
+    return false;
+}
+
+static const char *line_of(const char *said, const char *at)
+{
+    while (at > said && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/** @return where it begins to say what was wrong; *ret_line: the line of that */
+static const char *find_error(const char *said, const char **ret_line)
+{
+    const char *driver = NULL;
+    const char *error;
+
+    for (const char *at = said; (error = strcasestr(at, "error:")); at = error + 1) {
+        *ret_line = line_of(said, error);
+        if (!is_of_driver(*ret_line))
+            return error;
+        driver = driver ? driver : *ret_line;
+    }
+    if (driver == said)
+        return *ret_line = said;
+    return *ret_line = driver ? line_of(said, driver - 1) : said;
+}
+
 char *rp_built_reason(const struct rp_built *built)
 {
     enum { MOST_BYTES = 200 };
     const char *said = built->output + strspn(built->output, " \t\r\n");
-    const char *error = strcasestr(said, "error:");
-    const char *line = error;
+    const char *error, *line;
     size_t bytes;
 
     if (!*said)
         return strdup(built->why);
-    if (!error)
-        line = error = said;
-    while (line > built->output && line[-1] != '\n')
-        line--;
+    error = find_error(said, &line);
     if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */
         line = error;
     bytes = strcspn(line, "\n");
-    return rp_format("%s: %.*s", built->why, (int)(bytes < MOST_BYTES ? bytes : MOST_BYTES), line);
+    if (bytes > MOST_BYTES)
+        bytes = rp_child_whole_bytes(line, MOST_BYTES);
+    return rp_format("%s: %.*s", built->why, (int)bytes, line);
 }
 
 static int run(const struct rp_compile_command *command, const struct rp_compile_step *step,

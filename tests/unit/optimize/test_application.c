@@ -283,16 +283,19 @@ static void last_lines_are_few(void **state)
     assert_string_equal(none, "");
     check_lines("", 0, "");
     check_lines("\n\n", 2, "");
-    check_lines("a\nb\n", 4, "a\nb");
-    check_lines("1\n2\n3\n4\n5\n6\n7\n8\n\n", 17, "3\n4\n5\n6\n7\n8");
+    check_lines("a\nb\n", 4, "a | b");
+    check_lines("1\n2\n3\n4\n5\n6\n7\n8\n\n", 17, "3 | 4 | 5 | 6 | 7 | 8");
     check_lines("bad\nWarning: Resource leak detected by SharedSignalPool, 3 Signals leaked.\n", 72,
                 "bad");
     check_lines("Warning: Resource leak detected by AsyncEventsPool, 1 items leaked.\nx\n", 70,
                 "x");
-    check_lines("\033[31mred\a\n", 10, " [31mred ");
+    check_lines("\033[31mred\a\n", 10, "[31mred");
+    check_lines("a\r\n\n  b\tc\r\n", 12, "a | b c");
     memset(text, 'x', LONG - 1);
     text[LONG - 1] = 0;
     check_lines(text, LONG - 1, text + LONG - 1 - 600);
+    memcpy(text + LONG - 1 - 601, "\xc3\xa9", 2);
+    check_lines(text, LONG - 1, text + LONG - 1 - 599); /* no half of a character */
 }
 
 static void check_difference(const char *a, const char *b, const char *expected)

@@ -128,6 +128,56 @@ static void what_the_compiler_says_is_kept(void **state)
     rp_built_free(&result);
 }
 
+static void check_reason(const char *output, const char *expected)
+{
+    rp_autofree char *said = strdup(output);
+    char why[] = "it failed";
+    const struct rp_built built = {.output = said, .why = why};
+    rp_autofree char *reason = rp_built_reason(&built);
+
+    assert_string_equal(reason, expected);
+}
+
+#define HUNDRED                                                                                    \
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"  \
+    "123456789"
+
+/* Not only that the linker has failed. */
+static void reasons_name_the_cause(void **state)
+{
+    (void)state;
+    check_reason("", "it failed");
+    check_reason("\nno such tool\nx\n", "it failed: no such tool");
+    check_reason("a.hip:1: warning: w\na.hip:2: error: e\n1 error\n",
+                 "it failed: a.hip:2: error: e");
+    check_reason("/usr/bin/ld: /tmp/u.o: in function `main':\nu.cpp: undefined reference to `f()'\n"
+                 "collect2: error: ld returned 1 exit status\n",
+                 "it failed: u.cpp: undefined reference to `f()'");
+    check_reason("u.cpp: undefined reference to `f()'\n"
+                 "clang: error: linker command failed with exit code 1 (use -v to see invocation)\n"
+                 "make: *** [Makefile:2: u] Error 1\n",
+                 "it failed: u.cpp: undefined reference to `f()'");
+    check_reason("collect2: error: ld returned 1 exit status\nld.lld: error: undefined symbol: f\n",
+                 "it failed: ld.lld: error: undefined symbol: f");
+    check_reason("collect2: error: ld returned 1 exit status\n",
+                 "it failed: collect2: error: ld returned 1 exit status");
+    check_reason("clang: error: no such file or directory: 'x.hip'\n",
+                 "it failed: clang: error: no such file or directory: 'x.hip'");
+    check_reason("Stack dump:\n#1 0x12\n"
+                 "clang: error: clang frontend command failed with exit code 139\n",
+                 "it failed: clang: error: clang frontend command failed with exit code 139");
+    check_reason(HUNDRED HUNDRED "error: " HUNDRED HUNDRED,
+                 "it failed: error: " HUNDRED
+                 "012345678901234567890123456789012345678901234567890123456789012345678901234567890"
+                 "123456789012");
+    check_reason("error: " HUNDRED
+                 "012345678901234567890123456789012345678901234567890123456789012345678901234567890"
+                 "12345678901\xc3\xa9\n",
+                 "it failed: error: " HUNDRED
+                 "012345678901234567890123456789012345678901234567890123456789012345678901234567890"
+                 "12345678901");
+}
+
 /** One that is killed leaves its files there: it is not everybody's. */
 static void compilers_have_a_temporary_folder(void **state)
 {
@@ -226,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_code_is_equal_wherever_it_lies),
         cmocka_unit_test(what_the_compiler_says_is_kept),
+        cmocka_unit_test(reasons_name_the_cause),
         cmocka_unit_test(compilers_have_a_temporary_folder),
         cmocka_unit_test(damaged_code_objects_are_refused),
         cmocka_unit_test(long_output_is_cut_in_the_middle),
