@@ -159,6 +159,27 @@ static void tools(void **state)
     assert_false(is_tool("./make.sh"));
 }
 
+/* Several lines of make are one message. */
+static void a_tool_that_fails(void **state)
+{
+    char path[] = "/tmp/rp-makefile-XXXXXX";
+    const int fd = mkstemp(path);
+    rp_autofree char *build = rp_format("make -f %s", path);
+    rp_autowords words = {0};
+    struct rp_build_steps steps;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(write(fd, "$(warning one)\n$(error two)\n", 28), 28);
+    close(fd);
+    assert_int_equal(rp_words_split(build, RP_WORDS_PLAIN, &words, NULL), 0);
+    assert_int_equal(rp_build_steps_list(&words, "/k.hip", false, &steps, &err), -RP_USAGE);
+    unlink(path);
+    assert_non_null(strstr(err.text, "does not list its commands: "));
+    assert_non_null(strstr(err.text, ":1: one | "));
+    assert_null(strchr(err.text, '\n'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_host_s_compiler_links),
         cmocka_unit_test(scripts_of_the_linker),
         cmocka_unit_test(tools),
+        cmocka_unit_test(a_tool_that_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
