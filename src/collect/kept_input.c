@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +22,24 @@ enum {
     MEMORY_BYTES = 64 << 20,
     MOST_BYTES = 1 << 30, /* more is an endless stream, or better a file */
     CHUNK_BYTES = 64 << 10,
+    PIECE_BYTES = 4096, /* at most a page, which one slot of a pipe holds */
+    /* Pieces are slow, 50 us each: who reads that much reads on, and its time counts. */
+    MOST_IN_PIECES_BYTES = 256 << 10,
+    PAUSE_MS = 1,
     LOOK_MS = 100,
     LOOKS = 3, /* in a row: who reads what was typed already does not wait */
 };
+
+/* Can what comes be looked at without being taken? */
+static bool can_peek(struct rp_kept_input *in, mode_t mode)
+{
+    int type = 0;
+    socklen_t bytes = sizeof type;
+
+    if (S_ISFIFO(mode))
+        return pipe2(in->side, O_CLOEXEC) == 0;
+    return getsockopt(in->source, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
+}
 
 int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *ret,
                        struct rp_err *err)
@@ -34,6 +51,7 @@ int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *r
                                   .file = -1,
                                   .to_program = -1,
                                   .stop = {-1, -1},
+                                  .side = {-1, -1},
                                   .most_bytes = MOST_BYTES,
                                   .memory_bytes = MEMORY_BYTES};
     if (!several || fstat(STDIN_FILENO, &info) < 0)
@@ -48,7 +66,10 @@ int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *r
         return 0;
     ret->offset = ret->kind == RP_INPUT_FILE ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
     ret->source = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return ret->source < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input") : 0;
+    if (ret->source < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input");
+    ret->peeks = ret->kind == RP_INPUT_STREAM && can_peek(ret, info.st_mode);
+    return 0;
 }
 
 /* --- what was read ------------------------------------------------------------------------- */
@@ -162,35 +183,123 @@ static bool read_on(struct rp_kept_input *in, uint8_t *buffer)
     return true;
 }
 
+/* What the program does not read stays in the source, for who reads that after this command. So a
+ * piece of it is only looked at, and is taken from it when the program has read it: its pipe has
+ * one slot then, and can be written to when it is empty. After MOST_IN_PIECES_BYTES it is read on
+ * as far as the pipe has room. */
+struct piece {
+    uint8_t bytes[PIECE_BYTES];
+    size_t count; /* in the program's pipe, or read by it, and in the source as well */
+};
+
+static ssize_t peek(struct rp_kept_input *in, uint8_t *ret)
+{
+    ssize_t n;
+
+    if (in->side[0] < 0)
+        return recv(in->source, ret, PIECE_BYTES, MSG_PEEK | MSG_DONTWAIT);
+    n = tee(in->source, in->side[1], PIECE_BYTES, SPLICE_F_NONBLOCK);
+    return n > 0 ? read(in->side[0], ret, (size_t)n) : n;
+}
+
+static size_t unread_bytes(const struct rp_kept_input *in)
+{
+    int count = 0;
+
+    return ioctl(in->to_program, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
+}
+
+/* The program has read so much of the piece. */
+static void take(struct rp_kept_input *in, struct piece *piece, size_t count)
+{
+    struct pollfd source = {.fd = in->source, .events = POLLIN};
+    uint8_t taken[PIECE_BYTES];
+    size_t left = count;
+
+    if (count)
+        in->trouble = keep(in, piece->bytes, count);
+    while (left > 0 && poll(&source, 1, 0) > 0) { /* it is there, if nobody else has taken it */
+        ssize_t n = read(in->source, taken, left);
+
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break;
+        left -= n > 0 ? (size_t)n : 0;
+    }
+    piece->count = 0;
+}
+
+/* One piece more to the program, which has read all before. @return false: the run is over */
+static bool look_on(struct rp_kept_input *in, struct piece *piece)
+{
+    ssize_t n;
+
+    take(in, piece, piece->count);
+    if (in->bytes >= MOST_IN_PIECES_BYTES) {
+        in->peeks = false;
+        fcntl(in->to_program, F_SETPIPE_SZ, CHUNK_BYTES);
+        return true;
+    }
+    if (in->trouble || !wait_for(in, in->source, POLLIN))
+        return false;
+    n = peek(in, piece->bytes);
+    if (n < 0) {
+        in->peeks = errno == EINTR || errno == EAGAIN; /* or it is read, which may work */
+        return true;
+    }
+    if (n == 0) {
+        in->ended = true;
+    } else if (in->bytes + (uint64_t)n > in->most_bytes) {
+        in->too_much = in->ended = true; /* the program finds an end, and comes to its own */
+    } else {
+        n = write(in->to_program, piece->bytes, (size_t)n);
+        piece->count = n > 0 ? (size_t)n : 0;
+    }
+    return n >= 0 || errno == EAGAIN || errno == EINTR;
+}
+
+/* @return false: the run is over */
+static bool send_kept(struct rp_kept_input *in, uint8_t *buffer, uint64_t *sent)
+{
+    const uint8_t *bytes;
+    const size_t count = kept_at(in, *sent, buffer, &bytes);
+    const ssize_t n = count ? write(in->to_program, bytes, count) : 0;
+
+    if (count == 0)
+        in->trouble = EIO;
+    *sent += n > 0 ? (uint64_t)n : 0;
+    return n >= 0 || errno == EAGAIN || errno == EINTR;
+}
+
 static void *feed(void *context)
 {
     struct rp_kept_input *in = context;
+    struct pollfd stop = {.fd = in->stop[0], .events = POLLIN};
     uint8_t *buffer = malloc(CHUNK_BYTES);
+    struct piece piece = {.count = 0};
+    bool goes_on = buffer != NULL;
     uint64_t sent = 0;
 
     if (!buffer)
         in->trouble = ENOMEM;
-    while (buffer && !in->trouble) {
-        const uint8_t *bytes;
-        size_t count;
-        ssize_t n;
-
-        if (sent == in->bytes && in->ended)
+    while (goes_on && !in->trouble && (sent < in->bytes || !in->ended)) {
+        goes_on = wait_for(in, in->to_program, POLLOUT); /* nothing is read it has no room for */
+        if (!goes_on)
             break;
-        if (!wait_for(in, in->to_program, POLLOUT)) /* nothing is read that it has no room for */
-            break;
-        if (sent == in->bytes) {
-            if (!read_on(in, buffer))
-                break;
-            continue;
+        if (sent < in->bytes) {
+            goes_on = send_kept(in, buffer, &sent);
+        } else if (!in->peeks) {
+            goes_on = read_on(in, buffer);
+        } else if (unread_bytes(in) > 0) { /* on systems whose pipes can have room nevertheless */
+            poll(&stop, 1, PAUSE_MS);
+        } else {
+            goes_on = look_on(in, &piece);
+            sent = in->bytes; /* the piece is not of them yet */
         }
-        count = kept_at(in, sent, buffer, &bytes);
-        if (count == 0)
-            in->trouble = EIO;
-        n = count ? write(in->to_program, bytes, count) : 0;
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            break;
-        sent += n > 0 ? (uint64_t)n : 0;
+    }
+    if (piece.count > 0) {
+        const size_t unread = unread_bytes(in);
+
+        take(in, &piece, piece.count - (unread < piece.count ? unread : piece.count));
     }
     free(buffer);
     close(in->to_program); /* the program's end of input */
@@ -328,6 +437,9 @@ static int begin_stream(struct rp_kept_input *in, struct rp_err *err)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
     in->to_program = ends[1];
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    if (in->ended || in->bytes >= MOST_IN_PIECES_BYTES ||
+        (in->peeks && fcntl(ends[1], F_SETPIPE_SZ, PIECE_BYTES) < 0))
+        in->peeks = false; /* it need not be, or cannot be */
     rc = dup2(ends[0], STDIN_FILENO) < 0
              ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input")
              : start_thread(in, feed, err);
@@ -414,6 +526,8 @@ void rp_kept_input_free(struct rp_kept_input *in)
         rp_kept_input_end(in, &err);
         close_fd(&in->source);
         close_fd(&in->file);
+        close_fd(&in->side[0]);
+        close_fd(&in->side[1]);
     }
     free(in->memory);
     *in = (struct rp_kept_input){0};

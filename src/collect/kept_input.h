@@ -2,9 +2,10 @@
  * @file kept_input.h
  * @brief Standard input of a program that runs several times: each run gets the same.
  *
- * A file is opened again, a device is inherited. What comes through a pipe or a socket is read only
- * as far as the program's own pipe has room, kept, and given to the next run again, which may read
- * on. A terminal cannot be kept: a program that waits for it is ended, which is told.
+ * A file is opened again, a device is inherited. What comes through a pipe or a socket is read as
+ * far as the program has read it, kept, and given to the next run again, which may read on: what no
+ * run reads stays there, unless one has read more than 256 KiB. A terminal cannot be kept: a
+ * program that waits for it is ended, which is told.
  */
 #ifndef RP_COLLECT_KEPT_INPUT_H
 #define RP_COLLECT_KEPT_INPUT_H
@@ -45,6 +46,8 @@ struct rp_kept_input {
     pthread_t feeder;
     int to_program; /**< write end of its pipe */
     int stop[2];    /**< a pipe: ends the feeder */
+    bool peeks;     /**< nothing is taken of a stream but what the program has read */
+    int side[2];    /**< a pipe for pieces of a pipe that are looked at */
 };
 
 /**

@@ -10,6 +10,12 @@ says out 'Thread trace of'
 (echo 5; echo rest) >file
 { rocm-perf profile --device software --runs 2 -o five ./from_input >out 2>err || fail 'a file'; } <file
 says out '5 launches of 1 kernel'
+# What the program does not read is left for who reads next, such as the loop that has started it.
+printf '%s\n' a b c | while read -r line; do
+    rocm-perf profile --device software --runs 2 --no-rocprof -o "line-$line" /bin/true >out 2>err || { cat err >&2; fail 'a loop'; }
+    echo "$line"
+done >lines
+[ "$(echo $(cat lines))" = 'a b c' ] || fail "profile has taken lines that its program did not read: only $(echo $(cat lines)) came"
 # A terminal: refused when the program waits for it, not before.
 cat >terminal.py <<'END'
 import os, pty, sys

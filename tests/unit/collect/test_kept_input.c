@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,6 +134,52 @@ static void an_open_pipe_is_not_waited_for(void **state)
     close(other);
 }
 
+/* @return how many bytes of the alphabet are left, the next of which is `next` */
+static size_t left_behind(char next)
+{
+    char bytes[64];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+
+    assert_true(n > 0);
+    assert_int_equal(bytes[0], next);
+    return (size_t)n;
+}
+
+static void reads_letters(struct rp_kept_input *in, size_t count)
+{
+    uint8_t bytes[26];
+
+    assert_int_equal(run_reads(in, bytes, count), count);
+    assert_memory_equal(bytes, "abcdefghijklmnopqrstuvwxyz", count);
+}
+
+/* For the next command of a loop over its lines. The longest run counts. */
+static void what_no_run_reads_is_left(void **state)
+{
+    enum { UNREAD, PIPE, SOCKET, INPUTS };
+
+    (void)state;
+    for (int input = 0; input < INPUTS; input++) {
+        struct rp_kept_input in;
+        int ends[2];
+
+        assert_int_equal(input == SOCKET ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends),
+                         0);
+        set_input(ends[0]);
+        assert_int_equal(write(ends[1], "abcdefghijklmnopqrstuvwxyz", 26), 26);
+        ok(rp_kept_input_open(true, "use --runs 1", &in, &err));
+        reads_letters(&in, 0);
+        if (input != UNREAD) {
+            reads_letters(&in, 2);
+            reads_letters(&in, 7);
+            reads_letters(&in, 3);
+        }
+        rp_kept_input_free(&in);
+        assert_int_equal(left_behind(input == UNREAD ? 'a' : 'h'), input == UNREAD ? 26 : 19);
+        close(ends[1]);
+    }
+}
+
 static void an_endless_stream_is_refused(void **state)
 {
     uint8_t *bytes = malloc(2 * MUCH);
@@ -208,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_run_gets_the_same),
         cmocka_unit_test(an_open_pipe_is_not_waited_for),
+        cmocka_unit_test(what_no_run_reads_is_left),
         cmocka_unit_test(an_endless_stream_is_refused),
         cmocka_unit_test(a_file_is_read_again),
         cmocka_unit_test(devices_and_nothing_are_inherited),
