@@ -309,6 +309,7 @@ struct near {
     const char *wanted;
     char *names[MOST_NAMES];
     size_t distances[MOST_NAMES], count;
+    bool more; /**< there are others, less near */
 };
 
 static void add_near(struct near *near, const char *text, size_t len)
@@ -323,11 +324,14 @@ static void add_near(struct near *near, const char *text, size_t len)
             at += near->distances[i] <= far;
     }
     if (!name || !*name || at >= MOST_NAMES) {
+        near->more |= name && *name;
         free(name);
         return;
     }
-    if (near->count == MOST_NAMES)
+    if (near->count == MOST_NAMES) {
         free(near->names[--near->count]);
+        near->more = true;
+    }
     for (size_t i = near->count++; i > at; i--) {
         near->names[i] = near->names[i - 1];
         near->distances[i] = near->distances[i - 1];
@@ -336,15 +340,23 @@ static void add_near(struct near *near, const char *text, size_t len)
     near->distances[at] = far;
 }
 
-static void put_near(struct near *near, const char *what, struct rp_buf *text)
+/* Names like the one that was asked for; when there are none, what there is. */
+static void put_near(struct near *near, const char *none, struct rp_buf *text)
 {
-    rp_buf_printf(text, "; --%s %s is near to", what, near->wanted);
-    for (size_t i = 0; i < near->count; i++) {
+    const size_t most_distance = strlen(near->wanted) / 2;
+    size_t like = 0;
+
+    while (like < near->count && near->distances[like] <= most_distance)
+        like++;
+    rp_buf_printf(text, "; %s %s%s", none, near->wanted,
+                  like          ? ": did you mean"
+                  : near->count ? "; there are:"
+                                : "; there are none");
+    for (size_t i = 0; i < (like ? like : near->count); i++)
         rp_buf_printf(text, "%s '%s'", i ? "," : "", near->names[i]);
+    rp_buf_puts(text, like ? "?" : near->more ? ", ..." : "");
+    for (size_t i = 0; i < near->count; i++)
         free(near->names[i]);
-    }
-    if (!near->count)
-        rp_buf_puts(text, " nothing that it has");
 }
 
 static void find_near(const struct rp_history *history, const char *program, const char *line,
@@ -362,7 +374,7 @@ static void find_near(const struct rp_history *history, const char *program, con
             add_near(&near, config, len);
         }
     }
-    put_near(&near, program ? "program" : "config", text);
+    put_near(&near, program ? "no program is called" : "no configuration has", text);
 }
 
 /* Which of the filters alone leaves nothing, and what was perhaps meant. */

@@ -21,3 +21,7 @@ try check --config blok=64
 try check --program ./app --config block=128
 rocm-perf history check --db h.db --program ./app --config block
 rocm-perf history check --db h.db --program ./app3 --config block=65
+# Names that are not like it are listed, not called near.
+rocm-perf history check --db h.db --program zzzqqq --config q=1
+rocm-perf history add --db bare.db --commit c1 r.json >/dev/null
+rocm-perf history check --db bare.db --config block=64
