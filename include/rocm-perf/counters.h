@@ -105,6 +105,8 @@ bool rp_counters_said_by(const char *path);
 
 /** Does the folder, or one that lies in it, hold such files? */
 bool rp_counters_in(const char *folder);
+/** Do two files lie in "pmc_1" and "pmc_2" of one folder, as passes of one program do? */
+bool rp_counters_of_two_passes(const char *a, const char *b);
 
 /**
  * Reads a CSV file or a folder of them: rocprofv3's counter_collection and kernel_trace,

@@ -30,19 +30,11 @@ static int note_failed_launches(const struct rp_inputs *in, const struct rp_prof
     return 0;
 }
 
-static int warn_of_other_runs(const struct rp_inputs *in, struct rp_err *err)
-{
-    rp_autofree struct rp_store **run = calloc(in->store_count + 1, sizeof *run);
-    size_t count = 0;
-    int rc = !run                  ? rp_out_of_memory(err)
-             : in->store_count < 2 ? 0
-                                   : rp_inputs_choose_run(in, run, &count, err);
-
-    return rc < 0 ? rc : rp_warn_of_other_runs(in, run, count, err);
-}
-
-static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *wish,
-                        struct rp_parts *parts, struct rp_err *err)
+/* Calls and times are those of one run: its further runs were only there for their counters.
+ * @param run  its traces */
+static int make_ranking(const struct rp_inputs *in, const struct rp_inputs *run,
+                        const struct rp_parts_wish *wish, struct rp_parts *parts,
+                        struct rp_err *err)
 {
     struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
                                    .roofline = in->counters ? &parts->roofline : NULL,
@@ -53,14 +45,15 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_parts_wish *
         return 0;
     parts->has_ranking = true;
     rp_work_at(&in->work, RP_WORK_RANK, 0);
-    rc = rp_make_ranking(in, &from, &parts->ranking, err);
+    rc = rp_make_ranking(run, &from, &parts->ranking, err);
     return rc < 0 ? rc : note_failed_launches(in, parts->ranking.profile, err);
 }
 
-int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,
-                  struct rp_err *err)
+static int make_all(struct rp_inputs *in, struct rp_store **run, size_t run_count,
+                    const struct rp_parts_wish *wish, struct rp_parts *ret, struct rp_err *err)
 {
-    int rc = warn_of_other_runs(in, err);
+    struct rp_inputs of_run;
+    int rc = rp_warn_of_other_runs(in, run, run_count, err);
 
     ret->has_dag = in->store_count && wish->dag;
     if (rc == 0 && ret->has_dag)
@@ -73,5 +66,18 @@ int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct
         in->counters && (in->counters->name_count || in->store_count == 0 || wish->roofline);
     if (rc == 0 && ret->has_roofline)
         rc = rp_make_roofline(in, wish->roof, &ret->roofline, err);
-    return rc < 0 ? rc : make_ranking(in, wish, ret, err);
+    of_run = *in;
+    of_run.stores = run;
+    of_run.store_count = run_count;
+    return rc < 0 ? rc : make_ranking(in, &of_run, wish, ret, err);
+}
+
+int rp_parts_make(struct rp_inputs *in, const struct rp_parts_wish *wish, struct rp_parts *ret,
+                  struct rp_err *err)
+{
+    rp_autofree struct rp_store **run = calloc(in->store_count + 1, sizeof *run);
+    size_t count = 0;
+    int rc = run ? rp_inputs_choose_run(in, run, &count, err) : rp_out_of_memory(err);
+
+    return rc < 0 ? rc : make_all(in, run, count, wish, ret, err);
 }

@@ -213,19 +213,48 @@ static int is_counted(const struct dirent *entry)
 }
 
 /* rocprofv3 writes each pass of an input file to a folder "pmc_1" or "pass_1". */
-static bool is_pass_folder(const char *path)
+static bool is_pass_name(const char *base, size_t length)
 {
     static const char *const begins[] = {"pmc_", "pass_"};
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
         const size_t len = strlen(begins[i]);
 
-        if (strncmp(base, begins[i], len) == 0 && base[len] &&
-            base[len + strspn(base + len, "0123456789")] == '\0')
+        if (length > len && strncmp(base, begins[i], len) == 0 &&
+            len + strspn(base + len, "0123456789") == length)
             return true;
     }
     return false;
+}
+
+static bool is_pass_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return is_pass_name(base, strlen(base));
+}
+
+/* The last folder of a pass that a file lies in, and the length of its name; NULL: none. */
+static const char *pass_in(const char *path, size_t *ret_length)
+{
+    const char *found = NULL;
+
+    for (const char *at = path, *slash; (slash = strchr(at, '/')); at = slash + 1)
+        if (is_pass_name(at, (size_t)(slash - at))) {
+            found = at;
+            *ret_length = (size_t)(slash - at);
+        }
+    return found;
+}
+
+bool rp_counters_of_two_passes(const char *a, const char *b)
+{
+    size_t a_length = 0, b_length = 0;
+    const char *pass_of_a = pass_in(a, &a_length), *pass_of_b = pass_in(b, &b_length);
+
+    return pass_of_a && pass_of_b && pass_of_a - a == pass_of_b - b &&
+           strncmp(a, b, (size_t)(pass_of_a - a)) == 0 &&
+           (a_length != b_length || strncmp(pass_of_a, pass_of_b, a_length) != 0);
 }
 
 static int read_entries(struct folder *f, int (*wanted)(const struct dirent *),

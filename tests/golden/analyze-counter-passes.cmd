@@ -67,4 +67,41 @@ rocm-perf analyze pass?_rank?.db | sed -n '/^Counters/,/^  k_dynlds/p'
 mkdir both && cp "$SOURCE/tests/data/rocpd/multik-pmc-synthetic_results.db" both/1_results.db
 cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" both/1_counter_collection.csv
 rocm-perf analyze both | grep -c '^  k$'
+ranking() { # PATH ...: calls, time and share of the first two kernels
+    rocm-perf report --format csv -o - "$@" | python3 -c '
+import csv, sys
+for r in list(csv.DictReader(sys.stdin))[:2]: print(r["kernel"][:8], r["calls"], r["time_ns"], r["weight"])'
+}
+echo "a trace of kernels in each pass: calls and times are those of the first one"
+ranking pass0_rank?.db
+ranking pass?_rank?.db
+python3 - <<'PY'
+import os
+KERNEL = "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+COUNTER = "Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+CALL = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+def write(folder, counters, ns, count, idle):
+    os.makedirs(folder, exist_ok=True)
+    number = int(folder[-1])
+    pid, at = 100 + number, 10**9 * number
+    with open(f"{folder}/{pid}_kernel_trace.csv", "w") as trace, open(f"{folder}/{pid}_counter_collection.csv", "w") as counts:
+        trace.write(KERNEL), counts.write(COUNTER)
+        for i in range(1, count + 1):
+            kernel, at = "ab"[i % 2], at + 10000 * ns
+            end = at + 1000 * (ns if kernel == "a" else 1)
+            trace.write(f"KERNEL_DISPATCH,Agent 4,1,0,7,{i},1,{kernel},{i},{at},{end}\n")
+            for c in counters: counts.write(f"{i},Agent 4,{pid},{kernel},{c},64,{at},{end}\n")
+    if idle: # a process without kernels, as the launcher of ranks is one
+        with open(f"{folder}/{pid}9_hip_api_trace.csv", "w") as calls: calls.write(f"{CALL}HIP_API,hipInit,{pid}9,9,1,{at - 9},{at}\n")
+for name, second, ns, count, idle in (("slow", ["SQ_INSTS_VALU"], 10, 6, False), ("fewer", ["SQ_INSTS_VALU"], 1, 5, False),
+                                      ("again", ["SQ_WAVES"], 1, 6, False), ("idle", ["SQ_INSTS_VALU"], 1, 6, True)):
+    write(f"{name}/pmc_1", ["SQ_WAVES"], 1, 6, idle)
+    write(f"{name}/pmc_2", second, ns, count, idle)
+PY
+for case in slow fewer again idle; do echo "$case" && ranking $case; done
+rocm-perf analyze --arch gfx942 slow | sed -n -e 2p -e '/^What to look/,/^  b/p'
+rocm-perf report --format openmetrics -o - slow | grep -e '^rocm_perf_kernel.*calls' -e 'kernel.*seconds'
+rocm-perf analyze --json idle | python3 -c '
+import json, sys
+print(len(json.load(sys.stdin)["processes"]), "processes")'
 true
