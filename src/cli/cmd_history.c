@@ -218,32 +218,6 @@ static void cut_times(struct rp_history_result *r, const char *pattern)
     r->times_count = kept;
 }
 
-static int put_results(const struct rp_history_options *options, struct rp_history *history,
-                       struct rp_buf *text, struct rp_err *err)
-{
-    rp_autofree const struct rp_history_result **list = calloc(history->count + 1, sizeof *list);
-    const bool times = options->command == RP_HISTORY_SHOW;
-    size_t count = 0;
-
-    if (!list)
-        return rp_out_of_memory(err);
-    for (size_t i = 0; i < history->count; i++) {
-        struct rp_history_result *r = &history->results[i];
-
-        if (!rp_history_result_matches(r, &options->filter) ||
-            !has_kernel(r, options->filter.kernel))
-            continue;
-        if (options->filter.kernel)
-            cut_times(r, options->filter.kernel);
-        list[count++] = r;
-    }
-    if (options->command == RP_HISTORY_EXPORT)
-        return options->csv ? rp_report_history_csv(list, count, text, err)
-                            : rp_report_history_lines(list, count, text, err);
-    return options->json ? rp_report_history_json(list, count, times, text, err)
-                         : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
-}
-
 static bool is_newest_of_program(const struct rp_history *history, size_t at)
 {
     const struct rp_history_result *r = &history->results[at];
@@ -377,6 +351,11 @@ static void find_near(const struct rp_history *history, const char *program, con
     put_near(&near, program ? "no program is called" : "no configuration has", text);
 }
 
+static bool is_of_series(const struct rp_history_options *options)
+{
+    return options->command == RP_HISTORY_CHECK || options->command == RP_HISTORY_PLOT;
+}
+
 /* Which of the filters alone leaves nothing, and what was perhaps meant. */
 static int nothing_matches(const struct rp_history_options *options,
                            const struct rp_history *history, struct rp_err *err)
@@ -399,8 +378,45 @@ static int nothing_matches(const struct rp_history_options *options,
         if (!found)
             find_near(history, NULL, options->filter.config[k], &text);
     }
-    return rp_fail(err, RP_BAD_INPUT, "history %s: no complete result of it matches%s",
-                   options->path, rp_buf_text(&text));
+    return rp_fail(err, RP_BAD_INPUT, "history %s: no %sresult of it matches%s", options->path,
+                   is_of_series(options) ? "complete " : "", rp_buf_text(&text));
+}
+
+/* A list of nothing is an answer, but of a name with a mistake it is not the one that was meant. */
+static void note_nothing(const struct rp_history_options *options, const struct rp_history *history)
+{
+    struct rp_err why = RP_ERR_INIT;
+
+    nothing_matches(options, history, &why);
+    rp_cli_note("%s", why.text);
+}
+
+static int put_results(const struct rp_history_options *options, struct rp_history *history,
+                       struct rp_buf *text, struct rp_err *err)
+{
+    rp_autofree const struct rp_history_result **list = calloc(history->count + 1, sizeof *list);
+    const bool times = options->command == RP_HISTORY_SHOW;
+    size_t count = 0;
+
+    if (!list)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < history->count; i++) {
+        struct rp_history_result *r = &history->results[i];
+
+        if (!rp_history_result_matches(r, &options->filter) ||
+            !has_kernel(r, options->filter.kernel))
+            continue;
+        if (options->filter.kernel)
+            cut_times(r, options->filter.kernel);
+        list[count++] = r;
+    }
+    if (history->count && !count)
+        note_nothing(options, history);
+    if (options->command == RP_HISTORY_EXPORT)
+        return options->csv ? rp_report_history_csv(list, count, text, err)
+                            : rp_report_history_lines(list, count, text, err);
+    return options->json ? rp_report_history_json(list, count, times, text, err)
+                         : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
 }
 
 /* @param ret_fails  whether a check has to fail */
@@ -525,7 +541,7 @@ int rp_cmd_history(int argc, char **argv)
         options.filter.config_count = options.config_count;
     }
     rc = prepare(&options, argv + optind, (size_t)(argc - optind), &history, &text, &err);
-    if (rc == 0 && (options.command == RP_HISTORY_CHECK || options.command == RP_HISTORY_PLOT))
+    if (rc == 0 && is_of_series(&options))
         rc = put_series(&options, &history, &fails, &text, &err);
     else if (rc == 0 && options.command != RP_HISTORY_ADD && options.command != RP_HISTORY_REMOVE)
         rc = put_results(&options, &history, &text, &err);

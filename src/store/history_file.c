@@ -411,10 +411,30 @@ static int begin(const char *path, bool write, struct rp_history_file *file, str
     return check(file, write, err);
 }
 
+/* SQLite calls a text file damaged, too; who believes that may remove a good file. Looked at before
+ * SQLite opens it: to close any descriptor of a file drops this process's locks on it. */
+static int check_magic(const char *path, struct rp_err *err)
+{
+    static const char magic[] = "SQLite format 3";
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char head[sizeof magic];
+    struct stat st;
+    ssize_t len;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0; /* SQLite says what is wrong */
+    len = pread(fd, head, sizeof head, 0);
+    if (len <= 0 || (len == sizeof head && memcmp(head, magic, sizeof head) == 0))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT, "it is no SQLite database: name another file with --db");
+}
+
 int rp_history_open(const char *path, bool write, struct rp_history_file *ret, struct rp_err *err)
 {
     int rc = check_neighbours(path, err);
 
+    if (rc == 0)
+        rc = check_magic(path, err);
     if (rc == 0 && write)
         rc = make_file(path, err);
     return rc < 0 ? rc : begin(path, write, ret, err);

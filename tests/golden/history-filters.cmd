@@ -21,6 +21,12 @@ try check --config blok=64
 try check --program ./app --config block=128
 rocm-perf history check --db h.db --program ./app --config block
 rocm-perf history check --db h.db --program ./app3 --config block=65
+# A list of nothing is an answer, and says what is near, too.
+for command in list show export 'list --json'; do
+    rocm-perf history $command --db h.db --program ./ap2
+    echo "exit $?"
+done
+rocm-perf history list --db h.db --kernel zzz
 # Names that are not like it are listed, not called near.
 rocm-perf history check --db h.db --program zzzqqq --config q=1
 rocm-perf history add --db bare.db --commit c1 r.json >/dev/null

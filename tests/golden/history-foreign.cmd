@@ -48,3 +48,8 @@ done
 rocm-perf history add --db ./file:x --at 2026-11-20T10:00:00Z --commit '' "$data/compare/few.json" >/dev/null && ls file:x
 mkdir folder && rocm-perf history list --db folder 2>&1
 mkfifo pipe good.db-journal && for file in pipe good.db; do timeout 20 rocm-perf history list --db $file 2>&1; echo "exit $?"; done
+# Good files of other kinds are not called damaged, and stay.
+echo '<html>good</html>' >page.html && gzip -c good.db >good.db.gz && echo '{}' >file.json && printf SQL >short.txt
+for file in page.html good.db.gz file.json short.txt; do
+    all "$file"
+done

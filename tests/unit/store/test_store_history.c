@@ -132,6 +132,8 @@ static void other_files_are_refused(void **state)
     assert_int_equal(rp_history_read(path, &h, NULL), -RP_BAD_INPUT);
     assert_int_equal(kit_file_count(), 0);
     kit_write_file(path, "no database, whatever its name may say", 38);
+    is_refused(path, "it is no SQLite database");
+    kit_write_file(path, "SQLite format 3\0and nothing of one behind it", 45);
     is_refused(path, "damaged");
     kit_sql(path, "CREATE TABLE t(a)");
     is_refused(path, "no history");
