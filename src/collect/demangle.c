@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "collect/environment.h"
 
 enum {
@@ -189,6 +190,99 @@ static bool is_mangled(const char *name)
     return true;
 }
 
+/* It takes any byte that is not of ASCII for the end of a word. A mangled name counts bytes, so
+ * each such character goes there under a name of as many: '$' and a letter for two bytes, 'A' and
+ * one more letter for three, 'B' and two more for four. No compiler writes '$' by itself, and the
+ * demangler adds none. */
+enum { MOST_SIGNS = 60 };
+
+struct signs {
+    char of[MOST_SIGNS][4]; /* the characters; all of them together, whatever their length */
+    size_t length[MOST_SIGNS], count;
+};
+
+/* "AB" stand before the letters of longer ones. */
+static const char sign_letters[] = "abcdefghijklmnopqrstuvwxyzCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+static bool put_sign(struct signs *signs, const char *character, size_t length, struct rp_buf *to)
+{
+    static const char *const leads[] = {[2] = "$", [3] = "$A", [4] = "$BB"};
+    size_t at = 0;
+
+    while (at < signs->count &&
+           (signs->length[at] != length || memcmp(signs->of[at], character, length) != 0))
+        at++;
+    if (at == MOST_SIGNS)
+        return false;
+    if (at == signs->count) {
+        memcpy(signs->of[at], character, length);
+        signs->length[signs->count++] = length;
+    }
+    rp_buf_printf(to, "%s%c", leads[length], sign_letters[at]);
+    return true;
+}
+
+/* @return NULL: it cannot be written so */
+static char *to_ascii(const char *name, struct signs *signs)
+{
+    const char *end = name + strlen(name);
+    rp_autobuf text = {0};
+
+    for (size_t length; name < end; name += length) {
+        length = rp_utf8_length(name, (size_t)(end - name));
+        if (length == 0 || *name == '$' || (length > 1 && !put_sign(signs, name, length, &text)))
+            return NULL;
+        if (length == 1)
+            rp_buf_add(&text, name, 1);
+    }
+    return rp_buf_steal(&text);
+}
+
+/* @return NULL: what it says has other signs than what it was asked */
+static char *from_ascii(const char *plain, const struct signs *signs)
+{
+    rp_autobuf text = {0};
+
+    for (; *plain; plain++) {
+        const char *letter = plain + 1, *place;
+        size_t at;
+
+        if (*plain != '$') {
+            rp_buf_add(&text, plain, 1);
+            continue;
+        }
+        letter += *letter == 'A' ? 1 : *letter == 'B' && letter[1] == 'B' ? 2 : 0;
+        place = *letter ? strchr(sign_letters, *letter) : NULL;
+        at = place ? (size_t)(place - sign_letters) : MOST_SIGNS;
+        if (at >= signs->count || signs->length[at] != (size_t)(letter - plain) + 1)
+            return NULL;
+        rp_buf_add(&text, signs->of[at], signs->length[at]);
+        plain = letter;
+    }
+    return rp_buf_steal(&text);
+}
+
+static bool is_ascii(const char *name)
+{
+    while (*name && (unsigned char)*name < 0x80)
+        name++;
+    return !*name;
+}
+
+/* @return NULL: it does not know the name, or there is no demangler */
+static char *ask_any(struct rp_demangler *d, const char *name)
+{
+    struct signs signs = {.count = 0};
+    rp_autofree char *ascii = NULL;
+    rp_autofree char *plain = NULL;
+
+    if (is_ascii(name))
+        return ask(d, name);
+    ascii = to_ascii(name, &signs);
+    plain = ascii ? ask(d, ascii) : NULL;
+    return plain ? from_ascii(plain, &signs) : NULL;
+}
+
 char *rp_demangle_kernel(struct rp_demangler *d, const char *symbol)
 {
     size_t length = strlen(symbol);
@@ -200,6 +294,6 @@ char *rp_demangle_kernel(struct rp_demangler *d, const char *symbol)
     name = strndup(symbol, length);
     if (!name || !d || !is_mangled(name))
         return rp_steal(name);
-    plain = ask(d, name);
+    plain = ask_any(d, name);
     return plain ? plain : rp_steal(name);
 }

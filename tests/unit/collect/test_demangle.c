@@ -47,6 +47,13 @@ static void llvm_knows_them(void **state)
     check(&d, "_Z3addPf\n_Z3addPf", "_Z3addPf\n_Z3addPf"); /* one line is one name */
     check(&d, "_Z3addPf x", "_Z3addPf x");
     check(&d, "_Z", "_Z");
+    /* Characters of two, three and four bytes, the same one again, and what is no UTF-8. */
+    check(&d, "_Z6étagePf.kd", "étage(float*)");
+    check(&d, "_ZN3né6blocéIiEEvPT_S1_", "void né::blocé<int>(int*, int)");
+    check(&d, "_Z6日本I4éèE9核👍xxEvPT_", "_Z6日本I4éèE9核👍xxEvPT_");
+    check(&d, "_Z6日本I4éèEvT_9核👍xx", "void 日本<éè>(éè, 核👍xx)");
+    check(&d, "_Z6\xc3tagePf", "_Z6\xc3tagePf");
+    check(&d, "_Z7$étagePf", "_Z7$étagePf");
     check(&d, ".kd", ".kd");
     check(&d, "", "");
     /* A template of 3000 arguments, each another one: no substitution makes it short. */
