@@ -322,12 +322,39 @@ static int search_trace(struct rp_profile *profile, struct rp_store *store, stru
 
 /* --- for people ---------------------------------------------------------------------------- */
 
+static bool is_empty(const struct rp_failed_launch *launch)
+{
+    return !launch->block[0] || !launch->block[1] || !launch->block[2];
+}
+
+/* As the program gave it, in blocks, where it is of whole ones. An empty block says nothing of how
+ * many there are of it. */
+static void put_grid(struct rp_buf *to, const struct rp_failed_launch *launch)
+{
+    const uint64_t *grid = launch->grid;
+    bool whole = true;
+
+    if (is_empty(launch)) {
+        rp_buf_puts(to, ", which is empty");
+        return;
+    }
+    for (size_t i = 0; i < 3; i++)
+        whole &= grid[i] % launch->block[i] == 0;
+    rp_buf_printf(to, ", grid %" PRIu64 " x %" PRIu64 " x %" PRIu64 " %s",
+                  grid[0] / (whole ? launch->block[0] : 1),
+                  grid[1] / (whole ? launch->block[1] : 1),
+                  grid[2] / (whole ? launch->block[2] : 1), whole ? "blocks" : "work-items");
+    if (!grid[0] || !grid[1] || !grid[2])
+        rp_buf_puts(to, ", which is empty");
+}
+
+/* Launches of one kernel are listed together though their sizes may differ. */
 static void put_sizes(struct rp_buf *to, const struct rp_failed_launch *launch)
 {
-    rp_buf_printf(to, " (block %" PRIu32 " x %" PRIu32 " x %" PRIu32, launch->block[0],
-                  launch->block[1], launch->block[2]);
-    if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2])
-        rp_buf_puts(to, ", an empty grid");
+    rp_buf_printf(to, " (%sblock %" PRIu32 " x %" PRIu32 " x %" PRIu32,
+                  launch->calls > 1 ? "the first: " : "", launch->block[0], launch->block[1],
+                  launch->block[2]);
+    put_grid(to, launch);
     if (launch->dynamic_lds_bytes)
         rp_buf_printf(to, ", %" PRIu64 " bytes of dynamic LDS", launch->dynamic_lds_bytes);
     rp_buf_puts(to, ")");

@@ -1,4 +1,5 @@
 /* Databases are made with the store's writer and read back, as a traced program leaves them. */
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -1000,9 +1001,48 @@ static void launches_that_failed_add_up(void **state)
     assert_true(p->launches.known && !p->launches.inferred);
     assert_true(p->launches.calls == 12 && p->launches.failed == 4 && p->launches.count == 1);
     text = rp_launches_text(&p->launches);
-    assert_string_equal(text, "4 of 12 launches started no kernel: 4 x hipLaunchKernel of k(int*): "
-                              "hipErrorInvalidConfiguration (block 2048 x 1 x 1)");
+    assert_string_equal(text,
+                        "4 of 12 launches started no kernel: 4 x hipLaunchKernel of k(int*): "
+                        "hipErrorInvalidConfiguration (the first: block 2048 x 1 x 1, grid 2 x 1 x "
+                        "1 blocks)");
     rp_profile_free(p);
+}
+
+/* The cause has to be among the sizes: what is empty, and how many blocks there are of it. */
+static void sizes_of_a_failed_launch(void **state)
+{
+    static const struct {
+        uint64_t grid[3];
+        uint32_t block[3];
+        const char *text;
+    } rows[] = {
+        {{0, 1, 1}, {0, 1, 1}, "block 0 x 1 x 1, which is empty, 64 bytes of dynamic LDS"},
+        {{0, 1, 1},
+         {64, 1, 1},
+         "block 64 x 1 x 1, grid 0 x 1 x 1 blocks, which is empty, 64 bytes "
+         "of dynamic LDS"},
+        {{102400000, 2, 1},
+         {1024, 1, 1},
+         "block 1024 x 1 x 1, grid 100000 x 2 x 1 blocks, 64 bytes "
+         "of dynamic LDS"},
+        {{1000, 8, 1},
+         {64, 8, 1},
+         "block 64 x 8 x 1, grid 1000 x 8 x 1 work-items, 64 bytes of "
+         "dynamic LDS"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_failed_launch launch = {
+            .api = "hipLaunchKernel", .error = "hipErrorX", .calls = 1, .dynamic_lds_bytes = 64};
+        rp_autobuf text = {0};
+        rp_autofree char *expected = rp_format("hipLaunchKernel: hipErrorX (%s)", rows[i].text);
+
+        memcpy(launch.grid, rows[i].grid, sizeof launch.grid);
+        memcpy(launch.block, rows[i].block, sizeof launch.block);
+        rp_failed_launch_put(&text, &launch);
+        assert_string_equal(rp_buf_text(&text), expected);
+    }
 }
 
 int main(void)
@@ -1036,6 +1076,7 @@ int main(void)
         LAB_TEST(launches_without_a_dispatch_are_found),
         LAB_TEST(calls_that_fit_no_dispatch_are_not_failed),
         LAB_TEST(launches_that_failed_add_up),
+        LAB_TEST(sizes_of_a_failed_launch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
