@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,11 +36,28 @@ struct rp_text_number rp_text_fixed(double value, unsigned decimals)
     return number;
 }
 
+static bool is_zero(struct rp_text_number number)
+{
+    return number.text[strspn(number.text, "0.")] == '\0';
+}
+
+struct rp_text_number rp_text_small(double value, unsigned decimals)
+{
+    struct rp_text_number number = rp_text_fixed(value, decimals), least;
+
+    if (value == 0 || !is_zero(number))
+        return number;
+    least = rp_text_fixed(pow(10, -(double)decimals), decimals);
+    snprintf(number.text, sizeof number.text, "%s%.*s", value < 0 ? ">-" : "<",
+             (int)sizeof number.text - 3, least.text);
+    return number;
+}
+
 struct rp_text_number rp_text_signed(double value, unsigned decimals)
 {
     struct rp_text_number plain = rp_text_fixed(value, decimals), number = {"+"};
 
-    if (value <= 0 || plain.text[strspn(plain.text, "0.")] == '\0' || strcmp(plain.text, "?") == 0)
+    if (value <= 0 || is_zero(plain) || strcmp(plain.text, "?") == 0)
         return plain;
     snprintf(number.text + 1, sizeof number.text - 1, "%.*s", (int)sizeof number.text - 2,
              plain.text);

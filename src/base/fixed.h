@@ -13,7 +13,11 @@ struct rp_text_number {
 /** Prints with a point and fixed decimals (at most 9), whatever the locale; "?" for no number. */
 struct rp_text_number rp_text_fixed(double value, unsigned decimals);
 
-/** The same with a sign, "+" or "-", but for what is printed as zero: a change of nothing has none.
+/** The same, but what is not zero and would be printed as such is "<0.001" (">-0.001"). */
+struct rp_text_number rp_text_small(double value, unsigned decimals);
+
+/** As rp_text_fixed with a sign, "+" or "-", but for what is printed as zero: a change of nothing
+ * has none.
  */
 struct rp_text_number rp_text_signed(double value, unsigned decimals);
 

@@ -113,15 +113,7 @@ struct rp_unit rp_unit_of(enum rp_unit_kind kind, struct rp_unit_span span, bool
 
 struct rp_text_number rp_unit_number(struct rp_unit unit, double value)
 {
-    const double shown = value / unit.scale;
-    struct rp_text_number least, number;
-
-    if (value == 0 || rounded(fabs(shown), unit.decimals) != 0)
-        return rp_text_fixed(shown, unit.decimals);
-    least = rp_text_fixed(pow(10, -(double)unit.decimals), unit.decimals);
-    snprintf(number.text, sizeof number.text, "%s%.*s", value < 0 ? ">-" : "<",
-             (int)sizeof number.text - 3, least.text);
-    return number;
+    return rp_text_small(value / unit.scale, unit.decimals);
 }
 
 struct rp_unit_text rp_unit_one(enum rp_unit_kind kind, double value, bool utf8)

@@ -15,7 +15,7 @@ static struct rp_text_number number(struct rp_quantity q, double unit, unsigned 
 {
     static const struct rp_text_number unknown = {"-"};
 
-    return q.known ? rp_text_fixed(q.value * unit, decimals) : unknown;
+    return q.known ? rp_text_small(q.value * unit, decimals) : unknown;
 }
 
 static void put_occupancy(const struct rp_page *page, const struct rp_residency *r)
@@ -87,7 +87,7 @@ static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_ke
 /* Nothing to look at: it would be a row of zeros. */
 static bool is_nothing(const struct rp_bottleneck_kernel *k)
 {
-    return k->weight.known && strcmp(number(k->weight, 100, 1).text, "0.0") == 0 &&
+    return k->weight.known && strcmp(rp_text_fixed(k->weight.value * 100, 1).text, "0.0") == 0 &&
            (!k->free_bound.known || strcmp(number(k->free_bound, 1, 3).text, "1.000") == 0);
 }
 
@@ -140,14 +140,15 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
     if (b->sums_alone)
         put_statistics_head(&page, b);
     else
-        while (shown > 1 && is_nothing(&b->kernels[shown - 1]))
+        while (!top && shown > 1 && is_nothing(&b->kernels[shown - 1]))
             shown--;
     for (size_t i = 0; i < shown && b->sums_alone; i++)
         put_statistics(&page, &b->kernels[i]);
     if (!b->sums_alone)
         put_ranking(&page, b, shown);
     if (shown < b->kernel_count)
-        rp_page_line(&page, RP_INK_DIM, 2, "and %zu more in analysis.json; --top N",
-                     b->kernel_count - shown);
+        rp_page_line(&page, RP_INK_DIM, 2,
+                     "and %zu more: --top %zu shows all, -o DIR writes analysis.json",
+                     b->kernel_count - shown, b->kernel_count);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

@@ -289,7 +289,8 @@ static void put_repairs(const struct rp_page *page, const struct rp_dag_mended *
                      "%" PRIu64 " end%s not after the start: estimated for the path, 0 in sums",
                      lost, lost == 1 ? " is" : "s are");
     if (m->never_ended)
-        rp_page_line(page, RP_INK_YELLOW, 0, "%" PRIu64 " without a start or end %s left out",
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%" PRIu64 " %s left out: a start or end is missing, 0 or negative",
                      m->never_ended, m->never_ended == 1 ? "is" : "are");
     if (m->clipped_ends)
         rp_page_line(page, RP_INK_YELLOW, 0,

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -21,7 +22,7 @@ static struct rp_text_number number(struct rp_quantity q, double unit, unsigned 
 {
     static const struct rp_text_number unknown = {"-"};
 
-    return q.known ? rp_text_fixed(q.value / unit, decimals) : unknown;
+    return q.known ? rp_text_small(q.value / unit, decimals) : unknown;
 }
 
 static void see(struct rp_unit_span *span, struct rp_quantity q, double scale)
@@ -93,21 +94,35 @@ static struct columns columns_of(const struct rp_page *page, const struct rp_roo
                             .bytes = rp_unit_of(RP_UNIT_RATE, bytes, page->utf8)};
 }
 
+/* @param gpu  where it ran; "": on the only one */
 static void put_kernel(const struct rp_page *page, const struct rp_roofline_kernel *k,
-                       const char *name, const struct columns *in)
+                       const char *name, const char *gpu, const struct columns *in)
 {
     const char *bound = rp_bound_name(k->bound);
     struct rp_quantity share = k->bound_share;
 
     share.value *= 100;
     rp_page_text(page, RP_INK_PLAIN, 2, name);
-    rp_page_line(page, RP_INK_PLAIN, 4, "%12s %10s %11s %9s  %s%s%s%s",
+    rp_page_line(page, RP_INK_PLAIN, 4, "%12s %10s %11s %9s  %s%s%s%s%s",
                  in_unit(in->time, k->time_ns, 1).text,
                  number(k->intensity[RP_LEVEL_HBM], 1, 3).text,
                  in_unit(in->flops, k->gflops, GIGA).text,
                  in_unit(in->bytes, k->gbps[RP_LEVEL_HBM], GIGA).text, bound ? bound : "-",
                  share.known ? " " : "", share.known ? number(share, 1, 1).text : "",
-                 share.known ? " %" : "");
+                 share.known ? " %" : "", gpu);
+}
+
+static void put_kernels(const struct rp_page *page, const struct rp_roofline *r, size_t shown,
+                        const struct columns *in)
+{
+    for (size_t i = 0; i < shown; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        char gpu[40] = "";
+
+        if (r->device_count > 1)
+            snprintf(gpu, sizeof gpu, ", GPU %" PRId64, r->devices[k->device].id);
+        put_kernel(page, k, k->name, gpu, in);
+    }
 }
 
 /* Notes are sentences: broken between words. */
@@ -154,12 +169,11 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
     rp_page_line(&page, RP_INK_BOLD, 4, "%s %10s %s %s  %s", rp_unit_heading("", in.time, 12).text,
                  "FLOP/byte", rp_unit_heading("", in.flops, 11).text,
                  rp_unit_heading("HBM", in.bytes, 9).text, "bound, and how near");
-    for (size_t i = 0; i < shown; i++)
-        put_kernel(&page, &r->kernels[i], r->kernels[i].name, &in);
+    put_kernels(&page, r, shown, &in);
     if (shown < r->kernel_count)
-        rp_page_line(&page, RP_INK_DIM, 2, "and %zu more in roofline.json",
+        rp_page_line(&page, RP_INK_DIM, 2, "and %zu more: -o DIR writes roofline.json",
                      r->kernel_count - shown);
-    put_kernel(&page, &r->program, "[all kernels]", &in);
+    put_kernel(&page, &r->program, "[all kernels]", "", &in);
     for (size_t i = 0; i < r->note_count; i++)
         put_note(&page, r->notes[i]);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;

@@ -474,7 +474,7 @@ const char *rp_counter_refusal(const char *name, double value)
     if (value < 0)
         return "counters only count up from 0";
     if (value >= most)
-        return "it is above 2^63, as when a counter of 64 bits fell below 0";
+        return "it is near 2^63 or above, as when a counter of 64 bits fell below 0";
     if (value != floor(value) && is_of_hardware(name))
         return "the hardware counts whole events";
     return NULL;

@@ -142,6 +142,9 @@ static int number(const struct loader *l, enum column column, int64_t if_none, i
     }
     errno = 0;
     *ret = strtoll(digits, &end, 0);
+    if (end != digits && !*end && errno == ERANGE)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is too %s: '%s'", l->csv.line,
+                       words[column].word, *ret < 0 ? "small" : "large", text);
     if (*end || errno)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is no whole number: '%s'", l->csv.line,
                        words[column].word, text);
@@ -431,6 +434,25 @@ static const char rest[] =
     "INSERT OR IGNORE INTO rocpd_info_code_object SELECT DISTINCT code_object_id, code_object_id"
     " FROM rocpd_info_kernel_symbol WHERE code_object_id IS NOT NULL;";
 
+/* The file of that process and ending: the one that was named, whatever its capitals, and others as
+ * rocprofv3 calls them, or all in capitals, as some file systems do. @param ret  NULL: none */
+static int find_file(const char *path, size_t prefix, const char *end, char **ret,
+                     struct rp_err *err)
+{
+    const bool is_path =
+        rp_plain_ends_with(path, end) && rp_plain_length(path) == prefix + strlen(end);
+    rp_autofree char *name = is_path ? strdup(path) : rp_format("%.*s%s", (int)prefix, path, end);
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = rp_plain_find(name);
+    for (char *c = name + prefix; !*ret && *c; c++)
+        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    if (!*ret)
+        *ret = rp_plain_find(name);
+    return 0;
+}
+
 static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t *ret_bytes,
                     struct rp_err *err)
 {
@@ -439,11 +461,10 @@ static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t 
     if (result == 0)
         result = rp_sql_exec(l->m.db, "BEGIN", err);
     for (size_t i = 0; i < FILE_COUNT && result == 0; i++) {
-        rp_autofree char *name = rp_format("%.*s%s", (int)prefix, path, files[i].end);
-        rp_autofree char *there = name ? rp_plain_find(name) : NULL;
-        if (!name)
-            result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        else if (there)
+        rp_autofree char *there = NULL;
+
+        result = find_file(path, prefix, files[i].end, &there, err);
+        if (result == 0 && there)
             result = read_file(l, there, files[i].kind, ret_bytes, err);
     }
     if (result == 0)

@@ -77,7 +77,7 @@ static int read_number(const struct rp_json_value *record, const char *path, boo
     errno = 0;
     if (text && *text) {
         uint64_t bits = strtoull(text, &end, 0);
-        if (!*end && !errno && bits > INT64_MAX && !all_bits && *text != '-')
+        if (!*end && (errno == ERANGE || (bits > INT64_MAX && !all_bits && *text != '-')))
             return rp_fail(err, RP_BAD_INPUT, "its %s %s is too large", path, text);
         *ret = (int64_t)bits;
         if (!*end && !errno)

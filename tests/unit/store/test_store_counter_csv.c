@@ -109,7 +109,7 @@ static void test_impossible(void **state)
            "line 3: '-0.5' is no value of the counter FETCH_SIZE: counters only count up from 0");
     REFUSE(HEAD "1,k,-inf\n", "SQ_WAVES: it is not finite");
     REFUSE(HEAD "1,k,1e999\n", "SQ_WAVES: it is not finite");
-    REFUSE(HEAD "1,k,18446744073709551611\n", "SQ_WAVES: it is above 2^63");
+    REFUSE(HEAD "1,k,18446744073709551611\n", "SQ_WAVES: it is near 2^63");
     REFUSE(HEAD "1,k,16384.5\n", "SQ_WAVES: the hardware counts whole events");
     REFUSE(LONG "1,k,TCC_HIT[3],7.5\n", "TCC_HIT[3]: the hardware counts whole events");
     REFUSE(LONG "1,k,TCC_HIT_sum,7.5\n", "TCC_HIT_sum: the hardware counts whole events");

@@ -142,7 +142,7 @@ static void test_impossible(void **state)
     } cases[] = {
         {"-5", "-5 is no value of the counter SQ_WAVES: counters only count up from 0"},
         {"9e999", "SQ_WAVES: it is not finite"},
-        {"1.8446744073709552e19", "SQ_WAVES: it is above 2^63"},
+        {"1.8446744073709552e19", "SQ_WAVES: it is near 2^63"},
         {"7.5", "7.5 is no value of the counter SQ_WAVES: the hardware counts whole events"},
     };
     const struct rp_row_counter *rows;
