@@ -337,6 +337,8 @@ void rp_store_close(struct rp_store *store);
 void rp_store_watch(struct rp_store *store, const struct rp_work *work);
 /** The file that was opened, of CSV one of them. */
 const char *rp_store_path(const struct rp_store *store);
+/** The file whose name it was opened by. */
+const char *rp_store_named(const struct rp_store *store);
 
 /** "3.0.0" ... "3.0.5", "4 (draft)": the oldest version that has all of the columns found. */
 const char *rp_store_schema(const struct rp_store *store);

@@ -88,6 +88,33 @@ static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix,
     return 0;
 }
 
+/* One file under two names is read once, or refused where it would count twice. Where both hold
+ * different things, nobody knows which of them was meant. */
+static int refuse_other_packed(const char *one, const char *other, struct rp_err *err)
+{
+    const size_t len = rp_plain_length(one);
+    const char *packed = one[len] ? one : other;
+
+    if (strcmp(one, other) == 0 || !rp_plain_ends_with(one, ".csv") ||
+        rp_plain_length(other) != len || strncmp(one, other, len) != 0 || !rp_plain_differs(packed))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT, "%s and %.*s hold different things: give one of them", packed,
+                   (int)len, packed);
+}
+
+/* A packed file that was named after another one of the process, or its folder, was read. */
+static int refuse_unread(const struct rp_store *store, const char *path, struct rp_err *err)
+{
+    rp_autofree char *plain = strndup(path, rp_plain_length(path));
+    const char *named = rp_store_named(store);
+
+    if (!plain)
+        return rp_out_of_memory(err);
+    if (rp_plain_length(named) != strlen(plain) || strncmp(named, plain, strlen(plain)) != 0)
+        named = plain; /* as nobody named the packed one */
+    return refuse_other_packed(path, named, err);
+}
+
 /* CSV traces of one process are one trace, however many of them are given. */
 static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, struct rp_err *err)
 {
@@ -98,7 +125,7 @@ static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, s
     for (size_t i = 0; i < in->store_count; i++)
         if (in->csv_prefixes[i] && strlen(in->csv_prefixes[i]) == prefix_len &&
             strncmp(in->csv_prefixes[i], path, prefix_len) == 0)
-            return 0;
+            return refuse_unread(in->stores[i], path, err);
     rc = rp_store_open_csv(path, &store, err);
     if (rc < 0)
         return rc;
@@ -174,14 +201,27 @@ static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
            !is_said_by(path, len - end, "results.db", notes);
 }
 
+/* What is read of a folder, counters and statistics included. */
+static void note_other_packed(const char *path, const struct rp_note_sink *notes)
+{
+    static const char *const ends[] = {".csv", ".db", ".json"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (rp_plain_ends_with(path, ends[i]) && rp_plain_differs(path))
+            rp_note(notes, "%s is left out: it holds something else than %.*s, which is read", path,
+                    (int)rp_plain_length(path), path);
+}
+
 /* rocprof-compute keeps a database of its own beside its results. */
 static bool is_trace(const char *path, const struct rp_note_sink *notes)
 {
     static const char counters_end[] = "counter_collection.csv";
     size_t prefix_len;
 
-    if (rp_plain_is_beside(path)) /* it is the same file */
+    if (rp_plain_is_beside(path)) { /* it is the same file */
+        note_other_packed(path, notes);
         return false;
+    }
     if (!rp_store_csv_prefix(path, &prefix_len))
         prefix_len = rp_plain_ends_with(path, counters_end)
                          ? rp_plain_length(path) - strlen(counters_end)
@@ -561,6 +601,8 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
     for (size_t i = 0; i < count; i++) {
         int rc = rp_check_input(paths[i], err);
 
+        for (size_t k = 0; k < i && rc == 0; k++)
+            rc = refuse_other_packed(paths[k], paths[i], err);
         if (rc == 0)
             rc = open_one(paths[i], in, err);
         if (rc < 0)

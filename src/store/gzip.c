@@ -215,6 +215,52 @@ int rp_plain_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *e
     return 0;
 }
 
+/* As many bytes as there are, or as fit. */
+static ssize_t read_full(int fd, char *to, size_t room)
+{
+    size_t got = 0;
+
+    while (got < room) {
+        ssize_t more = read(fd, to + got, room - got);
+
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            break;
+        got += (size_t)more;
+    }
+    return (ssize_t)got;
+}
+
+static bool same_bytes(int a, int b)
+{
+    enum { CHUNK_BYTES = 1 << 18 };
+    rp_autofree char *of_a = malloc(CHUNK_BYTES), *of_b = malloc(CHUNK_BYTES);
+    ssize_t got = 1;
+
+    while (of_a && of_b && got > 0) {
+        got = read_full(a, of_a, CHUNK_BYTES);
+        if (got < 0 || got != read_full(b, of_b, CHUNK_BYTES) ||
+            memcmp(of_a, of_b, (size_t)got) != 0)
+            return false;
+    }
+    return of_a && of_b;
+}
+
+bool rp_plain_differs(const char *path)
+{
+    rp_autofree char *plain = strndup(path, rp_plain_length(path));
+    rp_autoclose int a = -1, b = -1;
+    struct rp_err why = RP_ERR_INIT;
+
+    if (!plain || !rp_plain_is_beside(path))
+        return false;
+    return rp_plain_open(path, 0, &a, &why) < 0 || rp_plain_open(plain, 0, &b, &why) < 0 ||
+           !same_bytes(a, b);
+}
+
 int rp_plain_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err)
 {
     enum { CHUNK_BYTES = 1 << 18 };

@@ -24,6 +24,9 @@ char *rp_plain_find(const char *path);
 /** Is it called as packed, and lies there unpacked as well? */
 bool rp_plain_is_beside(const char *path);
 
+/** The same, and do the two hold different things, or cannot be compared? */
+bool rp_plain_differs(const char *path);
+
 /** Is the file packed? False when that cannot be told. */
 bool rp_is_packed(const char *path);
 

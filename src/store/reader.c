@@ -92,6 +92,7 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     s->db = db;
+    s->named = strdup(path);
     if (path_len && strchr("/_", path[path_len - 1])) { /* that of several files, for people */
         free(s->path);
         s->path = rp_format("%.*s*", (int)path_len, path);
@@ -99,7 +100,7 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
     while (path_len && strchr("/_", path[path_len - 1]))
         path_len--;
     s->text.limit_bytes = path_len + 1;
-    s->guids[0] = !s->path ? NULL : rp_text_add(&s->text, path, path_len);
+    s->guids[0] = !s->path || !s->named ? NULL : rp_text_add(&s->text, path, path_len);
     s->guid_count = 1;
     result =
         s->guids[0] ? find_all(s, size_bytes, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -136,6 +137,7 @@ void rp_store_close(struct rp_store *store)
     free(store->ends);
     rp_text_free(&store->text);
     free(store->path);
+    free(store->named);
     free(store);
 }
 
@@ -143,6 +145,11 @@ void rp_store_watch(struct rp_store *store, const struct rp_work *work)
 {
     store->work = work;
     store->pages_read = 0;
+}
+
+const char *rp_store_named(const struct rp_store *store)
+{
+    return store->named ? store->named : store->path;
 }
 
 const char *rp_store_path(const struct rp_store *store)

@@ -47,6 +47,7 @@ struct rp_rowset {
 struct rp_store {
     sqlite3 *db;
     char *path;
+    char *named; /**< of CSV the one of its files that was named; else NULL */
     uint64_t size_bytes;
     const struct rp_work *work; /**< told how far it is, or NULL */
     uint64_t pages_read;        /**< since that was set */

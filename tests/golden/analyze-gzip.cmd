@@ -27,4 +27,17 @@ for name in bomb_kernel_trace.csv.gz bomb.db.gz bomb_results.json.gz pmc_perf.cs
     cp zeros.gz $name && rocm-perf analyze $name; echo "exit $?"
 done
 TMPDIR=$PWD/none rocm-perf analyze x.db.gz; echo "exit $?"
+echo "both, and each holds something else: the one that is named is read"
+trace() { printf 'Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\nKERNEL_DISPATCH,Agent 4,1,0,7,1,1,k,1,1000,%d\n' "$1"; }
+count() { printf 'Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value\n1,Agent 4,k,SQ_WAVES,%d\n' "$1"; }
+mkdir two && trace 4000 >two/1_kernel_trace.csv && trace 90000 | gzip -c >two/1_kernel_trace.csv.gz
+count 5 >two/1_counter_collection.csv && count 7 | gzip -c >two/1_counter_collection.csv.gz
+x=two/1_kernel_trace.csv c=two/1_counter_collection.csv
+for inputs in $x $x.gz "$x.gz $x.gz" two $c $c.gz "$x $x.gz" "$x.gz $x" "two $x.gz" "$c $c.gz"; do
+    echo "$inputs:" && rocm-perf analyze --arch gfx942 $inputs >table; echo "exit $?" && grep -e '^End to end  ' -e ' SQ_WAVES  ' table
+done
+rocm-perf report --format csv -o - $x.gz | cut -d, -f 1,8,9
+rocm-perf compare $x $x.gz | sed -n 4p
+gzip -c $x >$x.gz && gzip -c $c >$c.gz && rocm-perf analyze --arch gfx942 two | grep ' SQ_WAVES  '
+gzip -c $x | head -c 50 >$x.gz && rocm-perf analyze two | head -n 1
 ls tmp
