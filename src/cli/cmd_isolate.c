@@ -473,6 +473,10 @@ static int say_why_not(const struct options *o, const struct rp_isolation *isola
                              : "");
     if (filtered && isolation->captured == 0 && !isolation->declined)
         print_what_came(o, isolation);
+    /* What HIP refuses never becomes a dispatch, and the capture does not ask HIP about it. */
+    if (isolation->kernels_wanted && !isolation->declined && isolation->captured == 0 &&
+        isolation->passed_count == 0)
+        rp_cli_note("if HIP refused its launches, rocm-perf profile names them and the error");
     return RP_VERDICT;
 }
 

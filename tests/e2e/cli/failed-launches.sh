@@ -20,6 +20,11 @@ expect 0 rocm-perf profile --device software --runs 1 --no-hip-calls --quiet -o 
 says err '1 of 2 launches started no kernel'
 profile 5 1 none 2048 0 only
 says err '1 of 1 launch started no kernel'
+expect 1 rocm-perf isolate --device software --kernel '^work\(' -o capture ./unchecked 2048 0 only
+says err 'made no dispatch that matches'
+says err 'if HIP refused its launches, rocm-perf profile names them and the error'
+expect 1 rocm-perf isolate --device software --kernel '^work\(' --dispatch 3 -o capture ./unchecked 256
+says err 'if HIP refused its launches'
 
 expect 1 rocm-perf compare good bad --gate 'runtime<=1.0'
 says out 'undecided'
