@@ -28,6 +28,7 @@ struct rp_counted_device {
 
 struct rp_counter_value {
     uint32_t counter; /**< index into rp_counters.names */
+    uint32_t origin;  /**< of a file that is being read: the row, or its time, and the form */
     /** Sum over the instances of the hardware. Not known: NAN, a register was full; INFINITY,
      * passes contradict each other. */
     double value;

@@ -134,12 +134,16 @@ static const struct {
 };
 
 struct form {
+    const char *path;
     enum role *roles; /* of each column */
     char **names;     /* of each column that is a counter */
     size_t count;
     size_t at[ROLE_COUNT]; /* first column of the role, from 1; 0 = none */
     bool is_facts;
-    bool is_levels; /* SQ_LEVEL_WAVES.csv */
+    bool is_levels;            /* SQ_LEVEL_WAVES.csv */
+    bool is_rocprofv3;         /* one row for each counter of a dispatch, over all instances */
+    bool has_warned;           /* of several rows of one counter */
+    struct rp_names instances; /* of dispatches, where each has a row */
 };
 
 static void form_free(struct form *form)
@@ -148,6 +152,7 @@ static void form_free(struct form *form)
         free(form->names[i]);
     free(form->names);
     free(form->roles);
+    rp_names_free(&form->instances);
 }
 
 /* The word, or the word and "_<number>". */
@@ -366,8 +371,113 @@ static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, c
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t dispatch,
-                     const char *name, const char *text, struct rp_err *err)
+enum { ORIGIN_INSTANCE = 1, ORIGIN_KINDS = 2 };
+
+/* Where a value is from: of the form with a column for each counter its row, of the other one the
+ * time that its row has; and whether it is one instance of several. */
+static uint32_t origin_of(const struct rp_csv *csv, const struct form *form, const char *name)
+{
+    uint32_t hash = 0x811c9dc5u; /* FNV-1a, 32 bits */
+
+    if (!form->at[ROLE_NAME])
+        hash = (uint32_t)csv->line;
+    for (const char *p = form->at[ROLE_NAME] ? get(csv, form, ROLE_START) : ""; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 0x01000193u;
+    return hash * ORIGIN_KINDS + (strchr(name, '[') ? ORIGIN_INSTANCE : 0);
+}
+
+static int check_instance(struct form *form, unsigned long line, size_t dispatch, const char *name,
+                          struct rp_err *err)
+{
+    rp_autofree char *key = rp_format("%zu %s", dispatch, name);
+    bool is_new;
+
+    if (!key || !rp_names_id(&form->instances, key, &is_new))
+        return rp_out_of_memory(err);
+    return is_new ? 0
+                  : rp_fail(err, RP_BAD_INPUT,
+                            "line %lu: %.60s of one dispatch is there twice: leave out one of the"
+                            " rows",
+                            line, name);
+}
+
+/* Several rows of one counter. rocprofv3 adds up the instances before it writes; what others wrote
+ * may be rows of instances, or of passes, which have different times. */
+static int take_again(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
+                      struct rp_counter_value *found, double value, struct rp_err *err)
+{
+    const char *name = set->names[found->counter];
+    const bool is_pass = found->origin != origin_of(csv, form, name);
+
+    if (form->is_rocprofv3)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "line %lu: %.60s of one dispatch is there twice, and rocprofv3 writes it"
+                       " once: leave out one of the rows",
+                       csv->line, name);
+    if (!is_pass)
+        found->value += value;
+    if (form->has_warned)
+        return 0;
+    form->has_warned = true;
+    return is_pass ? rp_counters_warn(set, err,
+                                      "%s, line %lu: %.60s of a dispatch is there again, at another"
+                                      " time: of several passes the first one counts",
+                                      form->path, csv->line, name)
+                   : rp_counters_warn(set, err,
+                                      "%s, line %lu: %.60s of a dispatch is there again: such rows"
+                                      " are added up, as those of instances; leave them out if they"
+                                      " are there twice",
+                                      form->path, csv->line, name);
+}
+
+/* A value of a counter that the dispatch has. */
+static int add_to(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
+                  struct rp_counter_value *found, uint32_t origin, double value, struct rp_err *err)
+{
+    const char *name = set->names[found->counter];
+
+    if (form->at[ROLE_NAME] && (found->origin ^ origin) % ORIGIN_KINDS)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "line %lu: counter %.60s of one dispatch is there beside its instances:"
+                       " leave out one or the other",
+                       csv->line, name);
+    if (form->at[ROLE_NAME] && origin % ORIGIN_KINDS == 0)
+        return take_again(set, csv, form, found, value, err);
+    if (!form->at[ROLE_NAME] && found->origin != origin)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "line %lu: another row has %.60s of the same dispatch: leave out one of"
+                       " them",
+                       csv->line, name);
+    found->value += value;
+    return 0;
+}
+
+static int put_value(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
+                     size_t dispatch, const char *name, double value, struct rp_err *err)
+{
+    struct rp_counted_dispatch *d = &set->dispatches[dispatch];
+    const uint32_t origin = origin_of(csv, form, name);
+    struct rp_counter_value *found;
+    uint32_t counter;
+    int result = rp_counters_name(set, name, &counter, err);
+
+    if (result == 0 && form->at[ROLE_NAME] && origin % ORIGIN_KINDS)
+        result = check_instance(form, csv->line, dispatch, name, err);
+    if (result < 0)
+        return result;
+    if (rp_counter_is_full(value))
+        value = NAN; /* and so is every sum with it */
+    found = rp_counter_find(d, counter);
+    if (found)
+        return add_to(set, csv, form, found, origin, value, err);
+    result = rp_counter_put(d, counter, value, err);
+    if (result == 0)
+        d->values[d->value_count - 1].origin = origin;
+    return result;
+}
+
+static int add_value(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
+                     size_t dispatch, const char *name, const char *text, struct rp_err *err)
 {
     char *end;
     uint32_t counter;
@@ -381,7 +491,7 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, size_t d
                        csv->line, text, name, *refusal ? ": " : "", refusal);
     if (!isfinite(value)) /* of a metric: the same as not counted, but not another pass */
         return rp_counters_name(set, name, &counter, err);
-    return rp_counters_add(set, dispatch, name, value, err);
+    return put_value(set, csv, form, dispatch, name, value, err);
 }
 
 /* By its registers, too, as long as the file is read: JIT compilers give many kernels one name.
@@ -398,7 +508,7 @@ static char *kernel_of(const struct rp_csv *csv, const struct form *form)
     return code && plain ? rp_kernel_code_name(plain, code, 16) : rp_steal(plain);
 }
 
-static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, const struct form *form,
+static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
                          struct rp_err *err)
 {
     uint32_t device;
@@ -424,10 +534,11 @@ static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, cons
     if (form->at[ROLE_KIND])
         return 0;
     if (form->at[ROLE_NAME])
-        return add_value(set, csv, at, get(csv, form, ROLE_NAME), get(csv, form, ROLE_VALUE), err);
+        return add_value(set, csv, form, at, get(csv, form, ROLE_NAME), get(csv, form, ROLE_VALUE),
+                         err);
     for (size_t i = 0; i < form->count && result == 0; i++)
         if (form->roles[i] == ROLE_COUNTER)
-            result = add_value(set, csv, at, form->names[i], rp_csv_field(csv, i), err);
+            result = add_value(set, csv, form, at, form->names[i], rp_csv_field(csv, i), err);
     return result;
 }
 
@@ -483,8 +594,11 @@ static int read_text(struct rp_counters *set, const char *path, const char *text
                      bool beside, struct rp_err *err)
 {
     rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
-    rp_cleanup(form_free) struct form form = {.is_facts = beside,
-                                              .is_levels = rp_counters_is_of_levels(path)};
+    rp_cleanup(form_free) struct form form = {
+        .path = path,
+        .is_facts = beside,
+        .is_levels = rp_counters_is_of_levels(path),
+        .is_rocprofv3 = rp_plain_ends_with(path, "counter_collection.csv")};
     int result = rp_csv_next(&csv, err);
 
     if (result == 0)

@@ -31,3 +31,16 @@ try twice_pmc_perf.csv
 printf 'Dispatch_ID,Kernel_Name,TCC_REQ[0],TCC_REQ[1],TCC_REQ\n0,k,1,2,3\n' >beside_pmc_perf.csv
 try beside_pmc_perf.csv
 true
+echo "rows"
+rows() { # FILE, with lines of: counter, value, start
+    echo 'Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp' >"$1"
+    while read -r name value start; do echo "1,Agent 1,k,$name,$value,$start,$((start + 100))" >>"$1"; done
+    try --arch gfx942 "$1"
+}
+mkdir rows
+rows rows/1_counter_collection.csv <<<$'SQ_WAVES 64 1000\nSQ_BUSY_CYCLES 9 1000\nSQ_WAVES 64 1000'
+rows rows/1_counter_collection.csv <<<$'TCC_HIT[0] 64 1000\nTCC_HIT 9 1000'
+rows rows/pmc_perf.csv <<<$'SQ_WAVES 64 1000\nSQ_WAVES 64 1000'
+rows rows/pmc_perf.csv <<<$'SQ_WAVES 64 1000\nSQ_WAVES 7 5000'
+printf 'Dispatch_ID,Kernel_Name,SQ_WAVES,Start_Timestamp,End_Timestamp\n0,k,5,1000,2000\n0,k,5,3000,4000\n' >rows/pmc_perf.csv && try rows/pmc_perf.csv
+true

@@ -59,7 +59,11 @@ static void assert_real(const json_t *value, double expected)
 static void counters_are_of_kernel_and_gpu(void **state)
 {
     static const char *kernels[] = {"a.kd", "twice"}, *names[] = {"X", "Y"};
-    static struct rp_counter_value values[] = {{0, 1}, {1, 10}, {0, 2}, {0, 4}, {1, 40}};
+    static struct rp_counter_value values[] = {{.value = 1},
+                                               {.counter = 1, .value = 10},
+                                               {.value = 2},
+                                               {.value = 4},
+                                               {.counter = 1, .value = 40}};
     static struct rp_counted_device devices[] = {{.id = 7}, {.id = 3}};
     static struct rp_counted_dispatch dispatches[] = {
         {.kernel = 0, .device = 0, .id = 1, .values = values, .value_count = 2},

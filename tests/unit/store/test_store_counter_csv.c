@@ -123,6 +123,52 @@ static void test_impossible(void **state)
     rp_counters_free(set);
 }
 
+static struct rp_counters *parse_as(const char *path, const char *text)
+{
+    struct rp_counters *set = NULL;
+
+    err = (struct rp_err)RP_ERR_INIT;
+    return rp_counters_parse(path, text, strlen(text), &set, &err) == 0 ? set : NULL;
+}
+
+/* A value that is there twice is not twice as much. */
+static void test_again(void **state)
+{
+#define TIMED "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+    static const char twice[] = LONG "1,k,SQ_WAVES,3\n1,k,SQ_BUSY_CYCLES,4\n1,k,SQ_WAVES,3\n";
+    struct rp_counters *set;
+
+    (void)state;
+    assert_null(parse_as("1_counter_collection.csv", twice));
+    assert_non_null(strstr(err.text, "line 4: SQ_WAVES of one dispatch is there twice"));
+    assert_null(parse_as("1_counter_collection.csv.gz", LONG "1,k,SQ_WAVES,3\n1,k,SQ_WAVES,7\n"));
+    set = parse_as("1_counter_collection.csv", LONG "1,k,SQ_WAVES,3\n2,k,SQ_WAVES,3\n");
+    assert_non_null(set);
+    assert_int_equal(set->warning_count, 0);
+    rp_counters_free(set);
+    REFUSE(LONG "1,k,TCC_HIT[0],3\n1,k,TCC_HIT,7\n", "line 3: counter TCC_HIT of one dispatch");
+    REFUSE(LONG "1,k,TCC_HIT,7\n1,k,TCC_HIT[0],3\n", "is there beside its instances");
+    REFUSE(LONG "1,k,TCC_HIT[0],3\n1,k,TCC_HIT[1],3\n1,k,TCC_HIT[0],3\n",
+           "line 4: TCC_HIT[0] of one dispatch is there twice");
+    REFUSE(HEAD "1,k,7\n1,k,7\n", "line 3: another row has SQ_WAVES of the same dispatch");
+    REFUSE("Dispatch_Id,Kernel_Name,A[0],A[1]\n1,k,1,2\n1,k,1,2\n", "another row has A of");
+    set = parse("Dispatch_Id,Kernel_Name,A[0],A[1],B\n1,k,1,2,\n1,k,,,5\n");
+    assert_true(value(set, 0, "A") == 3 && value(set, 0, "B") == 5);
+    rp_counters_free(set);
+    /* Of a tool that may write a row for each instance, or for each pass. */
+    set = parse(twice);
+    assert_true(value(set, 0, "SQ_WAVES") == 6);
+    assert_int_equal(set->warning_count, 1);
+    assert_non_null(
+        strstr(set->warnings[0], "t.csv, line 4: SQ_WAVES of a dispatch is there again"));
+    rp_counters_free(set);
+    set = parse(TIMED "1,k,SQ_WAVES,3,10,20\n1,k,SQ_BUSY_CYCLES,4,30,40\n1,k,SQ_WAVES,5,30,40\n");
+    assert_true(value(set, 0, "SQ_WAVES") == 3);
+    assert_int_equal(set->warning_count, 1);
+    assert_non_null(strstr(set->warnings[0], "of several passes the first one counts"));
+    rp_counters_free(set);
+}
+
 /* A register of 32 bits that is full: neither it nor a sum with it is a count. */
 static void test_full(void **state)
 {
@@ -469,21 +515,14 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_impossible),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_one_name),
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_other_gpu),
-        cmocka_unit_test(test_agents),
-        cmocka_unit_test(test_descriptor_names),
+        cmocka_unit_test(test_grammar),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_impossible), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_full),       cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_times),      cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_repeats),    cmocka_unit_test(test_one_name),
+        cmocka_unit_test(test_facts),      cmocka_unit_test(test_real),
+        cmocka_unit_test(test_folders),    cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_agents),     cmocka_unit_test(test_descriptor_names),
     };
 
     return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);
