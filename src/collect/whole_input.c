@@ -88,22 +88,6 @@ static int wait_for_some(const struct rp_whole_input *in, uint64_t bytes, bool *
     return paused_too_long(bytes, patience_ms, err);
 }
 
-static int write_all(int fd, const char *bytes, size_t count, const char *path, struct rp_err *err)
-{
-    while (count > 0) {
-        const ssize_t n = write(fd, bytes, count);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return rp_fail_errno(err, RP_ENVIRONMENT, n < 0 ? errno : ENOSPC, "cannot write %s",
-                                 path);
-        bytes += n;
-        count -= (size_t)n;
-    }
-    return 0;
-}
-
 /* @return 0; *ret_bytes: what has come */
 static int copy(const struct rp_whole_input *in, int fd, const char *path, uint64_t *ret_bytes,
                 struct rp_err *err)
@@ -133,7 +117,8 @@ static int copy(const struct rp_whole_input *in, int fd, const char *path, uint6
                            " MiB, or no end; each run gets all of "
                            "it: let the program read a file instead",
                            most_bytes >> 20);
-        rc = write_all(fd, bytes, (size_t)n, path, err);
+        if (rp_write_all(fd, bytes, (size_t)n) < 0)
+            rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
         if (rc < 0)
             return rc;
     }
