@@ -118,9 +118,7 @@ static int copy(const struct rp_whole_input *in, int fd, const char *path, uint6
                            "it: let the program read a file instead",
                            most_bytes >> 20);
         if (rp_write_all(fd, bytes, (size_t)n) < 0)
-            rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-        if (rc < 0)
-            return rc;
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     }
     *ret_bytes = count;
     return 0;
