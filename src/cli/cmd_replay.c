@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/memfd.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_read.h"
 #include "capture/replay_again.h"
@@ -398,8 +398,8 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
                const char *action)
 {
     /* The child has it as well. */
-    rp_autoclose int step_fd = memfd_create("step", 0);
-    rp_autoclose int text_fd = o->json ? -1 : memfd_create("text", MFD_CLOEXEC);
+    rp_autoclose int step_fd = rp_memfd("step", 0);
+    rp_autoclose int text_fd = o->json ? -1 : rp_memfd("text", MFD_CLOEXEC);
     struct attempt attempt = {
         .probe = o->hsaco[0], .poison = true, .step_fd = step_fd, .text_fd = text_fd};
     struct rp_proc_end end = {0};

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memfd.h"
 #include "capture/replay_again.h"
 
 struct rp_replay_watch rp_replay_watch_begin(int step_fd)
@@ -14,7 +14,7 @@ struct rp_replay_watch rp_replay_watch_begin(int step_fd)
         .progress = rp_progress_begin(), .step_fd = step_fd, .stderr_fd = -1};
 
     if (watch.progress.line.terminal)
-        watch.stderr_fd = memfd_create("stderr", MFD_CLOEXEC);
+        watch.stderr_fd = rp_memfd("stderr", MFD_CLOEXEC);
     return watch;
 }
 

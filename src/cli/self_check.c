@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/memfd.h"
 #include "base/path.h"
 #include "capture/capture_checksums.h"
 #include "capture/capture_files.h"
@@ -56,7 +56,7 @@ static int replay(const struct rp_environment *env, enum rp_device device, const
                   int fd, struct rp_proc_end *ret, struct rp_err *err)
 {
     /* The child has it as well. */
-    rp_autoclose int step_fd = memfd_create("step", 0);
+    rp_autoclose int step_fd = rp_memfd("step", 0);
     struct rp_replay_watch watch = rp_replay_watch_begin(step_fd);
     char step[16];
     int rc = 0;
@@ -117,7 +117,7 @@ static int take_captured_gpu(const char *folder, struct rp_err *err)
 int rp_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
                   char **ret_label, char **ret_reason, struct rp_err *err)
 {
-    rp_autoclose int fd = memfd_create("self_check", MFD_CLOEXEC);
+    rp_autoclose int fd = rp_memfd("self_check", MFD_CLOEXEC);
     rp_cleanup(drop) json_t *result = NULL;
     struct rp_proc_end end = {0};
     const char *label, *reason;

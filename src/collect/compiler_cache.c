@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -19,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/memfd.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "collect/compiler_key.h"
@@ -231,7 +231,7 @@ struct stream {
 
 static bool open_stream(int wanted, struct stream *ret)
 {
-    *ret = (struct stream){.to = wanted, .fd = memfd_create("compiler", MFD_CLOEXEC)};
+    *ret = (struct stream){.to = wanted, .fd = rp_memfd("compiler", MFD_CLOEXEC)};
     return ret->fd >= 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/memfd.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "collect/environment.h"
@@ -717,7 +718,7 @@ static int preprocess(struct making *making, const char *arch, struct rp_err *er
                                        : command->arch_count ? command->archs[0]
                                                              : "");
     rp_autofree const char **argv = arch_word ? preprocess_argv(command, arch, arch_word) : NULL;
-    rp_autoclose int out = memfd_create("preprocessed", MFD_CLOEXEC);
+    rp_autoclose int out = rp_memfd("preprocessed", MFD_CLOEXEC);
     rp_autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     struct rp_proc proc = *making->proc;
     struct rp_proc_end end = {0};

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/memfd.h"
 #include "base/path.h"
 #include "collect/launch.h"
 #include "collect/rocprofv3_files.h"
@@ -225,7 +225,7 @@ static char *find_version(const char *text)
 static char *version(const struct rp_environment *env)
 {
     char name[] = "--version", path[64], *args[] = {env->rocprofv3, name, NULL};
-    rp_autoclose int out = memfd_create("version", MFD_CLOEXEC);
+    rp_autoclose int out = rp_memfd("version", MFD_CLOEXEC);
     rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct rp_proc proc = {.path = env->rocprofv3,
                            .argv = args,

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/memfd.h"
+
 /* Large buffers start on a boundary where the kernel can use large pages. */
 enum { BIG = RP_LARGE_PAGE };
 
@@ -76,7 +78,7 @@ int rp_backing_open(struct rp_backing *store, uint64_t bytes, uint64_t reserved_
         errno = EFBIG;
         goto fail;
     }
-    store->fd = memfd_create("rocm-perf-device", MFD_CLOEXEC);
+    store->fd = rp_memfd("rocm-perf-device", MFD_CLOEXEC);
     if (store->fd < 0 || ftruncate(store->fd, (off_t)bytes) < 0)
         goto fail;
     store->window = map_window(store->fd, bytes);

@@ -36,9 +36,9 @@ bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
 
 /** An open directory of the generated tree, in the place of a DIR. */
 struct tree_dir {
-    pthread_mutex_t lock; /* of hosts_ended, next, entry and where hosts is at */
+    pthread_mutex_t lock; /* of fd, hosts_ended, next, entry and where hosts is at */
     char path[RP_TOPOLOGY_PATH_BYTES];
-    int fd;
+    int fd; /* below 0: none yet */
     bool is_shared;
     DIR *hosts; /* the host's folder of that name, whose entries come first, and whose fd it is */
     bool hosts_ended;
@@ -87,7 +87,11 @@ static void drop_dir(struct tree_dir **slot)
     free(dir);
 }
 
-/** @param fd  the folder's, which the DIR takes over; below 0: there is none yet */
+/**
+ * A folder of ours gets a descriptor when dirfd() asks for one: few programs do, and a process may
+ * have no more of them.
+ * @param fd  the folder's, which the DIR takes over; below 0: there is none yet
+ */
 static DIR *open_tree_dir(const struct rp_vfs_node *node, int fd)
 {
     int errno_before = errno;
@@ -99,14 +103,18 @@ static DIR *open_tree_dir(const struct rp_vfs_node *node, int fd)
     pthread_mutex_init(&dir->lock, NULL);
     memcpy(dir->path, node->path, sizeof dir->path);
     dir->is_shared = node->kind == RP_VFS_SHARED;
-    if (dir->is_shared) /* not where the host lacks it */
+    dir->fd = fd;
+    if (dir->is_shared) {
         dir->hosts = fd < 0 ? NEXT(opendir)(node->path) : NEXT(fdopendir)(fd);
-    dir->fd = dir->hosts ? NEXT(dirfd)(dir->hosts) : fd < 0 ? rp_vfs_open_folder(node, true) : fd;
-    errno = dir->fd < 0 ? -dir->fd : errno_before;
-    if (dir->fd >= 0)
-        return (DIR *)dir;
-    drop_dir(slot);
-    return NULL;
+        if (dir->hosts) {
+            dir->fd = NEXT(dirfd)(dir->hosts);
+        } else if (errno != ENOENT && errno != ENOTDIR) { /* the host does not lack it */
+            drop_dir(slot);
+            return NULL;
+        }
+    }
+    errno = errno_before;
+    return (DIR *)dir;
 }
 
 RP_EXPORT DIR *opendir(const char *path)
@@ -123,7 +131,8 @@ RP_EXPORT DIR *opendir(const char *path)
 RP_EXPORT DIR *fdopendir(int fd)
 {
     struct rp_vfs_node node;
-    return rp_vfs_folder_of_fd(fd, &node) ? open_tree_dir(&node, fd) : NEXT(fdopendir)(fd);
+    return rp_vfs_of_fd(fd, &node) && node.kind != RP_VFS_FILE ? open_tree_dir(&node, fd)
+                                                               : NEXT(fdopendir)(fd);
 }
 
 /** The host has an entry of that name, which was listed already. */
@@ -292,7 +301,14 @@ RP_EXPORT void seekdir(DIR *dir, long position)
 RP_EXPORT int dirfd(DIR *dir)
 {
     struct tree_dir **slot = find_dir(dir);
-    return slot ? (*slot)->fd : NEXT(dirfd)(dir);
+    if (!slot)
+        return NEXT(dirfd)(dir);
+    pthread_mutex_lock(&(*slot)->lock);
+    int fd = (*slot)->fd < 0 ? rp_vfs_open_folder((*slot)->path, true) : (*slot)->fd;
+    if (fd >= 0)
+        (*slot)->fd = fd;
+    pthread_mutex_unlock(&(*slot)->lock);
+    return fd < 0 ? fail(-fd) : fd;
 }
 
 RP_EXPORT int closedir(DIR *dir)
@@ -303,7 +319,7 @@ RP_EXPORT int closedir(DIR *dir)
     DIR *hosts = (*slot)->hosts;
     int fd = (*slot)->fd;
     drop_dir(slot); /* first: another thread may get the same memory for its own */
-    return hosts ? NEXT(closedir)(hosts) : close(fd);
+    return hosts ? NEXT(closedir)(hosts) : fd < 0 ? 0 : close(fd);
 }
 
 /* ---- scandir() and glob() ------------------------------------------------------------------- */

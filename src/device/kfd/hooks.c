@@ -48,7 +48,7 @@ static int open_node(const struct rp_vfs_node *node, int flags)
     if (folder)
         return (flags & O_ACCMODE) != O_RDONLY || flags & O_CREAT
                    ? -EISDIR
-                   : rp_vfs_open_folder(node, flags & O_CLOEXEC);
+                   : rp_vfs_open_folder(node->path, flags & O_CLOEXEC);
     if (node->kind == RP_VFS_DEVICE)
         return node->minor < RP_TOPOLOGY_RENDER_MINOR
                    ? rp_device_open_card(node->gpu, flags & O_CLOEXEC)
@@ -285,8 +285,9 @@ STAT_HOOK(lstat64, stat64, false)
 
 /**
  * A descriptor on the device is one on its memory's file; libdrm wants to see the device. One of a
- * folder is one on an empty file. Both are shown as what they stand for, where @p rc is 0 and
- * @p out is of such a descriptor. Returns @p rc, with errno as it was.
+ * folder or a file is one on a file in memory, of which cp would say that it is not the file that
+ * stat() told of. All are shown as what they stand for, where @p rc is 0 and @p out is of such a
+ * descriptor. Returns @p rc, with errno as it was.
  */
 static int stat_descriptor(int rc, int fd, void *out)
 {
@@ -296,7 +297,7 @@ static int stat_descriptor(int rc, int fd, void *out)
     if (device && st->st_ino == device->file_ino && st->st_dev == device->file_dev)
         rp_vfs_stat(
             &(struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)}, st);
-    else if (rc == 0 && rp_vfs_is_like_folder(st) && rp_vfs_folder_of_fd(fd, &node))
+    else if (rc == 0 && rp_vfs_is_like_ours(st) && rp_vfs_of_fd(fd, &node))
         rp_vfs_stat(&node, st);
     return rc;
 }
@@ -322,14 +323,14 @@ FSTAT_HOOK(fstat64, stat64)
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
 
-/** What @p fd stands for: the device, or a folder of ours. Not where the kernel can tell. */
+/** What @p fd stands for: the device, a folder or a file of ours. Not where the kernel can tell. */
 static bool stat_ours_of_fd(int fd, struct stat *ret_stat)
 {
     const struct rp_device *device = rp_device_get();
     struct rp_vfs_node node;
     if (device && rp_device_owns(device, fd))
         node = (struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)};
-    else if (!rp_vfs_folder_of_fd(fd, &node) || rp_vfs_is_hosts(&node))
+    else if (!rp_vfs_of_fd(fd, &node) || rp_vfs_is_hosts(&node))
         return false;
     rp_vfs_stat(&node, ret_stat);
     return true;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/memfd.h"
 #include "device.h"
 
 enum { DRM_MAJOR = 226, MOST_LINKS = 40 };
@@ -132,30 +132,52 @@ static enum rp_vfs_kind kind_of(const struct rp_topology *topology, const struct
     }
 }
 
-/* This process has named a folder with files of ours, or one above: it may have a descriptor of it.
- * All others are spared to be asked what their descriptors are of. Atomic. */
-static bool has_seen_folders;
-
-static void see_folder(void)
+static bool is_name(const char *name, size_t bytes, const char *of)
 {
-    if (!__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED))
-        __atomic_store_n(&has_seen_folders, true, __ATOMIC_RELAXED);
+    return strncmp(name, of, bytes) == 0 && !of[bytes];
 }
 
-/** Cheap: most paths in /sys and /dev have nothing to do with GPUs. */
+/** Are there files of ours in folder @p name of /sys or /dev, or is it one? */
+static bool is_known_there(bool in_sys, const char *name, size_t bytes)
+{
+    static const char *const names[2][6] = {{"dri", "kfd"},
+                                            {"class", "bus", "devices", "dev", "module"}};
+    for (const char *const *known = names[in_sys]; *known; known++)
+        if (is_name(name, bytes, *known))
+            return true;
+    return false;
+}
+
+/**
+ * Whether @p path comes by a folder with files of ours, by its names alone: it may begin with "//",
+ * "/." or "/usr/..", as one that is joined to the folder of a descriptor does. Cheap: most paths
+ * have nothing to do with GPUs.
+ */
 static bool may_be_ours(const char *path)
 {
-    static const char *const folders[] = {"/sys/class",  "/sys/bus", "/sys/devices", "/sys/dev",
-                                          "/sys/module", "/dev/dri", "/dev/kfd"};
-    if (path && strcmp(path, RP_TOPOLOGY_NAMES) == 0)
-        return true;
-    if (!path || (strncmp(path, "/sys", 4) != 0 && strncmp(path, "/dev", 4) != 0))
+    unsigned depth = 0;
+    bool in_sys = false, in_dev = false;
+    if (!path || *path != '/')
         return false;
-    if (!path[4 + strspn(path + 4, "/")])
-        see_folder();
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (is_below(path, folders[i]))
+    if (strcmp(path, RP_TOPOLOGY_NAMES) == 0)
+        return true;
+    for (const char *name = path + strspn(path, "/"), *next; *name; name = next) {
+        size_t bytes = strcspn(name, "/");
+        next = name + bytes + strspn(name + bytes, "/");
+        if (is_name(name, bytes, "."))
+            continue;
+        if (is_name(name, bytes, "..")) {
+            depth -= depth > 0;
+            continue;
+        }
+        if (depth == 0) {
+            in_sys = is_name(name, bytes, "sys");
+            in_dev = is_name(name, bytes, "dev");
+        } else if (depth == 1 && (in_sys || in_dev) && is_known_there(in_sys, name, bytes)) {
             return true;
+        }
+        depth++;
+    }
     return false;
 }
 
@@ -177,23 +199,27 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
     node.kind = kind_of(&topology, &place);
     if (node.kind == RP_VFS_DEVICE)
         rp_topology_device(&topology, place.path, &node.gpu, &node.minor);
-    if (node.kind == RP_VFS_DIR || node.kind == RP_VFS_SHARED)
-        see_folder();
     node.is_detour = place.is_detour;
     memcpy(node.path, place.used ? place.path : "/", place.used ? sizeof node.path : sizeof "/");
     return node;
 }
 
+/* A descriptor's name, behind which is where its file is. */
 #define FOLDER_NAME "rocm-perf-folder:"
+#define FILE_NAME   "rocm-perf-file:"
+
+enum whose { OF_HOST, OUR_FOLDER, OUR_FILE };
 
 /**
- * Where the folder of @p fd is, by /proc. Returns false if @p out is too small, or there is none.
- * @param ret_ours  the descriptor is not the kernel's
+ * Where the file of @p fd is, by /proc. Keeps errno. Returns false if @p out is too small, or there
+ * is none.
  */
-static bool folder_path(int fd, char *out, size_t room, bool *ret_ours)
+static bool path_of_fd(int fd, char *out, size_t room, enum whose *ret_whose)
 {
-    static const char prefix[] = "/memfd:" FOLDER_NAME, suffix[] = " (deleted)";
-    char link[40], target[sizeof prefix + sizeof suffix + 2 * RP_TOPOLOGY_PATH_BYTES];
+    static const char folder[] = "/memfd:" FOLDER_NAME, file[] = "/memfd:" FILE_NAME;
+    static const char suffix[] = " (deleted)";
+    char link[40], target[sizeof folder + sizeof suffix + 2 * RP_TOPOLOGY_PATH_BYTES];
+    const char *path = target;
     int errno_before = errno;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = fd < 0 ? -1 : syscall(SYS_readlink, link, target, sizeof target - 1);
@@ -201,18 +227,25 @@ static bool folder_path(int fd, char *out, size_t room, bool *ret_ours)
     if (n < 0 || (size_t)n == sizeof target - 1)
         return false;
     target[n] = '\0';
-    *ret_ours = strncmp(target, prefix, sizeof prefix - 1) == 0;
-    char *end = *ret_ours ? strstr(target, suffix) : NULL;
+    *ret_whose = OF_HOST;
+    if (strncmp(target, folder, sizeof folder - 1) == 0) {
+        path += sizeof folder - 1;
+        *ret_whose = OUR_FOLDER;
+    } else if (strncmp(target, file, sizeof file - 1) == 0) {
+        path += sizeof file - 1;
+        *ret_whose = OUR_FILE;
+    }
+    char *end = *ret_whose == OF_HOST ? NULL : strstr(target, suffix);
     if (end)
         *end = '\0';
-    return (size_t)snprintf(out, room, "%s", target + (*ret_ours ? sizeof prefix - 1 : 0)) < room;
+    return (size_t)snprintf(out, room, "%s", path) < room;
 }
 
 void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at)
 {
     char *joined = ret_at->joined;
     const size_t room = sizeof ret_at->joined;
-    bool is_ours;
+    enum whose whose;
     ret_at->dir = dir;
     ret_at->path = path;
     ret_at->node.kind = RP_VFS_NONE;
@@ -221,54 +254,61 @@ void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *
         ret_at->path = rp_vfs_hosts_path(&ret_at->node, path);
         return;
     }
-    if (!*path || !__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED) || !rp_device_wanted() ||
-        !folder_path(dir, joined, room, &is_ours))
+    if (!*path || !rp_device_wanted() || !path_of_fd(dir, joined, room, &whose) ||
+        whose == OUR_FILE) /* no folder, as the kernel says of it, too */
         return;
     size_t used = strlen(joined);
     if ((size_t)snprintf(joined + used, room - used, "/%s", path) >= room - used)
         return;
     ret_at->node = rp_vfs_lookup(joined, follow);
-    if (is_ours || ret_at->node.is_detour) {
+    if (whose == OUR_FOLDER || ret_at->node.is_detour) {
         ret_at->dir = AT_FDCWD;
         ret_at->path = rp_vfs_hosts_path(&ret_at->node, joined);
     }
 }
 
-bool rp_vfs_folder_of_fd(int fd, struct rp_vfs_node *ret_node)
+bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node)
 {
     char path[2 * RP_TOPOLOGY_PATH_BYTES];
-    bool is_ours;
-    if (!__atomic_load_n(&has_seen_folders, __ATOMIC_RELAXED) ||
-        !folder_path(fd, path, sizeof path, &is_ours))
+    enum whose whose;
+    if (!rp_device_wanted() || !path_of_fd(fd, path, sizeof path, &whose))
         return false;
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    if (node.kind != RP_VFS_DIR && node.kind != RP_VFS_SHARED)
+    if (whose == OUR_FILE ? node.kind != RP_VFS_FILE
+                          : node.kind != RP_VFS_DIR && node.kind != RP_VFS_SHARED)
         return false;
     *ret_node = node;
     return true;
 }
 
-/* Of an empty file without a name: hardly any other has these rights. */
-enum { FOLDER_RIGHTS = 0555 };
+/* Of a file without a name: hardly any other has these rights. None to execute, which the kernel
+ * refuses to give where vm.memfd_noexec is not 0. */
+enum { OUR_RIGHTS = 0444 };
 
-int rp_vfs_open_folder(const struct rp_vfs_node *node, bool close_on_exec)
+/** A descriptor that tells where it belongs. -errno on failure. */
+static int open_named(const char *prefix, const char *path, bool close_on_exec)
 {
     char name[sizeof FOLDER_NAME + RP_TOPOLOGY_PATH_BYTES];
-    snprintf(name, sizeof name, FOLDER_NAME "%s", node->path);
-    int fd = memfd_create(name, close_on_exec ? MFD_CLOEXEC : 0);
-    if (fd < 0)
-        return -errno;
-    if (fchmod(fd, FOLDER_RIGHTS) < 0) {
-        int rc = -errno;
+    int errno_before = errno;
+    snprintf(name, sizeof name, "%s%s", prefix, path);
+    int fd = rp_memfd(name, close_on_exec ? MFD_CLOEXEC : 0);
+    if (fd >= 0 && fchmod(fd, OUR_RIGHTS) == 0)
+        return fd;
+    int rc = -errno;
+    if (fd >= 0)
         close(fd);
-        return rc;
-    }
-    return fd;
+    errno = errno_before;
+    return rc;
 }
 
-bool rp_vfs_is_like_folder(const struct stat *st)
+int rp_vfs_open_folder(const char *path, bool close_on_exec)
 {
-    return st->st_nlink == 0 && st->st_size == 0 && st->st_mode == (S_IFREG | FOLDER_RIGHTS);
+    return open_named(FOLDER_NAME, path, close_on_exec);
+}
+
+bool rp_vfs_is_like_ours(const struct stat *st)
+{
+    return st->st_nlink == 0 && st->st_mode == (S_IFREG | OUR_RIGHTS);
 }
 
 /* FNV-1a. Programs that walk folders take two with the same number for the same one. */
@@ -311,9 +351,9 @@ int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
     int bytes = rp_topology_read(&topology, node->path, text);
     if (bytes < 0)
         return bytes;
-    int fd = memfd_create("rocm-perf-topology", close_on_exec ? MFD_CLOEXEC : 0);
+    int fd = open_named(FILE_NAME, node->path, close_on_exec);
     if (fd < 0)
-        return -errno;
+        return fd;
     if (write(fd, text, (size_t)bytes) != bytes || lseek(fd, 0, SEEK_SET) < 0) {
         int rc = -errno;
         close(fd);
@@ -322,10 +362,21 @@ int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
     return fd;
 }
 
+/** Of a device its number says which one it is: a descriptor of one tells no more. */
+static ino_t inode_of(const struct rp_vfs_node *node)
+{
+    char path[40];
+    if (node->kind != RP_VFS_DEVICE)
+        return rp_vfs_inode(node->path);
+    snprintf(path, sizeof path, "/dev/dri/%s%u",
+             node->minor < RP_TOPOLOGY_RENDER_MINOR ? "card" : "renderD", node->minor);
+    return rp_vfs_inode(path);
+}
+
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat)
 {
     *ret_stat = (struct stat){
-        .st_ino = rp_vfs_inode(node->path), .st_nlink = 1, .st_blksize = RP_TOPOLOGY_FILE_BYTES};
+        .st_ino = inode_of(node), .st_nlink = 1, .st_blksize = RP_TOPOLOGY_FILE_BYTES};
     switch (node->kind) {
     case RP_VFS_DEVICE:
         ret_stat->st_mode = S_IFCHR | 0666;

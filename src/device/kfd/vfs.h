@@ -4,8 +4,9 @@
  *
  * Paths may lead through links of the tree and through "..", as libdrm's and RCCL's do. Folders
  * that the host has, too (/sys/class, /sys/bus/pci/devices, /dev/dri) are shared: what is in them
- * of the host is answered by the kernel. A descriptor of a folder of ours is an empty file whose
- * name, which /proc tells, is where the folder is: so dup(), fork() and the like keep it.
+ * of the host is answered by the kernel. A descriptor of a folder or file of ours is a file in
+ * memory whose name, which /proc tells, is where that is: so dup(), fork(), exec() and the like
+ * keep it.
  */
 #ifndef RP_DEVICE_KFD_VFS_H
 #define RP_DEVICE_KFD_VFS_H
@@ -57,14 +58,14 @@ struct rp_vfs_at {
 /** As rp_vfs_lookup(), from @p dir: AT_FDCWD, or a descriptor of any folder. */
 void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at);
 
-/** Whether @p fd is of a folder with files of ours, which this process can know; keeps errno. */
-bool rp_vfs_folder_of_fd(int fd, struct rp_vfs_node *ret_node);
+/** Whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
+bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node);
 
-/** A descriptor of a DIR, or of a SHARED that the host lacks. -errno on failure. */
-int rp_vfs_open_folder(const struct rp_vfs_node *node, bool close_on_exec);
+/** A descriptor of the DIR at @p path, or of a SHARED that the host lacks. -errno on failure. */
+int rp_vfs_open_folder(const char *path, bool close_on_exec);
 
-/** Whether fstat()'s answer can be that of such a descriptor. */
-bool rp_vfs_is_like_folder(const struct stat *st);
+/** Whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
+bool rp_vfs_is_like_ours(const struct stat *st);
 
 /** The number of the file at @p path, which tells it from others. */
 ino_t rp_vfs_inode(const char *path);

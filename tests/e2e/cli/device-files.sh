@@ -25,6 +25,12 @@ for gpus in 1 8; do
     [ "$(grep -E '^[0-9a-f]{16}$' out | sort -u | wc -l)" = $gpus ] || fail "serial numbers of $gpus GPUs: $(cat out)"
     [ ! -s err ] || fail "ls: $(cat err)"
 done
+# cp demands that what it opens is what it looked at; a file that a shell has opened for another is that file.
+expect 0 rocm-perf run --device software -- /bin/sh -c 'cp /sys/class/drm/card0/device/vendor vendor && cat vendor - </sys/class/drm/card0/device/device'
+[ "$(cat out)" = "0x1002
+0x74a1" ] || fail "cp: $(cat out)"
+expect 0 rocm-perf run --device software -- /bin/sh -c 'stat -L -c "%F %s %a" - </sys/class/drm/card0/device/device'
+says out 'regular file 4096 444'
 # rocminfo reads most of them.
 rocminfo=$(ls "${ROCM_PERF_ROCM:-/opt/rocm}"/usr/bin/rocminfo "${ROCM_PERF_ROCM:-/opt/rocm}"/bin/rocminfo 2>/dev/null | head -n 1)
 [ -n "$rocminfo" ] || fail "no rocminfo in ${ROCM_PERF_ROCM:-/opt/rocm}"

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -228,6 +230,112 @@ static void folders(const char *hosts)
     closedir(dir);
 }
 
+/* From any folder above, also where the way back down begins with "..". */
+static void folders_above(void)
+{
+    static const char *const above[] = {"/", "//.", "/usr/..", "/sys/class/drm/../../.."};
+    static const char file[] = "sys/class/kfd/kfd/topology/nodes/1/gpu_id";
+    char path[PATH_MAX];
+    struct stat st;
+    for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
+        int fd = open(above[i], O_RDONLY | O_DIRECTORY);
+        CHECK(fd >= 0 && fstatat(fd, file, &st, 0) == 0 && S_ISREG(st.st_mode));
+        CHECK(fstatat(fd, "sys/class/kfd/nothing", &st, 0) < 0 && errno == ENOENT);
+        CHECK(fstatat(fd, "proc/self/exe", &st, 0) == 0);
+        close(fd);
+        snprintf(path, sizeof path, "%s/%s", above[i], file);
+        CHECK(stat(path, &st) == 0 && access(path, R_OK) == 0);
+    }
+    int fd = open("/usr", O_RDONLY | O_DIRECTORY);
+    is_vendor(openat(fd, "../sys/class/drm/card0/device/vendor", O_RDONLY));
+    is_vendor(openat(fd, "./..//sys/./class/drm/card0/device/vendor", O_RDONLY));
+    CHECK(fstatat(fd, "../sys/../proc/self/exe", &st, 0) == 0 && S_ISREG(st.st_mode));
+    close(fd);
+    CHECK(stat("/usr/sys/class/kfd", &st) < 0 && stat("/system/class/kfd", &st) < 0);
+}
+
+/* As cp does: what is opened must be what was looked at. */
+static void numbers(void)
+{
+    static const char *const paths[] = {DEVICE "/vendor",
+                                        "/sys/class/kfd/kfd/topology/nodes",
+                                        "/sys/class/kfd/kfd/topology/generation_id",
+                                        "/dev/dri/renderD128",
+                                        "/dev/dri/card0",
+                                        "/dev/kfd"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct stat st, of_fd;
+        struct statx stx;
+        int fd = open(paths[i], O_RDONLY | O_CLOEXEC), copy = dup(fd);
+        CHECK(fd >= 0 && copy >= 0 && stat(paths[i], &st) == 0);
+        CHECK(fstat(fd, &of_fd) == 0 && of_fd.st_ino == st.st_ino && of_fd.st_dev == st.st_dev);
+        CHECK(of_fd.st_mode == st.st_mode && of_fd.st_size == st.st_size);
+        CHECK(fstatat(copy, "", &of_fd, AT_EMPTY_PATH) == 0 && of_fd.st_ino == st.st_ino);
+        CHECK(statx(copy, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0);
+        CHECK(stx.stx_ino == st.st_ino && stx.stx_size == (uint64_t)st.st_size);
+        CHECK(S_ISDIR(st.st_mode) || (openat(fd, "x", O_RDONLY) < 0 && errno == ENOTDIR));
+        close(fd);
+        close(copy);
+    }
+}
+
+/* vm.memfd_noexec of Linux. Setting it takes rights that tests need not have. */
+static unsigned memfd_noexec;
+
+int memfd_create(const char *name, unsigned flags);
+
+int memfd_create(const char *name, unsigned flags)
+{
+    const unsigned no_exec_seal = 8, exec = 16;
+    if (memfd_noexec == 2 && !(flags & no_exec_seal)) {
+        errno = EACCES; /* as before Linux 6.6 */
+        return -1;
+    }
+    if (memfd_noexec && !(flags & exec))
+        flags |= no_exec_seal;
+    return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+static unsigned listed(DIR *dir, const char *name);
+
+static void files_that_cannot_be_executed(void)
+{
+    int fd = (int)syscall(SYS_memfd_create, "probe", 8);
+    if (fd < 0)
+        return; /* Linux before 6.3 has no such setting */
+    close(fd);
+    for (memfd_noexec = 1; memfd_noexec <= 2; memfd_noexec++) {
+        struct stat st;
+        is_vendor(open(DEVICE "/vendor", O_RDONLY));
+        fd = open("/sys/class/kfd/kfd/topology/nodes", O_RDONLY | O_DIRECTORY);
+        CHECK(fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode));
+        CHECK(fstatat(fd, "1/gpu_id", &st, 0) == 0);
+        DIR *dir = fdopendir(fd);
+        CHECK(dir && listed(dir, "1") == 1 && closedir(dir) == 0);
+        dir = opendir("/sys/class/kfd/kfd/topology/nodes");
+        CHECK(dir && dirfd(dir) >= 0 && listed(dir, "1") == 1 && closedir(dir) == 0);
+    }
+    memfd_noexec = 0;
+}
+
+/* A folder of ours is listed also where the process has as many descriptors as it may have. */
+static void without_descriptors(void)
+{
+    struct rlimit before, none;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = before;
+    none.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    DIR *dir = opendir("/sys/class/kfd/kfd/topology/nodes");
+    CHECK(dir && listed(dir, "1") == 1);
+    CHECK(dirfd(dir) < 0 && errno == EMFILE);
+    CHECK(!opendir("/sys/class") && errno == EMFILE); /* the host's entries would be missing */
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    int fd = dirfd(dir);
+    CHECK(fd >= 0 && dirfd(dir) == fd);
+    CHECK(closedir(dir) == 0 && fcntl(fd, F_GETFD) < 0);
+}
+
 static unsigned listed(DIR *dir, const char *name)
 {
     unsigned seen = 0;
@@ -332,6 +440,10 @@ int main(int argc, char **argv)
     links();
     upwards(argv[1]);
     folders(argv[1]);
+    folders_above();
+    numbers();
+    files_that_cannot_be_executed();
+    without_descriptors();
     folders_of_descriptors(argv[1]);
     positions("/sys/class/drm");
     positions("/sys/class");

@@ -430,13 +430,13 @@ static void folders(void **state)
         {"", RP_VFS_NONE, NULL},
     };
     struct rp_vfs_node node = rp_vfs_lookup("/sys/class/drm", true), found;
-    int fd = rp_vfs_open_folder(&node, true), copy = dup(fd);
+    int fd = rp_vfs_open_folder(node.path, true), copy = dup(fd);
     struct rp_vfs_at at;
     struct stat st;
     assert_true(fd >= 0 && copy >= 0);
     assert_int_equal(fstat(copy, &st), 0);
-    assert_true(rp_vfs_is_like_folder(&st));
-    assert_true(rp_vfs_folder_of_fd(copy, &found));
+    assert_true(rp_vfs_is_like_ours(&st));
+    assert_true(rp_vfs_of_fd(copy, &found));
     assert_string_equal(found.path, "/sys/class/drm");
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         rp_vfs_lookup_at(copy, cases[i].path, false, &at);
@@ -459,7 +459,25 @@ static void folders(void **state)
     assert_int_equal(at.node.kind, RP_VFS_NONE);
     assert_int_equal(at.dir, fd);
     close(fd);
-    assert_false(rp_vfs_folder_of_fd(fd, &found));
+    assert_false(rp_vfs_of_fd(fd, &found));
+    fd = open("/", O_RDONLY | O_DIRECTORY);
+    rp_vfs_lookup_at(fd, "sys/class/drm/card0/device/vendor", true, &at);
+    assert_int_equal(at.node.kind, RP_VFS_FILE);
+    rp_vfs_lookup_at(fd, "usr/../dev/kfd", true, &at);
+    assert_int_equal(at.node.kind, RP_VFS_DEVICE);
+    rp_vfs_lookup_at(fd, "sys", true, &at);
+    assert_int_equal(at.node.kind, RP_VFS_NONE);
+    assert_int_equal(at.dir, fd);
+    close(fd);
+    node = rp_vfs_lookup("/sys/class/drm/version", true);
+    fd = rp_vfs_open_file(&node, true);
+    assert_true(rp_vfs_of_fd(fd, &found));
+    assert_int_equal(found.kind, RP_VFS_FILE);
+    assert_string_equal(found.path, node.path);
+    rp_vfs_lookup_at(fd, "..", true, &at); /* no folder */
+    assert_int_equal(at.node.kind, RP_VFS_NONE);
+    assert_int_equal(at.dir, fd);
+    close(fd);
     assert_int_not_equal(rp_vfs_inode("/sys/class/drm"), rp_vfs_inode("/sys/class/kfd"));
 }
 
