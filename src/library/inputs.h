@@ -45,7 +45,8 @@ int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct
 
 /**
  * The traces of one run: an application that was run again for other counters is not another rank.
- * The first trace decides, the first without counters if there is one.
+ * The first trace decides, the first without counters if there is one that did not run at one time
+ * with others that have some, as ranks do.
  * @param ret  room for all stores
  */
 int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,

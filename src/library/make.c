@@ -14,11 +14,22 @@
 
 /* Counters of one dispatch, the first that has any; of a CSV trace, those of the file beside it. */
 struct counted {
-    const struct rp_row_counter *rows;
     struct rp_counters *csv;
+    const char **names; /* sorted: files of one pass list them in any order */
     size_t count;
     bool has_kernels;
+    bool of_counted; /* counted, or a rank of a run in which others were */
+    struct rp_life life;
 };
+
+static void counted_free(struct counted *counted, size_t count)
+{
+    for (size_t i = 0; counted && i < count; i++) {
+        rp_counters_free(counted[i].csv);
+        free(counted[i].names);
+    }
+    free(counted);
+}
 
 /* Passes of rocprofv3 leave a trace of kernels beside what each of them counted. */
 static int counted_beside(const char *prefix, struct counted *ret, struct rp_err *err)
@@ -30,27 +41,38 @@ static int counted_beside(const char *prefix, struct counted *ret, struct rp_err
     if (!name)
         return rp_out_of_memory(err);
     rc = path ? rp_counters_open(path, &ret->csv, err) : 0;
-    ret->count = rc == 0 && path ? ret->csv->name_count : 0;
-    return rc;
-}
-
-static const char *name_of(const struct counted *c, size_t i)
-{
-    return c->csv ? c->csv->names[i] : c->rows[i].name;
+    if (rc < 0 || !path)
+        return rc;
+    ret->names = calloc(ret->csv->name_count + 1, sizeof *ret->names);
+    if (!ret->names)
+        return rp_out_of_memory(err);
+    for (; ret->count < ret->csv->name_count; ret->count++)
+        ret->names[ret->count] = ret->csv->names[ret->count];
+    return 0;
 }
 
 static int first_counted(struct rp_store *store, struct counted *ret, struct rp_err *err)
 {
+    const struct rp_row_counter *rows;
     size_t count, n = 0;
-    int rc = rp_store_counters(store, &ret->rows, &count, err);
+    int rc = rp_store_counters(store, &rows, &count, err);
 
     if (rc < 0)
         return rc;
-    while (n < count && ret->rows[n].guid_index == ret->rows[0].guid_index &&
-           ret->rows[n].event_id == ret->rows[0].event_id)
+    while (n < count && rows[n].guid_index == rows[0].guid_index &&
+           rows[n].event_id == rows[0].event_id)
         n++;
-    ret->count = n;
+    ret->names = calloc(n + 1, sizeof *ret->names);
+    if (!ret->names)
+        return rp_out_of_memory(err);
+    for (; ret->count < n; ret->count++)
+        ret->names[ret->count] = rows[ret->count].name;
     return 0;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 static bool same_counters(const struct counted *a, const struct counted *b)
@@ -58,7 +80,7 @@ static bool same_counters(const struct counted *a, const struct counted *b)
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++)
-        if (strcmp(name_of(a, i), name_of(b, i)) != 0)
+        if (strcmp(a->names[i], b->names[i]) != 0)
             return false;
     return true;
 }
@@ -85,11 +107,15 @@ static int look_at(const struct rp_inputs *in, struct counted *counted, struct r
 
     for (size_t i = 0; i < in->store_count && rc == 0; i++) {
         const char *prefix = in->csv_prefixes ? in->csv_prefixes[i] : NULL;
+        struct counted *c = &counted[i];
 
-        rc = prefix ? counted_beside(prefix, &counted[i], err)
-                    : first_counted(in->stores[i], &counted[i], err);
+        rc = prefix ? counted_beside(prefix, c, err) : first_counted(in->stores[i], c, err);
+        if (rc == 0 && c->count)
+            qsort(c->names, c->count, sizeof *c->names, by_text);
         if (rc == 0)
-            rc = find_kernels(in->stores[i], &counted[i].has_kernels, err);
+            rc = find_kernels(in->stores[i], &c->has_kernels, err);
+        if (rc == 0)
+            rc = rp_life_of(in->stores[i], &c->life, err);
     }
     return rc;
 }
@@ -103,36 +129,86 @@ static bool in_one_folder(const char *a, const char *b)
     return a_length == b_length && !a_slash == !b_slash && strncmp(a, b, a_length) == 0;
 }
 
+static bool times_compare(const struct rp_life *a, const struct rp_life *b)
+{
+    return a->end_ns && b->end_ns && rp_lives_on_one_machine(a, b);
+}
+
 /* A process without kernels has no counters that would say to which run it belongs: it ran while
  * the others did, or lies beside one of them where its times are not known. */
-static int ran_beside(const struct rp_inputs *in, size_t idle, const bool *of_run, bool *ret,
-                      struct rp_err *err)
+static bool ran_beside(const struct counted *counted, size_t count, size_t idle, const bool *of_run)
 {
-    struct rp_life life, other;
-    int rc = rp_life_of(in->stores[idle], &life, err);
+    const struct rp_life *life = &counted[idle].life;
 
-    for (size_t i = 0; i < in->store_count && rc == 0 && !*ret; i++) {
-        if (!of_run[i])
-            continue;
-        rc = rp_life_of(in->stores[i], &other, err);
-        if (rc == 0)
-            *ret = life.end_ns && other.end_ns && rp_lives_on_one_machine(&life, &other)
-                       ? !rp_lives_apart(&life, &other)
-                       : in_one_folder(life.path, other.path);
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_life *other = &counted[i].life;
+
+        if (of_run[i] && counted[i].has_kernels &&
+            (times_compare(life, other) ? !rp_lives_apart(life, other)
+                                        : in_one_folder(life->path, other->path)))
+            return true;
     }
+    return false;
+}
+
+static bool at_one_time(const struct rp_life *a, const struct rp_life *b)
+{
+    return times_compare(a, b) && !rp_lives_apart(a, b) &&
+           !rp_counters_of_two_passes(a->path, b->path);
+}
+
+/* A rank may have nothing that was counted, as filters of kernels say. It is of the run of those
+ * that it ran at one time with: passes, and runs without counters, come one after the other. */
+static int add_uncounted(const struct counted *counted, size_t count, bool *of_run,
+                         struct rp_err *err)
+{
+    rp_autofree size_t *found = calloc(count + 1, sizeof *found);
+    size_t found_count = 0;
+
+    if (!found)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (of_run[i])
+            found[found_count++] = i;
+    for (size_t at = 0; at < found_count; at++)
+        for (size_t i = 0; i < count; i++)
+            if (!of_run[i] && counted[i].has_kernels && counted[i].count == 0 &&
+                at_one_time(&counted[i].life, &counted[found[at]].life)) {
+                of_run[i] = true;
+                found[found_count++] = i;
+            }
+    return 0;
+}
+
+static int find_counted(struct counted *counted, size_t count, struct rp_err *err)
+{
+    rp_autofree bool *found = calloc(count + 1, sizeof *found);
+    int rc;
+
+    if (!found)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++)
+        found[i] = counted[i].has_kernels && counted[i].count;
+    rc = add_uncounted(counted, count, found, err);
+    for (size_t i = 0; i < count; i++)
+        counted[i].of_counted = found[i];
     return rc;
 }
 
-/* The first that has kernels; of those, the first without counters. */
+/* The first that has kernels, of a run without counters if there is one; of a run with counters
+ * one that has some, as by them the others are found. */
 static size_t first_of_run(const struct counted *counted, size_t count)
 {
     size_t first = count, plain = count;
 
-    for (size_t i = count; i-- > 0;)
-        if (counted[i].has_kernels) {
+    for (size_t i = count; i-- > 0;) {
+        if (!counted[i].has_kernels)
+            continue;
+        if (!counted[i].of_counted)
+            plain = i;
+        if (counted[i].count)
             first = i;
-            plain = counted[i].count == 0 ? i : plain;
-        }
+    }
     return plain < count ? plain : first;
 }
 
@@ -147,25 +223,28 @@ static bool is_any_counted(const struct counted *counted, size_t count)
 static int choose(const struct rp_inputs *in, struct counted *counted, bool *of_run,
                   struct rp_err *err)
 {
-    int rc = in->store_count > 1 ? look_at(in, counted, err) : 0;
-    const size_t first = first_of_run(counted, in->store_count);
-    const bool has_passes = is_any_counted(counted, in->store_count);
+    const size_t count = in->store_count;
+    int rc = count > 1 ? look_at(in, counted, err) : 0;
+    const bool has_passes = is_any_counted(counted, count);
+    size_t first;
 
-    for (size_t i = 0; i < in->store_count; i++)
-        of_run[i] = first == in->store_count ||
-                    ((counted[i].has_kernels || !has_passes) &&
-                     same_counters(&counted[i], &counted[first]) &&
-                     !rp_counters_of_two_passes(rp_store_path(in->stores[i]),
-                                                rp_store_path(in->stores[first])));
-    if (first == in->store_count)
+    if (rc == 0)
+        rc = find_counted(counted, count, err);
+    first = first_of_run(counted, count);
+    for (size_t i = 0; i < count; i++)
+        of_run[i] =
+            first == count || ((counted[i].has_kernels || !has_passes) &&
+                               counted[i].of_counted == counted[first].of_counted &&
+                               same_counters(&counted[i], &counted[first]) &&
+                               !rp_counters_of_two_passes(rp_store_path(in->stores[i]),
+                                                          rp_store_path(in->stores[first])));
+    if (rc < 0 || first == count || !has_passes)
         return rc;
-    for (size_t i = 0; i < in->store_count && rc == 0; i++)
-        if (!counted[i].has_kernels && has_passes) {
-            bool beside = false;
-
-            rc = ran_beside(in, i, of_run, &beside, err);
-            of_run[i] = beside;
-        }
+    if (counted[first].of_counted)
+        rc = add_uncounted(counted, count, of_run, err);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (!counted[i].has_kernels)
+            of_run[i] = ran_beside(counted, count, i, of_run);
     return rc;
 }
 
@@ -180,9 +259,7 @@ int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size
     for (size_t i = 0; i < in->store_count && rc == 0; i++)
         if (of_run[i])
             ret[(*ret_count)++] = in->stores[i];
-    for (size_t i = 0; counted && i < in->store_count; i++)
-        rp_counters_free(counted[i].csv);
-    free(counted);
+    counted_free(counted, in->store_count);
     return rc;
 }
 
