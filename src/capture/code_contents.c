@@ -16,7 +16,6 @@ enum {
 
 struct named {
     uint64_t at, bytes;
-    uint64_t reach; /* end of what reaches furthest, of this and all before it */
     const char *name;
     bool function;
     bool local;
@@ -26,7 +25,7 @@ struct rp_code_contents {
     struct rp_code_elf elf;
     Elf64_Shdr *sections;
     size_t section_count;
-    struct named *named; /* by their places */
+    struct named *named; /* by their places, of which no two overlap */
     size_t named_count;
     Elf64_Rela *relocations; /* by their places */
     size_t relocation_count;
@@ -135,14 +134,15 @@ static uint64_t end_of(const struct named *n)
 }
 
 /* Hand-written assembly leaves out sizes: what has the address of a sized one is that, and other
- * functions end where the next one begins, or their section ends. */
+ * functions end where the next one begins, or their section ends.
+ * What overlaps (an alias that is longer, a label in a table) becomes one: whichever of its names
+ * an address is meant by, all of it can be reached from there. */
 static void fill_sizes(struct rp_code_contents *h)
 {
-    uint64_t reach = 0;
     size_t kept = 0, next = 0, sized = 0;
 
     for (size_t i = 0; i < h->named_count; i++) {
-        struct named *n = &h->named[i];
+        struct named *n = &h->named[i], *last = kept ? &h->named[kept - 1] : NULL;
 
         for (; next < h->named_count && h->named[next].at <= n->at; next++) {
         }
@@ -152,9 +152,13 @@ static void fill_sizes(struct rp_code_contents *h)
             n->bytes = sized < next ? h->named[sized].bytes : unnamed_bytes(h, n->at, next);
         if (!n->bytes)
             continue;
-        reach = end_of(n) > reach ? end_of(n) : reach;
-        n->reach = reach;
-        h->named[kept++] = *n;
+        if (!last || n->at >= end_of(last)) {
+            h->named[kept++] = *n;
+            continue;
+        }
+        last->bytes = end_of(n) > end_of(last) ? end_of(n) - last->at : last->bytes;
+        last->function |= n->function;
+        last->local &= n->local;
     }
     h->named_count = kept;
 }
@@ -220,22 +224,6 @@ const struct rp_code_symbols *rp_code_contents_symbols(const struct rp_code_cont
     return &h->symbols;
 }
 
-/* The first of those that reach beyond it: the outer one where one lies in another. */
-static const struct named *find_named(const struct rp_code_contents *h, uint64_t at)
-{
-    size_t low = 0, high = h->named_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (h->named[middle].reach <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < h->named_count && h->named[low].at <= at ? &h->named[low] : NULL;
-}
-
 static size_t first_behind(const struct rp_code_contents *h, uint64_t at)
 {
     size_t low = 0, high = h->named_count;
@@ -249,6 +237,14 @@ static size_t first_behind(const struct rp_code_contents *h, uint64_t at)
             high = middle;
     }
     return low;
+}
+
+static const struct named *find_named(const struct rp_code_contents *h, uint64_t at)
+{
+    const size_t behind = first_behind(h, at);
+    const struct named *n = behind ? &h->named[behind - 1] : NULL;
+
+    return n && at < end_of(n) ? n : NULL;
 }
 
 /* A variable is another one though it begins with the same contents; a table is not. */
@@ -286,7 +282,8 @@ static void add_number(struct walk *w, uint64_t number)
     rp_buf_add(&w->text, &number, sizeof number);
 }
 
-/* Where the place of an address is, or a free slot for it. No two places begin at one address. */
+/* Where the place of an address is, or a free slot for it. No two places begin at one address:
+ * those with names do not overlap, and the others begin where none of these is. */
 static size_t *slot_of(const struct walk *w, uint64_t at)
 {
     size_t i = (at * 0x9e3779b97f4a7c15u) >> 32 & (w->slot_count - 1);
@@ -445,12 +442,10 @@ static void add_place(struct walk *w, const struct place *place)
     add_number(w, place->bytes);
     if (place->name)
         rp_buf_add(&w->text, place->name, strlen(place->name) + 1);
-    if (place->function && bytes) {
-        add_instructions(w, place, bytes);
-        return;
-    }
     add_filled(w, place);
-    if (bytes) /* else it begins as zeros */
+    if (place->function && bytes)
+        add_instructions(w, place, bytes);
+    else if (bytes) /* else it begins as zeros */
         rp_buf_add(&w->text, bytes, place->bytes);
 }
 

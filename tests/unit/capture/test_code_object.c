@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "capture/code_contents.h"
 #include "capture/code_elf.h"
 #include "capture/code_metadata.h"
 
@@ -361,6 +362,73 @@ static void a_kernel_takes_the_size_of_its_function(void **state)
     rp_code_functions_free(&f);
 }
 
+/* --- what a kernel consists of --------------------------------------------------------------- */
+
+enum { TABLE_AT = DESCRIPTORS_AT + 0x200 };
+
+/* s_getpc_b64 s[2:3]; s_add_u32 s2, s2, literal; s_addc_u32 s3, s3, literal */
+static void add_address_of(struct object *o, uint64_t at, uint64_t target)
+{
+    const uint64_t offset = target - (at + 4);
+    const uint32_t words[] = {0xbe821c00, 0x8002ff02, (uint32_t)offset, 0x8203ff03,
+                              (uint32_t)(offset >> 32)};
+
+    memcpy(o->bytes + at, words, sizeof words);
+}
+
+struct overlap {
+    uint64_t first_at, first_bytes, second_at, second_bytes;
+    uint64_t meant[2];   /* by the kernel: bytes behind TABLE_AT */
+    uint64_t last_bytes; /* how many of these make the kernel */
+};
+
+static uint64_t hash_of_overlap(const struct overlap *c, unsigned type, uint64_t changed)
+{
+    struct object *o = &the_object;
+    struct rp_code_contents *contents;
+    struct rp_code_elf elf;
+    uint64_t hash;
+
+    open_object(o);
+    add_symbol(o, "k", STT_FUNC, CODE_AT, 0x40);
+    add_descriptor(o, "k.kd", 0, CODE_AT);
+    add_symbol(o, "first", type, TABLE_AT + c->first_at, c->first_bytes);
+    add_symbol(o, "second", type, TABLE_AT + c->second_at, c->second_bytes);
+    add_address_of(o, CODE_AT, TABLE_AT + c->meant[0]);
+    add_address_of(o, CODE_AT + 20, TABLE_AT + c->meant[1]);
+    o->bytes[TABLE_AT + changed] = 1;
+    close_object(o, &elf);
+    contents = rp_code_contents_open(o->bytes, sizeof o->bytes);
+    assert_non_null(contents);
+    hash = rp_code_contents_hash(contents, "k.kd");
+    rp_code_contents_free(contents);
+    return hash;
+}
+
+/* An alias that is shorter, or a label in a table: every byte that the kernel can reach counts. */
+static void what_overlaps_counts_as_a_whole(void **state)
+{
+    static const struct overlap cases[] = {
+        {0, 16, 0, 100, {4, 48}, 100},  {0, 100, 0, 16, {4, 48}, 100}, {0, 16, 0, 100, {0, 0}, 100},
+        {0, 16, 8, 100, {8, 8}, 108},   {0, 16, 8, 100, {0, 0}, 108},  {0, 100, 8, 16, {8, 8}, 100},
+        {0, 100, 0, 100, {0, 96}, 100}, {0, 16, 16, 84, {0, 16}, 100}, {0, 16, 16, 84, {0, 0}, 16},
+    };
+    static const unsigned types[] = {STT_OBJECT, STT_FUNC};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t t = 0; t < 2; t++) {
+            const struct overlap *c = &cases[i];
+            const uint64_t nothing = hash_of_overlap(c, types[t], 0x180);
+
+            assert_int_not_equal(nothing, 0);
+            for (uint64_t changed = 0; changed < 120; changed++)
+                if ((hash_of_overlap(c, types[t], changed) != nothing) != (changed < c->last_bytes))
+                    fail_msg("case %zu, type %u: byte %u", i, types[t], (unsigned)changed);
+        }
+    }
+}
+
 /* Every byte of headers, notes and tables may be anything: nothing is read beyond the file. */
 static void damaged_files_are_survived(void **state)
 {
@@ -380,6 +448,7 @@ static void damaged_files_are_survived(void **state)
     for (unsigned i = 0; i < 20000; i++) {
         struct rp_code_functions f;
         struct rp_code_kernel k;
+        struct rp_code_contents *contents;
         struct rp_err err = RP_ERR_INIT;
         size_t size = FILE_BYTES;
 
@@ -398,6 +467,10 @@ static void damaged_files_are_survived(void **state)
             rp_code_functions_free(&f);
         if (rp_code_kernel_read(copy, size, "b.kd", &k, NULL, &err) == 0)
             rp_code_kernel_free(&k);
+        contents = rp_code_contents_open(copy, size);
+        if (contents)
+            rp_code_contents_hash(contents, "a.kd");
+        rp_code_contents_free(contents);
     }
     free(copy);
 }
@@ -409,6 +482,7 @@ int main(void)
         cmocka_unit_test(what_lacks_metadata_is_said),
         cmocka_unit_test(functions_without_a_size_end_at_the_next),
         cmocka_unit_test(a_kernel_takes_the_size_of_its_function),
+        cmocka_unit_test(what_overlaps_counts_as_a_whole),
         cmocka_unit_test(damaged_files_are_survived),
     };
 
