@@ -19,6 +19,7 @@
 #include "base/memfd.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "collect/asm_files.h"
 #include "collect/environment.h"
 
 /* Raise when what is kept, or what it depends on, changes. */
@@ -460,7 +461,7 @@ static void add_library(struct making *making, const char *name)
     for (size_t i = 0; i < making->command->place_count && !making->failed; i++)
         if (add_library_of(making, making->command->places[i], name))
             return;
-    while (at && *at && !making->failed) {
+    for (bool more = at && *at; more && !making->failed;) {
         const size_t bytes = strcspn(at, ":");
         rp_autofree char *folder = bytes ? strndup(at, bytes) : strdup(".");
 
@@ -468,9 +469,8 @@ static void add_library(struct making *making, const char *name)
             making->failed |= !folder;
             return;
         }
-        at += bytes;
-        if (*at && !*++at) /* a colon at the end is an empty one, too */
-            making->failed |= add_library_of(making, ".", name);
+        more = at[bytes] == ':'; /* behind one at the end is an empty one, too */
+        at += bytes + 1;
     }
 }
 
@@ -593,51 +593,15 @@ static bool read_markers(struct names *names, const char *text, size_t bytes)
     return true;
 }
 
-/** Behind the end of one literal and the beginning of the next, which are one to the compiler. */
-static const char *behind_joint(const char *at, const char *end)
-{
-    const char *next = at;
-
-    if (next == end || *next != '"')
-        return at;
-    for (next++; next < end && strchr(" \t\r\n", *next); next++) {
-    }
-    return next < end && *next == '"' ? behind_joint(next + 1, end) : at;
-}
-
-/** .include and .incbin of the assembler, also where a text is put together of several. */
-static bool assembler_reads(const char *at, const char *end)
-{
-    static const char directive[] = ".inc";
-
-    for (size_t i = 0; i < sizeof directive - 1; i++, at++) {
-        at = i ? behind_joint(at, end) : at;
-        if (at == end || *at != directive[i])
-            return false;
-    }
-    return true;
-}
-
 /** Code that reads files when it is assembled or linked. */
 static bool reads_more(const char *text, size_t bytes)
 {
     static const char *const words[] = {"pragma comment", "#embed", "pragma clang module"};
-    const char *const end = text + bytes;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (memmem(text, bytes, words[i], strlen(words[i])))
             return true;
-    for (const char *line = text; line < end;) {
-        const char *next = memchr(line, '\n', (size_t)(end - line));
-
-        /* Names of files are in lines of the preprocessor. */
-        for (const char *at = line; line[0] != '#' && at && at < (next ? next : end);
-             at = memchr(at + 1, '.', (size_t)(end - at - 1)))
-            if (*at == '.' && assembler_reads(at, end))
-                return true;
-        line = next ? next + 1 : end;
-    }
-    return false;
+    return rp_asm_reads_files(text, bytes);
 }
 
 static void add_preprocessed(struct making *making, const char *text, size_t bytes)

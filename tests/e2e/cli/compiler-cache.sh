@@ -117,6 +117,15 @@ for directive in '.include' '.inc" "lude' '.in"
     echo "int main() { __asm__(\"$directive \\\"v.s\\\"\n mov \$V, %eax\"); }" >include.hip
     passed "source that the assembler reads: $directive" rocm-perf hipcc include.hip -o out.co
 done
+printf '%s\n' '__asm__(".section .d,\"a\"\n.INCBIN \"data\"\n.text\n"); int main() { return 0; }' >upper.hip
+passed 'file that the assembler reads by a directive in capitals' rocm-perf hipcc upper.hip -o out.co
+printf '%s\n' 'int main() { __asm__(".inc"' '# 1 "/usr/x.h" 3' '"lude \"v.s\"\n mov $V, %eax"); }' >marker.hip
+passed 'line marker within it' rocm-perf hipcc marker.hip -o out.co
+printf '%s\n' '__asm__(".macro m x\n .in\\x \"data\"\n.endm\n.section .d,\"a\"\n m cbin\n.text\n"); int main() { return 0; }' >macro.hip
+passed 'file that a macro of the assembler reads' rocm-perf hipcc macro.hip -o out.co
+echo 'struct C { int n; __attribute__((device)) void increment() { n++; } };
+__attribute__((global)) void k(int *p) { C c{*p}; c.increment(); *p = c.n; }' >member.hip
+kept 'member whose name is like a directive' device member.hip -o out.co
 passed 'command line in the result' device -frecord-command-line -I late k.hip -o out.co
 
 # A library of LIBRARY_PATH is another one, and so is the program.
@@ -128,6 +137,16 @@ for value in 1 2; do
     got=0; ./program || got=$?
     [ $got = $value ] || fail "program with library $value ends with $got"
 done
+
+# Where its folder is an empty one of LIBRARY_PATH, the current one, something is kept, too.
+cp lib/libvalue.a .
+for path in . : :/nowhere /nowhere: /nowhere::/nothing; do
+    export LIBRARY_PATH=$path
+    kept "library of '$path'" rocm-perf hipcc main.hip -lvalue -o out.co
+    ./out.co && fail "library of '$path': not linked" || [ $? = 2 ] || fail "library of '$path': another one"
+done
+unset LIBRARY_PATH
+rm libvalue.a
 
 # What others write into the same file is theirs.
 device -I late -DSHARED -Wall k.hip -o out.co >log 2>&1 &
