@@ -189,6 +189,12 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
  * @return a static text; NULL: it can be one
  */
 const char *rp_counter_refusal(const char *name, double value);
+/**
+ * Percentages and means do not add up. Counters of the hardware have no small letters; what rocprof
+ * makes of them has (VALUUtilization, TA_BUSY_avr), or says so in capitals; of these only amounts
+ * are sums. The page has the same rule (charts.js).
+ */
+bool rp_counter_adds_up(const char *name);
 /** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
  */
 bool rp_counter_is_full(double value);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "report/page.h"
 #include "report/text.h"
+#include "rocm-perf/counters.h"
 #include "rocm-perf/report.h"
 #include "rocm-perf/roofline.h"
 
@@ -32,33 +33,6 @@ static const char *number(double value, char room[32])
     else
         snprintf(room, 32, fabs(value) >= 1000 && value < 1e15 ? "%.1f" : "%.6g", value);
     return room;
-}
-
-/* Percentages and means do not add up. Counters of the hardware have no small letters; what rocprof
- * makes of them has (VALUUtilization, TA_BUSY_avr), or says so in capitals; of these only amounts
- * are sums. The page has the same rule (charts.js). */
-static bool adds_up(const char *name)
-{
-    static const char *const amounts[] = {"FetchSize", "WriteSize", "Wavefronts"};
-    static const char *const parts[] = {"UTIL", "UTILIZATION", "PERCENT", "RATIO", "RATE"};
-    const char *file = strrchr(name, ':'); /* "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE" */
-    size_t len;
-
-    name = file ? file + 1 : name;
-    len = strcspn(name, "[");
-
-    if (len > 4 && strncmp(name + len - 4, "_sum", 4) == 0)
-        len -= 4;
-    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++)
-        if (strlen(amounts[i]) == len && strncmp(name, amounts[i], len) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        size_t part = strlen(parts[i]);
-
-        if (len >= part && strncmp(name + len - part, parts[i], part) == 0)
-            return false;
-    }
-    return strcspn(name, "abcdefghijklmnopqrstuvwxyz") >= len;
 }
 
 static int name_width(const struct rp_roofline_kernel *k, size_t shown)
@@ -101,7 +75,7 @@ static void put_count(const struct rp_page *page, const struct rp_roofline_kerne
 
     if (c->dispatches < k->calls)
         snprintf(of, sizeof of, "  %" PRIu64 " of %" PRIu64, c->dispatches, k->calls);
-    if (adds_up(c->name))
+    if (rp_counter_adds_up(c->name))
         number(c->sum, sum);
     rp_page_words(page, RP_INK_PLAIN, 4, 4, "%s%*s %*s %*s%s", c->name, pad > 0 ? pad : 0, "",
                   NUMBER, sum, NUMBER, number(c->sum / (double)c->dispatches, mean), of);

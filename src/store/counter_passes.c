@@ -241,11 +241,16 @@ static bool is_momentary(const char *name)
     return strncmp(name, "SQ", 2) == 0 && strstr(name, "_LEVEL") && !strstr(name, "_ACCUM");
 }
 
-/* Clocks, like "GRBM_GUI_ACTIVE": the same work takes another time in each run. */
-static bool counts_clocks(const char *name)
+/* Clocks, like "GRBM_GUI_ACTIVE": the same work takes another time in each run. So do percentages
+ * and means that rocprof makes of clocks, like "MemUnitBusy", and what was in flight, which is
+ * added up in each clock. */
+static bool depends_on_time(const char *name)
 {
-    static const char *const of_time[] = {"GRBM_", "CYCLES", "BUSY",   "ACTIVE",
-                                          "WAIT",  "STALL",  "_ACCUM", "LATENCY"};
+    static const char *const of_time[] = {"GRBM_", "CYCLE",  "BUSY",    "ACTIVE", "WAIT",
+                                          "STALL", "_ACCUM", "LATENCY", "_LEVEL"};
+
+    if (!rp_counter_adds_up(name))
+        return true;
 
     for (size_t i = 0; i < sizeof of_time / sizeof *of_time; i++)
         if (strstr(name, of_time[i]))
@@ -289,7 +294,7 @@ static bool is_disputed(struct rp_counters *into, uint32_t counter, const struct
     const double by = most > 0 ? fabs(repeat->first - repeat->other) / most : 0;
 
     if (repeat->was_disputed ||
-        (by > RP_PASS_TOLERANCE_PERCENT / 100.0 && !counts_clocks(into->names[counter])))
+        (by > RP_PASS_TOLERANCE_PERCENT / 100.0 && !depends_on_time(into->names[counter])))
         return true;
     if (by > into->repeat_difference) {
         into->repeat_difference = by;
@@ -353,6 +358,43 @@ static int check_repeats(struct rp_counters *into, const struct rp_counters *fro
         result = settle(into, pairs, j, end - j, &r, err);
     }
     return result;
+}
+
+/* A dispute is of a kernel on a GPU: a sum over the dispatches that had no partner would pass for
+ * that of the kernel. */
+static void spread_dispute(struct rp_counters *into, const struct place *places, size_t count,
+                           bool *is_disputed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            is_disputed[d->values[v].counter] |= isinf(d->values[v].value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            if (is_disputed[d->values[v].counter])
+                d->values[v].value = INFINITY;
+    }
+}
+
+static int spread_disputes(struct rp_counters *into, struct rp_err *err)
+{
+    const size_t count = into->dispatch_count;
+    rp_autofree struct place *places = into->dispute_count ? places_of(into) : NULL;
+    rp_autofree bool *is_disputed = calloc(into->name_count + 1, sizeof *is_disputed);
+
+    if (!is_disputed || (into->dispute_count && !places))
+        return rp_out_of_memory(err);
+    for (size_t first = 0, end; places && first < count; first = end) {
+        for (end = first; end < count && by_kernel(&places[first], &places[end]) == 0;)
+            end++;
+        memset(is_disputed, 0, into->name_count * sizeof *is_disputed);
+        spread_dispute(into, &places[first], end - first, is_disputed);
+    }
+    return 0;
 }
 
 static int take_disputes(struct rp_counters *into, const struct rp_counters *from,
@@ -449,6 +491,8 @@ static int take_rest(struct rp_counters *into, const struct rp_counters *from, c
 
     if (result == 0)
         result = take_disputes(into, from, ids, err);
+    if (result == 0)
+        result = spread_disputes(into, err);
     if (result == 0)
         result = take_files(into, from, err);
     for (size_t i = 0; i < from->warning_count && result == 0; i++)

@@ -528,3 +528,27 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
     found->value += value;
     return 0;
 }
+
+bool rp_counter_adds_up(const char *name)
+{
+    static const char *const amounts[] = {"FetchSize", "WriteSize", "Wavefronts"};
+    static const char *const parts[] = {"UTIL", "UTILIZATION", "PERCENT", "RATIO", "RATE"};
+    const char *file = strrchr(name, ':'); /* "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE" */
+    size_t len;
+
+    name = file ? file + 1 : name;
+    len = strcspn(name, "[");
+
+    if (len > 4 && strncmp(name + len - 4, "_sum", 4) == 0)
+        len -= 4;
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++)
+        if (strlen(amounts[i]) == len && strncmp(name, amounts[i], len) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t part = strlen(parts[i]);
+
+        if (len >= part && strncmp(name + len - part, parts[i], part) == 0)
+            return false;
+    }
+    return strcspn(name, "abcdefghijklmnopqrstuvwxyz") >= len;
+}

@@ -33,7 +33,15 @@ done
 rm -r gpus/pmc_* && rocm-perf analyze --arch gfx942 --roofline gpus 2>&1 | grep -o -m 2 -e '"calls": [0-9]*' -e '"time_ns": [0-9.]*'
 echo "passes of other work"
 table "$data/contradicting"
-rocm-perf analyze --arch gfx942 "$data/contradicting" | grep -A 1 'SQ_WAVES of k'
+rocm-perf analyze --arch gfx942 "$data/contradicting" | grep -A 1 -e 'SQ_WAVES of k' -e 'waves counted'
+echo "only one of three dispatches is in both"
+mkdir -p partly/pmc_1 partly/pmc_2
+long='Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp'
+for i in 1 2 3; do
+    printf '%d,Agent 4,k,SQ_WAVES,100,%d000,%d500\n%d,Agent 4,k,SQ_WAVE_CYCLES,5000,%d000,%d500\n' $i $i $i $i $i $i
+done | sed "1i$long" >partly/pmc_1/1_counter_collection.csv
+printf '%s\n1,Agent 4,k,SQ_WAVES,100000,9000,9500\n' "$long" >partly/pmc_2/2_counter_collection.csv
+table partly
 echo "one of two kernels of a name is missing in a pass"
 table "$data/registers"
 table "$data/registers" >one

@@ -289,11 +289,16 @@ static bool note_disagreement(struct rp_roofline *r, enum rp_difference differen
     most = worst->differences[difference].most;
     rp_buf_puts(&text, "passes disagree: ");
     say_parts(&worst->differences[difference], &text);
-    say_excess(most, &text);
-    rp_buf_printf(&text,
-                  "%s, in %" PRIu64 " of %" PRIu64 " dispatches of %s%s: what is left counts as 0",
-                  isfinite(most) ? " at most" : " in one of them", negative, calls, worst->name,
-                  more_kernels(kernels, room));
+    if (isfinite(most)) {
+        say_excess(most, &text);
+        rp_buf_puts(&text, " at most,");
+    }
+    rp_buf_printf(&text, " in %" PRIu64 " of %" PRIu64 " dispatches of %s%s", negative, calls,
+                  worst->name, more_kernels(kernels, room));
+    if (!isfinite(most))
+        rp_buf_printf(&text, ", where %s counted nothing in at least one",
+                      worst->differences[difference].whole);
+    rp_buf_puts(&text, ": what is left counts as 0");
     return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
 }
 
@@ -364,9 +369,23 @@ static uint64_t counted(const struct rp_roofline_kernel *k, int64_t counter)
                : 0;
 }
 
+/* What passes contradict each other in is not lacking: it has a note of its own. */
+static bool is_disputed(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
+                        const int64_t at[2])
+{
+    for (size_t i = 0; i < counters->dispute_count; i++) {
+        const struct rp_counter_dispute *d = &counters->disputes[i];
+
+        if ((d->counter == at[0] || d->counter == at[1]) &&
+            strcmp(counters->kernels[d->kernel], k->name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* "write requests in 2, vector instructions in 1"; what formulas ask for goes by what it counts. */
-static void say_lacking(const struct spelled *spelled, const struct rp_roofline_kernel *k,
-                        uint64_t most, struct rp_buf *to)
+static void say_lacking(const struct rp_counters *counters, const struct spelled *spelled,
+                        const struct rp_roofline_kernel *k, uint64_t most, struct rp_buf *to)
 {
     const char *said = "";
 
@@ -376,7 +395,8 @@ static void say_lacking(const struct spelled *spelled, const struct rp_roofline_
         uint64_t plain = counted(k, at[0]), sum = counted(k, at[1]);
         uint64_t count = plain > sum ? plain : sum;
 
-        if ((at[0] < 0 && at[1] < 0) || count >= most || strcmp(said, what) == 0)
+        if ((at[0] < 0 && at[1] < 0) || count >= most || strcmp(said, what) == 0 ||
+            is_disputed(counters, k, at))
             continue;
         said = what;
         rp_buf_printf(to, "%s%s counted in %" PRIu64, to->len ? ", " : "", what, count);
@@ -402,7 +422,7 @@ static bool note_passes(const struct rp_counters *counters, struct rp_roofline *
         for (size_t c = 0; c < k->count_count; c++)
             most = k->counts[c].dispatches > most ? k->counts[c].dispatches : most;
         if (most > 0)
-            say_lacking(&spelled, k, most, &text);
+            say_lacking(counters, &spelled, k, most, &text);
         if (most > 0 && text.len == 0 && most < k->calls)
             rp_buf_printf(&text, "counters collected in %" PRIu64, most);
         if (text.len == 0 || lacking++ >= MOST_OF_A_KIND)

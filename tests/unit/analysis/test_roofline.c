@@ -602,7 +602,8 @@ static void test_tolerance(void **state)
          128000, 410 * 64 + 390 * 32},
         {"0,k,1000,0,0,0,1\n", "exceeds TCC_EA0_WRREQ_sum, which counted nothing", 64000, -1},
         {"0,k,1000,0,0,0,1\n1,k,1000,0,0,400,400\n",
-         "exceeds TCC_EA0_WRREQ_sum, which counted nothing in one of them, in 1 of 2 dispatches",
+         "exceeds TCC_EA0_WRREQ_sum in 1 of 2 dispatches of k, where TCC_EA0_WRREQ_sum counted"
+         " nothing in at least one: what",
          128000, 401 * 64},
     };
 

@@ -308,6 +308,61 @@ static void test_repeats(void **state)
     rp_counters_free(c);
 }
 
+/* A dispute is of a kernel on a GPU, dispatches without a partner in the other pass included. */
+static void test_disputes_without_partner(void **state)
+{
+    struct rp_counters *a = parse(LONG_HEAD "1,Agent 4,7,k,SQ_WAVES,100,0,0\n"
+                                            "2,Agent 4,7,k,SQ_WAVES,100,0,0\n"
+                                            "3,Agent 4,7,m,SQ_WAVES,5,0,0\n"
+                                            "4,Agent 5,7,k,SQ_WAVES,6,0,0\n");
+    struct rp_counters *b = parse(LONG_HEAD "1,Agent 4,8,k,SQ_WAVES,100000,0,0\n"
+                                            "1,Agent 4,8,k,B,1,0,0\n");
+    struct rp_counters *c = parse(LONG_HEAD "1,Agent 4,9,k,SQ_WAVES,100,0,0\n"
+                                            "2,Agent 4,9,k,SQ_WAVES,100,0,0\n"
+                                            "3,Agent 4,9,k,SQ_WAVES,100,0,0\n"
+                                            "3,Agent 4,9,k,C,1,0,0\n");
+
+    (void)state;
+    assert_int_equal(rp_counters_merge(b, c, &err), 0); /* the second has dispatches of its own */
+    assert_int_equal(b->dispatch_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(value(b, i, "SQ_WAVES") == -1);
+    assert_true(value(b, 0, "B") == 1 && value(b, 2, "C") == 1);
+    assert_int_equal(rp_counters_merge(a, b, &err), 0);
+    assert_int_equal(a->dispatch_count, 5);
+    assert_true(value(a, 0, "SQ_WAVES") == -1 && value(a, 1, "SQ_WAVES") == -1);
+    assert_true(value(a, 2, "SQ_WAVES") == 5 && value(a, 3, "SQ_WAVES") == 6);
+    assert_true(value(a, 4, "SQ_WAVES") == -1);
+    assert_int_equal(a->dispute_count, 1);
+    rp_counters_free(a);
+    rp_counters_free(b);
+    rp_counters_free(c);
+}
+
+/* What is made of clocks differs with them, whatever it is called. */
+static void test_repeats_of_time(void **state)
+{
+    static const char *const of_time[] = {
+        "MemUnitBusy",        "GPUBusy",          "VALUBusy",        "MemUnitStalled",
+        "MeanOccupancyPerCU", "OccupancyPercent", "TA_BUSY_avr",     "GPU_UTIL",
+        "TCC_CYCLE_sum",      "SQ_BUSY_CYCLES",   "ALUStalledByLDS", "LDSBankConflict"};
+    static const char *const of_work[] = {"SQ_WAVES", "FetchSize", "FETCH_SIZE", "TCC_HIT_sum"};
+
+    (void)state;
+    for (size_t i = 0; i < 12 + 4; i++) {
+        const char *name = i < 12 ? of_time[i] : of_work[i - 12];
+        rp_autofree char *first = rp_format(LONG "1,k,%s,50\n", name);
+        rp_autofree char *second = rp_format(LONG "1,k,%s,60\n1,k,B,1\n", name);
+        struct rp_counters *a = parse(first), *b = parse(second);
+
+        assert_int_equal(rp_counters_merge(a, b, &err), 0);
+        assert_int_equal(a->dispute_count, i < 12 ? 0 : 1);
+        assert_true(value(a, 0, name) == (i < 12 ? 50 : -1));
+        rp_counters_free(a);
+        rp_counters_free(b);
+    }
+}
+
 /* Kernels of one name, in whichever of the files they are; a trace may have no registers. */
 static void test_one_name(void **state)
 {
@@ -515,14 +570,24 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_impossible), cmocka_unit_test(test_again),
-        cmocka_unit_test(test_full),       cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_times),      cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_repeats),    cmocka_unit_test(test_one_name),
-        cmocka_unit_test(test_facts),      cmocka_unit_test(test_real),
-        cmocka_unit_test(test_folders),    cmocka_unit_test(test_other_gpu),
-        cmocka_unit_test(test_agents),     cmocka_unit_test(test_descriptor_names),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_disputes_without_partner),
+        cmocka_unit_test(test_repeats_of_time),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_one_name),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_other_gpu),
+        cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_descriptor_names),
     };
 
     return cmocka_run_group_tests_name("counter files", tests, NULL, NULL);
