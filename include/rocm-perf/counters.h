@@ -100,10 +100,6 @@ bool rp_counters_can_open(const char *path);
 /** Is it a result of rocprof, the tool before rocprofv2, whatever it is called? */
 bool rp_counters_is_rocprof(const char *path);
 
-/** Does a database or JSON of rocprofv3 lie beside the file that has the counters of its process?
- * In a folder only that is read. */
-bool rp_counters_said_by(const char *path);
-
 /** Does the folder, or one that lies in it, hold such files? */
 bool rp_counters_in(const char *folder);
 /** Do two files lie in "pmc_1" and "pmc_2" of one folder, as passes of one program do? */

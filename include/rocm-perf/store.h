@@ -320,6 +320,13 @@ bool rp_store_is_json(const char *path, bool of_process);
 /** Whether it is called so ("...results.json"), and is no database: what is wrong with it is to be
  *  said of JSON. */
 bool rp_store_is_named_json(const char *path);
+/**
+ * The database or JSON of rocprofv3 beside a file of the same process that has what the file has:
+ * counters for "counter_collection.csv", kernels for a trace that has some. In a folder only it is
+ * read.
+ * @return its path, to be freed; NULL: there is none, or it cannot be read
+ */
+char *rp_store_said_by(const char *path);
 /** Is it an SQLite database of something else? False when that cannot be told. */
 bool rp_store_is_foreign(const char *path);
 /** What a file of another tool is, and what to do instead, by its name or as JSON; NULL: nobody

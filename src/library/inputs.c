@@ -180,25 +180,20 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* What rocprofv3 wrote of the same process in a form that says more. */
-static bool is_said_by(const char *path, size_t prefix_len, const char *better,
-                       const struct rp_note_sink *notes)
+/* By what rocprofv3 wrote of the same process in a form that says more. */
+static bool is_said(const char *path, const struct rp_note_sink *notes)
 {
-    rp_autofree char *name = rp_format("%.*s%s", (int)prefix_len, path, better);
-    rp_autofree char *other = name ? rp_plain_find(name) : NULL;
+    rp_autofree char *other = rp_store_said_by(path);
 
-    if (!other)
-        return false;
-    rp_note(notes, "%s is of the same process as %s: left out", path, other);
-    return true;
+    if (other)
+        rp_note(notes, "%s is of the same process as %s: left out", path, other);
+    return other;
 }
 
 static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
 {
-    size_t len = rp_plain_length(path), end = strlen("results.json");
-
     return rp_plain_ends_with(path, "results.json") && rp_store_is_json(path, true) &&
-           !is_said_by(path, len - end, "results.db", notes);
+           !is_said(path, notes);
 }
 
 /* What is read of a folder, counters and statistics included. */
@@ -215,22 +210,15 @@ static void note_other_packed(const char *path, const struct rp_note_sink *notes
 /* rocprof-compute keeps a database of its own beside its results. */
 static bool is_trace(const char *path, const struct rp_note_sink *notes)
 {
-    static const char counters_end[] = "counter_collection.csv";
+    const bool is_counters = rp_plain_ends_with(path, "counter_collection.csv");
     size_t prefix_len;
 
     if (rp_plain_is_beside(path)) { /* it is the same file */
         note_other_packed(path, notes);
         return false;
     }
-    if (!rp_store_csv_prefix(path, &prefix_len))
-        prefix_len = rp_plain_ends_with(path, counters_end)
-                         ? rp_plain_length(path) - strlen(counters_end)
-                         : 0;
-    if (prefix_len && (is_said_by(path, prefix_len, "results.db", notes) ||
-                       is_said_by(path, prefix_len, "results.json", notes)))
-        return false;
-    if (prefix_len)
-        return !rp_plain_ends_with(path, counters_end);
+    if (is_counters || rp_store_csv_prefix(path, &prefix_len))
+        return !is_said(path, notes) && !is_counters;
     if (!rp_plain_ends_with(path, ".db"))
         return is_json_trace(path, notes);
     if (!rp_store_is_foreign(path))

@@ -98,24 +98,14 @@ static bool counts(const struct rp_counters *set, const char *name)
 }
 
 /* What rocprofv3 wrote of one process in another form has the same counters. */
-bool rp_counters_said_by(const char *path)
+static bool is_said(const char *path)
 {
-    static const char *const ends[] = {"counter_collection.csv", "kernel_trace.csv"},
-                             *const better[] = {"results.db", "results.json"};
+    rp_autofree char *better = rp_plain_ends_with(path, "counter_collection.csv") ||
+                                       rp_plain_ends_with(path, "kernel_trace.csv")
+                                   ? rp_store_said_by(path)
+                                   : NULL;
 
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        for (size_t k = 0; k < sizeof better / sizeof better[0]; k++) {
-            rp_autofree char *name = NULL, *there = NULL;
-
-            if (!rp_plain_ends_with(path, ends[i]))
-                continue;
-            name = rp_format("%.*s%s", (int)(rp_plain_length(path) - strlen(ends[i])), path,
-                             better[k]);
-            there = name ? rp_plain_find(name) : NULL;
-            if (there)
-                return true;
-        }
-    return false;
+    return better;
 }
 
 /* --- folders ------------------------------------------------------------------------------ */
@@ -136,7 +126,7 @@ static int add_file(struct folder *f, const char *path, struct rp_err *err)
     struct rp_counters *set;
     int result;
 
-    if (rp_plain_is_beside(path) || is_joined(path) || rp_counters_said_by(path))
+    if (rp_plain_is_beside(path) || is_joined(path) || is_said(path))
         return 0;
     result = rp_counters_read_file(path, &set, err);
     if (result < 0)
@@ -176,7 +166,7 @@ static bool has_entry(const char *path, int (*wanted)(const struct dirent *))
     for (int i = 0; i < count; i++) {
         rp_autofree char *entry = rp_path_join(path, names[i]->d_name);
 
-        found |= entry && !rp_counters_said_by(entry);
+        found |= entry && !is_said(entry);
         free(names[i]);
     }
     if (count >= 0)

@@ -43,6 +43,10 @@ extern const struct rp_json_section {
     bool whole; /**< it also wants what jansson made of it */
 } rp_json_sections[RP_JSON_SECTIONS];
 
+/** Has a process of the file a record in that section? False when the file cannot be read so far.
+ */
+bool rp_json_has_records(const char *path, const char *section);
+
 /** Behind the last record. */
 int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err);
 

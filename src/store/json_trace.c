@@ -32,6 +32,7 @@ struct file {
 /* Where the sections of one process are; 0: it has none. */
 struct places {
     uint64_t at[RP_JSON_SECTIONS];
+    const char *wanted; /* the search ends at this section if it has a record; NULL: never */
 };
 
 static void note_place(struct file *f, const char *group, const char *key, struct places *places)
@@ -44,13 +45,34 @@ static void note_place(struct file *f, const char *group, const char *key, struc
             places->at[i] = rp_json_cut_offset(&f->cut);
 }
 
+static bool is_wanted(const char *group, const char *key, const char *wanted)
+{
+    const size_t len = strlen(group);
+
+    return wanted && strncmp(wanted, group, len) == 0 && strcmp(wanted + len, key) == 0;
+}
+
+/* @return 1; 0: there is none, and what is there was read */
+static int enter_records(struct file *f, char first, struct rp_err *err)
+{
+    int result;
+
+    if (first == '{')
+        return 1;
+    if (first != '[')
+        return rp_json_cut_value(&f->cut, NULL, err);
+    result = rp_json_cut_enter(&f->cut, '[', err);
+    return result < 0 ? result : rp_json_cut_next(&f->cut, ']', true, err);
+}
+
 static bool is_group(const char *key)
 {
     return strcmp(key, "strings") == 0 || strcmp(key, "buffer_records") == 0 ||
            strcmp(key, "callback_records") == 0;
 }
 
-/* An object: of the process, or of a group of sections within it ("strings."). */
+/* An object: of the process, or of a group of sections within it ("strings.").
+ * @return 1: at the wanted section; 0: behind the object */
 static int find_places(struct file *f, const char *group, struct places *places, struct rp_err *err)
 {
     char key[RP_JSON_KEY_BYTES], first;
@@ -71,8 +93,11 @@ static int find_places(struct file *f, const char *group, struct places *places,
                            : rp_fail(err, RP_ENVIRONMENT, "out of memory");
         } else {
             note_place(f, group, key, places);
-            result = rp_json_cut_value(&f->cut, NULL, err);
+            result = is_wanted(group, key, places->wanted) ? enter_records(f, first, err)
+                                                           : rp_json_cut_value(&f->cut, NULL, err);
         }
+        if (result > 0)
+            break;
     }
     return result;
 }
@@ -331,6 +356,28 @@ int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, 
         return rp_fail(err, RP_BAD_INPUT, "read trace %s: it holds no process", path);
     *ret = NULL;
     return 0;
+}
+
+bool rp_json_has_records(const char *path, const char *section)
+{
+    int process_found = 1, found = 0;
+
+    for (size_t process = 0; process_found > 0 && found == 0; process++) {
+        struct file *f = calloc(1, sizeof *f);
+        struct places places = {.wanted = section};
+        struct rp_err err = RP_ERR_INIT;
+
+        if (!f)
+            return false;
+        f->cut.fd = -1;
+        process_found = rp_json_cut_open(&f->cut, path, 0, &err);
+        if (process_found == 0)
+            process_found = go_to_process(f, process, &err);
+        if (process_found > 0)
+            found = find_places(f, "", &places, &err);
+        end_load(f);
+    }
+    return found > 0;
 }
 
 enum { PEEK_BYTES = 1 << 20 }; /* more than keys and white space have before the first record */

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "rocm-perf/store.h"
 #include "store/gzip.h"
+#include "store/json_rows.h"
 #include "store/pass.h"
 #include "store/probe.h"
 
@@ -119,6 +120,112 @@ bool rp_store_is_foreign(const char *path)
     found = rp_relations_exist(db);
     sqlite3_close(db);
     return !found;
+}
+
+/* --- what says more of a process ---------------------------------------------------------- */
+
+/* What has more comes later. */
+enum content { NO_TRACE, OF_PROCESS, WITH_KERNELS, WITH_COUNTERS };
+
+static int one_is_enough(void *ctx, const void *row, struct rp_err *err)
+{
+    (void)row;
+    *(bool *)ctx = true;
+    return rp_fail(err, RP_BAD_INPUT, "one is enough");
+}
+
+static int one_of_dispatch(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_pmc_event *value = row;
+
+    return value->sample_id >= 0 || value->event_id < 0 ? 0 : one_is_enough(ctx, row, err);
+}
+
+static bool database_has(const char *path, enum content content)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_store *s;
+    bool found = false;
+
+    if (rp_store_open(path, &s, &err) < 0)
+        return false;
+    if (content == WITH_COUNTERS)
+        rp_each_row(s, RP_ROWS_pmc_event, one_of_dispatch, &found, &err);
+    else if (content == WITH_KERNELS)
+        rp_each_row(s, RP_ROWS_launch, one_is_enough, &found, &err);
+    rp_store_close(s);
+    return found || content == OF_PROCESS;
+}
+
+/* Dispatches that were counted are kernels, too: without a kernel trace they are all of them. */
+static bool json_has(const char *path, enum content content)
+{
+    return rp_store_is_json(path, true) &&
+           (content == OF_PROCESS ||
+            rp_json_has_records(path, "callback_records.counter_collection") ||
+            (content == WITH_KERNELS &&
+             rp_json_has_records(path, "buffer_records.kernel_dispatch")));
+}
+
+/* A line behind that of the columns. */
+static bool csv_has_rows(const char *path)
+{
+    rp_autoclose int fd = -1;
+    char head[4096];
+    ssize_t got;
+    const char *end;
+
+    if (rp_plain_open(path, sizeof head, &fd, NULL) < 0)
+        return false;
+    got = read(fd, head, sizeof head);
+    end = got > 0 ? memchr(head, '\n', (size_t)got) : NULL;
+    return end && end + 1 < head + got;
+}
+
+static enum content content_of_csv(const char *path, size_t prefix_len)
+{
+    rp_autofree char *name = rp_format("%.*skernel_trace.csv", (int)prefix_len, path);
+    rp_autofree char *kernels = name ? rp_plain_find(name) : NULL;
+
+    return kernels && csv_has_rows(kernels) ? WITH_KERNELS : OF_PROCESS;
+}
+
+static enum content content_of_json(const char *path)
+{
+    return json_has(path, WITH_COUNTERS)  ? WITH_COUNTERS
+           : json_has(path, WITH_KERNELS) ? WITH_KERNELS
+                                          : OF_PROCESS;
+}
+
+/* A file of that name, that is a trace and lacks nothing of what the other file has, may be of
+ * another run of rocprofv3 with the same -o: then both are read. */
+char *rp_store_said_by(const char *path)
+{
+    static const char counters[] = "counter_collection.csv", json[] = "results.json";
+    const bool is_counters = rp_plain_ends_with(path, counters);
+    const bool is_json = rp_plain_ends_with(path, json);
+    const char *const better[] = {"results.db", is_json ? NULL : json};
+    size_t len = rp_plain_length(path);
+    enum content needed = NO_TRACE;
+
+    if (is_counters || is_json)
+        len -= is_json ? strlen(json) : strlen(counters);
+    else if (!rp_store_csv_prefix(path, &len))
+        return NULL;
+    for (size_t i = 0; i < 2 && better[i]; i++) {
+        rp_autofree char *name = rp_format("%.*s%s", (int)len, path, better[i]);
+        rp_autofree char *there = name ? rp_plain_find(name) : NULL;
+
+        if (!there)
+            continue;
+        if (needed == NO_TRACE)
+            needed = is_counters ? WITH_COUNTERS
+                     : is_json   ? content_of_json(path)
+                                 : content_of_csv(path, len);
+        if (i == 0 ? database_has(there, needed) : json_has(there, needed))
+            return rp_steal(there);
+    }
+    return NULL;
 }
 
 void rp_store_close(struct rp_store *store)
