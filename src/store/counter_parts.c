@@ -123,7 +123,7 @@ int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_pa
 struct seen_file {
     const struct rp_counter_file *file;
     size_t part;
-    bool is_twin; /* of one of another part */
+    size_t same; /* number of all that are the same */
 };
 
 static int by_number(uint64_t a, uint64_t b)
@@ -165,9 +165,9 @@ static int refuse_twins(const struct rp_counter_file *a, const struct rp_counter
                    a->path, b->path);
 }
 
-/* Of neighbours in this order. @param spare  parts of which all files are in others: by how many */
+/* Of neighbours in this order. */
 static int find_twins(struct seen_file *files, size_t count,
-                      int (*order)(const void *, const void *), size_t *spare, struct rp_err *err)
+                      int (*order)(const void *, const void *), struct rp_err *err)
 {
     if (count)
         qsort(files, count, sizeof *files, order);
@@ -178,9 +178,7 @@ static int find_twins(struct seen_file *files, size_t count,
             continue;
         if (!a->file->is_timeline || !b->file->is_timeline)
             return refuse_twins(a->file, b->file, err);
-        if (!a->is_twin && !b->is_twin)
-            spare[b->part]++;
-        b->is_twin = true;
+        b->same = a->same;
     }
     return 0;
 }
@@ -191,28 +189,57 @@ static void drop(struct rp_counter_part *part)
     part->set = NULL;
 }
 
+static int by_part(const void *left, const void *right)
+{
+    const struct seen_file *a = left, *b = right;
+
+    return by_number(a->part, b->part);
+}
+
+/* Parts of which every file is in one that stays, too; of those that are the same the first stays.
+ * @param left  parts that have a file, by what is the same */
+static void drop_spare(struct rp_counter_part *parts, struct seen_file *files, size_t count,
+                       size_t *left)
+{
+    if (count)
+        qsort(files, count, sizeof *files, by_part);
+    for (size_t i = 0; i < count; i++)
+        left[files[i].same]++;
+    for (size_t end = count, first; end > 0; end = first) {
+        bool is_spare = true;
+
+        for (first = end; first > 0 && files[first - 1].part == files[end - 1].part; first--)
+            is_spare &= left[files[first - 1].same] > 1;
+        if (!is_spare)
+            continue;
+        for (size_t i = first; i < end; i++)
+            left[files[i].same]--;
+        drop(&parts[files[first].part]);
+    }
+}
+
 /* Counters would be added up twice; of a trace, which only gives times, one is enough. */
 static int drop_twins(struct rp_counter_part *parts, size_t count, struct rp_err *err)
 {
     size_t file_count = 0, at = 0;
     rp_autofree struct seen_file *files = NULL;
-    rp_autofree size_t *spare = calloc(count + 1, sizeof *spare);
+    rp_autofree size_t *left = NULL;
     int result;
 
     for (size_t i = 0; i < count; i++)
         file_count += parts[i].set ? parts[i].set->file_count : 0;
     files = calloc(file_count + 1, sizeof *files);
-    if (!files || !spare)
+    left = calloc(file_count + 1, sizeof *left);
+    if (!files || !left)
         return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; parts[i].set && k < parts[i].set->file_count; k++)
-            files[at++] = (struct seen_file){.file = &parts[i].set->files[k], .part = i};
-    result = find_twins(files, at, by_contents, spare, err);
+        for (size_t k = 0; parts[i].set && k < parts[i].set->file_count; k++, at++)
+            files[at] = (struct seen_file){.file = &parts[i].set->files[k], .part = i, .same = at};
+    result = find_twins(files, at, by_contents, err);
     if (result == 0)
-        result = find_twins(files, at, by_inode, spare, err);
-    for (size_t i = 0; i < count && result == 0; i++)
-        if (spare[i] && spare[i] == parts[i].set->file_count)
-            drop(&parts[i]);
+        result = find_twins(files, at, by_inode, err);
+    if (result == 0)
+        drop_spare(parts, files, at, left);
     return result;
 }
 

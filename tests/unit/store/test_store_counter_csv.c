@@ -363,6 +363,70 @@ static void test_repeats_of_time(void **state)
     }
 }
 
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    rp_autofree char *path = rp_path_join(folder, name);
+    rp_autofree char *within = strndup(path, (size_t)(strrchr(path, '/') - path));
+    FILE *file;
+
+    assert_int_equal(rp_mkdirs(within, &err), 0);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Files and folders of one run in this order. */
+static struct rp_counters *join(const char *folder, const char *const *names, size_t count)
+{
+    struct rp_counter_parts *parts = NULL;
+    struct rp_counters *ret = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]);
+
+        assert_int_equal(rp_counters_open_part(path, &parts, &err), 0);
+    }
+    assert_int_equal(rp_counters_join(parts, &ret, &err), 0);
+    return ret;
+}
+
+#define TRACE_HEAD "Kind,Agent_Id,Dispatch_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
+
+/* Of any number of copies of a trace one is read, alone or among the files of a folder. */
+static void test_copies_of_traces(void **state)
+{
+    static const char *const names[] = {"a/1_kernel_trace.csv", "b/1_kernel_trace.csv",
+                                        "c/1_kernel_trace.csv", "d/1_kernel_trace.csv", "e"};
+    static const char *const within[] = {"a/1_kernel_trace.csv", "e"};
+    char folder[] = "/tmp/test-copies-XXXXXX";
+    struct rp_counters *set;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < 4; i++)
+        put_file(folder, names[i],
+                 TRACE_HEAD "KERNEL_DISPATCH,Agent 4,1,k,10,17\n"
+                            "KERNEL_DISPATCH,Agent 4,2,k,20,28\n");
+    put_file(folder, "e/1_kernel_trace.csv",
+             TRACE_HEAD "KERNEL_DISPATCH,Agent 4,1,k,10,17\nKERNEL_DISPATCH,Agent 4,2,k,20,28\n");
+    put_file(folder, "e/2_kernel_trace.csv", TRACE_HEAD "KERNEL_DISPATCH,Agent 4,3,k,12,19\n");
+    for (size_t count = 1; count <= 4; count++) {
+        set = join(folder, names, count);
+        assert_int_equal(set->dispatch_count, 2);
+        rp_counters_free(set);
+    }
+    for (size_t count = 1; count <= 4; count++) { /* all but the folder are spare */
+        set = join(folder, names + 5 - count, count);
+        assert_int_equal(set->dispatch_count, 3);
+        rp_counters_free(set);
+    }
+    set = join(folder, within, 2);
+    assert_int_equal(set->dispatch_count, 3);
+    rp_counters_free(set);
+    rp_remove_tree(folder);
+}
+
 /* Kernels of one name, in whichever of the files they are; a trace may have no registers. */
 static void test_one_name(void **state)
 {
@@ -580,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_disputes_without_partner),
         cmocka_unit_test(test_repeats_of_time),
+        cmocka_unit_test(test_copies_of_traces),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_one_name),
         cmocka_unit_test(test_facts),
