@@ -118,15 +118,17 @@ int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *
 struct rp_counter_parts;
 /** Adds a file or a folder, as rp_counters_open. @p parts is made when it is NULL. */
 int rp_counters_open_part(const char *path, struct rp_counter_parts **parts, struct rp_err *err);
-/** Adds what was read from elsewhere; takes the set, also when it fails. */
-int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set,
+/** Adds what was read from elsewhere; takes the set, also when it fails. @param path  of the file;
+ * NULL: it is of several, or of none */
+int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set, const char *path,
                          struct rp_err *err);
 void rp_counter_parts_free(struct rp_counter_parts *parts);
 /**
  * Joins them in their order. Those that counted the same are processes; what processes of one pass
  * counted is put together before passes are joined, so that the n-th dispatch of a kernel is the
  * same in each. A folder is joined by itself first, and "pmc_1", "pass_1" are passes whatever they
- * counted. A trace belongs to the counters of its process. See rp_counters_merge.
+ * counted, also where they, or files in them, are named one by one. A trace belongs to the counters
+ * of its process. See rp_counters_merge.
  * @param parts  are taken, also after a failure
  * @return 0; RP_BAD_INPUT: counters are there twice, or of different GPUs; RP_ENVIRONMENT
  */

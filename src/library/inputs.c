@@ -628,12 +628,12 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
         if (without_csv && in->csv_prefixes && in->csv_prefixes[i])
             continue;
         if (in->counters) /* they come first */
-            rc = rp_counters_add_part(&in->unjoined, in->counters, err);
+            rc = rp_counters_add_part(&in->unjoined, in->counters, NULL, err);
         in->counters = NULL;
         if (rc == 0)
             rc = rp_roofline_counters(in->stores[i], &set, err);
         if (rc == 0)
-            rc = rp_counters_add_part(&in->unjoined, set, err);
+            rc = rp_counters_add_part(&in->unjoined, set, rp_store_path(in->stores[i]), err);
         if (rc < 0)
             return rc;
     }

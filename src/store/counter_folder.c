@@ -138,7 +138,7 @@ static int add_file(struct folder *f, const char *path, struct rp_err *err)
     }
     f->only_passes |= set->name_count > 0;
     f->skips_passes |= set->name_count > 0 && !rp_plain_ends_with(path, "counter_collection.csv");
-    return rp_counters_add_part(&f->parts, set, err);
+    return rp_counters_add_part(&f->parts, set, path, err);
 }
 
 /* It may be of another run, or program: nobody has said that it belongs to the rest. */
@@ -224,8 +224,7 @@ static bool is_pass_folder(const char *path)
     return is_pass_name(base, strlen(base));
 }
 
-/* The last folder of a pass that a file lies in, and the length of its name; NULL: none. */
-static const char *pass_in(const char *path, size_t *ret_length)
+const char *rp_counters_pass_in(const char *path, size_t *ret_length)
 {
     const char *found = NULL;
 
@@ -240,7 +239,8 @@ static const char *pass_in(const char *path, size_t *ret_length)
 bool rp_counters_of_two_passes(const char *a, const char *b)
 {
     size_t a_length = 0, b_length = 0;
-    const char *pass_of_a = pass_in(a, &a_length), *pass_of_b = pass_in(b, &b_length);
+    const char *pass_of_a = rp_counters_pass_in(a, &a_length),
+               *pass_of_b = rp_counters_pass_in(b, &b_length);
 
     return pass_of_a && pass_of_b && pass_of_a - a == pass_of_b - b &&
            strncmp(a, b, (size_t)(pass_of_a - a)) == 0 &&
@@ -360,7 +360,7 @@ int rp_counters_open_part(const char *path, struct rp_counter_parts **parts, str
 
     if (result < 0)
         return result;
-    return set ? rp_counters_add_part(parts, set, err)
+    return set ? rp_counters_add_part(parts, set, path, err)
                : rp_counters_add_folder(parts, below, path, false, err);
 }
 

@@ -96,11 +96,14 @@ static bool add(struct rp_counter_parts **parts, const struct rp_counter_part *p
     return true;
 }
 
-int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set,
+int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set, const char *path,
                          struct rp_err *err)
 {
-    if (add(parts, &(struct rp_counter_part){.set = set}))
+    char *copy = path ? strdup(path) : NULL;
+
+    if ((copy || !path) && add(parts, &(struct rp_counter_part){.set = set, .path = copy}))
         return 0;
+    free(copy);
     rp_counters_free(set);
     return rp_out_of_memory(err);
 }
@@ -116,6 +119,122 @@ int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_pa
     free(copy);
     rp_counter_parts_free(below);
     return rp_out_of_memory(err);
+}
+
+/* --- passes that are named one by one ----------------------------------------------------- */
+
+/* Where a part lies in folders of passes: "run/pmc_1/host/1_counter_collection.csv". */
+struct pass_place {
+    char *within; /* "/home/me/run", however it was named; NULL: in no folder of a pass */
+    char *folder; /* "run/" */
+    char *pass;   /* "pmc_1" */
+};
+
+static void pass_places_free(struct pass_place *places, size_t count)
+{
+    for (size_t i = 0; places && i < count; i++) {
+        free(places[i].within);
+        free(places[i].folder);
+        free(places[i].pass);
+    }
+    free(places);
+}
+
+static bool find_pass(const struct rp_counter_part *part, struct pass_place *ret)
+{
+    rp_autofree char *path =
+        part->path ? rp_format("%s%s", part->path, part->below ? "/" : "") : NULL;
+    size_t length = 0;
+    const char *pass = path ? rp_counters_pass_in(path, &length) : NULL;
+
+    if (!pass)
+        return !part->path || path;
+    ret->folder = strndup(path, (size_t)(pass - path));
+    ret->pass = strndup(pass, length);
+    if (ret->folder)
+        ret->within = realpath(*ret->folder ? ret->folder : ".", NULL);
+    if (ret->folder && !ret->within)
+        ret->within = strdup(ret->folder);
+    return ret->within && ret->pass;
+}
+
+static bool in_one_folder(const struct pass_place *a, const struct pass_place *b)
+{
+    return a->within && b->within && strcmp(a->within, b->within) == 0;
+}
+
+static bool has_other_pass(const struct pass_place *places, size_t count, size_t at)
+{
+    for (size_t i = 0; i < count; i++)
+        if (in_one_folder(&places[i], &places[at]) && strcmp(places[i].pass, places[at].pass) != 0)
+            return true;
+    return false;
+}
+
+/* The part of that name among them, added when new. */
+static struct rp_counter_part *folder_in(struct rp_counter_parts **parts, const char *path,
+                                         bool is_pass, struct rp_err *err)
+{
+    struct rp_counter_part part = {.is_pass = is_pass};
+
+    for (size_t i = 0; *parts && i < (*parts)->count; i++)
+        if (strcmp((*parts)->list[i].path, path) == 0)
+            return &(*parts)->list[i];
+    part.below = calloc(1, sizeof *part.below);
+    part.path = strdup(path);
+    if (part.below && part.path && add(parts, &part))
+        return &(*parts)->list[(*parts)->count - 1];
+    free(part.below);
+    free(part.path);
+    rp_out_of_memory(err);
+    return NULL;
+}
+
+/* Moves the parts of one folder of passes into the first of them, which becomes that folder. */
+static int group(struct rp_counter_parts *parts, const struct pass_place *places, size_t first,
+                 struct rp_err *err)
+{
+    struct rp_counter_part folder = {.path = strdup(places[first].folder)};
+    int result = folder.path ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = first; i < parts->count && result == 0; i++) {
+        struct rp_counter_part *pass, *part = &parts->list[i];
+        rp_autofree char *path = NULL;
+
+        if (!in_one_folder(&places[i], &places[first]))
+            continue;
+        path = rp_format("%s%s", folder.path, places[i].pass);
+        pass = path ? folder_in(&folder.below, path, true, err) : NULL;
+        if (!pass || !add(&pass->below, part))
+            result = rp_out_of_memory(err);
+        else
+            *part = (struct rp_counter_part){0};
+    }
+    if (result < 0) {
+        rp_counter_parts_free(folder.below);
+        free(folder.path);
+        return result;
+    }
+    parts->list[first] = folder;
+    return 0;
+}
+
+/* What was named of several passes in one folder is joined as if the folder had been named. */
+static int group_passes(struct rp_counter_parts *parts, struct rp_err *err)
+{
+    const size_t count = parts->count;
+    struct pass_place *places = calloc(count + 1, sizeof *places);
+    bool ok = places != NULL;
+    int result = 0;
+
+    for (size_t i = 0; i < count && ok; i++)
+        ok = find_pass(&parts->list[i], &places[i]);
+    for (size_t i = 0; i < count && ok && result == 0; i++)
+        if (places[i].within && (parts->list[i].set || parts->list[i].below) &&
+            has_other_pass(places, count, i))
+            result = group(parts, places, i, err);
+    pass_places_free(places, count);
+    return ok ? result : rp_out_of_memory(err);
 }
 
 /* --- files that are there twice ----------------------------------------------------------- */
@@ -424,6 +543,8 @@ int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, s
     struct rp_counters *joined = NULL;
     int result = tell_all_apart(parts, err);
 
+    if (result == 0)
+        result = group_passes(parts, err);
     if (result == 0)
         result = unite(parts, &joined, err);
     rp_counter_parts_free(parts);

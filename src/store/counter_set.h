@@ -36,8 +36,8 @@ bool rp_counters_at_one_time(const struct rp_counters *a, const struct rp_counte
 struct rp_counter_part {
     struct rp_counters *set;        /**< NULL: it is a folder that is not joined yet */
     struct rp_counter_parts *below; /**< what lies in it; NULL: it is a file */
-    char *path;                     /**< of the folder */
-    bool is_pass;                   /**< by the name of the folder, whatever was counted in it */
+    char *path;   /**< as it was named, or of the folder that it lies in; NULL: not known */
+    bool is_pass; /**< by the name of the folder, whatever was counted in it */
 };
 
 struct rp_counter_parts {
@@ -48,6 +48,10 @@ struct rp_counter_parts {
 /** Takes the folder's parts, also when it fails. */
 int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_parts *below,
                            const char *path, bool is_pass, struct rp_err *err);
+
+/** The last folder of a pass ("pmc_1") that a path leads into, and the length of its name. A folder
+ * that is named needs a slash behind. NULL: none. */
+const char *rp_counters_pass_in(const char *path, size_t *ret_length);
 
 /** A CSV file, with what lies beside it and says which GPU it was. */
 int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err);

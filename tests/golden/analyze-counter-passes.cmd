@@ -8,6 +8,9 @@ table "$data/ranks"
 echo "its files, those of the passes, folders of ranks, and ranks on GPUs of their own are the same"
 table "$data/ranks" >one
 table "$data"/ranks/pmc_*/host/*.csv | diff one -
+for case in contradicting trace_above; do
+    table "$data/$case" >named && table "$data/$case"/pmc_1 "$data/$case"/pmc_2/ | diff named - | grep SQ_
+done
 table "$data"/ranks/pmc_1 "$data"/ranks/pmc_2 "$data"/ranks/pmc_3 | diff one -
 for rank in 0 1 2 3; do
     for pass in 1 2 3; do
@@ -72,6 +75,10 @@ for rank in range(2):
         copy.commit()
 PY
 rocm-perf analyze pass?_rank?.db | sed -n '/^Counters/,/^  k_dynlds/p'
+echo "databases of two passes that counted the same, by their folders"
+mkdir -p same/pmc_1 same/pmc_2 && cp pass0_rank0.db same/pmc_1 && cp pass0_rank1.db same/pmc_2
+rocm-perf analyze same 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
+rocm-perf analyze same/pmc_1 same/pmc_2 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
 mkdir both && cp "$SOURCE/tests/data/rocpd/multik-pmc-synthetic_results.db" both/1_results.db
 cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" both/1_counter_collection.csv
 rocm-perf analyze both | grep -c '^  k$'

@@ -427,6 +427,55 @@ static void test_copies_of_traces(void **state)
     rp_remove_tree(folder);
 }
 
+/* Passes are passes whether their folder is named, or what lies in it. */
+static void test_named_passes(void **state)
+{
+    static const char *const ranks[] = {"rank_0", "rank_1"};
+    static const char *const ways[][8] = {
+        {"rank_0", "rank_1"},
+        {"rank_0/pmc_1", "rank_0/pmc_2", "rank_1/pmc_1", "rank_1/pmc_2"},
+        {"rank_0/pmc_1/", "rank_1/pmc_1//", "./rank_0/pmc_2", "rank_1/pmc_2/h"},
+        {"rank_0/pmc_1/h/1_counter_collection.csv", "rank_0//pmc_2/h/1_counter_collection.csv",
+         "rank_1/pmc_2/h/1_counter_collection.csv", "rank_1/pmc_1"},
+    };
+    char folder[] = "/tmp/test-named-XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int rank = 0; rank < 2; rank++)
+        for (int pass = 1; pass <= 2; pass++) {
+            rp_autofree char *name =
+                rp_format("%s/pmc_%d/h/1_counter_collection.csv", ranks[rank], pass);
+            rp_autofree char *text = rp_format(LONG_HEAD "1,Agent 4,%d,k,SQ_WAVES,10,%d00,%d10\n"
+                                                         "2,Agent 4,%d,k,SQ_WAVES,10,%d20,%d3%d\n",
+                                               rank, pass, pass, rank, pass, pass, rank);
+
+            put_file(folder, name, text);
+        }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        size_t count = 0;
+        struct rp_counters *set;
+
+        while (ways[i][count])
+            count++;
+        set = join(folder, ways[i], count);
+        assert_int_equal(set->dispatch_count, 4);
+        for (size_t k = 0; k < 4; k++)
+            assert_true(value(set, k, "SQ_WAVES") == 10);
+        assert_int_equal(set->added_files, 0);
+        rp_counters_free(set);
+    }
+    for (size_t i = 0; i < 2; i++) { /* one pass of two ranks */
+        static const char *const pass[][2] = {{"rank_0/pmc_1", "rank_1/pmc_1"},
+                                              {"rank_1/pmc_2/h", "rank_0/pmc_2"}};
+        struct rp_counters *set = join(folder, pass[i], 2);
+
+        assert_int_equal(set->dispatch_count, 4);
+        rp_counters_free(set);
+    }
+    rp_remove_tree(folder);
+}
+
 /* Kernels of one name, in whichever of the files they are; a trace may have no registers. */
 static void test_one_name(void **state)
 {
@@ -645,6 +694,7 @@ int main(void)
         cmocka_unit_test(test_disputes_without_partner),
         cmocka_unit_test(test_repeats_of_time),
         cmocka_unit_test(test_copies_of_traces),
+        cmocka_unit_test(test_named_passes),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_one_name),
         cmocka_unit_test(test_facts),
