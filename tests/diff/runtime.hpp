@@ -49,24 +49,14 @@ template <class To, class From> HD To bits_as(From from)
     return to;
 }
 
-// x. With -DRP_DIFF_PIN the compiler knows nothing of it: for what costs no instruction, which
-// clang 22 moves out of its branch, wrongly (docs/semantics.md). No option of clang turns that off.
-template <class T> HD T pinned(T x)
-{
-#if defined RP_DIFF_PIN && __HIP_DEVICE_COMPILE__
-    asm("" : "+v"(x));
-#endif
-    return x;
-}
-
 // A NaN's bits are nobody's promise. Nor is the sign of a zero clang 22's: it makes v_min and v_max
 // of selects, multiplies f16 by v_fma_mix with +0, and drops "+ 0".
 HD u32 fbits(float x) { return x != x ? 0x7fc00000u : x == 0 ? 0 : bits_as<u32>(x); }
 HD u64 dbits(double x) { return x != x ? 0x7ff8000000000000ull : x == 0 ? 0 : bits_as<u64>(x); }
 HD u16 hbits(f16 x) { return x != x ? (u16)0x7e00 : x == 0 ? (u16)0 : bits_as<u16>(x); }
-HD float bits_f(u32 x) { return pinned(bits_as<float>(x)); }
-HD double bits_d(u64 x) { return pinned(bits_as<double>(x)); }
-HD f16 bits_h(u32 x) { return pinned(bits_as<f16>((u16)x)); }
+HD float bits_f(u32 x) { return bits_as<float>(x); }
+HD double bits_d(u64 x) { return bits_as<double>(x); }
+HD f16 bits_h(u32 x) { return bits_as<f16>((u16)x); }
 HD float sane_f(float x) { return x == x && x != 0 ? x : 1.0f; }
 HD double sane_d(double x) { return x == x && x != 0 ? x : 1.0; }
 HD f16 sane_h(f16 x) { return x == x && x != 0 ? x : (f16)1.0; }
