@@ -5,11 +5,12 @@ cp "$SOURCE/check" tree/
 cp "$SOURCE/tools/common.sh" tree/tools/
 cp "$SOURCE/tests/tiers.sh" tree/tests/
 # In the place of ./setup: it says that it has begun, waits for an answer, and so ends ./check.
-mkfifo begun answer
+mkfifo begun
 cat >tree/setup <<'END'
 #!/bin/sh
+mkfifo "$SCRATCH/answer.$$" # its own: one that is about to die may still be at it
 echo $$ >"$SCRATCH/begun"
-read -r _ <"$SCRATCH/answer"
+read -r _ <"$SCRATCH/answer.$$"
 exit 1
 END
 chmod +x tree/setup
@@ -22,7 +23,7 @@ begin() {
 }
 end() {
     local status=0
-    echo >answer
+    echo >"answer.$setup"
     wait $check || status=$?
     [ $status = 1 ] || fail "it ends with $status: $(cat begin.out)"
 }
