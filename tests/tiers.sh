@@ -55,8 +55,8 @@ NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doct
 # caches, and with empty ones: shown at the start until a tier has run here.
 minutes_of() {
     case $1 in
-        quick) echo "about 2 minutes (with empty caches more)" ;;
-        full) echo "about 12 minutes (with empty caches more)" ;;
+        quick) echo "about 2 minutes (10 with empty caches)" ;;
+        full) echo "about 12 minutes (23 with empty caches)" ;;
         night) echo "at most 60 minutes for each part" ;;
     esac
 }
