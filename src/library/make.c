@@ -151,10 +151,29 @@ static bool ran_beside(const struct counted *counted, size_t count, size_t idle,
     return false;
 }
 
+/* N of "counters/pass-N_results.db" in a result folder: profile ran the program once more for it.
+ */
+static unsigned long pass_of_profile(const char *path)
+{
+    static const char begin[] = "counters/pass-";
+    const char *at = path, *found = NULL;
+
+    while ((at = strstr(at, begin))) {
+        if (at == path || at[-1] == '/')
+            found = at;
+        at += sizeof begin - 1;
+    }
+    return found && !strchr(found + sizeof begin - 1, '/')
+               ? strtoul(found + sizeof begin - 1, NULL, 10)
+               : 0;
+}
+
+/* Modelled times begin anew in each run: they say nothing of the runs that profile made. */
 static bool at_one_time(const struct rp_life *a, const struct rp_life *b)
 {
     return times_compare(a, b) && !rp_lives_apart(a, b) &&
-           !rp_counters_of_two_passes(a->path, b->path);
+           !rp_counters_of_two_passes(a->path, b->path) &&
+           pass_of_profile(a->path) == pass_of_profile(b->path);
 }
 
 /* A rank may have nothing that was counted, as filters of kernels say. It is of the run of those
