@@ -30,8 +30,11 @@ write("plain/90", 90, "gemm", 9 * T, 9 * T + 70000)
 write("plain/91", 91, "other", 9 * T + 10, 9 * T + 700)
 for i in 1, 2: write(f"plain/{i}0", 10 * i, "gemm", i * T, i * T + 90000, (("SQ_WAVES", "SQ_BUSY_CYCLES")[i - 1],))
 write("plain/11", 11, "other", T + 10, T + 1000)
+# Of a result folder, whose modelled times begin anew in each pass: no pass is a rank of the run, or of another pass.
+write("result/trace", 1, "k", T, T + 800)
+for i, counter in ((1, "SQ_WAVES"), (2, "SQ_BUSY_CYCLES")): write(f"result/counters/pass-{i}", 1 + i, "k", T, T + 900 + i, (counter,))
 PY
-for case in order after before chain passes plain; do
+for case in order after before chain passes plain result; do
     rocm-perf analyze $case >shown
     echo "$case: exit $? $(head -n 1 shown)"
     rocm-perf report --format csv -o - $case 2>/dev/null | python3 -c '
