@@ -51,7 +51,7 @@ quick_names() {
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
 NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_(engine|waits)|dag_fuzz|mcp-raw)'
 
-# How long on two idle processors of the kind that docs/developer-guide.md names, with what was compiled before in the
+# How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.
 minutes_of() {
     case $1 in
