@@ -7,7 +7,7 @@ An empty asm behind an instruction hides from the steps after it where its resul
   bits      integers whose bits are taken for a float: not made an operand of SDWA without its sign
   division  operands of integer divisions: nothing is known of their bits, so that they are not divided as short floats
   free      what costs no instruction: not moved out of its branch by StructurizeCFG
-docs/semantics.md has what goes wrong. Arithmetic, packed or not, stays as it was.
+tests/isa/semantics.md has what goes wrong. Arithmetic, packed or not, stays as it was.
 """
 import re
 import sys

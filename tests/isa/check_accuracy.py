@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Groups of bench/model-accuracy that take little time: its JSON agrees with its schema, is the same
-every time, and has the rows of docs/model-accuracy.md, which so is that of the model as it is.
+every time, and has the rows of bench/model-accuracy.md, which so is that of the model as it is.
 
 usage: check_accuracy.py MODEL_ACCURACY FOLDER_OF_KERNELS SOURCE
 """
@@ -41,11 +41,11 @@ def main():
                         os.path.join(source, "schemas/model_accuracy.schema.json"), file.name], check=True)
     groups = json.loads(texts[0])["groups"]
     assert [g["name"] for g in groups] == GROUPS, groups
-    with open(os.path.join(source, "docs/model-accuracy.md"), encoding="utf-8") as file:
+    with open(os.path.join(source, "bench/model-accuracy.md"), encoding="utf-8") as file:
         page = file.read()
     for group in groups:
         got, wanted = [printed(r) for r in group["rows"]], rows_of(page, group["name"])
-        assert got == wanted, f"{group['name']}: docs/model-accuracy.md says {wanted}, the model {got}; bench/README.md has how to write it again"
+        assert got == wanted, f"{group['name']}: bench/model-accuracy.md says {wanted}, the model {got}; bench/README.md has how to write it again"
         errors = [abs(r["error_percent"]) for r in group["rows"] if r["error_percent"] is not None]
         assert abs(group["worst_error_percent"] - max(errors)) < 0.01, group
         assert abs(group["mean_absolute_error_percent"] - sum(errors) / len(errors)) < 0.01, group
