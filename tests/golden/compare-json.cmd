@@ -6,7 +6,9 @@ rocm-perf compare --json few.json ../rocpd/multik-pmc-synthetic_results.db >"$OL
 cd - >/dev/null
 cat two.json replay.json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/compare.schema.json" .
+sed -n '/^## compare.json$/,/^## autotune.json$/p' "$SOURCE/docs/formats.md" >section
+[ -s section ] || echo "docs/formats.md has no section compare.json"
 grep -o '"[a-z_]*": {' "$SOURCE/schemas/compare.schema.json" | tr -d '": {' | sort -u |
     grep -vxE 'properties|items|defs|side|pair|sizes|size|text|number|count|kernel' | while read -r key; do
-    grep -q "\`$key\`" "$SOURCE/docs/format/compare.md" || echo "docs/format/compare.md does not explain $key"
+    grep -q "\`$key\`" section || echo "docs/formats.md does not explain $key"
 done
