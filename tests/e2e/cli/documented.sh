@@ -31,13 +31,11 @@ for page in "$skill/SKILL.md" "$skill"/references/{cli,profiling,autotune,replay
 done
 [ "$(ls "$skill"/references | wc -l)" = 5 ] || fail "a reference of the skill is not run"
 
-# Documents of which all commands are quick: lines of fenced blocks that begin with rocm-perf. Files of the sources
+# A document of which all commands are quick: lines of fenced blocks that begin with rocm-perf. Files of the sources
 # are named from their root.
 ln -s "$SOURCE/tests" tests
-for page in roofline reproducibility; do
-    awk '/^```/ {on = !on; next} on && /^rocm-perf /' "$SOURCE/docs/$page.md" >commands
-    [ -s commands ] || fail "docs/$page.md has no example"
-    while IFS= read -r line; do
-        bash -c "$line" >out 2>err </dev/null || { cat out err; fail "docs/$page.md: $line"; }
-    done <commands
-done
+awk '/^```/ {on = !on; next} on && /^rocm-perf /' "$SOURCE/docs/how-it-decides.md" >commands
+[ -s commands ] || fail "docs/how-it-decides.md has no example"
+while IFS= read -r line; do
+    bash -c "$line" >out 2>err </dev/null || { cat out err; fail "docs/how-it-decides.md: $line"; }
+done <commands
